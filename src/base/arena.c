@@ -1,0 +1,140 @@
+/*
+ * base/arena: blocks of growing size, newest first. A large allocation gets a block of its own,
+ * put behind the newest one so that the room left there is still used.
+ */
+#include "base/arena.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+enum { BLOCK_FIRST = 1024, BLOCK_MOST = 64 * 1024 };
+
+struct arena_block {
+    struct arena_block *older;
+    size_t size; /* with this header */
+    _Alignas(max_align_t) char bytes[];
+};
+
+void arena_init(struct arena *arena, size_t cap)
+{
+    *arena = (struct arena){ .cap = cap };
+}
+
+static void blocks_free(struct arena_block *block)
+{
+    while (block) {
+        struct arena_block *older = block->older;
+        mem_free(block);
+        block = older;
+    }
+}
+
+void arena_finish(struct arena *arena)
+{
+    blocks_free(arena->blocks);
+    *arena = (struct arena){ .cap = arena->cap };
+}
+
+void arena_reset(struct arena *arena)
+{
+    struct arena_block *keep = arena->blocks;
+
+    arena->exhausted = false;
+    if (!keep)
+        return;
+    blocks_free(keep->older);
+    keep->older = NULL;
+    arena->used = keep->size;
+    arena->next = keep->bytes;
+    arena->end = (char *)keep + keep->size;
+}
+
+static struct arena_block *block_add(struct arena *arena, size_t size)
+{
+    if (size > arena->cap - arena->used) {
+        arena->exhausted = true;
+        return NULL;
+    }
+    struct arena_block *block = mem_alloc(size);
+    block->size = size;
+    arena->used += size;
+    return block;
+}
+
+void *arena_grow_(struct arena *arena, size_t size, size_t align)
+{
+    size_t newest = arena->blocks ? arena->blocks->size : BLOCK_FIRST / 2;
+    size_t usual = newest * 2 < BLOCK_MOST ? newest * 2 : BLOCK_MOST;
+    size_t needed;
+
+    (void)align; /* a fresh block is aligned for anything */
+    if (__builtin_add_overflow(size, sizeof(struct arena_block), &needed)) {
+        arena->exhausted = true;
+        return NULL;
+    }
+    if (needed > usual / 2 && arena->blocks) {
+        struct arena_block *own = block_add(arena, needed);
+        if (!own)
+            return NULL;
+        own->older = arena->blocks->older;
+        arena->blocks->older = own;
+        return own->bytes;
+    }
+    size_t room = arena->cap - arena->used;
+    if (usual > room)
+        usual = room;
+    struct arena_block *block = block_add(arena, needed > usual ? needed : usual);
+    if (!block)
+        return NULL;
+    block->older = arena->blocks;
+    arena->blocks = block;
+    arena->next = block->bytes + size;
+    arena->end = (char *)block + block->size;
+    return block->bytes;
+}
+
+void *arena_zalloc(struct arena *arena, size_t size)
+{
+    void *p = arena_alloc(arena, size);
+
+    if (p)
+        memset(p, 0, size);
+    return p;
+}
+
+struct str arena_str(struct arena *arena, struct str s)
+{
+    char *copy = s.len < SIZE_MAX ? arena_alloc_aligned(arena, s.len + 1, 1) : NULL;
+
+    if (!copy)
+        return STR_NONE;
+    if (s.len)
+        memcpy(copy, s.at, s.len);
+    copy[s.len] = '\0';
+    return str_n(copy, s.len);
+}
+
+struct str arena_vfmt(struct arena *arena, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+
+    char *text = len >= 0 ? arena_alloc_aligned(arena, (size_t)len + 1, 1) : NULL;
+    if (!text)
+        return STR_NONE;
+    vsnprintf(text, (size_t)len + 1, format, args);
+    return str_n(text, (size_t)len);
+}
+
+struct str arena_fmt(struct arena *arena, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    struct str text = arena_vfmt(arena, format, args);
+    va_end(args);
+    return text;
+}

@@ -1,0 +1,64 @@
+/*
+ * base/arena: memory that dies together.
+ *
+ * One arena a run, a request, a message. Allocation is a pointer bump; nothing is freed singly.
+ * The cap is a constructor argument: an allocation past it gives NULL and sets `exhausted`, which
+ * stays set, so that a builder may check once at the end. arena_reset keeps one block for reuse.
+ *
+ * Holds always: used <= cap. An arena belongs to one thread at a time.
+ */
+#ifndef NOD_BASE_ARENA_H
+#define NOD_BASE_ARENA_H
+
+#include <stdarg.h>
+
+#include "base/str.h"
+
+struct arena_block;
+
+struct arena {
+    struct arena_block *blocks; /* newest first */
+    char *next;                 /* free space of the newest block */
+    char *end;
+    size_t used; /* bytes of blocks taken from the heap */
+    size_t cap;
+    bool exhausted;
+};
+
+void arena_init(struct arena *arena, size_t cap);
+void arena_finish(struct arena *arena);
+void arena_reset(struct arena *arena);
+
+void *arena_grow_(struct arena *arena, size_t size, size_t align);
+
+/* `align` is a power of two. */
+static inline void *arena_alloc_aligned(struct arena *arena, size_t size, size_t align)
+{
+    uintptr_t at = ((uintptr_t)arena->next + (align - 1)) & ~(uintptr_t)(align - 1);
+
+    if (arena->next && at <= (uintptr_t)arena->end && size <= (uintptr_t)arena->end - at) {
+        char *p = arena->next + (at - (uintptr_t)arena->next);
+        arena->next = p + size;
+        return p;
+    }
+    return arena_grow_(arena, size, align);
+}
+
+/* Not zeroed; aligned for any object. NULL past the cap. */
+static inline void *arena_alloc(struct arena *arena, size_t size)
+{
+    return arena_alloc_aligned(arena, size, _Alignof(max_align_t));
+}
+
+void *arena_zalloc(struct arena *arena, size_t size);
+
+#define ARENA_NEW(arena, type) ((type *)arena_zalloc((arena), sizeof(type)))
+
+/* Copies. The copy is NUL-terminated behind its length. {NULL, 0} past the cap. */
+struct str arena_str(struct arena *arena, struct str s);
+struct str arena_fmt(struct arena *arena, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+struct str arena_vfmt(struct arena *arena, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
+#endif

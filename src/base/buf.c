@@ -1,0 +1,83 @@
+/* base/buf: doubling growth up to the limit; see buf.h. */
+#include "base/buf.h"
+
+#include <stdio.h>
+
+#include "base/mem.h"
+
+enum { BUF_FIRST = 256 };
+
+void buf_init(struct buf *buf, size_t limit)
+{
+    *buf = (struct buf){ .limit = limit };
+}
+
+void buf_finish(struct buf *buf)
+{
+    mem_free(buf->at);
+    *buf = (struct buf){ .limit = buf->limit };
+}
+
+void buf_clear(struct buf *buf)
+{
+    buf->len = 0;
+    buf->overflow = false;
+}
+
+char *buf_reserve_slow_(struct buf *buf, size_t more)
+{
+    if (buf->overflow || more > buf->limit - buf->len) {
+        buf->overflow = true;
+        return NULL;
+    }
+    if (buf->len + more > buf->room) {
+        size_t room = buf->room ? buf->room * 2 : BUF_FIRST;
+        if (room < buf->len + more)
+            room = buf->len + more;
+        if (room > buf->limit)
+            room = buf->limit;
+        buf->at = mem_realloc(buf->at, room);
+        buf->room = room;
+    }
+    return buf->at + buf->len;
+}
+
+bool buf_fmt(struct buf *buf, const char *format, ...)
+{
+    char small[256];
+    va_list args;
+
+    va_start(args, format);
+    int len = vsnprintf(small, sizeof(small), format, args);
+    va_end(args);
+    if (len < 0)
+        return false;
+    if ((size_t)len < sizeof(small))
+        return buf_add(buf, str_n(small, (size_t)len));
+
+    char *large = mem_alloc((size_t)len + 1);
+    va_start(args, format);
+    vsnprintf(large, (size_t)len + 1, format, args);
+    va_end(args);
+    bool added = buf_add(buf, str_n(large, (size_t)len));
+    mem_free(large);
+    return added;
+}
+
+void buf_drop(struct buf *buf, size_t n)
+{
+    if (n >= buf->len) {
+        buf->len = 0;
+        return;
+    }
+    memmove(buf->at, buf->at + n, buf->len - n);
+    buf->len -= n;
+}
+
+struct str buf_take(struct buf *buf)
+{
+    struct str bytes = buf_str(buf);
+
+    *buf = (struct buf){ .limit = buf->limit };
+    return bytes;
+}

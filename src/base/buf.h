@@ -1,0 +1,76 @@
+/*
+ * base/buf: a growing run of bytes with a limit.
+ *
+ * The limit is a constructor argument. What would go past it is not added at all, the call says
+ * false and `overflow` stays set, so that a writer may check once at the end.
+ *
+ * Holds always: len <= room <= limit (room may be up to limit + 1 for a terminating NUL).
+ */
+#ifndef NOD_BASE_BUF_H
+#define NOD_BASE_BUF_H
+
+#include <stdarg.h>
+
+#include "base/str.h"
+
+struct buf {
+    char *at;
+    size_t len;
+    size_t room;
+    size_t limit;
+    bool overflow;
+};
+
+void buf_init(struct buf *buf, size_t limit);
+void buf_finish(struct buf *buf);
+
+/* Forgets the bytes and the overflow; keeps the memory. */
+void buf_clear(struct buf *buf);
+
+/* Room for `more` bytes at at+len; the caller writes there and raises len. NULL past the limit. */
+char *buf_reserve_slow_(struct buf *buf, size_t more);
+
+static inline char *buf_reserve(struct buf *buf, size_t more)
+{
+    if (more <= buf->room - buf->len && !buf->overflow)
+        return buf->at + buf->len;
+    return buf_reserve_slow_(buf, more);
+}
+
+static inline bool buf_add(struct buf *buf, struct str s)
+{
+    char *to = buf_reserve(buf, s.len);
+
+    if (!to)
+        return s.len == 0 && !buf->overflow;
+    if (s.len)
+        memcpy(to, s.at, s.len);
+    buf->len += s.len;
+    return true;
+}
+
+static inline bool buf_add_char(struct buf *buf, char c)
+{
+    char *to = buf_reserve(buf, 1);
+
+    if (!to)
+        return false;
+    *to = c;
+    buf->len++;
+    return true;
+}
+
+bool buf_fmt(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Drops the first n bytes. */
+void buf_drop(struct buf *buf, size_t n);
+
+/* Hands the memory over to the caller (free with mem_free) and leaves the buffer empty. */
+struct str buf_take(struct buf *buf);
+
+static inline struct str buf_str(const struct buf *buf)
+{
+    return str_n(buf->at, buf->len);
+}
+
+#endif

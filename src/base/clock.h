@@ -1,0 +1,38 @@
+/*
+ * base/clock: what time it is, as something that is handed in.
+ *
+ * Monotonic time measures durations on this node; wall time is what records carry. Both in
+ * milliseconds. Tests hand in a fake_clock and move it.
+ */
+#ifndef NOD_BASE_CLOCK_H
+#define NOD_BASE_CLOCK_H
+
+#include <stdint.h>
+
+struct clock {
+    int64_t (*mono_ms)(const struct clock *clock);
+    int64_t (*wall_ms)(const struct clock *clock); /* since 1970 */
+};
+
+const struct clock *clock_system(void);
+
+struct fake_clock {
+    struct clock clock; /* first: hand in &fake.clock */
+    int64_t mono;
+    int64_t wall;
+};
+
+void fake_clock_init(struct fake_clock *fake, int64_t wall_ms);
+void fake_clock_advance(struct fake_clock *fake, int64_t ms);
+
+static inline int64_t clock_mono(const struct clock *clock)
+{
+    return clock->mono_ms(clock);
+}
+
+static inline int64_t clock_wall(const struct clock *clock)
+{
+    return clock->wall_ms(clock);
+}
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * base/heap: what is due next.
+ *
+ * A binary heap of deadlines. The node lives inside its object and knows its place, so that
+ * removing and moving are logarithmic. A zeroed node is not in any heap.
+ */
+#ifndef NOD_BASE_HEAP_H
+#define NOD_BASE_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct heap_node {
+    int64_t at;
+    size_t place; /* 1-based; 0: not in a heap */
+};
+
+struct heap {
+    struct heap_node **nodes;
+    size_t count;
+    size_t room;
+};
+
+#define HEAP_OF(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
+
+void heap_init(struct heap *heap);
+void heap_finish(struct heap *heap);
+
+/* Puts the node in, or moves it if it is in already. */
+void heap_set(struct heap *heap, struct heap_node *node, int64_t at);
+
+/* Fine on a node that is in no heap. */
+void heap_remove(struct heap *heap, struct heap_node *node);
+
+/* The earliest, or NULL. */
+struct heap_node *heap_first(const struct heap *heap);
+
+static inline bool heap_has(const struct heap_node *node)
+{
+    return node->place != 0;
+}
+
+#endif

@@ -1,0 +1,44 @@
+/* base/id: a small thread-local pool of kernel randomness, so that an id is not a system call. */
+#include "base/id.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+void random_bytes(void *out, size_t len)
+{
+    char *to = out;
+
+    while (len > 0) {
+        ssize_t got = getrandom(to, len, 0);
+        if (got <= 0) {
+            fprintf(stderr, "nod: the kernel gives no random bytes (getrandom)\n");
+            abort();
+        }
+        to += got;
+        len -= (size_t)got;
+    }
+}
+
+void id_random(struct id *id)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    static _Thread_local unsigned char pool[512];
+    static _Thread_local size_t left;
+    unsigned char raw[18] = { 0 };
+
+    if (left < 16) {
+        random_bytes(pool, sizeof(pool));
+        left = sizeof(pool);
+    }
+    left -= 16;
+    memcpy(raw, pool + left, 16);
+    memset(pool + left, 0, 16); /* what was given out stays nowhere else */
+
+    for (size_t i = 0, o = 0; o < ID_LEN; i += 3) {
+        unsigned bits = (unsigned)raw[i] << 16 | (unsigned)raw[i + 1] << 8 | raw[i + 2];
+        for (int shift = 18; shift >= 0 && o < ID_LEN; shift -= 6)
+            id->text[o++] = digits[bits >> shift & 63];
+    }
+    id->text[ID_LEN] = '\0';
+}

@@ -1,0 +1,28 @@
+/*
+ * base/id: names nobody can guess.
+ *
+ * 128 random bits from the kernel as 22 characters of base64url. An id is an identifier and,
+ * for asks and sessions, hard to guess; it is never the only thing that authorises.
+ */
+#ifndef NOD_BASE_ID_H
+#define NOD_BASE_ID_H
+
+#include "base/str.h"
+
+enum { ID_LEN = 22 };
+
+struct id {
+    char text[ID_LEN + 1]; /* NUL-terminated */
+};
+
+void id_random(struct id *id);
+
+/* Random bytes from the kernel; ends the process if there are none. */
+void random_bytes(void *out, size_t len);
+
+static inline struct str id_str(const struct id *id)
+{
+    return str_n(id->text, id->text[0] ? ID_LEN : 0);
+}
+
+#endif

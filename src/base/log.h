@@ -1,0 +1,60 @@
+/*
+ * base/log: one line an event, to stderr.
+ *
+ *     LOG_WARN("token refused", LOG_STR("name", name), LOG_INT("line", 7));
+ *
+ * Formats: logfmt (default) and JSON lines; with `journald` set each line begins with the <N>
+ * priority that journald reads. A line is at most LOG_LINE_MAX bytes and is written with one
+ * write(2), so lines of several threads never mix. Values are escaped: no byte from outside can
+ * begin a line of its own or move a terminal's cursor.
+ *
+ * Never log content of questions, answers, tokens or keys.
+ */
+#ifndef NOD_BASE_LOG_H
+#define NOD_BASE_LOG_H
+
+#include "base/str.h"
+
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+enum log_format { LOG_FORMAT_LOGFMT, LOG_FORMAT_JSON };
+
+enum { LOG_LINE_MAX = 4096 };
+
+struct log_field {
+    const char *name;
+    struct str text; /* used when text.at is set */
+    int64_t number;
+};
+
+struct log_opts {
+    enum log_level level;
+    enum log_format format;
+    bool journald;
+    int fd; /* 2 unless a test says otherwise */
+};
+
+void log_setup(const struct log_opts *opts);
+bool log_enabled(enum log_level level);
+void log_write(enum log_level level, const char *event, const struct log_field *fields, size_t count);
+
+/* False, and nothing set, for a word it does not know. */
+bool log_level_parse(struct str word, enum log_level *out);
+
+#define LOG_STR(name, s)   ((struct log_field){ (name), (s).at ? (s) : STR(""), 0 })
+#define LOG_CSTR(name, s)  ((struct log_field){ (name), str_of((s) ? (s) : ""), 0 })
+#define LOG_INT(name, n)   ((struct log_field){ (name), STR_NONE, (int64_t)(n) })
+
+#define LOG_AT_(level, event, ...)                                                                 \
+    do {                                                                                           \
+        if (log_enabled(level)) {                                                                  \
+            const struct log_field fields_[] = { { 0 }, ##__VA_ARGS__ };                           \
+            log_write((level), (event), fields_ + 1, sizeof(fields_) / sizeof(fields_[0]) - 1);    \
+        }                                                                                          \
+    } while (0)
+
+#define LOG_ERROR(event, ...) LOG_AT_(LOG_LEVEL_ERROR, event, ##__VA_ARGS__)
+#define LOG_WARN(event, ...)  LOG_AT_(LOG_LEVEL_WARN, event, ##__VA_ARGS__)
+#define LOG_INFO(event, ...)  LOG_AT_(LOG_LEVEL_INFO, event, ##__VA_ARGS__)
+#define LOG_DEBUG(event, ...) LOG_AT_(LOG_LEVEL_DEBUG, event, ##__VA_ARGS__)
+
+#endif

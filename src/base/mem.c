@@ -1,0 +1,44 @@
+/* base/mem: see mem.h; the one place that decides what out of memory means. */
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void out_of_memory(size_t size)
+{
+    fprintf(stderr, "nod: out of memory (asked for %zu bytes); give the process more, or lower its limits\n",
+            size);
+    abort();
+}
+
+void *mem_alloc(size_t size)
+{
+    void *p = malloc(size ? size : 1);
+
+    if (!p)
+        out_of_memory(size);
+    return p;
+}
+
+void *mem_zalloc(size_t size)
+{
+    void *p = calloc(1, size ? size : 1);
+
+    if (!p)
+        out_of_memory(size);
+    return p;
+}
+
+void *mem_realloc(void *old, size_t size)
+{
+    void *p = realloc(old, size ? size : 1);
+
+    if (!p)
+        out_of_memory(size);
+    return p;
+}
+
+void mem_free(void *p)
+{
+    free(p);
+}

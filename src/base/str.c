@@ -1,0 +1,101 @@
+/* base/str: see str.h for what a slice is. Nothing here allocates but str_dup. */
+#include "base/str.h"
+
+#include "base/mem.h"
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+bool str_eq_nocase(struct str a, struct str b)
+{
+    if (a.len != b.len)
+        return false;
+    for (size_t i = 0; i < a.len; i++)
+        if (lower(a.at[i]) != lower(b.at[i]))
+            return false;
+    return true;
+}
+
+int str_cmp(struct str a, struct str b)
+{
+    size_t shorter = a.len < b.len ? a.len : b.len;
+    int order = shorter ? memcmp(a.at, b.at, shorter) : 0;
+
+    if (order != 0)
+        return order;
+    return (a.len > b.len) - (a.len < b.len);
+}
+
+struct str str_trim(struct str s)
+{
+    while (s.len > 0 && (s.at[0] == ' ' || s.at[0] == '\t'))
+        s = str_skip(s, 1);
+    while (s.len > 0 && (s.at[s.len - 1] == ' ' || s.at[s.len - 1] == '\t'))
+        s.len--;
+    return s;
+}
+
+bool str_cut(struct str s, char separator, struct str *before, struct str *after)
+{
+    const char *cut = s.len ? memchr(s.at, separator, s.len) : NULL;
+
+    if (!cut) {
+        *before = s;
+        *after = STR_NONE;
+        return false;
+    }
+    size_t at = (size_t)(cut - s.at);
+    *before = str_n(s.at, at);
+    *after = str_skip(s, at + 1);
+    return true;
+}
+
+ptrdiff_t str_find(struct str s, struct str needle)
+{
+    if (needle.len == 0)
+        return 0;
+    const char *hit = s.len ? memmem(s.at, s.len, needle.at, needle.len) : NULL;
+    return hit ? hit - s.at : -1;
+}
+
+bool str_to_u64(struct str s, uint64_t *out)
+{
+    uint64_t value = 0;
+
+    if (s.len == 0)
+        return false;
+    for (size_t i = 0; i < s.len; i++) {
+        if (s.at[i] < '0' || s.at[i] > '9')
+            return false;
+        if (__builtin_mul_overflow(value, (uint64_t)10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(s.at[i] - '0'), &value))
+            return false;
+    }
+    *out = value;
+    return true;
+}
+
+bool str_to_i64(struct str s, int64_t *out)
+{
+    bool negative = s.len > 0 && s.at[0] == '-';
+    uint64_t size;
+
+    if (!str_to_u64(negative ? str_skip(s, 1) : s, &size))
+        return false;
+    if (size > (uint64_t)INT64_MAX + (negative ? 1 : 0))
+        return false;
+    *out = negative ? (int64_t)(0 - size) : (int64_t)size;
+    return true;
+}
+
+char *str_dup(struct str s)
+{
+    char *copy = mem_alloc(s.len + 1);
+
+    if (s.len)
+        memcpy(copy, s.at, s.len);
+    copy[s.len] = '\0';
+    return copy;
+}

@@ -1,0 +1,82 @@
+/*
+ * base/str: text as a slice.
+ *
+ * A str is a pointer and a length into memory that somebody else owns. It is not NUL-terminated
+ * and may hold NUL bytes. Copies are explicit (arena_str, str_dup). The empty slice may have a
+ * NULL pointer; nothing here reads through it then.
+ */
+#ifndef NOD_BASE_STR_H
+#define NOD_BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct str {
+    const char *at;
+    size_t len;
+};
+
+#define STR(literal)         ((struct str){ (literal), sizeof(literal) - 1 })
+#define STR_INIT(literal)    { (literal), sizeof(literal) - 1 }
+#define STR_NONE             ((struct str){ NULL, 0 })
+#define STR_FMT              "%.*s"
+#define STR_ARG(s)           (int)(s).len, (s).at
+
+static inline struct str str_of(const char *text)
+{
+    return (struct str){ text, text ? strlen(text) : 0 };
+}
+
+static inline struct str str_n(const char *at, size_t len)
+{
+    return (struct str){ at, len };
+}
+
+static inline bool str_eq(struct str a, struct str b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
+}
+
+static inline bool str_starts(struct str s, struct str prefix)
+{
+    return s.len >= prefix.len && (prefix.len == 0 || memcmp(s.at, prefix.at, prefix.len) == 0);
+}
+
+static inline bool str_ends(struct str s, struct str suffix)
+{
+    return s.len >= suffix.len &&
+           (suffix.len == 0 || memcmp(s.at + s.len - suffix.len, suffix.at, suffix.len) == 0);
+}
+
+static inline struct str str_skip(struct str s, size_t n)
+{
+    if (n > s.len)
+        n = s.len;
+    return (struct str){ n ? s.at + n : s.at, s.len - n };
+}
+
+/* ASCII only: header names, schemes, host names. */
+bool str_eq_nocase(struct str a, struct str b);
+
+/* Memory order; a prefix sorts before what it is a prefix of. */
+int str_cmp(struct str a, struct str b);
+
+/* Spaces and tabs off both ends. */
+struct str str_trim(struct str s);
+
+/* Splits at the first separator: true and both halves, or false with everything in *before. */
+bool str_cut(struct str s, char separator, struct str *before, struct str *after);
+
+/* Where `needle` begins in `s`, or -1. */
+ptrdiff_t str_find(struct str s, struct str needle);
+
+/* The whole slice as a decimal number without overflow; false otherwise. */
+bool str_to_i64(struct str s, int64_t *out);
+bool str_to_u64(struct str s, uint64_t *out);
+
+/* A NUL-terminated heap copy; free with free(). */
+char *str_dup(struct str s);
+
+#endif

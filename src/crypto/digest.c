@@ -1,0 +1,1 @@
+typedef int crypto_digest_not_yet;

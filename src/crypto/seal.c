@@ -1,0 +1,1 @@
+typedef int crypto_seal_not_yet;

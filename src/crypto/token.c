@@ -1,0 +1,1 @@
+typedef int crypto_token_not_yet;

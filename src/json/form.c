@@ -1,0 +1,1 @@
+typedef int json_form_not_yet;

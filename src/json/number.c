@@ -1,0 +1,1 @@
+typedef int json_number_not_yet;

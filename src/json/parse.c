@@ -1,0 +1,1 @@
+typedef int json_parse_not_yet;

@@ -1,0 +1,1 @@
+typedef int json_schema_not_yet;

@@ -1,0 +1,45 @@
+/*
+ * json/schema: JSON Schema 2020-12, compiled once, then checked many times.
+ *
+ * References are local only ("#...", "$anchor", "$id" inside the document): one that cannot be
+ * resolved is an error at compile time, never a pass, and nothing is ever fetched. `pattern` runs on
+ * PCRE2 with match limits; depth, subschemas and work are bounded, and a bound that is hit makes
+ * the value invalid with an error that says so. A compiled schema is constant and may be used by
+ * several threads.
+ */
+#ifndef NOD_JSON_SCHEMA_H
+#define NOD_JSON_SCHEMA_H
+
+#include "json/value.h"
+
+struct schema;
+
+struct schema_problem {
+    struct str path;    /* JSON pointer into the instance (or, when compiling, into the schema); "" is the root */
+    struct str message; /* "expected a number, got a string" */
+};
+
+enum { SCHEMA_PROBLEMS_MAX = 16 };
+
+struct schema_problems {
+    size_t count;
+    struct schema_problem at[SCHEMA_PROBLEMS_MAX]; /* text in the arena that was given */
+};
+
+struct schema_opts {
+    bool assert_formats;     /* check "format"; off: annotation only, as 2020-12 says by default */
+    uint32_t max_subschemas; /* 0: default */
+    uint32_t max_depth;      /* of validation; 0: default */
+    uint64_t max_work;       /* units of validation work; 0: default */
+};
+
+/* NULL and problems (in `arena`) if the schema is not valid. The schema copies what it needs. */
+struct schema *schema_compile(const struct json *schema, const struct schema_opts *opts,
+                              struct arena *arena, struct schema_problems *problems);
+void schema_destroy(struct schema *schema);
+
+/* NOD_OK or NOD_E_INVALID with problems, or NOD_E_LIMIT. */
+nod_status schema_check(const struct schema *schema, const struct json *value, struct arena *arena,
+                        struct schema_problems *problems);
+
+#endif

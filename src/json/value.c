@@ -1,0 +1,1 @@
+typedef int json_value_not_yet;

@@ -1,0 +1,1 @@
+typedef int json_write_not_yet;

@@ -1,0 +1,1 @@
+typedef int net_http_not_yet;

@@ -1,0 +1,94 @@
+/*
+ * net/http: an HTTP/1.1 server that says whole requests and takes whole or streamed responses.
+ *
+ * The server reads a request (headers and body, within the limits), then calls on_request with an
+ * exchange. The exchange is answered exactly once: http_reply, or http_begin ... http_end. Until
+ * then it may be held as long as one likes; a held exchange costs a few hundred bytes and no
+ * thread. Requests on one connection are answered in order (pipelining).
+ *
+ * The request (headers, body) lives until the response has begun or http_release is called.
+ * If the client goes away first, on_gone is called once and the exchange is dead from then on:
+ * nothing may be called with it. After http_reply or http_end it is dead as well.
+ *
+ * A slow or silent connection delays nobody else.
+ */
+#ifndef NOD_NET_HTTP_H
+#define NOD_NET_HTTP_H
+
+#include <nod/nod.h>
+
+#include "base/str.h"
+#include "net/loop.h"
+
+struct http_server;
+struct http_exchange;
+
+struct http_header {
+    struct str name;
+    struct str value;
+};
+
+struct http_request {
+    struct str method;
+    struct str target; /* as sent */
+    struct str path;   /* target up to '?' */
+    struct str query;  /* behind it */
+    const struct http_header *headers;
+    size_t header_count;
+    struct str body;
+};
+
+struct http_limits {
+    size_t line_max;        /* request line; 431/414 past it */
+    size_t headers_max;     /* all header bytes; 431 */
+    size_t header_count_max;
+    size_t body_max;        /* 413 */
+    size_t connections_max; /* 503 and closed */
+    size_t memory_max;      /* bytes of partial requests and queued responses of all connections; 503 */
+    size_t queue_max;       /* unsent response bytes of one connection; http_write says false past it */
+    int header_ms;          /* time for a whole head; 408 */
+    int body_ms;            /* time without progress in a body; 408 */
+    int idle_ms;            /* keep-alive without a request; closed */
+    int write_ms;           /* a reader that takes nothing for that long is closed */
+};
+
+/* The defaults; also listed in docs/limits.md. */
+extern const struct http_limits http_limits_default;
+
+struct http_opts {
+    struct http_limits limits;
+    void (*on_request)(struct http_exchange *exchange, const struct http_request *request, void *data);
+    void *data;
+};
+
+/* host: an address, "localhost", or "unix:PATH". port 0 takes a free one. NOD_E_IO with a log line. */
+nod_status http_listen(struct loop *loop, struct str host, int port, const struct http_opts *opts,
+                       struct http_server **out);
+int http_port(const struct http_server *server);
+/* No new connections; idle ones are closed; done() when the last response is out or after grace_ms. */
+void http_drain(struct http_server *server, int grace_ms, void (*done)(void *data), void *data);
+/* Closes everything now; on_gone for each open exchange. Freed once libuv has let go (on later turns). */
+void http_close(struct http_server *server);
+
+/* The value of the first header of that name (any case), or {NULL, 0}. */
+struct str http_header(const struct http_request *request, struct str name);
+
+/* Called once, if the client goes away before the response is complete. */
+void http_on_gone(struct http_exchange *exchange, void (*gone)(void *data), void *data);
+/* Frees the request's memory early. */
+void http_release(struct http_exchange *exchange);
+
+/* A whole response. Content-Length is added; a NULL-length body is sent as Content-Length: 0. */
+void http_reply(struct http_exchange *exchange, int status, const struct http_header *headers,
+                size_t header_count, struct str body);
+
+/* A streamed one, chunked. */
+void http_begin(struct http_exchange *exchange, int status, const struct http_header *headers,
+                size_t header_count);
+/* False, and nothing queued, past queue_max: stop and wait for on_drain. */
+bool http_write(struct http_exchange *exchange, struct str bytes);
+size_t http_queued(const struct http_exchange *exchange);
+void http_on_drain(struct http_exchange *exchange, void (*drained)(void *data), void *data);
+void http_end(struct http_exchange *exchange);
+
+#endif

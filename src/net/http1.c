@@ -1,0 +1,1 @@
+typedef int net_http1_not_yet;

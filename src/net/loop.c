@@ -1,0 +1,1 @@
+typedef int net_loop_not_yet;

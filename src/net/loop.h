@@ -1,0 +1,54 @@
+/*
+ * net/loop: one thread, one loop.
+ *
+ * Everything that does not block runs here. Other threads talk to it through loop_post, one queue
+ * in order. Timers are embedded in their objects and cost a heap entry each, not a kernel timer.
+ */
+#ifndef NOD_NET_LOOP_H
+#define NOD_NET_LOOP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/heap.h"
+
+struct loop;
+struct uv_loop_s;
+
+struct loop *loop_create(void);
+/* After loop_run returned and every handle was closed by its owner. */
+void loop_destroy(struct loop *loop);
+
+/* Runs until loop_stop, or until nothing is left to wait for. */
+void loop_run(struct loop *loop);
+/* Runs what is due and returns; waits at most wait_ms (0: not at all). For tests. */
+void loop_turn(struct loop *loop, int wait_ms);
+void loop_stop(struct loop *loop);
+
+struct uv_loop_s *loop_uv(struct loop *loop);
+
+/* Monotonic milliseconds, cached for this turn of the loop. */
+int64_t loop_now(const struct loop *loop);
+
+/* From any thread: fn(data) on the loop thread, in the order of the calls. */
+void loop_post(struct loop *loop, void (*fn)(void *data), void *data);
+
+/* On the loop thread only: fn(data) later in this turn or in the next, before waiting for I/O. */
+void loop_defer(struct loop *loop, void (*fn)(void *data), void *data);
+
+struct timer {
+    struct heap_node node; /* zeroed: not set */
+    void (*fn)(void *data);
+    void *data;
+};
+
+/* Sets or moves. Fires once. Does not keep loop_run alive by itself. */
+void timer_set(struct loop *loop, struct timer *timer, int64_t after_ms, void (*fn)(void *data),
+               void *data);
+void timer_stop(struct loop *loop, struct timer *timer);
+
+/* fn(data) on the loop thread when the signal comes. At most LOOP_SIGNALS_MAX of them. */
+enum { LOOP_SIGNALS_MAX = 8 };
+bool loop_signal(struct loop *loop, int signo, void (*fn)(void *data), void *data);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * net/pipe: this process's own stdin and stdout as lines.
+ *
+ * One message a line, UTF-8, '\n' at the end ('\r\n' taken). A line over the limit is reported once
+ * (on_line with NULL at) and skipped to its end; the rest goes on. Writes are queued under a cap;
+ * on_drain tells when there is room again.
+ */
+#ifndef NOD_NET_PIPE_H
+#define NOD_NET_PIPE_H
+
+#include <nod/nod.h>
+
+#include "base/str.h"
+#include "net/loop.h"
+
+struct pipe_lines;
+
+struct pipe_opts {
+    int read_fd;  /* 0 */
+    int write_fd; /* 1 */
+    size_t line_max;
+    size_t queue_max;
+    void (*on_line)(struct str line, void *data); /* the slice lives during the call; {NULL,0}: too long */
+    void (*on_end)(void *data);                    /* end of input, or a broken pipe; once */
+    void (*on_drain)(void *data);                  /* may be NULL */
+    void *data;
+};
+
+nod_status pipe_open(struct loop *loop, const struct pipe_opts *opts, struct pipe_lines **out);
+/* A line (without its end). False, and nothing queued, past queue_max. */
+bool pipe_write(struct pipe_lines *pipe, struct str line);
+size_t pipe_queued(const struct pipe_lines *pipe);
+/* Writes what is queued (bounded by grace_ms), closes, then done(). No callbacks but done after this. */
+void pipe_close(struct pipe_lines *pipe, int grace_ms, void (*done)(void *data), void *data);
+
+#endif

@@ -1,0 +1,1 @@
+typedef int net_sse_not_yet;

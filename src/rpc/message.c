@@ -1,0 +1,1 @@
+typedef int rpc_message_not_yet;

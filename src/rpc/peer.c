@@ -1,0 +1,1 @@
+typedef int rpc_peer_not_yet;
