@@ -1,31 +1,605 @@
+/*
+ * nod.h: write MCP tools that stop and ask a person.
+ *
+ * This header is the manual. It includes nothing of nod's insides, and everything a tool author
+ * needs is here: make a server, give it tables of tools, resources and prompts, call nod_main.
+ *
+ *     static nod_status remove_file(nod_call *call)
+ *     {
+ *         const char *path = nod_arg_str(call, "path");
+ *         bool yes;
+ *
+ *         NOD_TRY(nod_confirm(call, &yes, .message = nod_fmt(call, "Delete %s?", path)));
+ *         if (!yes)
+ *             return nod_reply_text(call, "Nothing was deleted.");
+ *         NOD_TRY(nod_step(call, "unlink", unlink_file, (void *)path, NULL));
+ *         return nod_reply_textf(call, "Deleted %s.", path);
+ *     }
+ *
+ * HOW A HANDLER RUNS. A handler is a plain function. It is run from the top each time the call
+ * learns something new. nod_confirm looks into the call's journal: is the answer there, it is
+ * returned and the handler goes on; is it not, the question is recorded, NOD_PENDING comes back and
+ * NOD_TRY returns it. The call then waits for the person, holding no thread and no stack. Hence two
+ * rules:
+ *
+ *   1. What a handler asks must be the same on every run with the same journal. What may change
+ *      (a balance, the time, a random number) is read inside nod_step, nod_now or nod_random.
+ *      Another question under the same key is NOD_E_NOT_DETERMINISTIC.
+ *   2. Side effects live in nod_step. What stands outside of a step is done again on each run.
+ *
+ * MEMORY. Everything reached through a nod_call (strings, JSON values, answers) lives until the run
+ * returns. nod_dup keeps a value longer. A resource of your own that must be let go when the run
+ * returns, also when it returns NOD_PENDING, is registered with nod_defer.
+ *
+ * THREADS. A nod_call belongs to one thread. Only nod_cancelled may be asked from elsewhere, and
+ * the functions that take a nod_server * say which of them may be called from any thread.
+ *
+ * OPTIONS. `nod_confirm(call, &yes, .message = "...")` is a macro around nod_confirm_with, which
+ * takes a pointer to a struct whose first member is its size. Programs built against an older header
+ * keep working; C++ and foreign languages call the _with functions.
+ */
 #ifndef NOD_NOD_H
 #define NOD_NOD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* 0 is success; everything else is negative. */
+#define NOD_VERSION "0.1.0"
+
+#if defined(__GNUC__)
+#define NOD_API              __attribute__((visibility("default")))
+#define NOD_USE_RESULT       __attribute__((warn_unused_result))
+#define NOD_PRINTF(fmt, arg) __attribute__((format(printf, fmt, arg)))
+#else
+#define NOD_API
+#define NOD_USE_RESULT
+#define NOD_PRINTF(fmt, arg)
+#endif
+
+/* ------------------------------------------------------------------------------------------
+ * Status: 0 is success, everything else is negative.
+ */
 typedef enum nod_status {
     NOD_OK = 0,
-    NOD_PENDING = -1,               /* not an error: the call waits; return it (NOD_TRY does) */
-    NOD_E_INVALID = -2,             /* data does not fit what was asked for */
-    NOD_E_TIMEOUT = -3,             /* nobody answered in time */
-    NOD_E_NOT_SUPPORTED = -4,       /* no surface can put this question to a person */
-    NOD_E_BAD_SCHEMA = -5,          /* a schema that is not valid, or not a form */
-    NOD_E_NOT_DETERMINISTIC = -6,   /* a replay asked something else under the same key */
-    NOD_E_OUTCOME_UNKNOWN = -7,     /* a step may or may not have happened */
-    NOD_E_LIMIT = -8,               /* a named limit was reached */
-    NOD_E_CANCELLED = -9,           /* the call was cancelled */
-    NOD_E_STORE = -10,              /* the store cannot be reached or refused */
-    NOD_E_STALE = -11,              /* an old epoch, or somebody else was first */
+    NOD_PENDING = -1,             /* not an error: the call waits; return it (NOD_TRY does) */
+    NOD_E_INVALID = -2,           /* data does not fit what was asked for */
+    NOD_E_TIMEOUT = -3,           /* nobody answered in time */
+    NOD_E_NOT_SUPPORTED = -4,     /* no surface can put this question to a person */
+    NOD_E_BAD_SCHEMA = -5,        /* a schema that is not valid, or not a form */
+    NOD_E_NOT_DETERMINISTIC = -6, /* a replay asked something else under the same key */
+    NOD_E_OUTCOME_UNKNOWN = -7,   /* a step may or may not have happened */
+    NOD_E_LIMIT = -8,             /* a named limit was reached */
+    NOD_E_CANCELLED = -9,         /* the call was cancelled */
+    NOD_E_STORE = -10,            /* the store cannot be reached, or refused */
+    NOD_E_STALE = -11,            /* an old epoch, or somebody else was first */
     NOD_E_NOT_FOUND = -12,
-    NOD_E_USAGE = -13,              /* the program calls nod in a way it does not allow */
-    NOD_E_PARSE = -14,              /* bytes that are not what they should be */
+    NOD_E_USAGE = -13,   /* the program calls nod in a way it does not allow */
+    NOD_E_PARSE = -14,   /* bytes that are not what they should be */
     NOD_E_IO = -15,
-    NOD_E_REFUSED = -16,            /* not allowed for this principal */
-    NOD_E_FAILED = -17,             /* the tool's own failure */
+    NOD_E_REFUSED = -16, /* not allowed for this principal */
+    NOD_E_FAILED = -17,  /* the tool's own failure; nod_reply_error says which */
 } nod_status;
+
+/* "timeout", "not supported", ...: a word for logs. */
+NOD_API const char *nod_status_name(nod_status status);
+
+/* Returns from the handler with anything that is not NOD_OK: pending, or an error. */
+#define NOD_TRY(expression)                                                                        \
+    do {                                                                                           \
+        nod_status nod_try_status_ = (expression);                                                 \
+        if (nod_try_status_ != NOD_OK)                                                             \
+            return nod_try_status_;                                                                \
+    } while (0)
+
+typedef struct nod_server nod_server;
+typedef struct nod_call nod_call; /* one run of one call, as its handler sees it */
+typedef struct nod_json nod_json; /* a JSON value; constant; see "JSON values" */
+
+typedef nod_status nod_handler(nod_call *call);
+
+/* ------------------------------------------------------------------------------------------
+ * Forms: what a person is asked for, or what a tool takes.
+ *
+ *     NOD_FORM(NOD_TEXT("email", .title = "E-mail", .format = "email", .required = true),
+ *              NOD_INT("age", .min = NOD_AT(18)),
+ *              NOD_CHOICE("size", NOD_OPTIONS({ "s", "Small" }, { "l", "Large" })))
+ *
+ * Secrets never go through a form: a field that asks for a password, key or token is refused.
+ */
+typedef enum nod_field_kind {
+    NOD_FIELD_TEXT,
+    NOD_FIELD_NUMBER,
+    NOD_FIELD_INT,
+    NOD_FIELD_BOOL,
+    NOD_FIELD_CHOICE,  /* one of options */
+    NOD_FIELD_CHOICES, /* any of options */
+} nod_field_kind;
+
+typedef struct nod_option {
+    const char *value;
+    const char *title; /* NULL: the value is shown */
+} nod_option;
+
+typedef struct nod_bound {
+    bool set;
+    double value;
+} nod_bound;
+
+#define NOD_AT(x) { true, (x) }
+
+typedef struct nod_field {
+    const char *name;
+    nod_field_kind kind;
+    const nod_option *options; /* ends with a NULL value; see NOD_OPTIONS */
+    const char *title;
+    const char *description;
+    bool required;
+    nod_bound min, max;  /* of a number its value, of a text its length, of choices how many */
+    const char *format;  /* text: "email", "uri", "date", "date-time" */
+    const char *pattern; /* text: a regular expression; checked by nod, never sent to a client */
+    const char *preset;  /* what the form starts with: "text", "12", "true", a choice's value;
+                            for NOD_CHOICES a JSON array: "[\"a\",\"b\"]" */
+} nod_field;
+
+typedef struct nod_form {
+    size_t field_size;
+    const nod_field *fields;
+    size_t count;
+} nod_form;
+
+#define NOD_OPTIONS(...) ((const nod_option[]){ __VA_ARGS__, { NULL, NULL } })
+#define NOD_FORM(...)                                                                              \
+    (&(const nod_form){ sizeof(nod_field), (const nod_field[]){ __VA_ARGS__ },                     \
+                        sizeof((const nod_field[]){ __VA_ARGS__ }) / sizeof(nod_field) })
+#define NOD_TEXT(field_name, ...)   { .name = (field_name), .kind = NOD_FIELD_TEXT, ##__VA_ARGS__ }
+#define NOD_NUMBER(field_name, ...) { .name = (field_name), .kind = NOD_FIELD_NUMBER, ##__VA_ARGS__ }
+#define NOD_INT(field_name, ...)    { .name = (field_name), .kind = NOD_FIELD_INT, ##__VA_ARGS__ }
+#define NOD_BOOL(field_name, ...)   { .name = (field_name), .kind = NOD_FIELD_BOOL, ##__VA_ARGS__ }
+#define NOD_CHOICE(field_name, field_options, ...)                                                 \
+    { .name = (field_name), .kind = NOD_FIELD_CHOICE, .options = (field_options), ##__VA_ARGS__ }
+#define NOD_CHOICES(field_name, field_options, ...)                                                \
+    { .name = (field_name), .kind = NOD_FIELD_CHOICES, .options = (field_options), ##__VA_ARGS__ }
+
+/* ------------------------------------------------------------------------------------------
+ * The server.
+ */
+struct nod_server_opts {
+    size_t size;
+    const char *name;         /* required */
+    const char *version;      /* required */
+    const char *title;
+    const char *instructions; /* for the model: how to use this server */
+    int64_t ask_ttl_ms;       /* how long a question waits; 0: 300000 */
+    bool one_ask_per_scope;   /* a new ask cancels the older one of its session */
+    int workers;              /* threads for blocking handlers; 0: 4 */
+    int64_t heartbeat_ms;     /* while a call waits; 0: 15000 */
+    int64_t session_idle_ms;  /* HTTP sessions end after that long without a request; 0: 1 hour */
+    size_t page_size;         /* of lists; 0: 100 */
+    /* Clients (by the name they give) that draw an empty form badly and get one required boolean. */
+    const char *const *boolean_confirm_clients; /* NULL-terminated, or NULL */
+};
+
+/* NULL, with the reason on stderr, if an option is not valid. */
+NOD_API nod_server *nod_server_create(const struct nod_server_opts *opts);
+NOD_API void nod_server_destroy(nod_server *server);
+#define nod_server_new(...)                                                                        \
+    nod_server_create(                                                                             \
+        &(const struct nod_server_opts){ .size = sizeof(struct nod_server_opts), ##__VA_ARGS__ })
+
+/* --- tools --- */
+typedef enum nod_task_mode { NOD_TASK_NEVER, NOD_TASK_OPTIONAL, NOD_TASK_REQUIRED } nod_task_mode;
+
+typedef struct nod_tool {
+    const char *name;
+    nod_handler *handler;
+    const char *title;
+    const char *description;
+    const nod_form *input;     /* the arguments, as a form; or */
+    const char *input_schema;  /* as JSON Schema text. Neither: no arguments */
+    const char *output_schema; /* JSON Schema of the structured reply, or NULL */
+    bool read_only;            /* annotations: hints for the client */
+    bool destructive;
+    bool idempotent;
+    bool closed_world;           /* touches nothing outside of this server */
+    bool requires_confirmation;  /* a person is asked before the handler starts */
+    const char *confirm_message; /* what they are asked; NULL: made of title and arguments */
+    bool blocking;               /* may block: runs on a worker thread */
+    int64_t timeout_ms;          /* of work; waiting for people does not count; 0: 60000 */
+    nod_task_mode task;
+    void *data; /* yours; nod_data(call) */
+    const char *meta; /* JSON object text for _meta of the listing, or NULL */
+} nod_tool;
+
+/* --- resources and templates --- */
+typedef struct nod_resource {
+    const char *uri;  /* "file:///x", or for a template "note://{id}" (RFC 6570 level 1) */
+    const char *name;
+    nod_handler *read; /* nod_uri(call); a template's variables are its arguments */
+    const char *title;
+    const char *description;
+    const char *mime_type;
+    bool subscribable;    /* nod_resource_updated tells those who subscribed */
+    nod_handler *complete; /* templates: see "Completions" */
+    bool blocking;
+    void *data;
+} nod_resource;
+
+/* --- prompts --- */
+typedef struct nod_prompt_arg {
+    const char *name;
+    const char *title;
+    const char *description;
+    bool required;
+    nod_handler *complete;
+} nod_prompt_arg;
+
+typedef struct nod_prompt {
+    const char *name;
+    nod_handler *get; /* nod_reply_* adds messages; nod_role says whose */
+    const char *title;
+    const char *description;
+    const nod_prompt_arg *args; /* ends with a NULL name */
+    bool blocking;
+    void *data;
+} nod_prompt;
+
+/*
+ * Registration checks everything there is to check (names, schemas, forms that ask for secrets,
+ * handlers that are missing) and says what is wrong on stderr. The tables are copied.
+ * Also while the server runs, on its own thread; the clients are told that a list has changed.
+ */
+NOD_API nod_status nod_add_tools(nod_server *server, const nod_tool *tools, size_t count,
+                                 size_t tool_size) NOD_USE_RESULT;
+NOD_API nod_status nod_add_resources(nod_server *server, const nod_resource *resources,
+                                     size_t count, size_t resource_size) NOD_USE_RESULT;
+NOD_API nod_status nod_add_prompts(nod_server *server, const nod_prompt *prompts, size_t count,
+                                   size_t prompt_size) NOD_USE_RESULT;
+/* True if there was a tool of that name. */
+NOD_API bool nod_remove_tool(nod_server *server, const char *name);
+
+/* The same for whole arrays: nod_tools(server, tools). */
+#define NOD_COUNT_(array)            (sizeof(array) / sizeof((array)[0]))
+#define nod_tools(server, array)     nod_add_tools((server), (array), NOD_COUNT_(array), sizeof((array)[0]))
+#define nod_resources(server, array) nod_add_resources((server), (array), NOD_COUNT_(array), sizeof((array)[0]))
+#define nod_prompts(server, array)   nod_add_prompts((server), (array), NOD_COUNT_(array), sizeof((array)[0]))
+
+/*
+ * Runs the server until it is told to stop; returns the process's exit code and destroys the server.
+ * Every server gets the same command line: stdio by default, --http HOST:PORT, --token-file FILE,
+ * --log LEVEL, --help, --version.
+ */
+NOD_API int nod_main(nod_server *server, int argc, char **argv);
+/* From any thread, or a signal handler of yours is not needed: SIGINT and SIGTERM do this. */
+NOD_API void nod_stop(nod_server *server);
+
+/* From any thread: tells the subscribers that a resource has changed. */
+NOD_API void nod_resource_updated(nod_server *server, const char *uri);
+/* From any thread: the page behind a nod_elicit_url (its elicitation id) is done. */
+NOD_API void nod_url_done(nod_server *server, const char *elicitation_id);
+
+/* --- hooks --- */
+typedef enum nod_flow { NOD_FLOW_CALL, NOD_FLOW_ASK, NOD_FLOW_ANSWER } nod_flow;
+typedef enum nod_when { NOD_BEFORE, NOD_AFTER } nod_when;
+
+/* What a hook may look at; lives during the hook. Fields that do not apply are NULL. */
+struct nod_hook_event {
+    size_t size;
+    nod_flow flow;
+    const char *stage;
+    nod_when when;
+    const char *call_id;
+    const char *target;    /* the tool's name */
+    const char *principal; /* who called, or (answer flow) who answers */
+    const char *ask_id;
+    const char *ask_key;
+    const char *message;
+    const char *action; /* answer flow: "accept", "decline", ... */
+};
+
+/* Anything but NOD_OK before a stage ends the flow there with that status. */
+typedef nod_status nod_hook_fn(const struct nod_hook_event *event, void *data);
+
+/*
+ * Stages: call: accept authorise gate start finish; ask: parseInput validateRequest generateElicitId
+ * storePendingRecord buildRequestParams finalize; answer: parseInput lookupPending validateContent
+ * buildResult publishResult finalize. NOD_E_NOT_FOUND for another name. Hooks run on the loop thread.
+ */
+NOD_API nod_status nod_hook(nod_server *server, nod_flow flow, const char *stage, nod_when when,
+                            nod_hook_fn *fn, void *data) NOD_USE_RESULT;
+
+/* ------------------------------------------------------------------------------------------
+ * Inside a handler: what was asked of us.
+ *
+ * Input has been checked against the schema before the handler runs. Reading an argument that is
+ * not there, and for which no default is given, is a bug of the handler: the call ends with an error
+ * that names the tool and the argument.
+ */
+NOD_API const char *nod_arg_str(nod_call *call, const char *name);
+NOD_API int64_t nod_arg_int(nod_call *call, const char *name);
+NOD_API double nod_arg_double(nod_call *call, const char *name);
+NOD_API bool nod_arg_bool(nod_call *call, const char *name);
+NOD_API const char *nod_arg_str_or(nod_call *call, const char *name, const char *fallback);
+NOD_API int64_t nod_arg_int_or(nod_call *call, const char *name, int64_t fallback);
+NOD_API double nod_arg_double_or(nod_call *call, const char *name, double fallback);
+NOD_API bool nod_arg_bool_or(nod_call *call, const char *name, bool fallback);
+NOD_API bool nod_has_arg(nod_call *call, const char *name);
+NOD_API const nod_json *nod_args(nod_call *call);
+
+NOD_API const char *nod_uri(nod_call *call);       /* resources: the one that is read */
+NOD_API const char *nod_call_id(nod_call *call);   /* the same on every run of the call */
+NOD_API const char *nod_principal(nod_call *call); /* who calls, as verified by nod */
+NOD_API void *nod_data(nod_call *call);            /* .data of the tool, resource or prompt */
+NOD_API nod_server *nod_server_of(nod_call *call);
+
+/* True once the call was cancelled. From any thread, while the handler runs. */
+NOD_API bool nod_cancelled(const nod_call *call);
+
+/* ------------------------------------------------------------------------------------------
+ * Asking.
+ */
+typedef enum nod_action {
+    NOD_WAITING = 0, /* not answered yet (after nod_want, before nod_await) */
+    NOD_ACCEPT,
+    NOD_DECLINE,   /* a person said no */
+    NOD_CANCEL,    /* a person dismissed the question */
+    NOD_EXPIRED,   /* nobody answered in time */
+    NOD_WITHDRAWN, /* the question was taken back */
+} nod_action;
+
+typedef struct nod_answer {
+    nod_action action;
+    const nod_json *content; /* with NOD_ACCEPT: checked against the form; otherwise NULL */
+    const char *by;          /* the principal who answered */
+    const char *ask_id;
+} nod_answer;
+
+struct nod_elicit_opts {
+    size_t size;
+    const char *message;  /* required */
+    const nod_form *form; /* what to ask for; or */
+    const char *schema;   /* the same as JSON Schema text. Neither: {response: string} */
+    const char *key;      /* a name for this question in the call; NULL: its number */
+    int64_t ttl_ms;       /* how long it waits; unset (0): the server's; negative is refused */
+    int attempts;         /* ask again up to that often when the content is invalid; 0: the surface's rule */
+    bool sensitive;       /* the answer is erased as soon as the call ends */
+};
+NOD_API nod_status nod_elicit_with(nod_call *call, nod_answer *answer,
+                                   const struct nod_elicit_opts *opts) NOD_USE_RESULT;
+/* Asks for data. NOD_E_TIMEOUT, NOD_E_NOT_SUPPORTED, NOD_E_BAD_SCHEMA, NOD_E_LIMIT are possible. */
+#define nod_elicit(call, answer, ...)                                                              \
+    nod_elicit_with((call), (answer), &(const struct nod_elicit_opts){                             \
+                                          .size = sizeof(struct nod_elicit_opts), ##__VA_ARGS__ })
+
+struct nod_url_opts {
+    size_t size;
+    const char *message; /* required */
+    const char *url;     /* required; https, or http on loopback. {id} in it becomes the elicitation id */
+    const char *key;
+    int64_t ttl_ms;
+    bool wait_done; /* go on when nod_url_done is called; otherwise when the person agreed to open it */
+};
+NOD_API nod_status nod_elicit_url_with(nod_call *call, nod_answer *answer,
+                                       const struct nod_url_opts *opts) NOD_USE_RESULT;
+#define nod_elicit_url(call, answer, ...)                                                          \
+    nod_elicit_url_with((call), (answer), &(const struct nod_url_opts){                            \
+                                              .size = sizeof(struct nod_url_opts), ##__VA_ARGS__ })
+/*
+ * Ends the call with "open this URL first, then call again" (-32042 in 2025-11-25). Return what it
+ * returns. NOD_E_NOT_SUPPORTED if the client cannot open URLs.
+ */
+NOD_API nod_status nod_require_url_with(nod_call *call, const struct nod_url_opts *opts) NOD_USE_RESULT;
+#define nod_require_url(call, ...)                                                                 \
+    nod_require_url_with((call),                                                                   \
+                         &(const struct nod_url_opts){ .size = sizeof(struct nod_url_opts), ##__VA_ARGS__ })
+
+struct nod_confirm_opts {
+    size_t size;
+    const char *message; /* required */
+    const char *key;
+    int64_t ttl_ms;
+};
+/*
+ * *yes is true only on an explicit accept by a person. Decline, cancel, an error of the client, no
+ * answer in time and no way to ask at all are no. Returns NOD_OK or NOD_PENDING (or a usage error).
+ */
+NOD_API nod_status nod_confirm_with(nod_call *call, bool *yes,
+                                    const struct nod_confirm_opts *opts) NOD_USE_RESULT;
+#define nod_confirm(call, yes, ...)                                                                \
+    nod_confirm_with((call), (yes), &(const struct nod_confirm_opts){                              \
+                                        .size = sizeof(struct nod_confirm_opts), ##__VA_ARGS__ })
+
+typedef enum nod_approval_type { NOD_APPROVAL, NOD_APPROVAL_FORM } nod_approval_type;
+
+struct nod_approve_opts {
+    size_t size;
+    const char *message;       /* required */
+    const nod_json *arguments; /* shown to the person; NULL: the call's own arguments */
+    nod_approval_type type;
+    const nod_form *form; /* NOD_APPROVAL_FORM: what to fill in */
+    const char *schema;
+    const char *key;
+    int64_t ttl_ms;
+};
+typedef struct nod_approval {
+    bool approved;
+    const char *execution_id; /* the ask's id: for the records */
+    const nod_json *data;     /* NOD_APPROVAL_FORM: what was filled in */
+    nod_action action;
+    const char *by;
+} nod_approval;
+/* Like nod_confirm, with the arguments shown, and a record of who approved. */
+NOD_API nod_status nod_approve_with(nod_call *call, nod_approval *approval,
+                                    const struct nod_approve_opts *opts) NOD_USE_RESULT;
+#define nod_approve(call, approval, ...)                                                           \
+    nod_approve_with((call), (approval), &(const struct nod_approve_opts){                         \
+                                             .size = sizeof(struct nod_approve_opts), ##__VA_ARGS__ })
+
+struct nod_sample_opts {
+    size_t size;
+    const char *prompt;   /* one user message; or */
+    const char *messages; /* JSON array text of SamplingMessage */
+    const char *system_prompt;
+    int max_tokens; /* 0: 1000 */
+    const char *params; /* JSON object text of further parameters (temperature, tools, ...) */
+    const char *key;
+    int64_t ttl_ms;
+};
+/* Asks the client's model. answer.content is the CreateMessageResult. */
+NOD_API nod_status nod_sample_with(nod_call *call, nod_answer *answer,
+                                   const struct nod_sample_opts *opts) NOD_USE_RESULT;
+#define nod_sample(call, answer, ...)                                                              \
+    nod_sample_with((call), (answer), &(const struct nod_sample_opts){                             \
+                                          .size = sizeof(struct nod_sample_opts), ##__VA_ARGS__ })
+/* Asks the client for its roots. answer.content is {"roots": [...]}. */
+NOD_API nod_status nod_roots(nod_call *call, nod_answer *answer) NOD_USE_RESULT;
+
+/*
+ * Several questions in one round: nod_want each, then NOD_TRY(nod_await(call)). What is given to
+ * nod_want is copied. An answer that is there is filled in at once; after nod_await all are.
+ */
+NOD_API nod_status nod_want_with(nod_call *call, nod_answer *answer,
+                                 const struct nod_elicit_opts *opts) NOD_USE_RESULT;
+#define nod_want(call, answer, ...)                                                                \
+    nod_want_with((call), (answer), &(const struct nod_elicit_opts){                               \
+                                        .size = sizeof(struct nod_elicit_opts), ##__VA_ARGS__ })
+/* NOD_PENDING until every wanted answer is there; NOD_E_TIMEOUT if one of them expired. */
+NOD_API nod_status nod_await(nod_call *call) NOD_USE_RESULT;
+
+typedef enum nod_mode {
+    NOD_MODE_FORM,
+    NOD_MODE_URL,
+    NOD_MODE_SAMPLING,
+    NOD_MODE_ROOTS,
+} nod_mode;
+/* Can this be asked on any surface, for this call? */
+NOD_API bool nod_supports(nod_call *call, nod_mode mode);
+
+/* ------------------------------------------------------------------------------------------
+ * Steps: side effects, done once.
+ */
+typedef struct nod_step_run nod_step_run;
+typedef nod_status nod_step_fn(nod_step_run *step, void *arg);
+
+struct nod_step_opts {
+    size_t size;
+    bool at_most_once; /* rather NOD_E_OUTCOME_UNKNOWN than a second try after a crash */
+    bool idempotent;   /* doing it again with the same key does no harm */
+};
+/*
+ * Runs fn once and journals its result; on later runs the result is given back. At least once
+ * through crashes, always with the same idempotency key, unless .at_most_once. A failure (fn returns
+ * an error) is a result as well, and is given back the same. *result may be NULL if there is none.
+ */
+NOD_API nod_status nod_step_with(nod_call *call, const char *key, nod_step_fn *fn, void *arg,
+                                 const nod_json **result, const struct nod_step_opts *opts) NOD_USE_RESULT;
+#define nod_step(call, key, fn, arg, result, ...)                                                  \
+    nod_step_with((call), (key), (fn), (arg), (result),                                            \
+                  &(const struct nod_step_opts){ .size = sizeof(struct nod_step_opts), ##__VA_ARGS__ })
+NOD_API const char *nod_step_key(const nod_step_run *step); /* call id + step key: hand it on */
+NOD_API nod_call *nod_step_call(nod_step_run *step);        /* to build the result with */
+NOD_API void nod_step_result(nod_step_run *step, const nod_json *result);
+
+/* Journalled, so that every run sees the same. Wall clock in ms since 1970; 64 random bits. */
+NOD_API nod_status nod_now(nod_call *call, int64_t *ms) NOD_USE_RESULT;
+NOD_API nod_status nod_random(nod_call *call, uint64_t *bits) NOD_USE_RESULT;
+
+/* ------------------------------------------------------------------------------------------
+ * Telling the client something meanwhile. Not repeated by a replay.
+ */
+typedef enum nod_log_level {
+    NOD_LOG_DEBUG,
+    NOD_LOG_INFO,
+    NOD_LOG_NOTICE,
+    NOD_LOG_WARNING,
+    NOD_LOG_ERROR,
+    NOD_LOG_CRITICAL,
+    NOD_LOG_ALERT,
+    NOD_LOG_EMERGENCY,
+} nod_log_level;
+
+/* Only sent if the client asked for progress. total <= 0: unknown. message may be NULL. */
+NOD_API void nod_progress(nod_call *call, double progress, double total, const char *message);
+NOD_API void nod_log(nod_call *call, nod_log_level level, const char *logger, const char *format, ...)
+    NOD_PRINTF(4, 5);
+/* Any other notification on the call's stream; params is JSON object text or NULL. */
+NOD_API void nod_notify(nod_call *call, const char *method, const char *params);
+
+/* ------------------------------------------------------------------------------------------
+ * Replying. Each call adds one content block (for a prompt: one message; for a resource: one
+ * content). All return NOD_OK, so that a handler may end with one; a fault is reported at the end.
+ */
+NOD_API nod_status nod_reply_text(nod_call *call, const char *text);
+NOD_API nod_status nod_reply_textf(nod_call *call, const char *format, ...) NOD_PRINTF(2, 3);
+NOD_API nod_status nod_reply_image(nod_call *call, const void *bytes, size_t len, const char *mime_type);
+NOD_API nod_status nod_reply_audio(nod_call *call, const void *bytes, size_t len, const char *mime_type);
+/* An embedded resource; in a resource handler, the content itself (uri NULL: the one that is read). */
+NOD_API nod_status nod_reply_resource_text(nod_call *call, const char *uri, const char *mime_type,
+                                           const char *text);
+NOD_API nod_status nod_reply_resource_blob(nod_call *call, const char *uri, const char *mime_type,
+                                           const void *bytes, size_t len);
+NOD_API nod_status nod_reply_link(nod_call *call, const char *uri, const char *name,
+                                  const char *description, const char *mime_type);
+/* The structured result (checked against .output_schema); a text block with the same JSON is added. */
+NOD_API nod_status nod_reply_structured(nod_call *call, const nod_json *value);
+/* A failure the model should see: isError with this text. Returns NOD_OK as well. */
+NOD_API nod_status nod_reply_error(nod_call *call, const char *format, ...) NOD_PRINTF(2, 3);
+/* `_meta` of the result: one more member. */
+NOD_API void nod_reply_meta(nod_call *call, const char *key, const nod_json *value);
+
+typedef enum nod_role_name { NOD_USER, NOD_ASSISTANT } nod_role_name;
+/* Prompts: whose the next messages are. NOD_USER to begin with. */
+NOD_API void nod_role(nod_call *call, nod_role_name role);
+
+/* --- Completions: a .complete handler looks at these and suggests. */
+NOD_API const char *nod_completing(nod_call *call);     /* the argument's name */
+NOD_API const char *nod_completing_text(nod_call *call); /* what has been typed */
+NOD_API void nod_suggest(nod_call *call, const char *value); /* at most 100 are sent */
+
+/* ------------------------------------------------------------------------------------------
+ * Memory and text of a run.
+ */
+NOD_API const char *nod_fmt(nod_call *call, const char *format, ...) NOD_PRINTF(2, 3);
+NOD_API void *nod_alloc(nod_call *call, size_t size); /* zeroed; NULL past the run's limit */
+NOD_API void nod_defer(nod_call *call, void (*fn)(void *data), void *data);
+
+/* ------------------------------------------------------------------------------------------
+ * JSON values. Getters take NULL and values of another type, and say "not there".
+ */
+NOD_API bool nod_has(const nod_json *object, const char *key); /* there and not null */
+NOD_API const nod_json *nod_get(const nod_json *object, const char *key);
+NOD_API const char *nod_get_str(const nod_json *object, const char *key); /* "" if not there */
+NOD_API int64_t nod_get_int(const nod_json *object, const char *key);     /* 0 */
+NOD_API double nod_get_double(const nod_json *object, const char *key);   /* 0 */
+NOD_API bool nod_get_bool(const nod_json *object, const char *key);       /* false */
+NOD_API size_t nod_count(const nod_json *value); /* items of an array, members of an object */
+NOD_API const nod_json *nod_at(const nod_json *array, size_t index);
+NOD_API const char *nod_as_str(const nod_json *value); /* "" if it is no string */
+NOD_API int64_t nod_as_int(const nod_json *value);
+NOD_API double nod_as_double(const nod_json *value);
+NOD_API bool nod_as_bool(const nod_json *value);
+
+/* Building; the values live until the run returns. Numbers keep their text through nod. */
+NOD_API nod_json *nod_object(nod_call *call);
+NOD_API nod_json *nod_array(nod_call *call);
+NOD_API void nod_set_str(nod_call *call, nod_json *object, const char *key, const char *value);
+NOD_API void nod_set_int(nod_call *call, nod_json *object, const char *key, int64_t value);
+NOD_API void nod_set_double(nod_call *call, nod_json *object, const char *key, double value);
+NOD_API void nod_set_bool(nod_call *call, nod_json *object, const char *key, bool value);
+NOD_API void nod_set(nod_call *call, nod_json *object, const char *key, const nod_json *value);
+NOD_API void nod_push(nod_call *call, nod_json *array, const nod_json *value);
+NOD_API nod_json *nod_str(nod_call *call, const char *text);
+NOD_API nod_json *nod_int(nod_call *call, int64_t value);
+NOD_API const nod_json *nod_parse(nod_call *call, const char *json); /* NULL if it is not JSON */
+NOD_API const char *nod_text(nod_call *call, const nod_json *value); /* compact JSON */
+
+/* A copy that outlives the run; free it with nod_free. */
+NOD_API nod_json *nod_dup(const nod_json *value);
+NOD_API void nod_free(nod_json *value);
 
 #ifdef __cplusplus
 }
