@@ -2,9 +2,13 @@
  * rpc/message: JSON-RPC 2.0 messages.
  *
  * A message is read strictly: "jsonrpc" is "2.0", an id is a string or an integer and is kept
- * exactly as its JSON text (so "1" and 1 differ, and large integers survive), params is an object or
- * an array, a response has exactly one of result and error. What cannot be read gives the error
+ * exactly as its JSON text (so "1" and 1 differ, and large integers survive), params is an object
+ * or an array, a response has exactly one of result and error. What cannot be read gives the error
  * to answer with, and the id where there was a readable one.
+ *
+ * One string has one id text: an id that came with escapes ("\u0061") is kept as our own writer
+ * would write it ("a"), so that ids may be compared byte by byte. Members that JSON-RPC does not
+ * know are let through; `whole` has them.
  */
 #ifndef NOD_RPC_MESSAGE_H
 #define NOD_RPC_MESSAGE_H
@@ -22,10 +26,16 @@ enum rpc_code {
     RPC_INTERNAL_ERROR = -32603,
 };
 
+enum {
+    RPC_ID_MAX = 512,    /* bytes of an id's JSON text */
+    RPC_BATCH_MAX = 128, /* messages in one array */
+};
+
 struct rpc_message {
     enum rpc_kind kind;
-    struct str id;             /* JSON text of the id, e.g. `7` or `"abc"`; empty on notifications; `null` possible on RPC_ERROR */
-    struct str method;         /* requests, notifications */
+    struct str id;     /* JSON text of the id, e.g. `7` or `"abc"`; empty on notifications; `null`
+                          possible on RPC_ERROR */
+    struct str method; /* requests, notifications */
     const struct json *params; /* may be NULL */
     const struct json *result; /* RPC_RESULT */
     int64_t code;              /* RPC_ERROR */
@@ -36,8 +46,9 @@ struct rpc_message {
 
 struct rpc_fault {
     enum rpc_code code;
-    struct str message; /* in the arena */
+    struct str message; /* in the arena, or constant */
     struct str id;      /* JSON text, or `null` */
+    bool response;      /* it was meant as a response: nothing may be sent back */
 };
 
 /* The message of an already parsed value. NOD_OK, or NOD_E_INVALID with what to answer. */
@@ -47,10 +58,49 @@ nod_status rpc_read(const struct json *value, struct arena *arena, struct rpc_me
 nod_status rpc_parse(struct arena *arena, struct str text, struct rpc_message *out,
                      struct rpc_fault *fault);
 
-/* Writers: each writes one whole message. `id` is JSON text. result/params/data: JSON text, may be empty. */
+/*
+ * Several messages in one array, as revision 2025-03-26 has them. A text that is one message alone
+ * is taken as well, so that a reader of that revision needs one path only; `array` says which it
+ * was. An empty array and one of more than RPC_BATCH_MAX are invalid requests as a whole.
+ *
+ *     while (rpc_batch_next(&batch, &arena, &message, &fault, &status)) ...
+ *
+ * gives each element in order, with a status and a fault of its own.
+ */
+struct rpc_batch {
+    const struct json *next;
+    uint32_t left;
+    bool array;
+};
+
+bool rpc_is_batch(const struct json *value);
+nod_status rpc_parse_batch(struct arena *arena, struct str text, struct rpc_batch *out,
+                           struct rpc_fault *fault);
+/* The same for a value that is parsed already. */
+nod_status rpc_batch_of(const struct json *value, struct rpc_batch *out, struct rpc_fault *fault);
+/* False when there is no more. */
+bool rpc_batch_next(struct rpc_batch *batch, struct arena *arena, struct rpc_message *out,
+                    struct rpc_fault *fault, nod_status *status);
+
+/* The id text of a value ("requestId" in params); {NULL, 0} if it is no string and no integer. */
+struct str rpc_id_of(struct arena *arena, const struct json *value);
+/* The id text of a string: quoted and escaped. {NULL, 0} if it is not UTF-8 or too long. */
+struct str rpc_id_json(struct arena *arena, struct str text);
+/* The string behind an id text, or {NULL, 0} where the id is a number. */
+struct str rpc_id_text(struct arena *arena, struct str id);
+
+/*
+ * Writers: each adds one whole message, on one line, or (past the buffer's limit) nothing; the
+ * buffer's `overflow` tells. `id`, `params`, `result` and `data` are JSON text that came out of a
+ * parser or a writer. Empty params and data are left out, an empty result is {}, an empty id null.
+ * In methods and error messages a byte that is not UTF-8 is written as a question mark.
+ */
 void rpc_write_request(struct buf *out, struct str id, struct str method, struct str params);
 void rpc_write_notification(struct buf *out, struct str method, struct str params);
 void rpc_write_result(struct buf *out, struct str id, struct str result);
-void rpc_write_error(struct buf *out, struct str id, int64_t code, struct str message, struct str data);
+void rpc_write_error(struct buf *out, struct str id, int64_t code, struct str message,
+                     struct str data);
+/* The answer to what could not be read. */
+void rpc_write_fault(struct buf *out, const struct rpc_fault *fault);
 
 #endif
