@@ -1,0 +1,33 @@
+/*
+ * core/outcome: how a call ended.
+ *
+ * Protocol-neutral: either a body (JSON, made by the provider) or a failure with a code that programs
+ * read, a sentence that people read and details. Typed all the way: a timeout stays a timeout.
+ */
+#ifndef NOD_CORE_OUTCOME_H
+#define NOD_CORE_OUTCOME_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "core/record.h"
+
+struct outcome {
+    nod_status status;   /* NOD_OK: body; else a failure */
+    struct str body;     /* JSON object: the result without protocol dressing */
+    const char *code;    /* failures: "ELICITATION_TIMEOUT", "INVALID_INPUT", ... */
+    struct str message;  /* failures: a sentence */
+    struct str details;  /* failures: JSON or empty: [{path, message}] */
+    struct str meta;     /* failures: JSON object text of further _meta members, or empty: {"elicitationId":..., "ttl":...} */
+    struct str error_id; /* failures: to find it in the log */
+    int64_t rpc_code;    /* nonzero: this must be a protocol error with this code, not a result */
+    struct str rpc_data; /* JSON, with rpc_code */
+};
+
+/* The code of a status: "ELICITATION_TIMEOUT" for NOD_E_TIMEOUT, ...; never NULL. */
+const char *outcome_code(nod_status status);
+
+/* To and from the store. */
+bool outcome_write(struct buf *out, const struct outcome *outcome);
+nod_status outcome_read(struct arena *arena, struct str text, struct outcome *out);
+
+#endif

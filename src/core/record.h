@@ -1,0 +1,109 @@
+/*
+ * core/record: what is remembered of a call and of an ask.
+ *
+ * These are the records that the engine and a store exchange. They are views: the slices point into
+ * memory of whoever hands them over, and live during that call or callback.
+ *
+ * The journal is the ordered list of what a call has learned. An entry is never changed or removed;
+ * (class, key) is unique in a call.
+ */
+#ifndef NOD_CORE_RECORD_H
+#define NOD_CORE_RECORD_H
+
+#include <nod/nod.h>
+
+#include "base/id.h"
+#include "base/str.h"
+#include "json/value.h"
+
+enum { DIGEST_BYTES = 32 };
+
+enum ask_kind { ASK_FORM, ASK_URL, ASK_APPROVAL, ASK_SAMPLE, ASK_ROOTS };
+
+enum ask_state {
+    ASK_PENDING,
+    ASK_ACCEPTED,
+    ASK_DECLINED,
+    ASK_CANCELLED,
+    ASK_EXPIRED,
+    ASK_WITHDRAWN,
+    ASK_UNSUPPORTED, /* no surface was left: nobody was asked, which is not a refusal */
+    ASK_INVALID,     /* the content did not fit, and no attempt was left */
+};
+
+/* "accepted", "declined", ... */
+struct str ask_state_name(enum ask_state state);
+
+struct ask_record {
+    struct str id;
+    struct str call_id;
+    struct str key;       /* unique in the call: the author's, or "#n" */
+    struct str principal; /* whom it was put to */
+    struct str scope;
+    enum ask_kind kind;
+    bool consent;    /* a person's word is needed: the model may not answer */
+    bool sensitive;
+    bool wait_done;  /* ASK_URL: ends when the page is done, not when it is opened */
+    struct str target; /* the tool that asks */
+    struct str message;
+    struct str detail; /* JSON: a form's schema; a sample's params; an approval's arguments; else empty */
+    struct str url;
+    unsigned char digest[DIGEST_BYTES]; /* of the question */
+    int64_t ttl_ms;
+    int attempts; /* how often invalid content is asked again; 0: the surface's rule */
+
+    /* Set by the store. */
+    int64_t asked_ms;   /* wall clock of the store */
+    int64_t expires_ms;
+    enum ask_state state;
+    struct str content; /* JSON; only with ASK_ACCEPTED; with ASK_INVALID the problems */
+    struct str by;      /* the principal who answered */
+    int64_t ended_ms;
+};
+
+enum entry_class {
+    ENTRY_ASK,    /* an ask has ended: state, content, by */
+    ENTRY_STEP,   /* a step has ended: status, content */
+    ENTRY_INTENT, /* an at-most-once step is about to begin */
+    ENTRY_NOW,
+    ENTRY_RANDOM,
+};
+
+struct entry {
+    enum entry_class class;
+    struct str key;
+    unsigned char digest[DIGEST_BYTES]; /* ENTRY_ASK: of the question */
+    enum ask_state state;               /* ENTRY_ASK */
+    nod_status status;                  /* ENTRY_STEP */
+    int64_t number;                     /* ENTRY_NOW, ENTRY_RANDOM; ENTRY_ASK: the ask's ttl_ms */
+    struct str ask_id;                  /* ENTRY_ASK */
+    struct str content;                 /* JSON, or empty */
+    struct str by;                      /* ENTRY_ASK */
+};
+
+enum call_state { CALL_STORED_RUNNING, CALL_STORED_WAITING, CALL_STORED_RUNNABLE, CALL_STORED_FINISHED,
+                  CALL_STORED_CANCELLED };
+
+enum target_kind { TARGET_TOOL, TARGET_RESOURCE, TARGET_PROMPT };
+
+struct call_record {
+    struct str id;
+    struct str principal;
+    struct str scope;
+    enum target_kind kind;
+    struct str target;
+    struct str args;   /* JSON object */
+    struct str caller; /* JSON, the caller's own: how to reach it again from another node; may be empty */
+    uint32_t notices;  /* progress and log messages already sent */
+
+    const struct entry *entries;
+    size_t entry_count;
+
+    /* Set by the store. */
+    enum call_state state;
+    uint64_t epoch;
+    struct str result; /* finished: the outcome as JSON (core/outcome.h) */
+    int64_t opened_ms;
+};
+
+#endif

@@ -1,0 +1,135 @@
+/*
+ * core/seam: the vtables through which the core reaches the world (the store has its own, store.h).
+ *
+ * A new surface, provider or caller is a new file that fills one of these in; nothing else moves.
+ */
+#ifndef NOD_CORE_SEAM_H
+#define NOD_CORE_SEAM_H
+
+#include "core/outcome.h"
+#include "core/record.h"
+#include "core/store.h"
+
+struct ask;
+struct call;
+struct run;
+struct surface;
+struct provider;
+struct caller;
+
+/* --- surface: a place where an ask can be answered ---------------------------------------- */
+
+enum offer_result {
+    OFFER_SHOWN,      /* it is up; the answer will come through ask_answer */
+    OFFER_REFUSED,    /* the other side has no handler, dropped it, or answered with an error */
+    OFFER_UNRENDERED, /* this surface cannot draw this ask */
+};
+
+struct surface_ops {
+    const char *name;
+    /* May this surface put this kind of ask to the person behind this call? Never sends anything. */
+    bool (*can)(struct surface *surface, const struct call *call, enum ask_kind kind);
+    /*
+     * Puts it up. Calls ask_offered(ask, result) once, now or later; OFFER_REFUSED may also come after OFFER_SHOWN
+     * (the client answers with an error), then the ask moves to the next surface.
+     * `problems` (may be empty): what was wrong with the last answer, when it is asked again; attempt counts from 1.
+     */
+    void (*offer)(struct surface *surface, struct ask *ask, int attempt, struct str problems);
+    /* It no longer counts: take it down. `why` is a short sentence. */
+    void (*withdraw)(struct surface *surface, struct ask *ask, struct str why);
+    /* What invalid content leads to here when the author said nothing (.attempts = 0): how many times it is asked. */
+    int attempts;
+    bool model; /* answers come from a model: no consent */
+};
+
+struct surface {
+    const struct surface_ops *ops;
+};
+
+/* --- provider: where targets come from ----------------------------------------------------- */
+
+/* A tool, resource or prompt. Owned by its provider; listed in the catalog (core/catalog.h). */
+struct target {
+    enum target_kind kind;
+    struct str name; /* tool or prompt name; resource uri or uri template */
+    struct provider *provider;
+    struct str descriptor; /* JSON object, as it is listed: Tool, Resource, ResourceTemplate or Prompt of 2025-11-25 */
+    struct str title;      /* for people; the name if there is none */
+    const struct schema *input; /* checked before a run; NULL: anything */
+    bool is_template;      /* TARGET_RESOURCE: name is a uri template */
+    bool subscribable;     /* TARGET_RESOURCE */
+    bool completes;        /* has completions for some argument */
+    bool requires_confirmation;
+    struct str confirm_message;
+    int64_t timeout_ms; /* of work */
+    unsigned in_use;    /* calls that point here: it is freed only at 0 */
+    bool removed;
+};
+
+/* A completion of one argument: the provider fills in values (in the arena), at most max. */
+struct completion {
+    struct str argument;
+    struct str typed;
+    const struct json *context; /* other arguments already chosen: object or NULL */
+    struct arena *arena;
+    struct str values[100];
+    size_t count; /* filled in */
+    size_t total; /* of all there are; 0: count */
+};
+
+enum { PROVIDER_MIGRATES = 1, PROVIDER_CONCURRENT = 2 };
+
+struct provider_ops {
+    const char *name;
+    unsigned flags;
+    /* Works on the call; ends in run_done(run, ...) exactly once, now or later. */
+    void (*start)(struct provider *provider, struct run *run);
+    /* The call of this run was cancelled, or ran out of time; run_done may still come and is then dropped. */
+    void (*cancelled)(struct provider *provider, struct run *run);
+    /* Suggests values, at once. NOD_E_NOT_FOUND: that argument has none. May be NULL. */
+    nod_status (*complete)(struct provider *provider, struct target *target, struct completion *completion);
+    /* The last call of a removed target has ended; may be NULL. */
+    void (*released)(struct provider *provider, struct target *target);
+};
+
+struct provider {
+    const struct provider_ops *ops;
+};
+
+/* --- caller: who made the call and waits for its result ------------------------------------- */
+
+enum caller_way {
+    CALLER_HOLDS, /* offer the asks on surfaces; the caller waits */
+};
+
+enum notice_kind { NOTICE_PROGRESS, NOTICE_LOG, NOTICE_OTHER };
+
+struct notice {
+    enum notice_kind kind;
+    double progress, total; /* NOTICE_PROGRESS */
+    int level;              /* NOTICE_LOG: nod_log_level */
+    struct str logger;
+    struct str text;   /* message */
+    struct str method; /* NOTICE_OTHER */
+    struct str params; /* JSON */
+};
+
+struct caller_ops {
+    /* The asks are stored. Called before they are offered: a held stream sends its priming event here. */
+    enum caller_way (*asked)(struct caller *caller, struct call *call);
+    void (*notify)(struct caller *caller, struct call *call, const struct notice *notice);
+    /* Fills in the event to store with the result, in `arena`; false: none. Called before the commit. */
+    bool (*event)(struct caller *caller, struct call *call, const struct outcome *outcome, struct arena *arena,
+                  struct store_event *event);
+    /* The end, exactly once: the caller is not used again. NOD_E_CANCELLED: it was cancelled. */
+    void (*finished)(struct caller *caller, struct call *call, const struct outcome *outcome);
+    /* The work clock stands still while this is true for a call: for heartbeats. May be NULL. */
+    void (*waiting)(struct caller *caller, struct call *call, bool waiting);
+};
+
+struct caller {
+    const struct caller_ops *ops;
+    struct call *call; /* set by the engine while the call lives; NULL after finished() */
+};
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * store/memory: the store of one process, in its memory.
+ *
+ * The library's default. It keeps the contract of core/store.h but survives nothing. In tests its completions can be
+ * delayed, reordered and made to fail, before or after the operation has happened.
+ */
+#ifndef NOD_STORE_MEMORY_H
+#define NOD_STORE_MEMORY_H
+
+#include "base/clock.h"
+#include "core/store.h"
+
+enum memory_fault { MEMORY_FINE, MEMORY_FAIL_BEFORE, MEMORY_FAIL_AFTER };
+
+struct memory_opts {
+    const struct clock *clock;
+    void (*defer)(void *ctx, void (*fn)(void *data), void *data); /* delivers completions */
+    void *defer_ctx;
+    enum memory_fault (*fault)(void *ctx, const char *verb); /* tests; NULL: never */
+    void *fault_ctx;
+    int64_t keep_ms; /* finished calls; 0: 24 hours */
+};
+
+struct store *memory_store_create(const struct memory_opts *opts);
+
+/* For tests and figures. */
+size_t memory_store_calls(const struct store *store);
+size_t memory_store_bytes(const struct store *store);
+
+#endif
