@@ -1,1 +1,534 @@
-typedef int json_parse_not_yet;
+/*
+ * json/parse: text into a tree, in one pass.
+ *
+ * There is no recursion and no stack: a container that is still open keeps the one around it in
+ * its `next`, which it does not need before it has a right neighbour. Strings without escapes and
+ * all numbers are slices of the text; only strings with escapes are copied.
+ *
+ * Holds always: time is linear in the text (finding duplicates included, whatever the names are),
+ * and the tree is in the arena, one struct json a value. The table that finds duplicates in a
+ * large object is heap memory for the moment, at most half of what the arena holds.
+ *
+ * Does not convert numbers and does not look into them beyond their grammar.
+ */
+#include "base/map.h"
+#include "base/mem.h"
+#include "json/utf8.h"
+#include "json/value.h"
+
+struct parser {
+    const char *at;
+    const char *end;
+    const char *begin;
+    struct arena *arena;
+    size_t lines; /* line ends so far, outside of strings */
+    uint32_t depth;
+    uint32_t max_depth;
+    bool refuse_duplicates;
+    struct json **table; /* scratch for duplicates, kept from object to object */
+    size_t table_room;
+    struct json_error error;
+};
+
+/* The first error stays. Always false, so that it can be returned. */
+static bool __attribute__((cold, noinline))
+fail_with(struct parser *p, nod_status status, const char *at, const char *what)
+{
+    if (!p->error.what)
+        p->error = (struct json_error){ status, (size_t)(at - p->begin), what };
+    return false;
+}
+
+static bool __attribute__((cold, noinline)) fail(struct parser *p, const char *at, const char *what)
+{
+    return fail_with(p, NOD_E_PARSE, at, what);
+}
+
+static bool __attribute__((cold, noinline)) fail_memory(struct parser *p)
+{
+    return fail_with(p, NOD_E_LIMIT, p->at,
+                     "the document needs more memory than is allowed for it");
+}
+
+static void skip_space_slow(struct parser *p)
+{
+    for (; p->at < p->end; p->at++) {
+        char c = *p->at;
+        if (c == '\n' || c == '\r')
+            p->lines++;
+        else if (c != ' ' && c != '\t')
+            return;
+    }
+}
+
+static inline void skip_space(struct parser *p)
+{
+    if (p->at < p->end && (unsigned char)*p->at <= ' ')
+        skip_space_slow(p);
+}
+
+/* --- strings ----------------------------------------------------------------------------- */
+
+static bool hex4(const char *at, const char *end, uint32_t *out)
+{
+    uint32_t n = 0;
+
+    if (end - at < 4)
+        return false;
+    for (int i = 0; i < 4; i++) {
+        char c = at[i];
+        uint32_t digit;
+        if (c >= '0' && c <= '9')
+            digit = (uint32_t)(c - '0');
+        else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+            digit = (uint32_t)((c | 0x20) - 'a' + 10);
+        else
+            return false;
+        n = n * 16 + digit;
+    }
+    *out = n;
+    return true;
+}
+
+static char *utf8_put(char *to, uint32_t code)
+{
+    if (code < 0x80) {
+        *to++ = (char)code;
+        return to;
+    }
+    if (code < 0x800) {
+        *to++ = (char)(0xC0 | code >> 6);
+    } else {
+        if (code < 0x10000) {
+            *to++ = (char)(0xE0 | code >> 12);
+        } else {
+            *to++ = (char)(0xF0 | code >> 18);
+            *to++ = (char)(0x80 | (code >> 12 & 0x3F));
+        }
+        *to++ = (char)(0x80 | (code >> 6 & 0x3F));
+    }
+    *to++ = (char)(0x80 | (code & 0x3F));
+    return to;
+}
+
+/* *at is behind "\u". A pair of surrogates is one code point; a lone one is none. */
+static bool read_unicode_escape(struct parser *p, const char **at, const char *end, char **to)
+{
+    const char *escape = *at - 2;
+    uint32_t code;
+    uint32_t low;
+
+    if (!hex4(*at, end, &code))
+        return fail(p, escape, "expected four hexadecimal digits in an escape");
+    *at += 4;
+    if (code >= 0xDC00 && code <= 0xDFFF)
+        return fail(p, escape, "an escape of half a surrogate pair");
+    if (code >= 0xD800 && code <= 0xDBFF) {
+        if (end - *at < 6 || (*at)[0] != '\\' || (*at)[1] != 'u' || !hex4(*at + 2, end, &low) ||
+            low < 0xDC00 || low > 0xDFFF)
+            return fail(p, escape, "an escape of half a surrogate pair");
+        *at += 6;
+        code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+    }
+    *to = utf8_put(*to, code);
+    return true;
+}
+
+/* *at is on the backslash. */
+static bool read_escape(struct parser *p, const char **at, const char *end, char **to)
+{
+    static const char meaning[128] = {
+        ['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
+        ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t',
+    };
+    unsigned char c = (unsigned char)(*at)[1]; /* string_end has seen that it is there */
+
+    *at += 2;
+    if (c == 'u')
+        return read_unicode_escape(p, at, end, to);
+    if (c >= sizeof(meaning) || !meaning[c])
+        return fail(p, *at - 2, "not an escape that JSON knows");
+    *(*to)++ = meaning[c];
+    return true;
+}
+
+/* From behind the opening quote to the closing one, or NULL. Everything but escapes is checked. */
+static const char *string_end(struct parser *p, const char *at, bool *escaped)
+{
+    for (;;) {
+        at = utf8_plain(at, p->end);
+        if (at == p->end)
+            break;
+        unsigned char c = (unsigned char)*at;
+        if (c == '"')
+            return at;
+        if (c == '\\') {
+            *escaped = true;
+            if (p->end - at < 2)
+                break;
+            at += 2;
+            if ((unsigned char)at[-1] >= 0x80) {
+                fail(p, at - 2, "not an escape that JSON knows");
+                return NULL;
+            }
+        } else if (c < 0x20) {
+            fail(p, at, "a control character in a string must be escaped");
+            return NULL;
+        } else {
+            size_t len = utf8_sequence(at, p->end);
+            if (!len) {
+                fail(p, at, "a string that is not valid UTF-8");
+                return NULL;
+            }
+            at += len;
+        }
+    }
+    fail(p, p->end, "the text ends within a string");
+    return NULL;
+}
+
+static bool unescape(struct parser *p, struct str from, struct str *out)
+{
+    const char *at = from.at;
+    const char *end = from.at + from.len;
+    char *begin = arena_alloc_aligned(p->arena, from.len, 1); /* never longer than its escapes */
+    char *to = begin;
+
+    if (!begin)
+        return fail_memory(p);
+    while (at < end) {
+        const char *slash = memchr(at, '\\', (size_t)(end - at));
+        size_t run = (size_t)((slash ? slash : end) - at);
+        memcpy(to, at, run);
+        to += run;
+        at += run;
+        if (slash && !read_escape(p, &at, end, &to))
+            return false;
+    }
+    *out = str_n(begin, (size_t)(to - begin));
+    return true;
+}
+
+/* p->at is on the opening quote, and is left behind the closing one. */
+static inline bool read_string(struct parser *p, struct str *out, bool *plain)
+{
+    const char *begin = p->at + 1;
+    bool escaped = false;
+    const char *end = string_end(p, begin, &escaped);
+
+    if (!end)
+        return false;
+    p->at = end + 1;
+    *out = str_n(begin, (size_t)(end - begin));
+    *plain = !escaped;
+    return !escaped || unescape(p, *out, out);
+}
+
+/* --- other scalars ------------------------------------------------------------------------ */
+
+static inline const char *skip_digits(const char *at, const char *end)
+{
+    while (at < end && *at >= '0' && *at <= '9')
+        at++;
+    return at;
+}
+
+static bool read_number(struct parser *p, struct json *v)
+{
+    const char *begin = p->at;
+    const char *end = p->end;
+    const char *at = begin + (*begin == '-');
+    const char *digits = at;
+
+    at = skip_digits(at, end);
+    if (at == digits)
+        return fail(p, at, "expected a digit");
+    if (*digits == '0' && at - digits > 1)
+        return fail(p, digits, "a number must not begin with a zero");
+    if (at < end && *at == '.') {
+        digits = at + 1;
+        at = skip_digits(digits, end);
+        if (at == digits)
+            return fail(p, at, "expected a digit behind the decimal point");
+    }
+    if (at < end && (*at | 0x20) == 'e') {
+        digits = at + 1;
+        if (digits < end && (*digits == '+' || *digits == '-'))
+            digits++;
+        at = skip_digits(digits, end);
+        if (at == digits)
+            return fail(p, at, "expected a digit in the exponent");
+    }
+    v->type = JSON_NUMBER;
+    v->text = str_n(begin, (size_t)(at - begin));
+    p->at = at;
+    return true;
+}
+
+static bool read_word(struct parser *p, struct str word)
+{
+    if ((size_t)(p->end - p->at) < word.len || memcmp(p->at, word.at, word.len) != 0)
+        return fail(p, p->at, "expected a value");
+    p->at += word.len;
+    return true;
+}
+
+/* --- duplicates --------------------------------------------------------------------------- */
+
+/* Up to this many members are compared with each other; larger objects get a hash table. */
+enum { PAIRWISE_MAX = 16 };
+
+static bool fail_duplicate(struct parser *p, const struct json *member)
+{
+    return fail(p, member->raw.at, "a member whose name is in the object already");
+}
+
+/* A cheap mark of a name: only names with the same mark have to be compared. */
+static inline uint64_t name_mark(struct str key)
+{
+    size_t sum = key.len;
+
+    if (key.len)
+        sum +=
+            (size_t)(unsigned char)key.at[0] * 5 + (size_t)(unsigned char)key.at[key.len - 1] * 11;
+    return UINT64_C(1) << (sum & 63);
+}
+
+static bool check_few(struct parser *p, const struct json *object)
+{
+    uint64_t marks = 0;
+
+    JSON_EACH(member, object)
+    {
+        uint64_t mark = name_mark(member->key);
+        if (marks & mark)
+            for (const struct json *other = object->first; other != member; other = other->next)
+                if (str_eq(other->key, member->key))
+                    return fail_duplicate(p, member);
+        marks |= mark;
+    }
+    return true;
+}
+
+/* The hash is keyed, so nobody can choose names that fall together. */
+static bool check_many(struct parser *p, const struct json *object)
+{
+    size_t room = 4 * PAIRWISE_MAX;
+
+    while (room < (size_t)object->count * 2)
+        room *= 2;
+    if (room > p->table_room) {
+        p->table = mem_realloc(p->table, room * sizeof(struct json *));
+        p->table_room = room;
+    }
+    memset(p->table, 0, room * sizeof(struct json *));
+
+    for (struct json *member = object->first; member; member = member->next) {
+        size_t i = map_hash(member->key) & (room - 1);
+        for (; p->table[i]; i = (i + 1) & (room - 1))
+            if (str_eq(p->table[i]->key, member->key))
+                return fail_duplicate(p, member);
+        p->table[i] = member;
+    }
+    return true;
+}
+
+static inline bool check_names(struct parser *p, const struct json *object)
+{
+    if (!p->refuse_duplicates || object->type != JSON_OBJECT || object->count < 2)
+        return true;
+    return object->count <= PAIRWISE_MAX ? check_few(p, object) : check_many(p, object);
+}
+
+/* --- containers --------------------------------------------------------------------------- */
+
+/* Until it is closed, `next` is the container around it and raw.len the line ends before it. */
+static bool container_open(struct parser *p, struct json *v, struct json **open)
+{
+    if (p->depth == p->max_depth)
+        return fail_with(p, NOD_E_LIMIT, p->at, "the document is nested too deeply");
+    p->depth++;
+    v->type = *p->at == '{' ? JSON_OBJECT : JSON_ARRAY;
+    v->first = v->last = NULL;
+    v->next = *open;
+    v->raw.len = p->lines;
+    *open = v;
+    p->at++;
+    return true;
+}
+
+static bool container_close(struct parser *p, struct json **open)
+{
+    struct json *v = *open;
+
+    p->at++;
+    p->depth--;
+    v->lines = v->raw.len != p->lines;
+    v->raw.len = (size_t)(p->at - v->raw.at);
+    *open = v->next;
+    v->next = NULL;
+    return check_names(p, v);
+}
+
+static inline bool read_key(struct parser *p, struct str *key, bool *plain)
+{
+    skip_space(p);
+    if (p->at == p->end || *p->at != '"')
+        return fail(p, p->at, "expected a member name in double quotes");
+    if (!read_string(p, key, plain))
+        return false;
+    skip_space(p);
+    if (p->at == p->end || *p->at != ':')
+        return fail(p, p->at, "expected a colon behind the member name");
+    p->at++;
+    return true;
+}
+
+/* Reads a scalar whole, a container up to its opening bracket; then it is *open. */
+static inline bool read_value(struct parser *p, struct json *v, struct json **open)
+{
+    bool plain;
+
+    v->raw.at = p->at;
+    switch (*p->at) {
+    case '"':
+        v->type = JSON_STRING;
+        if (!read_string(p, &v->text, &plain))
+            return false;
+        break;
+    case '{':
+    case '[':
+        return container_open(p, v, open);
+    case 't':
+    case 'f':
+        v->type = JSON_BOOL;
+        v->truth = *p->at == 't';
+        if (!read_word(p, v->truth ? STR("true") : STR("false")))
+            return false;
+        break;
+    case 'n':
+        v->type = JSON_NULL;
+        if (!read_word(p, STR("null")))
+            return false;
+        break;
+    case '-':
+    case '0' ... '9':
+        if (!read_number(p, v))
+            return false;
+        break;
+    default:
+        return fail(p, p->at, "expected a value");
+    }
+    v->raw.len = (size_t)(p->at - v->raw.at);
+    return true;
+}
+
+/* One value with its key, linked into the container that is open. */
+static inline bool read_item(struct parser *p, struct json **open, struct json **root)
+{
+    struct json *parent = *open;
+    struct json *v = arena_alloc(p->arena, sizeof(*v));
+
+    if (!v)
+        return fail_memory(p);
+    *v = (struct json){ 0 };
+    if (parent && parent->type == JSON_OBJECT && !read_key(p, &v->key, &v->plain))
+        return false;
+    skip_space(p);
+    if (p->at == p->end)
+        return fail(p, p->at, "expected a value");
+
+    if (!parent)
+        *root = v;
+    else if (parent->last)
+        parent->last->next = v;
+    else
+        parent->first = v;
+    if (parent) {
+        parent->last = v;
+        parent->count++;
+    }
+    return read_value(p, v, open);
+}
+
+/* What follows a value: closes what is closed here, up to where the next value begins. */
+static inline bool read_behind(struct parser *p, struct json **open)
+{
+    while (*open) {
+        bool object = (*open)->type == JSON_OBJECT;
+
+        skip_space(p);
+        if (p->at == p->end)
+            return fail(p, p->at,
+                        object ? "the text ends within an object"
+                               : "the text ends within an array");
+        if (*p->at == (object ? '}' : ']')) {
+            if (!container_close(p, open))
+                return false;
+            continue;
+        }
+        if (!(*open)->first)
+            return true; /* nothing stands before the first one */
+        if (*p->at != ',')
+            return fail(p, p->at,
+                        object ? "expected a comma or a closing brace"
+                               : "expected a comma or a closing bracket");
+        p->at++;
+        return true;
+    }
+    return true;
+}
+
+static struct json *read_document(struct parser *p)
+{
+    struct json *root = NULL;
+    struct json *open = NULL;
+
+    if (p->end - p->at >= 3 && memcmp(p->at, "\xEF\xBB\xBF", 3) == 0) {
+        fail(p, p->at, "the text begins with a byte order mark");
+        return NULL;
+    }
+    do {
+        if (!read_item(p, &open, &root) || !read_behind(p, &open))
+            return NULL;
+    } while (open);
+    skip_space(p);
+    if (p->at < p->end) {
+        fail(p, p->at, "expected nothing behind the value");
+        return NULL;
+    }
+    return root;
+}
+
+static uint32_t depth_of(const struct json_opts *opts)
+{
+    uint32_t wanted = opts && opts->max_depth ? opts->max_depth : JSON_DEPTH_DEFAULT;
+
+    return wanted < JSON_DEPTH_MAX ? wanted : JSON_DEPTH_MAX;
+}
+
+struct json *json_parse(struct arena *arena, struct str text, const struct json_opts *opts,
+                        struct json_error *error)
+{
+    if (text.len == 0)
+        text = STR("");
+
+    struct parser p = {
+        .at = text.at,
+        .begin = text.at,
+        .end = text.at + text.len,
+        .arena = arena,
+        .max_depth = depth_of(opts),
+        .refuse_duplicates = opts && opts->refuse_duplicates,
+    };
+    struct json *root = NULL;
+
+    if (text.len > UINT32_MAX) /* children are counted in 32 bits */
+        fail_with(&p, NOD_E_LIMIT, p.at, "the text is larger than 4 GiB");
+    else
+        root = read_document(&p);
+    mem_free(p.table);
+    if (error)
+        *error = p.error;
+    return root;
+}

@@ -21,6 +21,8 @@ enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSO
 struct json {
     uint8_t type; /* enum json_type */
     bool truth;   /* JSON_BOOL */
+    bool lines;   /* raw spans several lines: it is written member by member instead */
+    bool plain;   /* the key needs no escaping: it was parsed without any */
     uint32_t count;
     struct str key; /* the member's name, in an object */
     union {
@@ -50,6 +52,7 @@ static inline const struct json *json_first(const struct json *v)
 
 /* --- reading ---------------------------------------------------------------------------- */
 
+/* Of a name that is there more than once (see refuse_duplicates) the last, as JSON.parse has it. */
 const struct json *json_get(const struct json *object, struct str key);
 const struct json *json_at(const struct json *array, size_t index);
 /* RFC 6901, e.g. "/a/0/b". */
@@ -65,9 +68,13 @@ bool json_i64(const struct json *v, int64_t *out);
 /* Nearest double; false for what is no number or is out of range. */
 bool json_double(const struct json *v, double *out);
 
-/* Equal as JSON Schema defines it: 1 equals 1.0, member order does not matter. */
+/*
+ * Equal as JSON Schema defines it: 1 equals 1.0, member order does not matter. Takes n log n time.
+ * NULL equals NULL alone. Trees deeper than JSON_DEPTH_MAX, which only a builder can make, are
+ * not equal to anything else.
+ */
 bool json_equal(const struct json *a, const struct json *b);
-/* Compares two JSON_NUMBERs exactly, of any size: <0, 0, >0. */
+/* Compares two JSON_NUMBERs exactly, of any size: <0, 0, >0. What is no number compares as 0. */
 int json_number_cmp(const struct json *a, const struct json *b);
 
 /* --- parsing ----------------------------------------------------------------------------- */
@@ -79,13 +86,18 @@ struct json_error {
 };
 
 struct json_opts {
-    uint32_t max_depth;      /* 0: JSON_DEPTH_DEFAULT */
+    uint32_t max_depth;      /* 0: JSON_DEPTH_DEFAULT; at most JSON_DEPTH_MAX */
     bool refuse_duplicates;  /* on wherever a protocol message is read */
 };
 
-enum { JSON_DEPTH_DEFAULT = 64 };
+/* What was parsed can be written: JSON_DEPTH_MAX is the writer's depth as well. */
+enum { JSON_DEPTH_DEFAULT = 64, JSON_DEPTH_MAX = 128 };
 
-/* Strict RFC 8259, UTF-8 only, no BOM. NULL and *error on failure. `text` must outlive the tree. */
+/*
+ * Strict RFC 8259, UTF-8 only, no BOM. NULL and *error on failure. `text` must outlive the tree.
+ * `opts` may be NULL (defaults), and so may `error`. The tree is in the arena; past its cap the
+ * error is NOD_E_LIMIT.
+ */
 struct json *json_parse(struct arena *arena, struct str text, const struct json_opts *opts,
                         struct json_error *error);
 
@@ -99,11 +111,16 @@ struct json *json_new_i64(struct arena *arena, int64_t n);
 struct json *json_new_double(struct arena *arena, double d);   /* shortest text; NULL if not finite */
 struct json *json_new_bool(struct arena *arena, bool truth);
 struct json *json_new_null(struct arena *arena);
-/* A deep copy into another arena, without raw bytes of the source. */
+/*
+ * A deep copy into another arena, without raw bytes of the source: the way to change a parsed tree.
+ * NULL past the arena's cap or JSON_DEPTH_MAX.
+ */
 struct json *json_copy(struct arena *arena, const struct json *v);
 
 /* The child must not be in a tree already. The key is copied by json_set. A key that is there is replaced. */
 void json_set(struct arena *arena, struct json *object, struct str key, struct json *child);
+/* The same for a key that is known not to be there: no search, so n members take n steps. */
+void json_set_new(struct arena *arena, struct json *object, struct str key, struct json *child);
 void json_push(struct json *array, struct json *child);
 
 /* Names of types as a person reads them: "an object", "a string", ... */

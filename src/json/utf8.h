@@ -1,0 +1,99 @@
+/*
+ * json/utf8: the bytes of a string, many at a time.
+ *
+ * Shared by the parser and the writer, inside json/ only. utf8_plain runs over bytes that mean
+ * themselves in a JSON string: ASCII but for quotes, backslashes and control characters.
+ * utf8_sequence checks what begins with any other byte from 0x80.
+ */
+#ifndef NOD_JSON_UTF8_H
+#define NOD_JSON_UTF8_H
+
+#include <endian.h>
+
+#include "base/str.h"
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#define UTF8_EACH_BYTE(b) (UINT64_C(0x0101010101010101) * (b))
+
+static inline bool utf8_is_plain(unsigned char c)
+{
+    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
+
+/*
+ * The high bit of each byte of `w` that is not plain. A byte above one that is not plain may be
+ * marked by a borrow, so only the lowest mark counts.
+ */
+static inline uint64_t utf8_marks(uint64_t w)
+{
+    uint64_t quote = (w ^ UTF8_EACH_BYTE('"')) - UTF8_EACH_BYTE(1);
+    uint64_t slash = (w ^ UTF8_EACH_BYTE('\\')) - UTF8_EACH_BYTE(1);
+
+    return (w | (w - UTF8_EACH_BYTE(0x20)) | quote | slash) & UTF8_EACH_BYTE(0x80);
+}
+
+/* The first byte from `at` that is not plain, or `end`. Reads nothing at or past `end`. */
+static inline const char *utf8_plain(const char *at, const char *end)
+{
+#ifdef __SSE2__
+    /* Signed comparison: bytes from 0x80 are below the space as well. */
+    while (end - at >= 16) {
+        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)at);
+        __m128i odd = _mm_or_si128(_mm_cmplt_epi8(v, _mm_set1_epi8(0x20)),
+                                   _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')),
+                                                _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'))));
+        int marks = _mm_movemask_epi8(odd);
+        if (marks)
+            return at + __builtin_ctz((unsigned)marks);
+        at += 16;
+    }
+#endif
+    while (end - at >= 8) {
+        uint64_t w;
+        memcpy(&w, at, sizeof(w));
+        uint64_t marks = utf8_marks(le64toh(w));
+        if (marks)
+            return at + (__builtin_ctzll(marks) >> 3);
+        at += 8;
+    }
+    while (at < end && utf8_is_plain((unsigned char)*at))
+        at++;
+    return at;
+}
+
+static inline bool utf8_is_tail(char c)
+{
+    return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+/*
+ * The length (2 to 4) of the well-formed sequence at `at`, whose first byte is not ASCII, or 0:
+ * overlong forms, surrogates, code points past 10FFFF and cut-off sequences are not well formed.
+ */
+static inline size_t utf8_sequence(const char *at, const char *end)
+{
+    unsigned char lead = (unsigned char)at[0];
+    size_t left = (size_t)(end - at);
+
+    if (lead < 0xC2 || lead > 0xF4)
+        return 0;
+    if (lead < 0xE0)
+        return left >= 2 && utf8_is_tail(at[1]) ? 2 : 0;
+    if (left < 3 || !utf8_is_tail(at[1]) || !utf8_is_tail(at[2]))
+        return 0;
+
+    unsigned char second = (unsigned char)at[1];
+    if (lead < 0xF0) {
+        bool overlong = lead == 0xE0 && second < 0xA0;
+        bool surrogate = lead == 0xED && second >= 0xA0;
+        return overlong || surrogate ? 0 : 3;
+    }
+    bool overlong = lead == 0xF0 && second < 0x90;
+    bool beyond = lead == 0xF4 && second >= 0x90;
+    return left >= 4 && utf8_is_tail(at[3]) && !overlong && !beyond ? 4 : 0;
+}
+
+#endif
