@@ -1,1 +1,228 @@
-typedef int crypto_digest_not_yet;
+/*
+ * crypto/digest: SHA-256 through OpenSSL, and the two text forms of bytes.
+ *
+ * Fetching an algorithm from OpenSSL's providers costs more than hashing a short text, so it is
+ * fetched once. A failure of SHA-256 itself means a broken installation and ends the process: there
+ * is no digest we could give instead, and a wrong one would be believed.
+ */
+#include "crypto/digest.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "json/write.h"
+
+static EVP_MD *sha256;
+
+static void must(bool worked)
+{
+    if (!worked) {
+        fprintf(stderr, "nod: OpenSSL gives no SHA-256; check its installation and openssl.cnf\n");
+        abort();
+    }
+}
+
+static void fetch(void)
+{
+    sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+    must(sha256 != NULL);
+}
+
+static const EVP_MD *md(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, fetch);
+    return sha256;
+}
+
+void digest_of(struct str bytes, struct digest *out)
+{
+    must(EVP_Digest(bytes.at ? bytes.at : "", bytes.len, out->bytes, NULL, md(), NULL) == 1);
+}
+
+void digest_of_parts(const struct str *parts, size_t count, struct digest *out)
+{
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+
+    must(ctx && EVP_DigestInit_ex2(ctx, md(), NULL) == 1);
+    for (size_t i = 0; i < count; i++) {
+        uint8_t head[8];
+        for (int b = 0; b < 8; b++)
+            head[b] = (uint8_t)((uint64_t)parts[i].len >> (56 - 8 * b));
+        must(EVP_DigestUpdate(ctx, head, sizeof(head)) == 1);
+        if (parts[i].len)
+            must(EVP_DigestUpdate(ctx, parts[i].at, parts[i].len) == 1);
+    }
+    must(EVP_DigestFinal_ex(ctx, out->bytes, NULL) == 1);
+    EVP_MD_CTX_free(ctx);
+}
+
+nod_status digest_of_json(const struct json *value, struct digest *out)
+{
+    struct buf text;
+    nod_status status = NOD_OK;
+
+    buf_init(&text, DIGEST_JSON_MAX);
+    if (json_write_canonical(&text, value))
+        digest_of(buf_str(&text), out);
+    else
+        status = text.overflow ? NOD_E_LIMIT : NOD_E_INVALID;
+    buf_finish(&text);
+    return status;
+}
+
+bool digest_eq(const struct digest *a, const struct digest *b)
+{
+    return CRYPTO_memcmp(a->bytes, b->bytes, DIGEST_LEN) == 0;
+}
+
+void digest_hex(const struct digest *digest, char out[DIGEST_HEX_LEN + 1])
+{
+    hex_encode(digest_str(digest), out);
+    out[DIGEST_HEX_LEN] = '\0';
+}
+
+bool secret_eq(struct str a, struct str b)
+{
+    return a.len == b.len && (a.len == 0 || CRYPTO_memcmp(a.at, b.at, a.len) == 0);
+}
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+void hex_encode(struct str bytes, char *out)
+{
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < bytes.len; i++) {
+        *out++ = digits[(unsigned char)bytes.at[i] >> 4];
+        *out++ = digits[(unsigned char)bytes.at[i] & 15];
+    }
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool hex_decode(struct str text, uint8_t *out, size_t len)
+{
+    if (text.len % 2 != 0 || text.len / 2 != len)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        int high = hex_digit(text.at[2 * i]);
+        int low = hex_digit(text.at[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        out[i] = (uint8_t)(high << 4 | low);
+    }
+    return true;
+}
+
+static const char base64_digits[64] = { "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                        "0123456789-_" };
+
+/* Reads each group before it writes it: seal_text relies on that to encode in place. */
+void base64url_encode(struct str bytes, char *out)
+{
+    const unsigned char *in = (const unsigned char *)bytes.at;
+    size_t left = bytes.len;
+
+    for (; left >= 3; left -= 3, in += 3, out += 4) {
+        uint32_t bits = (uint32_t)in[0] << 16 | (uint32_t)in[1] << 8 | in[2];
+        out[0] = base64_digits[bits >> 18];
+        out[1] = base64_digits[bits >> 12 & 63];
+        out[2] = base64_digits[bits >> 6 & 63];
+        out[3] = base64_digits[bits & 63];
+    }
+    if (left == 0)
+        return;
+    uint32_t bits = (uint32_t)in[0] << 16 | (left == 2 ? (uint32_t)in[1] << 8 : 0);
+    out[0] = base64_digits[bits >> 18];
+    out[1] = base64_digits[bits >> 12 & 63];
+    if (left == 2)
+        out[2] = base64_digits[bits >> 6 & 63];
+}
+
+/* One more than the digit's value, so that 0 means: not a digit. */
+static const uint8_t base64_values[256] = {
+    ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,  ['G'] = 7,  ['H'] = 8,
+    ['I'] = 9,  ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16,
+    ['Q'] = 17, ['R'] = 18, ['S'] = 19, ['T'] = 20, ['U'] = 21, ['V'] = 22, ['W'] = 23, ['X'] = 24,
+    ['Y'] = 25, ['Z'] = 26, ['a'] = 27, ['b'] = 28, ['c'] = 29, ['d'] = 30, ['e'] = 31, ['f'] = 32,
+    ['g'] = 33, ['h'] = 34, ['i'] = 35, ['j'] = 36, ['k'] = 37, ['l'] = 38, ['m'] = 39, ['n'] = 40,
+    ['o'] = 41, ['p'] = 42, ['q'] = 43, ['r'] = 44, ['s'] = 45, ['t'] = 46, ['u'] = 47, ['v'] = 48,
+    ['w'] = 49, ['x'] = 50, ['y'] = 51, ['z'] = 52, ['0'] = 53, ['1'] = 54, ['2'] = 55, ['3'] = 56,
+    ['4'] = 57, ['5'] = 58, ['6'] = 59, ['7'] = 60, ['8'] = 61, ['9'] = 62, ['-'] = 63, ['_'] = 64,
+};
+
+/* The 6 * count bits of up to four digits; false if one is not a digit. */
+static bool group(const unsigned char *in, size_t count, uint32_t *bits)
+{
+    *bits = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t value = base64_values[in[i]];
+        if (value == 0)
+            return false;
+        *bits = *bits << 6 | (value - 1);
+    }
+    return true;
+}
+
+bool base64url_decode(struct str text, uint8_t *out, size_t room, size_t *len)
+{
+    const unsigned char *in = (const unsigned char *)text.at;
+    size_t rest = text.len % 4;
+    size_t bytes = text.len / 4 * 3 + (rest ? rest - 1 : 0);
+    uint32_t bits;
+
+    if (rest == 1 || bytes > room)
+        return false;
+    for (size_t i = 0; i < text.len / 4; i++, in += 4, out += 3) {
+        if (!group(in, 4, &bits))
+            return false;
+        out[0] = (uint8_t)(bits >> 16);
+        out[1] = (uint8_t)(bits >> 8);
+        out[2] = (uint8_t)bits;
+    }
+    if (rest) {
+        unsigned spare = rest == 2 ? 4 : 2; /* bits behind the last whole byte */
+        if (!group(in, rest, &bits) || (bits & ((1u << spare) - 1)) != 0)
+            return false;
+        bits >>= spare;
+        if (rest == 3)
+            *out++ = (uint8_t)(bits >> 8);
+        *out = (uint8_t)bits;
+    }
+    *len = bytes;
+    return true;
+}
+
+struct str base64url_text(struct arena *arena, struct str bytes)
+{
+    size_t len = base64url_len(bytes.len);
+    char *text = arena_alloc_aligned(arena, len + 1, 1);
+
+    if (!text)
+        return STR_NONE;
+    base64url_encode(bytes, text);
+    text[len] = '\0';
+    return str_n(text, len);
+}
+
+struct str base64url_bytes(struct arena *arena, struct str text)
+{
+    size_t room = text.len / 4 * 3 + 2;
+    uint8_t *bytes = arena_alloc_aligned(arena, room, 1);
+    size_t len;
+
+    if (!bytes || !base64url_decode(text, bytes, room, &len))
+        return STR_NONE;
+    return str_n((const char *)bytes, len);
+}

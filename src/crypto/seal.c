@@ -1,1 +1,444 @@
-typedef int crypto_seal_not_yet;
+/*
+ * crypto/seal: see seal.h for the form and the promise.
+ *
+ * A secret is extracted (HKDF) once, when the ring is made, and then forgotten. A key is expanded
+ * from it the first time its purpose and scope are used, goes straight into an OpenSSL cipher
+ * context, and is wiped; what the cache keeps are those contexts, which OpenSSL wipes when it frees
+ * them. Setting a nonce on a keyed context is several times cheaper than keying one.
+ *
+ * Holds always: no byte of plain text that failed its tag check is left in anybody's memory; a
+ * context is only ever used with a fresh nonce set on it; the cache has at most KEYRING_CACHE_MAX
+ * entries, and the one that goes is the one not used for longest.
+ *
+ * OpenSSL failing at what it must be able to do (AES-256-GCM, HKDF) ends the process: sealing
+ * nothing, or with no key, is not an answer.
+ */
+#include "crypto/seal.h"
+
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/kdf.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/id.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "crypto/digest.h"
+
+enum {
+    VERSION = 1,
+    KEY_LEN = 32,
+    KEY_ID_LEN = 4,
+    NONCE_LEN = 12,
+    TAG_LEN = 16,
+    ID_AT = 1,
+    NONCE_AT = ID_AT + KEY_ID_LEN,
+    BODY_AT = NONCE_AT + NONCE_LEN,
+};
+_Static_assert(BODY_AT + TAG_LEN == SEAL_OVERHEAD, "the form in seal.h");
+_Static_assert(SEAL_PLAIN_MAX < INT32_MAX && SEAL_PART_MAX < INT32_MAX, "OpenSSL counts in int");
+
+static const struct str salt = STR_INIT("nod/seal/1");
+
+struct secret {
+    uint8_t extracted[DIGEST_LEN]; /* HKDF's pseudorandom key */
+    uint8_t id[KEY_ID_LEN];
+};
+
+/* The keys of one purpose and scope: a context a secret and direction, made when first needed. */
+struct keys {
+    struct list link; /* in ring->recent, least recently used first */
+    EVP_CIPHER_CTX *sealing;
+    EVP_CIPHER_CTX *opening[KEYRING_SECRETS_MAX];
+    size_t len;
+    char info[];
+};
+
+struct keyring {
+    size_t count;
+    struct secret secrets[KEYRING_SECRETS_MAX]; /* newest first */
+    struct map cache;                           /* struct keys by info */
+    struct list recent;
+};
+
+/* --- OpenSSL's objects, fetched once ---------------------------------------------------------- */
+
+static EVP_CIPHER *gcm;
+static EVP_KDF *hkdf;
+
+static void must(bool worked)
+{
+    if (!worked) {
+        fprintf(stderr, "nod: OpenSSL gives no AES-256-GCM or HKDF; check its installation\n");
+        abort();
+    }
+}
+
+static void fetch(void)
+{
+    gcm = EVP_CIPHER_fetch(NULL, "AES-256-GCM", NULL);
+    hkdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
+    must(gcm && hkdf);
+}
+
+static void fetch_once(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, fetch);
+}
+
+/* --- key derivation --------------------------------------------------------------------------- */
+
+static OSSL_PARAM octets(const char *name, struct str bytes)
+{
+    return OSSL_PARAM_construct_octet_string(name, (void *)(uintptr_t)bytes.at, bytes.len);
+}
+
+static bool derive(int mode, struct str key, struct str with, struct str info, uint8_t *out,
+                   size_t len)
+{
+    char sha[] = "SHA256";
+    OSSL_PARAM params[6];
+    size_t n = 0;
+
+    fetch_once();
+    params[n++] = OSSL_PARAM_construct_int(OSSL_KDF_PARAM_MODE, &mode);
+    params[n++] = OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, sha, 0);
+    params[n++] = octets(OSSL_KDF_PARAM_KEY, key);
+    if (with.len)
+        params[n++] = octets(OSSL_KDF_PARAM_SALT, with);
+    if (info.len)
+        params[n++] = octets(OSSL_KDF_PARAM_INFO, info);
+    params[n] = OSSL_PARAM_construct_end();
+
+    EVP_KDF_CTX *ctx = EVP_KDF_CTX_new(hkdf);
+    bool worked = ctx && EVP_KDF_derive(ctx, out, len, params) == 1;
+    EVP_KDF_CTX_free(ctx); /* wipes its copy of the key */
+    return worked;
+}
+
+bool hkdf_sha256(struct str secret, struct str with, struct str info, uint8_t *out, size_t len)
+{
+    return derive(EVP_KDF_HKDF_MODE_EXTRACT_AND_EXPAND, secret, with, info, out, len);
+}
+
+static void expand(const struct secret *secret, struct str info, uint8_t *out, size_t len)
+{
+    struct str key = str_n((const char *)secret->extracted, DIGEST_LEN);
+
+    must(derive(EVP_KDF_HKDF_MODE_EXPAND_ONLY, key, STR_NONE, info, out, len));
+}
+
+/* --- the ring --------------------------------------------------------------------------------- */
+
+static const char *secret_fault(struct str secret)
+{
+    if (secret.len < KEYRING_SECRET_MIN)
+        return "a secret must have at least 32 characters; make one with: openssl rand -base64 48";
+    if (secret.len > KEYRING_SECRET_MAX)
+        return "a secret must have at most 4096 bytes";
+    return NULL;
+}
+
+static const char *secrets_fault(const struct str *secrets, size_t count)
+{
+    const char *why = NULL;
+
+    if (count == 0)
+        return "there is no secret to derive keys from";
+    if (count > KEYRING_SECRETS_MAX)
+        return "at most 8 secrets: take out the oldest";
+    for (size_t i = 0; i < count && !why; i++)
+        why = secret_fault(secrets[i]);
+    return why;
+}
+_Static_assert(KEYRING_SECRET_MIN == 32 && KEYRING_SECRET_MAX == 4096 && KEYRING_SECRETS_MAX == 8,
+               "the messages above name the limits");
+
+static struct keyring *ring_new(size_t count)
+{
+    struct keyring *ring = MEM_NEW(struct keyring);
+
+    ring->count = count;
+    map_init(&ring->cache, KEYRING_CACHE_MAX);
+    list_init(&ring->recent);
+    return ring;
+}
+
+nod_status keyring_create(const struct str *secrets, size_t count, struct keyring **out,
+                          const char **why)
+{
+    *out = NULL;
+    *why = secrets_fault(secrets, count);
+    if (*why)
+        return NOD_E_USAGE;
+
+    struct keyring *ring = ring_new(count);
+    for (size_t i = 0; i < count; i++) {
+        struct secret *secret = &ring->secrets[i];
+        must(derive(EVP_KDF_HKDF_MODE_EXTRACT_ONLY, secrets[i], salt, STR_NONE, secret->extracted,
+                    DIGEST_LEN));
+        /* No key's info is as short as this (see write_info), so the id gives none away. */
+        expand(secret, STR("key id"), secret->id, KEY_ID_LEN);
+    }
+    *out = ring;
+    return NOD_OK;
+}
+
+struct keyring *keyring_copy(const struct keyring *ring)
+{
+    struct keyring *copy = ring_new(ring->count);
+
+    memcpy(copy->secrets, ring->secrets, sizeof(copy->secrets));
+    return copy;
+}
+
+static void keys_destroy(struct keyring *ring, struct keys *keys)
+{
+    map_remove(&ring->cache, str_n(keys->info, keys->len));
+    list_remove(&keys->link);
+    EVP_CIPHER_CTX_free(keys->sealing);
+    for (size_t i = 0; i < KEYRING_SECRETS_MAX; i++)
+        EVP_CIPHER_CTX_free(keys->opening[i]);
+    mem_free(keys);
+}
+
+void keyring_destroy(struct keyring *ring)
+{
+    if (!ring)
+        return;
+    while (!list_empty(&ring->recent))
+        keys_destroy(ring, LIST_OF(list_first(&ring->recent), struct keys, link));
+    map_finish(&ring->cache);
+    OPENSSL_cleanse(ring->secrets, sizeof(ring->secrets));
+    mem_free(ring);
+}
+
+/* --- the cache of keys ------------------------------------------------------------------------ */
+
+static void put_length(uint8_t out[8], size_t len)
+{
+    for (int i = 0; i < 8; i++)
+        out[i] = (uint8_t)((uint64_t)len >> (56 - 8 * i));
+}
+
+enum { INFO_MAX = 8 + 2 * SEAL_NAME_MAX };
+
+/* HKDF's info: the purpose's length, the purpose, the scope. Never as short as "key id". */
+static struct str write_info(const struct seal_for *what, char *out)
+{
+    size_t len = 8;
+
+    put_length((uint8_t *)out, what->purpose.len);
+    if (what->purpose.len)
+        memcpy(out + len, what->purpose.at, what->purpose.len);
+    len += what->purpose.len;
+    if (what->scope.len)
+        memcpy(out + len, what->scope.at, what->scope.len);
+    return str_n(out, len + what->scope.len);
+}
+
+static struct keys *keys_add(struct keyring *ring, struct str info)
+{
+    if (ring->cache.count >= KEYRING_CACHE_MAX)
+        keys_destroy(ring, LIST_OF(list_first(&ring->recent), struct keys, link));
+
+    struct keys *keys = mem_zalloc(sizeof(*keys) + info.len);
+    keys->len = info.len;
+    memcpy(keys->info, info.at, info.len);
+    list_init(&keys->link);
+    map_set(&ring->cache, str_n(keys->info, keys->len), keys);
+    return keys;
+}
+
+static struct keys *keys_for(struct keyring *ring, const struct seal_for *what)
+{
+    char info[INFO_MAX];
+    struct str text = write_info(what, info);
+    struct keys *keys = map_get(&ring->cache, text);
+
+    if (!keys)
+        keys = keys_add(ring, text);
+    list_remove(&keys->link);
+    list_append(&ring->recent, &keys->link);
+    return keys;
+}
+
+static EVP_CIPHER_CTX *keyed_context(const struct secret *secret, const struct keys *keys,
+                                     int seals)
+{
+    uint8_t key[KEY_LEN];
+    EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
+
+    fetch_once();
+    expand(secret, str_n(keys->info, keys->len), key, KEY_LEN);
+    must(ctx && EVP_CipherInit_ex2(ctx, gcm, key, NULL, seals, NULL) == 1);
+    OPENSSL_cleanse(key, sizeof(key));
+    return ctx;
+}
+
+/* --- sealing ---------------------------------------------------------------------------------- */
+
+static bool within_limits(const struct seal_for *what)
+{
+    if (what->purpose.len > SEAL_NAME_MAX || what->scope.len > SEAL_NAME_MAX ||
+        what->bound_count > SEAL_BOUND_MAX)
+        return false;
+    for (size_t i = 0; i < what->bound_count; i++)
+        if (what->bound[i].len > SEAL_PART_MAX)
+            return false;
+    return true;
+}
+
+static void add_bound(EVP_CIPHER_CTX *ctx, struct str bytes)
+{
+    int len;
+
+    if (bytes.len)
+        must(EVP_CipherUpdate(ctx, NULL, &len, (const uint8_t *)bytes.at, (int)bytes.len) == 1);
+}
+
+/* The header, the number of parts, and each part with its length: no two lists read the same. */
+static void bind(EVP_CIPHER_CTX *ctx, const uint8_t *form, const struct seal_for *what)
+{
+    uint8_t length[8];
+
+    add_bound(ctx, str_n((const char *)form, NONCE_AT));
+    put_length(length, what->bound_count);
+    add_bound(ctx, str_n((const char *)length, sizeof(length)));
+    for (size_t i = 0; i < what->bound_count; i++) {
+        put_length(length, what->bound[i].len);
+        add_bound(ctx, str_n((const char *)length, sizeof(length)));
+        add_bound(ctx, what->bound[i]);
+    }
+}
+
+/* Writes the whole form, plain.len + SEAL_OVERHEAD bytes. */
+static void seal_into(struct keyring *ring, const struct seal_for *what, struct str plain,
+                      uint8_t *form)
+{
+    struct keys *keys = keys_for(ring, what);
+    int len;
+
+    if (!keys->sealing)
+        keys->sealing = keyed_context(&ring->secrets[0], keys, 1);
+    EVP_CIPHER_CTX *ctx = keys->sealing;
+    form[0] = VERSION;
+    memcpy(form + ID_AT, ring->secrets[0].id, KEY_ID_LEN);
+    random_bytes(form + NONCE_AT, NONCE_LEN);
+
+    must(EVP_CipherInit_ex2(ctx, NULL, NULL, form + NONCE_AT, 1, NULL) == 1);
+    bind(ctx, form, what);
+    if (plain.len)
+        must(EVP_CipherUpdate(ctx, form + BODY_AT, &len, (const uint8_t *)plain.at,
+                              (int)plain.len) == 1);
+    must(EVP_CipherFinal_ex(ctx, form + BODY_AT + plain.len, &len) == 1);
+    must(EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, TAG_LEN, form + BODY_AT + plain.len) == 1);
+}
+
+nod_status seal_bytes(struct keyring *ring, const struct seal_for *what, struct str plain,
+                      struct buf *out)
+{
+    if (plain.len > SEAL_PLAIN_MAX || !within_limits(what))
+        return NOD_E_LIMIT;
+    char *to = buf_reserve(out, plain.len + SEAL_OVERHEAD);
+    if (!to)
+        return NOD_E_LIMIT;
+    seal_into(ring, what, plain, (uint8_t *)to);
+    out->len += plain.len + SEAL_OVERHEAD;
+    return NOD_OK;
+}
+
+nod_status seal_text(struct keyring *ring, const struct seal_for *what, struct str plain,
+                     struct buf *out)
+{
+    if (plain.len > SEAL_PLAIN_MAX || !within_limits(what))
+        return NOD_E_LIMIT;
+    size_t bytes = plain.len + SEAL_OVERHEAD;
+    size_t chars = base64url_len(bytes);
+    char *to = buf_reserve(out, chars);
+    if (!to)
+        return NOD_E_LIMIT;
+    /* The bytes go to the end of the room and are encoded towards its beginning: what is written
+     * for a group never reaches past the group that was just read. */
+    char *form = to + (chars - bytes);
+    seal_into(ring, what, plain, (uint8_t *)form);
+    base64url_encode(str_n(form, bytes), to);
+    out->len += chars;
+    return NOD_OK;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static bool try_open(EVP_CIPHER_CTX *ctx, const struct seal_for *what, const uint8_t *form,
+                     size_t plain_len, uint8_t *plain)
+{
+    uint8_t tag[TAG_LEN];
+    uint8_t none[1];
+    int len;
+
+    memcpy(tag, form + BODY_AT + plain_len, TAG_LEN);
+    if (EVP_CipherInit_ex2(ctx, NULL, NULL, form + NONCE_AT, 0, NULL) != 1)
+        return false;
+    bind(ctx, form, what);
+    if (plain_len && EVP_CipherUpdate(ctx, plain, &len, form + BODY_AT, (int)plain_len) != 1)
+        return false;
+    return EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, TAG_LEN, tag) == 1 &&
+           EVP_CipherFinal_ex(ctx, none, &len) == 1;
+}
+
+/* Two secrets have the same key id once in four thousand million; then both are tried. */
+static bool open_form(struct keyring *ring, const struct seal_for *what, const uint8_t *form,
+                      size_t plain_len, uint8_t *plain)
+{
+    for (size_t i = 0; i < ring->count; i++) {
+        if (memcmp(ring->secrets[i].id, form + ID_AT, KEY_ID_LEN) != 0)
+            continue;
+        struct keys *keys = keys_for(ring, what);
+        if (!keys->opening[i])
+            keys->opening[i] = keyed_context(&ring->secrets[i], keys, 0);
+        if (try_open(keys->opening[i], what, form, plain_len, plain))
+            return true;
+        OPENSSL_cleanse(plain, plain_len);
+    }
+    return false;
+}
+
+static bool openable(const struct seal_for *what, const uint8_t *form, size_t len)
+{
+    return len >= SEAL_OVERHEAD && len - SEAL_OVERHEAD <= SEAL_PLAIN_MAX && form[0] == VERSION &&
+           within_limits(what);
+}
+
+nod_status seal_open_bytes(struct keyring *ring, const struct seal_for *what, struct str sealed,
+                           struct arena *arena, struct str *plain)
+{
+    const uint8_t *form = (const uint8_t *)sealed.at;
+
+    *plain = STR_NONE;
+    if (!openable(what, form, sealed.len))
+        return NOD_E_REFUSED;
+    size_t len = sealed.len - SEAL_OVERHEAD;
+    char *to = arena_alloc_aligned(arena, len + 1, 1);
+    if (!to || !open_form(ring, what, form, len, (uint8_t *)to))
+        return NOD_E_REFUSED;
+    to[len] = '\0';
+    *plain = str_n(to, len);
+    return NOD_OK;
+}
+
+nod_status seal_open_text(struct keyring *ring, const struct seal_for *what, struct str text,
+                          struct arena *arena, struct str *plain)
+{
+    struct str form = STR_NONE;
+
+    *plain = STR_NONE;
+    if (text.len <= base64url_len(SEAL_PLAIN_MAX + SEAL_OVERHEAD))
+        form = base64url_bytes(arena, text);
+    return seal_open_bytes(ring, what, form, arena, plain);
+}

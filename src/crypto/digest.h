@@ -1,0 +1,68 @@
+/*
+ * crypto/digest: SHA-256, and bytes as text.
+ *
+ * A digest of JSON is taken over its canonical form (RFC 8785), so that two documents that mean the
+ * same have the same digest whatever their spacing and member order. Decoders are strict: one run
+ * of bytes has exactly one text, and everything else is refused.
+ *
+ * Everything here may be called from any thread.
+ */
+#ifndef NOD_CRYPTO_DIGEST_H
+#define NOD_CRYPTO_DIGEST_H
+
+#include "json/value.h"
+
+enum {
+    DIGEST_LEN = 32,
+    DIGEST_HEX_LEN = 64,
+    DIGEST_JSON_MAX = 64 << 20, /* bytes of canonical text */
+};
+
+struct digest {
+    uint8_t bytes[DIGEST_LEN];
+};
+
+void digest_of(struct str bytes, struct digest *out);
+/* Of several parts, each with its length, so that ("ab", "c") and ("a", "bc") differ. */
+void digest_of_parts(const struct str *parts, size_t count, struct digest *out);
+/* NOD_E_LIMIT past DIGEST_JSON_MAX, NOD_E_INVALID for a tree that cannot be written. */
+nod_status digest_of_json(const struct json *value, struct digest *out);
+
+static inline struct str digest_str(const struct digest *digest)
+{
+    return str_n((const char *)digest->bytes, DIGEST_LEN);
+}
+
+/* In constant time. */
+bool digest_eq(const struct digest *a, const struct digest *b);
+/* Lower case and a NUL behind it. */
+void digest_hex(const struct digest *digest, char out[DIGEST_HEX_LEN + 1]);
+
+/*
+ * For anything that is secret: the time taken tells nothing about the bytes, nor about where they
+ * differ. It does tell whether the lengths are equal.
+ */
+bool secret_eq(struct str a, struct str b);
+
+/* Lower case, 2 * bytes.len characters, no NUL. */
+void hex_encode(struct str bytes, char *out);
+/* Exactly `len` bytes; either case is taken. */
+bool hex_decode(struct str text, uint8_t *out, size_t len);
+
+/* RFC 4648 section 5, without padding. */
+static inline size_t base64url_len(size_t bytes)
+{
+    return bytes / 3 * 4 + (bytes % 3 ? bytes % 3 + 1 : 0);
+}
+
+/* base64url_len(bytes.len) characters, no NUL. */
+void base64url_encode(struct str bytes, char *out);
+/* False for any character out of place (padding and white space too), for bits behind the end that
+ * are not zero, and for more than `room` bytes. */
+bool base64url_decode(struct str text, uint8_t *out, size_t room, size_t *len);
+
+/* Into an arena: {NULL, 0} past its cap, or where the text is not base64url. */
+struct str base64url_text(struct arena *arena, struct str bytes);
+struct str base64url_bytes(struct arena *arena, struct str text);
+
+#endif

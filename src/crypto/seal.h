@@ -1,0 +1,77 @@
+/*
+ * crypto/seal: bytes that leave our hands and must come back unread and unchanged.
+ *
+ * AES-256-GCM. The key is HKDF-SHA256 of a secret for a purpose ("requestState", "record") and a
+ * scope, so that what was sealed for one is noise to the other. The associated data (principal,
+ * method, record id, ...) is given in parts, and every part is bound with its length: what was
+ * sealed with ("ab", "c") does not open with ("a", "bc").
+ *
+ * A keyring holds one to KEYRING_SECRETS_MAX secrets, the newest first. The newest seals; all of
+ * them open. A sealed thing names its secret by a key id, so rotating is: put the new secret in
+ * front, wait until everything sealed under the old one has expired, take the old one out.
+ *
+ * The form, version 1:  0x01, key id (4), nonce (12), ciphertext, tag (16); as text in base64url.
+ *
+ * Opening gives one and the same error, NOD_E_REFUSED, whatever is wrong: nobody learns from it.
+ *
+ * A nonce is 96 random bits, so one key should seal at most 2^32 things: rotate the secret, or use
+ * a narrower scope, before that.
+ *
+ * Threads: a keyring keeps a cache and belongs to one thread at a time. Another thread takes a
+ * copy (keyring_copy). Secrets are not kept, derived keys are wiped when they leave the cache.
+ */
+#ifndef NOD_CRYPTO_SEAL_H
+#define NOD_CRYPTO_SEAL_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include <nod/nod.h>
+
+enum {
+    KEYRING_SECRET_MIN = 32,   /* characters of a secret */
+    KEYRING_SECRET_MAX = 4096, /* bytes */
+    KEYRING_SECRETS_MAX = 8,
+    KEYRING_CACHE_MAX = 256, /* purposes and scopes whose keys are kept ready */
+    SEAL_OVERHEAD = 1 + 4 + 12 + 16,
+    SEAL_PLAIN_MAX = 16 << 20,
+    SEAL_BOUND_MAX = 16,     /* parts of associated data */
+    SEAL_PART_MAX = 1 << 20, /* bytes of one part */
+    SEAL_NAME_MAX = 4096,    /* bytes of a purpose and of a scope */
+};
+
+struct keyring;
+
+/*
+ * NOD_E_USAGE: no secret, too many, or one that is too short or too long; *why says which and what
+ * to do, and never contains a secret.
+ */
+nod_status keyring_create(const struct str *secrets, size_t count, struct keyring **out,
+                          const char **why);
+struct keyring *keyring_copy(const struct keyring *ring);
+void keyring_destroy(struct keyring *ring); /* NULL is fine */
+
+/* What a sealed thing is for; has to be the same when it is opened. */
+struct seal_for {
+    struct str purpose;
+    struct str scope;
+    const struct str *bound; /* associated data, in parts */
+    size_t bound_count;
+};
+
+/* Adds the sealed form to `out`. NOD_E_LIMIT past a limit above or the buffer's; nothing added
+ * then. */
+nod_status seal_bytes(struct keyring *ring, const struct seal_for *what, struct str plain,
+                      struct buf *out);
+nod_status seal_text(struct keyring *ring, const struct seal_for *what, struct str plain,
+                     struct buf *out);
+
+/* NOD_OK with the plain bytes in the arena, or NOD_E_REFUSED with *plain empty. */
+nod_status seal_open_bytes(struct keyring *ring, const struct seal_for *what, struct str sealed,
+                           struct arena *arena, struct str *plain);
+nod_status seal_open_text(struct keyring *ring, const struct seal_for *what, struct str text,
+                          struct arena *arena, struct str *plain);
+
+/* RFC 5869 with SHA-256. False only for more than 255 * 32 bytes. */
+bool hkdf_sha256(struct str secret, struct str salt, struct str info, uint8_t *out, size_t len);
+
+#endif
