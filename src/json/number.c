@@ -11,6 +11,7 @@
  */
 #include "json/number.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -328,12 +329,16 @@ static void shortest_step(struct shortest *s)
 }
 
 /*
- * The fewest digits that read back as `d`. Below a power of two doubles lie twice as dense as above
+ * The fewest digits that read back as `d`. A decimal of up to DBL_DIG digits comes back out of a
+ * normal double unchanged, so for those one look at DBL_DIG digits (zeros at their end are taken off
+ * later) finds every shorter one as well. Below a power of two doubles lie twice as dense as above
  * it, so there the nearest decimal (below) may miss while the next one up still reads back.
  */
 static void shortest_find(struct shortest *s, double d)
 {
-    for (int count = 1; count <= SHORTEST_DIGITS_MAX; count++) {
+    int first = d >= DBL_MIN ? DBL_DIG : 1;
+
+    for (int count = first; count <= SHORTEST_DIGITS_MAX; count++) {
         shortest_round(s, d, count);
         if (shortest_value(s) == d)
             return;
