@@ -2,8 +2,8 @@
  * json/schema: JSON Schema 2020-12, compiled once, then checked many times.
  *
  * References are local only ("#...", "$anchor", "$id" inside the document): one that cannot be
- * resolved is an error at compile time, never a pass, and nothing is ever fetched. `pattern` runs on
- * PCRE2 with match limits; depth, subschemas and work are bounded, and a bound that is hit makes
+ * resolved is an error at compile time, never a pass, and nothing is ever fetched. `pattern` runs
+ * on PCRE2 with match limits; depth, subschemas and work are bounded, and a bound that is hit makes
  * the value invalid with an error that says so. A compiled schema is constant and may be used by
  * several threads.
  */
@@ -15,11 +15,23 @@
 struct schema;
 
 struct schema_problem {
-    struct str path;    /* JSON pointer into the instance (or, when compiling, into the schema); "" is the root */
+    struct str path; /* JSON pointer into the instance (or, when compiling, into the schema); "" is
+                        the root */
     struct str message; /* "expected a number, got a string" */
 };
 
 enum { SCHEMA_PROBLEMS_MAX = 16 };
+
+enum {
+    SCHEMA_SUBSCHEMAS_DEFAULT = 10000,
+    SCHEMA_DEPTH_DEFAULT = 256, /* of subschemas inside each other while checking */
+    SCHEMA_DEPTH_MOST = 1024,   /* max_depth cannot raise it further: the stack is finite */
+    SCHEMA_WORK_DEFAULT = 10 * 1000 * 1000,
+    SCHEMA_NEST_MOST = 128,               /* of subschemas inside each other in the schema's text */
+    SCHEMA_BYTES_MOST = 16 * 1024 * 1024, /* of a compiled schema, without its patterns */
+    SCHEMA_PATTERN_BYTES_MOST = 4 * 1024 * 1024, /* of all compiled patterns of a schema */
+    SCHEMA_PATH_MOST = 1024,                     /* a longer path is cut in a problem */
+};
 
 struct schema_problems {
     size_t count;

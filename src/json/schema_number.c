@@ -1,0 +1,187 @@
+/*
+ * json/schema_number: exact arithmetic on numbers as they are written, and hashes of values.
+ *
+ * A JSON number is digits times a power of ten. Whether it is an integer, and whether it is a
+ * multiple of another, can be decided on that form without ever rounding: since the digits of the
+ * dividend carry no trailing zero, a dividend with a smaller exponent than its divisor cannot be a
+ * multiple of it, and otherwise the question is one remainder modulo the digits of the divisor.
+ *
+ * Hashes are for uniqueItems: equal values (1 and 1.0, members in another order) hash the same.
+ * They build on the keyed hash of base/map, so that nobody outside can choose collisions.
+ */
+#include "json/schema_inside.h"
+
+/* Beyond any exponent that arithmetic on text lengths could reach, and far from overflowing. */
+#define EXPONENT_FAR INT64_C(1000000000000000000)
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static int64_t exponent_of(struct str text)
+{
+    bool negative = text.len && text.at[0] == '-';
+    int64_t value = 0;
+
+    for (size_t i = text.len && !is_digit(text.at[0]) ? 1 : 0; i < text.len; i++) {
+        if (!is_digit(text.at[i]))
+            break;
+        value = value * 10 + (text.at[i] - '0');
+        if (value > EXPONENT_FAR)
+            value = EXPONENT_FAR;
+        if (value == EXPONENT_FAR)
+            break;
+    }
+    return negative ? -value : value;
+}
+
+struct decimal decimal_of(struct str number)
+{
+    struct decimal d = { 0 };
+    size_t i = 0;
+
+    if (number.len && number.at[0] == '-') {
+        d.negative = true;
+        i = 1;
+    }
+    size_t first = SIZE_MAX; /* of the significant digits */
+    size_t last = 0;
+    size_t point = SIZE_MAX;
+    for (; i < number.len && (is_digit(number.at[i]) || number.at[i] == '.'); i++) {
+        if (number.at[i] == '.') {
+            point = i;
+        } else if (number.at[i] != '0') {
+            first = first == SIZE_MAX ? i : first;
+            last = i;
+        }
+    }
+    if (first == SIZE_MAX)
+        return (struct decimal){ 0 };
+    size_t end = i;
+    if (i < number.len)
+        d.exponent = exponent_of(str_skip(number, i + 1));
+    /* How far the last significant digit is from the place of the ones. */
+    if (point == SIZE_MAX || last < point)
+        d.exponent += (int64_t)((point == SIZE_MAX ? end : point) - last - 1);
+    else
+        d.exponent -= (int64_t)(last - point);
+    d.whole = str_n(number.at + first, last - first + 1);
+    d.digits = d.whole.len - (point != SIZE_MAX && point > first && point < last ? 1 : 0);
+    return d;
+}
+
+bool decimal_is_integer(const struct decimal *d)
+{
+    return d->digits == 0 || d->exponent >= 0;
+}
+
+__extension__ typedef unsigned __int128 wide;
+
+static uint64_t times_mod(uint64_t a, uint64_t b, uint64_t modulus)
+{
+    return (uint64_t)((wide)a * b % modulus);
+}
+
+static uint64_t ten_to_mod(uint64_t power, uint64_t modulus)
+{
+    uint64_t result = 1 % modulus;
+    uint64_t base = 10 % modulus;
+
+    for (; power; power >>= 1) {
+        if (power & 1)
+            result = times_mod(result, base, modulus);
+        base = times_mod(base, base, modulus);
+    }
+    return result;
+}
+
+bool multiple_of_text(struct str number, struct multiple *out)
+{
+    struct decimal d = decimal_of(number);
+
+    *out = (struct multiple){ .exponent = d.exponent };
+    if (d.digits > MULTIPLE_DIGITS_MOST)
+        return false;
+    for (size_t i = 0; i < d.whole.len; i++)
+        if (d.whole.at[i] != '.')
+            out->digits = out->digits * 10 + (uint64_t)(d.whole.at[i] - '0');
+    return out->digits > 0 && !d.negative;
+}
+
+bool multiple_divides(const struct multiple *m, struct str number)
+{
+    struct decimal d = decimal_of(number);
+
+    if (d.digits == 0)
+        return true;
+    if (d.exponent < m->exponent)
+        return false;
+    uint64_t rest = 0;
+    for (size_t i = 0; i < d.whole.len; i++)
+        if (d.whole.at[i] != '.')
+            rest = (uint64_t)(((wide)rest * 10 + (uint64_t)(d.whole.at[i] - '0')) % m->digits);
+    uint64_t power = (uint64_t)(d.exponent - m->exponent);
+    return times_mod(rest, ten_to_mod(power, m->digits), m->digits) == 0;
+}
+
+/* --- hashes -------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    uint64_t words[2] = { a, b };
+
+    return map_hash(str_n((const char *)words, sizeof(words)));
+}
+
+/* The point's place is part of the exponent, so digits are hashed without it. */
+static uint64_t number_hash(struct str text)
+{
+    struct decimal d = decimal_of(text);
+    ptrdiff_t point = str_find(d.whole, STR("."));
+    uint64_t hash = mix(JSON_NUMBER, d.negative);
+    uint64_t part = 0;
+    size_t in_part = 0;
+
+    if (d.digits == 0)
+        return mix(JSON_NUMBER, 2);
+    for (size_t i = 0; i < d.whole.len; i++) {
+        if ((ptrdiff_t)i == point)
+            continue;
+        part = part * 10 + (uint64_t)(d.whole.at[i] - '0');
+        if (++in_part == MULTIPLE_DIGITS_MOST) {
+            hash = mix(hash, part);
+            part = in_part = 0;
+        }
+    }
+    return mix(mix(hash, part), (uint64_t)d.exponent);
+}
+
+uint64_t value_hash(const struct json *v, uint64_t *cost)
+{
+    uint64_t hash = mix(v->type, v->type == JSON_BOOL && v->truth);
+
+    *cost += 1;
+    switch ((enum json_type)v->type) {
+    case JSON_NULL:
+    case JSON_BOOL:
+        break;
+    case JSON_NUMBER:
+        *cost += v->text.len / 16;
+        return number_hash(v->text);
+    case JSON_STRING:
+        *cost += v->text.len / 64;
+        return mix(hash, map_hash(v->text));
+    case JSON_ARRAY:
+        JSON_EACH(item, v)
+        hash = mix(hash, value_hash(item, cost));
+        break;
+    case JSON_OBJECT: {
+        uint64_t members = 0; /* a sum, because their order says nothing */
+        JSON_EACH(member, v)
+        members += mix(map_hash(member->key), value_hash(member, cost));
+        return mix(hash, members);
+    }
+    }
+    return hash;
+}
