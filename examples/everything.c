@@ -1,0 +1,472 @@
+/*
+ * everything: one of each thing an MCP server can do.
+ *
+ * What it shows: every kind of reply, resources with a template and a subscription, prompts,
+ * completions, log messages, progress, sampling, roots, and forms with every default and every kind of
+ * list. The names and texts are those the official conformance suite looks for, so that
+ *
+ *     build/release/examples/everything --http 127.0.0.1:3000
+ *     npx @modelcontextprotocol/conformance server --url http://127.0.0.1:3000/mcp
+ *
+ * passes; tests/conformance does just that. To learn nod, read delete-account first, and this as the
+ * place to look things up.
+ *
+ * What the person sees: whatever the suite's client pretends to be, and in a real client, forms.
+ */
+#include <nod/nod.h>
+
+#include <string.h>
+#include <time.h>
+
+/* --- bytes to show: one red pixel, and one sample of silence --- */
+
+static const unsigned char pixel_png[] = {
+    0x89, 'P',  'N',  'G',  0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 'I',  'H',
+    'D',  'R',  0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x08, 0x02, 0x00, 0x00,
+    0x00, 0x90, 0x77, 0x53, 0xde, 0x00, 0x00, 0x00, 0x0c, 'I',  'D',  'A',  'T',  0x78,
+    0x9c, 0x63, 0xf8, 0xcf, 0xc0, 0x00, 0x00, 0x03, 0x01, 0x01, 0x00, 0xc9, 0xfe, 0x92,
+    0xef, 0x00, 0x00, 0x00, 0x00, 'I',  'E',  'N',  'D',  0xae, 0x42, 0x60, 0x82,
+};
+
+static const unsigned char silence_wav[] = {
+    'R',  'I',  'F',  'F',  0x26, 0x00, 0x00, 0x00, 'W',  'A',  'V',  'E',  'f',  'm',  't',  ' ',
+    0x10, 0x00, 0x00, 0x00, 0x01, 0x00, 0x01, 0x00, 0x40, 0x1f, 0x00, 0x00, 0x80, 0x3e, 0x00, 0x00,
+    0x02, 0x00, 0x10, 0x00, 'd',  'a',  't',  'a',  0x02, 0x00, 0x00, 0x00, 0x00, 0x00,
+};
+
+static void sleep_ms(long ms)
+{
+    nanosleep(&(struct timespec){ .tv_nsec = ms * 1000000L }, NULL);
+}
+
+/* --- tools that reply --- */
+
+static nod_status simple_text(nod_call *call)
+{
+    return nod_reply_text(call, "This is a simple text response for testing.");
+}
+
+static nod_status image_content(nod_call *call)
+{
+    return nod_reply_image(call, pixel_png, sizeof(pixel_png), "image/png");
+}
+
+static nod_status audio_content(nod_call *call)
+{
+    return nod_reply_audio(call, silence_wav, sizeof(silence_wav), "audio/wav");
+}
+
+static nod_status embedded_resource(nod_call *call)
+{
+    return nod_reply_resource_text(call, "test://embedded-resource", "text/plain",
+                                   "This is an embedded resource content.");
+}
+
+static nod_status multiple_content_types(nod_call *call)
+{
+    (void)nod_reply_text(call, "Multiple content types test:");
+    (void)nod_reply_image(call, pixel_png, sizeof(pixel_png), "image/png");
+    return nod_reply_resource_text(call, "test://mixed-content-resource", "application/json",
+                                   "{\"test\":\"data\",\"value\":123}");
+}
+
+static nod_status error_handling(nod_call *call)
+{
+    return nod_reply_error(call, "This tool intentionally returns an error for testing");
+}
+
+static nod_status resource_link(nod_call *call)
+{
+    return nod_reply_link(call, "test://static-text", "static-text", "A text that never changes",
+                          "text/plain");
+}
+
+/* Checked against .output_schema before it is sent. */
+static nod_status structured_content(nod_call *call)
+{
+    nod_json *weather = nod_object(call);
+
+    nod_set_str(call, weather, "city", nod_arg_str(call, "city"));
+    nod_set_double(call, weather, "celsius", 21.5);
+    return nod_reply_structured(call, weather);
+}
+
+static nod_status json_schema_tool(nod_call *call)
+{
+    return nod_reply_textf(call, "Got %s", nod_text(call, nod_args(call)));
+}
+
+/* --- tools that say something meanwhile: they wait, so they are .blocking --- */
+
+static nod_status tool_with_logging(nod_call *call)
+{
+    nod_log(call, NOD_LOG_INFO, "everything", "Tool execution started");
+    sleep_ms(50);
+    nod_log(call, NOD_LOG_INFO, "everything", "Tool processing data");
+    sleep_ms(50);
+    nod_log(call, NOD_LOG_INFO, "everything", "Tool execution completed");
+    return nod_reply_text(call, "Tool with logging executed successfully");
+}
+
+static nod_status tool_with_progress(nod_call *call)
+{
+    for (int done = 0; done <= 100; done += 50) {
+        if (done > 0)
+            sleep_ms(50);
+        nod_progress(call, done, 100, NULL);
+    }
+    return nod_reply_text(call, "Tool with progress executed successfully");
+}
+
+/*
+ * The log message opens the call's event stream at once, with an event id: a client that loses the
+ * connection now comes back with it, and gets the result then.
+ */
+static nod_status reconnection(nod_call *call)
+{
+    nod_log(call, NOD_LOG_NOTICE, "everything", "The connection may drop now");
+    sleep_ms(100);
+    return nod_reply_text(call, "The result has arrived, whatever happened to the connection.");
+}
+
+/* --- tools that ask --- */
+
+static nod_status sampling(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_sample(call, &answer, .prompt = nod_arg_str(call, "prompt"), .max_tokens = 100));
+    return nod_reply_textf(call, "LLM response: %s",
+                           nod_get_str(nod_get(answer.content, "content"), "text"));
+}
+
+static nod_status roots(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_roots(call, &answer));
+
+    const nod_json *list = nod_get(answer.content, "roots");
+    for (size_t i = 0; i < nod_count(list); i++)
+        (void)nod_reply_textf(call, "Root: %s", nod_get_str(nod_at(list, i), "uri"));
+    return nod_reply_textf(call, "%zu in all", nod_count(list));
+}
+
+static const char *action_name(nod_action action)
+{
+    switch (action) {
+    case NOD_ACCEPT:
+        return "accept";
+    case NOD_DECLINE:
+        return "decline";
+    case NOD_CANCEL:
+        return "cancel";
+    default:
+        return "none";
+    }
+}
+
+static nod_status reply_with_answer(nod_call *call, const char *words, const nod_answer *answer)
+{
+    return nod_reply_textf(call, "%s: action=%s, content=%s", words, action_name(answer->action),
+                           answer->content ? nod_text(call, answer->content) : "{}");
+}
+
+static nod_status elicitation(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(
+        call, &answer, .message = nod_arg_str(call, "message"),
+        .form = NOD_FORM(NOD_TEXT("username", .description = "User's response", .required = true),
+                         NOD_TEXT("email", .description = "User's email address", .required = true))));
+    return reply_with_answer(call, "User response", &answer);
+}
+
+static nod_status elicitation_defaults(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(
+        call, &answer, .message = "Please review and update the form fields with defaults",
+        .form = NOD_FORM(NOD_TEXT("name", .description = "User name", .preset = "John Doe"),
+                         NOD_INT("age", .description = "User age", .preset = "30"),
+                         NOD_NUMBER("score", .description = "User score", .preset = "95.5"),
+                         NOD_CHOICE("status",
+                                    NOD_OPTIONS({ "active" }, { "inactive" }, { "pending" }),
+                                    .description = "User status", .preset = "active"),
+                         NOD_BOOL("verified", .description = "Verification status",
+                                  .preset = "true"))));
+    return reply_with_answer(call, "Elicitation completed", &answer);
+}
+
+/* A form given as JSON Schema: the older way to write titles (enumNames) has no builder. */
+static const char enums_schema[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"untitledSingle\":{\"type\":\"string\",\"enum\":[\"option1\",\"option2\",\"option3\"]},"
+    "\"titledSingle\":{\"type\":\"string\",\"oneOf\":["
+    "{\"const\":\"value1\",\"title\":\"First Option\"},"
+    "{\"const\":\"value2\",\"title\":\"Second Option\"},"
+    "{\"const\":\"value3\",\"title\":\"Third Option\"}]},"
+    "\"legacyEnum\":{\"type\":\"string\",\"enum\":[\"opt1\",\"opt2\",\"opt3\"],"
+    "\"enumNames\":[\"Option One\",\"Option Two\",\"Option Three\"]},"
+    "\"untitledMulti\":{\"type\":\"array\",\"items\":{\"type\":\"string\","
+    "\"enum\":[\"option1\",\"option2\",\"option3\"]}},"
+    "\"titledMulti\":{\"type\":\"array\",\"items\":{\"anyOf\":["
+    "{\"const\":\"value1\",\"title\":\"First Choice\"},"
+    "{\"const\":\"value2\",\"title\":\"Second Choice\"},"
+    "{\"const\":\"value3\",\"title\":\"Third Choice\"}]}}},"
+    "\"required\":[]}";
+
+static nod_status elicitation_enums(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .message = "Please select options from the enum fields",
+                       .schema = enums_schema));
+    return reply_with_answer(call, "Elicitation completed", &answer);
+}
+
+/* --- a resource that changes --- */
+
+static int watched_version = 1;
+
+static nod_status touch_watched(nod_call *call)
+{
+    watched_version++;
+    nod_resource_updated(nod_server_of(call), "test://watched-resource");
+    return nod_reply_textf(call, "Version %d", watched_version);
+}
+
+/* An input schema of one's own, for what a form cannot say. It is sent as it is. */
+static const char contact_schema[] =
+    "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"type\":\"object\","
+    "\"$defs\":{\"address\":{\"$anchor\":\"addressDef\",\"type\":\"object\","
+    "\"properties\":{\"street\":{\"type\":\"string\"},\"city\":{\"type\":\"string\"}}}},"
+    "\"properties\":{\"name\":{\"type\":\"string\"},\"address\":{\"$ref\":\"#/$defs/address\"},"
+    "\"contactMethod\":{\"type\":\"string\",\"enum\":[\"phone\",\"email\"]},"
+    "\"phone\":{\"type\":\"string\"},\"email\":{\"type\":\"string\"}},"
+    "\"allOf\":[{\"anyOf\":[{\"required\":[\"phone\"]},{\"required\":[\"email\"]}]}],"
+    "\"if\":{\"properties\":{\"contactMethod\":{\"const\":\"phone\"}},\"required\":[\"contactMethod\"]},"
+    "\"then\":{\"required\":[\"phone\"]},\"else\":{\"required\":[\"email\"]},"
+    "\"additionalProperties\":false}";
+
+static const nod_tool tools[] = {
+    { .name = "test_simple_text",
+      .handler = simple_text,
+      .description = "Replies with text",
+      .read_only = true },
+    { .name = "test_image_content",
+      .handler = image_content,
+      .description = "Replies with an image",
+      .read_only = true },
+    { .name = "test_audio_content",
+      .handler = audio_content,
+      .description = "Replies with sound",
+      .read_only = true },
+    { .name = "test_embedded_resource",
+      .handler = embedded_resource,
+      .description = "Replies with a resource",
+      .read_only = true },
+    { .name = "test_multiple_content_types",
+      .handler = multiple_content_types,
+      .description = "Replies with text, an image and a resource",
+      .read_only = true },
+    { .name = "test_resource_link",
+      .handler = resource_link,
+      .description = "Replies with a link to a resource",
+      .read_only = true },
+    { .name = "test_structured_content",
+      .handler = structured_content,
+      .description = "Replies with data that fits a schema",
+      .input = NOD_FORM(NOD_TEXT("city", .required = true, .max = NOD_AT(80))),
+      .output_schema = "{\"type\":\"object\",\"properties\":{\"city\":{\"type\":\"string\"},"
+                       "\"celsius\":{\"type\":\"number\"}},\"required\":[\"city\",\"celsius\"]}",
+      .read_only = true },
+    { .name = "test_error_handling",
+      .handler = error_handling,
+      .description = "Replies with an error",
+      .read_only = true },
+    { .name = "test_tool_with_logging",
+      .handler = tool_with_logging,
+      .description = "Sends log messages while it works",
+      .blocking = true },
+    { .name = "test_tool_with_progress",
+      .handler = tool_with_progress,
+      .description = "Reports progress while it works",
+      .blocking = true },
+    { .name = "test_reconnection",
+      .handler = reconnection,
+      .description = "Takes a moment, so that the connection can be lost and taken up again",
+      .blocking = true },
+    { .name = "test_sampling",
+      .handler = sampling,
+      .description = "Asks the client's model",
+      .input = NOD_FORM(NOD_TEXT("prompt", .description = "What to ask it", .required = true)) },
+    { .name = "test_roots", .handler = roots, .description = "Asks the client for its roots" },
+    { .name = "test_elicitation",
+      .handler = elicitation,
+      .description = "Asks the person for a name and an address",
+      .input = NOD_FORM(NOD_TEXT("message", .description = "What to ask", .required = true)) },
+    { .name = "test_elicitation_sep1034_defaults",
+      .handler = elicitation_defaults,
+      .description = "Asks with a form that is filled in already" },
+    { .name = "test_elicitation_sep1330_enums",
+      .handler = elicitation_enums,
+      .description = "Asks with every kind of list" },
+    { .name = "json_schema_2020_12_tool",
+      .handler = json_schema_tool,
+      .description = "Tool with JSON Schema 2020-12 features",
+      .input_schema = contact_schema },
+    { .name = "touch_watched_resource",
+      .handler = touch_watched,
+      .description = "Changes test://watched-resource; those who subscribed are told" },
+};
+
+/* --- resources --- */
+
+static nod_status read_static_text(nod_call *call)
+{
+    return nod_reply_resource_text(call, NULL, "text/plain",
+                                   "This is the content of the static text resource.");
+}
+
+static nod_status read_static_binary(nod_call *call)
+{
+    return nod_reply_resource_blob(call, NULL, "image/png", pixel_png, sizeof(pixel_png));
+}
+
+static nod_status read_watched(nod_call *call)
+{
+    return nod_reply_resource_text(call, NULL, "text/plain",
+                                   nod_fmt(call, "Version %d", watched_version));
+}
+
+/* What stands in braces in the template is an argument. */
+static nod_status read_template(nod_call *call)
+{
+    const char *id = nod_arg_str(call, "id");
+    nod_json *data = nod_object(call);
+
+    nod_set_str(call, data, "id", id);
+    nod_set_bool(call, data, "templateTest", true);
+    nod_set_str(call, data, "data", nod_fmt(call, "Data for ID: %s", id));
+    return nod_reply_resource_text(call, NULL, "application/json", nod_text(call, data));
+}
+
+static nod_status complete_words(nod_call *call)
+{
+    static const char *const words[] = { "test", "testing", "paris", "park", "party" };
+    const char *typed = nod_completing_text(call);
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strncmp(words[i], typed, strlen(typed)) == 0)
+            nod_suggest(call, words[i]);
+    return NOD_OK;
+}
+
+static const nod_resource resources[] = {
+    { .uri = "test://static-text",
+      .name = "static-text",
+      .read = read_static_text,
+      .title = "Static text",
+      .description = "A text that never changes",
+      .mime_type = "text/plain" },
+    { .uri = "test://static-binary",
+      .name = "static-binary",
+      .read = read_static_binary,
+      .title = "Static image",
+      .description = "One red pixel",
+      .mime_type = "image/png" },
+    { .uri = "test://watched-resource",
+      .name = "watched-resource",
+      .read = read_watched,
+      .title = "Watched resource",
+      .description = "Changes when touch_watched_resource is called",
+      .mime_type = "text/plain",
+      .subscribable = true },
+    { .uri = "test://template/{id}/data",
+      .name = "template",
+      .read = read_template,
+      .title = "Data by id",
+      .description = "One resource for each id",
+      .mime_type = "application/json",
+      .complete = complete_words },
+};
+
+/* --- prompts --- */
+
+static nod_status simple_prompt(nod_call *call)
+{
+    return nod_reply_text(call, "This is a simple prompt for testing.");
+}
+
+static nod_status prompt_with_arguments(nod_call *call)
+{
+    return nod_reply_textf(call, "Prompt with arguments: arg1='%s', arg2='%s'",
+                           nod_arg_str(call, "arg1"), nod_arg_str(call, "arg2"));
+}
+
+static nod_status prompt_with_embedded_resource(nod_call *call)
+{
+    (void)nod_reply_resource_text(call, nod_arg_str(call, "resourceUri"), "text/plain",
+                                  "Embedded resource content for testing.");
+    return nod_reply_text(call, "Please process the embedded resource above.");
+}
+
+static nod_status prompt_with_image(nod_call *call)
+{
+    (void)nod_reply_image(call, pixel_png, sizeof(pixel_png), "image/png");
+    return nod_reply_text(call, "Please analyze the image above.");
+}
+
+static nod_status prompt_dialogue(nod_call *call)
+{
+    (void)nod_reply_text(call, "What is the answer?");
+    nod_role(call, NOD_ASSISTANT);
+    return nod_reply_text(call, "Forty-two.");
+}
+
+static const nod_prompt_arg two_args[] = {
+    { .name = "arg1", .description = "First test argument", .required = true, .complete = complete_words },
+    { .name = "arg2", .description = "Second test argument", .required = true },
+    { 0 },
+};
+static const nod_prompt_arg uri_arg[] = {
+    { .name = "resourceUri", .description = "URI of the resource to embed", .required = true },
+    { 0 },
+};
+
+static const nod_prompt prompts[] = {
+    { .name = "test_simple_prompt", .get = simple_prompt, .description = "A prompt without arguments" },
+    { .name = "test_prompt_with_arguments",
+      .get = prompt_with_arguments,
+      .description = "A prompt with two arguments",
+      .args = two_args },
+    { .name = "test_prompt_with_embedded_resource",
+      .get = prompt_with_embedded_resource,
+      .description = "A prompt that carries a resource",
+      .args = uri_arg },
+    { .name = "test_prompt_with_image",
+      .get = prompt_with_image,
+      .description = "A prompt that carries an image" },
+    { .name = "test_prompt_dialogue",
+      .get = prompt_dialogue,
+      .description = "A prompt with a question and an answer" },
+};
+
+int main(int argc, char **argv)
+{
+    nod_server *server = nod_server_new(.name = "everything", .version = NOD_VERSION,
+                                        .title = "One of each",
+                                        .instructions = "Shows what an MCP server can do.");
+
+    if (server == NULL)
+        return 1;
+    if (nod_tools(server, tools) != NOD_OK || nod_resources(server, resources) != NOD_OK ||
+        nod_prompts(server, prompts) != NOD_OK) {
+        nod_server_destroy(server);
+        return 1;
+    }
+    return nod_main(server, argc, argv);
+}

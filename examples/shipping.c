@@ -1,0 +1,95 @@
+/*
+ * shipping: a form with every kind of field there is.
+ *
+ * What it shows: texts with lengths, formats and a pattern, numbers and whole numbers with limits, a
+ * checkbox, one of several, any of several, titles, descriptions and presets. The answer is checked
+ * against all of that before the handler sees it; .attempts lets the person correct a mistake.
+ *
+ * Run it:
+ *
+ *     build/release/examples/shipping
+ *     build/release/examples/shipping --http 127.0.0.1:8080
+ *
+ * What the person sees: "Where shall we send order 17?" and a form of ten fields, some filled in.
+ * Clients of older protocol revisions get what their revision knows: lists of several are asked for
+ * as text there, and titles of choices are left out.
+ */
+#include <nod/nod.h>
+
+static const nod_form address = {
+    .field_size = sizeof(nod_field),
+    .fields =
+        (const nod_field[]){
+            NOD_TEXT("name", .title = "Name", .required = true, .min = NOD_AT(2), .max = NOD_AT(80)),
+            NOD_TEXT("email", .title = "E-mail", .format = "email", .required = true,
+                     .description = "For the tracking number"),
+            NOD_TEXT("postcode", .title = "Postcode", .required = true, .pattern = "^[0-9]{5}$",
+                     .description = "Five digits"),
+            NOD_TEXT("delivery", .title = "Not before", .format = "date"),
+            NOD_TEXT("website", .title = "Website", .format = "uri"),
+            NOD_INT("parcels", .title = "Parcels", .min = NOD_AT(1), .max = NOD_AT(20), .preset = "1"),
+            NOD_NUMBER("weight", .title = "Weight in kg", .min = NOD_AT(0.1), .max = NOD_AT(31.5),
+                       .preset = "2.5"),
+            NOD_BOOL("insured", .title = "Insured", .preset = "true"),
+            NOD_CHOICE("speed",
+                       NOD_OPTIONS({ "economy", "Economy, 5 days" }, { "standard", "Standard, 2 days" },
+                                   { "express", "Express, tomorrow" }),
+                       .title = "Speed", .required = true, .preset = "standard"),
+            NOD_CHOICES("extras",
+                        NOD_OPTIONS({ "gift", "Gift wrapping" }, { "sign", "Signature on delivery" },
+                                    { "neighbour", "Not to a neighbour" }),
+                        .title = "Extras", .max = NOD_AT(2), .preset = "[\"sign\"]"),
+        },
+    .count = 10,
+};
+
+static nod_status ship(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .form = &address, .attempts = 3,
+                       .message = nod_fmt(call, "Where shall we send order %lld?",
+                                          (long long)nod_arg_int(call, "order"))));
+
+    switch (answer.action) {
+    case NOD_ACCEPT:
+        break;
+    case NOD_DECLINE:
+        return nod_reply_text(call, "The person does not want it shipped.");
+    default:
+        return nod_reply_text(call, "The person has not decided. Ask again later.");
+    }
+
+    const nod_json *form = answer.content;
+    const nod_json *extras = nod_get(form, "extras");
+    const char *list = "none";
+    for (size_t i = 0; i < nod_count(extras); i++)
+        list = i == 0 ? nod_as_str(nod_at(extras, i))
+                      : nod_fmt(call, "%s, %s", list, nod_as_str(nod_at(extras, i)));
+
+    return nod_reply_textf(call, "Order %lld goes to %s (%s), %s; extras: %s; insured: %s.",
+                           (long long)nod_arg_int(call, "order"), nod_get_str(form, "name"),
+                           nod_get_str(form, "postcode"), nod_get_str(form, "speed"), list,
+                           nod_get_bool(form, "insured") ? "yes" : "no");
+}
+
+static const nod_tool tools[] = {
+    { .name = "ship_order",
+      .handler = ship,
+      .title = "Ship an order",
+      .description = "Ships an order to the address a person fills in",
+      .input = NOD_FORM(NOD_INT("order", .required = true, .min = NOD_AT(1))) },
+};
+
+int main(int argc, char **argv)
+{
+    nod_server *server = nod_server_new(.name = "shipping", .version = NOD_VERSION);
+
+    if (server == NULL)
+        return 1;
+    if (nod_tools(server, tools) != NOD_OK) {
+        nod_server_destroy(server);
+        return 1;
+    }
+    return nod_main(server, argc, argv);
+}
