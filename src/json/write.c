@@ -71,6 +71,30 @@ static inline void value_end(struct json_writer *w, const char *end)
     w->whole = w->depth == 0;
 }
 
+/*
+ * Most keys and scalars are short: two copies that overlap take less time than a call of memcpy.
+ * Gives the end of what was copied.
+ */
+static inline char *bytes_put(char *to, const char *from, size_t len)
+{
+    if (len > 32) {
+        memcpy(to, from, len);
+    } else if (len >= 16) {
+        memcpy(to, from, 16);
+        memcpy(to + len - 16, from + len - 16, 16);
+    } else if (len >= 8) {
+        memcpy(to, from, 8);
+        memcpy(to + len - 8, from + len - 8, 8);
+    } else if (len >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + len - 4, from + len - 4, 4);
+    } else {
+        for (size_t i = 0; i < len; i++)
+            to[i] = from[i];
+    }
+    return to + len;
+}
+
 /* Bytes that are one value. */
 static inline void value_put(struct json_writer *w, struct str bytes)
 {
@@ -78,8 +102,7 @@ static inline void value_put(struct json_writer *w, struct str bytes)
 
     if (!to)
         return;
-    memcpy(to, bytes.at, bytes.len);
-    value_end(w, to + bytes.len);
+    value_end(w, bytes_put(to, bytes.at, bytes.len));
 }
 
 /* --- strings ----------------------------------------------------------------------------- */
@@ -125,22 +148,33 @@ static char *escape_put(char *to, unsigned char c)
     return to;
 }
 
-static char *quoted_put(char *to, struct str s, size_t more)
+/* Run by run; UTF-8 has been checked, so bytes from 0x80 are copied as they are. */
+static char *escaped_put(char *to, struct str s)
 {
-    *to++ = '"';
-    if (more == 0) {
-        if (s.len)
-            memcpy(to, s.at, s.len);
-        to += s.len;
-    } else {
-        for (size_t i = 0; i < s.len; i++) {
-            unsigned char c = (unsigned char)s.at[i];
-            if (c < 0x80 && escape_of[c])
+    const char *end = s.at + s.len;
+
+    for (const char *at = s.at; at < end;) {
+        const char *run = utf8_plain(at, end);
+        to = bytes_put(to, at, (size_t)(run - at));
+        for (at = run; at < end && !utf8_is_plain((unsigned char)*at); at++) {
+            unsigned char c = (unsigned char)*at;
+            if (c < 0x80)
                 to = escape_put(to, c);
             else
                 *to++ = (char)c;
         }
     }
+    return to;
+}
+
+/* The text, between quotes; `plain` if it is known that nothing in it needs an escape. */
+static inline char *quoted_put(char *to, struct str s, bool plain)
+{
+    *to++ = '"';
+    if (plain)
+        to = bytes_put(to, s.at, s.len);
+    else if (s.len)
+        to = escaped_put(to, s);
     *to++ = '"';
     return to;
 }
@@ -155,13 +189,14 @@ void jw_str(struct json_writer *w, struct str s)
     }
     char *to = value_begin(w, s.len + more + 2);
     if (to)
-        value_end(w, quoted_put(to, s, more));
+        value_end(w, quoted_put(to, s, more == 0));
 }
 
-/* A name of which it is known how many bytes escaping adds to it. */
-static inline void key_put(struct json_writer *w, struct str key, size_t more)
+void jw_key(struct json_writer *w, struct str key)
 {
-    if (w->failed || w->have_key || !in_object(w)) {
+    size_t more = 0;
+
+    if (w->failed || w->have_key || !in_object(w) || (key.len && !escapes_count(key, &more))) {
         fail(w);
         return;
     }
@@ -172,22 +207,11 @@ static inline void key_put(struct json_writer *w, struct str key, size_t more)
     }
     if (w->need_comma)
         *to++ = ',';
-    to = quoted_put(to, key, more);
+    to = quoted_put(to, key, more == 0);
     *to++ = ':';
     w->out->len = (size_t)(to - w->out->at);
     w->need_comma = false;
     w->have_key = true;
-}
-
-void jw_key(struct json_writer *w, struct str key)
-{
-    size_t more = 0;
-
-    if (key.len && !escapes_count(key, &more)) {
-        fail(w);
-        return;
-    }
-    key_put(w, key, more);
 }
 
 /* --- containers and other scalars -------------------------------------------------------- */
@@ -288,50 +312,127 @@ void jw_raw(struct json_writer *w, struct str json)
 
 /* --- trees -------------------------------------------------------------------------------- */
 
-/* The recursion ends with the writer's depth: past it jw_object and jw_array fail. */
-static void container_write(struct json_writer *w, const struct json *v)
+/*
+ * A tree is walked twice: tree_size looks at everything that could be wrong with it and counts its
+ * bytes, then tree_put writes them with nothing left to check. The recursion ends where `levels`,
+ * what the writer has left of its depth, does.
+ */
+static bool tree_size(const struct json *v, unsigned levels, size_t *size);
+
+static inline bool text_size(struct str s, size_t *size)
+{
+    size_t more = 0;
+
+    if (s.len && !escapes_count(s, &more))
+        return false;
+    *size += s.len + more + 2;
+    return true;
+}
+
+static bool children_size(const struct json *v, unsigned levels, size_t *size)
+{
+    if (levels == 0)
+        return false;
+    *size += 2 + (v->count ? v->count - 1 : 0);
+    for (const struct json *child = v->first; child; child = child->next) {
+        if (v->type == JSON_OBJECT) {
+            if (child->plain)
+                *size += child->key.len + 2;
+            else if (!text_size(child->key, size))
+                return false;
+            *size += 1;
+        }
+        if (!tree_size(child, levels - 1, size))
+            return false;
+    }
+    return true;
+}
+
+static inline struct str word_of(const struct json *v)
+{
+    if (v->type == JSON_NULL)
+        return STR("null");
+    return v->truth ? STR("true") : STR("false");
+}
+
+static inline bool is_written_raw(const struct json *v)
+{
+    return v->raw.len && !v->lines;
+}
+
+static bool tree_size(const struct json *v, unsigned levels, size_t *size)
+{
+    if (is_written_raw(v)) {
+        *size += v->raw.len;
+        return true;
+    }
+    switch ((enum json_type)v->type) {
+    case JSON_NULL:
+    case JSON_BOOL:
+        *size += word_of(v).len;
+        return true;
+    case JSON_NUMBER:
+        *size += v->text.len;
+        return v->text.len != 0;
+    case JSON_STRING:
+        return text_size(v->text, size);
+    case JSON_ARRAY:
+    case JSON_OBJECT:
+        return children_size(v, levels, size);
+    }
+    return false;
+}
+
+static char *tree_put(char *to, const struct json *v);
+
+static char *children_put(char *to, const struct json *v)
 {
     bool object = v->type == JSON_OBJECT;
 
-    container_begin(w, object);
-    for (const struct json *child = v->first; child && !w->failed; child = child->next) {
-        if (object && child->plain)
-            key_put(w, child->key, 0);
-        else if (object)
-            jw_key(w, child->key);
-        jw_value(w, child);
+    *to++ = object ? '{' : '[';
+    for (const struct json *child = v->first; child; child = child->next) {
+        if (object) {
+            to = quoted_put(to, child->key, child->plain);
+            *to++ = ':';
+        }
+        if (is_written_raw(child))
+            to = bytes_put(to, child->raw.at, child->raw.len);
+        else
+            to = tree_put(to, child);
+        if (child->next)
+            *to++ = ',';
     }
-    jw_end(w);
+    *to++ = object ? '}' : ']';
+    return to;
+}
+
+static char *tree_put(char *to, const struct json *v)
+{
+    if (is_written_raw(v))
+        return bytes_put(to, v->raw.at, v->raw.len);
+    if (v->type >= JSON_ARRAY)
+        return children_put(to, v);
+    if (v->type == JSON_STRING)
+        return quoted_put(to, v->text, false);
+    struct str text = v->type == JSON_NUMBER ? v->text : word_of(v);
+    return bytes_put(to, text.at, text.len);
 }
 
 void jw_value(struct json_writer *w, const struct json *v)
 {
+    size_t size = 0;
+
     if (!v) {
         jw_null(w);
         return;
     }
-    if (v->raw.len && !v->lines) {
-        value_put(w, v->raw);
+    if (w->failed || !tree_size(v, JSON_WRITE_DEPTH - w->depth, &size)) {
+        fail(w);
         return;
     }
-    switch ((enum json_type)v->type) {
-    case JSON_NULL:
-        jw_null(w);
-        break;
-    case JSON_BOOL:
-        jw_bool(w, v->truth);
-        break;
-    case JSON_NUMBER:
-        jw_raw(w, v->text);
-        break;
-    case JSON_STRING:
-        jw_str(w, v->text);
-        break;
-    case JSON_ARRAY:
-    case JSON_OBJECT:
-        container_write(w, v);
-        break;
-    }
+    char *to = value_begin(w, size);
+    if (to)
+        value_end(w, tree_put(to, v));
 }
 
 void jw_key_str(struct json_writer *w, struct str key, struct str s)
