@@ -26,6 +26,7 @@ static void blocks_free(struct arena_block *block)
 {
     while (block) {
         struct arena_block *older = block->older;
+        ARENA_GIVE(block->bytes, block->size - sizeof(*block));
         mem_free(block);
         block = older;
     }
@@ -44,11 +45,16 @@ void arena_reset(struct arena *arena)
     arena->exhausted = false;
     if (!keep)
         return;
+    if (keep->size > BLOCK_MOST) { /* one large message must not be paid for ever after */
+        arena_finish(arena);
+        return;
+    }
     blocks_free(keep->older);
     keep->older = NULL;
     arena->used = keep->size;
     arena->next = keep->bytes;
     arena->end = (char *)keep + keep->size;
+    ARENA_KEEP(keep->bytes, keep->size - sizeof(*keep));
 }
 
 static struct arena_block *block_add(struct arena *arena, size_t size)
@@ -60,17 +66,29 @@ static struct arena_block *block_add(struct arena *arena, size_t size)
     struct arena_block *block = mem_alloc(size);
     block->size = size;
     arena->used += size;
+    ARENA_KEEP(block->bytes, size - sizeof(*block));
     return block;
+}
+
+static void *block_give(struct arena_block *block, size_t size, size_t align)
+{
+    uintptr_t start = (uintptr_t)block->bytes;
+    char *p = block->bytes + (((start + align - 1) & ~(uintptr_t)(align - 1)) - start);
+
+    (void)size; /* read under AddressSanitizer only */
+    ARENA_GIVE(p, size);
+    return p;
 }
 
 void *arena_grow_(struct arena *arena, size_t size, size_t align)
 {
     size_t newest = arena->blocks ? arena->blocks->size : BLOCK_FIRST / 2;
     size_t usual = newest * 2 < BLOCK_MOST ? newest * 2 : BLOCK_MOST;
+    /* A fresh block is aligned for any object; what wants more may have to skip some bytes. */
+    size_t skip = align > _Alignof(max_align_t) ? align : 0;
     size_t needed;
 
-    (void)align; /* a fresh block is aligned for anything */
-    if (__builtin_add_overflow(size, sizeof(struct arena_block), &needed)) {
+    if (__builtin_add_overflow(size, sizeof(struct arena_block) + skip, &needed)) {
         arena->exhausted = true;
         return NULL;
     }
@@ -80,7 +98,7 @@ void *arena_grow_(struct arena *arena, size_t size, size_t align)
             return NULL;
         own->older = arena->blocks->older;
         arena->blocks->older = own;
-        return own->bytes;
+        return block_give(own, size, align);
     }
     size_t room = arena->cap - arena->used;
     if (usual > room)
@@ -90,9 +108,10 @@ void *arena_grow_(struct arena *arena, size_t size, size_t align)
         return NULL;
     block->older = arena->blocks;
     arena->blocks = block;
-    arena->next = block->bytes + size;
+    char *p = block_give(block, size, align);
+    arena->next = p + size;
     arena->end = (char *)block + block->size;
-    return block->bytes;
+    return p;
 }
 
 void *arena_zalloc(struct arena *arena, size_t size)

@@ -5,7 +5,9 @@
  * The cap is a constructor argument: an allocation past it gives NULL and sets `exhausted`, which
  * stays set, so that a builder may check once at the end. arena_reset keeps one block for reuse.
  *
- * Holds always: used <= cap. An arena belongs to one thread at a time.
+ * Holds always: used <= cap, headers of blocks included. An arena belongs to one thread at a time.
+ * Under AddressSanitizer, what was not given out, or was given back by a reset, must not be
+ * touched.
  */
 #ifndef NOD_BASE_ARENA_H
 #define NOD_BASE_ARENA_H
@@ -13,6 +15,23 @@
 #include <stdarg.h>
 
 #include "base/str.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ARENA_WATCHED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ARENA_WATCHED 1
+#endif
+#endif
+
+#ifdef ARENA_WATCHED
+#include <sanitizer/asan_interface.h>
+#define ARENA_GIVE(p, size) ASAN_UNPOISON_MEMORY_REGION((p), (size))
+#define ARENA_KEEP(p, size) ASAN_POISON_MEMORY_REGION((p), (size))
+#else
+#define ARENA_GIVE(p, size) ((void)0)
+#define ARENA_KEEP(p, size) ((void)0)
+#endif
 
 struct arena_block;
 
@@ -39,6 +58,7 @@ static inline void *arena_alloc_aligned(struct arena *arena, size_t size, size_t
     if (arena->next && at <= (uintptr_t)arena->end && size <= (uintptr_t)arena->end - at) {
         char *p = arena->next + (at - (uintptr_t)arena->next);
         arena->next = p + size;
+        ARENA_GIVE(p, size);
         return p;
     }
     return arena_grow_(arena, size, align);

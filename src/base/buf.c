@@ -30,12 +30,11 @@ char *buf_reserve_slow_(struct buf *buf, size_t more)
         buf->overflow = true;
         return NULL;
     }
-    if (buf->len + more > buf->room) {
-        size_t room = buf->room ? buf->room * 2 : BUF_FIRST;
+    if (!buf->at || more > buf->room - buf->len) {
+        size_t room = buf->room ? buf->room : BUF_FIRST / 2;
+        room = room <= buf->limit / 2 ? room * 2 : buf->limit;
         if (room < buf->len + more)
             room = buf->len + more;
-        if (room > buf->limit)
-            room = buf->limit;
         buf->at = mem_realloc(buf->at, room);
         buf->room = room;
     }
@@ -50,8 +49,10 @@ bool buf_fmt(struct buf *buf, const char *format, ...)
     va_start(args, format);
     int len = vsnprintf(small, sizeof(small), format, args);
     va_end(args);
-    if (len < 0)
+    if (len < 0 || (size_t)len > buf->limit - buf->len) {
+        buf->overflow = true;
         return false;
+    }
     if ((size_t)len < sizeof(small))
         return buf_add(buf, str_n(small, (size_t)len));
 

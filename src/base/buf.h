@@ -4,7 +4,7 @@
  * The limit is a constructor argument. What would go past it is not added at all, the call says
  * false and `overflow` stays set, so that a writer may check once at the end.
  *
- * Holds always: len <= room <= limit (room may be up to limit + 1 for a terminating NUL).
+ * Holds always: len <= room <= limit. What is added must not lie in the buffer itself.
  */
 #ifndef NOD_BASE_BUF_H
 #define NOD_BASE_BUF_H
@@ -27,12 +27,15 @@ void buf_finish(struct buf *buf);
 /* Forgets the bytes and the overflow; keeps the memory. */
 void buf_clear(struct buf *buf);
 
-/* Room for `more` bytes at at+len; the caller writes there and raises len. NULL past the limit. */
+/*
+ * Room for `more` bytes at at+len; the caller writes there and raises len. NULL past the limit, and
+ * only then: asking for none gives a pointer too.
+ */
 char *buf_reserve_slow_(struct buf *buf, size_t more);
 
 static inline char *buf_reserve(struct buf *buf, size_t more)
 {
-    if (more <= buf->room - buf->len && !buf->overflow)
+    if (more <= buf->room - buf->len && !buf->overflow && buf->at)
         return buf->at + buf->len;
     return buf_reserve_slow_(buf, more);
 }
@@ -42,7 +45,7 @@ static inline bool buf_add(struct buf *buf, struct str s)
     char *to = buf_reserve(buf, s.len);
 
     if (!to)
-        return s.len == 0 && !buf->overflow;
+        return false;
     if (s.len)
         memcpy(to, s.at, s.len);
     buf->len += s.len;
@@ -60,12 +63,14 @@ static inline bool buf_add_char(struct buf *buf, char c)
     return true;
 }
 
+/* Text that cannot be formatted counts as overflow. */
 bool buf_fmt(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Drops the first n bytes. */
 void buf_drop(struct buf *buf, size_t n);
 
-/* Hands the memory over to the caller (free with mem_free) and leaves the buffer empty. */
+/* Hands the memory over to the caller (free with mem_free) and leaves the buffer empty. What never
+ * held anything gives {NULL, 0}. */
 struct str buf_take(struct buf *buf);
 
 static inline struct str buf_str(const struct buf *buf)

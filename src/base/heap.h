@@ -25,6 +25,7 @@ struct heap {
 #define HEAP_OF(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
 void heap_init(struct heap *heap);
+/* Nodes that are still in it must not be used with a heap again. */
 void heap_finish(struct heap *heap);
 
 /* Puts the node in, or moves it if it is in already. */

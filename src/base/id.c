@@ -1,9 +1,30 @@
-/* base/id: a small thread-local pool of kernel randomness, so that an id is not a system call. */
+/*
+ * base/id: a small thread-local pool of kernel randomness, so that an id is not a system call.
+ *
+ * A forked child forgets the pool: otherwise it and its parent would give out the same ids.
+ */
 #include "base/id.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
+
+enum { POOL = 512, ID_BYTES = 16 };
+
+static _Thread_local unsigned char pool[POOL];
+static _Thread_local size_t left;
+
+static void pool_forget(void)
+{
+    left = 0;
+}
+
+__attribute__((constructor)) static void pool_init(void)
+{
+    pthread_atfork(NULL, NULL, pool_forget);
+}
 
 void random_bytes(void *out, size_t len)
 {
@@ -11,6 +32,8 @@ void random_bytes(void *out, size_t len)
 
     while (len > 0) {
         ssize_t got = getrandom(to, len, 0);
+        if (got < 0 && errno == EINTR)
+            continue;
         if (got <= 0) {
             fprintf(stderr, "nod: the kernel gives no random bytes (getrandom)\n");
             abort();
@@ -23,17 +46,15 @@ void random_bytes(void *out, size_t len)
 void id_random(struct id *id)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    static _Thread_local unsigned char pool[512];
-    static _Thread_local size_t left;
-    unsigned char raw[18] = { 0 };
+    unsigned char raw[ID_BYTES + 2] = { 0 };
 
-    if (left < 16) {
+    if (left < ID_BYTES) {
         random_bytes(pool, sizeof(pool));
         left = sizeof(pool);
     }
-    left -= 16;
-    memcpy(raw, pool + left, 16);
-    memset(pool + left, 0, 16); /* what was given out stays nowhere else */
+    left -= ID_BYTES;
+    memcpy(raw, pool + left, ID_BYTES);
+    memset(pool + left, 0, ID_BYTES); /* what was given out stays nowhere else */
 
     for (size_t i = 0, o = 0; o < ID_LEN; i += 3) {
         unsigned bits = (unsigned)raw[i] << 16 | (unsigned)raw[i + 1] << 8 | raw[i + 2];

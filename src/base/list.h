@@ -18,8 +18,8 @@ struct list {
 #define LIST_OF(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
 
 /* The body may remove `at`. */
-#define LIST_EACH(at, list)                                                                        \
-    for (struct list *at = (list)->next, *at##_next = at->next; at != (list);                      \
+#define LIST_EACH(at, head)                                                                        \
+    for (struct list *at = (head)->next, *at##_next = at->next; at != (head);                      \
          at = at##_next, at##_next = at->next)
 
 static inline void list_init(struct list *list)

@@ -4,9 +4,13 @@
  *     LOG_WARN("token refused", LOG_STR("name", name), LOG_INT("line", 7));
  *
  * Formats: logfmt (default) and JSON lines; with `journald` set each line begins with the <N>
- * priority that journald reads. A line is at most LOG_LINE_MAX bytes and is written with one
- * write(2), so lines of several threads never mix. Values are escaped: no byte from outside can
- * begin a line of its own or move a terminal's cursor.
+ * priority that journald reads. A line is at most LOG_LINE_MAX bytes (what a pipe takes in one
+ * piece) and is written with one write(2), so lines of several threads never mix. Values are
+ * escaped: no byte from outside can begin a line of its own or move a terminal's cursor. A line
+ * that would be longer is cut, says so (cut=true), and is still well-formed.
+ *
+ * log_setup is called before there is a second thread; everything else from any thread. errno is
+ * left as it was.
  *
  * Never log content of questions, answers, tokens or keys.
  */
@@ -35,14 +39,20 @@ struct log_opts {
 
 void log_setup(const struct log_opts *opts);
 bool log_enabled(enum log_level level);
-void log_write(enum log_level level, const char *event, const struct log_field *fields, size_t count);
+void log_write(enum log_level level, const char *event, const struct log_field *fields,
+               size_t count);
 
 /* False, and nothing set, for a word it does not know. */
 bool log_level_parse(struct str word, enum log_level *out);
 
-#define LOG_STR(name, s)   ((struct log_field){ (name), (s).at ? (s) : STR(""), 0 })
-#define LOG_CSTR(name, s)  ((struct log_field){ (name), str_of((s) ? (s) : ""), 0 })
-#define LOG_INT(name, n)   ((struct log_field){ (name), STR_NONE, (int64_t)(n) })
+static inline struct log_field log_str(const char *name, struct str text)
+{
+    return (struct log_field){ name, text.at ? text : STR(""), 0 };
+}
+
+#define LOG_STR(name, s)  log_str((name), (s))
+#define LOG_CSTR(name, s) log_str((name), str_of(s))
+#define LOG_INT(name, n)  ((struct log_field){ (name), STR_NONE, (int64_t)(n) })
 
 #define LOG_AT_(level, event, ...)                                                                 \
     do {                                                                                           \

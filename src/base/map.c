@@ -1,12 +1,13 @@
 /*
  * base/map: linear probing over a power of two of slots, at most three quarters full with graves.
- * A grave has no key pointer but a mark, and is swept when the table is rebuilt.
+ *
+ * A removed entry leaves a grave, so that probing goes on behind it; graves at the end of a run are
+ * cleared at once, the others when the table is rebuilt. Rebuilding fits the room to the count, so
+ * a table that once was large becomes small again. Removing moves no entry: a walk may remove.
  */
 #include "base/map.h"
 
-#include <stdlib.h>
-#include <sys/random.h>
-
+#include "base/id.h"
 #include "base/mem.h"
 
 struct map_slot {
@@ -18,7 +19,7 @@ struct map_slot {
 static char grave;
 #define GRAVE ((void *)&grave)
 
-enum { ROOM_FIRST = 8 };
+enum { ROOM_FIRST = 8, ROOM_KEPT = 64 /* not given back when the table empties */ };
 
 static uint64_t rotl(uint64_t x, int b)
 {
@@ -47,8 +48,7 @@ static uint64_t hash_key[2];
 
 __attribute__((constructor)) static void hash_key_init(void)
 {
-    if (getrandom(hash_key, sizeof(hash_key), 0) != sizeof(hash_key))
-        abort();
+    random_bytes(hash_key, sizeof(hash_key));
 }
 
 /* SipHash-1-3. */
@@ -138,6 +138,8 @@ bool map_set(struct map *map, struct str key, void *value)
     uint64_t hash = map_hash(key);
     struct map_slot *slot = slot_find(map, key, hash);
 
+    if (!value)
+        return false;
     if (slot) {
         slot->key = key;
         slot->value = value;
@@ -146,13 +148,25 @@ bool map_set(struct map *map, struct str key, void *value)
     if (map->count >= map->limit)
         return false;
     if ((map->used + 1) * 4 > map->room * 3) {
-        size_t room = map->room ? map->room : ROOM_FIRST;
+        size_t room = ROOM_FIRST;
         while ((map->count + 1) * 2 > room)
             room *= 2;
         rebuild(map, room);
     }
     slot_put(map, key, hash, value);
     return true;
+}
+
+/* A grave in front of an empty slot keeps nobody's probing going. */
+static void sweep(struct map *map, size_t i)
+{
+    if (map->slots[(i + 1) & (map->room - 1)].value)
+        return;
+    while (map->slots[i].value == GRAVE) {
+        map->slots[i].value = NULL;
+        map->used--;
+        i = (i - 1) & (map->room - 1);
+    }
 }
 
 void *map_remove(struct map *map, struct str key)
@@ -164,8 +178,8 @@ void *map_remove(struct map *map, struct str key)
     void *value = slot->value;
     *slot = (struct map_slot){ .value = GRAVE };
     map->count--;
-    /* A table that has emptied gives its memory back. */
-    if (map->count == 0)
+    sweep(map, (size_t)(slot - map->slots));
+    if (map->count == 0 && map->room > ROOM_KEPT)
         map_finish(map);
     return value;
 }

@@ -25,7 +25,10 @@ void map_finish(struct map *map);
 
 void *map_get(const struct map *map, struct str key);
 
-/* Adds or replaces. False, and nothing changed, when the limit is reached. */
+/*
+ * Adds or replaces, the key as well. False, and nothing changed, when the limit is reached, or when
+ * the value is NULL, which would read as "not there".
+ */
 bool map_set(struct map *map, struct str key, void *value);
 
 /* What was there, or NULL. */
@@ -33,7 +36,7 @@ void *map_remove(struct map *map, struct str key);
 
 /*
  * Walks in no particular order: start with *at = 0, until NULL. The entry just given may be
- * removed during the walk; nothing may be added.
+ * removed during the walk, and so may any other; nothing may be added.
  */
 void *map_next(const struct map *map, size_t *at);
 

@@ -6,8 +6,10 @@
 
 static void out_of_memory(size_t size)
 {
-    fprintf(stderr, "nod: out of memory (asked for %zu bytes); give the process more, or lower its limits\n",
-            size);
+    fprintf(
+        stderr,
+        "nod: out of memory (asked for %zu bytes); give the process more, or lower its limits\n",
+        size);
     abort();
 }
 

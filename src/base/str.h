@@ -18,11 +18,14 @@ struct str {
     size_t len;
 };
 
-#define STR(literal)         ((struct str){ (literal), sizeof(literal) - 1 })
-#define STR_INIT(literal)    { (literal), sizeof(literal) - 1 }
-#define STR_NONE             ((struct str){ NULL, 0 })
-#define STR_FMT              "%.*s"
-#define STR_ARG(s)           (int)(s).len, (s).at
+#define STR(literal) ((struct str){ (literal), sizeof(literal) - 1 })
+#define STR_INIT(literal)                                                                          \
+    {                                                                                              \
+        (literal), sizeof(literal) - 1                                                             \
+    }
+#define STR_NONE   ((struct str){ NULL, 0 })
+#define STR_FMT    "%.*s"
+#define STR_ARG(s) (int)(s).len, (s).at
 
 static inline struct str str_of(const char *text)
 {
