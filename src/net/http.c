@@ -1,1 +1,160 @@
-typedef int net_http_not_yet;
+/*
+ * net/http: the server itself. See http_private.h for the files it is made of.
+ *
+ * It accepts, counts connections and their memory, drains and closes. It is freed when it has been
+ * closed and the last connection is gone; until then the loop may still call into it.
+ */
+#include "net/http_private.h"
+
+#include <time.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+const struct http_limits http_limits_default = {
+    .line_max = 8 * 1024,
+    .headers_max = 16 * 1024,
+    .header_count_max = 100,
+    .body_max = 4 * 1024 * 1024,
+    .connections_max = 10000,
+    .memory_max = 256 * 1024 * 1024,
+    .queue_max = 1024 * 1024,
+    .header_ms = 10 * 1000,
+    .body_ms = 30 * 1000,
+    .idle_ms = 75 * 1000,
+    .write_ms = 30 * 1000,
+};
+
+struct str server_date(struct http_server *server)
+{
+    int64_t second = loop_now(server->loop) / 1000 + 1;
+
+    if (second != server->date_at) {
+        time_t now = time(NULL);
+        struct tm parts;
+
+        gmtime_r(&now, &parts);
+        strftime(server->date, sizeof(server->date), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+        server->date_at = second;
+    }
+    return str_n(server->date, HTTP_DATE_LEN);
+}
+
+static void server_free(struct http_server *server)
+{
+    buf_finish(&server->head);
+    mem_free(server);
+}
+
+static void server_drained(struct http_server *server)
+{
+    void (*drained)(void *data) = server->drained;
+
+    server->drained = NULL;
+    timer_stop(server->loop, &server->grace);
+    if (drained)
+        drained(server->drained_data);
+}
+
+void server_forget(struct http_server *server, struct http_conn *conn)
+{
+    list_remove(&conn->link);
+    server->connection_count--;
+    if (server->connection_count)
+        return;
+    if (server->closed)
+        server_free(server);
+    else if (server->draining)
+        server_drained(server);
+}
+
+static void on_accepted(struct stream *stream, void *data)
+{
+    conn_create(data, stream);
+}
+
+struct http_server *http_create(struct loop *loop, const struct http_opts *opts)
+{
+    struct http_server *server = MEM_NEW(struct http_server);
+
+    server->loop = loop;
+    server->opts = *opts;
+    server->parse_limits = (struct http1_limits){
+        .line_max = opts->limits.line_max,
+        .headers_max = opts->limits.headers_max,
+        .header_count_max = opts->limits.header_count_max,
+        .body_max = opts->limits.body_max,
+    };
+    list_init(&server->connections);
+    buf_init(&server->head, HTTP_HEAD_MAX);
+    return server;
+}
+
+nod_status http_listen(struct loop *loop, struct str host, int port, const struct http_opts *opts,
+                       struct http_server **out)
+{
+    struct http_server *server = http_create(loop, opts);
+    nod_status status = listener_open(loop, host, port, on_accepted, server, &server->listener);
+
+    if (status != NOD_OK) {
+        server_free(server);
+        return status;
+    }
+    server->port = listener_port(server->listener);
+    *out = server;
+    return NOD_OK;
+}
+
+void http_attach(struct http_server *server, struct stream *stream)
+{
+    conn_create(server, stream);
+}
+
+int http_port(const struct http_server *server)
+{
+    return server->port;
+}
+
+static void stop_listening(struct http_server *server)
+{
+    listener_close(server->listener);
+    server->listener = NULL;
+}
+
+static void on_grace_over(void *data)
+{
+    server_drained(data);
+}
+
+void http_drain(struct http_server *server, int grace_ms, void (*done)(void *data), void *data)
+{
+    server->draining = true;
+    server->drained = done;
+    server->drained_data = data;
+    stop_listening(server);
+    LIST_EACH(at, &server->connections)
+    {
+        struct http_conn *conn = LIST_OF(at, struct http_conn, link);
+        if (conn_idle(conn))
+            conn_close(conn);
+    }
+    /* Told on a later turn in any case, also when there is nothing to wait for. */
+    timer_set(server->loop, &server->grace, server->connection_count ? grace_ms : 0, on_grace_over,
+              server);
+}
+
+void http_close(struct http_server *server)
+{
+    if (!server || server->closed)
+        return;
+    server->closed = true;
+    server->drained = NULL;
+    timer_stop(server->loop, &server->grace);
+    stop_listening(server);
+    if (!server->connection_count) {
+        server_free(server);
+        return;
+    }
+    LIST_EACH(at, &server->connections)
+    conn_close(LIST_OF(at, struct http_conn, link));
+}

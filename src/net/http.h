@@ -22,6 +22,7 @@
 
 struct http_server;
 struct http_exchange;
+struct stream;
 
 struct http_header {
     struct str name;
@@ -39,17 +40,17 @@ struct http_request {
 };
 
 struct http_limits {
-    size_t line_max;        /* request line; 431/414 past it */
-    size_t headers_max;     /* all header bytes; 431 */
+    size_t line_max;    /* request line; 431/414 past it */
+    size_t headers_max; /* all header bytes; 431 */
     size_t header_count_max;
     size_t body_max;        /* 413 */
     size_t connections_max; /* 503 and closed */
-    size_t memory_max;      /* bytes of partial requests and queued responses of all connections; 503 */
-    size_t queue_max;       /* unsent response bytes of one connection; http_write says false past it */
-    int header_ms;          /* time for a whole head; 408 */
-    int body_ms;            /* time without progress in a body; 408 */
-    int idle_ms;            /* keep-alive without a request; closed */
-    int write_ms;           /* a reader that takes nothing for that long is closed */
+    size_t memory_max; /* bytes of partial requests and queued responses of all connections; 503 */
+    size_t queue_max;  /* unsent response bytes of one connection; http_write says false past it */
+    int header_ms;     /* time for a whole head; 408 */
+    int body_ms;       /* time without progress in a body; 408 */
+    int idle_ms;       /* keep-alive without a request; closed */
+    int write_ms;      /* a reader that takes nothing for that long is closed */
 };
 
 /* The defaults; also listed in docs/limits.md. */
@@ -57,17 +58,27 @@ extern const struct http_limits http_limits_default;
 
 struct http_opts {
     struct http_limits limits;
-    void (*on_request)(struct http_exchange *exchange, const struct http_request *request, void *data);
+    void (*on_request)(struct http_exchange *exchange, const struct http_request *request,
+                       void *data);
     void *data;
 };
 
-/* host: an address, "localhost", or "unix:PATH". port 0 takes a free one. NOD_E_IO with a log line. */
+/* host: an address, "localhost", or "unix:PATH". port 0 takes a free one. NOD_E_IO with a log line.
+ */
 nod_status http_listen(struct loop *loop, struct str host, int port, const struct http_opts *opts,
                        struct http_server **out);
+/* A server without a socket of its own: connections are handed to it by http_attach. */
+struct http_server *http_create(struct loop *loop, const struct http_opts *opts);
+/* Serves one connection that came from elsewhere, and owns its stream from now on. */
+void http_attach(struct http_server *server, struct stream *stream);
 int http_port(const struct http_server *server);
-/* No new connections; idle ones are closed; done() when the last response is out or after grace_ms. */
+/*
+ * No new connections; idle ones are closed; done() when the last response is out or after grace_ms.
+ * The server is still there then: http_close ends it, and what is left of its connections.
+ */
 void http_drain(struct http_server *server, int grace_ms, void (*done)(void *data), void *data);
-/* Closes everything now; on_gone for each open exchange. Freed once libuv has let go (on later turns). */
+/* Closes everything now; on_gone for each open exchange. Freed once libuv has let go (on later
+ * turns). */
 void http_close(struct http_server *server);
 
 /* The value of the first header of that name (any case), or {NULL, 0}. */
@@ -88,6 +99,7 @@ void http_begin(struct http_exchange *exchange, int status, const struct http_he
 /* False, and nothing queued, past queue_max: stop and wait for on_drain. */
 bool http_write(struct http_exchange *exchange, struct str bytes);
 size_t http_queued(const struct http_exchange *exchange);
+/* Called whenever a queue that was not empty has become so. */
 void http_on_drain(struct http_exchange *exchange, void (*drained)(void *data), void *data);
 void http_end(struct http_exchange *exchange);
 

@@ -1,1 +1,589 @@
-typedef int net_http1_not_yet;
+/*
+ * net/http1: the byte machine.
+ *
+ * A table of states, each with a step that takes as many bytes as it can and says where it stopped.
+ * The head is saved as it comes, positions are kept as offsets into the saved bytes, and judged as
+ * a whole when it is complete (http1_head.c). Body bytes are not saved here: they are handed out as
+ * slices of what was fed.
+ *
+ * Holds always: a byte is consumed once and never looked at again by a step; every state that
+ * waits for the end of a line runs on a budget, so that no input makes the parser hold or scan more
+ * than its limits. What is refused stays refused.
+ */
+#include "net/http1.h"
+
+#include <assert.h>
+
+#include "base/mem.h"
+
+enum state {
+    S_START, /* before a request: one empty line may come */
+    S_START_LF,
+    S_METHOD,
+    S_TARGET,
+    S_VERSION,
+    S_LINE_LF,
+    S_FIELD, /* at the beginning of a header line */
+    S_NAME,
+    S_LEAD, /* blanks between colon and value */
+    S_VALUE,
+    S_VALUE_LF,
+    S_HEAD_LF,
+    S_CHUNK_SIZE,
+    S_CHUNK_EXTENSION,
+    S_CHUNK_LF,
+    S_DATA_CR,
+    S_DATA_LF,
+    /* From here on nothing is scanned. */
+    S_JUDGE,
+    S_DATA,
+    S_END,
+    S_REFUSED,
+};
+
+/* States that share one budget of bytes. */
+enum group { G_LINE, G_HEADERS, G_CHUNK, G_TRAILERS, G_FREE };
+
+enum { FIELDS_FIRST = 16 };
+
+/* A budget holds a line's bytes; these are the CR and LF behind the last of them. */
+enum { LINE_END = 2 };
+
+typedef const char *step_fn(struct http1 *p, const char *at, const char *end);
+
+static step_fn step_start, step_start_lf, step_method, step_target, step_version, step_line_lf,
+    step_field, step_name, step_lead, step_value, step_value_lf, step_head_lf, step_chunk_size,
+    step_chunk_extension, step_chunk_lf, step_data_cr, step_data_lf;
+
+static const struct {
+    step_fn *step;
+    enum group group;
+} states[] = {
+    [S_START] = { step_start, G_LINE },
+    [S_START_LF] = { step_start_lf, G_LINE },
+    [S_METHOD] = { step_method, G_LINE },
+    [S_TARGET] = { step_target, G_LINE },
+    [S_VERSION] = { step_version, G_LINE },
+    [S_LINE_LF] = { step_line_lf, G_LINE },
+    [S_FIELD] = { step_field, G_HEADERS },
+    [S_NAME] = { step_name, G_HEADERS },
+    [S_LEAD] = { step_lead, G_HEADERS },
+    [S_VALUE] = { step_value, G_HEADERS },
+    [S_VALUE_LF] = { step_value_lf, G_HEADERS },
+    [S_HEAD_LF] = { step_head_lf, G_HEADERS },
+    [S_CHUNK_SIZE] = { step_chunk_size, G_CHUNK },
+    [S_CHUNK_EXTENSION] = { step_chunk_extension, G_CHUNK },
+    [S_CHUNK_LF] = { step_chunk_lf, G_CHUNK },
+    [S_DATA_CR] = { step_data_cr, G_CHUNK },
+    [S_DATA_LF] = { step_data_lf, G_CHUNK },
+    [S_JUDGE] = { NULL, G_FREE },
+    [S_DATA] = { NULL, G_FREE },
+    [S_END] = { NULL, G_FREE },
+    [S_REFUSED] = { NULL, G_FREE },
+};
+
+#define BOTH (HTTP1_TARGET | HTTP1_VALUE)
+
+const uint8_t http1_bytes[256] = {
+    ['\t'] = HTTP1_VALUE,
+    [' '] = HTTP1_VALUE,
+    ['!'] = BOTH | HTTP1_TOKEN | HTTP1_HOST,
+    ['"'] = HTTP1_VALUE,
+    ['#'] = HTTP1_VALUE | HTTP1_TOKEN, /* a fragment is never sent */
+    ['$'] = BOTH | HTTP1_TOKEN | HTTP1_HOST,
+    ['%'] = BOTH | HTTP1_TOKEN | HTTP1_HOST,
+    ['&'] = BOTH | HTTP1_TOKEN | HTTP1_HOST,
+    ['\''] = BOTH | HTTP1_TOKEN | HTTP1_HOST,
+    ['('] = BOTH | HTTP1_HOST,
+    [')'] = BOTH | HTTP1_HOST,
+    ['*'] = BOTH | HTTP1_TOKEN | HTTP1_HOST,
+    ['+'] = BOTH | HTTP1_TOKEN | HTTP1_HOST,
+    [','] = BOTH | HTTP1_HOST,
+    ['-'] = BOTH | HTTP1_TOKEN | HTTP1_HOST | HTTP1_METHOD,
+    ['.'] = BOTH | HTTP1_TOKEN | HTTP1_HOST,
+    ['/'] = BOTH,
+    ['0' ... '9'] = BOTH | HTTP1_TOKEN | HTTP1_HOST,
+    [':'] = BOTH | HTTP1_HOST,
+    [';'] = BOTH | HTTP1_HOST,
+    ['<'] = HTTP1_VALUE,
+    ['='] = BOTH | HTTP1_HOST,
+    ['>'] = HTTP1_VALUE,
+    ['?'] = BOTH,
+    ['@'] = BOTH,
+    ['A' ... 'Z'] = BOTH | HTTP1_TOKEN | HTTP1_HOST | HTTP1_METHOD,
+    ['['] = BOTH | HTTP1_HOST,
+    ['\\'] = HTTP1_VALUE, /* some take it for a slash */
+    [']'] = BOTH | HTTP1_HOST,
+    ['^'] = BOTH | HTTP1_TOKEN,
+    ['_'] = BOTH | HTTP1_TOKEN | HTTP1_HOST,
+    ['`'] = HTTP1_VALUE | HTTP1_TOKEN,
+    ['a' ... 'z'] = BOTH | HTTP1_TOKEN | HTTP1_HOST,
+    ['{'] = BOTH,
+    ['|'] = BOTH | HTTP1_TOKEN,
+    ['}'] = BOTH,
+    ['~'] = BOTH | HTTP1_TOKEN | HTTP1_HOST,
+    [0x80 ... 0xFF] = HTTP1_VALUE,
+};
+
+static inline bool byte_is(char c, uint8_t kind)
+{
+    return (http1_bytes[(uint8_t)c] & kind) != 0;
+}
+
+static inline const char *skip_while(const char *at, const char *end, uint8_t kind)
+{
+    while (at < end && byte_is(*at, kind))
+        at++;
+    return at;
+}
+
+static size_t group_budget(const struct http1 *p, enum group group)
+{
+    switch (group) {
+    case G_LINE:
+        return p->limits->line_max + LINE_END;
+    case G_HEADERS:
+        return p->limits->headers_max + LINE_END;
+    case G_CHUNK:
+        return HTTP1_CHUNK_LINE_MAX + LINE_END;
+    case G_TRAILERS:
+        return HTTP1_TRAILERS_MAX + LINE_END;
+    default:
+        return 0;
+    }
+}
+
+static void enter(struct http1 *p, enum state state)
+{
+    enum group group = states[state].group;
+
+    if (group == G_HEADERS && p->in_trailers)
+        group = G_TRAILERS;
+    p->state = (uint8_t)state;
+    if (group != p->group) {
+        p->group = (uint8_t)group;
+        p->left = group_budget(p, group);
+    }
+}
+
+bool http1_refuse(struct http1 *p, int status, const char *why)
+{
+    p->status = status;
+    p->why = why;
+    enter(p, S_REFUSED);
+    return false;
+}
+
+static const char *bad(struct http1 *p, const char *at, const char *why)
+{
+    http1_refuse(p, 400, why);
+    return at;
+}
+
+static void over_budget(struct http1 *p)
+{
+    switch ((enum group)p->group) {
+    case G_LINE:
+        http1_refuse(p, 414, "the request line is too long");
+        break;
+    case G_HEADERS:
+        http1_refuse(p, 431, "the headers are too long");
+        break;
+    case G_CHUNK:
+        http1_refuse(p, 400, "a chunk's size line is too long");
+        break;
+    default:
+        http1_refuse(p, 400, "the trailers are too long");
+        break;
+    }
+}
+
+/* Where a byte of this call will be in the saved head. */
+static uint32_t offset(const struct http1 *p, const char *at)
+{
+    return (uint32_t)(p->head.len + (size_t)(at - p->fed));
+}
+
+/* ---- the request line ------------------------------------------------------------------------ */
+
+static const char *step_start(struct http1 *p, const char *at, const char *end)
+{
+    (void)end;
+    if (*at == '\r' && !p->blank_seen) {
+        p->blank_seen = true;
+        enter(p, S_START_LF);
+        return at + 1;
+    }
+    p->method_at = offset(p, at);
+    enter(p, S_METHOD);
+    return at;
+}
+
+static const char *step_start_lf(struct http1 *p, const char *at, const char *end)
+{
+    (void)end;
+    if (*at != '\n')
+        return bad(p, at, "a CR without its LF before the request line");
+    enter(p, S_START);
+    return at + 1;
+}
+
+static const char *step_method(struct http1 *p, const char *at, const char *end)
+{
+    at = skip_while(at, end, HTTP1_METHOD);
+    uint32_t len = offset(p, at) - p->method_at;
+    if (len > HTTP1_METHOD_MAX)
+        return bad(p, at, "the method is too long");
+    if (at == end)
+        return at;
+    if (*at != ' ' || !len)
+        return bad(p, at, "a method is upper-case letters and is followed by one space");
+    p->method_end = offset(p, at);
+    enter(p, S_TARGET);
+    return at + 1;
+}
+
+static const char *step_target(struct http1 *p, const char *at, const char *end)
+{
+    at = skip_while(at, end, HTTP1_TARGET);
+    if (at == end)
+        return at;
+    if (*at != ' ' || offset(p, at) == p->method_end + 1)
+        return bad(p, at, "the request target holds a byte that may not be there, or is missing");
+    p->target_end = offset(p, at);
+    p->matched = 0;
+    enter(p, S_VERSION);
+    return at + 1;
+}
+
+static const char *step_version(struct http1 *p, const char *at, const char *end)
+{
+    static const char form[] = "HTTP/x.y\r";
+
+    for (; at < end; at++) {
+        char wanted = form[p->matched];
+        bool digit = *at >= '0' && *at <= '9';
+        if (wanted == 'x' && digit)
+            p->version_major = (uint8_t)(*at - '0');
+        else if (wanted == 'y' && digit)
+            p->version_minor = (uint8_t)(*at - '0');
+        else if (wanted != *at || wanted == 'x' || wanted == 'y')
+            return bad(p, at, "the request line does not end in HTTP/1.1 and CRLF");
+        if (wanted == '\r') {
+            enter(p, S_LINE_LF);
+            return at + 1;
+        }
+        p->matched++;
+    }
+    return at;
+}
+
+static const char *step_line_lf(struct http1 *p, const char *at, const char *end)
+{
+    (void)end;
+    if (*at != '\n')
+        return bad(p, at, "a CR without its LF in the request line");
+    enter(p, S_FIELD);
+    return at + 1;
+}
+
+/* ---- header lines, of the head and of the trailers --------------------------------------------
+ */
+
+static union http1_field *field_last(struct http1 *p)
+{
+    return &p->fields[p->field_count - 1];
+}
+
+static bool field_add(struct http1 *p, const char *at)
+{
+    if (p->field_count >= p->limits->header_count_max)
+        return http1_refuse(p, 431, "too many headers");
+    if (p->field_count == p->field_room) {
+        p->field_room = p->field_room ? p->field_room * 2 : FIELDS_FIRST;
+        p->fields = mem_realloc(p->fields, p->field_room * sizeof(*p->fields));
+    }
+    p->field_count++;
+    field_last(p)->span.name_at = offset(p, at);
+    return true;
+}
+
+static const char *step_field(struct http1 *p, const char *at, const char *end)
+{
+    (void)end;
+    if (*at == '\r') {
+        enter(p, S_HEAD_LF);
+        return at + 1;
+    }
+    if (*at == ' ' || *at == '\t')
+        return bad(p, at, "a header is folded over lines");
+    if (!byte_is(*at, HTTP1_TOKEN))
+        return bad(p, at, "a header name holds a byte that may not be there, or is missing");
+    if (!p->in_trailers && !field_add(p, at))
+        return at;
+    enter(p, S_NAME);
+    return at;
+}
+
+static const char *step_name(struct http1 *p, const char *at, const char *end)
+{
+    at = skip_while(at, end, HTTP1_TOKEN);
+    if (at == end)
+        return at;
+    if (*at == ' ' || *at == '\t')
+        return bad(p, at, "there is a blank before a header's colon");
+    if (*at != ':')
+        return bad(p, at, "a header name holds a byte that may not be there");
+    if (!p->in_trailers)
+        field_last(p)->span.name_end = offset(p, at);
+    enter(p, S_LEAD);
+    return at + 1;
+}
+
+static const char *step_lead(struct http1 *p, const char *at, const char *end)
+{
+    while (at < end && (*at == ' ' || *at == '\t'))
+        at++;
+    if (at == end)
+        return at;
+    if (!p->in_trailers)
+        field_last(p)->span.value_at = offset(p, at);
+    enter(p, S_VALUE);
+    return at;
+}
+
+static const char *step_value(struct http1 *p, const char *at, const char *end)
+{
+    at = skip_while(at, end, HTTP1_VALUE);
+    if (at == end)
+        return at;
+    if (*at == '\n')
+        return bad(p, at, "a header line ends in LF without CR");
+    if (*at != '\r')
+        return bad(p, at, "a header value holds a control byte");
+    if (!p->in_trailers)
+        field_last(p)->span.value_end = offset(p, at);
+    enter(p, S_VALUE_LF);
+    return at + 1;
+}
+
+static const char *step_value_lf(struct http1 *p, const char *at, const char *end)
+{
+    (void)end;
+    if (*at != '\n')
+        return bad(p, at, "a CR without its LF in a header");
+    enter(p, S_FIELD);
+    return at + 1;
+}
+
+static const char *step_head_lf(struct http1 *p, const char *at, const char *end)
+{
+    (void)end;
+    if (*at != '\n')
+        return bad(p, at, "a CR without its LF behind the headers");
+    enter(p, p->in_trailers ? S_END : S_JUDGE);
+    return at + 1;
+}
+
+/* ---- chunks ------------------------------------------------------------------------------------
+ */
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+static void chunk_begin(struct http1 *p)
+{
+    p->matched = 0;
+    p->body_left = 0;
+    enter(p, S_CHUNK_SIZE);
+}
+
+static const char *step_chunk_size(struct http1 *p, const char *at, const char *end)
+{
+    for (; at < end; at++) {
+        int digit = hex_digit(*at);
+        if (digit < 0)
+            break;
+        if (++p->matched > HTTP1_CHUNK_DIGITS_MAX)
+            return bad(p, at, "a chunk size has too many digits");
+        p->body_left = p->body_left * 16 + (uint64_t)digit;
+    }
+    if (at == end)
+        return at;
+    if (!p->matched || (*at != '\r' && *at != ';'))
+        return bad(p, at, "a chunk size is hexadecimal digits, then CRLF");
+    enter(p, *at == ';' ? S_CHUNK_EXTENSION : S_CHUNK_LF);
+    return at + 1;
+}
+
+static const char *step_chunk_extension(struct http1 *p, const char *at, const char *end)
+{
+    const char *stop = skip_while(at, end, HTTP1_VALUE);
+
+    if ((size_t)(stop - at) > p->extensions_left)
+        return bad(p, at, "the chunk extensions are too long");
+    p->extensions_left -= (size_t)(stop - at);
+    if (stop == end)
+        return stop;
+    if (*stop != '\r')
+        return bad(p, stop, "a chunk extension holds a control byte");
+    enter(p, S_CHUNK_LF);
+    return stop + 1;
+}
+
+static const char *step_chunk_lf(struct http1 *p, const char *at, const char *end)
+{
+    (void)end;
+    if (*at != '\n')
+        return bad(p, at, "a CR without its LF in a chunk's size line");
+    if (p->body_left > p->limits->body_max - p->body_seen) {
+        http1_refuse(p, 413, "the body is too long");
+        return at;
+    }
+    p->body_seen += p->body_left;
+    if (p->body_left) {
+        enter(p, S_DATA);
+    } else {
+        p->in_trailers = true;
+        enter(p, S_FIELD);
+    }
+    return at + 1;
+}
+
+static const char *step_data_cr(struct http1 *p, const char *at, const char *end)
+{
+    (void)end;
+    if (*at != '\r')
+        return bad(p, at, "a chunk is longer than its size, or does not end in CRLF");
+    enter(p, S_DATA_LF);
+    return at + 1;
+}
+
+static const char *step_data_lf(struct http1 *p, const char *at, const char *end)
+{
+    (void)end;
+    if (*at != '\n')
+        return bad(p, at, "a CR without its LF behind a chunk");
+    chunk_begin(p);
+    return at + 1;
+}
+
+/* ---- feeding -----------------------------------------------------------------------------------
+ */
+
+/* One step on the budget of its group. */
+static const char *run_step(struct http1 *p, const char *at, const char *end)
+{
+    uint8_t group = p->group;
+
+    if ((size_t)(end - at) > p->left)
+        end = at + p->left;
+    if (at == end) {
+        over_budget(p);
+        return at;
+    }
+    const char *next = states[p->state].step(p, at, end);
+    if (p->group == group)
+        p->left -= (size_t)(next - at);
+    return next;
+}
+
+/* Steps until the bytes are used up or something other than a line comes. */
+static void run_lines(struct http1 *p, struct str *in)
+{
+    const char *at = in->at;
+    const char *end = at + in->len;
+    bool saves = p->state < S_CHUNK_SIZE && !p->in_trailers;
+
+    p->fed = at;
+    while (at < end && states[p->state].step)
+        at = run_step(p, at, end);
+    if (saves && p->state != S_REFUSED)
+        buf_add(&p->head, str_n(in->at, (size_t)(at - in->at)));
+    *in = str_skip(*in, (size_t)(at - in->at));
+}
+
+static enum http1_event take_data(struct http1 *p, struct str *in, struct str *body)
+{
+    size_t n = in->len < p->body_left ? in->len : (size_t)p->body_left;
+
+    *body = str_n(in->at, n);
+    *in = str_skip(*in, n);
+    p->body_left -= n;
+    if (!p->body_left)
+        enter(p, p->chunked ? S_DATA_CR : S_END);
+    return HTTP1_BODY;
+}
+
+static enum http1_event judge(struct http1 *p)
+{
+    if (!http1_judge(p))
+        return HTTP1_REFUSED;
+    if (p->chunked) {
+        chunk_begin(p);
+    } else {
+        p->body_left = p->content_length;
+        enter(p, p->body_left ? S_DATA : S_END);
+    }
+    return HTTP1_HEAD;
+}
+
+enum http1_event http1_next(struct http1 *p, struct str *in, struct str *body)
+{
+    for (;;) {
+        switch ((enum state)p->state) {
+        case S_REFUSED:
+            return HTTP1_REFUSED;
+        case S_END:
+            return HTTP1_END;
+        case S_JUDGE:
+            return judge(p);
+        case S_DATA:
+            return in->len ? take_data(p, in, body) : HTTP1_MORE;
+        default:
+            if (!in->len)
+                return HTTP1_MORE;
+            run_lines(p, in);
+        }
+    }
+}
+
+void http1_init(struct http1 *p, const struct http1_limits *limits)
+{
+    assert(limits->line_max < UINT32_MAX / 4 && limits->headers_max < UINT32_MAX / 4);
+    *p = (struct http1){ .limits = limits, .extensions_left = HTTP1_EXTENSIONS_MAX };
+    p->group = G_FREE;
+    enter(p, S_START);
+    /* The steps stop a line and the headers at their budgets, so this limit is never met. */
+    buf_init(&p->head, limits->line_max + limits->headers_max + 2 * LINE_END);
+}
+
+void http1_finish(struct http1 *p)
+{
+    buf_finish(&p->head);
+    mem_free(p->fields);
+    p->fields = NULL;
+}
+
+bool http1_begun(const struct http1 *p)
+{
+    return p->state != S_START || p->blank_seen;
+}
+
+bool http1_has_head(const struct http1 *p)
+{
+    return p->state >= S_CHUNK_SIZE && p->state != S_REFUSED;
+}
+
+size_t http1_memory(const struct http1 *p)
+{
+    return p->head.room + p->field_room * sizeof(*p->fields);
+}

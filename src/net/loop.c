@@ -1,1 +1,353 @@
-typedef int net_loop_not_yet;
+/*
+ * net/loop: libuv, with the three things it leaves to its users.
+ *
+ * Timers: one deadline heap over one uv_timer, so that a connection's timer is four words inside
+ * the connection. Deferred calls: a queue that is run right before and right after waiting for I/O.
+ * Posts: a queue under a lock, the only thing here that other threads may touch.
+ *
+ * Holds always: a queue is run as the batch it was when its turn came, so a call that defers (or
+ * posts, or sets a timer of 0 ms) again and again never keeps I/O from being looked at. None of the
+ * loop's own handles keeps loop_run alive, except the idle handle while something is deferred.
+ */
+#include "net/loop.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <uv.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+enum {
+    LOOP_READ_BUFFER = 64 * 1024,
+    LOOP_QUEUE_FIRST = 16,
+    LOOP_DESTROY_TURNS = 64, /* turns that closing handles get before a leak is reported */
+};
+
+struct task {
+    void (*fn)(void *data);
+    void *data;
+};
+
+struct tasks {
+    struct task *at;
+    size_t count;
+    size_t room;
+};
+
+struct loop_signal_slot {
+    uv_signal_t handle;
+    void (*fn)(void *data);
+    void *data;
+};
+
+struct loop {
+    uv_loop_t uv;
+    uv_timer_t clock; /* armed for the first deadline of the heap */
+    uv_timer_t turn;  /* bounds the wait of loop_turn */
+    uv_async_t wake;
+    uv_prepare_t before_io;
+    uv_check_t after_io;
+    uv_idle_t busy; /* active while something is deferred: the loop does not sleep */
+    struct heap timers;
+    int64_t armed_at; /* of `clock`; 0: not armed */
+    bool firing;
+    struct task before_wait;
+    struct tasks deferred;
+    struct tasks batch; /* memory of the batch being run, kept for the next one */
+    uv_mutex_t lock;    /* guards `posted` alone */
+    struct tasks posted;
+    struct loop_signal_slot signals[LOOP_SIGNALS_MAX];
+    size_t signal_count;
+    char read_buffer[LOOP_READ_BUFFER];
+};
+
+static void tasks_add(struct tasks *tasks, void (*fn)(void *data), void *data)
+{
+    if (tasks->count == tasks->room) {
+        tasks->room = tasks->room ? tasks->room * 2 : LOOP_QUEUE_FIRST;
+        tasks->at = mem_realloc(tasks->at, tasks->room * sizeof(*tasks->at));
+    }
+    tasks->at[tasks->count++] = (struct task){ fn, data };
+}
+
+static void tasks_run(const struct tasks *tasks)
+{
+    for (size_t i = 0; i < tasks->count; i++)
+        tasks->at[i].fn(tasks->at[i].data);
+}
+
+static void run_deferred(struct loop *loop)
+{
+    if (loop->deferred.count) {
+        struct tasks now = loop->deferred;
+
+        loop->deferred = loop->batch;
+        loop->batch = (struct tasks){ 0 };
+        tasks_run(&now);
+        now.count = 0;
+        loop->batch = now;
+    }
+    if (!loop->deferred.count)
+        uv_idle_stop(&loop->busy);
+}
+
+static void on_before_io(uv_prepare_t *handle)
+{
+    struct loop *loop = handle->data;
+
+    run_deferred(loop);
+    if (loop->before_wait.fn)
+        loop->before_wait.fn(loop->before_wait.data);
+}
+
+static void on_after_io(uv_check_t *handle)
+{
+    run_deferred(handle->data);
+}
+
+void loop_before_wait(struct loop *loop, void (*fn)(void *data), void *data)
+{
+    loop->before_wait = (struct task){ fn, data };
+}
+
+static void on_busy(uv_idle_t *handle)
+{
+    (void)handle; /* its being active is its use */
+}
+
+void loop_defer(struct loop *loop, void (*fn)(void *data), void *data)
+{
+    tasks_add(&loop->deferred, fn, data);
+    uv_idle_start(&loop->busy, on_busy);
+}
+
+static void run_posted(struct loop *loop)
+{
+    uv_mutex_lock(&loop->lock);
+    struct tasks now = loop->posted;
+    loop->posted = (struct tasks){ 0 };
+    uv_mutex_unlock(&loop->lock);
+
+    tasks_run(&now);
+    mem_free(now.at);
+}
+
+static void on_wake(uv_async_t *handle)
+{
+    run_posted(handle->data);
+}
+
+void loop_post(struct loop *loop, void (*fn)(void *data), void *data)
+{
+    uv_mutex_lock(&loop->lock);
+    tasks_add(&loop->posted, fn, data);
+    uv_async_send(&loop->wake); /* inside the lock: the loop cannot be gone yet */
+    uv_mutex_unlock(&loop->lock);
+}
+
+static void on_clock(uv_timer_t *handle);
+
+/* Arms the clock for the first deadline, unless it already rings before it. */
+static void clock_arm(struct loop *loop)
+{
+    const struct heap_node *first = heap_first(&loop->timers);
+
+    if (!first || loop->firing || (loop->armed_at && loop->armed_at <= first->at))
+        return;
+    int64_t wait = first->at - loop_now(loop);
+    loop->armed_at = first->at;
+    uv_timer_start(&loop->clock, on_clock, wait > 0 ? (uint64_t)wait : 0, 0);
+    uv_unref((uv_handle_t *)&loop->clock);
+}
+
+static void on_clock(uv_timer_t *handle)
+{
+    struct loop *loop = handle->data;
+    int64_t now = loop_now(loop);
+    struct heap_node *first;
+
+    loop->armed_at = 0;
+    loop->firing = true;
+    while ((first = heap_first(&loop->timers)) && first->at <= now) {
+        struct timer *timer = HEAP_OF(first, struct timer, node);
+        heap_remove(&loop->timers, first);
+        timer->fn(timer->data);
+    }
+    loop->firing = false;
+    clock_arm(loop);
+}
+
+void timer_set(struct loop *loop, struct timer *timer, int64_t after_ms, void (*fn)(void *data),
+               void *data)
+{
+    int64_t least = loop->firing ? 1 : 0;
+
+    timer->fn = fn;
+    timer->data = data;
+    heap_set(&loop->timers, &timer->node, loop_now(loop) + (after_ms > least ? after_ms : least));
+    clock_arm(loop);
+}
+
+void timer_stop(struct loop *loop, struct timer *timer)
+{
+    heap_remove(&loop->timers, &timer->node);
+}
+
+static void on_signal(uv_signal_t *handle, int signo)
+{
+    const struct loop_signal_slot *slot = handle->data;
+
+    (void)signo;
+    slot->fn(slot->data);
+}
+
+bool loop_signal(struct loop *loop, int signo, void (*fn)(void *data), void *data)
+{
+    if (loop->signal_count == LOOP_SIGNALS_MAX)
+        return false;
+    struct loop_signal_slot *slot = &loop->signals[loop->signal_count];
+    if (uv_signal_init(&loop->uv, &slot->handle) != 0)
+        return false;
+    loop->signal_count++;
+    slot->fn = fn;
+    slot->data = data;
+    slot->handle.data = slot;
+    uv_unref((uv_handle_t *)&slot->handle);
+    return uv_signal_start(&slot->handle, on_signal, signo) == 0;
+}
+
+/* Writing to a peer that has gone is an error of that stream, not the end of the process. */
+static void ignore_sigpipe(void)
+{
+    struct sigaction now;
+
+    if (sigaction(SIGPIPE, NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
+        now.sa_handler = SIG_IGN;
+        sigaction(SIGPIPE, &now, NULL);
+    }
+}
+
+static void must(int error, const char *what)
+{
+    if (error == 0)
+        return;
+    LOG_ERROR("the event loop cannot start", LOG_CSTR("what", what),
+              LOG_CSTR("error", uv_strerror(error)));
+    abort();
+}
+
+struct loop *loop_create(void)
+{
+    struct loop *loop = MEM_NEW(struct loop);
+
+    ignore_sigpipe();
+    must(uv_loop_init(&loop->uv), "loop");
+    must(uv_mutex_init(&loop->lock), "lock");
+    must(uv_async_init(&loop->uv, &loop->wake, on_wake), "wake");
+    uv_timer_init(&loop->uv, &loop->clock);
+    uv_timer_init(&loop->uv, &loop->turn);
+    uv_prepare_init(&loop->uv, &loop->before_io);
+    uv_check_init(&loop->uv, &loop->after_io);
+    uv_idle_init(&loop->uv, &loop->busy);
+    loop->uv.data = loop->wake.data = loop->clock.data = loop->turn.data = loop;
+    loop->before_io.data = loop->after_io.data = loop->busy.data = loop;
+    uv_prepare_start(&loop->before_io, on_before_io);
+    uv_check_start(&loop->after_io, on_after_io);
+    uv_unref((uv_handle_t *)&loop->wake);
+    uv_unref((uv_handle_t *)&loop->before_io);
+    uv_unref((uv_handle_t *)&loop->after_io);
+    heap_init(&loop->timers);
+    return loop;
+}
+
+static void report_open(uv_handle_t *handle, void *data)
+{
+    (void)data;
+    LOG_ERROR("a handle was left open when the loop ended",
+              LOG_CSTR("type", uv_handle_type_name(uv_handle_get_type(handle))),
+              LOG_INT("closing", uv_is_closing(handle)));
+}
+
+static void close_own_handles(struct loop *loop)
+{
+    uv_handle_t *own[] = {
+        (uv_handle_t *)&loop->clock,     (uv_handle_t *)&loop->turn,     (uv_handle_t *)&loop->wake,
+        (uv_handle_t *)&loop->before_io, (uv_handle_t *)&loop->after_io, (uv_handle_t *)&loop->busy,
+    };
+
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        uv_close(own[i], NULL);
+    for (size_t i = 0; i < loop->signal_count; i++)
+        uv_close((uv_handle_t *)&loop->signals[i].handle, NULL);
+}
+
+void loop_destroy(struct loop *loop)
+{
+    if (!loop)
+        return;
+    /* What is still closing, deferred or posted gets its turns: that is where objects are freed. */
+    for (int i = 0; i < LOOP_DESTROY_TURNS; i++) {
+        uv_run(&loop->uv, UV_RUN_NOWAIT);
+        run_posted(loop);
+        if (!loop->deferred.count && !uv_loop_alive(&loop->uv))
+            break;
+    }
+    close_own_handles(loop);
+    uv_run(&loop->uv, UV_RUN_NOWAIT);
+    if (uv_loop_close(&loop->uv) != 0) {
+        uv_walk(&loop->uv, report_open, NULL);
+        assert(!"every handle is closed before its loop is destroyed");
+    }
+    uv_mutex_destroy(&loop->lock);
+    heap_finish(&loop->timers);
+    mem_free(loop->deferred.at);
+    mem_free(loop->batch.at);
+    mem_free(loop->posted.at);
+    mem_free(loop);
+}
+
+void loop_run(struct loop *loop)
+{
+    uv_update_time(&loop->uv);
+    uv_run(&loop->uv, UV_RUN_DEFAULT);
+}
+
+static void on_turn(uv_timer_t *handle)
+{
+    (void)handle; /* it only ends the wait */
+}
+
+void loop_turn(struct loop *loop, int wait_ms)
+{
+    uv_update_time(&loop->uv);
+    if (wait_ms <= 0) {
+        uv_run(&loop->uv, UV_RUN_NOWAIT);
+        return;
+    }
+    uv_timer_start(&loop->turn, on_turn, (uint64_t)wait_ms, 0);
+    uv_run(&loop->uv, UV_RUN_ONCE);
+    uv_timer_stop(&loop->turn);
+}
+
+void loop_stop(struct loop *loop)
+{
+    uv_stop(&loop->uv);
+}
+
+struct uv_loop_s *loop_uv(struct loop *loop)
+{
+    return &loop->uv;
+}
+
+char *loop_read_buffer(struct loop *loop, size_t *room)
+{
+    *room = sizeof(loop->read_buffer);
+    return loop->read_buffer;
+}
+
+int64_t loop_now(const struct loop *loop)
+{
+    return (int64_t)uv_now(&loop->uv);
+}

@@ -8,6 +8,7 @@
 #define NOD_NET_LOOP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/heap.h"
@@ -27,6 +28,12 @@ void loop_stop(struct loop *loop);
 
 struct uv_loop_s *loop_uv(struct loop *loop);
 
+/*
+ * The one read buffer of the loop. Whoever reads borrows it for the length of a callback: nothing
+ * in it outlives the call it was handed to.
+ */
+char *loop_read_buffer(struct loop *loop, size_t *room);
+
 /* Monotonic milliseconds, cached for this turn of the loop. */
 int64_t loop_now(const struct loop *loop);
 
@@ -35,6 +42,12 @@ void loop_post(struct loop *loop, void (*fn)(void *data), void *data);
 
 /* On the loop thread only: fn(data) later in this turn or in the next, before waiting for I/O. */
 void loop_defer(struct loop *loop, void (*fn)(void *data), void *data);
+
+/*
+ * fn(data) each time before the loop waits for I/O, after what was deferred has run: the place to
+ * set a timer for a deadline that anything may have moved. One only; fn defers nothing.
+ */
+void loop_before_wait(struct loop *loop, void (*fn)(void *data), void *data);
 
 struct timer {
     struct heap_node node; /* zeroed: not set */

@@ -14,23 +14,34 @@
 #include "net/loop.h"
 
 struct pipe_lines;
+struct stream;
 
 struct pipe_opts {
     int read_fd;  /* 0 */
     int write_fd; /* 1 */
     size_t line_max;
     size_t queue_max;
-    void (*on_line)(struct str line, void *data); /* the slice lives during the call; {NULL,0}: too long */
-    void (*on_end)(void *data);                    /* end of input, or a broken pipe; once */
-    void (*on_drain)(void *data);                  /* may be NULL */
+    void (*on_line)(struct str line,
+                    void *data);  /* the slice lives during the call; {NULL,0}: too long */
+    void (*on_end)(void *data);   /* end of input, or a broken pipe; once */
+    void (*on_drain)(void *data); /* may be NULL */
     void *data;
 };
 
+/*
+ * Takes the descriptors over: they are closed with the pipe, except 0, 1 and 2, of which it makes
+ * copies of its own. NOD_E_IO with a log line.
+ */
 nod_status pipe_open(struct loop *loop, const struct pipe_opts *opts, struct pipe_lines **out);
+/* The same over any stream (a child, a socket), which it owns; the descriptors are not looked at.
+ */
+struct pipe_lines *pipe_attach(struct loop *loop, struct stream *stream,
+                               const struct pipe_opts *opts);
 /* A line (without its end). False, and nothing queued, past queue_max. */
 bool pipe_write(struct pipe_lines *pipe, struct str line);
 size_t pipe_queued(const struct pipe_lines *pipe);
-/* Writes what is queued (bounded by grace_ms), closes, then done(). No callbacks but done after this. */
+/* Writes what is queued (bounded by grace_ms), closes, then done(). No callbacks but done after
+ * this. */
 void pipe_close(struct pipe_lines *pipe, int grace_ms, void (*done)(void *data), void *data);
 
 #endif

@@ -1,1 +1,98 @@
-typedef int net_sse_not_yet;
+/*
+ * net/sse: see sse.h.
+ *
+ * An event is put together in one buffer and handed to http_write in one piece, so that it is
+ * either queued whole or refused whole. CR, LF and CRLF in the data all end a line for a reader of
+ * event streams, so each of them begins a new "data:" line; the reader joins them with LF again.
+ */
+#include "net/sse.h"
+
+#include <limits.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+
+/* Headers of its own that an event stream begins with, and the caller's up to a limit. */
+enum { SSE_HEADERS_MAX = 16 };
+
+void sse_begin(struct http_exchange *exchange, const struct http_header *extra, size_t extra_count)
+{
+    struct http_header headers[SSE_HEADERS_MAX] = {
+        { STR("Content-Type"), STR("text/event-stream") },
+        { STR("Cache-Control"), STR("no-cache, no-transform") },
+        { STR("X-Accel-Buffering"), STR("no") },
+    };
+    size_t count = 3;
+
+    for (size_t i = 0; i < extra_count && count < SSE_HEADERS_MAX; i++)
+        headers[count++] = extra[i];
+    http_begin(exchange, 200, headers, count);
+}
+
+static bool has_line_end(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (s.at[i] == '\n' || s.at[i] == '\r' || s.at[i] == '\0')
+            return true;
+    return false;
+}
+
+static void add_field(struct buf *out, struct str name, struct str value)
+{
+    buf_add(out, name);
+    buf_add(out, value);
+    buf_add_char(out, '\n');
+}
+
+/* Each line of the text as a field of that name; at least one, even if the text is empty. */
+static void add_lines(struct buf *out, struct str name, struct str text)
+{
+    size_t from = 0;
+
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.at[i] != '\n' && text.at[i] != '\r')
+            continue;
+        add_field(out, name, str_n(text.at + from, i - from));
+        if (text.at[i] == '\r' && i + 1 < text.len && text.at[i + 1] == '\n')
+            i++;
+        from = i + 1;
+    }
+    add_field(out, name, str_skip(text, from));
+}
+
+static bool send_all(struct http_exchange *exchange, struct buf *out)
+{
+    buf_add_char(out, '\n');
+    bool sent = http_write(exchange, buf_str(out));
+    buf_finish(out);
+    return sent;
+}
+
+bool sse_send(struct http_exchange *exchange, const struct sse_event *event)
+{
+    struct buf out;
+
+    if (has_line_end(event->id) || has_line_end(event->event)) {
+        LOG_ERROR("an event was not sent: its id or name holds a line end");
+        return false;
+    }
+    buf_init(&out, INT_MAX);
+    buf_reserve(&out, event->data.len + event->id.len + event->event.len + 64);
+    if (event->id.len)
+        add_field(&out, STR("id: "), event->id);
+    if (event->event.len)
+        add_field(&out, STR("event: "), event->event);
+    if (event->retry_ms > 0)
+        buf_fmt(&out, "retry: %d\n", event->retry_ms);
+    add_lines(&out, STR("data: "), event->data);
+    return send_all(exchange, &out);
+}
+
+bool sse_comment(struct http_exchange *exchange, struct str text)
+{
+    struct buf out;
+
+    buf_init(&out, INT_MAX);
+    add_lines(&out, STR(": "), text);
+    return send_all(exchange, &out);
+}

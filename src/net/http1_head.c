@@ -1,0 +1,275 @@
+/*
+ * net/http1_head: what a complete head means, and whether it is lawful.
+ *
+ * The bytes have passed the byte machine, so names are tokens and values hold no control bytes.
+ * Here the request line is taken apart and the few headers that decide where the request ends, or
+ * whom it is for, are read. Each of them may come once, in one form. All else is left to the
+ * server's user.
+ */
+#include "net/http1.h"
+
+static struct str span(const struct http1 *p, uint32_t at, uint32_t end)
+{
+    return str_n(p->head.at + at, end - at);
+}
+
+/* Turns offsets into slices, in place: the head does not move any more. */
+static void fields_resolve(struct http1 *p)
+{
+    for (uint32_t i = 0; i < p->field_count; i++) {
+        union http1_field *field = &p->fields[i];
+        struct http_header header = {
+            .name = span(p, field->span.name_at, field->span.name_end),
+            .value = str_trim(span(p, field->span.value_at, field->span.value_end)),
+        };
+        field->header = header;
+    }
+    p->request.headers = (const struct http_header *)(const void *)p->fields;
+    p->request.header_count = p->field_count;
+}
+
+/* ---- headers that decide -----------------------------------------------------------------------
+ */
+
+struct verdict {
+    struct str host;
+    bool has_host;
+    bool has_length;
+    bool has_encoding;
+    bool wants_close;
+};
+
+typedef bool header_fn(struct http1 *p, struct verdict *verdict, struct str value);
+
+static bool header_length(struct http1 *p, struct verdict *verdict, struct str value)
+{
+    uint64_t length = 0;
+
+    if (verdict->has_length)
+        return http1_refuse(p, 400, "Content-Length comes twice");
+    verdict->has_length = true;
+    if (!value.len)
+        return http1_refuse(p, 400, "Content-Length is empty");
+    for (size_t i = 0; i < value.len; i++) {
+        if (value.at[i] < '0' || value.at[i] > '9')
+            return http1_refuse(p, 400, "Content-Length is not a number");
+        if (__builtin_mul_overflow(length, (uint64_t)10, &length) ||
+            __builtin_add_overflow(length, (uint64_t)(value.at[i] - '0'), &length))
+            return http1_refuse(p, 400, "Content-Length is not a possible number");
+    }
+    p->content_length = length;
+    return true;
+}
+
+static bool header_encoding(struct http1 *p, struct verdict *verdict, struct str value)
+{
+    if (verdict->has_encoding)
+        return http1_refuse(p, 400, "Transfer-Encoding comes twice");
+    verdict->has_encoding = true;
+    if (!str_eq(value, STR("chunked")))
+        return http1_refuse(p, 400, "the only Transfer-Encoding taken is chunked");
+    p->chunked = true;
+    return true;
+}
+
+static bool is_host(struct str value)
+{
+    for (size_t i = 0; i < value.len; i++)
+        if (!(http1_bytes[(uint8_t)value.at[i]] & HTTP1_HOST))
+            return false;
+    return value.len > 0;
+}
+
+static bool header_host(struct http1 *p, struct verdict *verdict, struct str value)
+{
+    if (verdict->has_host)
+        return http1_refuse(p, 400, "Host comes twice");
+    if (!is_host(value))
+        return http1_refuse(p, 400, "Host is empty or not a host");
+    verdict->has_host = true;
+    verdict->host = value;
+    return true;
+}
+
+static bool header_connection(struct http1 *p, struct verdict *verdict, struct str value)
+{
+    struct str word;
+
+    (void)p;
+    for (bool more = true; more;) {
+        more = str_cut(value, ',', &word, &value);
+        if (str_eq_nocase(str_trim(word), STR("close")))
+            verdict->wants_close = true;
+    }
+    return true;
+}
+
+static bool header_expect(struct http1 *p, struct verdict *verdict, struct str value)
+{
+    (void)verdict;
+    if (!str_eq_nocase(value, STR("100-continue")))
+        return http1_refuse(p, 417, "the only expectation met is 100-continue");
+    p->expect_continue = true;
+    return true;
+}
+
+static const struct {
+    struct str name;
+    header_fn *read;
+} deciding[] = {
+    { STR_INIT("host"), header_host },
+    { STR_INIT("content-length"), header_length },
+    { STR_INIT("transfer-encoding"), header_encoding },
+    { STR_INIT("connection"), header_connection },
+    { STR_INIT("expect"), header_expect },
+};
+
+static bool headers_read(struct http1 *p, struct verdict *verdict)
+{
+    for (size_t i = 0; i < p->request.header_count; i++) {
+        const struct http_header *header = &p->request.headers[i];
+        for (size_t j = 0; j < sizeof(deciding) / sizeof(deciding[0]); j++) {
+            if (header->name.len != deciding[j].name.len ||
+                !str_eq_nocase(header->name, deciding[j].name))
+                continue;
+            if (!deciding[j].read(p, verdict, header->value))
+                return false;
+            break;
+        }
+    }
+    return true;
+}
+
+/* ---- the target --------------------------------------------------------------------------------
+ */
+
+static void target_split(struct http_request *request, struct str target)
+{
+    if (!str_cut(target, '?', &request->path, &request->query))
+        request->query = STR_NONE;
+    if (!request->path.len)
+        request->path = STR("/");
+}
+
+/* http://host/path: the authority must be the one that Host names, so that nobody is misled. */
+static bool target_absolute(struct http1 *p, const struct verdict *verdict, struct str rest)
+{
+    size_t end = 0;
+
+    while (end < rest.len && rest.at[end] != '/' && rest.at[end] != '?')
+        end++;
+    struct str authority = str_n(rest.at, end);
+    if (!is_host(authority) || (verdict->has_host && !str_eq_nocase(authority, verdict->host)))
+        return http1_refuse(p, 400, "the target's authority is not the one in Host");
+    target_split(&p->request, str_skip(rest, end));
+    return true;
+}
+
+static bool target_read(struct http1 *p, const struct verdict *verdict)
+{
+    struct str target = p->request.target;
+
+    if (str_eq(p->request.method, STR("CONNECT")))
+        return http1_refuse(p, 501, "this server is not a proxy");
+    if (target.at[0] == '/') {
+        target_split(&p->request, target);
+        return true;
+    }
+    if (str_starts(target, STR("http://")))
+        return target_absolute(p, verdict, str_skip(target, 7));
+    if (str_starts(target, STR("https://")))
+        return target_absolute(p, verdict, str_skip(target, 8));
+    if (str_eq(target, STR("*")) && str_eq(p->request.method, STR("OPTIONS"))) {
+        p->request.path = target;
+        return true;
+    }
+    return http1_refuse(p, 400, "the request target is not a path");
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------
+ */
+
+static bool framing_read(struct http1 *p, const struct verdict *verdict)
+{
+    if (verdict->has_length && verdict->has_encoding)
+        return http1_refuse(p, 400, "Content-Length and Transfer-Encoding together");
+    if (verdict->has_encoding && p->version_minor == 0)
+        return http1_refuse(p, 400, "Transfer-Encoding in HTTP/1.0");
+    if (!verdict->has_host && p->version_minor == 1)
+        return http1_refuse(p, 400, "Host is missing");
+    if (p->content_length > p->limits->body_max)
+        return http1_refuse(p, 413, "the body is too long");
+    return true;
+}
+
+bool http1_judge(struct http1 *p)
+{
+    struct verdict verdict = { 0 };
+
+    if (p->version_major != 1 || p->version_minor > 1)
+        return http1_refuse(p, 505, "this server speaks HTTP/1.1");
+    p->request.method = span(p, p->method_at, p->method_end);
+    p->request.target = span(p, p->method_end + 1, p->target_end);
+    fields_resolve(p);
+    if (!headers_read(p, &verdict) || !framing_read(p, &verdict) || !target_read(p, &verdict))
+        return false;
+    p->keep_alive = p->version_minor == 1 && !verdict.wants_close;
+    if (p->version_minor == 0)
+        p->expect_continue = false; /* a 1.0 client would take 100 for the answer */
+    return true;
+}
+
+const char *http1_reason(int status)
+{
+    static const struct {
+        int status;
+        const char *words;
+    } reasons[] = {
+        { 100, "Continue" },
+        { 101, "Switching Protocols" },
+        { 200, "OK" },
+        { 201, "Created" },
+        { 202, "Accepted" },
+        { 204, "No Content" },
+        { 206, "Partial Content" },
+        { 301, "Moved Permanently" },
+        { 302, "Found" },
+        { 303, "See Other" },
+        { 304, "Not Modified" },
+        { 307, "Temporary Redirect" },
+        { 308, "Permanent Redirect" },
+        { 400, "Bad Request" },
+        { 401, "Unauthorized" },
+        { 403, "Forbidden" },
+        { 404, "Not Found" },
+        { 405, "Method Not Allowed" },
+        { 406, "Not Acceptable" },
+        { 408, "Request Timeout" },
+        { 409, "Conflict" },
+        { 410, "Gone" },
+        { 411, "Length Required" },
+        { 412, "Precondition Failed" },
+        { 413, "Content Too Large" },
+        { 414, "URI Too Long" },
+        { 415, "Unsupported Media Type" },
+        { 417, "Expectation Failed" },
+        { 421, "Misdirected Request" },
+        { 422, "Unprocessable Content" },
+        { 425, "Too Early" },
+        { 426, "Upgrade Required" },
+        { 428, "Precondition Required" },
+        { 429, "Too Many Requests" },
+        { 431, "Request Header Fields Too Large" },
+        { 500, "Internal Server Error" },
+        { 501, "Not Implemented" },
+        { 502, "Bad Gateway" },
+        { 503, "Service Unavailable" },
+        { 504, "Gateway Timeout" },
+        { 505, "HTTP Version Not Supported" },
+    };
+
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+        if (reasons[i].status == status)
+            return reasons[i].words;
+    return "Unknown";
+}

@@ -1,0 +1,502 @@
+/*
+ * net/http_conn: one connection of the HTTP server.
+ *
+ * Bytes come in, requests go up one at a time. While an exchange is open, what the client sends
+ * ahead is kept up to a limit and then no longer read; reading goes on otherwise, because that is
+ * how one learns that a client who waits for an answer has left. A client who finishes its side of
+ * the connection before it is answered counts as gone.
+ *
+ * After a refusal or a last response the connection ends in an orderly way: the writing side is
+ * shut once all is sent, bytes that still come are dropped, and the client gets HTTP_LINGER_MS to
+ * close. Closing at once would make the kernel reset the connection, and the client could lose the
+ * very response that says what was wrong.
+ *
+ * Holds always: at most one exchange is open; conn->incoming exists only while a request is being
+ * read; the connection is freed in one place, after its stream is gone and no deferred call holds
+ * it.
+ */
+#include "net/http_private.h"
+
+#include <assert.h>
+
+#include "base/mem.h"
+
+static void conn_resume(void *data);
+static void conn_end(struct http_conn *conn);
+
+void incoming_free(struct http_incoming *incoming)
+{
+    if (!incoming)
+        return;
+    http1_finish(&incoming->parser);
+    buf_finish(&incoming->body);
+    mem_free(incoming);
+}
+
+static size_t incoming_memory(const struct http_incoming *incoming)
+{
+    return incoming ? sizeof(*incoming) + http1_memory(&incoming->parser) + incoming->body.room : 0;
+}
+
+static void ahead_free(struct http_conn *conn)
+{
+    if (!conn->ahead)
+        return;
+    buf_finish(&conn->ahead->bytes);
+    mem_free(conn->ahead);
+    conn->ahead = NULL;
+}
+
+/* ---- deadlines and memory ------------------------------------------------------------------- */
+
+static void conn_count(struct http_conn *conn, size_t queued)
+{
+    size_t now = queued + incoming_memory(conn->incoming);
+
+    if (conn->exchange)
+        now += incoming_memory(conn->exchange->incoming);
+    if (conn->ahead)
+        now += conn->ahead->bytes.room;
+    conn->server->memory = conn->server->memory - conn->counted + now;
+    conn->counted = now;
+}
+
+/* What left the queue so far. Wraps as `put` does, which equality does not mind. */
+static size_t conn_taken(const struct http_conn *conn, size_t queued)
+{
+    return conn->put - queued;
+}
+
+static void on_deadline(void *data);
+
+static void conn_wait(struct http_conn *conn, enum http_wait wait, int64_t ms)
+{
+    int64_t now = loop_now(conn->server->loop);
+
+    conn->wait = (uint8_t)wait;
+    conn->deadline = now + ms;
+    /* A timer that rings earlier is left as it is, and moved when it rings: that is cheaper. */
+    if (!heap_has(&conn->timer.node) || conn->timer.node.at > conn->deadline)
+        timer_set(conn->server->loop, &conn->timer, ms, on_deadline, conn);
+}
+
+void conn_settle(struct http_conn *conn)
+{
+    const struct http_limits *limits = &conn->server->opts.limits;
+
+    if (conn->closed)
+        return;
+    size_t queued = stream_queued(conn->stream);
+    conn_count(conn, queued);
+    if (queued) {
+        if (conn->wait != HTTP_WAIT_WRITE) {
+            conn->taken = conn_taken(conn, queued);
+            conn_wait(conn, HTTP_WAIT_WRITE, limits->write_ms);
+        }
+    } else if (conn->ending) {
+        if (conn->wait != HTTP_WAIT_LINGER)
+            conn_wait(conn, HTTP_WAIT_LINGER, HTTP_LINGER_MS);
+    } else if (conn->exchange) {
+        conn->wait = HTTP_WAIT_NONE;
+    } else if (!conn->incoming) {
+        conn_wait(conn, HTTP_WAIT_IDLE, limits->idle_ms);
+    } else if (http1_has_head(&conn->incoming->parser)) {
+        conn_wait(conn, HTTP_WAIT_BODY, limits->body_ms);
+    } else if (conn->wait != HTTP_WAIT_HEAD) {
+        conn_wait(conn, HTTP_WAIT_HEAD, limits->header_ms);
+    }
+}
+
+static void conn_refuse(struct http_conn *conn, int status, const char *why)
+{
+    conn->ending = true;
+    response_refuse(conn, status, why);
+    incoming_free(conn->incoming);
+    conn->incoming = NULL;
+    conn_end(conn);
+}
+
+static void write_stalled(struct http_conn *conn)
+{
+    size_t taken = conn_taken(conn, stream_queued(conn->stream));
+
+    if (taken == conn->taken) {
+        conn_close(conn);
+        return;
+    }
+    conn->taken = taken;
+    conn_wait(conn, HTTP_WAIT_WRITE, conn->server->opts.limits.write_ms);
+}
+
+static void on_deadline(void *data)
+{
+    struct http_conn *conn = data;
+    int64_t now = loop_now(conn->server->loop);
+
+    if (conn->wait == HTTP_WAIT_NONE)
+        return;
+    if (now < conn->deadline) {
+        timer_set(conn->server->loop, &conn->timer, conn->deadline - now, on_deadline, conn);
+        return;
+    }
+    switch ((enum http_wait)conn->wait) {
+    case HTTP_WAIT_HEAD:
+        conn_refuse(conn, 408, "the head of the request took too long");
+        break;
+    case HTTP_WAIT_BODY:
+        conn_refuse(conn, 408, "the body of the request took too long");
+        break;
+    case HTTP_WAIT_WRITE:
+        write_stalled(conn);
+        break;
+    default:
+        conn_close(conn);
+        break;
+    }
+}
+
+/* ---- going away ------------------------------------------------------------------------------ */
+
+static void conn_free(struct http_conn *conn)
+{
+    if (conn->resuming) {
+        conn->released = true;
+        return;
+    }
+    mem_free(conn);
+}
+
+static void exchange_gone(struct http_conn *conn)
+{
+    struct http_exchange *exchange = conn->exchange;
+
+    if (!exchange)
+        return;
+    conn->exchange = NULL;
+    if (exchange->gone)
+        exchange->gone(exchange->gone_data);
+    incoming_free(exchange->incoming);
+    mem_free(exchange);
+}
+
+void conn_close(struct http_conn *conn)
+{
+    if (conn->closed)
+        return;
+    conn->closed = true;
+    timer_stop(conn->server->loop, &conn->timer);
+    stream_close(conn->stream);
+    exchange_gone(conn);
+    incoming_free(conn->incoming);
+    conn->incoming = NULL;
+    ahead_free(conn);
+    conn_count(conn, 0);
+}
+
+/* No more requests: shut our side once all is sent, and wait for the client to shut its own. */
+static void conn_end(struct http_conn *conn)
+{
+    conn->ending = true;
+    if (conn->closed)
+        return;
+    ahead_free(conn);
+    if (conn->ended) {
+        if (stream_queued(conn->stream) == 0)
+            conn_close(conn);
+        return;
+    }
+    stream_shutdown(conn->stream);
+    if (conn->paused) {
+        conn->paused = false;
+        stream_read_start(conn->stream);
+    }
+    conn_settle(conn);
+}
+
+bool conn_idle(const struct http_conn *conn)
+{
+    return !conn->exchange && !conn->incoming && !conn->ahead && !conn->closed &&
+           stream_queued(conn->stream) == 0;
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static bool memory_allows(const struct http_conn *conn, size_t more)
+{
+    const struct http_server *server = conn->server;
+
+    return server->memory < server->opts.limits.memory_max &&
+           more <= server->opts.limits.memory_max - server->memory;
+}
+
+/* An answer in between, so that a client that waits for leave sends its body. */
+static void say_continue(struct http_conn *conn)
+{
+    struct str go_on = STR("HTTP/1.1 100 Continue\r\n\r\n");
+
+    conn_write(conn, &go_on, 1);
+}
+
+static bool head_arrived(struct http_conn *conn, size_t input_left)
+{
+    struct http_incoming *incoming = conn->incoming;
+    const struct http1 *parser = &incoming->parser;
+    uint64_t length = parser->content_length;
+
+    buf_init(&incoming->body, conn->server->opts.limits.body_max);
+    if (length > 0 && length <= HTTP_BODY_AT_ONCE) {
+        if (!memory_allows(conn, (size_t)length)) {
+            conn_refuse(conn, 503, "too many requests are being read; try again later");
+            return false;
+        }
+        buf_reserve(&incoming->body, (size_t)length);
+    }
+    if (parser->expect_continue && !input_left && (length || parser->chunked))
+        say_continue(conn);
+    return true;
+}
+
+static bool body_arrived(struct http_conn *conn, struct str piece)
+{
+    struct buf *body = &conn->incoming->body;
+
+    if (!memory_allows(conn, body->len + piece.len)) {
+        conn_refuse(conn, 503, "too many requests are being read; try again later");
+        return false;
+    }
+    buf_add(body, piece); /* the parser has seen to it that it is within body_max */
+    return true;
+}
+
+static void request_arrived(struct http_conn *conn)
+{
+    struct http_server *server = conn->server;
+    struct http_exchange *exchange = MEM_NEW(struct http_exchange);
+    struct http_incoming *incoming = conn->incoming;
+    struct http_request *request = &incoming->parser.request;
+
+    request->body = buf_str(&incoming->body);
+    exchange->conn = conn;
+    exchange->incoming = incoming;
+    exchange->head_only = str_eq(request->method, STR("HEAD"));
+    exchange->keep_alive = incoming->parser.keep_alive;
+    exchange->old = incoming->parser.version_minor == 0;
+    conn->incoming = NULL;
+    conn->exchange = exchange;
+    conn->wait = HTTP_WAIT_NONE; /* the next head gets its own time */
+    server->opts.on_request(exchange, request, server->opts.data);
+}
+
+static void incoming_begin(struct http_conn *conn)
+{
+    conn->incoming = MEM_NEW(struct http_incoming);
+    http1_init(&conn->incoming->parser, &conn->server->parse_limits);
+}
+
+/* Feeds until the bytes are used up or one request has been handed over. */
+static void conn_parse(struct http_conn *conn, struct str *in)
+{
+    struct str piece;
+
+    if (!conn->incoming)
+        incoming_begin(conn);
+    for (;;) {
+        struct http1 *parser = &conn->incoming->parser;
+        switch (http1_next(parser, in, &piece)) {
+        case HTTP1_HEAD:
+            if (!head_arrived(conn, in->len))
+                return;
+            break;
+        case HTTP1_BODY:
+            if (!body_arrived(conn, piece))
+                return;
+            break;
+        case HTTP1_END:
+            request_arrived(conn);
+            return;
+        case HTTP1_REFUSED:
+            conn_refuse(conn, parser->status, parser->why);
+            return;
+        case HTTP1_MORE:
+            return;
+        }
+    }
+}
+
+static bool conn_ready(const struct http_conn *conn)
+{
+    return !conn->exchange && !conn->ending && !conn->closed &&
+           stream_queued(conn->stream) <= conn->server->opts.limits.queue_max;
+}
+
+static void conn_take(struct http_conn *conn, struct str *in)
+{
+    conn->taking = true;
+    while (in->len && conn_ready(conn))
+        conn_parse(conn, in);
+    conn->taking = false;
+    if (conn->ending)
+        *in = STR_NONE;
+}
+
+/* Keeps what came before its turn; past the limit the client has to wait. */
+static void conn_keep(struct http_conn *conn, struct str in)
+{
+    size_t room;
+
+    if (!memory_allows(conn, in.len)) {
+        conn_close(conn); /* an error here would be taken for the answer to the request before it */
+        return;
+    }
+    if (!conn->ahead) {
+        loop_read_buffer(conn->server->loop, &room);
+        conn->ahead = MEM_NEW(struct http_ahead);
+        buf_init(&conn->ahead->bytes, HTTP_AHEAD_MAX + room);
+    }
+    bool kept = buf_add(&conn->ahead->bytes, in);
+    assert(kept); /* reading stops before there could be more */
+    (void)kept;
+    if (conn->ahead->bytes.len >= HTTP_AHEAD_MAX) {
+        conn->paused = true;
+        stream_read_stop(conn->stream);
+    }
+}
+
+/* Goes on with what was kept. Deferred, so that answering one request never re-enters on_request.
+ */
+static void conn_resume(void *data)
+{
+    struct http_conn *conn = data;
+    struct http_ahead *ahead = conn->ahead;
+
+    conn->resuming = false;
+    if (conn->released) {
+        mem_free(conn);
+        return;
+    }
+    if (conn->closed || !ahead)
+        return;
+    conn->ahead = NULL;
+    struct str in = str_skip(buf_str(&ahead->bytes), ahead->from);
+    conn_take(conn, &in);
+    if (conn->closed || !in.len) {
+        buf_finish(&ahead->bytes);
+        mem_free(ahead);
+    } else {
+        ahead->from = ahead->bytes.len - in.len;
+        conn->ahead = ahead;
+    }
+    if (conn->closed)
+        return;
+    if (conn->paused && !conn->ahead) {
+        conn->paused = false;
+        stream_read_start(conn->stream);
+    }
+    conn_settle(conn);
+}
+
+static void conn_resume_later(struct http_conn *conn)
+{
+    if (!conn->ahead || conn->resuming || conn->taking || conn->closed)
+        return;
+    conn->resuming = true;
+    loop_defer(conn->server->loop, conn_resume, conn);
+}
+
+void conn_write(struct http_conn *conn, const struct str *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        conn->put += parts[i].len;
+    stream_write(conn->stream, parts, count);
+}
+
+void conn_answered(struct http_conn *conn, bool keep_alive)
+{
+    conn->exchange = NULL;
+    if (!keep_alive || conn->server->draining) {
+        conn_end(conn);
+        return;
+    }
+    if (conn->taking)
+        return; /* whoever is taking goes on, and settles */
+    conn_resume_later(conn);
+    conn_settle(conn);
+}
+
+/* ---- the stream's events --------------------------------------------------------------------- */
+
+static void on_read(struct stream *stream, struct str bytes)
+{
+    struct http_conn *conn = stream->owner;
+
+    if (conn->ending)
+        return;
+    if (!conn->ahead)
+        conn_take(conn, &bytes);
+    if (conn->closed)
+        return;
+    if (bytes.len)
+        conn_keep(conn, bytes);
+    conn_settle(conn);
+}
+
+static void on_end(struct stream *stream, int error)
+{
+    struct http_conn *conn = stream->owner;
+
+    conn->ended = true;
+    if (error == 0 && conn->ending && stream_queued(conn->stream) > 0)
+        return; /* the last response is still going out */
+    conn_close(conn);
+}
+
+static void on_drain(struct stream *stream)
+{
+    struct http_conn *conn = stream->owner;
+    struct http_exchange *exchange = conn->exchange;
+
+    if (conn->ending && conn->ended) {
+        conn_close(conn);
+        return;
+    }
+    conn_settle(conn);
+    if (exchange && exchange->drained)
+        exchange->drained(exchange->drained_data);
+    else if (!exchange)
+        conn_resume_later(conn);
+}
+
+static void on_closed(struct stream *stream)
+{
+    struct http_conn *conn = stream->owner;
+    struct http_server *server = conn->server;
+
+    conn->closed = true;
+    server_forget(server, conn);
+    conn_free(conn);
+}
+
+static const struct stream_events conn_events = { on_read, on_end, on_drain, on_closed };
+
+void conn_create(struct http_server *server, struct stream *stream)
+{
+    struct http_conn *conn = MEM_NEW(struct http_conn);
+    size_t most = server->opts.limits.connections_max;
+
+    conn->server = server;
+    conn->stream = stream;
+    stream_own(stream, &conn_events, conn);
+    list_append(&server->connections, &conn->link);
+    server->connection_count++;
+    if (server->closed || server->connection_count > most + HTTP_REFUSED_MAX) {
+        conn_close(conn);
+        return;
+    }
+    stream_read_start(stream);
+    if (server->connection_count > most)
+        conn_refuse(conn, 503, "too many connections; try again later");
+    else if (server->draining)
+        conn_end(conn);
+    else
+        conn_settle(conn);
+}

@@ -1,0 +1,124 @@
+/*
+ * net/http_private: what the files of the HTTP server share, and nobody else sees.
+ *
+ * http.c           the server: listening, counting, draining, closing
+ * http_conn.c      a connection: reading requests, timeouts, refusing, going away
+ * http_response.c  an exchange: replying whole or streamed
+ *
+ * Ownership: the server has its connections, a connection its stream, its partial request and its
+ * exchange, an exchange its request. An idle connection is this struct and its stream, no more.
+ */
+#ifndef NOD_NET_HTTP_PRIVATE_H
+#define NOD_NET_HTTP_PRIVATE_H
+
+#include "base/buf.h"
+#include "base/list.h"
+#include "net/http1.h"
+#include "net/listener.h"
+
+enum {
+    HTTP_LINGER_MS = 1000,         /* for the client to read a last response and close */
+    HTTP_AHEAD_MAX = 16 * 1024,    /* pipelined bytes kept before reading stops */
+    HTTP_REFUSED_MAX = 64,         /* connections past connections_max that are told so */
+    HTTP_BODY_AT_ONCE = 64 * 1024, /* a declared body up to this is allocated in one piece */
+    HTTP_HEAD_MAX = 256 * 1024,    /* bytes of a response's head; headers past it are left out */
+    HTTP_FRAMING_MAX = 1024,       /* of these, kept for status line, Date and framing */
+    HTTP_DATE_LEN = 29,
+};
+
+struct http_server {
+    struct loop *loop;
+    struct http_opts opts;
+    struct http1_limits parse_limits;
+    struct listener *listener; /* NULL while draining, or without a socket */
+    int port;
+    struct list connections;
+    size_t connection_count;
+    size_t memory;   /* what the connections have counted */
+    struct buf head; /* response heads are built here */
+    char date[HTTP_DATE_LEN + 1];
+    int64_t date_at; /* the second it is of, by the loop's clock, plus one */
+    struct timer grace;
+    void (*drained)(void *data);
+    void *drained_data;
+    bool draining;
+    bool closed;
+};
+
+/* A request while it is read, and until its response begins. */
+struct http_incoming {
+    struct http1 parser;
+    struct buf body;
+};
+
+/* What a connection's deadline is for. */
+enum http_wait {
+    HTTP_WAIT_NONE,
+    HTTP_WAIT_IDLE,
+    HTTP_WAIT_HEAD,
+    HTTP_WAIT_BODY,
+    HTTP_WAIT_WRITE,
+    HTTP_WAIT_LINGER,
+};
+
+struct http_ahead {
+    struct buf bytes;
+    size_t from; /* what is before was taken */
+};
+
+struct http_conn {
+    struct list link;
+    struct http_server *server;
+    struct stream *stream;
+    struct http_incoming *incoming; /* NULL: no byte of a request yet */
+    struct http_exchange *exchange; /* NULL: nothing to answer */
+    struct http_ahead *ahead;       /* NULL: nothing came early */
+    struct timer timer;             /* rings at the deadline or before it */
+    int64_t deadline;
+    size_t counted; /* in server->memory */
+    size_t put;     /* bytes handed to the stream so far; wraps */
+    size_t taken;   /* of these, what had left the queue when the reader was last seen taking */
+    uint8_t wait;
+    bool taking; /* inside conn_take */
+    bool paused; /* not reading: too much came early, or too much is unsent */
+    bool ending; /* no request is read any more; bytes are dropped */
+    bool ended;  /* the client has finished */
+    bool closed;
+    bool resuming; /* a deferred call holds the connection */
+    bool released; /* the stream is gone; free it when that call has run */
+};
+
+struct http_exchange {
+    struct http_conn *conn;
+    struct http_incoming *incoming; /* NULL once released */
+    void (*gone)(void *data);
+    void *gone_data;
+    void (*drained)(void *data);
+    void *drained_data;
+    bool begun;
+    bool head_only; /* HEAD: no body, whatever is written */
+    bool bodiless;  /* 204, 304 */
+    bool chunked;
+    bool keep_alive;
+    bool old; /* HTTP/1.0 */
+};
+
+void conn_create(struct http_server *server, struct stream *stream);
+/* Now; tells an open exchange that its client is gone. */
+void conn_close(struct http_conn *conn);
+bool conn_idle(const struct http_conn *conn);
+void conn_write(struct http_conn *conn, const struct str *parts, size_t count);
+/* The exchange has been answered (and freed): go on with the next request, or end. */
+void conn_answered(struct http_conn *conn, bool keep_alive);
+/* Recounts what the connection holds and sets the deadline that fits what it waits for. */
+void conn_settle(struct http_conn *conn);
+void incoming_free(struct http_incoming *incoming);
+
+/* A connection was closed and freed. */
+void server_forget(struct http_server *server, struct http_conn *conn);
+/* "Date: ...", renewed once a second. */
+struct str server_date(struct http_server *server);
+/* A whole plain-text response that ends the connection, for a request that was refused. */
+void response_refuse(struct http_conn *conn, int status, const char *why);
+
+#endif

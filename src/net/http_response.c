@@ -1,0 +1,247 @@
+/*
+ * net/http_response: answering an exchange, whole or in pieces.
+ *
+ * A head is built in the server's one buffer and leaves together with the first bytes of the body,
+ * in one write. A header that could end its own line (CR, LF, NUL) is left out and logged: no text
+ * from outside can begin a header or a response of its own.
+ *
+ * Holds always: an exchange is answered once; when the response is complete the exchange is freed,
+ * before the connection goes on. The request lives until the head of the response is out, because
+ * the caller may send slices of it.
+ */
+#include "net/http_private.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+enum {
+    HTTP_CHUNK_HEAD = 20, /* sixteen hexadecimal digits and a line end */
+    HTTP_NUMBER_LEN = 21, /* digits of a length, and a NUL */
+};
+
+static bool header_safe(const struct http_header *header)
+{
+    struct str name = header->name;
+    struct str value = header->value;
+
+    for (size_t i = 0; i < name.len; i++)
+        if (!(http1_bytes[(uint8_t)name.at[i]] & HTTP1_TOKEN))
+            return false;
+    for (size_t i = 0; i < value.len; i++)
+        if (!(http1_bytes[(uint8_t)value.at[i]] & HTTP1_VALUE))
+            return false;
+    return name.len > 0;
+}
+
+static void head_add(struct buf *head, struct str name, struct str value)
+{
+    size_t len = name.len + value.len + 4;
+    char *to = buf_reserve(head, len);
+
+    if (!to)
+        return;
+    memcpy(to, name.at, name.len);
+    to += name.len;
+    *to++ = ':';
+    *to++ = ' ';
+    if (value.len)
+        memcpy(to, value.at, value.len);
+    to += value.len;
+    *to++ = '\r';
+    *to++ = '\n';
+    head->len += len;
+}
+
+/* Leaves room for the framing, without which the rest would be worth nothing. */
+static bool head_fits(const struct buf *head, const struct http_header *header)
+{
+    size_t room = HTTP_HEAD_MAX - HTTP_FRAMING_MAX - head->len;
+
+    return header->name.len < room && header->value.len < room - header->name.len;
+}
+
+/* Status line, Date and the caller's headers; the framing follows. */
+static struct buf *head_begin(struct http_server *server, int status,
+                              const struct http_header *headers, size_t count)
+{
+    struct buf *head = &server->head;
+
+    buf_clear(head);
+    if (status == 200)
+        buf_add(head, STR("HTTP/1.1 200 OK\r\n"));
+    else
+        buf_fmt(head, "HTTP/1.1 %d %s\r\n", status, http1_reason(status));
+    head_add(head, STR("Date"), server_date(server));
+    for (size_t i = 0; i < count; i++) {
+        if (header_safe(&headers[i]) && head_fits(head, &headers[i]))
+            head_add(head, headers[i].name, headers[i].value);
+        else
+            LOG_ERROR("a response header was left out: too long, or bytes that no header may hold",
+                      LOG_STR("name", headers[i].name));
+    }
+    return head;
+}
+
+static void head_length(struct buf *head, size_t len)
+{
+    char text[HTTP_NUMBER_LEN];
+    size_t at = sizeof(text);
+
+    do
+        text[--at] = (char)('0' + len % 10);
+    while (len /= 10);
+    head_add(head, STR("Content-Length"), str_n(text + at, sizeof(text) - at));
+}
+
+static void head_end(struct buf *head, bool keep_alive)
+{
+    if (!keep_alive)
+        head_add(head, STR("Connection"), STR("close"));
+    buf_add(head, STR("\r\n"));
+}
+
+static bool has_no_body(int status)
+{
+    return status == 204 || status == 304;
+}
+
+static bool keeps_alive(const struct http_exchange *exchange)
+{
+    return exchange->keep_alive && !exchange->conn->server->draining;
+}
+
+struct str http_header(const struct http_request *request, struct str name)
+{
+    for (size_t i = 0; i < request->header_count; i++)
+        if (str_eq_nocase(request->headers[i].name, name))
+            return request->headers[i].value;
+    return STR_NONE;
+}
+
+void http_on_gone(struct http_exchange *exchange, void (*gone)(void *data), void *data)
+{
+    exchange->gone = gone;
+    exchange->gone_data = data;
+}
+
+void http_on_drain(struct http_exchange *exchange, void (*drained)(void *data), void *data)
+{
+    exchange->drained = drained;
+    exchange->drained_data = data;
+}
+
+void http_release(struct http_exchange *exchange)
+{
+    incoming_free(exchange->incoming);
+    exchange->incoming = NULL;
+}
+
+static void exchange_finish(struct http_exchange *exchange, bool keep_alive)
+{
+    struct http_conn *conn = exchange->conn;
+
+    http_release(exchange);
+    mem_free(exchange);
+    conn_answered(conn, keep_alive);
+}
+
+void http_reply(struct http_exchange *exchange, int status, const struct http_header *headers,
+                size_t header_count, struct str body)
+{
+    struct http_conn *conn = exchange->conn;
+    bool keep_alive = keeps_alive(exchange);
+
+    assert(!exchange->begun && conn->exchange == exchange);
+    assert(status >= 200 && status <= 599);
+    struct buf *head = head_begin(conn->server, status, headers, header_count);
+    if (!has_no_body(status))
+        head_length(head, body.len);
+    head_end(head, keep_alive);
+    if (exchange->head_only || has_no_body(status))
+        body = STR_NONE;
+    conn_write(conn, (const struct str[]){ buf_str(head), body }, 2);
+    exchange_finish(exchange, keep_alive);
+}
+
+void http_begin(struct http_exchange *exchange, int status, const struct http_header *headers,
+                size_t header_count)
+{
+    struct http_conn *conn = exchange->conn;
+
+    assert(!exchange->begun && conn->exchange == exchange);
+    assert(status >= 200 && status <= 599);
+    exchange->begun = true;
+    exchange->bodiless = has_no_body(status);
+    exchange->keep_alive = keeps_alive(exchange);
+    exchange->chunked = !exchange->old && !exchange->bodiless;
+    struct buf *head = head_begin(conn->server, status, headers, header_count);
+    if (exchange->chunked)
+        head_add(head, STR("Transfer-Encoding"), STR("chunked"));
+    head_end(head, exchange->keep_alive);
+    struct str bytes = buf_str(head);
+    conn_write(conn, &bytes, 1);
+    http_release(exchange);
+    conn_settle(conn);
+}
+
+static bool queue_allows(const struct http_exchange *exchange, size_t more)
+{
+    const struct http_conn *conn = exchange->conn;
+    const struct http_limits *limits = &conn->server->opts.limits;
+    size_t queued = stream_queued(conn->stream);
+
+    if (!queued)
+        return true; /* what is larger than the queue goes through an empty one */
+    return queued < limits->queue_max && more <= limits->queue_max - queued &&
+           conn->server->memory < limits->memory_max;
+}
+
+bool http_write(struct http_exchange *exchange, struct str bytes)
+{
+    char size[HTTP_CHUNK_HEAD];
+
+    assert(exchange->begun && exchange->conn->exchange == exchange);
+    if (!bytes.len || exchange->head_only || exchange->bodiless)
+        return true;
+    if (!queue_allows(exchange, bytes.len))
+        return false;
+    if (exchange->chunked) {
+        int len = snprintf(size, sizeof(size), "%zx\r\n", bytes.len);
+        conn_write(exchange->conn,
+                   (const struct str[]){ str_n(size, (size_t)len), bytes, STR("\r\n") }, 3);
+    } else {
+        conn_write(exchange->conn, &bytes, 1);
+    }
+    conn_settle(exchange->conn);
+    return true;
+}
+
+size_t http_queued(const struct http_exchange *exchange)
+{
+    return stream_queued(exchange->conn->stream);
+}
+
+void http_end(struct http_exchange *exchange)
+{
+    struct str last = STR("0\r\n\r\n");
+
+    assert(exchange->begun && exchange->conn->exchange == exchange);
+    if (exchange->chunked && !exchange->head_only)
+        conn_write(exchange->conn, &last, 1);
+    exchange_finish(exchange, exchange->keep_alive);
+}
+
+void response_refuse(struct http_conn *conn, int status, const char *why)
+{
+    static const struct http_header plain[] = {
+        { STR_INIT("Content-Type"), STR_INIT("text/plain; charset=utf-8") },
+    };
+    struct buf *head = head_begin(conn->server, status, plain, 1);
+
+    head_length(head, strlen(why) + 1);
+    head_end(head, false);
+    conn_write(conn, (const struct str[]){ buf_str(head), str_of(why), STR("\n") }, 3);
+}

@@ -1,0 +1,27 @@
+/*
+ * net/listener: a socket that accepts.
+ *
+ * host is an address ("127.0.0.1", "::1", "0.0.0.0"), "localhost" (both loopback addresses, where
+ * there are both) or "unix:PATH" (a socket that only this user may connect to; a stale one is
+ * replaced, a live one is not).
+ */
+#ifndef NOD_NET_LISTENER_H
+#define NOD_NET_LISTENER_H
+
+#include "net/stream.h"
+
+struct listener;
+
+/* Connections that wait to be accepted. The kernel may have a lower bound of its own. */
+enum { LISTENER_BACKLOG = 1024 };
+
+/* accepted() owns the stream it is given. port 0 takes a free one. NOD_E_IO with a log line. */
+nod_status listener_open(struct loop *loop, struct str host, int port,
+                         void (*accepted)(struct stream *stream, void *data), void *data,
+                         struct listener **out);
+/* The port it got; 0 for a Unix socket. */
+int listener_port(const struct listener *listener);
+/* No call of accepted() after this. Frees itself on a later turn. */
+void listener_close(struct listener *listener);
+
+#endif
