@@ -16,8 +16,11 @@
 #include "json/utf8.h"
 #include "json/value.h"
 
+/*
+ * Where the parser is in the text is not in here: it is handed from function to function and back
+ * (NULL: failed), so that it stays in a register.
+ */
 struct parser {
-    const char *at;
     const char *end;
     const char *begin;
     struct arena *arena;
@@ -30,41 +33,42 @@ struct parser {
     struct json_error error;
 };
 
-/* The first error stays. Always false, so that it can be returned. */
-static bool __attribute__((cold, noinline))
+/* The first error stays. Always NULL, so that it can be returned. */
+static const char *__attribute__((cold, noinline))
 fail_with(struct parser *p, nod_status status, const char *at, const char *what)
 {
     if (!p->error.what)
         p->error = (struct json_error){ status, (size_t)(at - p->begin), what };
-    return false;
+    return NULL;
 }
 
-static bool __attribute__((cold, noinline)) fail(struct parser *p, const char *at, const char *what)
+static const char *__attribute__((cold, noinline))
+fail(struct parser *p, const char *at, const char *what)
 {
     return fail_with(p, NOD_E_PARSE, at, what);
 }
 
-static bool __attribute__((cold, noinline)) fail_memory(struct parser *p)
+static const char *__attribute__((cold, noinline)) fail_memory(struct parser *p, const char *at)
 {
-    return fail_with(p, NOD_E_LIMIT, p->at,
-                     "the document needs more memory than is allowed for it");
+    return fail_with(p, NOD_E_LIMIT, at, "the document needs more memory than is allowed for it");
 }
 
-static void skip_space_slow(struct parser *p)
+static const char *skip_space_slow(struct parser *p, const char *at)
 {
-    for (; p->at < p->end; p->at++) {
-        char c = *p->at;
-        if (c == '\n' || c == '\r')
+    for (; at < p->end; at++) {
+        if (*at == '\n' || *at == '\r')
             p->lines++;
-        else if (c != ' ' && c != '\t')
-            return;
+        else if (*at != ' ' && *at != '\t')
+            break;
     }
+    return at;
 }
 
-static inline void skip_space(struct parser *p)
+static inline const char *skip_space(struct parser *p, const char *at)
 {
-    if (p->at < p->end && (unsigned char)*p->at <= ' ')
-        skip_space_slow(p);
+    if (at < p->end && (unsigned char)*at <= ' ')
+        return skip_space_slow(p, at);
+    return at;
 }
 
 /* --- strings ----------------------------------------------------------------------------- */
@@ -111,80 +115,72 @@ static char *utf8_put(char *to, uint32_t code)
     return to;
 }
 
-/* *at is behind "\u". A pair of surrogates is one code point; a lone one is none. */
-static bool read_unicode_escape(struct parser *p, const char **at, const char *end, char **to)
+/* `at` is behind "\u". A pair of surrogates is one code point; a lone one is none. */
+static const char *read_unicode_escape(struct parser *p, const char *at, const char *end, char **to)
 {
-    const char *escape = *at - 2;
+    const char *escape = at - 2;
     uint32_t code;
     uint32_t low;
 
-    if (!hex4(*at, end, &code))
+    if (!hex4(at, end, &code))
         return fail(p, escape, "expected four hexadecimal digits in an escape");
-    *at += 4;
+    at += 4;
     if (code >= 0xDC00 && code <= 0xDFFF)
         return fail(p, escape, "an escape of half a surrogate pair");
     if (code >= 0xD800 && code <= 0xDBFF) {
-        if (end - *at < 6 || (*at)[0] != '\\' || (*at)[1] != 'u' || !hex4(*at + 2, end, &low) ||
+        if (end - at < 6 || at[0] != '\\' || at[1] != 'u' || !hex4(at + 2, end, &low) ||
             low < 0xDC00 || low > 0xDFFF)
             return fail(p, escape, "an escape of half a surrogate pair");
-        *at += 6;
+        at += 6;
         code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
     }
     *to = utf8_put(*to, code);
-    return true;
+    return at;
 }
 
-/* *at is on the backslash. */
-static bool read_escape(struct parser *p, const char **at, const char *end, char **to)
+/* `at` is on the backslash. */
+static const char *read_escape(struct parser *p, const char *at, const char *end, char **to)
 {
     static const char meaning[128] = {
         ['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
         ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t',
     };
-    unsigned char c = (unsigned char)(*at)[1]; /* string_end has seen that it is there */
+    unsigned char c = (unsigned char)at[1]; /* string_end has seen that it is there */
 
-    *at += 2;
     if (c == 'u')
-        return read_unicode_escape(p, at, end, to);
+        return read_unicode_escape(p, at + 2, end, to);
     if (c >= sizeof(meaning) || !meaning[c])
-        return fail(p, *at - 2, "not an escape that JSON knows");
+        return fail(p, at, "not an escape that JSON knows");
     *(*to)++ = meaning[c];
-    return true;
+    return at + 2;
 }
 
 /* From behind the opening quote to the closing one, or NULL. Everything but escapes is checked. */
-static const char *string_end(struct parser *p, const char *at, bool *escaped)
+static inline const char *string_end(struct parser *p, const char *at, bool *escaped)
 {
     for (;;) {
         at = utf8_plain(at, p->end);
         if (at == p->end)
-            break;
+            return fail(p, at, "the text ends within a string");
         unsigned char c = (unsigned char)*at;
         if (c == '"')
             return at;
         if (c == '\\') {
             *escaped = true;
             if (p->end - at < 2)
-                break;
+                return fail(p, p->end, "the text ends within a string");
             at += 2;
-            if ((unsigned char)at[-1] >= 0x80) {
-                fail(p, at - 2, "not an escape that JSON knows");
-                return NULL;
-            }
+            if ((unsigned char)at[-1] >= 0x80)
+                return fail(p, at - 2, "not an escape that JSON knows");
         } else if (c < 0x20) {
-            fail(p, at, "a control character in a string must be escaped");
-            return NULL;
+            return fail(p, at, "a control character in a string must be escaped");
         } else {
             size_t len = utf8_sequence(at, p->end);
-            if (!len) {
-                fail(p, at, "a string that is not valid UTF-8");
-                return NULL;
-            }
+            if (!len)
+                return fail(p, at, "a string that is not valid UTF-8");
             at += len;
         }
     }
-    fail(p, p->end, "the text ends within a string");
-    return NULL;
 }
 
 static bool unescape(struct parser *p, struct str from, struct str *out)
@@ -195,33 +191,34 @@ static bool unescape(struct parser *p, struct str from, struct str *out)
     char *to = begin;
 
     if (!begin)
-        return fail_memory(p);
+        return fail_memory(p, at);
     while (at < end) {
         const char *slash = memchr(at, '\\', (size_t)(end - at));
         size_t run = (size_t)((slash ? slash : end) - at);
         memcpy(to, at, run);
         to += run;
         at += run;
-        if (slash && !read_escape(p, &at, end, &to))
+        if (slash && !(at = read_escape(p, at, end, &to)))
             return false;
     }
     *out = str_n(begin, (size_t)(to - begin));
     return true;
 }
 
-/* p->at is on the opening quote, and is left behind the closing one. */
-static inline bool read_string(struct parser *p, struct str *out, bool *plain)
+/* From the opening quote to behind the closing one. */
+static inline const char *read_string(struct parser *p, const char *at, struct str *out,
+                                      bool *plain)
 {
-    const char *begin = p->at + 1;
     bool escaped = false;
-    const char *end = string_end(p, begin, &escaped);
+    const char *end = string_end(p, at + 1, &escaped);
 
     if (!end)
-        return false;
-    p->at = end + 1;
-    *out = str_n(begin, (size_t)(end - begin));
+        return NULL;
+    *out = str_n(at + 1, (size_t)(end - at - 1));
     *plain = !escaped;
-    return !escaped || unescape(p, *out, out);
+    if (escaped && !unescape(p, *out, out))
+        return NULL;
+    return end + 1;
 }
 
 /* --- other scalars ------------------------------------------------------------------------ */
@@ -233,9 +230,8 @@ static inline const char *skip_digits(const char *at, const char *end)
     return at;
 }
 
-static bool read_number(struct parser *p, struct json *v)
+static inline const char *read_number(struct parser *p, const char *begin, struct json *v)
 {
-    const char *begin = p->at;
     const char *end = p->end;
     const char *at = begin + (*begin == '-');
     const char *digits = at;
@@ -261,16 +257,14 @@ static bool read_number(struct parser *p, struct json *v)
     }
     v->type = JSON_NUMBER;
     v->text = str_n(begin, (size_t)(at - begin));
-    p->at = at;
-    return true;
+    return at;
 }
 
-static bool read_word(struct parser *p, struct str word)
+static inline const char *read_word(struct parser *p, const char *at, struct str word)
 {
-    if ((size_t)(p->end - p->at) < word.len || memcmp(p->at, word.at, word.len) != 0)
-        return fail(p, p->at, "expected a value");
-    p->at += word.len;
-    return true;
+    if ((size_t)(p->end - at) < word.len || memcmp(at, word.at, word.len) != 0)
+        return fail(p, at, "expected a value");
+    return at + word.len;
 }
 
 /* --- duplicates --------------------------------------------------------------------------- */
@@ -343,158 +337,162 @@ static inline bool check_names(struct parser *p, const struct json *object)
 /* --- containers --------------------------------------------------------------------------- */
 
 /* Until it is closed, `next` is the container around it and raw.len the line ends before it. */
-static bool container_open(struct parser *p, struct json *v, struct json **open)
+static inline const char *container_open(struct parser *p, const char *at, struct json *v,
+                                         struct json **open)
 {
     if (p->depth == p->max_depth)
-        return fail_with(p, NOD_E_LIMIT, p->at, "the document is nested too deeply");
+        return fail_with(p, NOD_E_LIMIT, at, "the document is nested too deeply");
     p->depth++;
-    v->type = *p->at == '{' ? JSON_OBJECT : JSON_ARRAY;
-    v->first = v->last = NULL;
+    v->type = *at == '{' ? JSON_OBJECT : JSON_ARRAY;
     v->next = *open;
     v->raw.len = p->lines;
     *open = v;
-    p->at++;
-    return true;
+    return at + 1;
 }
 
-static bool container_close(struct parser *p, struct json **open)
+static inline const char *container_close(struct parser *p, const char *at, struct json **open)
 {
     struct json *v = *open;
 
-    p->at++;
+    at++;
     p->depth--;
     v->lines = v->raw.len != p->lines;
-    v->raw.len = (size_t)(p->at - v->raw.at);
+    v->raw.len = (size_t)(at - v->raw.at);
     *open = v->next;
     v->next = NULL;
-    return check_names(p, v);
+    return check_names(p, v) ? at : NULL;
 }
 
-static inline bool read_key(struct parser *p, struct str *key, bool *plain)
+static inline const char *read_key(struct parser *p, const char *at, struct json *v)
 {
-    skip_space(p);
-    if (p->at == p->end || *p->at != '"')
-        return fail(p, p->at, "expected a member name in double quotes");
-    if (!read_string(p, key, plain))
-        return false;
-    skip_space(p);
-    if (p->at == p->end || *p->at != ':')
-        return fail(p, p->at, "expected a colon behind the member name");
-    p->at++;
-    return true;
+    at = skip_space(p, at);
+    if (at == p->end || *at != '"')
+        return fail(p, at, "expected a member name in double quotes");
+    at = read_string(p, at, &v->key, &v->plain);
+    if (!at)
+        return NULL;
+    at = skip_space(p, at);
+    if (at == p->end || *at != ':')
+        return fail(p, at, "expected a colon behind the member name");
+    return at + 1;
 }
 
-/* Reads a scalar whole, a container up to its opening bracket; then it is *open. */
-static inline bool read_value(struct parser *p, struct json *v, struct json **open)
+/* Reads a scalar whole. */
+static inline const char *read_scalar(struct parser *p, const char *at, struct json *v)
 {
     bool plain;
 
-    v->raw.at = p->at;
-    switch (*p->at) {
+    switch (*at) {
     case '"':
         v->type = JSON_STRING;
-        if (!read_string(p, &v->text, &plain))
-            return false;
-        break;
-    case '{':
-    case '[':
-        return container_open(p, v, open);
+        return read_string(p, at, &v->text, &plain);
     case 't':
     case 'f':
         v->type = JSON_BOOL;
-        v->truth = *p->at == 't';
-        if (!read_word(p, v->truth ? STR("true") : STR("false")))
-            return false;
-        break;
+        v->truth = *at == 't';
+        return read_word(p, at, v->truth ? STR("true") : STR("false"));
     case 'n':
         v->type = JSON_NULL;
-        if (!read_word(p, STR("null")))
-            return false;
-        break;
+        return read_word(p, at, STR("null"));
     case '-':
     case '0' ... '9':
-        if (!read_number(p, v))
-            return false;
-        break;
+        return read_number(p, at, v);
     default:
-        return fail(p, p->at, "expected a value");
+        return fail(p, at, "expected a value");
     }
-    v->raw.len = (size_t)(p->at - v->raw.at);
-    return true;
+}
+
+/* A container is read up to its opening bracket; then it is *open. */
+static inline const char *read_value(struct parser *p, const char *at, struct json *v,
+                                     struct json **open)
+{
+    v->raw.at = at;
+    if (*at == '{' || *at == '[')
+        return container_open(p, at, v, open);
+
+    const char *end = read_scalar(p, at, v);
+    v->raw.len = end ? (size_t)(end - at) : 0;
+    return end;
+}
+
+static inline void link_child(struct json *parent, struct json *v)
+{
+    if (parent->last)
+        parent->last->next = v;
+    else
+        parent->first = v;
+    parent->last = v;
+    parent->count++;
 }
 
 /* One value with its key, linked into the container that is open. */
-static inline bool read_item(struct parser *p, struct json **open, struct json **root)
+static inline const char *read_item(struct parser *p, const char *at, struct json **open,
+                                    struct json **root)
 {
     struct json *parent = *open;
     struct json *v = arena_alloc(p->arena, sizeof(*v));
 
     if (!v)
-        return fail_memory(p);
+        return fail_memory(p, at);
     *v = (struct json){ 0 };
-    if (parent && parent->type == JSON_OBJECT && !read_key(p, &v->key, &v->plain))
-        return false;
-    skip_space(p);
-    if (p->at == p->end)
-        return fail(p, p->at, "expected a value");
-
-    if (!parent)
-        *root = v;
-    else if (parent->last)
-        parent->last->next = v;
+    if (parent && parent->type == JSON_OBJECT && !(at = read_key(p, at, v)))
+        return NULL;
+    at = skip_space(p, at);
+    if (at == p->end)
+        return fail(p, at, "expected a value");
+    if (parent)
+        link_child(parent, v);
     else
-        parent->first = v;
-    if (parent) {
-        parent->last = v;
-        parent->count++;
-    }
-    return read_value(p, v, open);
+        *root = v;
+    return read_value(p, at, v, open);
 }
 
 /* What follows a value: closes what is closed here, up to where the next value begins. */
-static inline bool read_behind(struct parser *p, struct json **open)
+static inline const char *read_behind(struct parser *p, const char *at, struct json **open)
 {
     while (*open) {
         bool object = (*open)->type == JSON_OBJECT;
 
-        skip_space(p);
-        if (p->at == p->end)
-            return fail(p, p->at,
-                        object ? "the text ends within an object"
-                               : "the text ends within an array");
-        if (*p->at == (object ? '}' : ']')) {
-            if (!container_close(p, open))
-                return false;
+        at = skip_space(p, at);
+        if (at == p->end)
+            return fail(
+                p, at, object ? "the text ends within an object" : "the text ends within an array");
+        if (*at == (object ? '}' : ']')) {
+            if (!(at = container_close(p, at, open)))
+                return NULL;
             continue;
         }
         if (!(*open)->first)
-            return true; /* nothing stands before the first one */
-        if (*p->at != ',')
-            return fail(p, p->at,
+            return at; /* nothing stands before the first one */
+        if (*at != ',')
+            return fail(p, at,
                         object ? "expected a comma or a closing brace"
                                : "expected a comma or a closing bracket");
-        p->at++;
-        return true;
+        return at + 1;
     }
-    return true;
+    return at;
 }
 
 static struct json *read_document(struct parser *p)
 {
+    const char *at = p->begin;
     struct json *root = NULL;
     struct json *open = NULL;
 
-    if (p->end - p->at >= 3 && memcmp(p->at, "\xEF\xBB\xBF", 3) == 0) {
-        fail(p, p->at, "the text begins with a byte order mark");
+    if (p->end - at >= 3 && memcmp(at, "\xEF\xBB\xBF", 3) == 0) {
+        fail(p, at, "the text begins with a byte order mark");
         return NULL;
     }
     do {
-        if (!read_item(p, &open, &root) || !read_behind(p, &open))
+        at = read_item(p, at, &open, &root);
+        if (at)
+            at = read_behind(p, at, &open);
+        if (!at)
             return NULL;
     } while (open);
-    skip_space(p);
-    if (p->at < p->end) {
-        fail(p, p->at, "expected nothing behind the value");
+    at = skip_space(p, at);
+    if (at < p->end) {
+        fail(p, at, "expected nothing behind the value");
         return NULL;
     }
     return root;
@@ -514,7 +512,6 @@ struct json *json_parse(struct arena *arena, struct str text, const struct json_
         text = STR("");
 
     struct parser p = {
-        .at = text.at,
         .begin = text.at,
         .end = text.at + text.len,
         .arena = arena,
@@ -524,7 +521,7 @@ struct json *json_parse(struct arena *arena, struct str text, const struct json_
     struct json *root = NULL;
 
     if (text.len > UINT32_MAX) /* children are counted in 32 bits */
-        fail_with(&p, NOD_E_LIMIT, p.at, "the text is larger than 4 GiB");
+        fail_with(&p, NOD_E_LIMIT, p.begin, "the text is larger than 4 GiB");
     else
         root = read_document(&p);
     mem_free(p.table);
