@@ -1,1 +1,572 @@
-typedef int json_form_not_yet;
+/*
+ * json/form: which schemas are forms, and how each protocol revision takes them.
+ *
+ * Two tables say it all: which kinds of field there are, and which keywords a kind has since which
+ * revision. Both are read off schema.ts of the revisions. form_check walks a schema with the tables
+ * and refuses what is not in them, at the path of the offending keyword; form_for_revision walks it
+ * again and writes only what the revision knows.
+ *
+ * Beyond the types of schema.ts a form must make sense: bounds in order, choices that differ,
+ * defaults that fit, required names that exist. `pattern` is taken from the author, checked on the
+ * server, and never sent, since no revision knows it.
+ */
+#include "json/form.h"
+
+#include "base/map.h"
+
+enum form_kind { FORM_TEXT, FORM_NUMBER, FORM_BOOLEAN, FORM_CHOICE, FORM_TITLED, FORM_MANY };
+
+#define BIT(kind) (1u << (kind))
+
+enum {
+    ALL_KINDS = (1u << (FORM_MANY + 1)) - 1,
+    NEVER_SENT = FORM_2026_07_28 + 1, /* known to form_check, sent to nobody */
+};
+
+struct form {
+    enum form_revision revision;
+    struct arena *arena;
+    struct schema_problems *problems;
+};
+
+/* One step of the way to a keyword; on the stack. */
+struct form_path {
+    const struct form_path *up;
+    struct str key;
+};
+
+/* --- problems ------------------------------------------------------------------------------- */
+
+static struct str path_text(struct arena *arena, const struct form_path *path)
+{
+    size_t len = 0;
+
+    for (const struct form_path *p = path; p; p = p->up) {
+        len += 1 + p->key.len;
+        for (size_t i = 0; i < p->key.len; i++)
+            len += p->key.at[i] == '~' || p->key.at[i] == '/';
+    }
+    char *text = arena_alloc_aligned(arena, len + 1, 1);
+    if (!text)
+        return STR("");
+    size_t at = len;
+    for (const struct form_path *p = path; p; p = p->up) {
+        for (size_t i = p->key.len; i-- > 0;) {
+            char c = p->key.at[i];
+            if (c == '~' || c == '/') {
+                text[--at] = c == '~' ? '0' : '1';
+                c = '~';
+            }
+            text[--at] = c;
+        }
+        text[--at] = '/';
+    }
+    return str_n(text, len);
+}
+
+__attribute__((format(printf, 3, 4))) static bool refuse(struct form *form,
+                                                         const struct form_path *path,
+                                                         const char *format, ...)
+{
+    va_list args;
+
+    if (form->problems->count == SCHEMA_PROBLEMS_MAX)
+        return false;
+    va_start(args, format);
+    struct str message = arena_vfmt(form->arena, format, args);
+    va_end(args);
+    form->problems->at[form->problems->count++] = (struct schema_problem){
+        .path = path_text(form->arena, path),
+        .message = message.at ? message : STR("is not allowed in a form"),
+    };
+    return false;
+}
+
+static bool expect(struct form *form, const struct form_path *path, const struct json *value,
+                   enum json_type type)
+{
+    const struct json wanted = { .type = (uint8_t)type };
+
+    return json_is(value, type) || refuse(form, path, "expected %s, got %s",
+                                          json_type_name(&wanted), json_type_name(value));
+}
+
+/* --- values of keywords --------------------------------------------------------------------- */
+
+static bool value_is_text(struct form *form, const struct form_path *path, const struct json *value)
+{
+    return expect(form, path, value, JSON_STRING);
+}
+
+static bool value_is_number(struct form *form, const struct form_path *path,
+                            const struct json *value)
+{
+    return expect(form, path, value, JSON_NUMBER);
+}
+
+static bool value_is_count(struct form *form, const struct form_path *path,
+                           const struct json *value)
+{
+    int64_t n;
+
+    if (!expect(form, path, value, JSON_NUMBER))
+        return false;
+    return (json_i64(value, &n) && n >= 0) ||
+           refuse(form, path, "must be a whole number, at least 0");
+}
+
+static bool value_is_format(struct form *form, const struct form_path *path,
+                            const struct json *value)
+{
+    static const struct str formats[] = { STR_INIT("email"), STR_INIT("uri"), STR_INIT("date"),
+                                          STR_INIT("date-time") };
+
+    if (!expect(form, path, value, JSON_STRING))
+        return false;
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (str_eq(value->text, formats[i]))
+            return true;
+    return refuse(form, path, "must be \"email\", \"uri\", \"date\" or \"date-time\"");
+}
+
+/* Anything: whether it fits is decided against the whole field. */
+static bool value_is_any(struct form *form, const struct form_path *path, const struct json *value)
+{
+    (void)form;
+    (void)path;
+    (void)value;
+    return true;
+}
+
+/* --- choices -------------------------------------------------------------------------------- */
+
+static struct form_path index_path(struct form *form, const struct form_path *up, size_t index)
+{
+    return (struct form_path){ .up = up, .key = arena_fmt(form->arena, "%zu", index) };
+}
+
+/* The value of one choice: the string itself, or the const of a titled one. */
+typedef struct str choice_fn(struct form *form, const struct form_path *path,
+                             const struct json *choice);
+
+static struct str choice_plain(struct form *form, const struct form_path *path,
+                               const struct json *choice)
+{
+    expect(form, path, choice, JSON_STRING);
+    return json_str(choice);
+}
+
+static struct str choice_titled(struct form *form, const struct form_path *path,
+                                const struct json *choice)
+{
+    bool fine = expect(form, path, choice, JSON_OBJECT);
+
+    JSON_EACH(member, fine ? choice : NULL)
+    {
+        struct form_path here = { .up = path, .key = member->key };
+        if (!str_eq(member->key, STR("const")) && !str_eq(member->key, STR("title")))
+            fine = refuse(form, &here, "is not a keyword of a titled choice");
+        else
+            fine = expect(form, &here, member, JSON_STRING) && fine;
+    }
+    if (fine && (!json_get(choice, STR("const")) || !json_get(choice, STR("title"))))
+        fine = refuse(form, path, "must have a const and a title");
+    return fine ? json_get_str(choice, STR("const")) : STR_NONE;
+}
+
+static bool check_choices(struct form *form, const struct form_path *path, const struct json *value,
+                          choice_fn *choice)
+{
+    static char present;
+    struct map seen;
+    size_t before = form->problems->count;
+    size_t index = 0;
+
+    if (!expect(form, path, value, JSON_ARRAY))
+        return false;
+    if (value->count == 0)
+        return refuse(form, path, "must have at least one choice");
+    if (value->count > FORM_CHOICES_MOST)
+        return refuse(form, path, "has more than %d choices", FORM_CHOICES_MOST);
+    map_init(&seen, FORM_CHOICES_MOST);
+    JSON_EACH(item, value)
+    {
+        struct form_path here = index_path(form, path, index++);
+        struct str text = choice(form, &here, item);
+        if (text.at && map_get(&seen, text))
+            refuse(form, &here, "is there twice");
+        else if (text.at)
+            map_set(&seen, text, &present);
+    }
+    map_finish(&seen);
+    return form->problems->count == before;
+}
+
+static bool value_is_choices(struct form *form, const struct form_path *path,
+                             const struct json *value)
+{
+    return check_choices(form, path, value, choice_plain);
+}
+
+static bool value_is_titled(struct form *form, const struct form_path *path,
+                            const struct json *value)
+{
+    return check_choices(form, path, value, choice_titled);
+}
+
+static bool value_is_names(struct form *form, const struct form_path *path,
+                           const struct json *value)
+{
+    bool fine = expect(form, path, value, JSON_ARRAY);
+    size_t index = 0;
+
+    JSON_EACH(item, fine ? value : NULL)
+    {
+        struct form_path here = index_path(form, path, index++);
+        fine = expect(form, &here, item, JSON_STRING) && fine;
+    }
+    return fine;
+}
+
+/* { type: "string", enum: [...] } or { anyOf: [{ const, title }, ...] }, and nothing else. */
+static bool value_is_items(struct form *form, const struct form_path *path,
+                           const struct json *value)
+{
+    bool titled = json_get(value, STR("anyOf")) != NULL;
+    bool fine = expect(form, path, value, JSON_OBJECT);
+
+    JSON_EACH(member, fine ? value : NULL)
+    {
+        struct form_path here = { .up = path, .key = member->key };
+        if (titled && str_eq(member->key, STR("anyOf")))
+            fine = value_is_titled(form, &here, member) && fine;
+        else if (!titled && str_eq(member->key, STR("enum")))
+            fine = value_is_choices(form, &here, member) && fine;
+        else if (titled || !str_eq(member->key, STR("type")))
+            fine = refuse(form, &here, "is not a keyword of the items of a form field");
+        else if (!str_eq(json_str(member), STR("string")))
+            fine =
+                refuse(form, &here, "must be \"string\": a form asks for a list of choices only");
+    }
+    if (fine && !titled && (!json_get(value, STR("enum")) || !json_get(value, STR("type"))))
+        fine = refuse(form, path, "must have a type and an enum, or an anyOf of titled choices");
+    return fine;
+}
+
+/* --- the table of keywords ------------------------------------------------------------------ */
+
+struct form_keyword {
+    struct str name;
+    unsigned kinds;
+    int since; /* enum form_revision, or NEVER_SENT */
+    bool (*fits)(struct form *form, const struct form_path *path, const struct json *value);
+};
+
+static const struct form_keyword keywords[] = {
+    { STR_INIT("type"), ALL_KINDS, FORM_2025_06_18, value_is_text },
+    { STR_INIT("title"), ALL_KINDS, FORM_2025_06_18, value_is_text },
+    { STR_INIT("description"), ALL_KINDS, FORM_2025_06_18, value_is_text },
+    { STR_INIT("minLength"), BIT(FORM_TEXT), FORM_2025_06_18, value_is_count },
+    { STR_INIT("maxLength"), BIT(FORM_TEXT), FORM_2025_06_18, value_is_count },
+    { STR_INIT("format"), BIT(FORM_TEXT), FORM_2025_06_18, value_is_format },
+    { STR_INIT("pattern"), BIT(FORM_TEXT), NEVER_SENT, value_is_text },
+    { STR_INIT("minimum"), BIT(FORM_NUMBER), FORM_2025_06_18, value_is_number },
+    { STR_INIT("maximum"), BIT(FORM_NUMBER), FORM_2025_06_18, value_is_number },
+    { STR_INIT("enum"), BIT(FORM_CHOICE), FORM_2025_06_18, value_is_choices },
+    { STR_INIT("enumNames"), BIT(FORM_CHOICE), FORM_2025_06_18, value_is_names },
+    { STR_INIT("oneOf"), BIT(FORM_TITLED), FORM_2025_11_25, value_is_titled },
+    { STR_INIT("items"), BIT(FORM_MANY), FORM_2025_11_25, value_is_items },
+    { STR_INIT("minItems"), BIT(FORM_MANY), FORM_2025_11_25, value_is_count },
+    { STR_INIT("maxItems"), BIT(FORM_MANY), FORM_2025_11_25, value_is_count },
+    { STR_INIT("default"), BIT(FORM_BOOLEAN), FORM_2025_06_18, value_is_any },
+    { STR_INIT("default"), ALL_KINDS & ~BIT(FORM_BOOLEAN), FORM_2025_11_25, value_is_any },
+};
+
+static const struct form_keyword *keyword_find(struct str name, enum form_kind kind)
+{
+    for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++)
+        if (str_eq(name, keywords[i].name) && (keywords[i].kinds & BIT(kind)))
+            return &keywords[i];
+    return NULL;
+}
+
+static bool kind_of(const struct json *field, enum form_kind *kind)
+{
+    static const struct {
+        struct str type;
+        enum form_kind kind;
+    } kinds[] = {
+        { STR_INIT("string"), FORM_TEXT },    { STR_INIT("number"), FORM_NUMBER },
+        { STR_INIT("integer"), FORM_NUMBER }, { STR_INIT("boolean"), FORM_BOOLEAN },
+        { STR_INIT("array"), FORM_MANY },
+    };
+    struct str type = json_get_str(field, STR("type"));
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (!str_eq(type, kinds[i].type))
+            continue;
+        *kind = kinds[i].kind;
+        if (*kind == FORM_TEXT && json_get(field, STR("enum")))
+            *kind = FORM_CHOICE;
+        else if (*kind == FORM_TEXT && json_get(field, STR("oneOf")))
+            *kind = FORM_TITLED;
+        return true;
+    }
+    return false;
+}
+
+/* --- a field -------------------------------------------------------------------------------- */
+
+static bool check_keywords(struct form *form, const struct form_path *path,
+                           const struct json *field, enum form_kind kind)
+{
+    bool fine = true;
+
+    JSON_EACH(member, field)
+    {
+        struct form_path here = { .up = path, .key = member->key };
+        const struct form_keyword *keyword = keyword_find(member->key, kind);
+        if (!keyword)
+            fine = refuse(form, &here, "is not a keyword of this kind of form field");
+        else if (keyword->since != NEVER_SENT && keyword->since > (int)form->revision)
+            fine = refuse(form, &here, "is not known to this protocol revision");
+        else
+            fine = keyword->fits(form, &here, member) && fine;
+    }
+    return fine;
+}
+
+static bool check_order(struct form *form, const struct form_path *path, const struct json *field)
+{
+    static const struct {
+        struct str low;
+        struct str high;
+    } pairs[] = {
+        { STR_INIT("minLength"), STR_INIT("maxLength") },
+        { STR_INIT("minimum"), STR_INIT("maximum") },
+        { STR_INIT("minItems"), STR_INIT("maxItems") },
+    };
+
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        const struct json *low = json_get(field, pairs[i].low);
+        const struct json *high = json_get(field, pairs[i].high);
+        struct form_path here = { .up = path, .key = pairs[i].low };
+        if (low && high && json_number_cmp(low, high) > 0)
+            return refuse(form, &here, "must not be more than " STR_FMT, STR_ARG(pairs[i].high));
+    }
+    return true;
+}
+
+/* More choices asked for than there are, and as many names as choices. */
+static bool check_numbers_of_choices(struct form *form, const struct form_path *path,
+                                     const struct json *field)
+{
+    const struct json *names = json_get(field, STR("enumNames"));
+    const struct json *items = json_get(field, STR("items"));
+    const struct json *any = json_get(items, STR("anyOf"));
+    const struct json *choices = any ? any : json_get(items, STR("enum"));
+    struct form_path here = { .up = path, .key = STR("enumNames") };
+    int64_t least = 0;
+
+    if (names && names->count != json_get(field, STR("enum"))->count)
+        return refuse(form, &here, "must have as many names as enum has choices");
+    here.key = STR("minItems");
+    if (choices && json_i64(json_get(field, STR("minItems")), &least) && least > choices->count)
+        return refuse(form, &here, "asks for more choices than there are");
+    return true;
+}
+
+/* The field as a schema of its own: this also finds patterns that do not compile. */
+static bool check_default(struct form *form, const struct form_path *path, const struct json *field)
+{
+    const struct json *value = json_get(field, STR("default"));
+    const struct schema_opts opts = { .assert_formats = true };
+    struct form_path here = { .up = path, .key = STR("default") };
+    struct schema_problems problems;
+    bool fine = true;
+
+    if (!value && !json_get(field, STR("pattern")))
+        return true;
+    struct schema *schema = schema_compile(field, &opts, form->arena, &problems);
+    if (!schema) {
+        here.key = str_skip(problems.at[0].path, 1);
+        return refuse(form, here.key.len ? &here : path, STR_FMT, STR_ARG(problems.at[0].message));
+    }
+    if (value && schema_check(schema, value, form->arena, &problems) != NOD_OK)
+        fine = refuse(form, &here, "does not fit the field: " STR_FMT,
+                      STR_ARG(problems.at[0].message));
+    schema_destroy(schema);
+    return fine;
+}
+
+static bool check_field(struct form *form, const struct form_path *path, const struct json *field)
+{
+    struct form_path type = { .up = path, .key = STR("type") };
+    enum form_kind kind;
+
+    if (!expect(form, path, field, JSON_OBJECT))
+        return false;
+    if (!kind_of(field, &kind))
+        return refuse(form, json_get(field, STR("type")) ? &type : path,
+                      "must be of type string, number, integer, boolean or array of choices");
+    if (kind == FORM_MANY && form->revision < FORM_2025_11_25)
+        return refuse(form, &type,
+                      "asks for several choices, which this protocol revision does "
+                      "not know");
+    if (kind == FORM_MANY && !json_get(field, STR("items")))
+        return refuse(form, path, "must have items: a form asks for a list of choices only");
+    return check_keywords(form, path, field, kind) && check_order(form, path, field) &&
+           check_numbers_of_choices(form, path, field) && check_default(form, path, field);
+}
+
+/* --- the whole ------------------------------------------------------------------------------ */
+
+static void check_fields(struct form *form, const struct json *properties)
+{
+    struct form_path path = { .key = STR("properties") };
+
+    if (!expect(form, &path, properties, JSON_OBJECT))
+        return;
+    if (properties->count > FORM_FIELDS_MOST) {
+        refuse(form, &path, "has more than %d fields", FORM_FIELDS_MOST);
+        return;
+    }
+    JSON_EACH(field, properties)
+    {
+        struct form_path here = { .up = &path, .key = field->key };
+        check_field(form, &here, field);
+    }
+}
+
+static void check_required(struct form *form, const struct json *schema)
+{
+    const struct json *required = json_get(schema, STR("required"));
+    const struct json *properties = json_get(schema, STR("properties"));
+    struct form_path path = { .key = STR("required") };
+    size_t index = 0;
+
+    if (!required || !expect(form, &path, required, JSON_ARRAY))
+        return;
+    if (required->count > FORM_FIELDS_MOST) {
+        refuse(form, &path, "has more than %d names", FORM_FIELDS_MOST);
+        return;
+    }
+    JSON_EACH(name, required)
+    {
+        struct form_path here = index_path(form, &path, index++);
+        if (!expect(form, &here, name, JSON_STRING))
+            continue;
+        if (!json_get(properties, name->text))
+            refuse(form, &here, "names a field that is not among the properties");
+        JSON_EACH(earlier, required)
+        {
+            if (earlier == name)
+                break;
+            if (json_equal(earlier, name)) {
+                refuse(form, &here, "names the same field twice");
+                break;
+            }
+        }
+    }
+}
+
+static void check_top(struct form *form, const struct json *schema)
+{
+    JSON_EACH(member, schema)
+    {
+        struct form_path here = { .key = member->key };
+        bool dialect = str_eq(member->key, STR("$schema"));
+        if (dialect && form->revision >= FORM_2025_11_25)
+            expect(form, &here, member, JSON_STRING);
+        else if (dialect)
+            refuse(form, &here, "is not known to this protocol revision");
+        else if (!str_eq(member->key, STR("type")) && !str_eq(member->key, STR("properties")) &&
+                 !str_eq(member->key, STR("required")))
+            refuse(form, &here, "is not a keyword at the top of a form");
+    }
+    struct form_path type = { .key = STR("type") };
+    if (!str_eq(json_get_str(schema, STR("type")), STR("object")))
+        refuse(form, &type, "must be \"object\": a form is a flat object of fields");
+}
+
+nod_status form_check(const struct json *schema, enum form_revision revision, struct arena *arena,
+                      struct schema_problems *problems)
+{
+    struct form form = { .revision = revision, .arena = arena, .problems = problems };
+
+    problems->count = 0;
+    if (expect(&form, NULL, schema, JSON_OBJECT)) {
+        check_top(&form, schema);
+        check_fields(&form, json_get(schema, STR("properties")));
+        check_required(&form, schema);
+    }
+    return problems->count ? NOD_E_BAD_SCHEMA : NOD_OK;
+}
+
+/* --- for the wire --------------------------------------------------------------------------- */
+
+/* oneOf [{ const, title }] as enum and enumNames, which is all that 2025-06-18 knows. */
+static void take_down_titles(struct form *form, const struct json *one_of, struct json *out)
+{
+    struct json *values = json_new_array(form->arena);
+    struct json *names = json_new_array(form->arena);
+
+    JSON_EACH(choice, one_of)
+    {
+        json_push(values, json_new_str(form->arena, json_get_str(choice, STR("const"))));
+        json_push(names, json_new_str(form->arena, json_get_str(choice, STR("title"))));
+    }
+    json_set(form->arena, out, STR("enum"), values);
+    json_set(form->arena, out, STR("enumNames"), names);
+}
+
+static struct json *field_for(struct form *form, const struct form_path *path,
+                              const struct json *field)
+{
+    struct form_path type = { .up = path, .key = STR("type") };
+    struct json *out = json_new_object(form->arena);
+    enum form_kind kind;
+
+    if (!kind_of(field, &kind)) {
+        refuse(form, &type, "is not a kind of form field");
+        return NULL;
+    }
+    if (kind == FORM_MANY && form->revision < FORM_2025_11_25) {
+        refuse(form, &type, "asks for several choices, which this client cannot show");
+        return NULL;
+    }
+    JSON_EACH(member, field)
+    {
+        const struct form_keyword *keyword = keyword_find(member->key, kind);
+        bool known = keyword && keyword->since <= (int)form->revision;
+        if (known)
+            json_set(form->arena, out, member->key, json_copy(form->arena, member));
+        else if (kind == FORM_TITLED && str_eq(member->key, STR("oneOf")))
+            take_down_titles(form, member, out);
+    }
+    return out;
+}
+
+struct json *form_for_revision(const struct json *schema, enum form_revision revision,
+                               struct arena *arena, struct schema_problems *problems)
+{
+    struct form form = { .revision = revision, .arena = arena, .problems = problems };
+    const struct json *required = json_get(schema, STR("required"));
+    struct form_path path = { .key = STR("properties") };
+    struct json *out = json_new_object(arena);
+    struct json *properties = json_new_object(arena);
+
+    problems->count = 0;
+    JSON_EACH(field, json_get(schema, STR("properties")))
+    {
+        struct form_path here = { .up = &path, .key = field->key };
+        json_set(arena, properties, field->key, field_for(&form, &here, field));
+    }
+    json_set(arena, out, STR("type"), json_new_str(arena, STR("object")));
+    json_set(arena, out, STR("properties"), properties);
+    if (required && required->count)
+        json_set(arena, out, STR("required"), json_copy(arena, required));
+    if (arena->exhausted)
+        refuse(&form, NULL, "is larger than a form may be");
+    return problems->count ? NULL : out;
+}

@@ -18,6 +18,11 @@
 /* In order of age; later ones know at least what earlier ones do. */
 enum form_revision { FORM_2025_06_18, FORM_2025_11_25, FORM_2026_07_28 };
 
+enum {
+    FORM_FIELDS_MOST = 64,
+    FORM_CHOICES_MOST = 256, /* of one field */
+};
+
 /* NOD_OK, or NOD_E_BAD_SCHEMA with problems whose paths point into the schema. */
 nod_status form_check(const struct json *schema, enum form_revision revision, struct arena *arena,
                       struct schema_problems *problems);
@@ -29,7 +34,8 @@ nod_status form_check(const struct json *schema, enum form_revision revision, st
 struct json *form_for_revision(const struct json *schema, enum form_revision revision,
                                struct arena *arena, struct schema_problems *problems);
 
-/* True if a field asks for a secret (password, api key, token, ...) by its name, title or format; *field says which. */
+/* True if a field asks for a secret (password, api key, token, ...) by its name, title or format;
+ * *field says which. */
 bool form_asks_secret(const struct json *schema, struct str *field);
 
 #endif

@@ -27,7 +27,7 @@ enum {
     SCHEMA_DEPTH_DEFAULT = 256, /* of subschemas inside each other while checking */
     SCHEMA_DEPTH_MOST = 1024,   /* max_depth cannot raise it further: the stack is finite */
     SCHEMA_WORK_DEFAULT = 10 * 1000 * 1000,
-    SCHEMA_NEST_MOST = 128,               /* of subschemas inside each other in the schema's text */
+    SCHEMA_NEST_MOST = 100,               /* of subschemas inside each other in the schema's text */
     SCHEMA_BYTES_MOST = 16 * 1024 * 1024, /* of a compiled schema, without its patterns */
     SCHEMA_PATTERN_BYTES_MOST = 4 * 1024 * 1024, /* of all compiled patterns of a schema */
     SCHEMA_PATH_MOST = 1024,                     /* a longer path is cut in a problem */

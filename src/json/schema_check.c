@@ -132,6 +132,7 @@ static bool wrong_type(struct check *c, uint8_t types, const struct json *v, con
     static const char *const names[] = { "null",     "a boolean", "a number",  "a string",
                                          "an array", "an object", "an integer" };
     static const size_t names_count = sizeof(names) / sizeof(names[0]);
+    bool integer = types & 1 << TYPE_INTEGER_BIT;
     char text[128];
     size_t len = 0;
 
@@ -147,8 +148,9 @@ static bool wrong_type(struct check *c, uint8_t types, const struct json *v, con
         memcpy(text + len, names[i], strlen(names[i]));
         len += strlen(names[i]);
     }
-    const char *got =
-        v->type == JSON_NUMBER ? "a number that is not an integer" : json_type_name(v);
+    const char *got = json_type_name(v);
+    if (v->type == JSON_NUMBER && integer)
+        got = "a number that is not an integer";
     return check_wrong(c, at, "expected %.*s, got %s", (int)len, text, got);
 }
 
