@@ -298,7 +298,7 @@ void loop_destroy(struct loop *loop)
     uv_run(&loop->uv, UV_RUN_NOWAIT);
     if (uv_loop_close(&loop->uv) != 0) {
         uv_walk(&loop->uv, report_open, NULL);
-        assert(!"every handle is closed before its loop is destroyed");
+        assert(false && "every handle is closed before its loop is destroyed");
     }
     uv_mutex_destroy(&loop->lock);
     heap_finish(&loop->timers);
