@@ -413,6 +413,7 @@ static void one_key_coming_and_going_never_grows_the_map(void **state)
         snprintf(key, sizeof(key), "%d", i);
         assert_true(map_set(&map, str_of(key), &value));
         assert_ptr_equal(map_remove(&map, str_of(key)), &value);
+        assert_int_equal(map.used, 0); /* no grave is left where nobody has to probe on */
     }
     assert_true(map.room <= 16);
     map_finish(&map);
@@ -445,6 +446,15 @@ static int64_t least_of(const struct heap_node *nodes, int count)
     return least;
 }
 
+static bool is_ordered(const struct heap *heap)
+{
+    for (size_t i = 0; i < heap->count; i++)
+        if (heap->nodes[i]->place != i + 1 ||
+            heap->nodes[(i + 1) / 2 - (i > 0)]->at > heap->nodes[i]->at)
+            return false;
+    return true;
+}
+
 static void a_heap_always_knows_the_earliest(void **state)
 {
     enum { NODES = 120 };
@@ -468,6 +478,7 @@ static void a_heap_always_knows_the_earliest(void **state)
             heap_set(&heap, node, roll(50) == 0 ? edges[roll(4)] : (int64_t)roll(1000));
         }
         assert_int_equal(heap.count, count);
+        assert_true(is_ordered(&heap));
         struct heap_node *first = heap_first(&heap);
         assert_int_equal(first ? first->at : INT64_MAX, least_of(nodes, NODES));
     }
