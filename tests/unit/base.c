@@ -119,6 +119,22 @@ static void every_alignment_is_kept_and_nothing_overlaps(void **state)
     arena_finish(&arena);
 }
 
+static void a_first_piece_lies_within_its_block_however_it_is_aligned(void **state)
+{
+    (void)state;
+    for (size_t align = 1; align <= 1 << 14; align *= 2) {
+        for (size_t size = 0; size < 5000; size += 499) {
+            struct arena arena;
+            arena_init(&arena, 1 << 20);
+            char *p = arena_alloc_aligned(&arena, size, align);
+            assert_non_null(p);
+            assert_int_equal((uintptr_t)p % align, 0);
+            assert_true(arena.next <= arena.end && (size_t)(arena.end - p) >= size);
+            arena_finish(&arena);
+        }
+    }
+}
+
 static void a_reset_gives_the_room_back(void **state)
 {
     struct arena arena;
@@ -694,6 +710,7 @@ int main(void)
         cmocka_unit_test(sizes_that_overflow_are_refused),
         cmocka_unit_test(exhausted_stays_set_until_reset),
         cmocka_unit_test(every_alignment_is_kept_and_nothing_overlaps),
+        cmocka_unit_test(a_first_piece_lies_within_its_block_however_it_is_aligned),
         cmocka_unit_test(a_reset_gives_the_room_back),
         cmocka_unit_test(a_reset_does_not_keep_a_huge_block),
         cmocka_unit_test(copies_and_formats_end_in_nul),
