@@ -51,7 +51,10 @@ struct engine_opts {
 };
 
 struct engine *engine_create(const struct engine_opts *opts);
-/* Every call must have ended (engine_calls is 0), or is dropped without a word to its caller. */
+/*
+ * Calls that have not ended are dropped without a word to their callers. The store is destroyed first: it drops the
+ * completions that are still on their way here.
+ */
 void engine_destroy(struct engine *engine);
 
 /* In order of preference. */

@@ -44,10 +44,11 @@ struct flow {
     const struct flow_table *table;
     const struct hooks *hooks;
     size_t at;
+    size_t next;
     nod_status status;
-    bool stepping; /* inside the loop of flow_next: a stage that ends at once does not recurse */
+    bool stepping; /* inside a stage: flow_next and flow_stop leave a mark and return */
     bool go_on;
-    bool ended;
+    bool stop;
     void *subject;
     void (*done)(struct flow *flow, void *subject, nod_status status);
 };
@@ -56,6 +57,10 @@ void flow_start(struct flow *flow, const struct flow_table *table, const struct 
                 void *subject, void (*done)(struct flow *flow, void *subject, nod_status status));
 void flow_next(struct flow *flow);
 void flow_stop(struct flow *flow, nod_status status);
+/* On to a later stage; what lies between is skipped. */
+void flow_jump(struct flow *flow, const char *stage);
+/* The stage it waits in, once more: something has been learned. Hooks are not called again. */
+void flow_again(struct flow *flow);
 /* Where it is, for messages. */
 const char *flow_stage(const struct flow *flow);
 

@@ -26,6 +26,10 @@ struct outcome {
 /* The code of a status: "ELICITATION_TIMEOUT" for NOD_E_TIMEOUT, ...; never NULL. */
 const char *outcome_code(nod_status status);
 
+struct schema_problems;
+/* [{"path": ..., "message": ...}] in the arena. */
+struct str outcome_problems(struct arena *arena, const struct schema_problems *problems);
+
 /* To and from the store. */
 bool outcome_write(struct buf *out, const struct outcome *outcome);
 nod_status outcome_read(struct arena *arena, struct str text, struct outcome *out);

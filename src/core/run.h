@@ -12,6 +12,7 @@
 
 #include <stdatomic.h>
 
+#include "base/clock.h"
 #include "core/seam.h"
 
 struct ask_spec {
@@ -38,10 +39,29 @@ struct fault {
     struct str rpc_data;
 };
 
-struct run_list { /* entries and asks recorded by this run, in order */
-    struct run_item *first, *last;
-    size_t count;
+struct run_item { /* a new entry, or a new ask */
+    struct run_item *next;
+    bool is_ask;
+    struct entry entry;   /* with is_ask: its key and digest */
+    struct ask_spec spec; /* is_ask; its text is in the run's arena */
 };
+
+struct run_list {
+    struct run_item *first, *last;
+    size_t entries, asks;
+    size_t bytes;
+};
+
+enum {
+    RUN_KEY_MAX = 128,              /* of an ask's or a step's key */
+    RUN_MESSAGE_MAX = 32 * 1024,    /* of a question */
+    RUN_DETAIL_MAX = 64 * 1024,     /* of its schema or parameters */
+    RUN_URL_MAX = 2048,
+};
+
+/* The key of the question that the gate asks before a target starts. Keys with this prefix are ours. */
+#define RUN_RESERVED_PREFIX "nod."
+#define RUN_GATE_KEY        RUN_RESERVED_PREFIX "gate"
 
 struct run {
     /* Given, constant during the run. */
@@ -54,6 +74,7 @@ struct run {
     size_t journal_count;
     size_t journal_bytes;
     unsigned supports;      /* bit (1 << enum ask_kind): some surface can */
+    unsigned supports_consent; /* the same, but a model's word does not count */
     bool fresh_intent;      /* the last ENTRY_INTENT was committed by this very node just now */
     uint32_t notices_sent;  /* by earlier runs */
     int64_t ask_ttl_ms;
@@ -92,6 +113,8 @@ nod_status run_step_done(struct run *run, struct str key, nod_status status, str
 nod_status run_now(struct run *run, int64_t *ms);
 nod_status run_random(struct run *run, uint64_t *bits);
 
+/* Hands a notice to the caller of the run's call, if it still has one. Loop thread only: for run->emit. */
+void run_emit(struct run *run, const struct notice *notice);
 /* Emits, unless an earlier run of this call has emitted it. */
 void run_notice(struct run *run, const struct notice *notice);
 

@@ -18,13 +18,16 @@ struct memory_opts {
     void *defer_ctx;
     enum memory_fault (*fault)(void *ctx, const char *verb); /* tests; NULL: never */
     void *fault_ctx;
-    int64_t keep_ms; /* finished calls; 0: 24 hours */
+    int64_t keep_ms; /* ended calls are kept so long, for those who ask late; 0: MEMORY_KEEP_MS */
+    size_t keep_most; /* and no more of them than this; 0: MEMORY_KEEP_MOST */
 };
+
+enum { MEMORY_KEEP_MS = 600000, MEMORY_KEEP_MOST = 1000 };
 
 struct store *memory_store_create(const struct memory_opts *opts);
 
 /* For tests and figures. */
 size_t memory_store_calls(const struct store *store);
-size_t memory_store_bytes(const struct store *store);
+size_t memory_store_asks(const struct store *store);
 
 #endif

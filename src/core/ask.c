@@ -1,0 +1,318 @@
+/*
+ * core/ask: the life of an ask, from the question to the offer.
+ *
+ *     parseInput ▶ validateRequest ▶ generateElicitId ▶ storePendingRecord ▶ buildRequestParams ▶ finalize
+ *
+ * The asks of one round meet at storePendingRecord and are parked in one transition (call.c); nothing is told to any
+ * surface before that is committed. Then each is offered on the first surface that can. An offer that ends (no handler,
+ * an error) is not a refusal by a person: the ask moves to the next surface, and when none is left it ends in
+ * ASK_UNSUPPORTED.
+ *
+ * Holds always: an ask is freed only in a completion of the store, or with its call.
+ */
+#include "core/inside.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+
+enum { EXPIRY_AGAIN_MS = 1000 };
+
+static struct str place(char **at, struct str s)
+{
+    struct str copy = { *at, s.len };
+
+    if (s.len)
+        memcpy(*at, s.at, s.len);
+    (*at)[s.len] = '\0';
+    *at += s.len + 1;
+    return copy;
+}
+
+static size_t url_room(struct str url)
+{
+    return url.len + ID_LEN; /* {id} becomes the ask's id */
+}
+
+struct ask *ask_create(struct call *call, const struct run_item *item)
+{
+    const struct ask_spec *spec = &item->spec;
+    size_t text = spec->key.len + spec->message.len + spec->detail.len + url_room(spec->url) + 4;
+    struct ask *ask = mem_zalloc(sizeof(*ask) + text);
+    char *at = ask->text;
+
+    ask->call = call;
+    list_init(&ask->link);
+    ask->attempt = 1;
+    ask->record = (struct ask_record){ .call_id = id_str(&call->id),
+                                       .key = place(&at, spec->key),
+                                       .principal = call->principal,
+                                       .scope = call->scope,
+                                       .kind = spec->kind,
+                                       .consent = spec->consent,
+                                       .sensitive = spec->sensitive,
+                                       .wait_done = spec->wait_done,
+                                       .target = call->target->name,
+                                       .message = place(&at, spec->message),
+                                       .detail = place(&at, spec->detail),
+                                       .url = place(&at, spec->url),
+                                       .ttl_ms = spec->ttl_ms,
+                                       .attempts = spec->attempts };
+    memcpy(ask->record.digest, item->entry.digest, DIGEST_BYTES);
+    return ask;
+}
+
+/* It no longer waits: off the lists and the clock. */
+static void ask_unlist(struct ask *ask)
+{
+    struct engine *engine = ask->call->engine;
+
+    due_stop(engine, &ask->expiry);
+    if (!ask->listed)
+        return;
+    ask->listed = false;
+    if (map_get(&engine->asks, id_str(&ask->id)) == ask)
+        map_remove(&engine->asks, id_str(&ask->id));
+    if (map_get(&engine->scopes, ask->record.scope) == ask)
+        map_remove(&engine->scopes, ask->record.scope);
+    tally_drop(engine, ask->record.principal);
+}
+
+void ask_free(struct ask *ask)
+{
+    ask_unlist(ask);
+    list_remove(&ask->link);
+    mem_free(ask);
+}
+
+void ask_end(struct ask *ask, const struct surface *winner, struct str why)
+{
+    struct surface *surface = ask->surface;
+
+    ask_unlist(ask);
+    if (surface && surface != winner)
+        surface->ops->withdraw(surface, ask, why);
+    ask_free(ask);
+}
+
+/* --- surfaces ------------------------------------------------------------------------------------ */
+
+static bool surface_can(struct surface *surface, const struct call *call, enum ask_kind kind, bool consent)
+{
+    return !(consent && surface->ops->model) && surface->ops->can(surface, call, kind);
+}
+
+bool engine_can(const struct engine *engine, const struct call *call, enum ask_kind kind, bool consent)
+{
+    for (size_t i = 0; i < engine->surface_count; i++)
+        if (surface_can(engine->surfaces[i], call, kind, consent))
+            return true;
+    return false;
+}
+
+static void offer_from(struct ask *ask, size_t at)
+{
+    struct engine *engine = ask->call->engine;
+
+    for (; at < engine->surface_count; at++) {
+        struct surface *surface = engine->surfaces[at];
+        if (!surface_can(surface, ask->call, ask->record.kind, ask->record.consent))
+            continue;
+        ask->surface = surface;
+        ask->surface_at = at;
+        surface->ops->offer(surface, ask, ask->attempt, STR_NONE);
+        return;
+    }
+    ask->surface = NULL;
+    claim_by_engine(ask, ASK_UNSUPPORTED);
+}
+
+void ask_offer_next(struct ask *ask)
+{
+    offer_from(ask, ask->surface_at + 1);
+}
+
+void ask_offer_again(struct ask *ask, struct str problems)
+{
+    ask->attempt++;
+    ask->surface->ops->offer(ask->surface, ask, ask->attempt, problems);
+}
+
+void ask_offered(struct ask *ask, struct surface *surface, enum offer_result result)
+{
+    if (result == OFFER_SHOWN || ask->surface != surface || ask->claiming)
+        return; /* it is up, or this is about an offer that has been left behind */
+    LOG_DEBUG("offer ended", LOG_STR("ask", id_str(&ask->id)), LOG_CSTR("surface", surface->ops->name),
+              LOG_CSTR("result", result == OFFER_REFUSED ? "refused" : "unrendered"));
+    ask_offer_next(ask);
+}
+
+/* --- time to live -------------------------------------------------------------------------------- */
+
+static void expired(struct due *due)
+{
+    struct ask *ask = HEAP_OF(&due->node, struct ask, expiry.node);
+
+    /* Should the store not agree yet, or be away, the clock asks again. */
+    due_set(ask->call->engine, &ask->expiry, EXPIRY_AGAIN_MS, expired);
+    if (!ask->claiming)
+        claim_by_engine(ask, ASK_EXPIRED);
+}
+
+/* --- the stages ----------------------------------------------------------------------------------- */
+
+static void stage_parse_input(struct flow *flow, void *subject)
+{
+    (void)subject; /* run.c has copied and measured it */
+    flow_next(flow);
+}
+
+/* The form was checked at the call site (run.c); what is left are the limits. */
+static void stage_validate_request(struct flow *flow, void *subject)
+{
+    struct ask *ask = subject;
+    struct engine *engine = ask->call->engine;
+
+    if (!tally_add(engine, ask->record.principal)) {
+        flow_stop(flow, NOD_E_LIMIT);
+        return;
+    }
+    ask->listed = true; /* counted */
+    flow_next(flow);
+}
+
+static void put_id_into_url(struct ask *ask)
+{
+    static const struct str hole = STR_INIT("{id}");
+    struct str url = ask->record.url;
+    ptrdiff_t at = str_find(url, hole);
+
+    if (url.len == 0 || at < 0)
+        return;
+    char *text = (char *)ask->record.url.at; /* url_room() left space */
+    memmove(text + at + ID_LEN, text + at + hole.len, url.len - (size_t)at - hole.len + 1);
+    memcpy(text + at, ask->id.text, ID_LEN);
+    ask->record.url.len = url.len - hole.len + ID_LEN;
+}
+
+static void stage_generate_id(struct flow *flow, void *subject)
+{
+    struct ask *ask = subject;
+
+    id_random(&ask->id);
+    ask->record.id = id_str(&ask->id);
+    put_id_into_url(ask);
+    flow_next(flow);
+}
+
+static void stage_store_pending(struct flow *flow, void *subject)
+{
+    struct ask *ask = subject;
+
+    (void)flow; /* goes on in ask_stored, after the commit */
+    call_asks_settled(ask->call);
+}
+
+/* The rule of one_ask_per_scope: the older question reads `cancel`. */
+static void cancel_older(struct ask *ask)
+{
+    struct engine *engine = ask->call->engine;
+    struct ask *older = map_get(&engine->scopes, ask->record.scope);
+
+    if (older && older->call == ask->call)
+        return;
+    map_set(&engine->scopes, ask->record.scope, ask);
+    if (!older)
+        return;
+    LIST_EACH(at, &older->call->asks)
+    {
+        struct ask *other = LIST_OF(at, struct ask, link);
+        if (!other->claiming)
+            claim_by_engine(other, ASK_CANCELLED);
+    }
+}
+
+static void stage_build_params(struct flow *flow, void *subject)
+{
+    struct ask *ask = subject;
+
+    if (ask->call->engine->opts.one_ask_per_scope)
+        cancel_older(ask);
+    offer_from(ask, 0);
+    flow_next(flow);
+}
+
+static void stage_finalize(struct flow *flow, void *subject)
+{
+    struct ask *ask = subject;
+
+    LOG_DEBUG("asked", LOG_STR("ask", id_str(&ask->id)), LOG_STR("call", ask->record.call_id),
+              LOG_STR("target", ask->record.target));
+    flow_next(flow);
+}
+
+static void ask_describe(void *subject, struct nod_hook_event *event)
+{
+    const struct ask *ask = subject;
+
+    event->call_id = ask->record.call_id.at;
+    event->target = ask->record.target.at;
+    event->principal = ask->record.principal.at;
+    event->ask_id = ask->id.text[0] ? ask->id.text : NULL;
+    event->ask_key = ask->record.key.at;
+    event->message = ask->record.message.at;
+}
+
+static const struct stage ask_stages[] = {
+    { "parseInput", stage_parse_input },          { "validateRequest", stage_validate_request },
+    { "generateElicitId", stage_generate_id },    { "storePendingRecord", stage_store_pending },
+    { "buildRequestParams", stage_build_params }, { "finalize", stage_finalize },
+};
+
+const struct flow_table ask_flow = { NOD_FLOW_ASK, ask_stages, sizeof(ask_stages) / sizeof(ask_stages[0]),
+                                     ask_describe };
+
+static void ask_flow_done(struct flow *flow, void *subject, nod_status status)
+{
+    struct ask *ask = subject;
+
+    if (status == NOD_OK)
+        return;
+    if (ask->call->state != LIVE_ASKING) {
+        /* A hook objects to an ask that is stored already: nobody is asked, and the handler learns it. */
+        claim_by_engine(ask, ASK_UNSUPPORTED);
+        return;
+    }
+    LOG_INFO("ask refused", LOG_STR("call", ask->record.call_id), LOG_CSTR("stage", flow_stage(flow)),
+             LOG_CSTR("why", nod_status_name(status)));
+    ask->call->asks_failed = status;
+    call_asks_settled(ask->call);
+}
+
+void ask_begin(struct ask *ask)
+{
+    flow_start(&ask->flow, &ask_flow, &ask->call->engine->hooks, NULL, ask, ask_flow_done);
+}
+
+void ask_stored(struct ask *ask)
+{
+    struct engine *engine = ask->call->engine;
+
+    map_set(&engine->asks, id_str(&ask->id), ask);
+    due_set(engine, &ask->expiry, ask->record.ttl_ms, expired);
+    flow_next(&ask->flow);
+}
+
+const struct ask_record *ask_record(const struct ask *ask)
+{
+    return &ask->record;
+}
+
+struct call *ask_call(const struct ask *ask)
+{
+    return ask->call;
+}
+
+int ask_attempt(const struct ask *ask)
+{
+    return ask->attempt;
+}

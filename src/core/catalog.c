@@ -1,0 +1,216 @@
+/*
+ * core/catalog: ordered arrays with a map by name beside them.
+ *
+ * A uri template is RFC 6570 level 1: literals and {name}. A variable matches one or more characters up to the
+ * next literal, and never a slash; matching is linear (each variable ends at the first place its literal fits).
+ */
+#include "core/catalog.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+
+enum { SHELVES = 4, VARIABLES_MAX = 16, VARIABLE_MAX = 1024 };
+
+struct shelf { /* tools, prompts, resources, templates */
+    struct target **targets;
+    size_t count, room;
+    struct map by_name;
+};
+
+struct catalog {
+    struct shelf shelves[SHELVES];
+    void (*changed)(void *data, enum target_kind kind);
+    void *changed_data;
+};
+
+static struct shelf *shelf_of(const struct catalog *catalog, enum target_kind kind, bool templates)
+{
+    static const int place[] = { [TARGET_TOOL] = 0, [TARGET_RESOURCE] = 1, [TARGET_PROMPT] = 2 };
+    int at = kind == TARGET_RESOURCE && templates ? 3 : place[kind];
+
+    return (struct shelf *)&catalog->shelves[at];
+}
+
+struct catalog *catalog_create(void)
+{
+    struct catalog *catalog = MEM_NEW(struct catalog);
+
+    for (size_t i = 0; i < SHELVES; i++)
+        map_init(&catalog->shelves[i].by_name, CATALOG_TARGETS_MAX);
+    return catalog;
+}
+
+void catalog_destroy(struct catalog *catalog)
+{
+    if (!catalog)
+        return;
+    for (size_t i = 0; i < SHELVES; i++) {
+        map_finish(&catalog->shelves[i].by_name);
+        mem_free(catalog->shelves[i].targets);
+    }
+    mem_free(catalog);
+}
+
+static void tell(struct catalog *catalog, enum target_kind kind)
+{
+    if (catalog->changed)
+        catalog->changed(catalog->changed_data, kind);
+}
+
+nod_status catalog_add(struct catalog *catalog, struct target *target)
+{
+    struct shelf *shelf = shelf_of(catalog, target->kind, target->is_template);
+
+    if (map_get(&shelf->by_name, target->name))
+        return NOD_E_USAGE;
+    if (!map_set(&shelf->by_name, target->name, target))
+        return NOD_E_LIMIT;
+    if (shelf->count == shelf->room) {
+        shelf->room = shelf->room ? shelf->room * 2 : 8;
+        shelf->targets = mem_realloc(shelf->targets, shelf->room * sizeof(*shelf->targets));
+    }
+    shelf->targets[shelf->count++] = target;
+    tell(catalog, target->kind);
+    return NOD_OK;
+}
+
+void catalog_remove(struct catalog *catalog, struct target *target)
+{
+    struct shelf *shelf = shelf_of(catalog, target->kind, target->is_template);
+    enum target_kind kind = target->kind;
+
+    if (map_get(&shelf->by_name, target->name) != target)
+        return;
+    map_remove(&shelf->by_name, target->name);
+    for (size_t i = 0; i < shelf->count; i++) {
+        if (shelf->targets[i] == target) {
+            memmove(&shelf->targets[i], &shelf->targets[i + 1],
+                    (shelf->count - i - 1) * sizeof(*shelf->targets));
+            shelf->count--;
+            break;
+        }
+    }
+    target->removed = true;
+    target_hold(target);
+    target_release(target);
+    tell(catalog, kind);
+}
+
+struct target *catalog_find(const struct catalog *catalog, enum target_kind kind, struct str name)
+{
+    return map_get(&shelf_of(catalog, kind, false)->by_name, name);
+}
+
+struct target *catalog_template(const struct catalog *catalog, struct str uri_template)
+{
+    return map_get(&shelf_of(catalog, TARGET_RESOURCE, true)->by_name, uri_template);
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+/* What is no valid escape is refused: the handler must not see two spellings of one thing. */
+static bool percent_decode(struct arena *arena, struct str s, struct str *out)
+{
+    char *text = arena_alloc_aligned(arena, s.len + 1, 1);
+    size_t len = 0;
+
+    if (!text)
+        return false;
+    for (size_t i = 0; i < s.len; i++) {
+        if (s.at[i] != '%') {
+            text[len++] = s.at[i];
+            continue;
+        }
+        int high = i + 2 < s.len ? hex_digit(s.at[i + 1]) : -1;
+        int low = i + 2 < s.len ? hex_digit(s.at[i + 2]) : -1;
+        if (high < 0 || low < 0 || (high == 0 && low == 0))
+            return false;
+        text[len++] = (char)(high * 16 + low);
+        i += 2;
+    }
+    text[len] = '\0';
+    *out = str_n(text, len);
+    return true;
+}
+
+/* The next piece of a template: a literal up to '{' or, behind it, a variable's name up to '}'. */
+static bool template_match(struct str pattern, struct str uri, struct arena *arena, struct json *variables)
+{
+    size_t count = 0;
+
+    for (;;) {
+        struct str literal, rest, name, value;
+        bool more = str_cut(pattern, '{', &literal, &rest);
+        if (!str_starts(uri, literal))
+            return false;
+        uri = str_skip(uri, literal.len);
+        if (!more)
+            return uri.len == 0;
+        if (!str_cut(rest, '}', &name, &pattern) || ++count > VARIABLES_MAX)
+            return false;
+        struct str next, unused;
+        str_cut(pattern, '{', &next, &unused);
+        size_t len = 0;
+        while (len < uri.len && uri.at[len] != '/' && !(next.len && str_starts(str_skip(uri, len), next)))
+            len++;
+        if (len == 0 || len > VARIABLE_MAX || !percent_decode(arena, str_n(uri.at, len), &value))
+            return false;
+        json_set(arena, variables, name, json_new_str(arena, value));
+        uri = str_skip(uri, len);
+    }
+}
+
+struct target *catalog_match(const struct catalog *catalog, struct str uri, struct arena *arena,
+                             struct json **variables)
+{
+    struct target *exact = catalog_find(catalog, TARGET_RESOURCE, uri);
+    const struct shelf *templates = shelf_of(catalog, TARGET_RESOURCE, true);
+
+    *variables = json_new_object(arena);
+    if (exact)
+        return exact;
+    for (size_t i = 0; i < templates->count; i++) {
+        *variables = json_new_object(arena);
+        if (template_match(templates->targets[i]->name, uri, arena, *variables))
+            return templates->targets[i];
+    }
+    return NULL;
+}
+
+size_t catalog_count(const struct catalog *catalog, enum target_kind kind, bool templates)
+{
+    return shelf_of(catalog, kind, templates)->count;
+}
+
+struct target *catalog_at(const struct catalog *catalog, enum target_kind kind, bool templates, size_t index)
+{
+    const struct shelf *shelf = shelf_of(catalog, kind, templates);
+
+    return index < shelf->count ? shelf->targets[index] : NULL;
+}
+
+void catalog_watch(struct catalog *catalog, void (*changed)(void *data, enum target_kind kind), void *data)
+{
+    catalog->changed = changed;
+    catalog->changed_data = data;
+}
+
+void target_hold(struct target *target)
+{
+    target->in_use++;
+}
+
+void target_release(struct target *target)
+{
+    if (--target->in_use == 0 && target->removed && target->provider->ops->released)
+        target->provider->ops->released(target->provider, target);
+}

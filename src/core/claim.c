@@ -1,0 +1,441 @@
+/*
+ * core/claim: leaving "pending" exactly once.
+ *
+ *     parseInput ▶ lookupPending ▶ validateContent ▶ buildResult ▶ publishResult ▶ finalize
+ *
+ * An ask can be answered from several places at the same moment: the client's form, two browser tabs, another node,
+ * the clock. Whoever claims it first decides; everybody else is told who did. The store makes the claim one transition
+ * (ask ended, journal longer, call runnable); this file decides what may be claimed and what follows.
+ *
+ * Holds always: content is checked against the schema that was asked before the store hears of it; nothing resumes
+ * before the claim is committed; an answer is matched by the exact id of its ask, the principal it was put to and, where
+ * the surface counts its offers, the offer it answers.
+ */
+#include "core/inside.h"
+
+#include <limits.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "json/write.h"
+
+enum { CLAIM_ARENA_MAX = 8 << 20 };
+
+struct claim {
+    struct engine *engine;
+    struct list link; /* in engine->claims */
+    struct arena arena;
+    struct flow flow;
+    struct op op;
+    struct answer answer; /* its text is in the arena */
+    struct str ask_id;
+    bool by_engine;
+    bool url_done;
+    enum ask_state outcome; /* what is claimed: the action, or ASK_INVALID */
+    struct str content;     /* JSON */
+    bool have_record;       /* of an ask that does not wait on this node */
+    struct ask_record record;
+    struct answer_result result;
+    answered_fn *done;
+    void *data;
+};
+
+static struct claim *claim_create(struct engine *engine, struct str ask_id, enum ask_state action)
+{
+    struct claim *claim = MEM_NEW(struct claim);
+
+    claim->engine = engine;
+    arena_init(&claim->arena, CLAIM_ARENA_MAX);
+    list_init(&claim->link);
+    list_append(&engine->claims, &claim->link);
+    claim->ask_id = arena_str(&claim->arena, ask_id);
+    claim->answer.action = action;
+    claim->outcome = action;
+    return claim;
+}
+
+static void claim_free(struct claim *claim)
+{
+    op_abandon(&claim->op);
+    list_remove(&claim->link);
+    arena_finish(&claim->arena);
+    mem_free(claim);
+}
+
+void claims_drop(struct engine *engine)
+{
+    LIST_EACH(at, &engine->claims)
+        claim_free(LIST_OF(at, struct claim, link));
+}
+
+static void reject(struct claim *claim, nod_status status)
+{
+    claim->result.status = status;
+    flow_stop(&claim->flow, status);
+}
+
+/* --- the stages ------------------------------------------------------------------------------------ */
+
+static void stage_parse_input(struct flow *flow, void *subject)
+{
+    struct claim *claim = subject;
+    enum ask_state action = claim->answer.action;
+    struct buf text;
+
+    if (action != ASK_ACCEPTED && action != ASK_DECLINED && action != ASK_CANCELLED) {
+        reject(claim, NOD_E_USAGE);
+        return;
+    }
+    if (action != ASK_ACCEPTED || !claim->answer.content) { /* a no carries no content */
+        claim->answer.content = NULL;
+        flow_next(flow);
+        return;
+    }
+    buf_init(&text, claim->engine->opts.limits.journal_bytes);
+    bool fits = json_write(&text, claim->answer.content);
+    if (fits)
+        claim->content = arena_str(&claim->arena, buf_str(&text));
+    buf_finish(&text);
+    if (!fits) {
+        claim->result.problems = STR("[{\"path\":\"\",\"message\":\"is larger than an answer may be\"}]");
+        claim->result.pending = true;
+        reject(claim, NOD_E_LIMIT);
+        return;
+    }
+    struct json_error error;
+    claim->answer.content = json_parse(&claim->arena, claim->content, NULL, &error);
+    flow_next(flow);
+}
+
+/* May this answerer answer this ask? */
+static void check_answerer(struct claim *claim, const struct ask_record *record)
+{
+    const struct surface *surface = claim->answer.surface;
+
+    if (!str_eq(record->principal, claim->answer.by)) {
+        reject(claim, NOD_E_NOT_FOUND); /* whose it is, is nobody else's business */
+    } else if (record->state != ASK_PENDING) {
+        claim->result.state = record->state;
+        claim->result.by = arena_str(&claim->arena, record->by);
+        reject(claim, NOD_E_STALE);
+    } else if (record->consent && surface && surface->ops->model) {
+        claim->result.pending = true;
+        reject(claim, NOD_E_REFUSED);
+    } else {
+        flow_next(&claim->flow);
+    }
+}
+
+static void loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct claim *claim = data;
+
+    if (status != NOD_OK) {
+        reject(claim, status);
+        return;
+    }
+    struct arena *arena = &claim->arena;
+    claim->record = *reply->ask;
+    claim->have_record = true;
+    claim->record.call_id = arena_str(arena, reply->ask->call_id);
+    claim->record.key = arena_str(arena, reply->ask->key);
+    claim->record.principal = arena_str(arena, reply->ask->principal);
+    claim->record.detail = arena_str(arena, reply->ask->detail);
+    claim->record.message = arena_str(arena, reply->ask->message);
+    claim->record.by = arena_str(arena, reply->ask->by);
+    check_answerer(claim, &claim->record);
+}
+
+static void stage_lookup(struct flow *flow, void *subject)
+{
+    struct claim *claim = subject;
+    struct ask *ask = engine_ask(claim->engine, claim->ask_id);
+
+    (void)flow;
+    if (!ask) {
+        claim->engine->store->ops->load_ask(claim->engine->store, claim->ask_id, loaded, claim);
+        return;
+    }
+    if (claim->answer.attempt && claim->answer.attempt != ask->attempt) {
+        claim->result.pending = true;
+        reject(claim, NOD_E_STALE); /* it answers an offer that was replaced */
+        return;
+    }
+    check_answerer(claim, &ask->record);
+}
+
+static struct str problem(struct claim *claim, const char *path, const char *message)
+{
+    return arena_fmt(&claim->arena, "[{\"path\":\"%s\",\"message\":\"%s\"}]", path, message);
+}
+
+/* Empty: the content is fine. Otherwise the problems as JSON. */
+static struct str content_problems(struct claim *claim, const struct ask_record *record)
+{
+    const struct json *content = claim->answer.content;
+    struct schema_problems problems = { 0 };
+
+    switch (record->kind) {
+    case ASK_FORM:
+    case ASK_APPROVAL:
+        if (content && content->type != JSON_OBJECT)
+            return problem(claim, "", "expected an object");
+        if (record->detail.len == 0) { /* the empty form */
+            claim->content = STR_NONE;
+            return STR_NONE;
+        }
+        if (!content) {
+            content = json_new_object(&claim->arena);
+            claim->content = STR("{}");
+        }
+        const struct schema *schema = engine_schema(claim->engine, record->detail);
+        if (!schema)
+            return problem(claim, "", "the question's schema cannot be used");
+        if (schema_check(schema, content, &claim->arena, &problems) == NOD_OK)
+            return STR_NONE;
+        if (problems.count == 0)
+            return problem(claim, "", "took too much work to check");
+        return outcome_problems(&claim->arena, &problems);
+    case ASK_URL:
+        claim->content = STR_NONE; /* what happens on the page does not come through here */
+        return STR_NONE;
+    case ASK_SAMPLE:
+        if (!json_get(content, STR("content")) || json_get_str(content, STR("role")).len == 0)
+            return problem(claim, "", "expected a message with role and content");
+        return STR_NONE;
+    case ASK_ROOTS:
+        if (!json_is(json_get(content, STR("roots")), JSON_ARRAY))
+            return problem(claim, "/roots", "expected an array");
+        return STR_NONE;
+    }
+    return problem(claim, "", "unknown kind of question");
+}
+
+/* What invalid content leads to: asked again, still pending, or the end of the ask. */
+static void content_invalid(struct claim *claim, const struct ask_record *record, struct str problems)
+{
+    struct ask *ask = engine_ask(claim->engine, claim->ask_id);
+    const struct surface *surface = claim->answer.surface;
+    int most = surface ? surface->ops->attempts : 0;
+
+    claim->result.problems = problems;
+    if (most != 0 && record->attempts > 0)
+        most = record->attempts;
+    if (most == 0 || (ask && ask->attempt < most && ask->surface == surface)) {
+        claim->result.pending = true;
+        if (most != 0)
+            ask_offer_again(ask, problems);
+        reject(claim, NOD_E_INVALID);
+        return;
+    }
+    claim->outcome = ASK_INVALID;
+    claim->content = problems;
+    flow_next(&claim->flow);
+}
+
+static void stage_validate(struct flow *flow, void *subject)
+{
+    struct claim *claim = subject;
+    struct ask *ask = engine_ask(claim->engine, claim->ask_id);
+    const struct ask_record *record = ask ? &ask->record : &claim->record;
+
+    if (claim->answer.action != ASK_ACCEPTED) {
+        flow_next(flow);
+        return;
+    }
+    struct str problems = content_problems(claim, record);
+    if (problems.len) {
+        content_invalid(claim, record, problems);
+        return;
+    }
+    if (record->kind == ASK_URL && record->wait_done && !claim->url_done) {
+        if (ask)
+            ask->opened = true;
+        claim->result = (struct answer_result){ .status = NOD_OK, .pending = true };
+        flow_jump(flow, "finalize"); /* it is open; the page will say when it is done */
+        return;
+    }
+    flow_next(flow);
+}
+
+static void stage_build_result(struct flow *flow, void *subject)
+{
+    struct claim *claim = subject;
+
+    if (claim->outcome != ASK_ACCEPTED && claim->outcome != ASK_INVALID)
+        claim->content = STR_NONE;
+    flow_next(flow);
+}
+
+static void publish_send(struct op *op)
+{
+    struct claim *claim = OP_OF(op, struct claim, op);
+    struct engine *engine = claim->engine;
+    struct ask *ask = engine_ask(engine, claim->ask_id);
+    struct claim_spec spec = { .ask_id = claim->ask_id,
+                               .outcome = claim->outcome,
+                               .content = claim->content,
+                               .by = claim->answer.by };
+
+    if (ask) /* its call waits here: take it in the same transition */
+        spec.take_for = engine->node;
+    engine->store->ops->claim(engine->store, id_str(&op->token), &spec, op_completed, op);
+}
+
+static struct str why_ended(enum ask_state state)
+{
+    switch (state) {
+    case ASK_EXPIRED:
+        return STR("Nobody answered in time");
+    case ASK_CANCELLED:
+        return STR("The question was replaced or dismissed");
+    case ASK_WITHDRAWN:
+        return STR("The call has ended");
+    default:
+        return STR("The question was answered elsewhere");
+    }
+}
+
+static void claim_failed(struct claim *claim, nod_status status)
+{
+    struct ask *ask = engine_ask(claim->engine, claim->ask_id);
+
+    if (ask && claim->by_engine)
+        ask->claiming = false;
+    claim->result.pending = status == NOD_E_STORE || status == NOD_E_STALE;
+    if (status == NOD_E_NOT_FOUND && ask) {
+        LOG_ERROR("the store has lost a question", LOG_STR("ask", claim->ask_id),
+                  LOG_STR("call", ask->record.call_id));
+        call_cancel(ask->call, STR("The store has lost the question"));
+    }
+    reject(claim, status);
+}
+
+static void publish_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct claim *claim = OP_OF(op, struct claim, op);
+    struct engine *engine = claim->engine;
+
+    if (status != NOD_OK) {
+        claim_failed(claim, status);
+        return;
+    }
+    struct ask *ask = engine_ask(engine, claim->ask_id);
+    struct call *call = map_get(&engine->calls, reply->ask->call_id);
+    enum ask_state state = reply->ask->state;
+
+    claim->result.state = state;
+    claim->result.by = arena_str(&claim->arena, reply->ask->by);
+    claim->result.status = reply->won && state == claim->answer.action ? NOD_OK : NOD_E_STALE;
+    if (reply->won && state == ASK_INVALID)
+        claim->result.status = NOD_E_INVALID;
+    if (ask)
+        ask_end(ask, claim->answer.surface, why_ended(state));
+    flow_next(&claim->flow); /* the answerer is told; the claim is gone after this */
+    if (call && reply->taken)
+        call_taken(call, reply);
+}
+
+static void stage_publish(struct flow *flow, void *subject)
+{
+    struct claim *claim = subject;
+
+    (void)flow;
+    op_start(claim->engine, &claim->op, publish_send, publish_done);
+    /* Nobody would send this answer a second time: go on for as long as the store is away. */
+    if (!claim->done)
+        claim->op.most = INT_MAX;
+}
+
+static void stage_finalize(struct flow *flow, void *subject)
+{
+    (void)subject;
+    flow_next(flow);
+}
+
+static void claim_describe(void *subject, struct nod_hook_event *event)
+{
+    struct claim *claim = subject;
+    struct ask *ask = engine_ask(claim->engine, claim->ask_id);
+
+    event->ask_id = claim->ask_id.at;
+    event->principal = claim->answer.by.at;
+    event->action = ask_state_name(claim->outcome).at;
+    if (ask) {
+        event->call_id = ask->record.call_id.at;
+        event->target = ask->record.target.at;
+        event->ask_key = ask->record.key.at;
+        event->message = ask->record.message.at;
+    }
+}
+
+static const struct stage answer_stages[] = {
+    { "parseInput", stage_parse_input },    { "lookupPending", stage_lookup },
+    { "validateContent", stage_validate },  { "buildResult", stage_build_result },
+    { "publishResult", stage_publish },     { "finalize", stage_finalize },
+};
+
+const struct flow_table answer_flow = { NOD_FLOW_ANSWER, answer_stages,
+                                        sizeof(answer_stages) / sizeof(answer_stages[0]), claim_describe };
+
+static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
+{
+    struct claim *claim = subject;
+
+    (void)flow;
+    if (status != NOD_OK && claim->result.status == NOD_OK) {
+        claim->result.status = status; /* a hook objected */
+        claim->result.pending = true;
+        struct ask *ask = engine_ask(claim->engine, claim->ask_id);
+        if (ask && claim->by_engine)
+            ask->claiming = false;
+    }
+    LOG_DEBUG("answer", LOG_STR("ask", claim->ask_id), LOG_STR("action", ask_state_name(claim->outcome)),
+              LOG_CSTR("status", nod_status_name(claim->result.status)));
+    if (claim->done)
+        claim->done(claim->data, &claim->result);
+    claim_free(claim);
+}
+
+/* --- the ways in ------------------------------------------------------------------------------------- */
+
+void ask_answer(struct engine *engine, struct str ask_id, const struct answer *answer, answered_fn *done,
+                void *data)
+{
+    struct claim *claim = claim_create(engine, ask_id, answer->action);
+
+    claim->answer = *answer;
+    claim->answer.by = arena_str(&claim->arena, answer->by);
+    claim->done = done;
+    claim->data = data;
+    flow_start(&claim->flow, &answer_flow, &engine->hooks, NULL, claim, claim_flow_done);
+}
+
+void ask_url_done(struct engine *engine, struct str ask_id, answered_fn *done, void *data)
+{
+    struct ask *ask = engine_ask(engine, ask_id);
+
+    if (!ask || ask->record.kind != ASK_URL || !ask->record.wait_done) {
+        struct answer_result nothing = { .status = NOD_E_NOT_FOUND };
+        if (done)
+            done(data, &nothing);
+        return;
+    }
+    struct claim *claim = claim_create(engine, ask_id, ASK_ACCEPTED);
+    claim->answer.by = arena_str(&claim->arena, ask->record.principal);
+    claim->url_done = true;
+    claim->done = done;
+    claim->data = data;
+    flow_start(&claim->flow, &answer_flow, &engine->hooks, NULL, claim, claim_flow_done);
+}
+
+void claim_by_engine(struct ask *ask, enum ask_state outcome)
+{
+    struct engine *engine = ask->call->engine;
+    struct claim *claim = claim_create(engine, id_str(&ask->id), outcome);
+
+    ask->claiming = true;
+    claim->by_engine = true;
+    claim->answer.by = STR("nod");
+    flow_start(&claim->flow, &answer_flow, &engine->hooks, "buildResult", claim, claim_flow_done);
+}

@@ -1,0 +1,219 @@
+/*
+ * core/engine: the engine itself.
+ *
+ * It keeps what lives on this node: calls, pending asks, answers under way, and one heap of everything that happens
+ * at a time. It does not decide what an answer means (claim.c) or what a call does next (call.c).
+ *
+ * Holds always: an ask is in `asks` exactly while it is pending here and known to the store, and is counted for
+ * its principal exactly as long.
+ */
+#include "core/inside.h"
+
+#include "base/mem.h"
+
+struct kept_schema {
+    struct schema *schema;
+    size_t len;
+    char text[];
+};
+
+static size_t or_default(size_t given, size_t usual)
+{
+    return given ? given : usual;
+}
+
+struct engine *engine_create(const struct engine_opts *opts)
+{
+    struct engine *engine = MEM_NEW(struct engine);
+    struct engine_limits *limits = &engine->opts.limits;
+
+    engine->opts = *opts;
+    limits->pending_asks = or_default(limits->pending_asks, ENGINE_PENDING_ASKS);
+    limits->pending_asks_per_principal =
+        or_default(limits->pending_asks_per_principal, ENGINE_PENDING_ASKS_PER_PRINCIPAL);
+    limits->journal_entries = or_default(limits->journal_entries, ENGINE_JOURNAL_ENTRIES);
+    limits->journal_bytes = or_default(limits->journal_bytes, ENGINE_JOURNAL_BYTES);
+    limits->run_bytes = or_default(limits->run_bytes, ENGINE_RUN_BYTES);
+    limits->calls = or_default(limits->calls, ENGINE_CALLS);
+    if (engine->opts.ask_ttl_ms <= 0)
+        engine->opts.ask_ttl_ms = ENGINE_ASK_TTL_MS;
+    engine->clock = opts->clock;
+    engine->store = opts->store;
+    if (opts->node.len) {
+        engine->node_text = str_dup(opts->node);
+        engine->node = str_n(engine->node_text, opts->node.len);
+    } else {
+        id_random(&engine->node_id);
+        engine->node = id_str(&engine->node_id);
+    }
+    hooks_init(&engine->hooks);
+    map_init(&engine->calls, limits->calls);
+    map_init(&engine->asks, SIZE_MAX / 2);
+    map_init(&engine->tallies, SIZE_MAX / 2);
+    map_init(&engine->scopes, SIZE_MAX / 2);
+    map_init(&engine->schemas, ENGINE_SCHEMAS_KEPT);
+    heap_init(&engine->due);
+    list_init(&engine->claims);
+    return engine;
+}
+
+static void schemas_forget(struct engine *engine)
+{
+    size_t at = 0;
+
+    for (struct kept_schema *kept; (kept = map_next(&engine->schemas, &at));) {
+        schema_destroy(kept->schema);
+        mem_free(kept);
+    }
+    map_finish(&engine->schemas);
+}
+
+void engine_destroy(struct engine *engine)
+{
+    size_t at = 0;
+
+    if (!engine)
+        return;
+    claims_drop(engine);
+    for (struct call *call; (call = map_next(&engine->calls, &at));)
+        call_free(call);
+    schemas_forget(engine);
+    at = 0;
+    for (struct tally *tally; (tally = map_next(&engine->tallies, &at));)
+        mem_free(tally);
+    map_finish(&engine->calls);
+    map_finish(&engine->asks);
+    map_finish(&engine->tallies);
+    map_finish(&engine->scopes);
+    heap_finish(&engine->due);
+    hooks_finish(&engine->hooks);
+    mem_free(engine->node_text);
+    mem_free(engine);
+}
+
+void engine_add_surface(struct engine *engine, struct surface *surface)
+{
+    if (engine->surface_count < ENGINE_SURFACES_MAX)
+        engine->surfaces[engine->surface_count++] = surface;
+}
+
+struct hooks *engine_hooks(struct engine *engine)
+{
+    return &engine->hooks;
+}
+
+const struct flow_table *engine_flow(nod_flow flow)
+{
+    static const struct flow_table *const tables[] = {
+        [NOD_FLOW_CALL] = &call_flow, [NOD_FLOW_ASK] = &ask_flow, [NOD_FLOW_ANSWER] = &answer_flow
+    };
+    return flow >= NOD_FLOW_CALL && flow <= NOD_FLOW_ANSWER ? tables[flow] : NULL;
+}
+
+/* --- what happens at a time ------------------------------------------------------------------ */
+
+void due_set(struct engine *engine, struct due *due, int64_t after_ms, void (*fire)(struct due *due))
+{
+    due->fire = fire;
+    heap_set(&engine->due, &due->node, clock_mono(engine->clock) + after_ms);
+}
+
+void due_stop(struct engine *engine, struct due *due)
+{
+    heap_remove(&engine->due, &due->node);
+}
+
+int64_t engine_deadline(const struct engine *engine)
+{
+    const struct heap_node *first = heap_first(&engine->due);
+
+    return first ? first->at : INT64_MAX;
+}
+
+void engine_tick(struct engine *engine)
+{
+    int64_t now = clock_mono(engine->clock);
+
+    for (struct heap_node *first; (first = heap_first(&engine->due)) && first->at <= now;) {
+        struct due *due = HEAP_OF(first, struct due, node);
+        heap_remove(&engine->due, first);
+        due->fire(due);
+    }
+}
+
+size_t engine_calls(const struct engine *engine)
+{
+    return engine->calls.count;
+}
+
+size_t engine_pending(const struct engine *engine)
+{
+    return engine->pending;
+}
+
+struct ask *engine_ask(const struct engine *engine, struct str ask_id)
+{
+    return map_get(&engine->asks, ask_id);
+}
+
+/* --- limits ---------------------------------------------------------------------------------- */
+
+bool tally_add(struct engine *engine, struct str principal)
+{
+    struct tally *tally = map_get(&engine->tallies, principal);
+
+    if (!tally) {
+        tally = mem_zalloc(sizeof(*tally) + principal.len);
+        tally->len = principal.len;
+        if (principal.len)
+            memcpy(tally->name, principal.at, principal.len);
+        map_set(&engine->tallies, str_n(tally->name, tally->len), tally);
+    }
+    if (tally->count >= engine->opts.limits.pending_asks_per_principal ||
+        engine->pending >= engine->opts.limits.pending_asks)
+        return false;
+    tally->count++;
+    engine->pending++;
+    return true;
+}
+
+void tally_drop(struct engine *engine, struct str principal)
+{
+    struct tally *tally = map_get(&engine->tallies, principal);
+
+    engine->pending--;
+    if (tally && --tally->count == 0) {
+        map_remove(&engine->tallies, str_n(tally->name, tally->len));
+        mem_free(tally);
+    }
+}
+
+/* --- schemas --------------------------------------------------------------------------------- */
+
+const struct schema *engine_schema(struct engine *engine, struct str text)
+{
+    struct kept_schema *kept = map_get(&engine->schemas, text);
+
+    if (kept)
+        return kept->schema;
+    if (engine->schemas.count >= ENGINE_SCHEMAS_KEPT)
+        schemas_forget(engine);
+
+    struct arena arena;
+    struct json_error error;
+    struct schema_problems problems = { 0 };
+    struct schema *schema = NULL;
+    arena_init(&arena, 4 << 20);
+    struct json *value = json_parse(&arena, text, NULL, &error);
+    if (value)
+        schema = schema_compile(value, &(struct schema_opts){ .assert_formats = true }, &arena, &problems);
+    arena_finish(&arena);
+    if (!schema)
+        return NULL;
+    kept = mem_alloc(sizeof(*kept) + text.len);
+    kept->schema = schema;
+    kept->len = text.len;
+    memcpy(kept->text, text.at, text.len);
+    map_set(&engine->schemas, str_n(kept->text, kept->len), kept);
+    return schema;
+}

@@ -1,0 +1,182 @@
+/*
+ * core/inside: what the files of the core share with each other and with nobody else.
+ *
+ * engine.c   the engine itself: deadlines, limits, surfaces, schemas
+ * call.c     the life of a call: its stages, its runs, its end
+ * ask.c      the life of an ask up to the offer: request stages, surfaces, expiry
+ * claim.c    an answer: result stages, the claim, what follows
+ * op.c       a store operation that is sent again while the store fails
+ */
+#ifndef NOD_CORE_INSIDE_H
+#define NOD_CORE_INSIDE_H
+
+#include "base/heap.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "core/engine.h"
+#include "core/journal.h"
+#include "core/run.h"
+#include "json/schema.h"
+
+enum { ENGINE_SURFACES_MAX = 8, ENGINE_SCHEMAS_KEPT = 256 };
+
+struct due { /* something that happens at a time, unless it is stopped */
+    struct heap_node node;
+    void (*fire)(struct due *due);
+};
+
+struct engine {
+    struct engine_opts opts;
+    const struct clock *clock;
+    struct store *store;
+    struct id node_id; /* used when no name was given */
+    struct str node;
+    char *node_text;
+    struct hooks hooks;
+    struct surface *surfaces[ENGINE_SURFACES_MAX];
+    size_t surface_count;
+    struct map calls;      /* id -> struct call */
+    struct map asks;       /* id -> struct ask, pending here */
+    struct map tallies;    /* principal -> struct tally */
+    struct map scopes;     /* scope -> newest struct ask, with one_ask_per_scope */
+    struct map schemas;    /* schema text -> struct kept_schema */
+    struct heap due;
+    size_t pending;        /* asks on their way to the store, or waiting */
+    struct list claims;    /* answers under way */
+};
+
+struct tally { /* pending asks of a principal */
+    size_t count;
+    size_t len;
+    char name[];
+};
+
+void due_set(struct engine *engine, struct due *due, int64_t after_ms, void (*fire)(struct due *due));
+void due_stop(struct engine *engine, struct due *due);
+
+/* Compiled and kept; NULL if it does not compile. Valid until the next call of this function. */
+const struct schema *engine_schema(struct engine *engine, struct str text);
+bool tally_add(struct engine *engine, struct str principal);
+void tally_drop(struct engine *engine, struct str principal);
+
+/* --- op ------------------------------------------------------------------------------------- */
+
+struct op {
+    struct engine *engine;
+    struct due due;
+    struct id token;
+    int tries;
+    int most; /* tries */
+    bool busy;
+    void (*send)(struct op *op);
+    void (*done)(struct op *op, nod_status status, const struct store_reply *reply);
+};
+
+#define OP_OF(op_, type, member) ((type *)(void *)((char *)(op_)-offsetof(type, member)))
+
+/* One at a time. `send` begins the store's operation with op_completed as its callback. */
+void op_start(struct engine *engine, struct op *op, void (*send)(struct op *op),
+              void (*done)(struct op *op, nod_status status, const struct store_reply *reply));
+store_done op_completed; /* data is the op */
+void op_abandon(struct op *op);
+
+/* --- call ----------------------------------------------------------------------------------- */
+
+enum live_state {
+    LIVE_NEW,
+    LIVE_RUNNING,    /* with the provider */
+    LIVE_ASKING,     /* its asks go through the request stages */
+    LIVE_SAVING,     /* park or append under way */
+    LIVE_WAITING,    /* for people */
+    LIVE_TAKING,     /* take under way */
+    LIVE_FINISHING,  /* finish under way */
+    LIVE_CANCELLING, /* cancel under way */
+};
+
+struct call {
+    struct engine *engine;
+    struct id id;
+    struct target *target;
+    struct caller *caller;
+    struct str principal, scope, uri, args, caller_record; /* behind the struct */
+    enum live_state state;
+    bool stored;       /* the store knows it */
+    bool cancel_wanted;
+    bool fresh_intent;
+    bool told_waiting; /* the caller was told that we wait */
+    uint32_t notices;
+    uint64_t epoch;
+    int64_t worked_ms;
+    int64_t run_began;
+    struct due timeout;
+    struct journal journal; /* empty while waiting: the store has it */
+    struct run *run;        /* under way, or being saved */
+    struct list asks;       /* pending, in order */
+    size_t asks_settled, asks_expected;
+    nod_status asks_failed;
+    struct flow flow;
+    struct op op;
+    struct ask_record *saving; /* views for the store, during a park */
+    struct entry *saving_entries;
+    size_t saving_asks, saving_count;
+    struct arena end_arena; /* the outcome's text */
+    struct outcome outcome;
+    struct buf result;      /* the outcome as the store keeps it */
+    struct str cancel_why;  /* in end_arena */
+};
+
+extern const struct flow_table call_flow;
+extern const struct flow_table ask_flow;
+extern const struct flow_table answer_flow;
+
+/* All asks of the round are through their stages up to the store, or one has failed. */
+void call_asks_settled(struct call *call);
+/* Its last pending ask has ended and the call is running here again, with this record. */
+void call_taken(struct call *call, const struct store_reply *reply);
+/* Became runnable elsewhere, perhaps: take it. */
+void call_take(struct call *call);
+void call_fail(struct call *call, nod_status status, const char *code, struct str message);
+void call_free(struct call *call);
+
+struct run *run_create(struct call *call);
+void run_free(struct run *run);
+
+/* --- ask ------------------------------------------------------------------------------------ */
+
+struct ask {
+    struct call *call;
+    struct list link; /* in call->asks */
+    struct ask_record record;
+    struct id id;
+    struct surface *surface; /* where it is up, or is being put up */
+    size_t surface_at;       /* its place in the engine's order */
+    int attempt;
+    bool opened;   /* a URL that was opened; it ends when its page is done */
+    bool listed;   /* in engine->asks, and counted */
+    bool claiming; /* ended by the engine itself (expired, unsupported): a claim is under way */
+    struct due expiry;
+    struct flow flow;
+    char text[]; /* key, message, detail, url */
+};
+
+struct ask *ask_create(struct call *call, const struct run_item *item);
+void ask_free(struct ask *ask);
+/* Begins the request stages; ends in call_asks_settled or, after the commit, in the offer. */
+void ask_begin(struct ask *ask);
+/* The park is committed: goes on with buildRequestParams. */
+void ask_stored(struct ask *ask);
+/* The next surface, or the end in ASK_UNSUPPORTED. */
+void ask_offer_next(struct ask *ask);
+/* Puts it up again where it is up, saying what was wrong. */
+void ask_offer_again(struct ask *ask, struct str problems);
+/* Taken down from its surface unless that is `winner`, and freed. */
+void ask_end(struct ask *ask, const struct surface *winner, struct str why);
+bool engine_can(const struct engine *engine, const struct call *call, enum ask_kind kind, bool consent);
+
+/* --- claim ---------------------------------------------------------------------------------- */
+
+/* The engine's own word: ASK_EXPIRED, ASK_UNSUPPORTED, ASK_CANCELLED. */
+void claim_by_engine(struct ask *ask, enum ask_state outcome);
+void claims_drop(struct engine *engine);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * core/op: a store operation that is sent again while the store fails.
+ *
+ * Each operation has a token for its whole life, so sending it again after a lost reply does not make it happen
+ * twice. The pauses double. When the tries are used up the owner is told NOD_E_STORE.
+ */
+#include "core/inside.h"
+
+enum { PAUSE_MOST_MS = 2000 };
+
+static void op_send(struct op *op)
+{
+    op->busy = true;
+    op->send(op);
+}
+
+static void op_again(struct due *due)
+{
+    op_send(HEAP_OF(&due->node, struct op, due.node));
+}
+
+void op_start(struct engine *engine, struct op *op, void (*send)(struct op *op),
+              void (*done)(struct op *op, nod_status status, const struct store_reply *reply))
+{
+    *op = (struct op){ .engine = engine, .most = ENGINE_STORE_TRIES, .send = send, .done = done };
+    id_random(&op->token);
+    op_send(op);
+}
+
+void op_completed(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct op *op = data;
+
+    op->busy = false;
+    if (status == NOD_E_STORE && ++op->tries < op->most) {
+        int64_t pause = ENGINE_STORE_PAUSE_MS;
+        for (int i = 1; i < op->tries && pause < PAUSE_MOST_MS; i++)
+            pause *= 2;
+        due_set(op->engine, &op->due, pause < PAUSE_MOST_MS ? pause : PAUSE_MOST_MS, op_again);
+        return;
+    }
+    op->done(op, status, reply);
+}
+
+void op_abandon(struct op *op)
+{
+    if (op->engine)
+        due_stop(op->engine, &op->due);
+}

@@ -1,0 +1,124 @@
+/* core/outcome: the codes of failures, and an outcome as JSON for the store. */
+#include "core/outcome.h"
+
+#include "json/schema.h"
+#include "json/write.h"
+
+enum { PROBLEMS_MAX = 64 * 1024 }; /* bytes of them as JSON */
+
+static const struct {
+    nod_status status;
+    const char *code;
+    const char *name;
+} words[] = {
+    { NOD_OK, "OK", "ok" },
+    { NOD_PENDING, "PENDING", "pending" },
+    { NOD_E_INVALID, "INVALID_INPUT", "invalid" },
+    { NOD_E_TIMEOUT, "ELICITATION_TIMEOUT", "timeout" },
+    { NOD_E_NOT_SUPPORTED, "ELICITATION_NOT_SUPPORTED", "not supported" },
+    { NOD_E_BAD_SCHEMA, "BAD_SCHEMA", "bad schema" },
+    { NOD_E_NOT_DETERMINISTIC, "NOT_DETERMINISTIC", "not deterministic" },
+    { NOD_E_OUTCOME_UNKNOWN, "OUTCOME_UNKNOWN", "outcome unknown" },
+    { NOD_E_LIMIT, "LIMIT_REACHED", "limit reached" },
+    { NOD_E_CANCELLED, "CANCELLED", "cancelled" },
+    { NOD_E_STORE, "STORE_UNAVAILABLE", "store unavailable" },
+    { NOD_E_STALE, "STALE", "stale" },
+    { NOD_E_NOT_FOUND, "NOT_FOUND", "not found" },
+    { NOD_E_USAGE, "HANDLER_BUG", "usage" },
+    { NOD_E_PARSE, "PARSE_ERROR", "parse error" },
+    { NOD_E_IO, "IO_ERROR", "i/o error" },
+    { NOD_E_REFUSED, "REFUSED", "refused" },
+    { NOD_E_FAILED, "TOOL_FAILED", "failed" },
+};
+
+const char *outcome_code(nod_status status)
+{
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (words[i].status == status)
+            return words[i].code;
+    return "UNKNOWN_STATUS";
+}
+
+const char *nod_status_name(nod_status status)
+{
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (words[i].status == status)
+            return words[i].name;
+    return "unknown status";
+}
+
+struct str outcome_problems(struct arena *arena, const struct schema_problems *problems)
+{
+    struct buf buf;
+    struct json_writer w;
+
+    buf_init(&buf, PROBLEMS_MAX);
+    json_writer_init(&w, &buf);
+    jw_array(&w);
+    for (size_t i = 0; i < problems->count; i++) {
+        jw_object(&w);
+        jw_key_str(&w, STR("path"), problems->at[i].path);
+        jw_key_str(&w, STR("message"), problems->at[i].message);
+        jw_end(&w);
+    }
+    jw_end(&w);
+    struct str text = json_writer_done(&w) ? arena_str(arena, buf_str(&buf)) : STR("[]");
+    buf_finish(&buf);
+    return text;
+}
+
+bool outcome_write(struct buf *out, const struct outcome *outcome)
+{
+    struct json_writer w;
+
+    json_writer_init(&w, out);
+    jw_object(&w);
+    jw_key_i64(&w, STR("status"), outcome->status);
+    if (outcome->body.len)
+        jw_key_raw(&w, STR("body"), outcome->body);
+    if (outcome->code)
+        jw_key_str(&w, STR("code"), str_of(outcome->code));
+    if (outcome->message.len)
+        jw_key_str(&w, STR("message"), outcome->message);
+    if (outcome->details.len)
+        jw_key_raw(&w, STR("details"), outcome->details);
+    if (outcome->meta.len)
+        jw_key_raw(&w, STR("meta"), outcome->meta);
+    if (outcome->error_id.len)
+        jw_key_str(&w, STR("errorId"), outcome->error_id);
+    if (outcome->rpc_code) {
+        jw_key_i64(&w, STR("rpcCode"), outcome->rpc_code);
+        if (outcome->rpc_data.len)
+            jw_key_raw(&w, STR("rpcData"), outcome->rpc_data);
+    }
+    jw_end(&w);
+    return json_writer_done(&w);
+}
+
+static struct str raw_of(const struct json *object, struct str key)
+{
+    const struct json *v = json_get(object, key);
+
+    return v ? v->raw : STR_NONE;
+}
+
+nod_status outcome_read(struct arena *arena, struct str text, struct outcome *out)
+{
+    struct json_error error;
+    struct json *v = json_parse(arena, text, NULL, &error);
+    int64_t status;
+
+    if (!v || !json_i64(json_get(v, STR("status")), &status))
+        return NOD_E_PARSE;
+    *out = (struct outcome){ .status = (nod_status)status };
+    out->body = raw_of(v, STR("body"));
+    out->message = json_get_str(v, STR("message"));
+    out->details = raw_of(v, STR("details"));
+    out->meta = raw_of(v, STR("meta"));
+    out->error_id = json_get_str(v, STR("errorId"));
+    out->rpc_data = raw_of(v, STR("rpcData"));
+    json_i64(json_get(v, STR("rpcCode")), &out->rpc_code);
+    if (json_get(v, STR("code")))
+        out->code = arena_str(arena, json_get_str(v, STR("code"))).at;
+    return NOD_OK;
+}

@@ -1,0 +1,381 @@
+/*
+ * core/run: looking into the journal, and recording what is new.
+ *
+ * Everything here touches the run's own memory alone, so it is as good on a worker's thread as on the loop.
+ * Only run_done (core/call.c) goes back to the engine.
+ *
+ * Holds always: a question is checked (form, lengths, somebody can be asked) before it is recorded, and what is
+ * recorded under a key has that key's digest. Once a step was done in a run nothing further is recorded: its result
+ * has to be committed first.
+ */
+#include "core/run.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "core/journal.h"
+#include "crypto/digest.h"
+#include "json/form.h"
+#include "json/write.h"
+
+nod_status run_fail(struct run *run, nod_status status, const char *code, struct str message)
+{
+    run->fault = (struct fault){ .status = status,
+                                 .code = code ? code : outcome_code(status),
+                                 .message = arena_str(&run->arena, message) };
+    return status;
+}
+
+void run_bug(struct run *run, const char *format, ...)
+{
+    va_list args;
+
+    if (run->bug.at)
+        return;
+    va_start(args, format);
+    run->bug = arena_vfmt(&run->arena, format, args);
+    va_end(args);
+    if (!run->bug.at)
+        run->bug = STR("the handler ran out of its run's memory");
+}
+
+static nod_status fail_fmt(struct run *run, nod_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static nod_status fail_fmt(struct run *run, nod_status status, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    struct str message = arena_vfmt(&run->arena, format, args);
+    va_end(args);
+    return run_fail(run, status, NULL, message);
+}
+
+static const char *kind_mode(enum ask_kind kind)
+{
+    static const char *const modes[] = { [ASK_FORM] = "form", [ASK_URL] = "url", [ASK_APPROVAL] = "form",
+                                         [ASK_SAMPLE] = "sampling", [ASK_ROOTS] = "roots" };
+    return modes[kind];
+}
+
+/* --- what may be recorded ------------------------------------------------------------------ */
+
+static nod_status record(struct run *run, struct run_item *item)
+{
+    size_t entries = run->journal_count + run->news.entries + run->news.asks;
+    size_t bytes = entry_bytes(&item->entry) + item->spec.message.len + item->spec.detail.len;
+
+    if (entries >= run->entries_max)
+        return fail_fmt(run, NOD_E_LIMIT, "A call may learn at most %zu things (questions, steps, times); "
+                        "this one wanted more", run->entries_max);
+    if (run->journal_bytes + run->news.bytes + bytes > run->bytes_max)
+        return fail_fmt(run, NOD_E_LIMIT, "The journal of a call may hold at most %zu bytes; this one wanted more",
+                        run->bytes_max);
+    if (run->news.last)
+        run->news.last->next = item;
+    else
+        run->news.first = item;
+    run->news.last = item;
+    run->news.bytes += bytes;
+    if (item->is_ask)
+        run->news.asks++;
+    else
+        run->news.entries++;
+    return NOD_OK;
+}
+
+static struct run_item *item_new(struct run *run, enum entry_class class, struct str key)
+{
+    struct run_item *item = ARENA_NEW(&run->arena, struct run_item);
+
+    if (item) {
+        item->entry.class = class;
+        item->entry.key = arena_str(&run->arena, key);
+    }
+    return item;
+}
+
+static nod_status out_of_arena(struct run *run)
+{
+    return run_fail(run, NOD_E_LIMIT, NULL, STR("The run has used up the memory a run may have"));
+}
+
+static struct run_item *news_find(const struct run *run, enum entry_class class, struct str key)
+{
+    for (struct run_item *item = run->news.first; item; item = item->next)
+        if (item->entry.class == class && str_eq(item->entry.key, key))
+            return item;
+    return NULL;
+}
+
+static nod_status check_key(struct run *run, struct str key)
+{
+    if (key.len > RUN_KEY_MAX)
+        return fail_fmt(run, NOD_E_USAGE, "A key may have at most %d bytes: '" STR_FMT "...'", RUN_KEY_MAX, 40,
+                        key.at);
+    if (key.len && key.at[0] == '#')
+        return fail_fmt(run, NOD_E_USAGE, "A key may not begin with '#': '" STR_FMT "'", STR_ARG(key));
+    return NOD_OK;
+}
+
+/* --- asking -------------------------------------------------------------------------------- */
+
+static void question_digest(const struct ask_spec *spec, struct entry *entry)
+{
+    char flags[2] = { (char)('0' + (int)spec->kind), spec->consent ? '1' : '0' };
+    struct str parts[] = { str_n(flags, 2), spec->message, spec->detail, spec->url };
+    struct digest digest;
+
+    _Static_assert((int)DIGEST_BYTES == (int)DIGEST_LEN, "a record's digest is a SHA-256");
+    digest_of_parts(parts, sizeof(parts) / sizeof(parts[0]), &digest);
+    memcpy(entry->digest, digest.bytes, DIGEST_BYTES);
+}
+
+static nod_status not_deterministic(struct run *run, struct str key)
+{
+    return fail_fmt(run, NOD_E_NOT_DETERMINISTIC,
+                    "The tool " STR_FMT " asked another question under the key '" STR_FMT "' than before. A handler must "
+                    "ask the same on every run: read what may change inside of nod_step, nod_now or nod_random",
+                    STR_ARG(run->target->name), STR_ARG(key));
+}
+
+/* How a journalled ask that ended without a person's word is told to the handler. */
+static nod_status entry_status(struct run *run, const struct entry *entry, enum ask_kind kind)
+{
+    switch (entry->state) {
+    case ASK_EXPIRED:
+        fail_fmt(run, NOD_E_TIMEOUT, "Nobody answered within %lld ms", (long long)entry->number);
+        run->fault.meta = arena_fmt(&run->arena, "{\"elicitationId\":\"" STR_FMT "\",\"ttl\":%lld}",
+                                    STR_ARG(entry->ask_id), (long long)entry->number);
+        return NOD_E_TIMEOUT;
+    case ASK_UNSUPPORTED:
+        fail_fmt(run, NOD_E_NOT_SUPPORTED, "The client cannot put this question to a person (mode %s)",
+                 kind_mode(kind));
+        run->fault.meta = arena_fmt(&run->arena, "{\"mode\":\"%s\"}", kind_mode(kind));
+        return NOD_E_NOT_SUPPORTED;
+    case ASK_INVALID:
+        run_fail(run, NOD_E_INVALID, NULL, STR("Invalid elicitation result content"));
+        run->fault.details = arena_str(&run->arena, entry->content);
+        run->fault.meta = arena_fmt(&run->arena, "{\"elicitationId\":\"" STR_FMT "\"}", STR_ARG(entry->ask_id));
+        return NOD_E_INVALID;
+    default:
+        return NOD_OK;
+    }
+}
+
+static nod_status bad_schema(struct run *run, struct str path, struct str message)
+{
+    struct buf data;
+    struct json_writer w;
+
+    fail_fmt(run, NOD_E_BAD_SCHEMA, "The form of tool " STR_FMT " cannot be asked: " STR_FMT ": " STR_FMT,
+             STR_ARG(run->target->name), STR_ARG(path), STR_ARG(message));
+    buf_init(&data, RUN_DETAIL_MAX);
+    json_writer_init(&w, &data);
+    jw_object(&w);
+    jw_key_str(&w, STR("path"), path);
+    jw_key_str(&w, STR("message"), message);
+    jw_end(&w);
+    if (json_writer_done(&w))
+        run->fault.rpc_data = arena_str(&run->arena, buf_str(&data));
+    run->fault.rpc_code = -32602;
+    buf_finish(&data);
+    return NOD_E_BAD_SCHEMA;
+}
+
+static nod_status check_form(struct run *run, struct str detail)
+{
+    struct json_error error;
+    struct schema_problems problems = { 0 };
+    struct json *schema = json_parse(&run->arena, detail, &(struct json_opts){ .refuse_duplicates = true }, &error);
+    struct str field;
+
+    if (!schema)
+        return bad_schema(run, STR(""), arena_fmt(&run->arena, "not JSON: %s at byte %zu", error.what, error.offset));
+    if (form_check(schema, FORM_2026_07_28, &run->arena, &problems) != NOD_OK) {
+        struct schema_problem none = { STR(""), STR("not a form") };
+        struct schema_problem first = problems.count ? problems.at[0] : none;
+        return bad_schema(run, first.path, first.message);
+    }
+    if (form_asks_secret(schema, &field))
+        return bad_schema(run, arena_fmt(&run->arena, "/properties/" STR_FMT, STR_ARG(field)),
+                          STR("asks for a secret, and secrets never go through a form: send the person to a page "
+                              "with nod_elicit_url"));
+    return NOD_OK;
+}
+
+static nod_status check_question(struct run *run, const struct ask_spec *spec)
+{
+    unsigned able = spec->consent ? run->supports_consent : run->supports;
+
+    if (spec->ttl_ms < 0)
+        return fail_fmt(run, NOD_E_USAGE, "A question's ttl_ms must be positive, got %lld", (long long)spec->ttl_ms);
+    if (spec->attempts < 0)
+        return fail_fmt(run, NOD_E_USAGE, "A question's attempts must be positive, got %d", spec->attempts);
+    if (spec->message.len > RUN_MESSAGE_MAX || spec->detail.len > RUN_DETAIL_MAX || spec->url.len > RUN_URL_MAX)
+        return fail_fmt(run, NOD_E_LIMIT, "A question may have a message of %d, a schema of %d and a URL of %d bytes",
+                        RUN_MESSAGE_MAX, RUN_DETAIL_MAX, RUN_URL_MAX);
+    if ((spec->kind == ASK_FORM || spec->kind == ASK_APPROVAL) && spec->detail.len)
+        NOD_TRY(check_form(run, spec->detail));
+    if (!(able & 1u << spec->kind)) {
+        fail_fmt(run, NOD_E_NOT_SUPPORTED, "The client does not support %s, and there is no other way to ask",
+                 spec->kind == ASK_SAMPLE  ? "sampling"
+                 : spec->kind == ASK_ROOTS ? "roots"
+                 : spec->kind == ASK_URL   ? "elicitation in url mode"
+                                           : "elicitation in form mode");
+        run->fault.meta = arena_fmt(&run->arena, "{\"mode\":\"%s\"}", kind_mode(spec->kind));
+        return NOD_E_NOT_SUPPORTED;
+    }
+    return NOD_OK;
+}
+
+nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct entry **answer)
+{
+    struct entry probe = { 0 };
+    char numbered[32];
+    struct str key = spec->key;
+
+    *answer = NULL;
+    if (run->step_done)
+        return NOD_PENDING;
+    NOD_TRY(check_key(run, key));
+    if (key.len == 0) {
+        int len = snprintf(numbered, sizeof(numbered), "#%zu", ++run->ask_ordinal);
+        key = str_n(numbered, (size_t)len);
+    }
+    question_digest(spec, &probe);
+
+    const struct entry *known = journal_find(run->journal, run->journal_count, ENTRY_ASK, key);
+    if (known) {
+        if (memcmp(known->digest, probe.digest, DIGEST_BYTES) != 0)
+            return not_deterministic(run, key);
+        *answer = known;
+        return entry_status(run, known, spec->kind);
+    }
+    const struct run_item *asked = news_find(run, ENTRY_ASK, key);
+    if (asked)
+        return memcmp(asked->entry.digest, probe.digest, DIGEST_BYTES) == 0 ? NOD_PENDING
+                                                                             : not_deterministic(run, key);
+    NOD_TRY(check_question(run, spec));
+
+    struct run_item *item = item_new(run, ENTRY_ASK, key);
+    if (!item)
+        return out_of_arena(run);
+    item->is_ask = true;
+    memcpy(item->entry.digest, probe.digest, DIGEST_BYTES);
+    item->spec = *spec;
+    item->spec.key = item->entry.key;
+    item->spec.message = arena_str(&run->arena, spec->message);
+    item->spec.detail = arena_str(&run->arena, spec->detail);
+    item->spec.url = arena_str(&run->arena, spec->url);
+    if (item->spec.ttl_ms == 0)
+        item->spec.ttl_ms = run->ask_ttl_ms;
+    if (run->arena.exhausted)
+        return out_of_arena(run);
+    NOD_TRY(record(run, item));
+    return NOD_PENDING;
+}
+
+/* --- steps --------------------------------------------------------------------------------- */
+
+nod_status run_step(struct run *run, struct str key, bool at_most_once, const struct entry **entry, bool *go)
+{
+    *entry = NULL;
+    *go = false;
+    if (run->step_done)
+        return NOD_PENDING;
+    if (key.len == 0)
+        return run_fail(run, NOD_E_USAGE, NULL, STR("A step needs a key"));
+    NOD_TRY(check_key(run, key));
+
+    *entry = journal_find(run->journal, run->journal_count, ENTRY_STEP, key);
+    if (*entry)
+        return NOD_OK;
+    if (run->news.asks) /* the handler went on past a NOD_PENDING: an effect now would be unasked */
+        return NOD_PENDING;
+    if (run->dry) {
+        run->step_done = true;
+        return NOD_PENDING;
+    }
+    if (!at_most_once) {
+        *go = true;
+        return NOD_PENDING;
+    }
+    if (journal_find(run->journal, run->journal_count, ENTRY_INTENT, key)) {
+        const struct entry *last = &run->journal[run->journal_count - 1];
+        if (run->fresh_intent && last->class == ENTRY_INTENT && str_eq(last->key, key)) {
+            *go = true;
+            return NOD_PENDING;
+        }
+        return fail_fmt(run, NOD_E_OUTCOME_UNKNOWN, "The step '" STR_FMT "' was begun, and whether it was done is not "
+                        "known: it is not tried a second time", STR_ARG(key));
+    }
+    struct run_item *item = item_new(run, ENTRY_INTENT, key);
+    if (!item)
+        return out_of_arena(run);
+    NOD_TRY(record(run, item));
+    run->step_done = true;
+    return NOD_PENDING;
+}
+
+nod_status run_step_done(struct run *run, struct str key, nod_status status, struct str content)
+{
+    struct run_item *item = item_new(run, ENTRY_STEP, key);
+
+    if (!item)
+        return out_of_arena(run);
+    item->entry.status = status;
+    item->entry.content = arena_str(&run->arena, content);
+    run->step_done = true; /* also when it cannot be recorded: the effect has happened */
+    NOD_TRY(record(run, item));
+    return NOD_PENDING;
+}
+
+/* --- time and chance ------------------------------------------------------------------------ */
+
+static nod_status journalled_number(struct run *run, enum entry_class class, size_t ordinal, int64_t fresh,
+                                    int64_t *out)
+{
+    char text[32];
+    int len = snprintf(text, sizeof(text), "#%zu", ordinal);
+    struct str key = str_n(text, (size_t)len);
+    const struct entry *known = journal_find(run->journal, run->journal_count, class, key);
+
+    if (known) {
+        *out = known->number;
+        return NOD_OK;
+    }
+    if (run->step_done)
+        return NOD_PENDING;
+    struct run_item *item = item_new(run, class, key);
+    if (!item)
+        return out_of_arena(run);
+    item->entry.number = fresh;
+    *out = fresh;
+    return record(run, item);
+}
+
+nod_status run_now(struct run *run, int64_t *ms)
+{
+    return journalled_number(run, ENTRY_NOW, ++run->now_ordinal, clock_wall(run->clock), ms);
+}
+
+nod_status run_random(struct run *run, uint64_t *bits)
+{
+    int64_t fresh, out = 0;
+
+    random_bytes(&fresh, sizeof(fresh));
+    nod_status status = journalled_number(run, ENTRY_RANDOM, ++run->random_ordinal, fresh, &out);
+    *bits = (uint64_t)out;
+    return status;
+}
+
+/* --- notices -------------------------------------------------------------------------------- */
+
+void run_notice(struct run *run, const struct notice *notice)
+{
+    if (++run->notice_ordinal <= run->notices_sent || run->dry || run->step_done)
+        return;
+    run->emit(run, notice);
+}

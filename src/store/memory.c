@@ -1,0 +1,903 @@
+/*
+ * store/memory: the store of one process, in its memory.
+ *
+ * A transition happens inside the call that asks for it; only its completion comes later, through the `defer` it was
+ * given. So the order of transitions is the order of the calls, whatever the order of the completions, and the tests can
+ * delay, reorder and lose replies as a store far away would.
+ *
+ * Holds always: an ask that is not pending never changes again. A call's record outlives every completion that is on its
+ * way with a view of it (refs).
+ */
+#include "store/memory.h"
+
+#include "base/buf.h"
+#include "base/heap.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "core/journal.h"
+
+struct memory_store {
+    struct store store; /* first */
+    struct memory_opts opts;
+    struct map calls;     /* id -> struct stored_call */
+    struct map asks;      /* id -> struct stored_ask */
+    struct map values;    /* kind NUL key -> struct stored_value */
+    struct map streams;   /* stream -> struct stored_stream */
+    struct list ended;    /* calls that are kept, oldest first */
+    size_t ended_count;
+    struct heap due;      /* pending asks by expiry */
+    struct list replies;  /* completions on their way */
+    uint64_t version;
+    void (*wake)(void *data, struct str call_id);
+    void *wake_data;
+};
+
+struct stored_call {
+    struct id id;
+    struct call_record record; /* slices point behind the struct, and into journal */
+    struct journal journal;
+    struct list asks;
+    size_t pending;
+    struct id token; /* of the newest operation */
+    char *result;
+    struct list link; /* in ended */
+    int64_t ended_ms;
+    unsigned refs;
+    bool dropped;
+};
+
+struct stored_ask {
+    struct id id;
+    struct stored_call *call;
+    struct list link; /* in call->asks */
+    struct heap_node due;
+    struct ask_record record;
+    struct id token;    /* of the claim that ended it */
+    uint64_t took;      /* the epoch that claim took, or 0 */
+    char *answer;       /* content and by */
+};
+
+struct stored_value {
+    size_t key_len;
+    struct str value;
+    uint64_t version;
+    int64_t expires_ms;
+    char key[];
+};
+
+struct stored_event {
+    struct list link;
+    struct store_event event;
+    int64_t expires_ms;
+    char text[];
+};
+
+struct stored_stream {
+    struct list events;
+    size_t len;
+    char name[];
+};
+
+enum {
+    VALUES_MAX = 1000000,
+    STREAM_EVENTS_MAX = 256, /* kept of one stream; the oldest go first */
+    SCAN_MOST = 1000,
+};
+
+struct reply { /* a completion on its way */
+    struct list link;
+    struct memory_store *memory;
+    store_done *done;
+    void *data;
+    nod_status status;
+    struct store_reply reply;
+    struct stored_call *call; /* held */
+    struct stored_ask *ask;   /* lives as long as its call */
+    bool with_call;
+    char *value;
+    struct store_scan scan;
+    char *scan_key;
+    store_row_fn *row;
+};
+
+static struct memory_store *of(struct store *store)
+{
+    return (struct memory_store *)store;
+}
+
+static int64_t now_of(const struct memory_store *memory)
+{
+    return clock_wall(memory->opts.clock);
+}
+
+static struct str place(char **at, struct str s)
+{
+    struct str copy = { *at, s.len };
+
+    if (s.len)
+        memcpy(*at, s.at, s.len);
+    (*at)[s.len] = '\0';
+    *at += s.len + 1;
+    return copy;
+}
+
+static void id_set(struct id *id, struct str s)
+{
+    size_t len = s.len < ID_LEN ? s.len : ID_LEN;
+
+    memset(id, 0, sizeof(*id));
+    if (len)
+        memcpy(id->text, s.at, len);
+}
+
+static bool id_is(const struct id *id, struct str s)
+{
+    return s.len == ID_LEN && memcmp(id->text, s.at, ID_LEN) == 0;
+}
+
+/* --- records ------------------------------------------------------------------------------------- */
+
+static struct stored_call *call_find(struct memory_store *memory, struct str id)
+{
+    return map_get(&memory->calls, id);
+}
+
+static struct stored_call *call_add(struct memory_store *memory, const struct call_record *open)
+{
+    size_t text = open->principal.len + open->scope.len + open->target.len + open->args.len + open->caller.len + 5;
+    struct stored_call *call = mem_zalloc(sizeof(*call) + text);
+    char *at = (char *)(call + 1);
+
+    id_set(&call->id, open->id);
+    call->record = *open;
+    call->record.id = id_str(&call->id);
+    call->record.principal = place(&at, open->principal);
+    call->record.scope = place(&at, open->scope);
+    call->record.target = place(&at, open->target);
+    call->record.args = place(&at, open->args);
+    call->record.caller = place(&at, open->caller);
+    call->record.entries = NULL;
+    call->record.entry_count = 0;
+    call->record.state = CALL_STORED_RUNNING;
+    call->record.epoch = 1;
+    call->record.opened_ms = now_of(memory);
+    list_init(&call->asks);
+    list_init(&call->link);
+    map_set(&memory->calls, call->record.id, call);
+    return call;
+}
+
+static void call_free(struct stored_call *call)
+{
+    LIST_EACH(at, &call->asks)
+    {
+        struct stored_ask *ask = LIST_OF(at, struct stored_ask, link);
+        mem_free(ask->answer);
+        mem_free(ask);
+    }
+    journal_finish(&call->journal);
+    mem_free(call->result);
+    mem_free(call);
+}
+
+static void call_unref(struct stored_call *call)
+{
+    if (call && --call->refs == 0 && call->dropped)
+        call_free(call);
+}
+
+/* Off the lists; freed now or with the last reply that shows it. */
+static void call_drop(struct memory_store *memory, struct stored_call *call)
+{
+    LIST_EACH(at, &call->asks)
+    {
+        struct stored_ask *ask = LIST_OF(at, struct stored_ask, link);
+        heap_remove(&memory->due, &ask->due);
+        map_remove(&memory->asks, id_str(&ask->id));
+    }
+    if (!list_empty(&call->link))
+        memory->ended_count--;
+    list_remove(&call->link);
+    map_remove(&memory->calls, call->record.id);
+    call->dropped = true;
+    if (call->refs == 0)
+        call_free(call);
+}
+
+static void keep_few(struct memory_store *memory)
+{
+    int64_t old = now_of(memory) - memory->opts.keep_ms;
+
+    for (struct list *first; (first = list_first(&memory->ended));) {
+        struct stored_call *call = LIST_OF(first, struct stored_call, link);
+        if (memory->ended_count <= memory->opts.keep_most && call->ended_ms > old)
+            break;
+        call_drop(memory, call);
+    }
+}
+
+static void journal_add(struct stored_call *call, const struct entry *entries, size_t count)
+{
+    struct journal longer;
+
+    if (count == 0)
+        return;
+    journal_make(&longer, call->journal.entries, call->journal.count, entries, count);
+    journal_finish(&call->journal);
+    call->journal = longer;
+    call->record.entries = longer.entries;
+    call->record.entry_count = longer.count;
+}
+
+static void ask_add(struct memory_store *memory, struct stored_call *call, const struct ask_record *record)
+{
+    size_t text = record->key.len + record->message.len + record->detail.len + record->url.len + 4;
+    struct stored_ask *ask = mem_zalloc(sizeof(*ask) + text);
+    char *at = (char *)(ask + 1);
+
+    id_set(&ask->id, record->id);
+    ask->call = call;
+    ask->record = *record;
+    ask->record.id = id_str(&ask->id);
+    ask->record.call_id = call->record.id;
+    ask->record.principal = call->record.principal;
+    ask->record.scope = call->record.scope;
+    ask->record.target = call->record.target;
+    ask->record.key = place(&at, record->key);
+    ask->record.message = place(&at, record->message);
+    ask->record.detail = place(&at, record->detail);
+    ask->record.url = place(&at, record->url);
+    ask->record.state = ASK_PENDING;
+    ask->record.content = ask->record.by = STR_NONE;
+    ask->record.asked_ms = now_of(memory);
+    ask->record.expires_ms = ask->record.asked_ms + record->ttl_ms;
+    list_append(&call->asks, &ask->link);
+    call->pending++;
+    map_set(&memory->asks, ask->record.id, ask);
+    heap_set(&memory->due, &ask->due, ask->record.expires_ms);
+}
+
+static void ask_close(struct memory_store *memory, struct stored_ask *ask, enum ask_state state, struct str content,
+                      struct str by)
+{
+    ask->answer = mem_alloc(content.len + by.len + 2);
+    char *at = ask->answer;
+
+    ask->record.state = state;
+    ask->record.content = place(&at, content);
+    ask->record.by = place(&at, by);
+    ask->record.ended_ms = now_of(memory);
+    heap_remove(&memory->due, &ask->due);
+    ask->call->pending--;
+}
+
+static void call_close(struct memory_store *memory, struct stored_call *call, enum call_state state, struct str result)
+{
+    call->record.state = state;
+    call->result = str_dup(result);
+    call->record.result = str_n(call->result, result.len);
+    call->ended_ms = now_of(memory);
+    LIST_EACH(at, &call->asks)
+    {
+        struct stored_ask *ask = LIST_OF(at, struct stored_ask, link);
+        if (ask->record.state == ASK_PENDING)
+            ask_close(memory, ask, ASK_WITHDRAWN, STR_NONE, STR("nod"));
+        if (ask->record.sensitive)
+            ask->record.content = STR_NONE;
+    }
+    list_append(&memory->ended, &call->link);
+    memory->ended_count++;
+}
+
+/* --- completions ----------------------------------------------------------------------------------- */
+
+static struct reply *reply_new(struct memory_store *memory, store_done *done, void *data, nod_status status)
+{
+    struct reply *reply = MEM_NEW(struct reply);
+
+    reply->memory = memory;
+    reply->done = done;
+    reply->data = data;
+    reply->status = status;
+    reply->reply.now_ms = now_of(memory);
+    list_append(&memory->replies, &reply->link);
+    return reply;
+}
+
+static void reply_hold(struct reply *reply, struct stored_call *call)
+{
+    call_unref(reply->call);
+    reply->call = call;
+    call->refs++;
+}
+
+static void reply_free(struct reply *reply)
+{
+    list_remove(&reply->link);
+    call_unref(reply->call);
+    mem_free(reply->value);
+    mem_free(reply->scan_key);
+    mem_free(reply);
+}
+
+static void scan_rows(struct reply *reply);
+
+static void deliver(void *data)
+{
+    struct reply *reply = data;
+
+    if (!reply->memory) { /* the store is gone, and nobody is to be told */
+        mem_free(reply);
+        return;
+    }
+    if (reply->row && reply->status == NOD_OK)
+        scan_rows(reply);
+    if (reply->call && reply->with_call)
+        reply->reply.call = &reply->call->record;
+    if (reply->ask)
+        reply->reply.ask = &reply->ask->record;
+    if (reply->done)
+        reply->done(reply->data, reply->status, &reply->reply);
+    if (reply->memory)
+        reply_free(reply);
+    else
+        mem_free(reply);
+}
+
+static void reply_send(struct reply *reply)
+{
+    reply->memory->opts.defer(reply->memory->opts.defer_ctx, deliver, reply);
+}
+
+/* True: the test wants this operation not to happen at all; the failure is on its way. */
+static bool fails_before(struct memory_store *memory, const char *verb, enum memory_fault *fault, store_done *done,
+                         void *data)
+{
+    *fault = memory->opts.fault ? memory->opts.fault(memory->opts.fault_ctx, verb) : MEMORY_FINE;
+    if (*fault != MEMORY_FAIL_BEFORE)
+        return false;
+    reply_send(reply_new(memory, done, data, NOD_E_STORE));
+    return true;
+}
+
+static void finish_reply(struct reply *reply, enum memory_fault fault)
+{
+    if (fault == MEMORY_FAIL_AFTER) { /* it happened, but nobody hears of it */
+        reply->status = NOD_E_STORE;
+        reply->with_call = false;
+        reply->ask = NULL;
+        reply->row = NULL;
+        reply->reply = (struct store_reply){ 0 };
+    }
+    reply_send(reply);
+}
+
+/* --- transitions ------------------------------------------------------------------------------------ */
+
+/* The call that an operation of a running epoch is about; NULL and *status if it may not happen (or has already). */
+static struct stored_call *running_call(struct memory_store *memory, const struct call_record *open, struct str call_id,
+                                        uint64_t epoch, struct str token, nod_status *status)
+{
+    struct stored_call *call = call_find(memory, call_id);
+
+    *status = NOD_OK;
+    if (call && id_is(&call->token, token))
+        return NULL; /* this very operation has happened */
+    if (!call && open)
+        call = call_add(memory, open);
+    else if (!call)
+        *status = NOD_E_NOT_FOUND;
+    else if (call->record.epoch != epoch || call->record.state != CALL_STORED_RUNNING)
+        *status = NOD_E_STALE;
+    if (*status != NOD_OK)
+        return NULL;
+    id_set(&call->token, token);
+    return call;
+}
+
+static void memory_park(struct store *store, struct str token, const struct call_record *open, struct str node,
+                        struct str call_id, uint64_t epoch, uint32_t notices, const struct entry *entries,
+                        size_t entry_count, const struct ask_record *asks, size_t ask_count, store_done *done,
+                        void *data)
+{
+    struct memory_store *memory = of(store);
+    enum memory_fault fault;
+    nod_status status;
+
+    (void)node;
+    if (fails_before(memory, "park", &fault, done, data))
+        return;
+    struct stored_call *call = running_call(memory, open, call_id, epoch, token, &status);
+    if (call) {
+        journal_add(call, entries, entry_count);
+        call->record.notices = notices;
+        for (size_t i = 0; i < ask_count; i++)
+            ask_add(memory, call, &asks[i]);
+        call->record.state = call->pending ? CALL_STORED_WAITING : CALL_STORED_RUNNABLE;
+    }
+    finish_reply(reply_new(memory, done, data, status), fault);
+}
+
+static void memory_append(struct store *store, struct str token, const struct call_record *open, struct str node,
+                          struct str call_id, uint64_t epoch, uint32_t notices, const struct entry *entries,
+                          size_t entry_count, store_done *done, void *data)
+{
+    struct memory_store *memory = of(store);
+    enum memory_fault fault;
+    nod_status status;
+
+    (void)node;
+    if (fails_before(memory, "append", &fault, done, data))
+        return;
+    struct stored_call *call = running_call(memory, open, call_id, epoch, token, &status);
+    if (call) {
+        journal_add(call, entries, entry_count);
+        call->record.notices = notices;
+    }
+    finish_reply(reply_new(memory, done, data, status), fault);
+}
+
+static void call_start(struct stored_call *call)
+{
+    call->record.state = CALL_STORED_RUNNING;
+    call->record.epoch++;
+}
+
+/* The journal entry of an ask that has ended. */
+static void journal_ask(struct stored_ask *ask)
+{
+    struct entry entry = { .class = ENTRY_ASK,
+                           .key = ask->record.key,
+                           .state = ask->record.state,
+                           .number = ask->record.ttl_ms,
+                           .ask_id = ask->record.id,
+                           .content = ask->record.content,
+                           .by = ask->record.by };
+
+    memcpy(entry.digest, ask->record.digest, DIGEST_BYTES);
+    journal_add(ask->call, &entry, 1);
+}
+
+static nod_status claim_now(struct memory_store *memory, struct stored_ask *ask, struct str token,
+                            const struct claim_spec *claim)
+{
+    bool due = now_of(memory) >= ask->record.expires_ms;
+    bool persons_word = claim->outcome == ASK_ACCEPTED || claim->outcome == ASK_DECLINED ||
+                        claim->outcome == ASK_CANCELLED || claim->outcome == ASK_INVALID;
+
+    if (claim->outcome == ASK_EXPIRED && !due)
+        return NOD_E_STALE;
+    if (persons_word && due)
+        ask_close(memory, ask, ASK_EXPIRED, STR_NONE, STR("nod"));
+    else
+        ask_close(memory, ask, claim->outcome, claim->content, claim->by);
+    id_set(&ask->token, token);
+    journal_ask(ask);
+    if (ask->call->pending == 0 && ask->call->record.state == CALL_STORED_WAITING) {
+        ask->call->record.state = CALL_STORED_RUNNABLE;
+        if (claim->take_for.len) {
+            call_start(ask->call);
+            ask->took = ask->call->record.epoch;
+        } else if (memory->wake) {
+            memory->wake(memory->wake_data, ask->call->record.id);
+        }
+    }
+    return NOD_OK;
+}
+
+static void memory_claim(struct store *store, struct str token, const struct claim_spec *claim, store_done *done,
+                         void *data)
+{
+    struct memory_store *memory = of(store);
+    enum memory_fault fault;
+
+    if (fails_before(memory, "claim", &fault, done, data))
+        return;
+    struct stored_ask *ask = map_get(&memory->asks, claim->ask_id);
+    nod_status status = ask ? NOD_OK : NOD_E_NOT_FOUND;
+    if (ask && ask->record.state == ASK_PENDING)
+        status = claim_now(memory, ask, token, claim);
+    struct reply *reply = reply_new(memory, done, data, status);
+    if (ask && status == NOD_OK) {
+        reply_hold(reply, ask->call);
+        reply->ask = ask;
+        reply->reply.won = id_is(&ask->token, token);
+        reply->reply.taken = reply->reply.won && ask->took != 0;
+        reply->reply.epoch = reply->reply.taken ? ask->took : 0;
+        reply->with_call = reply->reply.taken;
+    }
+    finish_reply(reply, fault);
+}
+
+static void memory_take(struct store *store, struct str token, struct str call_id, struct str node, store_done *done,
+                        void *data)
+{
+    struct memory_store *memory = of(store);
+    enum memory_fault fault;
+    nod_status status = NOD_OK;
+
+    (void)node;
+    if (fails_before(memory, "take", &fault, done, data))
+        return;
+    struct stored_call *call = call_find(memory, call_id);
+    if (!call) {
+        status = NOD_E_NOT_FOUND;
+    } else if (!id_is(&call->token, token)) {
+        if (call->record.state == CALL_STORED_RUNNABLE) {
+            call_start(call);
+            id_set(&call->token, token);
+        } else {
+            status = NOD_E_STALE;
+        }
+    }
+    struct reply *reply = reply_new(memory, done, data, status);
+    if (status == NOD_OK) {
+        reply_hold(reply, call);
+        reply->with_call = true;
+        reply->reply.epoch = call->record.epoch;
+        reply->reply.taken = true;
+    }
+    finish_reply(reply, fault);
+}
+
+static void event_add(struct memory_store *memory, const struct store_event *event)
+{
+    struct stored_stream *stream = map_get(&memory->streams, event->stream);
+    size_t kept = 0;
+
+    if (!stream) {
+        stream = mem_zalloc(sizeof(*stream) + event->stream.len);
+        stream->len = event->stream.len;
+        memcpy(stream->name, event->stream.at, event->stream.len);
+        list_init(&stream->events);
+        if (!map_set(&memory->streams, str_n(stream->name, stream->len), stream)) {
+            mem_free(stream);
+            return;
+        }
+    }
+    struct stored_event *stored = mem_zalloc(sizeof(*stored) + event->text.len + 1);
+    char *at = stored->text;
+    stored->event = *event;
+    stored->event.stream = str_n(stream->name, stream->len);
+    stored->event.text = place(&at, event->text);
+    stored->expires_ms = now_of(memory) + event->ttl_ms;
+    list_append(&stream->events, &stored->link);
+    LIST_EACH(link, &stream->events)
+        kept++;
+    if (kept > STREAM_EVENTS_MAX) {
+        struct list *oldest = list_first(&stream->events);
+        list_remove(oldest);
+        mem_free(LIST_OF(oldest, struct stored_event, link));
+    }
+}
+
+static void memory_finish(struct store *store, struct str token, struct str call_id, uint64_t epoch, struct str result,
+                          const struct store_event *event, store_done *done, void *data)
+{
+    struct memory_store *memory = of(store);
+    enum memory_fault fault;
+    nod_status status = NOD_OK;
+
+    if (fails_before(memory, "finish", &fault, done, data))
+        return;
+    struct stored_call *call = call_find(memory, call_id);
+    if (!call) {
+        status = NOD_E_NOT_FOUND;
+    } else if (!id_is(&call->token, token)) {
+        bool ended = call->record.state == CALL_STORED_FINISHED || call->record.state == CALL_STORED_CANCELLED;
+        if (ended || call->record.epoch != epoch) {
+            status = NOD_E_STALE;
+        } else {
+            id_set(&call->token, token);
+            call_close(memory, call, CALL_STORED_FINISHED, result);
+            if (event)
+                event_add(memory, event);
+        }
+    }
+    finish_reply(reply_new(memory, done, data, status), fault);
+    keep_few(memory);
+}
+
+static void memory_cancel(struct store *store, struct str token, struct str call_id, struct str why, store_done *done,
+                          void *data)
+{
+    struct memory_store *memory = of(store);
+    enum memory_fault fault;
+    nod_status status = NOD_OK;
+
+    if (fails_before(memory, "cancel", &fault, done, data))
+        return;
+    struct stored_call *call = call_find(memory, call_id);
+    if (!call) {
+        status = NOD_E_NOT_FOUND;
+    } else if (!id_is(&call->token, token)) {
+        if (call->record.state == CALL_STORED_FINISHED || call->record.state == CALL_STORED_CANCELLED) {
+            status = NOD_E_STALE;
+        } else {
+            id_set(&call->token, token);
+            call_close(memory, call, CALL_STORED_CANCELLED, why);
+        }
+    }
+    finish_reply(reply_new(memory, done, data, status), fault);
+    keep_few(memory);
+}
+
+/* --- looking ------------------------------------------------------------------------------------------ */
+
+static void memory_load_call(struct store *store, struct str call_id, store_done *done, void *data)
+{
+    struct memory_store *memory = of(store);
+    struct stored_call *call = call_find(memory, call_id);
+    struct reply *reply = reply_new(memory, done, data, call ? NOD_OK : NOD_E_NOT_FOUND);
+
+    if (call) {
+        reply_hold(reply, call);
+        reply->with_call = true;
+    }
+    reply_send(reply);
+}
+
+static void memory_load_ask(struct store *store, struct str ask_id, store_done *done, void *data)
+{
+    struct memory_store *memory = of(store);
+    struct stored_ask *ask = map_get(&memory->asks, ask_id);
+    struct reply *reply = reply_new(memory, done, data, ask ? NOD_OK : NOD_E_NOT_FOUND);
+
+    if (ask) {
+        reply_hold(reply, ask->call);
+        reply->ask = ask;
+    }
+    reply_send(reply);
+}
+
+static void scan_asks_due(struct reply *reply, size_t most)
+{
+    struct memory_store *memory = reply->memory;
+    int64_t before = reply->scan.before ? reply->scan.before : now_of(memory);
+
+    /* The heap is not sorted; what is due stands in its upper part, and the caller asks again until nothing is. */
+    for (size_t i = 0; i < memory->due.count && most > 0; i++) {
+        struct stored_ask *ask = HEAP_OF(memory->due.nodes[i], struct stored_ask, due);
+        if (ask->record.expires_ms > before)
+            continue;
+        reply->row(reply->data, &(struct store_row){ .ask = &ask->record });
+        most--;
+    }
+}
+
+static void scan_rows(struct reply *reply)
+{
+    struct memory_store *memory = reply->memory;
+    size_t most = reply->scan.limit && reply->scan.limit < SCAN_MOST ? reply->scan.limit : SCAN_MOST;
+    struct str key = str_of(reply->scan_key);
+    size_t at = 0;
+
+    switch (reply->scan.index) {
+    case STORE_RUNNABLE:
+        for (struct stored_call *call; most > 0 && (call = map_next(&memory->calls, &at));) {
+            if (call->record.state != CALL_STORED_RUNNABLE)
+                continue;
+            reply->row(reply->data, &(struct store_row){ .call = &call->record });
+            most--;
+        }
+        break;
+    case STORE_ASKS_DUE:
+        scan_asks_due(reply, most);
+        break;
+    case STORE_ASKS_OF_CALL: {
+        struct stored_call *call = call_find(memory, key);
+        if (!call)
+            break;
+        LIST_EACH(link, &call->asks)
+            reply->row(reply->data, &(struct store_row){ .ask = &LIST_OF(link, struct stored_ask, link)->record });
+        break;
+    }
+    case STORE_EVENTS: {
+        struct stored_stream *stream = map_get(&memory->streams, key);
+        if (!stream)
+            break;
+        LIST_EACH(link, &stream->events)
+        {
+            struct stored_event *stored = LIST_OF(link, struct stored_event, link);
+            if (stored->event.seq > reply->scan.after && stored->expires_ms > now_of(memory))
+                reply->row(reply->data, &(struct store_row){ .event = &stored->event });
+        }
+        break;
+    }
+    }
+}
+
+static void memory_scan(struct store *store, const struct store_scan *scan, store_row_fn *row, store_done *done,
+                        void *data)
+{
+    struct reply *reply = reply_new(of(store), done, data, NOD_OK);
+
+    reply->scan = *scan;
+    reply->scan_key = str_dup(scan->key);
+    reply->row = row;
+    reply_send(reply);
+}
+
+/* --- small records --------------------------------------------------------------------------------------- */
+
+static struct str value_key(struct buf *buf, struct str kind, struct str key)
+{
+    buf_init(buf, kind.len + key.len + 1);
+    buf_add(buf, kind);
+    buf_add_char(buf, '\0');
+    buf_add(buf, key);
+    return buf_str(buf);
+}
+
+static struct stored_value *value_find(struct memory_store *memory, struct str whole)
+{
+    struct stored_value *value = map_get(&memory->values, whole);
+
+    if (value && value->expires_ms && value->expires_ms <= now_of(memory)) {
+        map_remove(&memory->values, whole);
+        mem_free((char *)value->value.at);
+        mem_free(value);
+        return NULL;
+    }
+    return value;
+}
+
+static void memory_put(struct store *store, struct str kind, struct str key, struct str value, uint64_t version,
+                       int64_t ttl_ms, store_done *done, void *data)
+{
+    struct memory_store *memory = of(store);
+    struct buf buf;
+    struct str whole = value_key(&buf, kind, key);
+    struct stored_value *stored = value_find(memory, whole);
+    nod_status status = NOD_OK;
+
+    if (version && (!stored || stored->version != version))
+        status = NOD_E_STALE;
+    if (status == NOD_OK && !stored) {
+        stored = mem_zalloc(sizeof(*stored) + whole.len);
+        stored->key_len = whole.len;
+        memcpy(stored->key, whole.at, whole.len);
+        if (!map_set(&memory->values, str_n(stored->key, stored->key_len), stored)) {
+            mem_free(stored);
+            stored = NULL;
+            status = NOD_E_LIMIT;
+        }
+    }
+    struct reply *reply = reply_new(memory, done, data, status);
+    if (status == NOD_OK) {
+        mem_free((char *)stored->value.at);
+        stored->value = str_n(str_dup(value), value.len);
+        stored->version = ++memory->version;
+        stored->expires_ms = ttl_ms > 0 ? now_of(memory) + ttl_ms : 0;
+        reply->reply.version = stored->version;
+    }
+    buf_finish(&buf);
+    reply_send(reply);
+}
+
+static void memory_get(struct store *store, struct str kind, struct str key, store_done *done, void *data)
+{
+    struct memory_store *memory = of(store);
+    struct buf buf;
+    struct stored_value *stored = value_find(memory, value_key(&buf, kind, key));
+    struct reply *reply = reply_new(memory, done, data, stored ? NOD_OK : NOD_E_NOT_FOUND);
+
+    if (stored) {
+        reply->value = str_dup(stored->value);
+        reply->reply.value = str_n(reply->value, stored->value.len);
+        reply->reply.version = stored->version;
+    }
+    buf_finish(&buf);
+    reply_send(reply);
+}
+
+static void memory_del(struct store *store, struct str kind, struct str key, store_done *done, void *data)
+{
+    struct memory_store *memory = of(store);
+    struct buf buf;
+    struct str whole = value_key(&buf, kind, key);
+    struct stored_value *stored = value_find(memory, whole);
+
+    if (stored) {
+        map_remove(&memory->values, whole);
+        mem_free((char *)stored->value.at);
+        mem_free(stored);
+    }
+    buf_finish(&buf);
+    reply_send(reply_new(memory, done, data, stored ? NOD_OK : NOD_E_NOT_FOUND));
+}
+
+static void memory_watch(struct store *store, struct str node, void (*wake)(void *data, struct str call_id), void *data)
+{
+    struct memory_store *memory = of(store);
+
+    (void)node;
+    memory->wake = wake;
+    memory->wake_data = data;
+}
+
+/* --- the whole ----------------------------------------------------------------------------------------------- */
+
+static void memory_destroy(struct store *store)
+{
+    struct memory_store *memory = of(store);
+    size_t at = 0;
+
+    LIST_EACH(link, &memory->replies)
+    {
+        struct reply *reply = LIST_OF(link, struct reply, link); /* deliver() frees it, without a word */
+        list_remove(&reply->link);
+        call_unref(reply->call);
+        mem_free(reply->value);
+        mem_free(reply->scan_key);
+        reply->memory = NULL;
+    }
+    for (struct stored_call *call; (call = map_next(&memory->calls, &at));)
+        call_free(call);
+    at = 0;
+    for (struct stored_value *value; (value = map_next(&memory->values, &at));) {
+        mem_free((char *)value->value.at);
+        mem_free(value);
+    }
+    at = 0;
+    for (struct stored_stream *stream; (stream = map_next(&memory->streams, &at));) {
+        LIST_EACH(link, &stream->events)
+            mem_free(LIST_OF(link, struct stored_event, link));
+        mem_free(stream);
+    }
+    map_finish(&memory->calls);
+    map_finish(&memory->asks);
+    map_finish(&memory->values);
+    map_finish(&memory->streams);
+    heap_finish(&memory->due);
+    mem_free(memory);
+}
+
+static const struct store_ops memory_ops = {
+    .name = "memory",
+    .park = memory_park,
+    .append = memory_append,
+    .claim = memory_claim,
+    .take = memory_take,
+    .finish = memory_finish,
+    .cancel = memory_cancel,
+    .load_call = memory_load_call,
+    .load_ask = memory_load_ask,
+    .scan = memory_scan,
+    .put = memory_put,
+    .get = memory_get,
+    .del = memory_del,
+    .watch = memory_watch,
+    .destroy = memory_destroy,
+};
+
+struct store *memory_store_create(const struct memory_opts *opts)
+{
+    struct memory_store *memory = MEM_NEW(struct memory_store);
+
+    memory->store.ops = &memory_ops;
+    memory->opts = *opts;
+    if (memory->opts.keep_ms <= 0)
+        memory->opts.keep_ms = MEMORY_KEEP_MS;
+    if (memory->opts.keep_most == 0)
+        memory->opts.keep_most = MEMORY_KEEP_MOST;
+    map_init(&memory->calls, SIZE_MAX / 2);
+    map_init(&memory->asks, SIZE_MAX / 2);
+    map_init(&memory->values, VALUES_MAX);
+    map_init(&memory->streams, VALUES_MAX);
+    list_init(&memory->ended);
+    list_init(&memory->replies);
+    heap_init(&memory->due);
+    return &memory->store;
+}
+
+size_t memory_store_calls(const struct store *store)
+{
+    return ((const struct memory_store *)store)->calls.count;
+}
+
+size_t memory_store_asks(const struct store *store)
+{
+    return ((const struct memory_store *)store)->asks.count;
+}
