@@ -1,0 +1,335 @@
+/*
+ * provider/handler_ask: asking for data, for a yes, and for several things in one round.
+ *
+ * Each function turns its options into an ask_spec and looks at what the journal says. Once
+ * NOD_PENDING was given back the run is over: whatever a handler that does not return still asks is
+ * pending as well, so an answer it never had cannot be acted upon.
+ *
+ * A yes is an explicit accept. Everything else (no, dismissed, too late, nobody to ask) is a no.
+ */
+#include "provider/form_build.h"
+#include "provider/local_inside.h"
+
+bool call_may_ask(nod_call *call, const char *function, nod_status *status)
+{
+    *status = NOD_E_USAGE;
+    if (call->completion || call->step) {
+        run_bug(call->run, "The %s " STR_FMT " calls %s inside of %s", call_what(call),
+                STR_ARG(call_name(call)), function, call->step ? "a step" : "a completion");
+        return false;
+    }
+    *status = call->stopped ? NOD_PENDING : NOD_OK;
+    return !call->stopped;
+}
+
+static bool is_fatal(nod_status status)
+{
+    return status == NOD_E_NOT_DETERMINISTIC;
+}
+
+nod_status call_ask(nod_call *call, const struct ask_spec *spec, const struct entry **answer)
+{
+    *answer = NULL;
+    nod_status status = run_ask(call->run, spec, answer);
+    if (is_fatal(status) && call->broken == NOD_OK)
+        call->broken = status;
+    return status;
+}
+
+static nod_status missing(nod_call *call, const char *function, const char *option)
+{
+    run_bug(call->run, "The %s " STR_FMT " calls %s without .%s", call_what(call),
+            STR_ARG(call_name(call)), function, option);
+    return NOD_E_USAGE;
+}
+
+static nod_status bad_form(nod_call *call, struct str why)
+{
+    struct run *run = call->run;
+
+    run_fail(run, NOD_E_BAD_SCHEMA, NULL,
+             arena_fmt(&run->arena, "The form of tool " STR_FMT " cannot be asked: " STR_FMT,
+                       STR_ARG(call_name(call)), STR_ARG(why)));
+    run->fault.rpc_code = -32602;
+    return NOD_E_BAD_SCHEMA;
+}
+
+nod_status call_form(nod_call *call, const nod_form *form, const char *schema, struct str *detail)
+{
+    struct str why = STR("it has both .form and .schema");
+
+    *detail = STR_NONE;
+    if (form && schema)
+        return bad_form(call, why);
+    if (schema) {
+        *detail = call_text(call, schema);
+        return NOD_OK;
+    }
+    struct json *built = form_build(form, &call->run->arena, &why);
+    if (!built)
+        return bad_form(call, why);
+    *detail = call_json(call, built);
+    return NOD_OK;
+}
+
+static nod_action action_of(enum ask_state state)
+{
+    static const nod_action actions[] = {
+        [ASK_PENDING] = NOD_WAITING,       [ASK_ACCEPTED] = NOD_ACCEPT,
+        [ASK_DECLINED] = NOD_DECLINE,      [ASK_CANCELLED] = NOD_CANCEL,
+        [ASK_EXPIRED] = NOD_EXPIRED,       [ASK_WITHDRAWN] = NOD_WITHDRAWN,
+        [ASK_UNSUPPORTED] = NOD_WITHDRAWN, [ASK_INVALID] = NOD_WITHDRAWN,
+    };
+    return actions[state];
+}
+
+void answer_fill(nod_call *call, nod_answer *answer, const struct entry *entry)
+{
+    *answer = (nod_answer){ .action = NOD_WAITING, .by = "", .ask_id = "" };
+    if (!entry)
+        return;
+    answer->action = action_of(entry->state);
+    answer->by = call_cstr(call, entry->by);
+    answer->ask_id = call_cstr(call, entry->ask_id);
+    if (entry->state == ASK_ACCEPTED && entry->content.len)
+        answer->content = json_out(call_parse(call, entry->content));
+}
+
+/* --- data
+ * ----------------------------------------------------------------------------------------- */
+
+static const char response_schema[] =
+    "{\"type\":\"object\",\"properties\":{\"response\":{\"type\":\"string\"}},"
+    "\"required\":[\"response\"]}";
+
+static nod_status elicit_spec(nod_call *call, const char *function,
+                              const struct nod_elicit_opts *opts, struct ask_spec *spec)
+{
+    if (!opts->message)
+        return missing(call, function, "message");
+    *spec = (struct ask_spec){
+        .kind = ASK_FORM,
+        .key = call_text(call, opts->key),
+        .message = call_text(call, opts->message),
+        .detail = STR(response_schema),
+        .ttl_ms = opts->ttl_ms,
+        .attempts = opts->attempts,
+        .sensitive = opts->sensitive,
+    };
+    return opts->form || opts->schema ? call_form(call, opts->form, opts->schema, &spec->detail)
+                                      : NOD_OK;
+}
+
+nod_status nod_elicit_with(nod_call *call, nod_answer *answer, const struct nod_elicit_opts *given)
+{
+    struct nod_elicit_opts opts;
+    struct ask_spec spec;
+    const struct entry *entry;
+    nod_status status;
+
+    OPTS_READ(opts, given);
+    answer_fill(call, answer, NULL);
+    if (!call_may_ask(call, "nod_elicit", &status))
+        return status;
+    NOD_TRY(elicit_spec(call, "nod_elicit", &opts, &spec));
+    status = call_ask(call, &spec, &entry);
+    answer_fill(call, answer, entry);
+    call->stopped |= status == NOD_PENDING;
+    return status;
+}
+
+nod_status nod_want_with(nod_call *call, nod_answer *answer, const struct nod_elicit_opts *given)
+{
+    struct nod_elicit_opts opts;
+    struct ask_spec spec;
+    const struct entry *entry;
+    nod_status status;
+
+    OPTS_READ(opts, given);
+    answer_fill(call, answer, NULL);
+    if (!call_may_ask(call, "nod_want", &status))
+        return status;
+    NOD_TRY(elicit_spec(call, "nod_want", &opts, &spec));
+    call->run->wanted++;
+    call->awaited = false;
+    status = call_ask(call, &spec, &entry);
+    answer_fill(call, answer, entry);
+    switch (status) {
+    case NOD_OK:
+        return NOD_OK;
+    case NOD_PENDING:
+        call->waiting = true;
+        return NOD_OK;
+    case NOD_E_TIMEOUT:
+    case NOD_E_INVALID:
+    case NOD_E_NOT_SUPPORTED: /* how it ended is nod_await's to say */
+        if (call->await == NOD_OK)
+            call->await = status;
+        return NOD_OK;
+    default:
+        return status;
+    }
+}
+
+nod_status nod_await(nod_call *call)
+{
+    nod_status status;
+
+    if (!call_may_ask(call, "nod_await", &status))
+        return status;
+    call->awaited = true;
+    if (call->await != NOD_OK) {
+        status = call->await;
+        call->await = NOD_OK;
+        return status;
+    }
+    call->stopped = call->waiting;
+    return call->waiting ? NOD_PENDING : NOD_OK;
+}
+
+/* --- a yes
+ * ------------------------------------------------------------------------------------------ */
+
+/* What is only a no to somebody who waits for a yes. */
+static bool is_a_no(nod_status status)
+{
+    return status == NOD_E_TIMEOUT || status == NOD_E_NOT_SUPPORTED || status == NOD_E_INVALID;
+}
+
+static nod_status ask_consent(nod_call *call, const struct ask_spec *spec,
+                              const struct entry **entry)
+{
+    nod_status status = call_ask(call, spec, entry);
+
+    call->stopped |= status == NOD_PENDING;
+    return is_a_no(status) ? NOD_OK : status;
+}
+
+nod_status nod_confirm_with(nod_call *call, bool *yes, const struct nod_confirm_opts *given)
+{
+    struct nod_confirm_opts opts;
+    const struct entry *entry;
+    nod_status status;
+
+    OPTS_READ(opts, given);
+    *yes = false;
+    if (!call_may_ask(call, "nod_confirm", &status))
+        return status;
+    if (!opts.message)
+        return missing(call, "nod_confirm", "message");
+    struct ask_spec spec = {
+        .kind = ASK_FORM,
+        .key = call_text(call, opts.key),
+        .message = call_text(call, opts.message),
+        .ttl_ms = opts.ttl_ms,
+        .consent = true,
+    };
+    status = ask_consent(call, &spec, &entry);
+    *yes = status == NOD_OK && entry && entry->state == ASK_ACCEPTED;
+    return status;
+}
+
+/* Arguments as a person reads them: one member a line, cut where it gets too long. */
+static void show_value(struct buf *out, const struct json *v, int depth)
+{
+    bool object = json_is(v, JSON_OBJECT);
+
+    if (!json_first(v) || depth >= JSON_DEPTH_MAX) {
+        json_write(out, v);
+        return;
+    }
+    buf_add_char(out, object ? '{' : '[');
+    JSON_EACH(child, v)
+    {
+        buf_fmt(out, "%s\n%*s", child == json_first(v) ? "" : ",", 2 * (depth + 1), "");
+        if (object) {
+            struct json key = { .type = JSON_STRING, .text = child->key };
+            json_write(out, &key);
+            buf_add(out, STR(": "));
+        }
+        show_value(out, child, depth + 1);
+        if (out->overflow)
+            return;
+    }
+    buf_fmt(out, "\n%*s%c", 2 * depth, "", object ? '}' : ']');
+}
+
+static struct str shown_message(nod_call *call, const char *message, const struct json *arguments)
+{
+    struct arena *arena = &call->run->arena;
+    struct str text = call_text(call, message), shown;
+    struct buf out;
+
+    if (!json_first(arguments))
+        return text;
+    buf_init(&out, APPROVE_SHOWN_MAX);
+    show_value(&out, arguments, 0);
+    shown = buf_str(&out);
+    while (shown.len && out.overflow && ((unsigned char)shown.at[shown.len - 1] & 0xC0) == 0x80)
+        shown.len--; /* not in the middle of a character */
+    if (out.overflow && shown.len && (unsigned char)shown.at[shown.len - 1] >= 0x80)
+        shown.len--;
+    text = arena_fmt(arena, STR_FMT "\n\n" STR_FMT "%s", STR_ARG(text), STR_ARG(shown),
+                     out.overflow ? "\n\xE2\x80\xA6" : "");
+    buf_finish(&out);
+    return text;
+}
+
+static nod_status approve_spec(nod_call *call, const struct nod_approve_opts *opts,
+                               struct ask_spec *spec)
+{
+    const nod_json *arguments = opts->arguments ? opts->arguments : nod_args(call);
+
+    if (!opts->message)
+        return missing(call, "nod_approve", "message");
+    *spec = (struct ask_spec){
+        .kind = ASK_APPROVAL,
+        .key = call_text(call, opts->key),
+        .message = shown_message(call, opts->message, json_in(arguments)),
+        .ttl_ms = opts->ttl_ms,
+        .consent = true,
+    };
+    if (opts->type != NOD_APPROVAL_FORM)
+        return NOD_OK;
+    if (!opts->form && !opts->schema)
+        return missing(call, "nod_approve with NOD_APPROVAL_FORM", "form");
+    return call_form(call, opts->form, opts->schema, &spec->detail);
+}
+
+nod_status nod_approve_with(nod_call *call, nod_approval *approval,
+                            const struct nod_approve_opts *given)
+{
+    struct nod_approve_opts opts;
+    struct ask_spec spec;
+    const struct entry *entry;
+    nod_answer answer;
+    nod_status status;
+
+    OPTS_READ(opts, given);
+    *approval = (nod_approval){ .execution_id = "", .by = "" };
+    if (!call_may_ask(call, "nod_approve", &status))
+        return status;
+    NOD_TRY(approve_spec(call, &opts, &spec));
+    status = ask_consent(call, &spec, &entry);
+    if (status != NOD_OK)
+        return status;
+    answer_fill(call, &answer, entry);
+    approval->approved = answer.action == NOD_ACCEPT;
+    approval->execution_id = answer.ask_id;
+    approval->action = answer.action;
+    approval->by = answer.by;
+    if (opts.type == NOD_APPROVAL_FORM)
+        approval->data = answer.content;
+    return NOD_OK;
+}
+
+bool nod_supports(nod_call *call, nod_mode mode)
+{
+    static const enum ask_kind kinds[] = { [NOD_MODE_FORM] = ASK_FORM,
+                                           [NOD_MODE_URL] = ASK_URL,
+                                           [NOD_MODE_SAMPLING] = ASK_SAMPLE,
+                                           [NOD_MODE_ROOTS] = ASK_ROOTS };
+
+    return (size_t)mode < sizeof(kinds) / sizeof(kinds[0]) &&
+           (call->run->supports & 1u << kinds[mode]);
+}

@@ -1,0 +1,141 @@
+/*
+ * provider/handler_step: side effects that are done once, and values that stay the same.
+ *
+ * A step whose result is journalled gives it back. Otherwise the effect is done now, its result is
+ * recorded, and the run is over: the handler is run again once the result is committed, so nothing
+ * is ever done on the strength of a result that could still be lost.
+ *
+ * A failure is a result. Its sentence (what nod_reply_error said inside the step) is journalled
+ * with it.
+ */
+#include "provider/local_inside.h"
+
+struct nod_step_run {
+    nod_call *call;
+    const char *key; /* for the other side: call id and step key */
+    struct str result;
+    struct str error;
+};
+
+const char *nod_step_key(const nod_step_run *step)
+{
+    return step->key;
+}
+
+nod_call *nod_step_call(nod_step_run *step)
+{
+    return step->call;
+}
+
+void nod_step_result(nod_step_run *step, const nod_json *result)
+{
+    step->result = result ? call_json(step->call, json_in(result)) : STR_NONE;
+}
+
+void step_error(struct nod_step_run *step, struct str text)
+{
+    step->error = text;
+}
+
+static bool is_status(nod_status status)
+{
+    return status <= NOD_OK && status >= NOD_E_FAILED;
+}
+
+static nod_status give_back(nod_call *call, const struct entry *entry, const nod_json **result)
+{
+    struct json *content = entry->content.len ? call_parse(call, entry->content) : NULL;
+
+    if (entry->status == NOD_OK) {
+        if (result)
+            *result = json_out(content);
+        return NOD_OK;
+    }
+    struct str message = json_get_str(content, STR("message"));
+    if (!message.len)
+        message = arena_fmt(&call->run->arena, "The step '" STR_FMT "' of " STR_FMT " failed: %s",
+                            STR_ARG(entry->key), STR_ARG(call_name(call)),
+                            nod_status_name(entry->status));
+    return run_fail(call->run, entry->status, NULL, message);
+}
+
+static struct str failure_text(nod_call *call, struct str message)
+{
+    struct arena *arena = &call->run->arena;
+    struct json *failure = json_new_object(arena);
+
+    if (!message.len)
+        return STR_NONE;
+    json_set(arena, failure, STR("message"), json_new_str(arena, message));
+    return call_json(call, failure);
+}
+
+static nod_status do_it(nod_call *call, struct str key, nod_step_fn *fn, void *arg)
+{
+    struct nod_step_run step = { .call = call };
+
+    step.key = nod_fmt(call, STR_FMT ":" STR_FMT, STR_ARG(call->run->call_id), STR_ARG(key));
+    call->step = &step;
+    nod_status status = fn(&step, arg);
+    call->step = NULL;
+    call->stopped = true;
+    if (!is_status(status) || status == NOD_PENDING) {
+        run_bug(call->run,
+                "The step '" STR_FMT "' of " STR_FMT
+                " returned %d: a step ends with NOD_OK or an error",
+                STR_ARG(key), STR_ARG(call_name(call)), (int)status);
+        status = NOD_E_USAGE;
+    }
+    if (status == NOD_OK && step.error.at)
+        status = NOD_E_FAILED;
+    status = run_step_done(call->run, key, status,
+                           status == NOD_OK ? step.result : failure_text(call, step.error));
+    if (status != NOD_PENDING)
+        call->broken = status; /* done, but not recorded: the handler must not be run again */
+    return status;
+}
+
+nod_status nod_step_with(nod_call *call, const char *key, nod_step_fn *fn, void *arg,
+                         const nod_json **result, const struct nod_step_opts *given)
+{
+    struct nod_step_opts opts;
+    const struct entry *entry;
+    nod_status status;
+    bool go;
+
+    OPTS_READ(opts, given);
+    if (result)
+        *result = NULL;
+    if (!call_may_ask(call, "nod_step", &status))
+        return status;
+    if (!key || !*key || !fn) {
+        run_bug(call->run, "The %s " STR_FMT " calls nod_step without a key or a function",
+                call_what(call), STR_ARG(call_name(call)));
+        return NOD_E_USAGE;
+    }
+    struct str name = call_text(call, key);
+    call->step_key = name;
+    status = run_step(call->run, name, opts.at_most_once, &entry, &go);
+    if (status == NOD_OK)
+        return give_back(call, entry, result);
+    if (status == NOD_PENDING && go)
+        return do_it(call, name, fn, arg);
+    call->stopped |= status == NOD_PENDING;
+    return status;
+}
+
+nod_status nod_now(nod_call *call, int64_t *ms)
+{
+    nod_status status;
+
+    *ms = 0;
+    return call_may_ask(call, "nod_now", &status) ? run_now(call->run, ms) : status;
+}
+
+nod_status nod_random(nod_call *call, uint64_t *bits)
+{
+    nod_status status;
+
+    *bits = 0;
+    return call_may_ask(call, "nod_random", &status) ? run_random(call->run, bits) : status;
+}

@@ -1,0 +1,132 @@
+/*
+ * provider/handler_text: text and memory of a run, and what crosses the border as a C string.
+ *
+ * An author's strings end with a NUL and may hold any bytes; inside, text is a slice of valid
+ * UTF-8. This is where the one becomes the other. Bytes that are not UTF-8 become U+FFFD instead of
+ * ending the call: a file in an old encoding is still worth reading.
+ */
+#include <stdio.h>
+
+#include "json/utf8.h"
+#include "provider/local_inside.h"
+
+static const char replacement[] = "\xEF\xBF\xBD";
+
+static size_t good_prefix(struct str text)
+{
+    size_t i = 0;
+
+    while (i < text.len) {
+        size_t n =
+            (unsigned char)text.at[i] < 0x80 ? 1 : utf8_sequence(text.at + i, text.at + text.len);
+        if (!n)
+            break;
+        i += n;
+    }
+    return i;
+}
+
+struct str text_clean(struct arena *arena, struct str text)
+{
+    size_t good = good_prefix(text), used = 0;
+
+    if (good == text.len)
+        return text;
+    if (text.len > SIZE_MAX / 4)
+        return STR_NONE;
+    char *clean = arena_alloc_aligned(arena, text.len * 3 + 1, 1);
+    if (!clean)
+        return STR_NONE;
+    for (;;) {
+        memcpy(clean + used, text.at, good);
+        used += good;
+        text = str_skip(text, good);
+        if (!text.len)
+            break;
+        memcpy(clean + used, replacement, sizeof(replacement) - 1);
+        used += sizeof(replacement) - 1;
+        text = str_skip(text, 1);
+        good = good_prefix(text);
+    }
+    clean[used] = '\0';
+    return str_n(clean, used);
+}
+
+struct str call_text(nod_call *call, const char *text)
+{
+    return text_clean(&call->run->arena, str_of(text));
+}
+
+const char *call_cstr(nod_call *call, struct str text)
+{
+    struct str copy = arena_str(&call->run->arena, text);
+
+    return copy.at ? copy.at : "";
+}
+
+struct json *call_parse(nod_call *call, struct str text)
+{
+    struct arena *arena = &call->run->arena;
+    struct json *value = json_parse(arena, arena_str(arena, text), NULL, NULL);
+
+    return value ? json_copy(arena, value) : NULL;
+}
+
+struct str call_json(nod_call *call, const struct json *value)
+{
+    struct buf out;
+
+    buf_init(&out, HANDLER_TEXT_MAX);
+    struct str text =
+        json_write(&out, value) ? arena_str(&call->run->arena, buf_str(&out)) : STR_NONE;
+    if (!text.at)
+        call->run->arena.exhausted = true;
+    buf_finish(&out);
+    return text;
+}
+
+const char *call_what(const nod_call *call)
+{
+    static const char *const kinds[] = {
+        [TARGET_TOOL] = "tool", [TARGET_RESOURCE] = "resource", [TARGET_PROMPT] = "prompt"
+    };
+    return kinds[call->run->target->kind];
+}
+
+struct str call_name(const nod_call *call)
+{
+    return call->run->target->name;
+}
+
+/* --- public ------------------------------------------------------------------------------------
+ */
+
+const char *nod_fmt(nod_call *call, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    struct str text = arena_vfmt(&call->run->arena, format, args);
+    va_end(args);
+    return text.at ? text.at : "";
+}
+
+void *nod_alloc(nod_call *call, size_t size)
+{
+    return arena_zalloc(&call->run->arena, size ? size : 1);
+}
+
+void nod_defer(nod_call *call, void (*fn)(void *data), void *data)
+{
+    struct defer *defer = fn ? ARENA_NEW(&call->run->arena, struct defer) : NULL;
+
+    if (!fn)
+        return;
+    if (!defer) { /* it must be let go, and can only be let go now: the call ends for want of memory
+                   */
+        fn(data);
+        return;
+    }
+    *defer = (struct defer){ call->defers, fn, data };
+    call->defers = defer;
+}

@@ -1,0 +1,358 @@
+/*
+ * provider/local: runs C handlers.
+ *
+ * A handler runs right here on the loop, or, if it may block, as a work of the pool. Either way it
+ * has a run of its own and nothing else: what it records takes effect when its end is reported to
+ * the engine, on the loop. Notices from a worker travel the same queue as its end, so they come
+ * before it and in order.
+ *
+ * A run whose call has ended meanwhile (cancelled, out of time) is dead: what it still says is
+ * dropped, and its end only frees it. Its target stays held until then, because its code is still
+ * running.
+ */
+#include "provider/local.h"
+
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "provider/local_inside.h"
+
+enum {
+    NOTICES_IN_FLIGHT_MAX = 1024, /* of one run on a worker; more are dropped */
+    STUCK_AFTER_MS = 1000, /* a dead run that still runs after that long is worth a warning */
+};
+
+struct job { /* a run on the pool */
+    struct work work;
+    struct list link;
+    struct local *local;
+    struct nod_call call;
+    struct run *run;
+    struct target *target;
+    nod_status status;
+    struct str body;
+    struct timer stuck;
+    int64_t began_ms;
+    bool dead;
+    bool warned;
+    atomic_uint notices; /* on their way to the loop */
+};
+
+static void call_init(nod_call *call, struct local *local, struct run *run)
+{
+    memset(call, 0, sizeof(*call));
+    call->run = run;
+    call->local = local;
+    call->target = (const struct local_target *)run->target; /* base is its first member */
+    reply_init(&call->reply);
+}
+
+/* --- on the loop ---------------------------------------------------------------------------- */
+
+static void emit_here(struct run *run, const struct notice *notice)
+{
+    struct caller *caller = call_caller(run->call);
+
+    if (caller && !atomic_load(&run->cancelled))
+        caller->ops->notify(caller, run->call, notice);
+}
+
+static void run_here(struct local *local, struct run *run)
+{
+    struct nod_call call;
+    struct str body;
+
+    call_init(&call, local, run);
+    run->emit = emit_here;
+    nod_status status = handler_run(&call, &body);
+    run_done(run, status, body);
+    handler_finish(&call);
+}
+
+/* --- on the pool ----------------------------------------------------------------------------- */
+
+struct posted_notice {
+    struct job *job;
+    struct notice notice;
+    char text[];
+};
+
+static void notice_arrives(void *data)
+{
+    struct posted_notice *posted = data;
+    struct job *job = posted->job;
+
+    atomic_fetch_sub(&job->notices, 1);
+    if (!job->dead)
+        emit_here(job->run, &posted->notice);
+    mem_free(posted);
+}
+
+static void copy_text(char **at, struct str *text)
+{
+    if (text->len)
+        memcpy(*at, text->at, text->len);
+    if (text->at)
+        text->at = *at;
+    *at += text->len;
+}
+
+/* On the worker. */
+static void emit_from_worker(struct run *run, const struct notice *notice)
+{
+    struct job *job = run->handle;
+
+    if (atomic_load(&job->notices) >= NOTICES_IN_FLIGHT_MAX)
+        return;
+    struct posted_notice *posted =
+        mem_alloc(sizeof(*posted) + notice->logger.len + notice->text.len + notice->method.len +
+                  notice->params.len);
+    char *at = posted->text;
+
+    posted->job = job;
+    posted->notice = *notice;
+    copy_text(&at, &posted->notice.logger);
+    copy_text(&at, &posted->notice.text);
+    copy_text(&at, &posted->notice.method);
+    copy_text(&at, &posted->notice.params);
+    atomic_fetch_add(&job->notices, 1);
+    loop_post(job->local->loop, notice_arrives, posted);
+}
+
+/* On the worker. */
+static void job_run(struct work *work)
+{
+    struct job *job = (struct job *)(void *)work; /* work is its first member */
+
+    job->status = handler_run(&job->call, &job->body);
+}
+
+static int64_t job_ran_ms(const struct job *job)
+{
+    return clock_mono(clock_system()) - job->began_ms;
+}
+
+static void job_end(struct job *job)
+{
+    struct target *target = job->target;
+
+    run_done(job->run, job->status, job->body);
+    handler_finish(&job->call);
+    target_release(target);
+    list_remove(&job->link);
+    mem_free(job);
+}
+
+static void job_done(struct work *work, bool was_run)
+{
+    struct job *job = (struct job *)(void *)work;
+
+    timer_stop(job->local->loop, &job->stuck);
+    if (job->warned)
+        LOG_INFO("a stuck handler came back", LOG_STR("target", job->target->name),
+                 LOG_INT("ms", job_ran_ms(job)));
+    if (!was_run) {
+        job->status =
+            run_fail(job->run, NOD_E_CANCELLED, NULL, STR("The call ended before it was begun"));
+        job->body = STR_NONE;
+    }
+    job_end(job);
+}
+
+static void run_on_pool(struct local *local, struct run *run)
+{
+    struct job *job = MEM_NEW(struct job);
+
+    job->work = (struct work){ .run = job_run, .done = job_done };
+    job->local = local;
+    job->run = run;
+    job->target = (struct target *)run->target;
+    job->began_ms = clock_mono(clock_system());
+    call_init(&job->call, local, run);
+    run->handle = job;
+    run->emit = emit_from_worker;
+    target_hold(job->target);
+    list_append(&local->jobs, &job->link);
+    if (workers_submit(local->workers, &job->work) == NOD_OK)
+        return;
+    LOG_WARN("no worker for a blocking handler", LOG_STR("target", run->target->name),
+             LOG_INT("stuck", workers_stuck(local->workers)));
+    job->status =
+        run_fail(run, NOD_E_LIMIT, NULL,
+                 workers_stuck(local->workers)
+                     ? STR("Every worker thread is held by a handler that does not return; "
+                           "try again later")
+                     : STR("Too many blocking calls are waiting; try again later"));
+    job_end(job);
+}
+
+static void job_is_stuck(void *data)
+{
+    struct job *job = data;
+
+    job->warned = true;
+    LOG_WARN("a handler is still running after its call has ended",
+             LOG_STR("target", job->target->name), LOG_INT("ms", job_ran_ms(job)),
+             LOG_INT("stuck", workers_stuck(job->local->workers)));
+}
+
+/* --- the provider ----------------------------------------------------------------------------- */
+
+static void local_start(struct provider *provider, struct run *run)
+{
+    struct local *local = (struct local *)provider; /* its first member */
+    const struct local_target *target = (const struct local_target *)run->target;
+
+    run->handle = NULL;
+    if (target->blocking)
+        run_on_pool(local, run);
+    else
+        run_here(local, run);
+}
+
+static void local_cancelled(struct provider *provider, struct run *run)
+{
+    struct local *local = (struct local *)provider;
+    struct job *job = run->handle;
+
+    atomic_store(&run->cancelled, true);
+    if (!job || job->dead)
+        return;
+    job->dead = true;
+    timer_set(local->loop, &job->stuck, STUCK_AFTER_MS, job_is_stuck, job);
+    workers_late(&job->work);
+}
+
+static void emit_nothing(struct run *run, const struct notice *notice)
+{
+    (void)run;
+    (void)notice;
+}
+
+static nod_handler *completer_of(const struct local_target *t, struct str argument)
+{
+    if (t->complete)
+        return t->complete;
+    for (size_t i = 0; i < t->argument_count; i++)
+        if (str_eq(t->arguments[i].name, argument))
+            return t->arguments[i].complete;
+    return NULL;
+}
+
+static nod_status local_complete(struct provider *provider, struct target *target,
+                                 struct completion *completion)
+{
+    nod_handler *complete = completer_of((struct local_target *)target, completion->argument);
+    struct run run = { .target = target, .args = completion->context, .emit = emit_nothing };
+    struct nod_call call;
+
+    if (!complete)
+        return NOD_E_NOT_FOUND;
+    arena_init(&run.arena, COMPLETION_BYTES_MAX);
+    call_init(&call, (struct local *)provider, &run);
+    call.completion = completion;
+    nod_status status = complete(&call);
+    while (call.defers) {
+        struct defer *defer = call.defers;
+        call.defers = defer->next;
+        defer->fn(defer->data);
+    }
+    if (run.bug.at) {
+        LOG_ERROR("a completion handler is wrong", LOG_STR("target", target->name),
+                  LOG_STR("why", run.bug));
+        status = NOD_E_USAGE;
+    }
+    handler_finish(&call);
+    arena_finish(&run.arena);
+    return status;
+}
+
+static void local_released(struct provider *provider, struct target *target)
+{
+    (void)provider;
+    local_target_free((struct local_target *)target);
+}
+
+static const struct provider_ops local_ops = {
+    .name = "local",
+    .flags = PROVIDER_MIGRATES | PROVIDER_CONCURRENT,
+    .start = local_start,
+    .cancelled = local_cancelled,
+    .complete = local_complete,
+    .released = local_released,
+};
+
+/* --- life --------------------------------------------------------------------------------------
+ */
+
+struct local_target *local_target_new(struct local *local, enum target_kind kind)
+{
+    struct local_target *t = MEM_NEW(struct local_target);
+
+    t->local = local;
+    t->base.kind = kind;
+    t->base.provider = &local->provider;
+    arena_init(&t->arena, LOCAL_TARGET_BYTES);
+    list_init(&t->link);
+    return t;
+}
+
+void local_target_free(struct local_target *t)
+{
+    if (!t)
+        return;
+    list_remove(&t->link);
+    schema_destroy(t->input);
+    schema_destroy(t->output);
+    arena_finish(&t->arena);
+    mem_free(t);
+}
+
+struct local *local_create(const struct local_opts *opts)
+{
+    struct local *local = MEM_NEW(struct local);
+
+    local->provider.ops = &local_ops;
+    local->server = opts->server;
+    local->catalog = opts->catalog;
+    local->loop = opts->loop;
+    local->replay_check = opts->replay_check;
+    local->workers = workers_create(opts->loop, opts->workers);
+    list_init(&local->targets);
+    list_init(&local->jobs);
+    return local;
+}
+
+bool local_stop(struct local *local, int wait_ms)
+{
+    bool ended = workers_destroy(local->workers, wait_ms);
+
+    LIST_EACH(at, &local->jobs)
+    {
+        timer_stop(local->loop, &LIST_OF(at, struct job, link)->stuck);
+    }
+    local->workers = NULL;
+    return ended;
+}
+
+void local_destroy(struct local *local)
+{
+    if (!local)
+        return;
+    LIST_EACH(at, &local->targets)
+    {
+        struct local_target *t = LIST_OF(at, struct local_target, link);
+        if (!t->base.removed)
+            catalog_remove(local->catalog, &t->base);
+    }
+    while (!list_empty(&local->targets)) /* of calls that were dropped with the engine */
+        local_target_free(LIST_OF(list_first(&local->targets), struct local_target, link));
+    mem_free(local);
+}
+
+struct workers *local_workers(struct local *local)
+{
+    return local->workers;
+}

@@ -1,0 +1,45 @@
+/*
+ * provider/local: tools, resources and prompts that are C functions.
+ *
+ * Registers them in the catalog and runs them: on the loop, or on the worker pool for those that
+ * may block. A local call resumes by being run again with a longer journal.
+ */
+#ifndef NOD_PROVIDER_LOCAL_H
+#define NOD_PROVIDER_LOCAL_H
+
+#include "core/catalog.h"
+#include "core/engine.h"
+#include "json/schema.h"
+#include "net/loop.h"
+#include "provider/workers.h"
+
+struct local;
+
+struct local_opts {
+    nod_server *server; /* what nod_server_of gives; may be NULL */
+    struct catalog *catalog;
+    struct loop *loop;
+    size_t workers;    /* 0: WORKERS_DEFAULT */
+    bool replay_check; /* every run twice, to find handlers that are not deterministic */
+};
+
+struct local *local_create(const struct local_opts *opts);
+/*
+ * Ends the pool, for at most wait_ms, outside of loop_run; see workers_destroy. False: a handler
+ * never came back, and what it may use has to stay. To be called while the engine is still there.
+ */
+bool local_stop(struct local *local, int wait_ms);
+/* After the engine is gone. Takes everything out of the catalog. */
+void local_destroy(struct local *local);
+
+/* A table is added whole or not at all. What is wrong is logged. */
+nod_status local_add_tools(struct local *local, const nod_tool *tools, size_t count, size_t size);
+nod_status local_add_resources(struct local *local, const nod_resource *resources, size_t count,
+                               size_t size);
+nod_status local_add_prompts(struct local *local, const nod_prompt *prompts, size_t count,
+                             size_t size);
+bool local_remove_tool(struct local *local, struct str name);
+
+struct workers *local_workers(struct local *local);
+
+#endif

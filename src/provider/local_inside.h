@@ -1,0 +1,83 @@
+/* provider/local_inside: what local.c, register_*.c and the handler files share. */
+#ifndef NOD_PROVIDER_LOCAL_INSIDE_H
+#define NOD_PROVIDER_LOCAL_INSIDE_H
+
+#include "base/buf.h"
+#include "provider/handler.h"
+#include "provider/local.h"
+
+enum {
+    LOCAL_TARGET_BYTES = 4 * 1024 * 1024,     /* of everything that is kept of one target */
+    LOCAL_DESCRIPTOR_BYTES = 2 * 1024 * 1024, /* of its listing */
+    LOCAL_TIMEOUT_MS = 60000,
+    LOCAL_TABLE_MAX = 10000, /* rows of one nod_add_* */
+    LOCAL_PROMPT_ARGS_MAX = 100,
+    LOCAL_TOOL_NAME_MAX = 128,
+    LOCAL_NAME_MAX = 1024, /* of a prompt, or a uri */
+};
+
+struct local_argument { /* of a prompt */
+    struct str name;
+    nod_handler *complete;
+};
+
+struct local_target {
+    struct target base; /* first */
+    struct list link;   /* in local.targets */
+    struct local *local;
+    struct arena arena; /* every text of it */
+    nod_handler *handler;
+    nod_handler *complete; /* of a template's variables */
+    struct local_argument *arguments;
+    size_t argument_count;
+    struct schema *input;
+    struct schema *output;
+    struct str description;
+    struct str mime_type;
+    bool blocking;
+    void *data;
+};
+
+struct local {
+    struct provider provider; /* first */
+    nod_server *server;
+    struct catalog *catalog;
+    struct loop *loop;
+    struct workers *workers;
+    struct list targets;
+    struct list jobs; /* runs on the pool */
+    bool replay_check;
+};
+
+struct local_target *local_target_new(struct local *local, enum target_kind kind);
+void local_target_free(struct local_target *target);
+
+/* --- what the registrations have in common (register.c) -------------------------------------- */
+
+/* Logs what is wrong with a registration and gives the status back. */
+nod_status register_refuse(const char *what, const char *name, nod_status status,
+                           const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Row `index` of a table whose rows may be smaller (an older program) or larger (a newer one) than
+ * ours. */
+void register_row(void *out, size_t room, const void *table, size_t index, size_t row_size);
+/* A copy of a C string that is valid UTF-8 and not longer than `max`. False, and logged, otherwise.
+ */
+bool register_text(struct local_target *t, const char *what, const char *name, const char *field,
+                   const char *text, size_t max, struct str *out);
+/* Writes key and text, if there is one. */
+void register_key(struct json_writer *w, const char *key, struct str text);
+/* Compiles; NULL, and logged, if it is not a schema. */
+struct schema *register_schema(struct local_target *t, const char *what, const char *name,
+                               const char *field, const struct json *schema);
+
+struct register_batch {
+    struct local *local;
+    const char *what;
+    struct local_target *(*build)(struct local *local, const void *table, size_t index,
+                                  size_t row_size, nod_status *status);
+};
+/* Builds every row, then adds them; all or none. */
+nod_status register_all(const struct register_batch *batch, const void *table, size_t count,
+                        size_t row_size, size_t least_size);
+
+#endif

@@ -1,0 +1,149 @@
+/*
+ * provider/register: what the registration of tools, resources and prompts has in common.
+ *
+ * A table is built row by row first, and added to the catalog only when every row was fine: an
+ * author who is told about one bad row does not find the others half there. Every refusal is logged
+ * with the kind, the name and a sentence that says what to change.
+ */
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "json/utf8.h"
+#include "provider/local_inside.h"
+
+enum { REFUSAL_MAX = 512 };
+
+nod_status register_refuse(const char *what, const char *name, nod_status status,
+                           const char *format, ...)
+{
+    char why[REFUSAL_MAX];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(why, sizeof(why), format, args);
+    va_end(args);
+    LOG_ERROR("registration refused", LOG_CSTR("kind", what),
+              LOG_CSTR("name", name ? name : "(none)"), LOG_CSTR("why", why));
+    return status;
+}
+
+void register_row(void *out, size_t room, const void *table, size_t index, size_t row_size)
+{
+    opts_read(out, room, (const char *)table + index * row_size, row_size);
+}
+
+static bool is_utf8(struct str text)
+{
+    const char *at = text.at, *end = text.at + text.len;
+
+    while (at < end) {
+        size_t n = (unsigned char)*at < 0x80 ? 1 : utf8_sequence(at, end);
+        if (!n)
+            return false;
+        at += n;
+    }
+    return true;
+}
+
+bool register_text(struct local_target *t, const char *what, const char *name, const char *field,
+                   const char *text, size_t max, struct str *out)
+{
+    struct str given = str_of(text);
+
+    *out = STR_NONE;
+    if (!text)
+        return true;
+    if (given.len > max) {
+        register_refuse(what, name, NOD_E_USAGE, "its %s is longer than %zu bytes", field, max);
+        return false;
+    }
+    if (!is_utf8(given)) {
+        register_refuse(what, name, NOD_E_USAGE, "its %s is not UTF-8", field);
+        return false;
+    }
+    *out = arena_str(&t->arena, given);
+    return !t->arena.exhausted;
+}
+
+void register_key(struct json_writer *w, const char *key, struct str text)
+{
+    if (text.at)
+        jw_key_str(w, str_of(key), text);
+}
+
+struct schema *register_schema(struct local_target *t, const char *what, const char *name,
+                               const char *field, const struct json *schema)
+{
+    struct schema_problems problems = { 0 };
+    struct schema_opts opts = { .assert_formats = true };
+    struct schema *compiled = schema_compile(schema, &opts, &t->arena, &problems);
+
+    if (!compiled) {
+        struct schema_problem none = { STR(""), STR("it is not a schema") };
+        struct schema_problem first = problems.count ? problems.at[0] : none;
+        register_refuse(what, name, NOD_E_BAD_SCHEMA,
+                        "its %s is not valid: at \"" STR_FMT "\": " STR_FMT, field,
+                        STR_ARG(first.path), STR_ARG(first.message));
+    }
+    return compiled;
+}
+
+static nod_status add_built(const struct register_batch *batch, struct local_target **built,
+                            size_t count)
+{
+    struct local *local = batch->local;
+    nod_status status = NOD_OK;
+    size_t added = 0;
+
+    while (added < count && status == NOD_OK) {
+        struct target *target = &built[added]->base;
+
+        status = catalog_add(local->catalog, target);
+        if (status == NOD_OK) {
+            list_append(&local->targets, &built[added]->link);
+            added++;
+        } else {
+            register_refuse(batch->what, target->name.at, status, "%s",
+                            status == NOD_E_LIMIT ? "there are too many"
+                                                  : "there is another one of that name");
+        }
+    }
+    if (status == NOD_OK)
+        return NOD_OK;
+    for (size_t i = added; i < count; i++)
+        local_target_free(built[i]);
+    while (added > 0)
+        catalog_remove(local->catalog, &built[--added]->base); /* released() frees it */
+    return status;
+}
+
+nod_status register_all(const struct register_batch *batch, const void *table, size_t count,
+                        size_t row_size, size_t least_size)
+{
+    nod_status status = NOD_OK;
+    size_t built_count = 0;
+
+    if (count == 0)
+        return NOD_OK;
+    if (!table || row_size < least_size || count > LOCAL_TABLE_MAX)
+        return register_refuse(batch->what, NULL, NOD_E_USAGE,
+                               "the table of %zu rows of %zu bytes cannot be read", count,
+                               row_size);
+    struct local_target **built = mem_zalloc(count * sizeof(struct local_target *));
+    for (size_t i = 0; i < count && status == NOD_OK; i++) {
+        status = NOD_E_USAGE;
+        struct local_target *t = batch->build(batch->local, table, i, row_size, &status);
+        if (t) {
+            built[built_count++] = t;
+            status = NOD_OK;
+        }
+    }
+    if (status == NOD_OK)
+        status = add_built(batch, built, count);
+    else
+        for (size_t i = 0; i < built_count; i++)
+            local_target_free(built[i]);
+    mem_free(built);
+    return status;
+}

@@ -1,0 +1,213 @@
+/*
+ * provider/register_tool: from a row of an author's table to a tool in the catalog.
+ *
+ * The listing carries the author's schema as it was written: every keyword, `$schema` and the text
+ * of each number. A form becomes a schema of its own. What is compiled here is what checks the
+ * input before a run, and the structured reply after it.
+ */
+#include "provider/form_build.h"
+#include "provider/local_inside.h"
+
+static bool tool_name_fits(struct str name)
+{
+    if (name.len < 1 || name.len > LOCAL_TOOL_NAME_MAX)
+        return false;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.at[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!letter && c != '_' && c != '-' && c != '.' && c != '/')
+            return false;
+    }
+    return true;
+}
+
+static nod_status tool_check(const nod_tool *tool)
+{
+    const char *name = tool->name;
+
+    if (!name || !tool_name_fits(str_of(name)))
+        return register_refuse("tool", name, NOD_E_USAGE,
+                               "a name has 1 to %d characters out of A-Z a-z 0-9 _ - . /",
+                               LOCAL_TOOL_NAME_MAX);
+    if (!tool->handler)
+        return register_refuse("tool", name, NOD_E_USAGE, "it has no handler");
+    if (tool->input && tool->input_schema)
+        return register_refuse("tool", name, NOD_E_USAGE, "it has both .input and .input_schema");
+    if (tool->timeout_ms < 0)
+        return register_refuse("tool", name, NOD_E_USAGE, "its timeout_ms is negative");
+    if (tool->read_only && tool->destructive)
+        return register_refuse("tool", name, NOD_E_USAGE, "it is both read_only and destructive");
+    return NOD_OK;
+}
+
+static struct json *parse_text(struct local_target *t, const char *name, const char *field,
+                               const char *text)
+{
+    struct json_opts opts = { .refuse_duplicates = true };
+    struct json_error error;
+    struct json *value = json_parse(&t->arena, arena_str(&t->arena, str_of(text)), &opts, &error);
+
+    if (!value)
+        register_refuse("tool", name, NOD_E_BAD_SCHEMA, "its %s is not JSON: %s at byte %zu", field,
+                        error.what, error.offset);
+    return value;
+}
+
+static struct json *tool_input(struct local_target *t, const nod_tool *tool)
+{
+    static const nod_form nothing = { sizeof(nod_field), NULL, 0 };
+    struct str why;
+
+    if (tool->input_schema)
+        return parse_text(t, tool->name, "input_schema", tool->input_schema);
+    struct json *schema = form_build(tool->input ? tool->input : &nothing, &t->arena, &why);
+    if (!schema)
+        register_refuse("tool", tool->name, NOD_E_BAD_SCHEMA, "its input cannot be used: " STR_FMT,
+                        STR_ARG(why));
+    return schema;
+}
+
+static bool is_object_schema(const struct json *schema)
+{
+    return str_eq(json_get_str(schema, STR("type")), STR("object"));
+}
+
+static struct schema *tool_schema(struct local_target *t, const char *name, const char *field,
+                                  const struct json *schema)
+{
+    if (!schema)
+        return NULL;
+    if (!is_object_schema(schema)) {
+        register_refuse("tool", name, NOD_E_BAD_SCHEMA,
+                        "its %s must say \"type\": \"object\" at the top", field);
+        return NULL;
+    }
+    return register_schema(t, "tool", name, field, schema);
+}
+
+static void write_annotations(struct json_writer *w, const struct local_target *t,
+                              const nod_tool *tool)
+{
+    jw_key(w, STR("annotations"));
+    jw_object(w);
+    if (tool->title)
+        jw_key_str(w, STR("title"), t->base.title);
+    jw_key_bool(w, STR("readOnlyHint"), tool->read_only);
+    if (!tool->read_only) { /* the two say nothing about a tool that changes nothing */
+        jw_key_bool(w, STR("destructiveHint"), tool->destructive);
+        jw_key_bool(w, STR("idempotentHint"), tool->idempotent);
+    }
+    jw_key_bool(w, STR("openWorldHint"), !tool->closed_world);
+    jw_end(w);
+}
+
+static bool write_descriptor(struct local_target *t, const nod_tool *tool, const struct json *input,
+                             const struct json *output, const struct json *meta)
+{
+    struct buf out;
+    struct json_writer w;
+
+    buf_init(&out, LOCAL_DESCRIPTOR_BYTES);
+    json_writer_init(&w, &out);
+    jw_object(&w);
+    jw_key_str(&w, STR("name"), t->base.name);
+    if (tool->title)
+        jw_key_str(&w, STR("title"), t->base.title);
+    register_key(&w, "description", t->description);
+    jw_key_value(&w, STR("inputSchema"), input);
+    if (output)
+        jw_key_value(&w, STR("outputSchema"), output);
+    write_annotations(&w, t, tool);
+    if (meta)
+        jw_key_value(&w, STR("_meta"), meta);
+    jw_end(&w);
+    bool fine = json_writer_done(&w);
+    t->base.descriptor = fine ? arena_str(&t->arena, buf_str(&out)) : STR_NONE;
+    buf_finish(&out);
+    return t->base.descriptor.at != NULL;
+}
+
+static bool tool_texts(struct local_target *t, const nod_tool *tool)
+{
+    const char *name = tool->name;
+    size_t max = LOCAL_TARGET_BYTES;
+
+    return register_text(t, "tool", name, "name", name, max, &t->base.name) &&
+           register_text(t, "tool", name, "title", tool->title ? tool->title : name, max,
+                         &t->base.title) &&
+           register_text(t, "tool", name, "description", tool->description, max, &t->description) &&
+           register_text(t, "tool", name, "confirm_message", tool->confirm_message, RUN_MESSAGE_MAX,
+                         &t->base.confirm_message);
+}
+
+static bool tool_listing(struct local_target *t, const nod_tool *tool)
+{
+    struct json *input = tool_input(t, tool);
+    struct json *output = NULL, *meta = NULL;
+
+    t->base.input = t->input = tool_schema(t, tool->name, "input schema", input);
+    if (!t->input)
+        return false;
+    if (tool->output_schema) {
+        output = parse_text(t, tool->name, "output_schema", tool->output_schema);
+        t->output = tool_schema(t, tool->name, "output_schema", output);
+        if (!t->output)
+            return false;
+    }
+    if (tool->meta) {
+        meta = parse_text(t, tool->name, "meta", tool->meta);
+        if (!json_is(meta, JSON_OBJECT)) {
+            register_refuse("tool", tool->name, NOD_E_USAGE, "its meta is not a JSON object");
+            return false;
+        }
+    }
+    if (!write_descriptor(t, tool, input, output, meta)) {
+        register_refuse("tool", tool->name, NOD_E_LIMIT, "its listing is too large");
+        return false;
+    }
+    return true;
+}
+
+static struct local_target *tool_build(struct local *local, const void *table, size_t index,
+                                       size_t row_size, nod_status *status)
+{
+    nod_tool tool;
+
+    register_row(&tool, sizeof(tool), table, index, row_size);
+    *status = tool_check(&tool);
+    if (*status != NOD_OK)
+        return NULL;
+    struct local_target *t = local_target_new(local, TARGET_TOOL);
+    *status = NOD_E_USAGE;
+    if (!tool_texts(t, &tool))
+        goto refused;
+    *status = NOD_E_BAD_SCHEMA;
+    if (!tool_listing(t, &tool))
+        goto refused;
+    t->handler = tool.handler;
+    t->blocking = tool.blocking;
+    t->data = tool.data;
+    t->base.requires_confirmation = tool.requires_confirmation;
+    t->base.timeout_ms = tool.timeout_ms ? tool.timeout_ms : LOCAL_TIMEOUT_MS;
+    return t;
+refused:
+    local_target_free(t);
+    return NULL;
+}
+
+nod_status local_add_tools(struct local *local, const nod_tool *tools, size_t count, size_t size)
+{
+    struct register_batch batch = { local, "tool", tool_build };
+
+    return register_all(&batch, tools, count, size, offsetof(nod_tool, title));
+}
+
+bool local_remove_tool(struct local *local, struct str name)
+{
+    struct target *target = catalog_find(local->catalog, TARGET_TOOL, name);
+
+    if (!target || target->provider != &local->provider)
+        return false;
+    catalog_remove(local->catalog, target);
+    return true;
+}

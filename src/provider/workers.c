@@ -1,0 +1,286 @@
+/*
+ * provider/workers: threads for handlers that may block.
+ *
+ * Threads are started when there is work for them and none is idle, up to the size of the pool.
+ * What counts against that size are healthy threads alone: a thread in a late work does not, which
+ * is how a stuck handler is replaced without anything special being done. When a late work does
+ * come back, its thread ends if the pool has grown past its size meanwhile.
+ *
+ * Holds always, under the lock: healthy = alive - late; healthy <= size after any thread had its
+ * turn; alive <= size + WORKERS_STUCK_MAX. A work's done() is posted after everything its run()
+ * posted.
+ *
+ * Everything the pool's own is guarded by one lock. Nothing of a caller is called with it held.
+ */
+#include "provider/workers.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+enum { WORKERS_TURN_MS = 50 };
+
+struct worker {
+    struct list link; /* in `gone`, when it has ended */
+    struct workers *workers;
+    pthread_t thread;
+};
+
+struct workers {
+    struct loop *loop;
+    size_t size;
+    pthread_mutex_t lock;
+    pthread_cond_t work_there;
+    struct list queue;
+    struct list gone; /* threads that have ended and are not joined yet */
+    size_t queued;
+    size_t alive;
+    size_t idle;
+    size_t late;
+    bool stopping;
+    bool abandoned; /* nobody listens any more: nothing is posted */
+};
+
+static size_t healthy(const struct workers *w)
+{
+    return w->alive - w->late;
+}
+
+/* --- on a worker thread -------------------------------------------------------------------- */
+
+static void work_back(void *data)
+{
+    struct work *work = data;
+
+    work->state = WORK_IDLE;
+    work->done(work, true);
+}
+
+static void work_unbegun(void *data)
+{
+    struct work *work = data;
+
+    work->state = WORK_IDLE;
+    work->done(work, false);
+}
+
+static void wake_only(void *data)
+{
+    (void)data; /* the turn of the loop is what was wanted */
+}
+
+/* With the lock held, which is let go meanwhile. */
+static void work_through(struct workers *w, struct work *work)
+{
+    list_remove(&work->link);
+    w->queued--;
+    work->state = WORK_RUNNING;
+    pthread_mutex_unlock(&w->lock);
+    work->run(work);
+    pthread_mutex_lock(&w->lock);
+    if (work->state == WORK_LATE)
+        w->late--;
+    work->state = WORK_RETURNED;
+    if (!w->abandoned)
+        loop_post(w->loop, work_back, work);
+}
+
+static void *worker_main(void *data)
+{
+    struct worker *self = data;
+    struct workers *w = self->workers;
+
+    pthread_mutex_lock(&w->lock);
+    while (!w->stopping && healthy(w) <= w->size) {
+        struct list *first = list_first(&w->queue);
+        if (first) {
+            work_through(w, LIST_OF(first, struct work, link));
+            continue;
+        }
+        w->idle++;
+        pthread_cond_wait(&w->work_there, &w->lock);
+        w->idle--;
+    }
+    w->alive--;
+    list_append(&w->gone, &self->link);
+    if (w->stopping && !w->abandoned)
+        loop_post(w->loop, wake_only, NULL);
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+/* --- threads, with the lock held ------------------------------------------------------------- */
+
+/* Signals are the loop's: a worker never takes one. */
+static bool worker_start(struct workers *w)
+{
+    struct worker *worker = MEM_NEW(struct worker);
+    sigset_t all, before;
+
+    worker->workers = w;
+    list_init(&worker->link);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&worker->thread, NULL, worker_main, worker);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error) {
+        LOG_ERROR("a worker thread could not be started", LOG_CSTR("error", strerror(error)));
+        mem_free(worker);
+        return false;
+    }
+    w->alive++;
+    return true;
+}
+
+static void staff(struct workers *w)
+{
+    while (w->queued > w->idle && healthy(w) < w->size && w->alive < w->size + WORKERS_STUCK_MAX)
+        if (!worker_start(w))
+            break;
+}
+
+/* Threads that have ended are joined here; they hold the lock no more. */
+static void reap(struct workers *w)
+{
+    struct list gone;
+
+    list_init(&gone);
+    pthread_mutex_lock(&w->lock);
+    LIST_EACH(at, &w->gone)
+    {
+        list_remove(at);
+        list_append(&gone, at);
+    }
+    pthread_mutex_unlock(&w->lock);
+    LIST_EACH(at, &gone)
+    {
+        struct worker *worker = LIST_OF(at, struct worker, link);
+        list_remove(at);
+        pthread_join(worker->thread, NULL);
+        mem_free(worker);
+    }
+}
+
+/* --- on the loop thread ---------------------------------------------------------------------- */
+
+struct workers *workers_create(struct loop *loop, size_t threads)
+{
+    struct workers *w = MEM_NEW(struct workers);
+
+    w->loop = loop;
+    w->size = threads ? threads : WORKERS_DEFAULT;
+    if (w->size > WORKERS_MAX)
+        w->size = WORKERS_MAX;
+    list_init(&w->queue);
+    list_init(&w->gone);
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->work_there, NULL);
+    return w;
+}
+
+nod_status workers_submit(struct workers *w, struct work *work)
+{
+    nod_status status = NOD_E_LIMIT;
+
+    reap(w);
+    pthread_mutex_lock(&w->lock);
+    if (!w->stopping && w->queued < WORKERS_QUEUE_MAX) {
+        work->workers = w;
+        work->state = WORK_QUEUED;
+        list_append(&w->queue, &work->link);
+        w->queued++;
+        staff(w);
+        if (healthy(w)) {
+            pthread_cond_signal(&w->work_there);
+            status = NOD_OK;
+        } else {
+            list_remove(&work->link);
+            w->queued--;
+            work->state = WORK_IDLE;
+        }
+    }
+    pthread_mutex_unlock(&w->lock);
+    return status;
+}
+
+void workers_late(struct work *work)
+{
+    struct workers *w = work->workers;
+
+    pthread_mutex_lock(&w->lock);
+    if (work->state == WORK_QUEUED) {
+        list_remove(&work->link);
+        w->queued--;
+        work->state = WORK_RETURNED;
+        loop_post(w->loop, work_unbegun, work);
+    } else if (work->state == WORK_RUNNING) {
+        work->state = WORK_LATE;
+        w->late++;
+        staff(w);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+static size_t read_count(const struct workers *workers, const size_t *count)
+{
+    struct workers *w = (struct workers *)workers; /* the lock is not what is constant */
+
+    pthread_mutex_lock(&w->lock);
+    size_t n = *count;
+    pthread_mutex_unlock(&w->lock);
+    return n;
+}
+
+size_t workers_stuck(const struct workers *workers)
+{
+    return read_count(workers, &workers->late);
+}
+
+size_t workers_threads(const struct workers *workers)
+{
+    return read_count(workers, &workers->alive);
+}
+
+static void stop(struct workers *w)
+{
+    pthread_mutex_lock(&w->lock);
+    w->stopping = true;
+    LIST_EACH(at, &w->queue)
+    {
+        struct work *work = LIST_OF(at, struct work, link);
+        list_remove(at);
+        work->state = WORK_RETURNED;
+        loop_post(w->loop, work_unbegun, work);
+    }
+    w->queued = 0;
+    pthread_cond_broadcast(&w->work_there);
+    pthread_mutex_unlock(&w->lock);
+}
+
+bool workers_destroy(struct workers *w, int wait_ms)
+{
+    if (!w)
+        return true;
+    stop(w);
+    int64_t until = clock_mono(clock_system()) + wait_ms;
+    while (workers_threads(w) && clock_mono(clock_system()) < until)
+        loop_turn(w->loop, WORKERS_TURN_MS);
+
+    pthread_mutex_lock(&w->lock);
+    size_t left = w->alive;
+    w->abandoned = left > 0;
+    pthread_mutex_unlock(&w->lock);
+    reap(w);
+    loop_turn(w->loop, 0); /* what the last of them posted */
+    if (left) {
+        LOG_WARN("handlers still run at the end; they are left behind", LOG_INT("threads", left));
+        return false;
+    }
+    pthread_cond_destroy(&w->work_there);
+    pthread_mutex_destroy(&w->lock);
+    mem_free(w);
+    return true;
+}
