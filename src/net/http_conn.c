@@ -221,12 +221,14 @@ bool conn_idle(const struct http_conn *conn)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
+/* Room for `more` bytes, beside what all others have counted and this request holds by now. */
 static bool memory_allows(const struct http_conn *conn, size_t more)
 {
     const struct http_server *server = conn->server;
+    size_t held = server->memory - conn->counted + incoming_memory(conn->incoming);
+    size_t most = server->opts.limits.memory_max;
 
-    return server->memory < server->opts.limits.memory_max &&
-           more <= server->opts.limits.memory_max - server->memory;
+    return held < most && more <= most - held;
 }
 
 /* An answer in between, so that a client that waits for leave sends its body. */
@@ -260,7 +262,8 @@ static bool body_arrived(struct http_conn *conn, struct str piece)
 {
     struct buf *body = &conn->incoming->body;
 
-    if (!memory_allows(conn, body->len + piece.len)) {
+    /* A body that outgrows its room doubles it. */
+    if (piece.len > body->room - body->len && !memory_allows(conn, body->room + piece.len)) {
         conn_refuse(conn, 503, "too many requests are being read; try again later");
         return false;
     }
