@@ -1,0 +1,18 @@
+/*
+ * mcp/endpoint: what the eras share of /mcp.
+ */
+#ifndef NOD_MCP_ENDPOINT_H
+#define NOD_MCP_ENDPOINT_H
+
+#include "mcp/server_inside.h"
+
+/* An HTTP error whose body is a JSON-RPC error without an id. */
+void endpoint_error(struct http_exchange *exchange, int status, int64_t code, const char *message);
+/* 405 with the methods that are allowed. */
+void endpoint_not_allowed(struct http_exchange *exchange, struct str allow);
+/* Is the media type among those of an Accept header? Wildcards count. */
+bool endpoint_accepts(struct str accept, struct str type, struct str subtype);
+/* Is it exactly this media type, whatever its parameters? */
+bool endpoint_is_type(struct str content_type, struct str type);
+
+#endif

@@ -1,0 +1,229 @@
+/*
+ * mcp/era2025: the lifecycle of a session, and who handles which method.
+ *
+ * A session begins with initialize: the client names the newest revision it speaks and what it can
+ * do, the server answers with the revision that will be spoken and with what it offers. A revision
+ * we know is spoken as asked; for any other the newest of this era is offered, and the client
+ * decides whether it stays.
+ *
+ * Nothing a client says about itself decides more than how it is drawn to: a name on the list of
+ * clients that cannot draw an empty form gets a form with one boolean.
+ */
+#include "mcp/era2025.h"
+
+#include "base/log.h"
+#include "mcp/mcp_call.h"
+#include "surface/client.h"
+
+/* --- initialize ------------------------------------------------------------------------------- */
+
+static bool declares(const struct json *object, struct str name)
+{
+    return json_is(json_get(object, name), JSON_OBJECT);
+}
+
+/* `elicitation: {}` is the form alone; a client that names modes has those it names. */
+static unsigned elicitation_modes(const struct json *elicitation,
+                                  const struct revision_facts *facts)
+{
+    bool form = declares(elicitation, STR("form")), url = declares(elicitation, STR("url"));
+
+    if (!facts->modes)
+        return SESSION_CAN_FORM;
+    return (form || !url ? SESSION_CAN_FORM : 0u) | (url ? SESSION_CAN_URL : 0u);
+}
+
+static uint8_t client_can(const struct json *capabilities, const struct revision_facts *facts)
+{
+    const struct json *experimental = json_get(capabilities, STR("experimental"));
+    const struct json *sampling = json_get(capabilities, STR("sampling"));
+    unsigned can = 0;
+
+    if (facts->elicitation && declares(capabilities, STR("elicitation")))
+        can |= elicitation_modes(json_get(capabilities, STR("elicitation")), facts);
+    else if (facts->elicitation && declares(experimental, STR("elicitation")))
+        can |= SESSION_CAN_FORM;
+    if (json_is(sampling, JSON_OBJECT))
+        can |= SESSION_CAN_SAMPLE;
+    if (declares(sampling, STR("tools")))
+        can |= SESSION_CAN_SAMPLE_TOOLS;
+    if (declares(capabilities, STR("roots")))
+        can |= SESSION_CAN_ROOTS;
+    return (uint8_t)can;
+}
+
+static bool named(const char *const *names, struct str name)
+{
+    for (; names && *names; names++)
+        if (str_eq(str_of(*names), name))
+            return true;
+    return false;
+}
+
+static bool any_completes(const struct catalog *catalog)
+{
+    static const struct {
+        enum target_kind kind;
+        bool templates;
+    } kinds[] = { { TARGET_PROMPT, false }, { TARGET_RESOURCE, true } };
+
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+        for (size_t i = 0; i < catalog_count(catalog, kinds[k].kind, kinds[k].templates); i++)
+            if (catalog_at(catalog, kinds[k].kind, kinds[k].templates, i)->completes)
+                return true;
+    return false;
+}
+
+static void write_listed(struct json_writer *w, struct str name, bool subscribe)
+{
+    jw_key(w, name);
+    jw_object(w);
+    jw_key_bool(w, STR("listChanged"), true);
+    if (subscribe)
+        jw_key_bool(w, STR("subscribe"), true);
+    jw_end(w);
+}
+
+/* Tools are declared even while there are none: they may come later, and the list says when. */
+static void write_capabilities(struct json_writer *w, const struct catalog *catalog)
+{
+    jw_object(w);
+    write_listed(w, STR("tools"), false);
+    if (catalog_count(catalog, TARGET_RESOURCE, false) ||
+        catalog_count(catalog, TARGET_RESOURCE, true))
+        write_listed(w, STR("resources"), true);
+    if (catalog_count(catalog, TARGET_PROMPT, false))
+        write_listed(w, STR("prompts"), false);
+    if (any_completes(catalog)) {
+        jw_key(w, STR("completions"));
+        jw_object(w);
+        jw_end(w);
+    }
+    jw_key(w, STR("logging"));
+    jw_object(w);
+    jw_end(w);
+    jw_end(w);
+}
+
+static void write_server_info(struct json_writer *w, const struct mcp_opts *opts,
+                              const struct revision_facts *facts)
+{
+    jw_object(w);
+    jw_key_str(w, STR("name"), opts->name);
+    if (facts->titles && opts->title.len)
+        jw_key_str(w, STR("title"), opts->title);
+    jw_key_str(w, STR("version"), opts->version);
+    jw_end(w);
+}
+
+static void initialize(struct request *request)
+{
+    struct session *session = request->session;
+    const struct mcp_opts *opts = &request->server->opts;
+    const struct json *capabilities, *info;
+    struct str version;
+    enum revision revision = REVISION_NEWEST;
+
+    if (session->initialized) {
+        reply_error(request, RPC_INVALID_REQUEST,
+                    STR("This session is initialized already; begin another one instead."));
+        return;
+    }
+    if (!request_text(request, STR("protocolVersion"), &version) ||
+        !request_object(request, STR("capabilities"), &capabilities) ||
+        !request_object(request, STR("clientInfo"), &info))
+        return;
+    revision_find(version, &revision);
+    session->revision = (uint8_t)revision;
+    session->can = client_can(capabilities, session_knows(session));
+    session->boolean_confirm =
+        named(opts->boolean_confirm_clients, json_get_str(info, STR("name")));
+    session->initialized = true;
+    LOG_DEBUG("session begun", LOG_STR("principal", session_principal(session)),
+              LOG_STR("client", json_get_str(info, STR("name"))),
+              LOG_STR("revision", session_knows(session)->name));
+
+    struct json_writer w;
+    reply_begin(request, &w);
+    jw_object(&w);
+    jw_key_str(&w, STR("protocolVersion"), session_knows(session)->name);
+    jw_key(&w, STR("capabilities"));
+    write_capabilities(&w, opts->catalog);
+    jw_key(&w, STR("serverInfo"));
+    write_server_info(&w, opts, session_knows(session));
+    if (opts->instructions.len)
+        jw_key_str(&w, STR("instructions"), opts->instructions);
+    jw_end(&w);
+    reply_end(request, &w);
+}
+
+/* --- requests -----------------------------------------------------------------------------------
+ */
+
+static const struct method {
+    struct str name;
+    void (*handle)(struct request *request);
+    bool before; /* may come before initialize */
+} methods[] = {
+    { STR_INIT("tools/call"), tools_call, false },
+    { STR_INIT("tools/list"), tools_list, false },
+    { STR_INIT("ping"), reply_empty, true },
+    { STR_INIT("initialize"), initialize, true },
+    { STR_INIT("resources/read"), resources_read, false },
+    { STR_INIT("resources/list"), resources_list, false },
+    { STR_INIT("resources/templates/list"), resources_templates_list, false },
+    { STR_INIT("resources/subscribe"), resources_subscribe, false },
+    { STR_INIT("resources/unsubscribe"), resources_unsubscribe, false },
+    { STR_INIT("prompts/get"), prompts_get, false },
+    { STR_INIT("prompts/list"), prompts_list, false },
+    { STR_INIT("completion/complete"), completion_complete, false },
+    { STR_INIT("logging/setLevel"), logging_set_level, false },
+};
+
+void era2025_request(struct request *request, struct str method)
+{
+    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+        if (!str_eq(methods[i].name, method))
+            continue;
+        if (request->params && request->params->type != JSON_OBJECT)
+            reply_error(request, RPC_INVALID_PARAMS, STR("params must be an object."));
+        else if (!request->session->initialized && !methods[i].before)
+            reply_error(request, RPC_INVALID_REQUEST,
+                        STR("Nothing can be asked before initialize has been answered."));
+        else
+            methods[i].handle(request);
+        return;
+    }
+    enum { SHOWN_MAX = 100 };
+    if (method.len > SHOWN_MAX)
+        method.len = SHOWN_MAX;
+    reply_errorf(request, RPC_METHOD_NOT_FOUND, "Method not found: " STR_FMT, STR_ARG(method));
+}
+
+/* --- notifications -------------------------------------------------------------------------------
+ */
+
+/* Of a request in flight, by its exact id. What is unknown, or over already, is ignored as MCP
+ * says. */
+static void cancelled(struct session *session, const struct json *params)
+{
+    struct str id = rpc_id_of(&session->server->message, json_get(params, STR("requestId")));
+    struct str reason = json_get_str(params, STR("reason"));
+    struct mcp_call *call = id.len ? map_get(&session->calls, id) : NULL;
+
+    if (call)
+        mcp_call_cancel(call, reason.len ? reason : STR("the client has cancelled the request"));
+}
+
+void era2025_notification(struct session *session, const struct rpc_message *message)
+{
+    if (str_eq(message->method, STR("notifications/cancelled")))
+        cancelled(session, message->params);
+    else
+        LOG_DEBUG("notification", LOG_STR("method", message->method));
+}
+
+void era2025_response(struct session *session, const struct rpc_message *message)
+{
+    client_surface_response(session->server->client, session, message);
+}

@@ -1,0 +1,21 @@
+/*
+ * mcp/era2025: handshake, sessions, and requests from both sides.
+ *
+ * Revisions 2025-03-26, 2025-06-18 and 2025-11-25. The transports hand messages in, one at a time.
+ */
+#ifndef NOD_MCP_ERA2025_H
+#define NOD_MCP_ERA2025_H
+
+#include "mcp/request.h"
+
+/* Writes the response into server->out, or has started a call (request->later). */
+void era2025_request(struct request *request, struct str method);
+void era2025_notification(struct session *session, const struct rpc_message *message);
+/* To one of our own requests. */
+void era2025_response(struct session *session, const struct rpc_message *message);
+
+/* A POST, GET or DELETE of the endpoint, by a known principal. */
+void era2025_http(struct mcp_server *server, struct http_exchange *exchange,
+                  const struct http_request *http, struct str principal);
+
+#endif

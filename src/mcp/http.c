@@ -1,0 +1,223 @@
+/*
+ * mcp/http: the HTTP endpoint, before any era is known.
+ *
+ * In order: is the request from where it may come (Host, Origin), is there such a path, who is it
+ * (bearer token, or the local user on loopback), and which era does it speak (the
+ * MCP-Protocol-Version header). Then the era's own file goes on. A new era is a row in `eras`.
+ *
+ * Without tokens only loopback addresses are listened on: there is no other anonymous access.
+ */
+#include "base/log.h"
+#include "base/mem.h"
+#include "mcp/endpoint.h"
+#include "mcp/era2025.h"
+#include "mcp/tokens.h"
+
+static const struct str local_principal = STR_INIT("local");
+
+/* --- eras
+ * ------------------------------------------------------------------------------------------ */
+
+static bool speaks_2025(struct str version)
+{
+    enum revision revision;
+
+    /* Without the header it is 2025-03-26, which did not have it, or what the session has agreed
+     * on. */
+    return version.len == 0 || revision_find(version, &revision);
+}
+
+static const struct era {
+    bool (*speaks)(struct str version);
+    void (*http)(struct mcp_server *server, struct http_exchange *exchange,
+                 const struct http_request *http, struct str principal);
+} eras[] = {
+    { speaks_2025, era2025_http },
+};
+
+/* --- replies
+ * --------------------------------------------------------------------------------------- */
+
+void endpoint_error(struct http_exchange *exchange, int status, int64_t code, const char *message)
+{
+    static const struct http_header json = { STR_INIT("Content-Type"),
+                                             STR_INIT("application/json") };
+    struct buf body;
+
+    buf_init(&body, MCP_MESSAGE_MAX);
+    rpc_write_error(&body, STR_NONE, code, str_of(message), STR_NONE);
+    http_reply(exchange, status, &json, 1, buf_str(&body));
+    buf_finish(&body);
+}
+
+void endpoint_not_allowed(struct http_exchange *exchange, struct str allow)
+{
+    http_reply(exchange, 405, &(struct http_header){ STR("Allow"), allow }, 1, STR_NONE);
+}
+
+static void reply_unauthorized(struct http_exchange *exchange, bool given)
+{
+    struct http_header challenge = { STR("WWW-Authenticate"),
+                                     given ? STR("Bearer realm=\"nod\", error=\"invalid_token\"")
+                                           : STR("Bearer realm=\"nod\"") };
+
+    http_reply(exchange, 401, &challenge, 1, STR_NONE);
+}
+
+/* --- media types
+ * ------------------------------------------------------------------------------------ */
+
+bool endpoint_is_type(struct str content_type, struct str type)
+{
+    struct str media, parameters;
+
+    str_cut(content_type, ';', &media, &parameters);
+    return str_eq_nocase(str_trim(media), type);
+}
+
+bool endpoint_accepts(struct str accept, struct str type, struct str subtype)
+{
+    bool more = accept.len > 0;
+
+    while (more) {
+        struct str one, media, parameters, major, minor;
+        more = str_cut(accept, ',', &one, &accept);
+        str_cut(one, ';', &media, &parameters);
+        if (!str_cut(str_trim(media), '/', &major, &minor))
+            continue;
+        bool any = str_eq(major, STR("*")) && str_eq(minor, STR("*"));
+        if (any || (str_eq_nocase(major, type) &&
+                    (str_eq(minor, STR("*")) || str_eq_nocase(minor, subtype))))
+            return true;
+    }
+    return false;
+}
+
+/* --- requests
+ * ---------------------------------------------------------------------------------------- */
+
+/* Who it is; empty after a reply that says why not. */
+static struct str authenticate(struct mcp_server *server, struct http_exchange *exchange,
+                               const struct http_request *http)
+{
+    struct str header = str_trim(http_header(http, STR("Authorization"))), scheme, token;
+
+    if (!server->tokens)
+        return local_principal;
+    if (!str_cut(header, ' ', &scheme, &token) || !str_eq_nocase(scheme, STR("Bearer"))) {
+        reply_unauthorized(exchange, false);
+        return STR_NONE;
+    }
+    const struct token_owner *owner = tokens_find(server->tokens, str_trim(token));
+    if (!owner) {
+        LOG_DEBUG("token refused");
+        reply_unauthorized(exchange, true);
+        return STR_NONE;
+    }
+    return owner->name;
+}
+
+static void handle_mcp(struct mcp_server *server, struct http_exchange *exchange,
+                       const struct http_request *http)
+{
+    struct str principal = authenticate(server, exchange, http);
+    struct str version = str_trim(http_header(http, STR("MCP-Protocol-Version")));
+
+    if (principal.len == 0)
+        return;
+    if (server->draining) {
+        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, "The server is shutting down.");
+        return;
+    }
+    for (size_t i = 0; i < sizeof(eras) / sizeof(eras[0]); i++) {
+        if (eras[i].speaks(version)) {
+            eras[i].http(server, exchange, http, principal);
+            return;
+        }
+    }
+    endpoint_error(exchange, 400, RPC_INVALID_REQUEST,
+                   "Unsupported MCP-Protocol-Version; supported are 2025-11-25, 2025-06-18 and "
+                   "2025-03-26.");
+}
+
+static void handle_health(struct http_exchange *exchange, const struct http_request *http)
+{
+    static const struct http_header text = { STR_INIT("Content-Type"), STR_INIT("text/plain") };
+
+    if (str_eq(http->method, STR("GET")) || str_eq(http->method, STR("HEAD")))
+        http_reply(exchange, 200, &text, 1, STR("ok"));
+    else
+        endpoint_not_allowed(exchange, STR("GET, HEAD"));
+}
+
+static void on_request(struct http_exchange *exchange, const struct http_request *http, void *data)
+{
+    struct mcp_server *server = data;
+
+    if (!origin_host_ok(&server->origins, str_trim(http_header(http, STR("Host"))))) {
+        endpoint_error(exchange, 403, RPC_INVALID_REQUEST,
+                       "This Host is not allowed; use a loopback name, or allow it in the "
+                       "server's settings.");
+    } else if (!origin_ok(&server->origins, str_trim(http_header(http, STR("Origin"))))) {
+        endpoint_error(exchange, 403, RPC_INVALID_REQUEST,
+                       "This Origin is not allowed; allow it in the server's settings.");
+    } else if (str_eq(http->path, STR("/mcp"))) {
+        handle_mcp(server, exchange, http);
+    } else if (str_eq(http->path, STR("/healthz"))) {
+        handle_health(exchange, http);
+    } else {
+        http_reply(exchange, 404, NULL, 0, STR_NONE);
+    }
+}
+
+/* --- starting and stopping
+ * ------------------------------------------------------------------------------ */
+
+static const struct str *copy_list(struct arena *arena, const char *const *names, size_t *count)
+{
+    for (*count = 0; names && names[*count];)
+        ++*count;
+    struct str *copy = arena_alloc(arena, (*count + 1) * sizeof(*copy));
+    for (size_t i = 0; copy && i < *count; i++)
+        copy[i] = arena_str(arena, str_of(names[i]));
+    if (!copy)
+        *count = 0;
+    return copy;
+}
+
+nod_status mcp_http_start(struct mcp_server *server, const struct mcp_http_opts *opts)
+{
+    if (server->http)
+        return NOD_E_USAGE;
+    if (!opts->tokens && !origin_is_loopback(opts->host)) {
+        LOG_ERROR("refused to listen beyond this machine without tokens; give a token file, or "
+                  "listen on 127.0.0.1",
+                  LOG_STR("host", opts->host));
+        return NOD_E_REFUSED;
+    }
+    struct origin_rules *rules = &server->origins;
+    rules->own = arena_str(&server->texts, opts->host);
+    rules->hosts = copy_list(&server->texts, opts->allowed_hosts, &rules->host_count);
+    rules->origins = copy_list(&server->texts, opts->allowed_origins, &rules->origin_count);
+    server->tokens = opts->tokens;
+
+    struct http_opts http = { .limits = http_limits_default,
+                              .on_request = on_request,
+                              .data = server };
+    http.limits.body_max = MCP_BODY_MAX;
+    if (http.limits.connections_max < MCP_SESSIONS_MAX)
+        http.limits.connections_max = MCP_SESSIONS_MAX;
+    return http_listen(server->opts.loop, opts->host, opts->port, &http, &server->http);
+}
+
+int mcp_http_port(const struct mcp_server *server)
+{
+    return server->http ? http_port(server->http) : 0;
+}
+
+void mcp_http_stop(struct mcp_server *server)
+{
+    if (server->http)
+        http_close(server->http);
+    server->http = NULL;
+}

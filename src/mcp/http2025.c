@@ -1,0 +1,322 @@
+/*
+ * mcp/http2025: Streamable HTTP of the 2025 era.
+ *
+ * POST brings one message (in 2025-03-26 perhaps an array of them), GET opens or resumes a stream,
+ * DELETE ends the session. A notification or a response is answered with 202; a request with JSON
+ * if its result is all there is to say, else with server-sent events (mcp/stream).
+ *
+ * A session is begun by initialize and named by the Mcp-Session-Id header from then on. An id that
+ * is unknown, over, or another principal's is 404, on which a client begins anew.
+ */
+#include <stdio.h>
+
+#include "mcp/endpoint.h"
+#include "mcp/era2025.h"
+
+static const struct str session_header = STR_INIT("Mcp-Session-Id");
+
+/* --- replies
+ * ----------------------------------------------------------------------------------------- */
+
+static void reply_json(struct http_exchange *exchange, int status, struct str body,
+                       const struct session *begun)
+{
+    struct http_header headers[2] = { { STR("Content-Type"), STR("application/json") } };
+    size_t count = 1;
+
+    if (begun)
+        headers[count++] = (struct http_header){ session_header, id_str(&begun->id) };
+    http_reply(exchange, status, headers, count, body);
+}
+
+static void reply_fault(struct mcp_server *server, struct http_exchange *exchange,
+                        const struct rpc_fault *fault)
+{
+    buf_clear(&server->out);
+    rpc_write_fault(&server->out, fault);
+    reply_json(exchange, 400, buf_str(&server->out), NULL);
+    buf_clear(&server->out);
+}
+
+/* --- POST
+ * ---------------------------------------------------------------------------------------------- */
+
+static void post_initialize(struct mcp_server *server, struct http_exchange *exchange,
+                            const struct rpc_message *message, struct str principal)
+{
+    struct session *session = session_create(server, principal);
+
+    if (!session) {
+        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR,
+                       "There are too many sessions; try again later.");
+        return;
+    }
+    struct request request = { .server = server,
+                               .session = session,
+                               .id = message->id,
+                               .params = message->params,
+                               .exchange = exchange };
+    era2025_request(&request, message->method);
+    reply_json(exchange, 200, buf_str(&server->out), request.failed ? NULL : session);
+    buf_clear(&server->out);
+    if (request.failed)
+        session_end(session, STR("initialize failed"));
+}
+
+static void post_request(struct session *session, struct http_exchange *exchange,
+                         const struct rpc_message *message)
+{
+    struct mcp_server *server = session->server;
+    struct request request = { .server = server,
+                               .session = session,
+                               .id = message->id,
+                               .params = message->params,
+                               .exchange = exchange };
+
+    era2025_request(&request, message->method);
+    if (request.later)
+        return;
+    reply_json(exchange, 200, buf_str(&server->out), NULL);
+    buf_clear(&server->out);
+}
+
+/* One message of an array: what is to be answered is answered on the stream. */
+static void batch_message(struct session *session, struct mcp_stream *stream, nod_status status,
+                          const struct rpc_message *message, const struct rpc_fault *fault)
+{
+    struct mcp_server *server = session->server;
+    struct request request = { .server = server,
+                               .session = session,
+                               .id = message->id,
+                               .params = message->params,
+                               .stream = stream };
+
+    if (status == NOD_OK && message->kind == RPC_NOTIFICATION) {
+        era2025_notification(session, message);
+        return;
+    }
+    if (status == NOD_OK && message->kind != RPC_REQUEST) {
+        era2025_response(session, message);
+        return;
+    }
+    if (status != NOD_OK) {
+        if (fault->response)
+            return;
+        buf_clear(&server->out);
+        rpc_write_fault(&server->out, fault);
+    } else {
+        era2025_request(&request, message->method);
+        if (request.later)
+            return;
+    }
+    mcp_stream_await(stream);
+    mcp_stream_respond(stream, buf_str(&server->out));
+    buf_clear(&server->out);
+}
+
+static bool needs_stream(const struct json *array)
+{
+    JSON_EACH(item, array)
+    if (json_get(item, STR("id")) && json_get(item, STR("method")))
+        return true;
+    else if (!json_get(item, STR("method")) && !json_get(item, STR("result")) &&
+             !json_get(item, STR("error")))
+        return true; /* neither: it will be answered with an error */
+    return false;
+}
+
+static void post_batch(struct session *session, struct http_exchange *exchange,
+                       const struct json *array)
+{
+    struct mcp_server *server = session->server;
+    struct rpc_batch batch;
+    struct rpc_fault fault;
+    struct rpc_message message;
+    nod_status status;
+
+    if (rpc_batch_of(array, &batch, &fault) != NOD_OK) {
+        reply_fault(server, exchange, &fault);
+        return;
+    }
+    struct mcp_stream *stream =
+        needs_stream(array) ? mcp_stream_held(session, exchange, true) : NULL;
+    if (stream)
+        mcp_stream_await(stream); /* until all of them have been looked at */
+    while (rpc_batch_next(&batch, &server->message, &message, &fault, &status))
+        if (stream || status == NOD_OK)
+            batch_message(session, stream, status, &message, &fault);
+    if (stream)
+        mcp_stream_skip(stream);
+    else
+        http_reply(exchange, 202, NULL, 0, STR_NONE);
+}
+
+/* The session of a request that must have one, or NULL after a reply. */
+static struct session *find_session(struct mcp_server *server, struct http_exchange *exchange,
+                                    const struct http_request *http, struct str principal)
+{
+    struct str id = str_trim(http_header(http, session_header));
+    struct session *session;
+
+    if (id.len == 0) {
+        endpoint_error(exchange, 400, RPC_INVALID_REQUEST,
+                       "The Mcp-Session-Id header is missing; begin with initialize, and send the "
+                       "id that its response carries.");
+        return NULL;
+    }
+    session = session_find(server, id, principal);
+    if (!session) {
+        endpoint_error(exchange, 404, RPC_INVALID_REQUEST,
+                       "There is no such session, or it has ended; begin a new one with "
+                       "initialize.");
+        return NULL;
+    }
+    session_touch(session);
+    return session;
+}
+
+static void post_message(struct mcp_server *server, struct http_exchange *exchange,
+                         const struct http_request *http, struct str principal,
+                         const struct json *value)
+{
+    struct rpc_message message;
+    struct rpc_fault fault;
+    bool array = rpc_is_batch(value);
+
+    if (!array && rpc_read(value, &server->message, &message, &fault) != NOD_OK) {
+        reply_fault(server, exchange, &fault);
+        return;
+    }
+    bool has_id = http_header(http, session_header).len > 0;
+    if (!array && !has_id && message.kind == RPC_REQUEST &&
+        str_eq(message.method, STR("initialize"))) {
+        post_initialize(server, exchange, &message, principal);
+        return;
+    }
+    struct session *session = find_session(server, exchange, http, principal);
+    if (!session)
+        return;
+    if (array && !session_knows(session)->batches) {
+        endpoint_error(exchange, 400, RPC_INVALID_REQUEST,
+                       "Arrays of messages belong to revision 2025-03-26; send one message.");
+    } else if (array) {
+        post_batch(session, exchange, value);
+    } else if (message.kind == RPC_REQUEST) {
+        post_request(session, exchange, &message);
+    } else {
+        if (message.kind == RPC_NOTIFICATION)
+            era2025_notification(session, &message);
+        else
+            era2025_response(session, &message);
+        http_reply(exchange, 202, NULL, 0, STR_NONE);
+    }
+}
+
+static bool begins_array(struct str text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (!strchr(" \t\r\n", text.at[i]))
+            return text.at[i] == '[';
+    return false;
+}
+
+/*
+ * The tree points into the body, which dies as soon as the response begins. One message has been
+ * read by then; of an array the first may be answered while the last has not been looked at, so
+ * that is copied.
+ */
+static struct json *parse_body(struct mcp_server *server, struct http_exchange *exchange,
+                               const struct http_request *http)
+{
+    struct json_error error;
+    struct str text =
+        begins_array(http->body) ? arena_str(&server->message, http->body) : http->body;
+    struct json *value = json_parse(&server->message, text,
+                                    &(struct json_opts){ .refuse_duplicates = true }, &error);
+
+    if (value)
+        return value;
+    char why[256];
+    snprintf(why, sizeof(why), "The body is not JSON: at byte %zu, %s.", error.offset, error.what);
+    endpoint_error(exchange, 400, RPC_PARSE_ERROR, why);
+    return NULL;
+}
+
+static void handle_post(struct mcp_server *server, struct http_exchange *exchange,
+                        const struct http_request *http, struct str principal)
+{
+    struct str accept = http_header(http, STR("Accept"));
+
+    if (!endpoint_accepts(accept, STR("application"), STR("json")) ||
+        !endpoint_accepts(accept, STR("text"), STR("event-stream"))) {
+        endpoint_error(exchange, 406, RPC_INVALID_REQUEST,
+                       "Accept must list both application/json and text/event-stream.");
+        return;
+    }
+    if (!endpoint_is_type(http_header(http, STR("Content-Type")), STR("application/json"))) {
+        endpoint_error(exchange, 415, RPC_INVALID_REQUEST,
+                       "Content-Type must be application/json.");
+        return;
+    }
+    arena_reset(&server->message);
+    const struct json *value = parse_body(server, exchange, http);
+    if (value)
+        post_message(server, exchange, http, principal, value);
+    if (server->message.used > MCP_TREE_KEEP) {
+        arena_finish(&server->message);
+        arena_init(&server->message, MCP_TREE_MAX);
+    }
+}
+
+/* --- GET, DELETE
+ * ---------------------------------------------------------------------------------------- */
+
+static void handle_get(struct mcp_server *server, struct http_exchange *exchange,
+                       const struct http_request *http, struct str principal)
+{
+    struct str last = str_trim(http_header(http, STR("Last-Event-ID")));
+    uint32_t seq;
+
+    if (!endpoint_accepts(http_header(http, STR("Accept")), STR("text"), STR("event-stream"))) {
+        endpoint_error(exchange, 406, RPC_INVALID_REQUEST, "Accept must list text/event-stream.");
+        return;
+    }
+    struct session *session = find_session(server, exchange, http, principal);
+    if (!session)
+        return;
+    if (last.len == 0) {
+        mcp_stream_standing(session, exchange);
+        return;
+    }
+    struct mcp_stream *stream = mcp_stream_find(session, last, &seq);
+    if (stream)
+        mcp_stream_resume(stream, exchange, seq);
+    else
+        endpoint_error(exchange, 400, RPC_INVALID_REQUEST,
+                       "This Last-Event-ID belongs to no stream of the session that is still "
+                       "kept; send the request again.");
+}
+
+static void handle_delete(struct mcp_server *server, struct http_exchange *exchange,
+                          const struct http_request *http, struct str principal)
+{
+    struct session *session = find_session(server, exchange, http, principal);
+
+    if (!session)
+        return;
+    http_reply(exchange, 204, NULL, 0, STR_NONE);
+    session_end(session, STR("the client has ended the session"));
+}
+
+void era2025_http(struct mcp_server *server, struct http_exchange *exchange,
+                  const struct http_request *http, struct str principal)
+{
+    if (str_eq(http->method, STR("POST")))
+        handle_post(server, exchange, http, principal);
+    else if (str_eq(http->method, STR("GET")))
+        handle_get(server, exchange, http, principal);
+    else if (str_eq(http->method, STR("DELETE")))
+        handle_delete(server, exchange, http, principal);
+    else
+        endpoint_not_allowed(exchange, STR("GET, POST, DELETE"));
+}

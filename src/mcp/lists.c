@@ -1,0 +1,91 @@
+/*
+ * mcp/lists: pages of what there is.
+ *
+ * A cursor is opaque to the client: base64url of the list's letter and the index of the next item.
+ * One of another list, or past the end (the list has become shorter meanwhile), is an error, and
+ * the client begins again.
+ */
+#include "mcp/lists.h"
+
+#include <stdio.h>
+
+#include "crypto/digest.h"
+
+/* Templates are a list of their own. */
+static char list_letter(enum target_kind kind, bool templates)
+{
+    static const char letters[] = {
+        [TARGET_TOOL] = 't', [TARGET_RESOURCE] = 'r', [TARGET_PROMPT] = 'p'
+    };
+
+    return templates ? 'u' : letters[kind];
+}
+
+struct str lists_cursor(enum target_kind kind, bool templates, size_t index,
+                        char out[LISTS_CURSOR_MAX])
+{
+    char plain[LISTS_CURSOR_MAX / 4 * 3 - 1];
+    int n = snprintf(plain, sizeof(plain), "%c%zu", list_letter(kind, templates), index);
+    struct str bytes = str_n(plain, n > 0 ? (size_t)n : 0);
+
+    base64url_encode(bytes, out);
+    return str_n(out, base64url_len(bytes.len));
+}
+
+bool lists_place(enum target_kind kind, bool templates, struct str cursor, size_t *index)
+{
+    uint8_t plain[LISTS_CURSOR_MAX];
+    size_t len;
+    uint64_t place;
+
+    if (!base64url_decode(cursor, plain, sizeof(plain), &len) || len < 2 ||
+        plain[0] != (uint8_t)list_letter(kind, templates) ||
+        !str_to_u64(str_n((const char *)plain + 1, len - 1), &place) || place > CATALOG_TARGETS_MAX)
+        return false;
+    *index = (size_t)place;
+    return true;
+}
+
+static bool page_start(struct request *request, enum target_kind kind, bool templates, size_t count,
+                       size_t *from)
+{
+    const struct json *cursor = json_get(request->params, STR("cursor"));
+
+    *from = 0;
+    if (!cursor)
+        return true;
+    if (lists_place(kind, templates, json_str(cursor), from) && *from <= count)
+        return true;
+    reply_error(request, RPC_INVALID_PARAMS,
+                STR("params.cursor is not one of this list, or the list has become shorter; "
+                    "begin again without a cursor."));
+    return false;
+}
+
+void lists_reply(struct request *request, enum target_kind kind, bool templates, struct str name,
+                 enum revision_part part)
+{
+    const struct catalog *catalog = request->server->opts.catalog;
+    size_t count = catalog_count(catalog, kind, templates), from;
+    enum revision revision = (enum revision)request->session->revision;
+    struct json_writer w;
+
+    if (!page_start(request, kind, templates, count, &from))
+        return;
+    size_t to = count - from > request->server->opts.page_size
+                    ? from + request->server->opts.page_size
+                    : count;
+    reply_begin(request, &w);
+    jw_object(&w);
+    jw_key(&w, name);
+    jw_array(&w);
+    for (size_t i = from; i < to; i++)
+        revision_write(&w, revision, part, catalog_at(catalog, kind, templates, i)->descriptor);
+    jw_end(&w);
+    if (to < count) {
+        char cursor[LISTS_CURSOR_MAX];
+        jw_key_str(&w, STR("nextCursor"), lists_cursor(kind, templates, to, cursor));
+    }
+    jw_end(&w);
+    reply_end(request, &w);
+}

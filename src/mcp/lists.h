@@ -1,0 +1,20 @@
+/*
+ * mcp/lists: pages of what there is.
+ */
+#ifndef NOD_MCP_LISTS_H
+#define NOD_MCP_LISTS_H
+
+#include "mcp/request.h"
+
+enum { LISTS_CURSOR_MAX = 32 };
+
+/* Replies with one page of a list, under the given name ("tools"). */
+void lists_reply(struct request *request, enum target_kind kind, bool templates, struct str name,
+                 enum revision_part part);
+
+/* The cursor of a place in a list, and back. False for anything that is not one of this list. */
+struct str lists_cursor(enum target_kind kind, bool templates, size_t index,
+                        char out[LISTS_CURSOR_MAX]);
+bool lists_place(enum target_kind kind, bool templates, struct str cursor, size_t *index);
+
+#endif

@@ -1,0 +1,96 @@
+/*
+ * mcp/origin: the checks of Host and Origin.
+ *
+ * The port of a loopback name is not looked at: a forwarded port is still this machine, and
+ * rebinding is about names. Names are compared without regard to case, and as a whole:
+ * "localhost.evil.example" is not localhost.
+ */
+#include "mcp/origin.h"
+
+#include <arpa/inet.h>
+
+/* Splits "name:port" and "[addr]:port". False for what is neither. */
+static bool split_port(struct str host, struct str *name, struct str *port)
+{
+    *port = STR_NONE;
+    if (host.len && host.at[0] == '[') {
+        const char *close = memchr(host.at, ']', host.len);
+        if (!close)
+            return false;
+        size_t inside = (size_t)(close - host.at);
+        struct str rest = str_skip(host, inside + 1);
+        *name = str_n(host.at + 1, inside - 1);
+        if (rest.len == 0)
+            return name->len > 0;
+        if (rest.at[0] != ':')
+            return false;
+        *port = str_skip(rest, 1);
+    } else if (!str_cut(host, ':', name, port)) {
+        *name = host;
+        return name->len > 0;
+    }
+    int64_t number;
+    return name->len > 0 && port->len <= 5 && str_to_i64(*port, &number) && number > 0 &&
+           number <= 65535;
+}
+
+static bool address_is_loopback(struct str name)
+{
+    char text[INET6_ADDRSTRLEN];
+    struct in_addr four;
+    struct in6_addr six;
+
+    if (name.len == 0 || name.len >= sizeof(text))
+        return false;
+    memcpy(text, name.at, name.len);
+    text[name.len] = '\0';
+    if (strlen(text) != name.len)
+        return false;
+    if (inet_pton(AF_INET, text, &four) == 1)
+        return (ntohl(four.s_addr) >> 24) == 127;
+    return inet_pton(AF_INET6, text, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
+}
+
+static bool name_is_loopback(struct str name)
+{
+    return str_eq_nocase(name, STR("localhost")) || address_is_loopback(name);
+}
+
+bool origin_is_loopback(struct str host)
+{
+    if (str_starts(host, STR("unix:")))
+        return true;
+    if (host.len > 2 && host.at[0] == '[' && host.at[host.len - 1] == ']')
+        host = str_n(host.at + 1, host.len - 2);
+    return name_is_loopback(host);
+}
+
+bool origin_host_ok(const struct origin_rules *rules, struct str host)
+{
+    struct str name, port;
+
+    if (!split_port(host, &name, &port))
+        return false;
+    if (name_is_loopback(name) || (rules->own.len && str_eq_nocase(name, rules->own)))
+        return true;
+    for (size_t i = 0; i < rules->host_count; i++)
+        if (str_eq_nocase(rules->hosts[i], host) || str_eq_nocase(rules->hosts[i], name))
+            return true;
+    return false;
+}
+
+bool origin_ok(const struct origin_rules *rules, struct str origin)
+{
+    if (origin.len == 0)
+        return true;
+    for (size_t i = 0; i < rules->origin_count; i++)
+        if (str_eq_nocase(rules->origins[i], origin))
+            return true;
+
+    struct str host = STR_NONE, name, port;
+    if (str_starts(origin, STR("http://")))
+        host = str_skip(origin, 7);
+    else if (str_starts(origin, STR("https://")))
+        host = str_skip(origin, 8);
+    return split_port(host, &name, &port) && name_is_loopback(name);
+}

@@ -1,0 +1,29 @@
+/*
+ * mcp/origin: from where may a browser speak to us?
+ *
+ * A page on the internet can make a browser send requests to a server on this machine, under a name
+ * that it has pointed here (DNS rebinding). Such a request gives itself away by its Host and Origin
+ * headers: only loopback names, the address listened on, and what the operator has allowed pass.
+ */
+#ifndef NOD_MCP_ORIGIN_H
+#define NOD_MCP_ORIGIN_H
+
+#include "base/str.h"
+
+struct origin_rules {
+    struct str own;          /* the address that is listened on; empty: none beside loopback */
+    const struct str *hosts; /* "name" (any port) or "name:port" */
+    size_t host_count;
+    const struct str *origins; /* "https://app.example.com", exactly */
+    size_t origin_count;
+};
+
+/* "localhost", 127.0.0.0/8 or ::1 (with or without brackets), or a Unix socket. */
+bool origin_is_loopback(struct str host);
+
+/* A Host header, with or without a port. An empty one does not pass. */
+bool origin_host_ok(const struct origin_rules *rules, struct str host);
+/* An Origin header; an empty one (no browser) passes, "null" does not. */
+bool origin_ok(const struct origin_rules *rules, struct str origin);
+
+#endif

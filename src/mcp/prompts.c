@@ -1,0 +1,39 @@
+/*
+ * mcp/prompts: prompts/list and prompts/get.
+ */
+#include "mcp/lists.h"
+#include "mcp/mcp_call.h"
+
+enum { PROMPT_NAME_SHOWN_MAX = 128 };
+
+void prompts_list(struct request *request)
+{
+    lists_reply(request, TARGET_PROMPT, false, STR("prompts"), PART_PROMPT);
+}
+
+void prompts_get(struct request *request)
+{
+    const struct json *args;
+    struct str name;
+
+    if (!request_text(request, STR("name"), &name) ||
+        !request_object(request, STR("arguments"), &args))
+        return;
+    JSON_EACH(arg, args)
+    {
+        if (arg->type != JSON_STRING) {
+            reply_error(request, RPC_INVALID_PARAMS,
+                        STR("Every argument of a prompt must be a string."));
+            return;
+        }
+    }
+    struct target *target = catalog_find(request->server->opts.catalog, TARGET_PROMPT, name);
+    if (!target) {
+        if (name.len > PROMPT_NAME_SHOWN_MAX)
+            name.len = PROMPT_NAME_SHOWN_MAX;
+        reply_errorf(request, RPC_INVALID_PARAMS, "Unknown prompt: " STR_FMT, STR_ARG(name));
+        return;
+    }
+    mcp_call_start(request, &(struct mcp_call_spec){
+                                .target = target, .args = args, .part = PART_PROMPT_RESULT });
+}

@@ -1,0 +1,81 @@
+/*
+ * mcp/request: writing responses, and taking params apart.
+ *
+ * A response is written straight into server->out: no tree is built. What does not fit into the
+ * buffer becomes an error that says so.
+ */
+#include "mcp/request.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void reply_begin(struct request *request, struct json_writer *w)
+{
+    buf_clear(&request->server->out);
+    json_writer_init(w, &request->server->out);
+    jw_object(w);
+    jw_key_str(w, STR("jsonrpc"), STR("2.0"));
+    jw_key_raw(w, STR("id"), request->id);
+    jw_key(w, STR("result"));
+}
+
+void reply_end(struct request *request, struct json_writer *w)
+{
+    jw_end(w);
+    if (!json_writer_done(w))
+        reply_error(request, RPC_INTERNAL_ERROR, STR("The result is too large to be sent."));
+}
+
+void reply_empty(struct request *request)
+{
+    buf_clear(&request->server->out);
+    rpc_write_result(&request->server->out, request->id, STR_NONE);
+}
+
+void reply_error_data(struct request *request, int64_t code, struct str message, struct str data)
+{
+    request->failed = true;
+    buf_clear(&request->server->out);
+    rpc_write_error(&request->server->out, request->id, code, message, data);
+}
+
+void reply_error(struct request *request, int64_t code, struct str message)
+{
+    reply_error_data(request, code, message, STR_NONE);
+}
+
+void reply_errorf(struct request *request, int64_t code, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    size_t len = n < 0 ? 0 : (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1;
+    reply_error(request, code, str_n(text, len));
+}
+
+bool request_text(struct request *request, struct str name, struct str *out)
+{
+    const struct json *value = json_get(request->params, name);
+
+    *out = json_str(value);
+    if (json_is(value, JSON_STRING))
+        return true;
+    reply_errorf(request, RPC_INVALID_PARAMS, "params." STR_FMT " must be a string, but is %s.",
+                 STR_ARG(name), value ? json_type_name(value) : "not there");
+    return false;
+}
+
+bool request_object(struct request *request, struct str name, const struct json **out)
+{
+    const struct json *value = json_get(request->params, name);
+
+    *out = value;
+    if (!value || value->type == JSON_OBJECT)
+        return true;
+    reply_errorf(request, RPC_INVALID_PARAMS, "params." STR_FMT " must be an object, but is %s.",
+                 STR_ARG(name), json_type_name(value));
+    return false;
+}

@@ -1,0 +1,60 @@
+/*
+ * mcp/request: one request of a client, and its response.
+ *
+ * A method either writes its whole response into server->out with reply_*, or starts a call
+ * (mcp_call_start), which responds later on the request's stream.
+ */
+#ifndef NOD_MCP_REQUEST_H
+#define NOD_MCP_REQUEST_H
+
+#include "mcp/session.h"
+#include "mcp/stream.h"
+#include "rpc/message.h"
+
+struct request {
+    struct mcp_server *server;
+    struct session *session;
+    struct str id; /* JSON text */
+    const struct json *params;
+    struct http_exchange *exchange; /* HTTP: to be held if a call is started */
+    struct mcp_stream *stream;      /* where responses go; NULL: a held one is made when needed */
+    bool later;                     /* a call has taken it over */
+    bool failed;                    /* the response is an error */
+};
+
+/* {"jsonrpc","id","result": ...}: the caller writes the value between the two. */
+void reply_begin(struct request *request, struct json_writer *w);
+void reply_end(struct request *request, struct json_writer *w);
+void reply_empty(struct request *request);
+void reply_error(struct request *request, int64_t code, struct str message);
+void reply_error_data(struct request *request, int64_t code, struct str message, struct str data);
+void reply_errorf(struct request *request, int64_t code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* A string of params that must be there: replies with an error and says false if it is not. */
+bool request_text(struct request *request, struct str name, struct str *out);
+/* An object of params, NULL if not there: replies with an error and says false if it is something
+ * else. */
+bool request_object(struct request *request, struct str name, const struct json **out);
+
+/* The methods, each a file. */
+void tools_list(struct request *request);
+void tools_call(struct request *request);
+void resources_list(struct request *request);
+void resources_templates_list(struct request *request);
+void resources_read(struct request *request);
+void resources_subscribe(struct request *request);
+void resources_unsubscribe(struct request *request);
+void prompts_list(struct request *request);
+void prompts_get(struct request *request);
+void completion_complete(struct request *request);
+void logging_set_level(struct request *request);
+
+/* resources.c: a session's subscriptions end with it. */
+void resources_forget(struct session *session);
+
+/* logging.c: "info" and so on; false for a level that MCP does not have. */
+bool logging_level_find(struct str name, uint8_t *out);
+struct str logging_level_name(int level);
+
+#endif

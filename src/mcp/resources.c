@@ -1,0 +1,196 @@
+/*
+ * mcp/resources: listing, reading, and being told of changes.
+ *
+ * Who subscribes is found by the resource's uri, so that an update costs as many steps as it has
+ * subscribers. A subscription is in two lists, its resource's and its session's, and ends with
+ * either unsubscribe or the session.
+ */
+#include "base/mem.h"
+#include "mcp/lists.h"
+#include "mcp/mcp_call.h"
+
+struct subject { /* a resource that somebody subscribes to */
+    struct list subscriptions;
+    size_t len;
+    char uri[];
+};
+
+struct subscription {
+    struct list of_subject;
+    struct list of_session;
+    struct subject *subject;
+    struct session *session;
+};
+
+void resources_list(struct request *request)
+{
+    lists_reply(request, TARGET_RESOURCE, false, STR("resources"), PART_RESOURCE);
+}
+
+void resources_templates_list(struct request *request)
+{
+    lists_reply(request, TARGET_RESOURCE, true, STR("resourceTemplates"), PART_RESOURCE);
+}
+
+static void reply_not_found(struct request *request, struct str uri)
+{
+    struct buf data;
+    struct json_writer w;
+
+    buf_init(&data, MCP_MESSAGE_MAX);
+    json_writer_init(&w, &data);
+    jw_object(&w);
+    jw_key_str(&w, STR("uri"), uri);
+    jw_end(&w);
+    reply_error_data(request, MCP_RESOURCE_NOT_FOUND, STR("Resource not found"), buf_str(&data));
+    buf_finish(&data);
+}
+
+/* The resource that params.uri names, or NULL after an error reply. */
+static struct target *find_resource(struct request *request, struct str *uri,
+                                    struct json **variables)
+{
+    if (!request_text(request, STR("uri"), uri))
+        return NULL;
+    struct target *target = uri->len > MCP_URI_MAX
+                                ? NULL
+                                : catalog_match(request->server->opts.catalog, *uri,
+                                                &request->server->message, variables);
+    if (!target)
+        reply_not_found(request, *uri);
+    return target;
+}
+
+void resources_read(struct request *request)
+{
+    struct json *variables = NULL;
+    struct str uri;
+    struct target *target = find_resource(request, &uri, &variables);
+
+    if (target)
+        mcp_call_start(request, &(struct mcp_call_spec){ .target = target,
+                                                         .args = variables,
+                                                         .uri = uri,
+                                                         .part = PART_RESOURCE_RESULT });
+}
+
+/* --- subscriptions -------------------------------------------------------------------------------
+ */
+
+static void subscription_end(struct subscription *subscription)
+{
+    struct subject *subject = subscription->subject;
+    struct mcp_server *server = subscription->session->server;
+
+    subscription->session->subscription_count--;
+    list_remove(&subscription->of_subject);
+    list_remove(&subscription->of_session);
+    mem_free(subscription);
+    if (list_empty(&subject->subscriptions)) {
+        map_remove(&server->subjects, str_n(subject->uri, subject->len));
+        mem_free(subject);
+    }
+}
+
+void resources_forget(struct session *session)
+{
+    LIST_EACH(at, &session->subscriptions)
+    subscription_end(LIST_OF(at, struct subscription, of_session));
+}
+
+static struct subscription *subscription_find(struct session *session, struct str uri)
+{
+    LIST_EACH(at, &session->subscriptions)
+    {
+        struct subscription *subscription = LIST_OF(at, struct subscription, of_session);
+        if (str_eq(str_n(subscription->subject->uri, subscription->subject->len), uri))
+            return subscription;
+    }
+    return NULL;
+}
+
+static struct subject *subject_of(struct mcp_server *server, struct str uri)
+{
+    struct subject *subject = map_get(&server->subjects, uri);
+
+    if (subject)
+        return subject;
+    subject = mem_alloc(sizeof(*subject) + uri.len);
+    list_init(&subject->subscriptions);
+    subject->len = uri.len;
+    memcpy(subject->uri, uri.at, uri.len);
+    if (!map_set(&server->subjects, str_n(subject->uri, subject->len), subject)) {
+        mem_free(subject);
+        return NULL;
+    }
+    return subject;
+}
+
+void resources_subscribe(struct request *request)
+{
+    struct session *session = request->session;
+    struct json *variables = NULL;
+    struct str uri;
+    struct target *target = find_resource(request, &uri, &variables);
+
+    if (!target)
+        return;
+    if (!target->subscribable) {
+        reply_error(request, RPC_INVALID_PARAMS,
+                    STR("This resource does not tell of its changes; read it again instead."));
+        return;
+    }
+    if (subscription_find(session, uri)) {
+        reply_empty(request);
+        return;
+    }
+    struct subject *subject = session->subscription_count < MCP_SUBSCRIPTIONS_MAX
+                                  ? subject_of(request->server, uri)
+                                  : NULL;
+    if (!subject) {
+        reply_error(request, RPC_INVALID_PARAMS,
+                    STR("Too many subscriptions; end some that are no longer needed."));
+        return;
+    }
+    struct subscription *subscription = MEM_NEW(struct subscription);
+    subscription->subject = subject;
+    subscription->session = session;
+    list_append(&subject->subscriptions, &subscription->of_subject);
+    list_append(&session->subscriptions, &subscription->of_session);
+    session->subscription_count++;
+    reply_empty(request);
+}
+
+void resources_unsubscribe(struct request *request)
+{
+    struct str uri;
+
+    if (!request_text(request, STR("uri"), &uri))
+        return;
+    struct subscription *subscription = subscription_find(request->session, uri);
+    if (subscription)
+        subscription_end(subscription);
+    reply_empty(request);
+}
+
+void mcp_resource_updated(struct mcp_server *server, struct str uri)
+{
+    struct subject *subject = map_get(&server->subjects, uri);
+    struct json_writer w;
+
+    if (!subject)
+        return;
+    buf_clear(&server->out);
+    json_writer_init(&w, &server->out);
+    jw_object(&w);
+    jw_key_str(&w, STR("jsonrpc"), STR("2.0"));
+    jw_key_str(&w, STR("method"), STR("notifications/resources/updated"));
+    jw_key(&w, STR("params"));
+    jw_object(&w);
+    jw_key_str(&w, STR("uri"), uri);
+    jw_end(&w);
+    jw_end(&w);
+    LIST_EACH(at, &subject->subscriptions)
+    session_notify(LIST_OF(at, struct subscription, of_subject)->session, buf_str(&server->out));
+    buf_clear(&server->out);
+}

@@ -1,0 +1,61 @@
+/*
+ * mcp/revision: what each revision of the 2025 era knows.
+ *
+ * Providers describe their targets and results as revision 2025-11-25 does. For an older client the
+ * members it does not know are left out, or said in a way it knows, by one table (revision.c).
+ */
+#ifndef NOD_MCP_REVISION_H
+#define NOD_MCP_REVISION_H
+
+#include "json/form.h"
+#include "json/write.h"
+
+/* In order of age; later ones know at least what earlier ones do. */
+enum revision {
+    REVISION_2025_03_26,
+    REVISION_2025_06_18,
+    REVISION_2025_11_25,
+    REVISION_NEWEST = REVISION_2025_11_25,
+};
+
+enum { REVISION_COUNT = 3 };
+
+struct revision_facts {
+    struct str name;
+    enum form_revision form; /* where there is elicitation at all */
+    bool batches;            /* several messages in one array */
+    bool elicitation;
+    bool modes;   /* elicitation says its mode, and may be a URL */
+    bool priming; /* a stream begins with an event that has an id and no data */
+    bool titles;  /* of the server itself */
+};
+
+const struct revision_facts *revision_facts(enum revision revision);
+/* False for a version that is not of this era. */
+bool revision_find(struct str name, enum revision *out);
+
+/* What a JSON object is, for the table. */
+enum revision_part {
+    PART_TOOL,
+    PART_RESOURCE, /* templates as well */
+    PART_PROMPT,
+    PART_TOOL_RESULT,
+    PART_PROMPT_RESULT,
+    PART_RESOURCE_RESULT,
+    /* found inside of those */
+    PART_PROMPT_ARGUMENT,
+    PART_PROMPT_MESSAGE,
+    PART_BLOCK,
+    PART_CONTENTS,
+    PART_ANNOTATIONS,
+    PART_COUNT,
+};
+
+/*
+ * Writes an object that is given as 2025-11-25 has it. False, and nothing written, if it has to be
+ * changed for this revision and is not a JSON object within the limits.
+ */
+bool revision_write(struct json_writer *w, enum revision revision, enum revision_part part,
+                    struct str text);
+
+#endif

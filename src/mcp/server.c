@@ -1,0 +1,221 @@
+/*
+ * mcp/server: the server itself: its options, its clockwork, its end.
+ *
+ * A drain refuses new requests, lets what runs end, and then cancels what waits for a person: those
+ * calls are stored, but their clients hold a connection to this process. It is complete when no
+ * call is left, or when its time is up.
+ */
+#include "mcp/server_inside.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "mcp/mcp_call.h"
+#include "surface/client.h"
+
+enum { SERVER_TEXTS_MAX = 1 << 20 };
+
+static void server_sweep(void *data)
+{
+    struct mcp_server *server = data;
+    int64_t now = clock_mono(server->opts.clock);
+
+    session_sweep(server, now);
+    mcp_stream_sweep(server, now);
+    if (server->out.room > MCP_TREE_KEEP) {
+        /* One large message must not stay in memory for ever. */
+        buf_finish(&server->out);
+        buf_init(&server->out, MCP_MESSAGE_MAX);
+    }
+    timer_set(server->opts.loop, &server->sweep, MCP_SWEEP_MS, server_sweep, server);
+}
+
+static void catalog_changed(void *data, enum target_kind kind)
+{
+    session_tell_changed(data, kind);
+}
+
+static const char *const *copy_names(struct arena *arena, const char *const *names)
+{
+    size_t count = 0;
+
+    if (!names)
+        return NULL;
+    while (names[count])
+        count++;
+    const char **copy = arena_zalloc(arena, (count + 1) * sizeof(*copy));
+    for (size_t i = 0; copy && i < count; i++)
+        copy[i] = arena_str(arena, str_of(names[i])).at;
+    return copy;
+}
+
+struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
+{
+    struct mcp_server *server = MEM_NEW(struct mcp_server);
+    struct mcp_opts *own = &server->opts;
+
+    arena_init(&server->texts, SERVER_TEXTS_MAX);
+    *own = *opts;
+    own->name = arena_str(&server->texts, opts->name);
+    own->title = arena_str(&server->texts, opts->title);
+    own->version = arena_str(&server->texts, opts->version);
+    own->instructions = arena_str(&server->texts, opts->instructions);
+    own->boolean_confirm_clients = copy_names(&server->texts, opts->boolean_confirm_clients);
+    if (own->heartbeat_ms <= 0)
+        own->heartbeat_ms = MCP_HEARTBEAT_MS;
+    if (own->session_idle_ms <= 0)
+        own->session_idle_ms = MCP_SESSION_IDLE_MS;
+    if (own->page_size == 0)
+        own->page_size = MCP_PAGE_SIZE;
+
+    arena_init(&server->message, MCP_TREE_MAX);
+    buf_init(&server->out, MCP_MESSAGE_MAX);
+    map_init(&server->sessions, MCP_SESSIONS_MAX);
+    map_init(&server->subjects, MCP_SUBJECTS_MAX);
+    list_init(&server->by_use);
+    list_init(&server->ending);
+    list_init(&server->kept);
+    server->client = client_surface_create(server);
+    engine_add_surface(own->engine, server->client);
+    catalog_watch(own->catalog, catalog_changed, server);
+    timer_set(own->loop, &server->sweep, MCP_SWEEP_MS, server_sweep, server);
+    return server;
+}
+
+static void end_sessions(struct mcp_server *server, struct str why)
+{
+    struct list *at;
+
+    while ((at = list_first(&server->by_use)))
+        session_end(LIST_OF(at, struct session, by_use), why);
+}
+
+static void not_any_more(void *data)
+{
+    (void)data;
+}
+
+void mcp_server_destroy(struct mcp_server *server)
+{
+    if (!server)
+        return;
+    catalog_watch(server->opts.catalog, NULL, NULL);
+    server->draining = server->drained = true;
+    server->drain_done = not_any_more;
+    mcp_stdio_stop(server);
+    end_sessions(server, STR("the server is closing"));
+    LIST_EACH(at, &server->ending)
+    session_orphan(LIST_OF(at, struct session, by_use));
+    mcp_http_stop(server);
+    timer_stop(server->opts.loop, &server->sweep);
+    timer_stop(server->opts.loop, &server->drain_limit);
+    timer_stop(server->opts.loop, &server->drain_turn);
+    timer_stop(server->opts.loop, &server->tell);
+    client_surface_destroy(server->client);
+    map_finish(&server->subjects);
+    map_finish(&server->sessions);
+    buf_finish(&server->out);
+    arena_finish(&server->message);
+    arena_finish(&server->texts);
+    mem_free(server);
+}
+
+/* --- drain ------------------------------------------------------------------------------------ */
+
+static void drain_complete(struct mcp_server *server)
+{
+    void (*done)(void *) = server->drain_done;
+
+    server->drain_done = not_any_more;
+    done(server->drain_data);
+}
+
+static void drain_http_done(void *data)
+{
+    struct mcp_server *server = data;
+
+    server->http_drained = true;
+    if (!server->stdio)
+        drain_complete(server);
+}
+
+static void drain_last(struct mcp_server *server)
+{
+    if (server->drained)
+        return;
+    server->drained = true;
+    timer_stop(server->opts.loop, &server->drain_limit);
+    mcp_stdio_close(server);
+    end_sessions(server, STR("the server is shutting down"));
+    if (server->http)
+        http_drain(server->http, MCP_FLUSH_MS, drain_http_done, server);
+    else
+        timer_set(server->opts.loop, &server->drain_turn, 0, drain_http_done, server);
+}
+
+/* Those who wait are told, and not left hanging. */
+static void cancel_waiting(struct mcp_server *server)
+{
+    LIST_EACH(at, &server->by_use)
+    {
+        struct session *session = LIST_OF(at, struct session, by_use);
+        LIST_EACH(link, &session->call_list)
+        {
+            struct mcp_call *call = LIST_OF(link, struct mcp_call, link);
+            if (call->waiting && !call->cancelled) {
+                call->cancelled = true;
+                call_cancel(call->caller.call, STR("the server is shutting down"));
+            }
+        }
+    }
+}
+
+static void drain_step(void *data)
+{
+    struct mcp_server *server = data;
+
+    if (server->drained || server->calls > server->waiting)
+        return;
+    cancel_waiting(server);
+    if (server->calls == 0)
+        drain_last(server);
+}
+
+static void drain_overdue(void *data)
+{
+    struct mcp_server *server = data;
+
+    if (server->calls)
+        LOG_WARN("calls still ran when the time to stop was up", LOG_INT("calls", server->calls));
+    cancel_waiting(server);
+    drain_last(server);
+}
+
+void server_moved(struct mcp_server *server)
+{
+    mcp_stdio_moved(server);
+    /* Later: this comes from inside of the engine. */
+    if (server->drained && server->http_drained && !server->stdio)
+        drain_complete(server);
+    else if (server->draining && !server->drained)
+        timer_set(server->opts.loop, &server->drain_turn, 0, drain_step, server);
+}
+
+void mcp_drain(struct mcp_server *server, int grace_ms, void (*done)(void *data), void *data)
+{
+    if (server->draining)
+        return;
+    server->draining = true;
+    server->drain_done = done;
+    server->drain_data = data;
+    timer_set(server->opts.loop, &server->drain_limit, grace_ms, drain_overdue, server);
+    timer_set(server->opts.loop, &server->drain_turn, 0, drain_step, server);
+}
+
+/* --- from outside of calls ----------------------------------------------------------------------
+ */
+
+void mcp_url_done(struct mcp_server *server, struct str elicitation_id)
+{
+    client_surface_url_done(server->client, elicitation_id);
+    ask_url_done(server->opts.engine, elicitation_id, NULL, NULL);
+}

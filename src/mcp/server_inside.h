@@ -1,0 +1,98 @@
+/*
+ * mcp/server_inside: the server as the files of mcp/ see it. Nobody else includes this.
+ *
+ * Holds always: `out` is empty, or being filled by the one function that will send it; between
+ * filling and sending nobody calls into the engine, which could lead back here.
+ */
+#ifndef NOD_MCP_SERVER_INSIDE_H
+#define NOD_MCP_SERVER_INSIDE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "mcp/origin.h"
+#include "mcp/server.h"
+#include "net/http.h"
+
+enum {
+    MCP_SESSIONS_MAX = 20000,
+    MCP_CALLS_PER_SESSION_MAX = 1024, /* requests in flight of one session */
+    MCP_STREAMS_KEPT_MAX = 64,        /* ended streams of one session, kept for redelivery */
+    MCP_STANDING_MAX = 4,             /* GET streams of one session */
+    MCP_STREAM_EVENTS_MAX = 256,      /* kept events of one stream */
+    MCP_STREAM_BYTES_MAX = 1 << 20,   /* and their bytes */
+    MCP_STREAM_KEEP_MS = 300000,      /* an ended stream can be resumed that long */
+    MCP_SUBSCRIPTIONS_MAX = 1000,     /* of one session */
+    MCP_SUBJECTS_MAX = 100000,        /* resources that somebody subscribes to */
+    MCP_URI_MAX = 8192,
+    MCP_URLS_MAX = 10000,       /* URL elicitations whose end can be told */
+    MCP_MESSAGE_MAX = 16 << 20, /* bytes of one message we send */
+    MCP_LINE_MAX = 4 << 20,     /* bytes of one line on stdio */
+    MCP_LINES_QUEUED_MAX = 4 << 20,
+    MCP_BODY_MAX = 4 << 20,    /* bytes of a POST */
+    MCP_TREE_MAX = 64 << 20,   /* memory of one parsed message */
+    MCP_TREE_KEEP = 256 << 10, /* and how much of it is kept for the next one */
+    MCP_RETRY_MS = 1000,       /* clients that lost a stream are asked to wait that long */
+    MCP_HEARTBEAT_MS = 15000,
+    MCP_SESSION_IDLE_MS = 3600000,
+    MCP_PAGE_SIZE = 100,
+    MCP_SWEEP_MS = 1000, /* how often idle sessions and old streams are looked for */
+    MCP_FLUSH_MS = 2000, /* for the last bytes on the way out */
+};
+
+/* The resource code -32002 is MCP's own. */
+enum { MCP_RESOURCE_NOT_FOUND = -32002 };
+
+struct session;
+struct stdio;
+
+struct mcp_server {
+    struct mcp_opts opts;
+    struct arena texts;   /* of opts */
+    struct arena message; /* the one being read */
+    struct buf out;       /* the one being written */
+    struct surface *client;
+
+    struct map sessions; /* by id; HTTP only */
+    struct list by_use;  /* of them, the one that was silent longest first */
+    struct list ending;  /* ended sessions whose calls have not all ended yet */
+    struct list kept;    /* ended streams, oldest first */
+    struct timer sweep;
+    struct map subjects; /* uri -> who subscribes */
+    unsigned changed;    /* bits of enum target_kind: lists whose change is still to be told */
+    bool telling;
+    struct timer tell;
+
+    struct http_server *http;
+    struct tokens *tokens;
+    struct origin_rules origins;
+    struct stdio *stdio;
+
+    size_t calls;   /* live */
+    size_t waiting; /* of them, for a person */
+    uint64_t stray; /* responses that answered nothing */
+
+    bool draining;
+    bool drained; /* no call is left, or the time is up: only the last bytes are on their way */
+    bool http_drained;
+    struct timer drain_limit;
+    struct timer drain_turn;
+    void (*drain_done)(void *data);
+    void *drain_data;
+};
+
+/* A call has begun to wait, has ended or a transport has closed: is a drain complete now? */
+void server_moved(struct mcp_server *server);
+
+/* mcp/http: the endpoint. */
+void mcp_http_stop(struct mcp_server *server);
+
+/* mcp/stdio */
+void mcp_stdio_moved(struct mcp_server *server);
+/* Flushes and closes; server_moved follows. */
+void mcp_stdio_close(struct mcp_server *server);
+/* The server goes now. */
+void mcp_stdio_stop(struct mcp_server *server);
+
+#endif

@@ -1,0 +1,205 @@
+/*
+ * mcp/session: who is there, and until when.
+ *
+ * Sessions are found by an id of 128 random bits and by their principal; with the right id and
+ * another principal there is no such session. The list `by_use` has the one that was silent longest
+ * in front, so a sweep looks at those alone that may have to go. One with a connection open or a
+ * call alive is not idle, however silent.
+ *
+ * Holds always: a session is freed only when it has ended and no call points to it.
+ */
+#include "mcp/session.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "mcp/mcp_call.h"
+#include "surface/client.h"
+
+struct session *session_create(struct mcp_server *server, struct str principal)
+{
+    if (server->sessions.count >= MCP_SESSIONS_MAX)
+        return NULL;
+
+    struct session *session = mem_zalloc(sizeof(*session) + principal.len + 1 + ID_LEN);
+    session->server = server;
+    id_random(&session->id);
+    memcpy(session->text, principal.at, principal.len);
+    session->text[principal.len] = '/';
+    memcpy(session->text + principal.len + 1, session->id.text, ID_LEN);
+    session->principal_len = (uint16_t)principal.len;
+    session->scope_len = (uint16_t)(principal.len + 1 + ID_LEN);
+    session->revision = REVISION_NEWEST;
+    session->log_level = NOD_LOG_INFO;
+    map_init(&session->calls, MCP_CALLS_PER_SESSION_MAX);
+    list_init(&session->call_list);
+    list_init(&session->cancelling);
+    list_init(&session->streams);
+    list_init(&session->subscriptions);
+    list_init(&session->urls);
+    list_init(&session->by_use);
+    map_set(&server->sessions, id_str(&session->id), session);
+    session_touch(session);
+    return session;
+}
+
+void session_touch(struct session *session)
+{
+    if (session->ended)
+        return;
+    session->used_ms = clock_mono(session->server->opts.clock);
+    list_remove(&session->by_use);
+    list_append(&session->server->by_use, &session->by_use);
+}
+
+struct session *session_find(struct mcp_server *server, struct str id, struct str principal)
+{
+    struct session *session = id.len == ID_LEN ? map_get(&server->sessions, id) : NULL;
+
+    return session && str_eq(session_principal(session), principal) ? session : NULL;
+}
+
+void session_moved(struct session *session)
+{
+    if (!session->ended || session->busy || session->calls.count)
+        return;
+    list_remove(&session->by_use);
+    LIST_EACH(at, &session->streams)
+    mcp_stream_destroy(LIST_OF(at, struct mcp_stream, link));
+    map_finish(&session->calls);
+    mem_free(session);
+}
+
+void session_end(struct session *session, struct str why)
+{
+    if (session->ended)
+        return;
+    LOG_DEBUG("session ended", LOG_STR("principal", session_principal(session)),
+              LOG_STR("why", why));
+    map_remove(&session->server->sessions, id_str(&session->id));
+    list_remove(&session->by_use);
+    resources_forget(session);
+    client_surface_forget(session->server->client, session);
+
+    session->busy = true;
+    for (struct list *at; (at = list_first(&session->call_list));) {
+        list_remove(at);
+        list_append(&session->cancelling, at);
+        mcp_call_cancel(LIST_OF(at, struct mcp_call, link), why);
+    }
+    session->ended = true;
+    LIST_EACH(at, &session->streams)
+    {
+        struct mcp_stream *stream = LIST_OF(at, struct mcp_stream, link);
+        mcp_stream_close(stream);
+    }
+    session->busy = false;
+    list_append(&session->server->ending, &session->by_use);
+    session_moved(session);
+}
+
+void session_orphan(struct session *session)
+{
+    LIST_EACH(at, &session->cancelling)
+    {
+        struct mcp_call *call = LIST_OF(at, struct mcp_call, link);
+        timer_stop(session->server->opts.loop, &call->beat);
+        map_remove(&session->calls, str_n(call->text, call->id_len));
+        list_remove(&call->link);
+        call->session = NULL;
+    }
+    session_moved(session);
+}
+
+static bool session_is_idle(const struct session *session)
+{
+    if (session->calls.count || session->lines)
+        return false;
+    for (const struct list *at = session->streams.next; at != &session->streams; at = at->next)
+        if (LIST_OF(at, struct mcp_stream, link)->exchange)
+            return false;
+    return true;
+}
+
+void session_sweep(struct mcp_server *server, int64_t now)
+{
+    struct list *at;
+
+    while ((at = list_first(&server->by_use))) {
+        struct session *session = LIST_OF(at, struct session, by_use);
+        if (session->used_ms + server->opts.session_idle_ms > now)
+            return;
+        if (session_is_idle(session))
+            session_end(session, STR("the session was idle too long"));
+        else
+            session_touch(session);
+    }
+}
+
+/* --- messages outside of calls --------------------------------------------------------------- */
+
+/* The newest GET stream with somebody listening, else the newest one that can be resumed. */
+static struct mcp_stream *session_standing(struct session *session)
+{
+    struct mcp_stream *found = NULL;
+
+    for (struct list *at = session->streams.prev; at != &session->streams; at = at->prev) {
+        struct mcp_stream *stream = LIST_OF(at, struct mcp_stream, link);
+        if (!stream->standing)
+            continue;
+        if (stream->exchange)
+            return stream;
+        if (!found)
+            found = stream;
+    }
+    return found;
+}
+
+void session_notify(struct session *session, struct str message)
+{
+    struct mcp_stream *stream = session->lines ? session->lines : session_standing(session);
+
+    if (stream)
+        mcp_stream_send(stream, EVENT_KEPT, message);
+}
+
+static const struct str changed_methods[] = {
+    [TARGET_TOOL] = STR_INIT("notifications/tools/list_changed"),
+    [TARGET_RESOURCE] = STR_INIT("notifications/resources/list_changed"),
+    [TARGET_PROMPT] = STR_INIT("notifications/prompts/list_changed"),
+};
+
+static void tell_one(struct session *session, unsigned changed)
+{
+    struct buf *out = &session->server->out;
+
+    if (!session->initialized)
+        return;
+    for (int kind = TARGET_TOOL; kind <= TARGET_PROMPT; kind++) {
+        if (!(changed & (1u << kind)))
+            continue;
+        buf_clear(out);
+        rpc_write_notification(out, changed_methods[kind], STR_NONE);
+        session_notify(session, buf_str(out));
+    }
+}
+
+static void tell_changed(void *data)
+{
+    struct mcp_server *server = data;
+    unsigned changed = server->changed;
+
+    server->changed = 0;
+    server->telling = false;
+    for (struct list *at = server->by_use.next; at != &server->by_use; at = at->next)
+        tell_one(LIST_OF(at, struct session, by_use), changed);
+    buf_clear(&server->out);
+}
+
+void session_tell_changed(struct mcp_server *server, enum target_kind kind)
+{
+    server->changed |= 1u << kind;
+    if (server->telling || list_empty(&server->by_use))
+        return;
+    server->telling = true;
+    timer_set(server->opts.loop, &server->tell, 0, tell_changed, server);
+}

@@ -1,0 +1,91 @@
+/*
+ * mcp/session: one client that has said hello (era 2025).
+ *
+ * A session belongs to the principal that began it. It ends by DELETE, by being idle, or with the
+ * server; its calls are cancelled then, and it is freed when the last of them has ended.
+ */
+#ifndef NOD_MCP_SESSION_H
+#define NOD_MCP_SESSION_H
+
+#include "mcp/revision.h"
+#include "mcp/server_inside.h"
+
+/* What the client declared. */
+enum session_can {
+    SESSION_CAN_FORM = 1,
+    SESSION_CAN_URL = 2,
+    SESSION_CAN_SAMPLE = 4,
+    SESSION_CAN_SAMPLE_TOOLS = 8,
+    SESSION_CAN_ROOTS = 16,
+};
+
+struct mcp_call;
+struct mcp_stream;
+
+struct session {
+    struct mcp_server *server;
+    struct id id;
+    uint8_t revision; /* enum revision */
+    uint8_t can;      /* enum session_can */
+    uint8_t log_level;
+    bool initialized; /* initialize was answered */
+    bool boolean_confirm;
+    bool ended;
+    bool busy;        /* being ended: not to be freed under the hands of session_end */
+    struct map calls; /* by the text of the request's id */
+    struct list call_list;
+    struct list cancelling;
+    struct list streams;
+    struct mcp_stream *lines; /* stdio: the only one */
+    uint32_t next_stream;
+    uint16_t kept_count;
+    uint16_t standing_count;
+    uint16_t subscription_count;
+    struct list subscriptions;
+    struct list urls; /* elicitations whose page it was given (surface/client) */
+    struct list by_use;
+    int64_t used_ms;
+    uint16_t principal_len;
+    uint16_t scope_len;
+    char text[]; /* the scope: principal, '/', id */
+};
+
+/* NULL: MCP_SESSIONS_MAX. */
+struct session *session_create(struct mcp_server *server, struct str principal);
+/* Ends it: cancels its calls, closes its streams. Freed now or when its last call has ended. */
+void session_end(struct session *session, struct str why);
+/* A call or stream has gone: frees an ended session that nothing points to any more. */
+void session_moved(struct session *session);
+
+/* The server is going: what is left of an ended session's calls is told nothing more. */
+void session_orphan(struct session *session);
+
+/* By id, and of this principal: another one's session is not found. */
+struct session *session_find(struct mcp_server *server, struct str id, struct str principal);
+/* It is in use right now. */
+void session_touch(struct session *session);
+/* Ends those that have been idle too long. */
+void session_sweep(struct mcp_server *server, int64_t now);
+
+static inline struct str session_principal(const struct session *session)
+{
+    return str_n(session->text, session->principal_len);
+}
+
+static inline struct str session_scope(const struct session *session)
+{
+    return str_n(session->text, session->scope_len);
+}
+
+static inline const struct revision_facts *session_knows(const struct session *session)
+{
+    return revision_facts((enum revision)session->revision);
+}
+
+/* A message outside of any call: to stdout, or to the GET stream if there ever was one. */
+void session_notify(struct session *session, struct str message);
+
+/* Lists have changed: every session is told, once a turn. */
+void session_tell_changed(struct mcp_server *server, enum target_kind kind);
+
+#endif

@@ -1,0 +1,268 @@
+/*
+ * mcp/stdio: one session over stdin and stdout, with the local user.
+ *
+ * One message a line. What cannot be read is answered with the error JSON-RPC has for it. When the
+ * input ends, what runs is let end and what waits for a person is cancelled, because nobody is left
+ * who could answer; the last reply is flushed, and then ended() is called.
+ */
+#include "base/log.h"
+#include "base/mem.h"
+#include "mcp/era2025.h"
+#include "mcp/mcp_call.h"
+
+struct stdio {
+    struct mcp_server *server;
+    struct session *session;
+    struct pipe_lines *pipe;
+    bool input_ended;
+    bool closing;
+    bool flushing;
+    struct timer turn;
+    void (*ended)(void *data);
+    void *data;
+};
+
+static void send_out(struct stdio *stdio)
+{
+    struct buf *out = &stdio->server->out;
+
+    if (out->len)
+        mcp_stream_send(stdio->session->lines, EVENT_KEPT, buf_str(out));
+    buf_clear(out);
+}
+
+static void take_message(struct stdio *stdio, const struct rpc_message *message)
+{
+    struct mcp_server *server = stdio->server;
+    struct session *session = stdio->session;
+    struct request request = { .server = server,
+                               .session = session,
+                               .id = message->id,
+                               .params = message->params,
+                               .stream = session->lines };
+
+    switch (message->kind) {
+    case RPC_REQUEST:
+        if (server->draining)
+            reply_error(&request, RPC_INTERNAL_ERROR, STR("The server is shutting down."));
+        else
+            era2025_request(&request, message->method);
+        if (!request.later)
+            send_out(stdio);
+        break;
+    case RPC_NOTIFICATION:
+        era2025_notification(session, message);
+        break;
+    case RPC_RESULT:
+    case RPC_ERROR:
+        era2025_response(session, message);
+        break;
+    }
+}
+
+static void send_fault(struct stdio *stdio, const struct rpc_fault *fault)
+{
+    if (fault->response)
+        return;
+    buf_clear(&stdio->server->out);
+    rpc_write_fault(&stdio->server->out, fault);
+    send_out(stdio);
+}
+
+static void take_value(struct stdio *stdio, const struct json *value)
+{
+    struct rpc_batch batch;
+    struct rpc_message message;
+    struct rpc_fault fault;
+    nod_status status;
+
+    if (rpc_is_batch(value) && !session_knows(stdio->session)->batches) {
+        send_fault(stdio, &(struct rpc_fault){
+                              .code = RPC_INVALID_REQUEST,
+                              .message = STR("Arrays of messages belong to revision 2025-03-26; "
+                                             "send one message a line.") });
+        return;
+    }
+    if (rpc_batch_of(value, &batch, &fault) != NOD_OK) {
+        send_fault(stdio, &fault);
+        return;
+    }
+    while (rpc_batch_next(&batch, &stdio->server->message, &message, &fault, &status)) {
+        if (status == NOD_OK)
+            take_message(stdio, &message);
+        else
+            send_fault(stdio, &fault);
+    }
+}
+
+static void on_line(struct str line, void *data)
+{
+    struct stdio *stdio = data;
+    struct mcp_server *server = stdio->server;
+    struct json_error error = { 0 };
+
+    if (line.at && str_trim(line).len == 0)
+        return;
+    arena_reset(&server->message);
+    /* A call may outlive the line: what it needs is copied by the engine. */
+    const struct json *value =
+        line.at ? json_parse(&server->message, line,
+                             &(struct json_opts){ .refuse_duplicates = true }, &error)
+                : NULL;
+    if (value) {
+        take_value(stdio, value);
+    } else {
+        struct str why = line.at
+                             ? arena_fmt(&server->message, "The line is not JSON: at byte %zu, %s.",
+                                         error.offset, error.what)
+                             : STR("The line is too long.");
+        send_fault(stdio,
+                   &(struct rpc_fault){ .code = line.at ? RPC_PARSE_ERROR : RPC_INVALID_REQUEST,
+                                        .message = why });
+    }
+    if (server->message.used > MCP_TREE_KEEP) {
+        arena_finish(&server->message);
+        arena_init(&server->message, MCP_TREE_MAX);
+    }
+}
+
+/* --- the end
+ * ------------------------------------------------------------------------------------------ */
+
+static void on_closed(void *data)
+{
+    struct stdio *stdio = data;
+    void (*ended)(void *) = stdio->ended;
+    void *ended_data = stdio->data;
+
+    struct mcp_server *server = stdio->server;
+
+    if (server)
+        server->stdio = NULL;
+    mem_free(stdio);
+    if (server)
+        server_moved(server);
+    if (ended)
+        ended(ended_data);
+}
+
+static void close_pipe(struct stdio *stdio)
+{
+    struct session *session = stdio->session;
+
+    if (stdio->closing)
+        return;
+    stdio->closing = true;
+    timer_stop(stdio->server->opts.loop, &stdio->turn);
+    stdio->session = NULL;
+    if (session)
+        session_end(session, STR("the input has ended"));
+    pipe_close(stdio->pipe, MCP_FLUSH_MS, on_closed, stdio);
+}
+
+/* What waits has nobody to wait for; what runs may end. */
+static void wind_up(void *data)
+{
+    struct stdio *stdio = data;
+    struct session *session = stdio->session;
+
+    LIST_EACH(at, &session->call_list)
+    {
+        struct mcp_call *call = LIST_OF(at, struct mcp_call, link);
+        if (call->waiting && !call->cancelled) {
+            call->cancelled = true;
+            call_cancel(call->caller.call, STR("the input has ended"));
+        }
+    }
+    if (session->calls.count)
+        return;
+    if (session->lines->first && !stdio->flushing) {
+        /* A slow reader gets its last lines, within reason. */
+        stdio->flushing = true;
+        timer_set(stdio->server->opts.loop, &stdio->turn, MCP_FLUSH_MS, wind_up, stdio);
+        return;
+    }
+    close_pipe(stdio);
+}
+
+static void on_end(void *data)
+{
+    struct stdio *stdio = data;
+
+    stdio->input_ended = true;
+    if (!stdio->closing)
+        timer_set(stdio->server->opts.loop, &stdio->turn, 0, wind_up, stdio);
+}
+
+void mcp_stdio_moved(struct mcp_server *server)
+{
+    struct stdio *stdio = server->stdio;
+
+    /* Later: this comes from inside of the engine. */
+    if (stdio && stdio->input_ended && !stdio->closing)
+        timer_set(server->opts.loop, &stdio->turn, 0, wind_up, stdio);
+}
+
+static void on_drain(void *data)
+{
+    struct stdio *stdio = data;
+
+    if (!stdio->session)
+        return;
+    mcp_stream_pump(stdio->session->lines);
+    if (stdio->flushing && !stdio->session->lines->first)
+        wind_up(stdio);
+}
+
+nod_status mcp_stdio_start(struct mcp_server *server, int read_fd, int write_fd,
+                           void (*ended)(void *data), void *data)
+{
+    if (server->stdio)
+        return NOD_E_USAGE;
+    struct stdio *stdio = MEM_NEW(struct stdio);
+    struct pipe_opts opts = { .read_fd = read_fd,
+                              .write_fd = write_fd,
+                              .line_max = MCP_LINE_MAX,
+                              .queue_max = MCP_LINES_QUEUED_MAX,
+                              .on_line = on_line,
+                              .on_end = on_end,
+                              .on_drain = on_drain,
+                              .data = stdio };
+
+    stdio->server = server;
+    stdio->ended = ended;
+    stdio->data = data;
+    stdio->session = session_create(server, STR("local"));
+    if (!stdio->session) {
+        mem_free(stdio);
+        return NOD_E_LIMIT;
+    }
+    nod_status status = pipe_open(server->opts.loop, &opts, &stdio->pipe);
+    if (status != NOD_OK) {
+        session_end(stdio->session, STR("stdio cannot be opened"));
+        mem_free(stdio);
+        return status;
+    }
+    stdio->session->lines = mcp_stream_lines(stdio->session, stdio->pipe);
+    server->stdio = stdio;
+    return NOD_OK;
+}
+
+void mcp_stdio_close(struct mcp_server *server)
+{
+    if (server->stdio)
+        close_pipe(server->stdio);
+}
+
+void mcp_stdio_stop(struct mcp_server *server)
+{
+    struct stdio *stdio = server->stdio;
+
+    if (!stdio)
+        return;
+    close_pipe(stdio);
+    /* The pipe closes later; by then there is no server, and nobody waits to be told. */
+    stdio->server = NULL;
+    stdio->ended = NULL;
+    server->stdio = NULL;
+}

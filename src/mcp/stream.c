@@ -1,0 +1,507 @@
+/*
+ * mcp/stream: delivering messages in order, also to those who come back for them.
+ *
+ * Every message that is not plain JSON becomes an event in the stream's log and is then written to
+ * the connection, if there is one and it has room. `unsent` marks how far the connection has got; a
+ * resumption only moves that mark, so what is sent again is byte for byte what was sent before.
+ *
+ * Holds always: the log is in order of seq; events from `unsent` on have not been written to this
+ * connection; a stream with awaited responses is never freed. Sent results and asks may be dropped
+ * past the caps, oldest first; unsent ones never: the engine bounds how many there can be.
+ */
+#include "mcp/stream.h"
+
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "net/sse.h"
+
+struct mcp_event {
+    struct mcp_event *next;
+    uint32_t seq;
+    uint32_t len;
+    bool kept;
+    char text[];
+};
+
+enum { EVENT_ID_MAX = 24 };
+
+static struct str event_id(const struct mcp_stream *stream, uint32_t seq, char out[EVENT_ID_MAX])
+{
+    int n = snprintf(out, EVENT_ID_MAX, "%u_%u", stream->number, seq);
+
+    return str_n(out, n > 0 ? (size_t)n : 0);
+}
+
+/* --- making and freeing ------------------------------------------------------------------- */
+
+static void stream_gone(void *data)
+{
+    struct mcp_stream *stream = data;
+
+    stream->exchange = NULL;
+    stream->unsent = NULL;
+    if (!stream->begun)
+        stream->lost = true;
+    timer_stop(stream->session->server->opts.loop, &stream->beat);
+    session_touch(stream->session);
+}
+
+static void stream_drained(void *data)
+{
+    mcp_stream_pump(data);
+}
+
+static void stream_attach(struct mcp_stream *stream, struct http_exchange *exchange)
+{
+    stream->exchange = exchange;
+    http_on_gone(exchange, stream_gone, stream);
+}
+
+static struct mcp_stream *stream_create(struct session *session)
+{
+    struct mcp_stream *stream = MEM_NEW(struct mcp_stream);
+
+    stream->session = session;
+    stream->number = ++session->next_stream;
+    list_init(&stream->kept);
+    list_append(&session->streams, &stream->link);
+    return stream;
+}
+
+struct mcp_stream *mcp_stream_held(struct session *session, struct http_exchange *exchange,
+                                   bool array)
+{
+    struct mcp_stream *stream = stream_create(session);
+
+    stream->array = array;
+    stream_attach(stream, exchange);
+    return stream;
+}
+
+struct mcp_stream *mcp_stream_lines(struct session *session, struct pipe_lines *pipe)
+{
+    struct mcp_stream *stream = stream_create(session);
+
+    stream->pipe = pipe;
+    stream->begun = true;
+    return stream;
+}
+
+static void stream_beat(void *data)
+{
+    struct mcp_stream *stream = data;
+    struct mcp_server *server = stream->session->server;
+
+    if (!stream->exchange)
+        return;
+    mcp_stream_comment(stream);
+    timer_set(server->opts.loop, &stream->beat, server->opts.heartbeat_ms, stream_beat, stream);
+}
+
+/* Too many GET streams: the one that has been there longest makes room. */
+static void standing_make_room(struct session *session)
+{
+    if (session->standing_count < MCP_STANDING_MAX)
+        return;
+    LIST_EACH(at, &session->streams)
+    {
+        struct mcp_stream *old = LIST_OF(at, struct mcp_stream, link);
+        if (old->standing) {
+            mcp_stream_close(old);
+            mcp_stream_destroy(old);
+            return;
+        }
+    }
+}
+
+struct mcp_stream *mcp_stream_standing(struct session *session, struct http_exchange *exchange)
+{
+    struct mcp_server *server = session->server;
+
+    standing_make_room(session);
+    struct mcp_stream *stream = stream_create(session);
+    stream->standing = true;
+    session->standing_count++;
+    stream_attach(stream, exchange);
+    mcp_stream_begin(stream);
+    timer_set(server->opts.loop, &stream->beat, server->opts.heartbeat_ms, stream_beat, stream);
+    return stream;
+}
+
+static void event_free(struct mcp_stream *stream, struct mcp_event *event)
+{
+    stream->bytes -= event->len;
+    stream->count--;
+    mem_free(event);
+}
+
+void mcp_stream_destroy(struct mcp_stream *stream)
+{
+    struct session *session = stream->session;
+
+    timer_stop(session->server->opts.loop, &stream->beat);
+    for (struct mcp_event *event = stream->first, *next; event; event = next) {
+        next = event->next;
+        event_free(stream, event);
+    }
+    if (stream->batch) {
+        buf_finish(stream->batch);
+        mem_free(stream->batch);
+    }
+    if (stream->standing)
+        session->standing_count--;
+    if (!list_empty(&stream->kept)) {
+        session->kept_count--;
+        list_remove(&stream->kept);
+    }
+    list_remove(&stream->link);
+    mem_free(stream);
+}
+
+/* --- the log ------------------------------------------------------------------------------- */
+
+static bool over_caps(const struct mcp_stream *stream)
+{
+    return stream->count > MCP_STREAM_EVENTS_MAX || stream->bytes > MCP_STREAM_BYTES_MAX;
+}
+
+/* Drops the oldest event that may go; the newest always stays. */
+static bool log_drop(struct mcp_stream *stream, bool kept)
+{
+    struct mcp_event **at = &stream->first;
+    bool sent = stream->exchange != NULL;
+
+    for (struct mcp_event *event = stream->first; event && event->next; event = event->next) {
+        if (event == stream->unsent)
+            sent = false;
+        if (event->kept == kept && (sent || !kept)) {
+            *at = event->next;
+            if (stream->unsent == event)
+                stream->unsent = event->next;
+            event_free(stream, event);
+            return true;
+        }
+        at = &event->next;
+    }
+    return false;
+}
+
+static void log_add(struct mcp_stream *stream, enum event_sort sort, struct str message)
+{
+    struct mcp_event *event = mem_alloc(sizeof(*event) + message.len);
+
+    event->next = NULL;
+    event->seq = stream->next_seq++;
+    event->len = (uint32_t)message.len;
+    event->kept = sort == EVENT_KEPT;
+    memcpy(event->text, message.at, message.len);
+    if (stream->last && stream->first)
+        stream->last->next = event;
+    else
+        stream->first = event;
+    stream->last = event;
+    stream->count++;
+    stream->bytes += event->len;
+    if ((stream->exchange || stream->pipe) && !stream->unsent)
+        stream->unsent = event;
+    while (over_caps(stream) && (log_drop(stream, false) || log_drop(stream, true)))
+        continue;
+}
+
+/* --- writing ------------------------------------------------------------------------------- */
+
+static bool write_event(struct mcp_stream *stream, const struct mcp_event *event)
+{
+    char id[EVENT_ID_MAX];
+
+    return sse_send(stream->exchange,
+                    &(struct sse_event){ .id = event_id(stream, event->seq, id),
+                                         .data = str_n(event->text, event->len) });
+}
+
+static bool write_line(struct mcp_stream *stream, struct mcp_event *event)
+{
+    /* JSON has line ends between its tokens only, where a blank does as well. */
+    for (char *c = event->text; (c = memchr(c, '\n', (size_t)(event->text + event->len - c)));)
+        *c = ' ';
+    return pipe_write(stream->pipe, str_n(event->text, event->len));
+}
+
+/* Nobody can ask for a line again. */
+static void lines_pump(struct mcp_stream *stream)
+{
+    while (stream->first && write_line(stream, stream->first)) {
+        struct mcp_event *event = stream->first;
+        stream->first = event->next;
+        event_free(stream, event);
+    }
+    stream->unsent = stream->first;
+    if (!stream->first)
+        stream->last = NULL;
+}
+
+void mcp_stream_pump(struct mcp_stream *stream)
+{
+    if (stream->pipe) {
+        lines_pump(stream);
+        return;
+    }
+    while (stream->exchange && stream->unsent) {
+        if (!write_event(stream, stream->unsent)) {
+            if (stream->exchange)
+                http_on_drain(stream->exchange, stream_drained, stream);
+            return;
+        }
+        if (stream->unsent)
+            stream->unsent = stream->unsent->next;
+    }
+    if (stream->exchange && stream->ended) {
+        struct http_exchange *exchange = stream->exchange;
+        stream->exchange = NULL;
+        http_end(exchange);
+    }
+}
+
+void mcp_stream_begin(struct mcp_stream *stream)
+{
+    if (stream->begun || stream->lost)
+        return;
+    stream->begun = true;
+    sse_begin(stream->exchange, NULL, 0);
+    if (session_knows(stream->session)->priming) {
+        char id[EVENT_ID_MAX];
+        sse_send(stream->exchange,
+                 &(struct sse_event){ .id = event_id(stream, 0, id), .retry_ms = MCP_RETRY_MS });
+    }
+    stream->next_seq = 1;
+    if (stream->batch) {
+        /* Responses that were to be one array go out one by one now. */
+        struct str text = buf_str(stream->batch), one;
+        for (bool more = text.len > 0; more;) {
+            more = str_cut(text, '\n', &one, &text);
+            log_add(stream, EVENT_KEPT, one);
+        }
+        buf_finish(stream->batch);
+        mem_free(stream->batch);
+        stream->batch = NULL;
+    }
+    mcp_stream_pump(stream);
+}
+
+void mcp_stream_send(struct mcp_stream *stream, enum event_sort sort, struct str message)
+{
+    if (stream->lost || stream->session->ended)
+        return;
+    mcp_stream_begin(stream);
+    log_add(stream, sort, message);
+    mcp_stream_pump(stream);
+}
+
+void mcp_stream_comment(struct mcp_stream *stream)
+{
+    if (stream->exchange && stream->begun && !stream->unsent)
+        sse_comment(stream->exchange, STR("waiting"));
+}
+
+bool mcp_stream_reachable(const struct mcp_stream *stream)
+{
+    return !stream->lost && !stream->session->ended;
+}
+
+/* --- responses ------------------------------------------------------------------------------ */
+
+void mcp_stream_await(struct mcp_stream *stream)
+{
+    stream->awaited++;
+}
+
+static void reply_json(struct http_exchange *exchange, struct str body)
+{
+    static const struct http_header json = { STR_INIT("Content-Type"),
+                                             STR_INIT("application/json") };
+
+    http_reply(exchange, 200, &json, 1, body);
+}
+
+/* Everything that was to be said as one JSON text is there. */
+static void reply_plain(struct mcp_stream *stream, struct str message)
+{
+    struct http_exchange *exchange = stream->exchange;
+
+    stream->exchange = NULL;
+    if (!stream->array) {
+        reply_json(exchange, message);
+        return;
+    }
+    /* One response a line, so far. */
+    struct buf *batch = stream->batch;
+    struct buf array;
+    buf_init(&array, batch->len + 2);
+    buf_add_char(&array, '[');
+    for (size_t i = 0; i < batch->len; i++)
+        if (batch->at[i] == '\n')
+            batch->at[i] = ',';
+    buf_add(&array, buf_str(batch));
+    buf_add_char(&array, ']');
+    reply_json(exchange, buf_str(&array));
+    buf_finish(&array);
+}
+
+static void batch_add(struct mcp_stream *stream, struct str message)
+{
+    if (!stream->batch) {
+        stream->batch = mem_alloc(sizeof(*stream->batch));
+        buf_init(stream->batch, MCP_MESSAGE_MAX);
+    }
+    size_t from = stream->batch->len;
+    if (from)
+        buf_add_char(stream->batch, '\n');
+    if (!buf_add(stream->batch, message)) {
+        LOG_WARN("response dropped: the batch is too large", LOG_INT("bytes", message.len));
+        stream->batch->len = from;
+        stream->batch->overflow = false;
+        return;
+    }
+    for (size_t i = from + 1; i < stream->batch->len; i++)
+        if (stream->batch->at[i] == '\n')
+            stream->batch->at[i] = ' ';
+}
+
+/* The stream has said all it had to say. It stays for those who lost their connection. */
+static void stream_retire(struct mcp_stream *stream)
+{
+    struct session *session = stream->session;
+    struct mcp_server *server = session->server;
+
+    stream->ended = true;
+    stream->ended_ms = clock_mono(server->opts.clock);
+    if (!stream->begun || stream->lost || session->ended) {
+        mcp_stream_close(stream);
+        mcp_stream_destroy(stream);
+        return;
+    }
+    mcp_stream_pump(stream);
+    list_append(&server->kept, &stream->kept);
+    if (++session->kept_count <= MCP_STREAMS_KEPT_MAX)
+        return;
+    LIST_EACH(at, &session->streams)
+    {
+        struct mcp_stream *old = LIST_OF(at, struct mcp_stream, link);
+        if (!list_empty(&old->kept) && old != stream && !old->exchange) {
+            mcp_stream_destroy(old);
+            return;
+        }
+    }
+}
+
+static void stream_settle(struct mcp_stream *stream)
+{
+    if (--stream->awaited == 0)
+        stream_retire(stream);
+}
+
+void mcp_stream_respond(struct mcp_stream *stream, struct str message)
+{
+    if (stream->pipe) {
+        mcp_stream_send(stream, EVENT_KEPT, message);
+        return;
+    }
+    if (stream->begun && !stream->session->ended) {
+        log_add(stream, EVENT_KEPT, message);
+        if (stream->awaited > 1)
+            mcp_stream_pump(stream);
+    } else if (stream->exchange) {
+        if (stream->array)
+            batch_add(stream, message);
+        if (stream->awaited == 1)
+            reply_plain(stream, message);
+    }
+    stream_settle(stream);
+}
+
+void mcp_stream_skip(struct mcp_stream *stream)
+{
+    if (stream->pipe)
+        return;
+    if (stream->awaited == 1 && stream->exchange && !stream->begun) {
+        if (stream->batch) {
+            reply_plain(stream, STR_NONE);
+        } else {
+            /* There is nothing to say: a stream that ends says so. */
+            struct http_exchange *exchange = stream->exchange;
+            stream->exchange = NULL;
+            sse_begin(exchange, NULL, 0);
+            http_end(exchange);
+        }
+    }
+    stream_settle(stream);
+}
+
+void mcp_stream_close(struct mcp_stream *stream)
+{
+    struct http_exchange *exchange = stream->exchange;
+
+    stream->exchange = NULL;
+    stream->unsent = NULL;
+    if (!exchange)
+        return;
+    if (!stream->begun)
+        sse_begin(exchange, NULL, 0);
+    http_end(exchange);
+}
+
+/* --- resuming ------------------------------------------------------------------------------- */
+
+struct mcp_stream *mcp_stream_find(struct session *session, struct str id, uint32_t *seq)
+{
+    struct str number_text, seq_text;
+    uint64_t number, after;
+
+    if (id.len >= EVENT_ID_MAX || !str_cut(id, '_', &number_text, &seq_text) ||
+        !str_to_u64(number_text, &number) || !str_to_u64(seq_text, &after))
+        return NULL;
+    LIST_EACH(at, &session->streams)
+    {
+        struct mcp_stream *stream = LIST_OF(at, struct mcp_stream, link);
+        if (stream->number == number) {
+            if (!stream->begun || after >= stream->next_seq)
+                return NULL;
+            *seq = (uint32_t)after;
+            return stream;
+        }
+    }
+    return NULL;
+}
+
+void mcp_stream_resume(struct mcp_stream *stream, struct http_exchange *exchange, uint32_t seq)
+{
+    struct mcp_server *server = stream->session->server;
+    struct http_exchange *old = stream->exchange;
+
+    /* The old connection may be half dead: the new one takes over. */
+    stream->exchange = NULL;
+    if (old)
+        http_end(old);
+    stream_attach(stream, exchange);
+    sse_begin(exchange, NULL, 0);
+    stream->unsent = stream->first;
+    while (stream->unsent && stream->unsent->seq <= seq)
+        stream->unsent = stream->unsent->next;
+    if (stream->standing)
+        timer_set(server->opts.loop, &stream->beat, server->opts.heartbeat_ms, stream_beat, stream);
+    mcp_stream_pump(stream);
+}
+
+void mcp_stream_sweep(struct mcp_server *server, int64_t now)
+{
+    LIST_EACH(at, &server->kept)
+    {
+        struct mcp_stream *stream = LIST_OF(at, struct mcp_stream, kept);
+        if (stream->ended_ms + MCP_STREAM_KEEP_MS > now)
+            break;
+        if (!stream->exchange)
+            mcp_stream_destroy(stream);
+    }
+}

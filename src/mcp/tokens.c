@@ -1,0 +1,224 @@
+/*
+ * mcp/tokens: the file of bearer tokens.
+ *
+ * A token is looked up by its SHA-256: whoever tries tokens learns nothing from the time a lookup
+ * takes, because what is compared is a digest they cannot steer. The tokens themselves are
+ * forgotten once the file is read.
+ */
+#include "mcp/tokens.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "crypto/digest.h"
+
+enum { TOKENS_ARENA_MAX = 64 << 20 };
+
+struct token_entry {
+    struct digest digest; /* the key in the map */
+    struct token_owner owner;
+};
+
+struct tokens {
+    struct arena arena;
+    struct map by_digest;
+};
+
+struct line {
+    struct str from;
+    size_t number;
+    struct arena *arena;
+    struct str *problem;
+};
+
+static bool line_wrong(const struct line *line, const char *what)
+{
+    *line->problem =
+        arena_fmt(line->arena, STR_FMT ":%zu: %s", STR_ARG(line->from), line->number, what);
+    return false;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* The next word of *rest, or an empty one. */
+static struct str next_word(struct str *rest)
+{
+    size_t from = 0, to;
+
+    while (from < rest->len && is_blank(rest->at[from]))
+        from++;
+    for (to = from; to < rest->len && !is_blank(rest->at[to]);)
+        to++;
+    struct str word = str_n(rest->at ? rest->at + from : NULL, to - from);
+    *rest = str_skip(*rest, to);
+    if (word.len && word.at[0] == '#') {
+        *rest = STR_NONE;
+        return STR_NONE;
+    }
+    return word;
+}
+
+static bool is_visible(struct str s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (s.at[i] < 0x21 || s.at[i] > 0x7e)
+            return false;
+    return true;
+}
+
+static bool read_roles(struct tokens *tokens, const struct line *line, struct str rest,
+                       struct token_owner *owner)
+{
+    struct str roles[TOKENS_ROLES_MAX];
+    size_t count = 0;
+
+    for (struct str word = next_word(&rest); word.len; word = next_word(&rest)) {
+        if (count == TOKENS_ROLES_MAX)
+            return line_wrong(line, "too many roles for one token");
+        if (!is_visible(word))
+            return line_wrong(line, "a role has characters that are not visible ASCII");
+        roles[count++] = arena_str(&tokens->arena, word);
+    }
+    if (count == 0)
+        return true;
+    struct str *kept = arena_alloc(&tokens->arena, count * sizeof(*kept));
+    if (!kept)
+        return line_wrong(line, "the file is too large");
+    memcpy(kept, roles, count * sizeof(*kept));
+    owner->roles = kept;
+    owner->role_count = count;
+    return true;
+}
+
+static bool read_line(struct tokens *tokens, const struct line *line, struct str text)
+{
+    struct str secret = next_word(&text);
+
+    if (secret.len == 0)
+        return true;
+    struct str name = next_word(&text);
+    if (secret.len < TOKENS_SECRET_MIN)
+        return line_wrong(line, "the token is shorter than 16 characters; make a longer one, e.g. "
+                                "with `openssl rand -hex 32`");
+    if (secret.len > TOKENS_SECRET_MAX || !is_visible(secret))
+        return line_wrong(line,
+                          "a token is at most 512 characters of visible ASCII, without blanks");
+    if (name.len == 0)
+        return line_wrong(line,
+                          "a name is missing behind the token; a line is `token name role...`");
+    if (name.len > TOKENS_NAME_MAX || !is_visible(name))
+        return line_wrong(line, "a name is at most 128 characters of visible ASCII");
+
+    struct token_entry *entry = ARENA_NEW(&tokens->arena, struct token_entry);
+    if (!entry)
+        return line_wrong(line, "the file is too large");
+    digest_of(secret, &entry->digest);
+    entry->owner.name = arena_str(&tokens->arena, name);
+    if (map_get(&tokens->by_digest, digest_str(&entry->digest)))
+        return line_wrong(line, "this token is in the file twice");
+    if (!read_roles(tokens, line, text, &entry->owner))
+        return false;
+    if (!map_set(&tokens->by_digest, digest_str(&entry->digest), entry))
+        return line_wrong(line, "too many tokens in one file");
+    return true;
+}
+
+struct tokens *tokens_parse(struct str text, struct str from, struct arena *arena,
+                            struct str *problem)
+{
+    struct tokens *tokens = MEM_NEW(struct tokens);
+    struct line line = { .from = from, .arena = arena, .problem = problem };
+    bool fine = true, more = text.len > 0;
+
+    arena_init(&tokens->arena, TOKENS_ARENA_MAX);
+    map_init(&tokens->by_digest, TOKENS_MAX);
+    while (fine && more) {
+        struct str one;
+        line.number++;
+        more = str_cut(text, '\n', &one, &text);
+        fine = read_line(tokens, &line, one);
+    }
+    if (fine && tokens_count(tokens) == 0) {
+        *problem = arena_fmt(arena, STR_FMT ": no token in it; a line is `token name role...`",
+                             STR_ARG(from));
+        fine = false;
+    }
+    if (!fine) {
+        tokens_destroy(tokens);
+        return NULL;
+    }
+    return tokens;
+}
+
+static bool read_all(int fd, struct buf *text)
+{
+    for (;;) {
+        char *to = buf_reserve(text, 4096);
+        if (!to) {
+            errno = EFBIG;
+            return false;
+        }
+        ssize_t n = read(fd, to, 4096);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n == 0;
+        text->len += (size_t)n;
+    }
+}
+
+struct tokens *tokens_load(const char *path, struct arena *arena, struct str *problem)
+{
+    struct tokens *tokens = NULL;
+    struct buf text;
+    struct stat facts;
+
+    buf_init(&text, TOKENS_FILE_MAX);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &facts) < 0 || !read_all(fd, &text)) {
+        *problem = arena_fmt(arena, "%s: cannot be read: %s", path, strerror(errno));
+        goto out;
+    }
+    if (facts.st_mode & (S_IRGRP | S_IROTH))
+        LOG_WARN("token file can be read by others; chmod 600 it", LOG_CSTR("path", path));
+    tokens = tokens_parse(buf_str(&text), str_of(path), arena, problem);
+out:
+    if (fd >= 0)
+        close(fd);
+    if (text.at)
+        explicit_bzero(text.at, text.len);
+    buf_finish(&text);
+    return tokens;
+}
+
+void tokens_destroy(struct tokens *tokens)
+{
+    if (!tokens)
+        return;
+    map_finish(&tokens->by_digest);
+    arena_finish(&tokens->arena);
+    mem_free(tokens);
+}
+
+size_t tokens_count(const struct tokens *tokens)
+{
+    return tokens->by_digest.count;
+}
+
+const struct token_owner *tokens_find(const struct tokens *tokens, struct str token)
+{
+    struct digest digest;
+
+    digest_of(token, &digest);
+    const struct token_entry *entry = map_get(&tokens->by_digest, digest_str(&digest));
+    return entry && digest_eq(&entry->digest, &digest) ? &entry->owner : NULL;
+}

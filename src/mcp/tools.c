@@ -1,0 +1,34 @@
+/*
+ * mcp/tools: tools/list and tools/call.
+ *
+ * Arguments are not looked at here: the core checks them against the tool's schema, and what does
+ * not fit is a result that the model can read and correct.
+ */
+#include "mcp/lists.h"
+#include "mcp/mcp_call.h"
+
+enum { TOOL_NAME_SHOWN_MAX = 128 };
+
+void tools_list(struct request *request)
+{
+    lists_reply(request, TARGET_TOOL, false, STR("tools"), PART_TOOL);
+}
+
+void tools_call(struct request *request)
+{
+    const struct json *args;
+    struct str name;
+
+    if (!request_text(request, STR("name"), &name) ||
+        !request_object(request, STR("arguments"), &args))
+        return;
+    struct target *target = catalog_find(request->server->opts.catalog, TARGET_TOOL, name);
+    if (!target) {
+        if (name.len > TOOL_NAME_SHOWN_MAX)
+            name.len = TOOL_NAME_SHOWN_MAX;
+        reply_errorf(request, RPC_INVALID_PARAMS, "Unknown tool: " STR_FMT, STR_ARG(name));
+        return;
+    }
+    mcp_call_start(request, &(struct mcp_call_spec){
+                                .target = target, .args = args, .part = PART_TOOL_RESULT });
+}

@@ -1,0 +1,555 @@
+/*
+ * surface/client: asking through the MCP client itself.
+ *
+ * The request goes out on the stream of the call that asks. Its id is the ask's id; when the same
+ * ask is put again, because the content did not fit, the id is `<ask>.2`, `<ask>.3` and so on. A
+ * response counts only if it answers the offer that is up: same id, same attempt, same session (and
+ * with it the same principal), and not answered before. Late, foreign and repeated ones are counted
+ * and change nothing.
+ *
+ * A JSON-RPC error means that this client has no handler, or that its handler broke: nobody has
+ * refused anything, so the ask moves on to the next surface. Only for sampling does MCP have an
+ * error (-1) that is a person's no.
+ *
+ * Holds always: nothing is sent that the client did not declare, and no consent is read out of a
+ * malformed result.
+ */
+#include "surface/client.h"
+
+#include <stdio.h>
+
+#include "base/list.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "mcp/mcp_call.h"
+
+enum {
+    CLIENT_ARENA_MAX = 8 << 20,
+    CLIENT_WIRE_ID_MAX = 64,
+    CLIENT_PROBLEMS_MAX = 8, /* said in a message, when something is asked again */
+    SAMPLING_REJECTED = -1,
+};
+
+struct client_surface {
+    struct surface surface; /* first */
+    struct mcp_server *server;
+    struct map urls; /* elicitation id -> struct given_url */
+    struct list url_order;
+};
+
+/* A URL elicitation, and who was given it. */
+struct given_url {
+    struct list order;
+    struct list of_session;
+    struct session *session;
+    size_t len;
+    char id[];
+};
+
+static struct client_surface *client_of(struct surface *surface)
+{
+    return (struct client_surface *)(void *)surface;
+}
+
+/* --- can
+ * ------------------------------------------------------------------------------------------ */
+
+static const unsigned needs[] = {
+    [ASK_FORM] = SESSION_CAN_FORM,   [ASK_APPROVAL] = SESSION_CAN_FORM,
+    [ASK_URL] = SESSION_CAN_URL,     [ASK_SAMPLE] = SESSION_CAN_SAMPLE,
+    [ASK_ROOTS] = SESSION_CAN_ROOTS,
+};
+
+static bool client_can(struct surface *surface, const struct call *call, enum ask_kind kind)
+{
+    const struct mcp_call *held = mcp_call_of(call);
+
+    (void)surface;
+    return held && held->session && (held->session->can & needs[kind]) &&
+           mcp_stream_reachable(held->stream);
+}
+
+/* --- offers
+ * ----------------------------------------------------------------------------------------- */
+
+static struct offer *offer_find(const struct mcp_call *call, struct str ask_id)
+{
+    for (struct offer *offer = call->offers; offer; offer = offer->next)
+        if (str_eq(str_n(offer->id, offer->id_len), ask_id))
+            return offer;
+    return NULL;
+}
+
+static struct offer *offer_make(struct mcp_call *call, struct str ask_id, int attempt)
+{
+    struct offer *offer = offer_find(call, ask_id);
+
+    if (!offer) {
+        offer = mem_zalloc(sizeof(*offer) + ask_id.len);
+        offer->id_len = (uint16_t)ask_id.len;
+        memcpy(offer->id, ask_id.at, ask_id.len);
+        offer->next = call->offers;
+        call->offers = offer;
+    }
+    offer->attempt = (uint32_t)attempt;
+    offer->answered = false;
+    return offer;
+}
+
+static void offer_drop(struct mcp_call *call, struct offer *offer)
+{
+    for (struct offer **at = &call->offers; *at; at = &(*at)->next) {
+        if (*at == offer) {
+            *at = offer->next;
+            mem_free(offer);
+            return;
+        }
+    }
+}
+
+/* The JSON-RPC id of an offer, as a JSON string. An ask's id is base64url: nothing in it needs
+ * escaping. */
+static struct str wire_id(struct str ask_id, uint32_t attempt, char out[CLIENT_WIRE_ID_MAX])
+{
+    int n = attempt > 1
+                ? snprintf(out, CLIENT_WIRE_ID_MAX, "\"" STR_FMT ".%u\"", STR_ARG(ask_id), attempt)
+                : snprintf(out, CLIENT_WIRE_ID_MAX, "\"" STR_FMT "\"", STR_ARG(ask_id));
+
+    return str_n(out, n > 0 && n < CLIENT_WIRE_ID_MAX ? (size_t)n : 0);
+}
+
+/* --- URL elicitations that were given out
+ * -------------------------------------------------------------- */
+
+static void url_forget(struct client_surface *client, struct given_url *url)
+{
+    map_remove(&client->urls, str_n(url->id, url->len));
+    list_remove(&url->order);
+    list_remove(&url->of_session);
+    mem_free(url);
+}
+
+static void url_note(struct client_surface *client, struct session *session, struct str id)
+{
+    if (map_get(&client->urls, id))
+        return;
+    if (client->urls.count >= MCP_URLS_MAX)
+        url_forget(client, LIST_OF(list_first(&client->url_order), struct given_url, order));
+
+    struct given_url *url = mem_alloc(sizeof(*url) + id.len);
+    url->session = session;
+    url->len = id.len;
+    memcpy(url->id, id.at, id.len);
+    map_set(&client->urls, str_n(url->id, url->len), url);
+    list_append(&client->url_order, &url->order);
+    list_append(&session->urls, &url->of_session);
+}
+
+void client_surface_forget(struct surface *surface, struct session *session)
+{
+    LIST_EACH(at, &session->urls)
+    url_forget(client_of(surface), LIST_OF(at, struct given_url, of_session));
+}
+
+void client_surface_url_done(struct surface *surface, struct str elicitation_id)
+{
+    struct client_surface *client = client_of(surface);
+    struct mcp_server *server = client->server;
+    struct given_url *url = map_get(&client->urls, elicitation_id);
+    struct json_writer w;
+
+    if (!url)
+        return;
+    struct session *session = url->session;
+    struct ask *ask = engine_ask(server->opts.engine, elicitation_id);
+    struct mcp_call *call = ask ? mcp_call_of(ask_call(ask)) : NULL;
+    buf_clear(&server->out);
+    json_writer_init(&w, &server->out);
+    jw_object(&w);
+    jw_key_str(&w, STR("jsonrpc"), STR("2.0"));
+    jw_key_str(&w, STR("method"), STR("notifications/elicitation/complete"));
+    jw_key(&w, STR("params"));
+    jw_object(&w);
+    jw_key_str(&w, STR("elicitationId"), elicitation_id);
+    jw_end(&w);
+    jw_end(&w);
+    /* On the call's own stream while it waits there, else where messages outside of calls go. */
+    if (call && call->session == session)
+        mcp_stream_send(call->stream, EVENT_KEPT, buf_str(&server->out));
+    else
+        session_notify(session, buf_str(&server->out));
+    buf_clear(&server->out);
+    url_forget(client, url);
+}
+
+/* --- what is sent
+ * ------------------------------------------------------------------------------------- */
+
+static void add_problem(struct buf *text, const struct json *problem)
+{
+    struct str path = json_get_str(problem, STR("path"));
+
+    if (path.len) {
+        buf_add(text, path);
+        buf_add(text, STR(": "));
+    }
+    buf_add(text, json_get_str(problem, STR("message")));
+}
+
+/* The question, with what was wrong with the last answer in front. */
+static struct str message_text(struct arena *arena, struct str message, struct str problems)
+{
+    const struct json *list = problems.len ? json_parse(arena, problems, NULL, NULL) : NULL;
+    struct buf text;
+    size_t shown = 0;
+
+    if (!json_first(list))
+        return message;
+    buf_init(&text, CLIENT_ARENA_MAX);
+    buf_add(&text, STR("Your last answer could not be used: "));
+    JSON_EACH(problem, list)
+    {
+        if (shown == CLIENT_PROBLEMS_MAX)
+            break;
+        if (shown++)
+            buf_add(&text, STR("; "));
+        add_problem(&text, problem);
+    }
+    buf_add(&text, STR(".\n\n"));
+    buf_add(&text, message);
+    struct str whole = arena_str(arena, buf_str(&text));
+    buf_finish(&text);
+    return whole;
+}
+
+static void write_empty_form(struct json_writer *w, bool confirm)
+{
+    jw_object(w);
+    jw_key_str(w, STR("type"), STR("object"));
+    jw_key(w, STR("properties"));
+    jw_object(w);
+    if (confirm) {
+        jw_key(w, STR("confirm"));
+        jw_object(w);
+        jw_key_str(w, STR("type"), STR("boolean"));
+        jw_key_str(w, STR("title"), STR("Confirm"));
+        jw_end(w);
+    }
+    jw_end(w);
+    jw_key(w, STR("required"));
+    jw_array(w);
+    if (confirm)
+        jw_str(w, STR("confirm"));
+    jw_end(w);
+    jw_end(w);
+}
+
+/* An offer that is being written. */
+struct drawing {
+    struct session *session;
+    const struct ask_record *record;
+    struct arena arena;
+    struct json_writer w;
+    struct str problems;
+    bool confirm;
+};
+
+static bool draw_form(struct drawing *d)
+{
+    const struct revision_facts *facts = session_knows(d->session);
+    const struct json *schema = NULL;
+    struct schema_problems problems = { 0 };
+
+    if (d->record->detail.len) {
+        schema = json_parse(&d->arena, d->record->detail, NULL, NULL);
+        schema = schema ? form_for_revision(schema, facts->form, &d->arena, &problems) : NULL;
+        if (!schema)
+            return false;
+    }
+    d->confirm = !schema && d->session->boolean_confirm;
+    if (facts->modes)
+        jw_key_str(&d->w, STR("mode"), STR("form"));
+    jw_key_str(&d->w, STR("message"), message_text(&d->arena, d->record->message, d->problems));
+    jw_key(&d->w, STR("requestedSchema"));
+    if (schema)
+        jw_value(&d->w, schema);
+    else
+        write_empty_form(&d->w, d->confirm);
+    return true;
+}
+
+static bool draw_url(struct drawing *d)
+{
+    jw_key_str(&d->w, STR("mode"), STR("url"));
+    jw_key_str(&d->w, STR("message"), message_text(&d->arena, d->record->message, d->problems));
+    jw_key_str(&d->w, STR("url"), d->record->url);
+    jw_key_str(&d->w, STR("elicitationId"), d->record->id);
+    return true;
+}
+
+static bool draw_sample(struct drawing *d)
+{
+    const struct json *params = json_parse(&d->arena, d->record->detail, NULL, NULL);
+
+    if (!json_is(params, JSON_OBJECT))
+        return false;
+    /* Tools MUST NOT be sent to a client that has not said it takes them. */
+    if ((json_get(params, STR("tools")) || json_get(params, STR("toolChoice"))) &&
+        !(d->session->can & SESSION_CAN_SAMPLE_TOOLS))
+        return false;
+    JSON_EACH(member, params)
+    jw_key_value(&d->w, member->key, member);
+    return true;
+}
+
+static bool draw_roots(struct drawing *d)
+{
+    (void)d;
+    return true;
+}
+
+static const struct {
+    struct str method;
+    bool (*draw)(struct drawing *d); /* writes the members of params */
+} drawings[] = {
+    [ASK_FORM] = { STR_INIT("elicitation/create"), draw_form },
+    [ASK_APPROVAL] = { STR_INIT("elicitation/create"), draw_form },
+    [ASK_URL] = { STR_INIT("elicitation/create"), draw_url },
+    [ASK_SAMPLE] = { STR_INIT("sampling/createMessage"), draw_sample },
+    [ASK_ROOTS] = { STR_INIT("roots/list"), draw_roots },
+};
+
+/* Writes the whole request into server->out. */
+static bool draw(struct drawing *d, struct str id)
+{
+    struct buf *out = &d->session->server->out;
+
+    buf_clear(out);
+    json_writer_init(&d->w, out);
+    jw_object(&d->w);
+    jw_key_str(&d->w, STR("jsonrpc"), STR("2.0"));
+    jw_key_raw(&d->w, STR("id"), id);
+    jw_key_str(&d->w, STR("method"), drawings[d->record->kind].method);
+    jw_key(&d->w, STR("params"));
+    jw_object(&d->w);
+    bool fine = drawings[d->record->kind].draw(d);
+    jw_end(&d->w);
+    jw_end(&d->w);
+    return fine && json_writer_done(&d->w);
+}
+
+static void client_offer(struct surface *surface, struct ask *ask, int attempt, struct str problems)
+{
+    struct mcp_call *call = mcp_call_of(ask_call(ask));
+    const struct ask_record *record = ask_record(ask);
+    char id_text[CLIENT_WIRE_ID_MAX];
+    struct str id = wire_id(record->id, (uint32_t)attempt, id_text);
+
+    if (!call || !call->session || id.len == 0 || !mcp_stream_reachable(call->stream)) {
+        ask_offered(ask, surface, OFFER_REFUSED);
+        return;
+    }
+    struct drawing d = { .session = call->session, .record = record, .problems = problems };
+    struct buf *out = &call->session->server->out;
+    arena_init(&d.arena, CLIENT_ARENA_MAX);
+    bool drawn = draw(&d, id);
+    arena_finish(&d.arena);
+    if (!drawn) {
+        buf_clear(out);
+        ask_offered(ask, surface, OFFER_UNRENDERED);
+        return;
+    }
+    offer_make(call, record->id, attempt)->confirm = d.confirm;
+    if (record->kind == ASK_URL)
+        url_note(client_of(surface), call->session, record->id);
+    mcp_stream_send(call->stream, EVENT_KEPT, buf_str(out));
+    buf_clear(out);
+    ask_offered(ask, surface, OFFER_SHOWN);
+}
+
+static void client_withdraw(struct surface *surface, struct ask *ask, struct str why)
+{
+    struct mcp_call *call = mcp_call_of(ask_call(ask));
+    struct str ask_id = ask_record(ask)->id;
+    struct offer *offer = call ? offer_find(call, ask_id) : NULL;
+    char id_text[CLIENT_WIRE_ID_MAX];
+    struct json_writer w;
+
+    (void)surface;
+    if (!offer)
+        return;
+    if (!offer->answered && call->session) {
+        struct buf *out = &call->session->server->out;
+        buf_clear(out);
+        json_writer_init(&w, out);
+        jw_object(&w);
+        jw_key_str(&w, STR("jsonrpc"), STR("2.0"));
+        jw_key_str(&w, STR("method"), STR("notifications/cancelled"));
+        jw_key(&w, STR("params"));
+        jw_object(&w);
+        jw_key_raw(&w, STR("requestId"), wire_id(ask_id, offer->attempt, id_text));
+        jw_key_str(&w, STR("reason"), why);
+        jw_end(&w);
+        jw_end(&w);
+        if (json_writer_done(&w))
+            mcp_stream_send(call->stream, EVENT_KEPT, buf_str(out));
+        buf_clear(out);
+    }
+    offer_drop(call, offer);
+}
+
+/* --- what comes back
+ * ----------------------------------------------------------------------------------- */
+
+static void answer(struct client_surface *client, struct ask *ask, const struct offer *offer,
+                   enum ask_state action, const struct json *content)
+{
+    const struct ask_record *record = ask_record(ask);
+
+    ask_answer(client->server->opts.engine, record->id,
+               &(struct answer){ .action = action,
+                                 .content = content,
+                                 .by = record->principal,
+                                 .surface = &client->surface,
+                                 .attempt = (int)offer->attempt },
+               NULL, NULL);
+}
+
+/* Content that fits no question: the answer is invalid, and says nothing about consent. */
+static void answer_invalid(struct client_surface *client, struct ask *ask,
+                           const struct offer *offer)
+{
+    static const struct json not_an_object = { .type = JSON_STRING };
+
+    answer(client, ask, offer, ASK_ACCEPTED, &not_an_object);
+}
+
+static void accept_form(struct client_surface *client, struct ask *ask, const struct offer *offer,
+                        const struct json *content)
+{
+    const struct json *confirm = json_get(content, STR("confirm"));
+
+    if (content && content->raw.len > ENGINE_JOURNAL_BYTES)
+        answer_invalid(client, ask, offer);
+    else if (!offer->confirm)
+        answer(client, ask, offer, ASK_ACCEPTED, content);
+    else if (json_is(confirm, JSON_BOOL))
+        answer(client, ask, offer, confirm->truth ? ASK_ACCEPTED : ASK_DECLINED, NULL);
+    else
+        answer_invalid(client, ask, offer);
+}
+
+static void elicitation_result(struct client_surface *client, struct ask *ask,
+                               const struct offer *offer, const struct json *result)
+{
+    struct str action = json_get_str(result, STR("action"));
+    bool url = ask_record(ask)->kind == ASK_URL;
+
+    if (str_eq(action, STR("decline")))
+        answer(client, ask, offer, ASK_DECLINED, NULL);
+    else if (str_eq(action, STR("cancel")))
+        answer(client, ask, offer, ASK_CANCELLED, NULL);
+    else if (str_eq(action, STR("accept")) && url)
+        answer(client, ask, offer, ASK_ACCEPTED, NULL);
+    else if (str_eq(action, STR("accept")))
+        accept_form(client, ask, offer, json_get(result, STR("content")));
+    else if (url)
+        ask_offered(ask, &client->surface, OFFER_REFUSED); /* a link has no content to be invalid */
+    else
+        answer_invalid(client, ask, offer);
+}
+
+/* Splits `<ask>.<attempt>`; attempt 1 is written without. */
+static bool split_id(struct str id, struct str *ask_id, uint32_t *attempt)
+{
+    struct str number;
+    uint64_t n;
+
+    *attempt = 1;
+    if (!str_cut(id, '.', ask_id, &number)) {
+        *ask_id = id;
+        return id.len > 0;
+    }
+    if (!str_to_u64(number, &n) || n < 2 || n > UINT32_MAX || number.at[0] == '0')
+        return false;
+    *attempt = (uint32_t)n;
+    return true;
+}
+
+/* The ask that a response answers, with its offer; NULL for one that answers nothing. */
+static struct ask *find_offered(struct client_surface *client, struct session *session,
+                                const struct rpc_message *message, struct offer **offer)
+{
+    struct str ask_id;
+    uint32_t attempt;
+
+    if (!split_id(rpc_id_text(&client->server->message, message->id), &ask_id, &attempt))
+        return NULL;
+    struct ask *ask = engine_ask(client->server->opts.engine, ask_id);
+    struct mcp_call *call = ask ? mcp_call_of(ask_call(ask)) : NULL;
+    if (!call || call->session != session)
+        return NULL;
+    *offer = offer_find(call, ask_id);
+    return *offer && !(*offer)->answered && (*offer)->attempt == attempt ? ask : NULL;
+}
+
+void client_surface_response(struct surface *surface, struct session *session,
+                             const struct rpc_message *message)
+{
+    struct client_surface *client = client_of(surface);
+    struct offer *offer = NULL;
+    struct ask *ask = find_offered(client, session, message, &offer);
+
+    if (!ask) {
+        client->server->stray++;
+        LOG_DEBUG("a response answers nothing that is asked", LOG_STR("id", message->id));
+        return;
+    }
+    enum ask_kind kind = ask_record(ask)->kind;
+    struct offer copy = *offer;
+    offer->answered = true;
+    if (message->kind == RPC_ERROR) {
+        LOG_DEBUG("the client has no answer", LOG_INT("code", message->code),
+                  LOG_STR("message", message->text));
+        if (kind == ASK_SAMPLE && message->code == SAMPLING_REJECTED)
+            answer(client, ask, &copy, ASK_DECLINED, NULL);
+        else
+            ask_offered(ask, surface, OFFER_REFUSED);
+    } else if (kind == ASK_SAMPLE || kind == ASK_ROOTS) {
+        answer(client, ask, &copy, ASK_ACCEPTED, message->result);
+    } else {
+        elicitation_result(client, ask, &copy, message->result);
+    }
+}
+
+/* --- the surface
+ * ----------------------------------------------------------------------------------------- */
+
+static const struct surface_ops client_ops = {
+    .name = "client",
+    .can = client_can,
+    .offer = client_offer,
+    .withdraw = client_withdraw,
+    .attempts = 1,
+};
+
+struct surface *client_surface_create(struct mcp_server *server)
+{
+    struct client_surface *client = MEM_NEW(struct client_surface);
+
+    client->surface.ops = &client_ops;
+    client->server = server;
+    map_init(&client->urls, MCP_URLS_MAX);
+    list_init(&client->url_order);
+    return &client->surface;
+}
+
+void client_surface_destroy(struct surface *surface)
+{
+    struct client_surface *client = client_of(surface);
+
+    LIST_EACH(at, &client->url_order)
+    url_forget(client, LIST_OF(at, struct given_url, order));
+    map_finish(&client->urls);
+    mem_free(client);
+}
