@@ -1,18 +1,18 @@
 /*
  * blocking: a tool that takes its time, and asks in the middle.
  *
- * What it shows: .blocking. Such a handler runs on a worker thread and may sleep, read files or wait
- * for a database. While a person thinks it holds no thread: it is run again with the answer, and what
- * it has done in steps is not done again. nod_cancelled tells it when nobody wants the result any more;
- * nod_progress keeps the client informed.
+ * What it shows: .blocking. Such a handler runs on a worker thread and may sleep, read files or
+ * wait for a database. While a person thinks it holds no thread: it is run again with the answer,
+ * and what it has done in steps is not done again. nod_cancelled tells it when nobody wants the
+ * result any more; nod_progress keeps the client informed.
  *
  * Run it:
  *
  *     build/release/examples/blocking
  *     build/release/examples/blocking --http 127.0.0.1:8080
  *
- * What the person sees: a progress bar while 4 of 8 disks are checked, then "Disk 4 looks bad. Check the
- * others too?", and the rest of the bar.
+ * What the person sees: a progress bar while 4 of 8 disks are checked, then "Disk 4 looks bad.
+ * Check the others too?", and the rest of the bar.
  */
 #include <nod/nod.h>
 
@@ -50,7 +50,8 @@ static nod_status check(nod_call *call)
 
     NOD_TRY(nod_step(call, "first", check_disks, &((struct range){ 1, BAD_DISK }), NULL));
     NOD_TRY(nod_confirm(call, &yes,
-                        .message = nod_fmt(call, "Disk %d looks bad. Check the others too?", BAD_DISK)));
+                        .message =
+                            nod_fmt(call, "Disk %d looks bad. Check the others too?", BAD_DISK)));
     if (!yes)
         return nod_reply_textf(call, "Checked %d of %d disks; disk %d looks bad.", BAD_DISK, DISKS,
                                BAD_DISK);

@@ -57,8 +57,8 @@ static nod_status delete_account(nod_call *call)
     const char *user = nod_arg_str(call, "userId");
     nod_answer answer;
 
-    /* On the first run this returns NOD_PENDING, and NOD_TRY leaves the handler. When the person has
-       answered, the handler is run again from the top, and the answer is here. */
+    /* On the first run this returns NOD_PENDING, and NOD_TRY leaves the handler. When the person
+       has answered, the handler is run again from the top, and the answer is here. */
     NOD_TRY(nod_elicit(
         call, &answer,
         .message = nod_fmt(call, "Permanently delete account %s? This cannot be undone.", user),

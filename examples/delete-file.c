@@ -1,17 +1,18 @@
 /*
  * delete-file: what to do when nobody can be asked.
  *
- * What it shows: nod_supports. Some clients cannot show a form. nod_confirm is a plain "no" for them;
- * this tool does better: it moves the file into a wastebasket, which can be undone without asking
- * anybody, and says so.
+ * What it shows: nod_supports. Some clients cannot show a form. nod_confirm is a plain "no" for
+ * them; this tool does better: it moves the file into a wastebasket, which can be undone without
+ * asking anybody, and says so.
  *
- * Run it, with a folder it may delete in (it touches nothing outside of it, and without one nothing):
+ * Run it, with a folder it may delete in (it touches nothing outside of it, and without one
+ * nothing):
  *
  *     DELETE_FILE_ROOT=/tmp/scratch build/release/examples/delete-file
  *     DELETE_FILE_ROOT=/tmp/scratch build/release/examples/delete-file --http 127.0.0.1:8080
  *
- * What the person sees: "Delete notes.txt for good?" with Accept and Decline; or, in a client without
- * forms, the assistant's words that the file has been moved to .wastebasket.
+ * What the person sees: "Delete notes.txt for good?" with Accept and Decline; or, in a client
+ * without forms, the assistant's words that the file has been moved to .wastebasket.
  */
 #include <nod/nod.h>
 
@@ -78,7 +79,8 @@ static nod_status delete_file(nod_call *call)
     bool yes;
 
     if (root < 0)
-        return nod_reply_error(call, "DELETE_FILE_ROOT is not set: there is no folder to delete in.");
+        return nod_reply_error(call,
+                               "DELETE_FILE_ROOT is not set: there is no folder to delete in.");
     if (!is_plain_name(name))
         return nod_reply_error(call, "%s is not the plain name of a file in the folder.", name);
 
@@ -92,10 +94,9 @@ static nod_status delete_file(nod_call *call)
         if (wasted == NOD_E_REFUSED)
             return nod_reply_error(call, "There is a %s in " WASTEBASKET " already.", name);
         NOD_TRY(wasted);
-        return nod_reply_textf(call,
-                               "Nobody could be asked, so %s was not deleted but moved to " WASTEBASKET
-                               ".",
-                               name);
+        return nod_reply_textf(
+            call, "Nobody could be asked, so %s was not deleted but moved to " WASTEBASKET ".",
+            name);
     }
 
     NOD_TRY(nod_confirm(call, &yes, .message = nod_fmt(call, "Delete %s for good?", name)));

@@ -2,14 +2,14 @@
  * everything: one of each thing an MCP server can do.
  *
  * What it shows: every kind of reply, resources with a template and a subscription, prompts,
- * completions, log messages, progress, sampling, roots, and forms with every default and every kind of
- * list. The names and texts are those the official conformance suite looks for, so that
+ * completions, log messages, progress, sampling, roots, and forms with every default and every kind
+ * of list. The names and texts are those the official conformance suite looks for, so that
  *
  *     build/release/examples/everything --http 127.0.0.1:3000
  *     npx @modelcontextprotocol/conformance server --url http://127.0.0.1:3000/mcp
  *
- * passes; tests/conformance does just that. To learn nod, read delete-account first, and this as the
- * place to look things up.
+ * passes; tests/conformance does just that. To learn nod, read delete-account first, and this as
+ * the place to look things up.
  *
  * What the person sees: whatever the suite's client pretends to be, and in a real client, forms.
  */
@@ -178,8 +178,9 @@ static nod_status elicitation(nod_call *call)
 
     NOD_TRY(nod_elicit(
         call, &answer, .message = nod_arg_str(call, "message"),
-        .form = NOD_FORM(NOD_TEXT("username", .description = "User's response", .required = true),
-                         NOD_TEXT("email", .description = "User's email address", .required = true))));
+        .form =
+            NOD_FORM(NOD_TEXT("username", .description = "User's response", .required = true),
+                     NOD_TEXT("email", .description = "User's email address", .required = true))));
     return reply_with_answer(call, "User response", &answer);
 }
 
@@ -189,14 +190,13 @@ static nod_status elicitation_defaults(nod_call *call)
 
     NOD_TRY(nod_elicit(
         call, &answer, .message = "Please review and update the form fields with defaults",
-        .form = NOD_FORM(NOD_TEXT("name", .description = "User name", .preset = "John Doe"),
-                         NOD_INT("age", .description = "User age", .preset = "30"),
-                         NOD_NUMBER("score", .description = "User score", .preset = "95.5"),
-                         NOD_CHOICE("status",
-                                    NOD_OPTIONS({ "active" }, { "inactive" }, { "pending" }),
-                                    .description = "User status", .preset = "active"),
-                         NOD_BOOL("verified", .description = "Verification status",
-                                  .preset = "true"))));
+        .form = NOD_FORM(
+            NOD_TEXT("name", .description = "User name", .preset = "John Doe"),
+            NOD_INT("age", .description = "User age", .preset = "30"),
+            NOD_NUMBER("score", .description = "User score", .preset = "95.5"),
+            NOD_CHOICE("status", NOD_OPTIONS({ "active" }, { "inactive" }, { "pending" }),
+                       .description = "User status", .preset = "active"),
+            NOD_BOOL("verified", .description = "Verification status", .preset = "true"))));
     return reply_with_answer(call, "Elicitation completed", &answer);
 }
 
@@ -247,7 +247,8 @@ static const char contact_schema[] =
     "\"contactMethod\":{\"type\":\"string\",\"enum\":[\"phone\",\"email\"]},"
     "\"phone\":{\"type\":\"string\"},\"email\":{\"type\":\"string\"}},"
     "\"allOf\":[{\"anyOf\":[{\"required\":[\"phone\"]},{\"required\":[\"email\"]}]}],"
-    "\"if\":{\"properties\":{\"contactMethod\":{\"const\":\"phone\"}},\"required\":[\"contactMethod\"]},"
+    "\"if\":{\"properties\":{\"contactMethod\":{\"const\":\"phone\"}},\"required\":["
+    "\"contactMethod\"]},"
     "\"then\":{\"required\":[\"phone\"]},\"else\":{\"required\":[\"email\"]},"
     "\"additionalProperties\":false}";
 
@@ -428,7 +429,10 @@ static nod_status prompt_dialogue(nod_call *call)
 }
 
 static const nod_prompt_arg two_args[] = {
-    { .name = "arg1", .description = "First test argument", .required = true, .complete = complete_words },
+    { .name = "arg1",
+      .description = "First test argument",
+      .required = true,
+      .complete = complete_words },
     { .name = "arg2", .description = "Second test argument", .required = true },
     { 0 },
 };
@@ -438,7 +442,9 @@ static const nod_prompt_arg uri_arg[] = {
 };
 
 static const nod_prompt prompts[] = {
-    { .name = "test_simple_prompt", .get = simple_prompt, .description = "A prompt without arguments" },
+    { .name = "test_simple_prompt",
+      .get = simple_prompt,
+      .description = "A prompt without arguments" },
     { .name = "test_prompt_with_arguments",
       .get = prompt_with_arguments,
       .description = "A prompt with two arguments",
@@ -457,9 +463,9 @@ static const nod_prompt prompts[] = {
 
 int main(int argc, char **argv)
 {
-    nod_server *server = nod_server_new(.name = "everything", .version = NOD_VERSION,
-                                        .title = "One of each",
-                                        .instructions = "Shows what an MCP server can do.");
+    nod_server *server =
+        nod_server_new(.name = "everything", .version = NOD_VERSION, .title = "One of each",
+                       .instructions = "Shows what an MCP server can do.");
 
     if (server == NULL)
         return 1;

@@ -1,16 +1,16 @@
 /*
  * expense: small things go through, large ones need an approval.
  *
- * What it shows: nod_approve. Unlike nod_confirm it shows the person the arguments of the call, and it
- * leaves a record of who approved what: approval.by and approval.execution_id.
+ * What it shows: nod_approve. Unlike nod_confirm it shows the person the arguments of the call, and
+ * it leaves a record of who approved what: approval.by and approval.execution_id.
  *
  * Run it:
  *
  *     build/release/examples/expense
  *     EXPENSE_LIMIT=20 build/release/examples/expense --http 127.0.0.1:8080
  *
- * What the person sees: up to the limit (100, or EXPENSE_LIMIT) nothing. Above it: "Approve an expense
- * of 250.00 for flight?", with the arguments of the call, Accept and Decline.
+ * What the person sees: up to the limit (100, or EXPENSE_LIMIT) nothing. Above it: "Approve an
+ * expense of 250.00 for flight?", with the arguments of the call, Accept and Decline.
  */
 #include <nod/nod.h>
 
@@ -38,12 +38,12 @@ static nod_status submit_expense(nod_call *call)
 
     if (amount > limit) {
         nod_approval approval;
-        NOD_TRY(nod_approve(call, &approval,
-                            .message = nod_fmt(call, "Approve an expense of %.2f for %s?", amount,
-                                               purpose)));
+        NOD_TRY(nod_approve(
+            call, &approval,
+            .message = nod_fmt(call, "Approve an expense of %.2f for %s?", amount, purpose)));
         if (!approval.approved)
-            return nod_reply_textf(call, "The expense of %.2f was not approved. Nothing was booked.",
-                                   amount);
+            return nod_reply_textf(
+                call, "The expense of %.2f was not approved. Nothing was booked.", amount);
         note = nod_fmt(call, " Approved by %s (%s).", approval.by, approval.execution_id);
     }
 
@@ -58,9 +58,10 @@ static const nod_tool tools[] = {
       .handler = submit_expense,
       .title = "Submit an expense",
       .description = "Books an expense; above the limit a person has to approve it",
-      .input = NOD_FORM(NOD_NUMBER("amount", .description = "In euros", .required = true,
-                                   .min = NOD_AT(0.01), .max = NOD_AT(1000000)),
-                        NOD_TEXT("purpose", .required = true, .min = NOD_AT(1), .max = NOD_AT(100))),
+      .input =
+          NOD_FORM(NOD_NUMBER("amount", .description = "In euros", .required = true,
+                              .min = NOD_AT(0.01), .max = NOD_AT(1000000)),
+                   NOD_TEXT("purpose", .required = true, .min = NOD_AT(1), .max = NOD_AT(100))),
       .closed_world = true },
 };
 

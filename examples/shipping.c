@@ -1,9 +1,10 @@
 /*
  * shipping: a form with every kind of field there is.
  *
- * What it shows: texts with lengths, formats and a pattern, numbers and whole numbers with limits, a
- * checkbox, one of several, any of several, titles, descriptions and presets. The answer is checked
- * against all of that before the handler sees it; .attempts lets the person correct a mistake.
+ * What it shows: texts with lengths, formats and a pattern, numbers and whole numbers with limits,
+ * a checkbox, one of several, any of several, titles, descriptions and presets. The answer is
+ * checked against all of that before the handler sees it; .attempts lets the person correct a
+ * mistake.
  *
  * Run it:
  *
@@ -20,23 +21,27 @@ static const nod_form address = {
     .field_size = sizeof(nod_field),
     .fields =
         (const nod_field[]){
-            NOD_TEXT("name", .title = "Name", .required = true, .min = NOD_AT(2), .max = NOD_AT(80)),
+            NOD_TEXT("name", .title = "Name", .required = true, .min = NOD_AT(2),
+                     .max = NOD_AT(80)),
             NOD_TEXT("email", .title = "E-mail", .format = "email", .required = true,
                      .description = "For the tracking number"),
             NOD_TEXT("postcode", .title = "Postcode", .required = true, .pattern = "^[0-9]{5}$",
                      .description = "Five digits"),
             NOD_TEXT("delivery", .title = "Not before", .format = "date"),
             NOD_TEXT("website", .title = "Website", .format = "uri"),
-            NOD_INT("parcels", .title = "Parcels", .min = NOD_AT(1), .max = NOD_AT(20), .preset = "1"),
+            NOD_INT("parcels", .title = "Parcels", .min = NOD_AT(1), .max = NOD_AT(20),
+                    .preset = "1"),
             NOD_NUMBER("weight", .title = "Weight in kg", .min = NOD_AT(0.1), .max = NOD_AT(31.5),
                        .preset = "2.5"),
             NOD_BOOL("insured", .title = "Insured", .preset = "true"),
             NOD_CHOICE("speed",
-                       NOD_OPTIONS({ "economy", "Economy, 5 days" }, { "standard", "Standard, 2 days" },
+                       NOD_OPTIONS({ "economy", "Economy, 5 days" },
+                                   { "standard", "Standard, 2 days" },
                                    { "express", "Express, tomorrow" }),
                        .title = "Speed", .required = true, .preset = "standard"),
             NOD_CHOICES("extras",
-                        NOD_OPTIONS({ "gift", "Gift wrapping" }, { "sign", "Signature on delivery" },
+                        NOD_OPTIONS({ "gift", "Gift wrapping" },
+                                    { "sign", "Signature on delivery" },
                                     { "neighbour", "Not to a neighbour" }),
                         .title = "Extras", .max = NOD_AT(2), .preset = "[\"sign\"]"),
         },

@@ -1,9 +1,10 @@
 /*
  * sign-in: what must not go through a form goes through a page.
  *
- * What it shows: nod_elicit_url, for secrets and for things that need a browser: the client shows the
- * person a link, they do what is to be done on that page, and the page tells the server. And
- * nod_require_url, for a tool that cannot even begin before: it ends the call with "open this first".
+ * What it shows: nod_elicit_url, for secrets and for things that need a browser: the client shows
+ * the person a link, they do what is to be done on that page, and the page tells the server. And
+ * nod_require_url, for a tool that cannot even begin before: it ends the call with "open this
+ * first".
  *
  * Run it:
  *

@@ -2,16 +2,17 @@
  * transfer: two questions in one call, then one side effect with an idempotency key.
  *
  * What it shows: straight-line code that asks twice; a question with a time to live of its own; a
- * balance read inside a step, because a question shows it; and nod_step_key, the key a bank is given
- * so that a repeated transfer is the same transfer.
+ * balance read inside a step, because a question shows it; and nod_step_key, the key a bank is
+ * given so that a repeated transfer is the same transfer.
  *
  * Run it:
  *
  *     build/release/examples/transfer
  *     build/release/examples/transfer --http 127.0.0.1:8080
  *
- * What the person sees: first a form with the account to pay from and a reference; then, with a minute
- * to decide, "Send 250.00 from savings (1000.00) to Bob?". Should nobody answer, nothing is sent.
+ * What the person sees: first a form with the account to pay from and a reference; then, with a
+ * minute to decide, "Send 250.00 from savings (1000.00) to Bob?". Should nobody answer, nothing is
+ * sent.
  *
  * TRANSFER_CONFIRM_MS changes the minute.
  */
@@ -98,11 +99,12 @@ static nod_status transfer(nod_call *call)
 
     NOD_TRY(nod_elicit(
         call, &details, .key = "details",
-        .message = nod_fmt(call, "Where shall the %s for %s come from?", euros(call, order.cents), to),
-        .form = NOD_FORM(NOD_CHOICE("account",
-                                    NOD_OPTIONS({ "checking", "Checking" }, { "savings", "Savings" }),
-                                    .title = "Account", .required = true, .preset = "checking"),
-                         NOD_TEXT("reference", .title = "Reference", .max = NOD_AT(80)))));
+        .message =
+            nod_fmt(call, "Where shall the %s for %s come from?", euros(call, order.cents), to),
+        .form = NOD_FORM(
+            NOD_CHOICE("account", NOD_OPTIONS({ "checking", "Checking" }, { "savings", "Savings" }),
+                       .title = "Account", .required = true, .preset = "checking"),
+            NOD_TEXT("reference", .title = "Reference", .max = NOD_AT(80)))));
     if (details.action != NOD_ACCEPT)
         return nod_reply_text(call, "Nothing was sent.");
 
@@ -114,9 +116,9 @@ static nod_status transfer(nod_call *call)
 
     bool yes;
     NOD_TRY(nod_confirm(call, &yes, .key = "confirm", .ttl_ms = confirm_ms,
-                        .message = nod_fmt(call, "Send %s from %s (%s) to %s?",
-                                           euros(call, order.cents), order.from->name,
-                                           euros(call, nod_as_int(balance)), to)));
+                        .message =
+                            nod_fmt(call, "Send %s from %s (%s) to %s?", euros(call, order.cents),
+                                    order.from->name, euros(call, nod_as_int(balance)), to)));
     if (!yes)
         return nod_reply_text(call, "Nothing was sent.");
 
@@ -135,7 +137,8 @@ static const nod_tool tools[] = {
     { .name = "transfer",
       .handler = transfer,
       .title = "Transfer money",
-      .description = "Sends money, after a person has chosen the account and confirmed the transfer",
+      .description =
+          "Sends money, after a person has chosen the account and confirmed the transfer",
       .input = NOD_FORM(NOD_TEXT("to", .description = "Who gets it", .required = true,
                                  .min = NOD_AT(1), .max = NOD_AT(80)),
                         NOD_INT("cents", .description = "How much, in cents", .required = true,

@@ -1,8 +1,8 @@
 /*
  * warehouse: "which one do you mean?"
  *
- * What it shows: a question whose choices are made at run time, from what was found; and that a tool
- * asks only when there is something to ask.
+ * What it shows: a question whose choices are made at run time, from what was found; and that a
+ * tool asks only when there is something to ask.
  *
  * Run it:
  *
@@ -98,11 +98,12 @@ static nod_status reserve(nod_call *call)
         wanted.item = find_sku(nod_get_str(nod_at(found, 0), "sku"));
     } else {
         nod_answer answer;
-        NOD_TRY(nod_elicit(call, &answer,
-                           .message = nod_fmt(call, "%zu items match \"%s\". Which one do you mean?",
-                                              nod_count(found), words),
-                           .form = NOD_FORM(NOD_CHOICE("sku", options_of(call, found),
-                                                       .title = "Item", .required = true))));
+        NOD_TRY(
+            nod_elicit(call, &answer,
+                       .message = nod_fmt(call, "%zu items match \"%s\". Which one do you mean?",
+                                          nod_count(found), words),
+                       .form = NOD_FORM(NOD_CHOICE("sku", options_of(call, found), .title = "Item",
+                                                   .required = true))));
         if (answer.action != NOD_ACCEPT)
             return nod_reply_text(call, "Nothing was reserved.");
         wanted.item = find_sku(nod_get_str(answer.content, "sku"));

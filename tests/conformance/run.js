@@ -1,0 +1,82 @@
+// Runs the official conformance suite against examples/everything, and counts what it says.
+//
+// The suite itself decides its exit code by the scored scenarios. We are stricter: every server scenario of the
+// requirement set, scored or not, has to have succeeded in something, and to have failed and warned of nothing.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import yaml from 'yaml';
+
+const REVISION = '2025-11-25';
+const SCORED = 30;
+
+const suite = path.dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json'));
+const requirements = yaml.parse(readFileSync(path.join(suite, 'requirements', `${REVISION}.yaml`), 'utf8'));
+const scored = requirements.server;
+const others = requirements.not_scored.filter(({ leg }) => leg === 'server').map(({ scenario }) => scenario);
+
+async function startServer() {
+  const child = spawn(path.join(process.env.NOD_BIN_DIR, 'examples/everything'), ['--http', '127.0.0.1:0'], {
+    stdio: ['ignore', 'inherit', 'pipe'],
+  });
+  let stderr = '';
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  const url = await new Promise((resolve, reject) => {
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      stderr += `${line}\n`;
+      const found = /url="?(http[^\s"]+)/.exec(line);
+      if (found) resolve(found[1]);
+    });
+    ended.then(() => reject(new Error(`the server did not start:\n${stderr}`)));
+  });
+  const stop = async () => {
+    child.kill('SIGTERM');
+    const code = await ended;
+    if (code !== 0 || /Sanitizer|runtime error:/.test(stderr)) throw new Error(`the server ended with ${code}:\n${stderr}`);
+  };
+  return { url, stop };
+}
+
+function runSuite(url, folder) {
+  const arguments_ = [path.join(suite, 'dist/index.js'), 'server', '--url', url, '--requirements', REVISION, '-o', folder];
+  const child = spawn(process.execPath, arguments_, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  child.stdout.on('data', (data) => (output += data));
+  child.stderr.on('data', (data) => (output += data));
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, output })));
+}
+
+// The checks of a scenario, as the suite has written them down.
+function checksOf(folder, scenario) {
+  const found = readdirSync(folder).find((name) => name.replace(/-\d{4}-\d\d-\d\dT.*$/, '') === `server-${scenario}`);
+  return found ? JSON.parse(readFileSync(path.join(folder, found, 'checks.json'), 'utf8')) : [];
+}
+
+function judge(folder, scenario) {
+  const checks = checksOf(folder, scenario);
+  const bad = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING');
+  const passed = bad.length === 0 && checks.some(({ status }) => status === 'SUCCESS');
+  console.log(`${passed ? 'ok     ' : 'NOT OK '} ${scenario}`);
+  if (checks.length === 0) console.log('         it was not run');
+  for (const check of bad) console.log(`         ${check.status} ${check.id}: ${check.errorMessage ?? check.description}`);
+  return passed;
+}
+
+const folder = mkdtempSync(path.join(tmpdir(), 'nod-conformance-'));
+try {
+  const server = await startServer();
+  const { code, output } = await runSuite(server.url, folder);
+  await server.stop();
+  const passedScored = scored.filter((scenario) => judge(folder, scenario)).length;
+  const passedOthers = others.filter((scenario) => judge(folder, scenario)).length;
+  console.log(`conformance ${REVISION}: ${passedScored} of ${scored.length} scored, ${passedOthers} of ${others.length} not scored`);
+  if (code !== 0 || scored.length !== SCORED || passedScored < scored.length || passedOthers < others.length) {
+    console.log(output);
+    process.exitCode = 1;
+  }
+} finally {
+  rmSync(folder, { recursive: true });
+}

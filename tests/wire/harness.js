@@ -1,0 +1,425 @@
+// The harness of the wire tests: starts real servers, drives them with the official client or with raw
+// messages, and looks at how they end.
+//
+//   connect(t, 'http', 'delete-account', {...})   the official client, over stdio or HTTP
+//   rawPeer(t, 'stdio', 'probe', {...})           messages written and read by hand, the same on both
+//   startHttp(t, 'probe', {...})                  a server alone, for requests by fetch
+//
+// Whatever is started is stopped after the test `t`; a server that does not end with exit code 0, or whose
+// stderr has a sanitizer's report, fails the test.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+
+export const transports = ['stdio', 'http'];
+export const PATIENCE_MS = 15000; // for what must happen; nothing waits that long when all is well
+const STOP_MS = 10000;
+
+const binaries = process.env.NOD_BIN_DIR;
+if (!binaries) throw new Error('NOD_BIN_DIR names the build folder; `make test SUITE=wire` sets it');
+
+export function program(name) {
+  return name === 'probe' ? path.join(binaries, 'tests/wire/probe') : path.join(binaries, 'examples', name);
+}
+
+function environment(extra) {
+  const kept = ['ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS', 'LSAN_OPTIONS', 'PATH'];
+  const env = Object.fromEntries(kept.filter((name) => process.env[name]).map((name) => [name, process.env[name]]));
+  return { ...env, ...extra };
+}
+
+export function within(ms, what, promise) {
+  let timer;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what}: not within ${ms} ms`)), ms);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+// A queue that can be awaited: what arrives, in order, for whoever asks for it by a predicate.
+export class Inbox {
+  #items = [];
+  #waiting = [];
+
+  push(item) {
+    const index = this.#waiting.findIndex((waiter) => waiter.wanted(item));
+    if (index < 0) this.#items.push(item);
+    else this.#waiting.splice(index, 1)[0].resolve(item);
+  }
+
+  next(wanted = () => true, what = 'a message') {
+    const index = this.#items.findIndex(wanted);
+    if (index >= 0) return Promise.resolve(this.#items.splice(index, 1)[0]);
+    return within(PATIENCE_MS, what, new Promise((resolve) => this.#waiting.push({ wanted, resolve })));
+  }
+
+  // What has arrived and was not taken.
+  rest(wanted = () => true) {
+    return this.#items.filter(wanted);
+  }
+}
+
+// Watches a process: its stderr, its end, and what a sanitizer says.
+class Watched {
+  constructor(name, stderr) {
+    this.name = name;
+    this.stderr = '';
+    this.lines = new Inbox();
+    createInterface({ input: stderr }).on('line', (line) => {
+      this.stderr += line + '\n';
+      this.lines.push(line);
+    });
+  }
+
+  follow(child) {
+    this.child = child;
+    this.ended = new Promise((resolve) => child.once('close', (code, signal) => resolve({ code, signal })));
+    return this;
+  }
+
+  async stop(signal = 'SIGTERM') {
+    if (signal) this.child.kill(signal);
+    let end;
+    try {
+      end = await within(STOP_MS, `${this.name} ends after ${signal ?? 'its input'}`, this.ended);
+    } catch (error) {
+      this.child.kill('SIGKILL');
+      throw new Error(`${error.message}\n${this.stderr}`);
+    }
+    assert.doesNotMatch(this.stderr, /Sanitizer|runtime error:/, `${this.name} reported:\n${this.stderr}`);
+    assert.deepEqual(end, { code: 0, signal: null }, `${this.name} ended badly:\n${this.stderr}`);
+  }
+}
+
+// Starts a server on a free port. Resolves to { url, stop, stderr() }.
+export async function startHttp(t, name, { env = {}, args = [] } = {}) {
+  const child = spawn(program(name), ['--http', '127.0.0.1:0', ...args], {
+    env: environment(env),
+    stdio: ['ignore', 'inherit', 'pipe'],
+  });
+  const watched = new Watched(name, child.stderr).follow(child);
+  let stopped;
+  const stop = () => (stopped ??= watched.stop());
+  t.after(stop);
+  const early = watched.ended.then(() => {
+    throw new Error(`${name} did not start:\n${watched.stderr}`);
+  });
+  early.catch(() => {});
+  const line = await Promise.race([watched.lines.next((text) => /listening/.test(text), `${name} listens`), early]);
+  const url = /url="?(http[^\s"]+)/.exec(line)?.[1];
+  assert.ok(url, `no address in: ${line}`);
+  return { url, stop, stderr: () => watched.stderr };
+}
+
+// Starts a server that is expected to refuse; resolves to its exit code and stderr.
+export async function runOnce(name, args, env = {}) {
+  const child = spawn(program(name), args, { env: environment(env), stdio: ['ignore', 'pipe', 'pipe'] });
+  let stderr = '';
+  let stdout = '';
+  child.stderr.on('data', (data) => (stderr += data));
+  child.stdout.on('data', (data) => (stdout += data));
+  const [code] = await within(PATIENCE_MS, `${name} ends`, once(child, 'close'));
+  return { code, stderr, stdout };
+}
+
+// One question as the person's client sees it, to be answered when the test wants to.
+class Question {
+  constructor(request, extra) {
+    this.params = request.params;
+    this.id = extra.requestId;
+    this.signal = extra.signal;
+    this.answered = new Promise((resolve, reject) => {
+      this.reply = resolve;
+      this.fail = reject;
+    });
+  }
+
+  accept(content) {
+    this.reply({ action: 'accept', ...(content === undefined ? {} : { content }) });
+  }
+
+  decline() {
+    this.reply({ action: 'decline' });
+  }
+
+  cancel() {
+    this.reply({ action: 'cancel' });
+  }
+
+  withdrawn() {
+    if (this.signal.aborted) return Promise.resolve();
+    return within(PATIENCE_MS, 'the question is taken back', once(this.signal, 'abort'));
+  }
+}
+
+// The official client, connected. `answer` (a function of params) answers every question by itself;
+// without it questions come from `question()`. Capabilities: elicitation by default.
+export async function connect(t, kind, name, options = {}) {
+  const { capabilities = { elicitation: {} }, answer, env, args = [], token, server, clientInfo } = options;
+  const client = new Client(clientInfo ?? { name: 'wire-test', version: '1.0.0' }, { capabilities });
+  const questions = new Inbox();
+  const asked = [];
+  const session = { client, asked, questions, question: (wanted) => questions.next(wanted, 'a question') };
+
+  if (capabilities.elicitation) {
+    client.setRequestHandler(ElicitRequestSchema, (request, extra) => {
+      asked.push(request.params);
+      if (answer) return answer(request.params, extra);
+      const question = new Question(request, extra);
+      questions.push(question);
+      return question.answered;
+    });
+  }
+
+  let stop;
+  if (kind === 'stdio') {
+    session.transport = new StdioClientTransport({ command: program(name), args, env: environment(env), stderr: 'pipe' });
+    await options.before?.(session);
+    const watched = new Watched(name, session.transport.stderr);
+    await client.connect(session.transport).catch((error) => {
+      throw new Error(`${error.message}\n${watched.stderr}`);
+    });
+    watched.follow(session.transport._process);
+    session.stderr = () => watched.stderr;
+    stop = async () => {
+      session.transport._process?.stdin.end();
+      await watched.stop(null);
+      await client.close();
+    };
+  } else {
+    session.server = server ?? (await startHttp(t, name, { env, args }));
+    session.transport = new StreamableHTTPClientTransport(new URL(session.server.url), {
+      requestInit: token ? { headers: { Authorization: `Bearer ${token}` } } : undefined,
+    });
+    await options.before?.(session);
+    await client.connect(session.transport);
+    session.stderr = session.server.stderr;
+    stop = () => client.close();
+  }
+  let stopped;
+  session.stop = () => (stopped ??= stop());
+  t.after(session.stop);
+
+  session.call = (tool, args_ = {}, requestOptions = {}) =>
+    client.callTool({ name: tool, arguments: args_ }, undefined, { timeout: PATIENCE_MS, ...requestOptions });
+  session.text = async (tool, args_, requestOptions) => textOf(await session.call(tool, args_, requestOptions));
+  return session;
+}
+
+export function textOf(result) {
+  return result.content.map((block) => block.text ?? '').join('\n');
+}
+
+// --- raw messages ---
+
+// Splits a stream of bytes into SSE events; comments are events too: { comment }.
+export async function* sseEvents(body) {
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of body) {
+    text += decoder.decode(chunk, { stream: true });
+    let end;
+    while ((end = text.indexOf('\n\n')) >= 0) {
+      const event = {};
+      for (const line of text.slice(0, end).split('\n')) {
+        const [, field, value] = /^([^:]*):? ?(.*)$/.exec(line);
+        if (field === '') event.comment = value;
+        else if (field === 'data') event.data = event.data === undefined ? value : `${event.data}\n${value}`;
+        else event[field] = value;
+      }
+      text = text.slice(end + 2);
+      yield event;
+    }
+  }
+}
+
+export const defaultHeaders = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' };
+
+export function initializeMessage(capabilities, version = '2025-11-25', id = 'init') {
+  return {
+    jsonrpc: '2.0',
+    id,
+    method: 'initialize',
+    params: { protocolVersion: version, capabilities, clientInfo: { name: 'raw', version: '1' } },
+  };
+}
+
+// A session over HTTP, message by message. What arrives on any stream or in any response lands in the inbox.
+export class HttpPeer {
+  constructor(url, { token, version = '2025-11-25' } = {}) {
+    this.url = url;
+    this.version = version;
+    this.token = token;
+    this.inbox = new Inbox();
+    this.events = []; // every SSE event of every stream, with the stream's name
+    this.aborts = new Set();
+  }
+
+  headers(extra = {}) {
+    return {
+      ...defaultHeaders,
+      ...(this.session ? { 'Mcp-Session-Id': this.session, 'MCP-Protocol-Version': this.version } : {}),
+      ...(this.token ? { Authorization: `Bearer ${this.token}` } : {}),
+      ...extra,
+    };
+  }
+
+  async request(method, { body, headers, stream = method } = {}) {
+    const abort = new AbortController();
+    this.aborts.add(abort);
+    const response = await fetch(this.url, {
+      method,
+      headers: this.headers(headers),
+      body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
+      signal: abort.signal,
+    });
+    const handle = { status: response.status, headers: response.headers, drop: () => abort.abort(), response };
+    const type = response.headers.get('content-type') ?? '';
+    if (type.startsWith('text/event-stream')) {
+      handle.streamed = true;
+      handle.events = [];
+      handle.arrived = new Inbox();
+      handle.finished = this.#read(response.body, handle, stream);
+    } else {
+      const text = await response.text();
+      if (type.startsWith('application/json') && text) {
+        handle.json = JSON.parse(text);
+        for (const message of [handle.json].flat()) this.inbox.push(message);
+      }
+    }
+    return handle;
+  }
+
+  async #read(body, handle, stream) {
+    try {
+      for await (const event of sseEvents(body)) {
+        handle.events.push(event);
+        handle.arrived.push(event);
+        this.events.push({ stream, ...event });
+        if (event.data) this.inbox.push(JSON.parse(event.data));
+      }
+      return 'ended';
+    } catch {
+      return 'dropped';
+    }
+  }
+
+  post(body, options = {}) {
+    return this.request('POST', { body, ...options });
+  }
+
+  async initialize(capabilities = { elicitation: {} }) {
+    const reply = await this.post(initializeMessage(capabilities, this.version));
+    assert.equal(reply.status, 200);
+    this.initialized = await this.inbox.next((message) => message.id === 'init', 'the reply to initialize');
+    this.session = reply.headers.get('mcp-session-id');
+    this.version = this.initialized.result.protocolVersion;
+    const accepted = await this.post({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    assert.equal(accepted.status, 202);
+    return this;
+  }
+
+  // Sends without waiting for the response's end. Resolves to the handle of the POST.
+  send(message, options) {
+    return this.post({ jsonrpc: '2.0', ...message }, options);
+  }
+
+  next(wanted, what) {
+    return this.inbox.next(wanted, what);
+  }
+
+  close() {
+    for (const abort of this.aborts) abort.abort();
+  }
+}
+
+class StdioPeer {
+  constructor(child) {
+    this.child = child;
+    this.inbox = new Inbox();
+    createInterface({ input: child.stdout }).on('line', (line) => this.inbox.push(JSON.parse(line)));
+  }
+
+  async initialize(capabilities, version) {
+    this.child.stdin.write(JSON.stringify(initializeMessage(capabilities, version)) + '\n');
+    this.initialized = await this.inbox.next((message) => message.id === 'init', 'the reply to initialize');
+    await this.send({ method: 'notifications/initialized' });
+    return this;
+  }
+
+  async send(message) {
+    this.child.stdin.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\n');
+  }
+
+  writeLine(line) {
+    this.child.stdin.write(line + '\n');
+  }
+
+  next(wanted, what) {
+    return this.inbox.next(wanted, what);
+  }
+
+  close() {}
+}
+
+// A peer that has been initialised, over either transport.
+export async function rawPeer(t, kind, name, options = {}) {
+  const { capabilities = { elicitation: {} }, version = '2025-11-25', env, args = [], token, server } = options;
+  if (kind === 'http') {
+    const running = server ?? (await startHttp(t, name, { env, args }));
+    const peer = new HttpPeer(running.url, { token, version });
+    peer.server = running;
+    t.after(() => peer.close());
+    return peer.initialize(capabilities);
+  }
+  const child = spawn(program(name), args, { env: environment(env), stdio: ['pipe', 'pipe', 'pipe'] });
+  const watched = new Watched(name, child.stderr).follow(child);
+  const peer = new StdioPeer(child);
+  let stopped;
+  peer.stop = () =>
+    (stopped ??= (async () => {
+      child.stdin.end();
+      await watched.stop(null);
+    })());
+  t.after(peer.stop);
+  return peer.initialize(capabilities, version);
+}
+
+let lastId = 100;
+
+// Sends tools/call; resolves to its id at once and to the response by `reply`.
+export async function callTool(peer, tool, args = {}, meta) {
+  const id = ++lastId;
+  const handle = await peer.send({
+    id,
+    method: 'tools/call',
+    params: { name: tool, arguments: args, ...(meta ? { _meta: meta } : {}) },
+  });
+  return { id, handle, reply: () => peer.next((message) => message.id === id && !message.method, `the reply to ${tool}`) };
+}
+
+// The result of a tool by raw messages, for tools that do not ask.
+export async function resultOf(peer, tool, args) {
+  const call = await callTool(peer, tool, args);
+  const reply = await call.reply();
+  assert.ok(reply.result, JSON.stringify(reply));
+  return textOf(reply.result);
+}
+
+export const isAsk = (message) => message.method === 'elicitation/create';
+export const nextAsk = (peer, wanted = () => true) => peer.next((m) => isAsk(m) && wanted(m), 'elicitation/create');
+export const answer = (peer, id, result) => peer.send({ id, result });
+export const accept = (peer, id, content) => answer(peer, id, { action: 'accept', ...(content ? { content } : {}) });
+
+// One test on each transport, with the transport's name in front.
+export function onBoth(test, name, body) {
+  for (const kind of transports) test(`${kind}: ${name}`, (t) => body(t, kind));
+}

@@ -1,0 +1,175 @@
+// Streams that break and are taken up again: nothing is lost, nothing comes twice.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { connect, rawPeer, callTool, nextAsk, accept, resultOf, textOf, pause, within, PATIENCE_MS } from './harness.js';
+
+const lastId = (events) => events.filter((event) => event.id !== undefined).at(-1).id;
+const messages = (events) => events.filter((event) => event.data).map((event) => JSON.parse(event.data));
+
+// Takes up the stream on which `event` was the last one seen.
+const resume = (peer, event) => peer.request('GET', { headers: { 'Last-Event-ID': event }, stream: 'resumed' });
+
+test('the stream of a call that asks begins with a priming event that has an id and no data', async (t) => {
+  const peer = await rawPeer(t, 'http', 'probe');
+  const call = await callTool(peer, 'confirm');
+  const ask = await nextAsk(peer);
+  const [first] = call.handle.events;
+  assert.ok(first.id, 'an id');
+  assert.ok(!first.data, 'no data');
+  assert.ok(Number(first.retry) > 0, 'and says after how long to come back');
+  await accept(peer, ask.id, {});
+  await call.reply();
+  const ids = call.handle.events.filter((event) => event.id).map((event) => event.id);
+  assert.equal(new Set(ids).size, ids.length, 'every id is another one');
+});
+
+test('a question asked before the connection dropped is answered after it, and the result waits', async (t) => {
+  const peer = await rawPeer(t, 'http', 'probe');
+  const call = await callTool(peer, 'ask');
+  const ask = await nextAsk(peer);
+  call.handle.drop();
+  await call.handle.finished;
+  const seen = lastId(call.handle.events);
+  await accept(peer, ask.id, { name: 'Ada' });
+
+  const again = await resume(peer, seen);
+  assert.equal(again.status, 200);
+  assert.equal(textOf((await call.reply()).result), 'accept {"name":"Ada"}');
+  assert.equal(await within(PATIENCE_MS, 'the stream ends after the result', again.finished), 'ended');
+  assert.deepEqual(messages(again.events).map((message) => message.id), [call.id], 'the result, once, and no question again');
+});
+
+test('a client that has seen only the priming event is sent the question again, under the same id', async (t) => {
+  const peer = await rawPeer(t, 'http', 'probe');
+  const call = await callTool(peer, 'ask');
+  const ask = await nextAsk(peer);
+  call.handle.drop();
+  await call.handle.finished;
+
+  const again = await resume(peer, call.handle.events[0].id);
+  const same = await nextAsk(peer);
+  assert.equal(same.id, ask.id);
+  await accept(peer, same.id, { name: 'Ada' });
+  assert.equal(textOf((await call.reply()).result), 'accept {"name":"Ada"}');
+  await again.finished;
+  assert.equal(JSON.parse(await resultOf(peer, 'counters')).runs, 2);
+});
+
+test('the result waits for a client that comes back late, and comes once more to one that asks again', async (t) => {
+  const peer = await rawPeer(t, 'http', 'probe');
+  const call = await callTool(peer, 'confirm');
+  const ask = await nextAsk(peer);
+  call.handle.drop();
+  await call.handle.finished;
+  await accept(peer, ask.id, {});
+  await pause(300);
+  for (let i = 0; i < 2; i++) {
+    const again = await resume(peer, lastId(call.handle.events));
+    assert.equal(textOf((await call.reply()).result), 'yes');
+    await again.finished;
+  }
+});
+
+test('the next question of a call goes to the stream that was taken up', async (t) => {
+  const peer = await rawPeer(t, 'http', 'probe');
+  const call = await callTool(peer, 'three');
+  const first = await nextAsk(peer);
+  call.handle.drop();
+  await call.handle.finished;
+  const again = await resume(peer, lastId(call.handle.events));
+  await accept(peer, first.id, { word: 'a' });
+  await accept(peer, (await nextAsk(peer)).id, { word: 'b' });
+  await accept(peer, (await nextAsk(peer)).id, { word: 'c' });
+  assert.equal(textOf((await call.reply()).result), 'a b c');
+  assert.equal(await again.finished, 'ended');
+  assert.equal(messages(again.events).length, 3, 'two questions and the result');
+});
+
+test('a stream that was taken up can be dropped and taken up again', async (t) => {
+  const peer = await rawPeer(t, 'http', 'probe');
+  const call = await callTool(peer, 'three');
+  let handle = call.handle;
+  for (const word of ['a', 'b', 'c']) {
+    const ask = await nextAsk(peer);
+    handle.drop();
+    await handle.finished;
+    const seen = lastId(handle.events);
+    await accept(peer, ask.id, { word });
+    handle = await resume(peer, seen);
+    assert.equal(handle.status, 200);
+  }
+  assert.equal(textOf((await call.reply()).result), 'a b c');
+});
+
+test('an event id of another session, or of nobody, gives nothing away', async (t) => {
+  const peer = await rawPeer(t, 'http', 'probe');
+  const call = await callTool(peer, 'confirm');
+  const ask = await nextAsk(peer);
+  const other = await rawPeer(t, 'http', 'probe', { server: peer.server });
+  for (const id of [call.handle.events[0].id, 'nonsense', '', '0', 'x'.repeat(4000)]) {
+    const answered = await resume(other, id);
+    assert.ok(answered.status >= 400 || answered.streamed, `status ${answered.status}`);
+    await pause(50);
+    assert.deepEqual(messages(answered.events ?? []), []);
+    answered.drop();
+  }
+  await accept(peer, ask.id, {});
+  assert.equal(textOf((await call.reply()).result), 'yes');
+});
+
+test('taking up one stream does not bring the messages of another', async (t) => {
+  const peer = await rawPeer(t, 'http', 'probe');
+  const one = await callTool(peer, 'ask', { message: 'one' });
+  const askOne = await nextAsk(peer);
+  const two = await callTool(peer, 'ask', { message: 'two' });
+  const askTwo = await nextAsk(peer);
+  one.handle.drop();
+  await one.handle.finished;
+  const again = await resume(peer, one.handle.events[0].id);
+  await nextAsk(peer);
+  await accept(peer, askTwo.id, { name: 'Two' });
+  await two.reply();
+  await accept(peer, askOne.id, { name: 'One' });
+  await one.reply();
+  await again.finished;
+  assert.deepEqual(messages(again.events).map((message) => message.id), [askOne.id, one.id]);
+});
+
+test('the official client comes back by itself, and gets its result', async (t) => {
+  const session = await connect(t, 'http', 'probe');
+  // The first stream of a call breaks in the middle, as a proxy would break it.
+  const { fetch: original } = globalThis;
+  const broken = new AbortController();
+  let cut = false;
+  session.transport._fetch = async (url, init) => {
+    const response = await original(url, init);
+    if (cut || !String(init?.body).includes('"tools/call"')) return response;
+    cut = true;
+    const { readable, writable } = new TransformStream();
+    response.body.pipeTo(writable, { signal: broken.signal }).catch(() => {});
+    return new Response(readable, { status: response.status, headers: response.headers });
+  };
+  const call = session.text('ask');
+  const question = await session.question();
+  broken.abort();
+  await pause(50);
+  question.accept({ name: 'Ada' });
+  assert.equal(await call, 'accept {"name":"Ada"}');
+  assert.equal(session.asked.length, 1);
+});
+
+test('a call that neither asks nor tells is answered with plain JSON', async (t) => {
+  const peer = await rawPeer(t, 'http', 'probe');
+  const call = await callTool(peer, 'whoami');
+  assert.match(call.handle.headers.get('content-type'), /^application\/json/);
+});
+
+test('a GET stream carries what belongs to no call, and only one is open at a time or each works', async (t) => {
+  const peer = await rawPeer(t, 'http', 'probe');
+  const stream = await peer.request('GET');
+  assert.equal(stream.status, 200);
+  assert.ok(stream.streamed);
+  await resultOf(peer, 'add_tool');
+  await stream.arrived.next((event) => event.data?.includes('tools/list_changed'), 'list_changed on the GET stream');
+  stream.drop();
+});
