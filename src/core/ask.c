@@ -1,12 +1,13 @@
 /*
  * core/ask: the life of an ask, from the question to the offer.
  *
- *     parseInput ▶ validateRequest ▶ generateElicitId ▶ storePendingRecord ▶ buildRequestParams ▶ finalize
+ *     parseInput ▶ validateRequest ▶ generateElicitId ▶ storePendingRecord ▶ buildRequestParams ▶
+ * finalize
  *
- * The asks of one round meet at storePendingRecord and are parked in one transition (call.c); nothing is told to any
- * surface before that is committed. Then each is offered on the first surface that can. An offer that ends (no handler,
- * an error) is not a refusal by a person: the ask moves to the next surface, and when none is left it ends in
- * ASK_UNSUPPORTED.
+ * The asks of one round meet at storePendingRecord and are parked in one transition (call.c);
+ * nothing is told to any surface before that is committed. Then each is offered on the first
+ * surface that can. An offer that ends (no handler, an error) is not a refusal by a person: the ask
+ * moves to the next surface, and when none is left it ends in ASK_UNSUPPORTED.
  *
  * Holds always: an ask is freed only in a completion of the store, or with its call.
  */
@@ -94,14 +95,17 @@ void ask_end(struct ask *ask, const struct surface *winner, struct str why)
     ask_free(ask);
 }
 
-/* --- surfaces ------------------------------------------------------------------------------------ */
+/* --- surfaces ------------------------------------------------------------------------------------
+ */
 
-static bool surface_can(struct surface *surface, const struct call *call, enum ask_kind kind, bool consent)
+static bool surface_can(struct surface *surface, const struct call *call, enum ask_kind kind,
+                        bool consent)
 {
     return !(consent && surface->ops->model) && surface->ops->can(surface, call, kind);
 }
 
-bool engine_can(const struct engine *engine, const struct call *call, enum ask_kind kind, bool consent)
+bool engine_can(const struct engine *engine, const struct call *call, enum ask_kind kind,
+                bool consent)
 {
     for (size_t i = 0; i < engine->surface_count; i++)
         if (surface_can(engine->surfaces[i], call, kind, consent))
@@ -141,12 +145,14 @@ void ask_offered(struct ask *ask, struct surface *surface, enum offer_result res
 {
     if (result == OFFER_SHOWN || ask->surface != surface || ask->claiming)
         return; /* it is up, or this is about an offer that has been left behind */
-    LOG_DEBUG("offer ended", LOG_STR("ask", id_str(&ask->id)), LOG_CSTR("surface", surface->ops->name),
+    LOG_DEBUG("offer ended", LOG_STR("ask", id_str(&ask->id)),
+              LOG_CSTR("surface", surface->ops->name),
               LOG_CSTR("result", result == OFFER_REFUSED ? "refused" : "unrendered"));
     ask_offer_next(ask);
 }
 
-/* --- time to live -------------------------------------------------------------------------------- */
+/* --- time to live --------------------------------------------------------------------------------
+ */
 
 static void expired(struct due *due)
 {
@@ -158,7 +164,8 @@ static void expired(struct due *due)
         claim_by_engine(ask, ASK_EXPIRED);
 }
 
-/* --- the stages ----------------------------------------------------------------------------------- */
+/* --- the stages
+ * ----------------------------------------------------------------------------------- */
 
 static void stage_parse_input(struct flow *flow, void *subject)
 {
@@ -268,8 +275,8 @@ static const struct stage ask_stages[] = {
     { "buildRequestParams", stage_build_params }, { "finalize", stage_finalize },
 };
 
-const struct flow_table ask_flow = { NOD_FLOW_ASK, ask_stages, sizeof(ask_stages) / sizeof(ask_stages[0]),
-                                     ask_describe };
+const struct flow_table ask_flow = { NOD_FLOW_ASK, ask_stages,
+                                     sizeof(ask_stages) / sizeof(ask_stages[0]), ask_describe };
 
 static void ask_flow_done(struct flow *flow, void *subject, nod_status status)
 {
@@ -278,12 +285,13 @@ static void ask_flow_done(struct flow *flow, void *subject, nod_status status)
     if (status == NOD_OK)
         return;
     if (ask->call->state != LIVE_ASKING) {
-        /* A hook objects to an ask that is stored already: nobody is asked, and the handler learns it. */
+        /* A hook objects to an ask that is stored already: nobody is asked, and the handler learns
+         * it. */
         claim_by_engine(ask, ASK_UNSUPPORTED);
         return;
     }
-    LOG_INFO("ask refused", LOG_STR("call", ask->record.call_id), LOG_CSTR("stage", flow_stage(flow)),
-             LOG_CSTR("why", nod_status_name(status)));
+    LOG_INFO("ask refused", LOG_STR("call", ask->record.call_id),
+             LOG_CSTR("stage", flow_stage(flow)), LOG_CSTR("why", nod_status_name(status)));
     ask->call->asks_failed = status;
     call_asks_settled(ask->call);
 }

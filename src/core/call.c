@@ -1,14 +1,13 @@
 /*
- * core/call: the life of a call.
+ * core/call: the life of a call, from its first stage to its end.
  *
  *     accept ▶ authorise ▶ gate ▶ start ▶ finish
  *
- * The stages gate and start may wait: the run recorded asks, they were parked, and when the last of them has ended the
- * stage is entered again with a longer journal. A step is committed the same way, without anybody to wait for.
+ * The stages gate and start may wait (call_run.c): when the last ask of the round has ended, the
+ * stage is entered again with a longer journal.
  *
- * Holds always: at most one store operation of a call is under way; a run belongs to at most one call, and a call that
- * ended has taken its run's back pointer away, so a late run_done changes nothing; finished() is called exactly once,
- * after the outcome is committed if the store knows the call.
+ * Holds always: finished() is called exactly once, after the outcome is committed if the store
+ * knows the call.
  */
 #include "core/inside.h"
 
@@ -19,14 +18,12 @@
 
 enum {
     OUTCOME_BYTES_MAX = 64 << 20,
-    DEFAULT_TIMEOUT_MS = 60000,
     ARGS_BYTES_MAX = 16 << 20,
     EVENT_ARENA_MAX = 64 << 20,
     GATE_ARGS_SHOWN = 2000, /* bytes of the arguments in a gate's question */
 };
 
 static void call_deliver(struct call *call);
-static void call_end_cancelled(struct call *call);
 static void cancel_when_clear(struct call *call);
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -51,7 +48,8 @@ static struct call *call_create(struct engine *engine, const struct call_spec *s
         buf_clear(&args);
         buf_add(&args, STR("{}"));
     }
-    size_t text = spec->principal.len + spec->scope.len + spec->uri.len + spec->caller_record.len + args.len + 5;
+    size_t text = spec->principal.len + spec->scope.len + spec->uri.len + spec->caller_record.len +
+                  args.len + 5;
     struct call *call = mem_zalloc(sizeof(*call) + text);
     char *at = (char *)(call + 1);
 
@@ -72,42 +70,16 @@ static struct call *call_create(struct engine *engine, const struct call_spec *s
     return call;
 }
 
-static void saving_free(struct call *call)
-{
-    mem_free(call->saving);
-    mem_free(call->saving_entries);
-    call->saving = NULL;
-    call->saving_entries = NULL;
-}
-
-/* Lets go of the run without waiting for it: its run_done will find no call. */
-static void run_detach(struct call *call)
-{
-    struct run *run = call->run;
-
-    call->run = NULL;
-    if (!run)
-        return;
-    if (call->state != LIVE_RUNNING) {
-        run_free(run);
-        return;
-    }
-    run->call = NULL;
-    atomic_store(&run->cancelled, true);
-    if (run->target->provider->ops->cancelled)
-        run->target->provider->ops->cancelled(run->target->provider, run);
-}
-
 void call_free(struct call *call)
 {
     struct engine *engine = call->engine;
 
     LIST_EACH(at, &call->asks)
-        ask_free(LIST_OF(at, struct ask, link));
+    ask_free(LIST_OF(at, struct ask, link));
     due_stop(engine, &call->timeout);
     op_abandon(&call->op);
-    run_detach(call);
-    saving_free(call);
+    call_run_detach(call);
+    call_saving_free(call);
     journal_finish(&call->journal);
     arena_finish(&call->end_arena);
     buf_finish(&call->result);
@@ -119,421 +91,34 @@ void call_free(struct call *call)
 
 /* --- outcomes -------------------------------------------------------------------------------- */
 
-static void outcome_fail(struct call *call, const struct fault *fault)
+void call_outcome_fail(struct call *call, const struct fault *fault)
 {
     struct arena *arena = &call->end_arena;
     struct id error_id;
 
     id_random(&error_id);
-    call->outcome = (struct outcome){ .status = fault->status,
-                                      .code = fault->code ? fault->code : outcome_code(fault->status),
-                                      .message = arena_str(arena, fault->message),
-                                      .details = arena_str(arena, fault->details),
-                                      .meta = arena_str(arena, fault->meta),
-                                      .error_id = arena_str(arena, id_str(&error_id)),
-                                      .rpc_code = fault->rpc_code,
-                                      .rpc_data = arena_str(arena, fault->rpc_data) };
-    LOG_INFO("call failed", LOG_STR("call", id_str(&call->id)), LOG_STR("target", call->target->name),
-             LOG_CSTR("code", call->outcome.code), LOG_STR("error", id_str(&error_id)));
+    call->outcome =
+        (struct outcome){ .status = fault->status,
+                          .code = fault->code ? fault->code : outcome_code(fault->status),
+                          .message = arena_str(arena, fault->message),
+                          .details = arena_str(arena, fault->details),
+                          .meta = arena_str(arena, fault->meta),
+                          .error_id = arena_str(arena, id_str(&error_id)),
+                          .rpc_code = fault->rpc_code,
+                          .rpc_data = arena_str(arena, fault->rpc_data) };
+    LOG_INFO("call failed", LOG_STR("call", id_str(&call->id)),
+             LOG_STR("target", call->target->name), LOG_CSTR("code", call->outcome.code),
+             LOG_STR("error", id_str(&error_id)));
 }
 
 void call_fail(struct call *call, nod_status status, const char *code, struct str message)
 {
-    outcome_fail(call, &(struct fault){ .status = status, .code = code, .message = message });
+    call_outcome_fail(call, &(struct fault){ .status = status, .code = code, .message = message });
     flow_jump(&call->flow, "finish");
 }
 
-static void call_fail_run(struct call *call, const struct run *run, nod_status status)
-{
-    struct fault fault = run->fault;
-
-    if (fault.status != status)
-        fault = (struct fault){ .status = status,
-                                .message = arena_fmt(&call->end_arena, STR_FMT " failed: %s",
-                                                     STR_ARG(call->target->name), nod_status_name(status)) };
-    outcome_fail(call, &fault);
-}
-
-/* --- runs ------------------------------------------------------------------------------------ */
-
-struct run *run_create(struct call *call)
-{
-    struct engine *engine = call->engine;
-    struct run *run = MEM_NEW(struct run);
-    struct arena *arena = &run->arena;
-    struct json_error error;
-
-    arena_init(arena, engine->opts.limits.run_bytes);
-    run->engine = engine;
-    run->call = call;
-    run->target = call->target;
-    target_hold(call->target);
-    run->call_id = arena_str(arena, id_str(&call->id));
-    run->principal = arena_str(arena, call->principal);
-    run->uri = arena_str(arena, call->uri);
-    run->journal_count = call->journal.count;
-    run->journal_bytes = call->journal.bytes;
-    if (call->journal.count) {
-        struct entry *entries = arena_alloc(arena, call->journal.count * sizeof(*entries));
-        char *text = arena_alloc_aligned(arena, entries_text_bytes(call->journal.entries, call->journal.count) + 1, 1);
-        if (entries && text)
-            entries_copy(entries, call->journal.entries, call->journal.count, &text);
-        run->journal = entries;
-    }
-    run->args = json_parse(arena, arena_str(arena, call->args), NULL, &error);
-    for (int kind = ASK_FORM; kind <= ASK_ROOTS; kind++) {
-        if (engine_can(engine, call, (enum ask_kind)kind, false))
-            run->supports |= 1u << kind;
-        if (engine_can(engine, call, (enum ask_kind)kind, true))
-            run->supports_consent |= 1u << kind;
-    }
-    run->fresh_intent = call->fresh_intent;
-    run->notices_sent = call->notices;
-    run->ask_ttl_ms = engine->opts.ask_ttl_ms;
-    run->entries_max = engine->opts.limits.journal_entries;
-    run->bytes_max = engine->opts.limits.journal_bytes;
-    run->clock = engine->clock;
-    run->emit = run_emit;
-    atomic_init(&run->cancelled, false);
-    return run;
-}
-
-void run_free(struct run *run)
-{
-    target_release((struct target *)run->target);
-    arena_finish(&run->arena);
-    mem_free(run);
-}
-
-void run_emit(struct run *run, const struct notice *notice)
-{
-    struct call *call = run->call;
-
-    if (call && call->caller->ops->notify)
-        call->caller->ops->notify(call->caller, call, notice);
-}
-
-static int64_t timeout_of(const struct call *call)
-{
-    return call->target->timeout_ms > 0 ? call->target->timeout_ms : DEFAULT_TIMEOUT_MS;
-}
-
-static void timed_out(struct call *call)
-{
-    struct str message = arena_fmt(&call->end_arena, STR_FMT " did not finish within %lld ms of work",
-                                   STR_ARG(call->target->name), (long long)timeout_of(call));
-    call_fail(call, NOD_E_TIMEOUT, "TOOL_TIMEOUT", message);
-}
-
-static void timeout_fired(struct due *due)
-{
-    struct call *call = HEAP_OF(&due->node, struct call, timeout.node);
-
-    run_detach(call);
-    timed_out(call);
-}
-
-static void run_begin(struct call *call)
-{
-    struct engine *engine = call->engine;
-    struct provider *provider = call->target->provider;
-    int64_t left = timeout_of(call) - call->worked_ms;
-
-    call->run = run_create(call);
-    call->state = LIVE_RUNNING;
-    if (call->run->arena.exhausted) { /* without its whole journal a handler must not run */
-        run_done(call->run, NOD_E_LIMIT, STR_NONE);
-        return;
-    }
-    call->run_began = clock_mono(engine->clock);
-    due_set(engine, &call->timeout, left > 0 ? left : 0, timeout_fired);
-    provider->ops->start(provider, call->run); /* run_done may have come and gone: the call is not touched again */
-}
-
-/* --- waiting: asks are parked, steps appended -------------------------------------------------- */
-
-static void told_waiting(struct call *call, bool waiting)
-{
-    if (call->told_waiting == waiting)
-        return;
-    call->told_waiting = waiting;
-    if (call->caller->ops->waiting)
-        call->caller->ops->waiting(call->caller, call, waiting);
-}
-
-static struct call_record record_of(const struct call *call)
-{
-    return (struct call_record){ .id = id_str(&call->id),
-                                 .principal = call->principal,
-                                 .scope = call->scope,
-                                 .kind = call->target->kind,
-                                 .target = call->target->name,
-                                 .args = call->args,
-                                 .caller = call->caller_record };
-}
-
-static void saving_fill(struct call *call)
-{
-    const struct run_list *news = &call->run->news;
-    size_t at = 0;
-
-    saving_free(call);
-    call->saving_entries = mem_zalloc((news->entries + 1) * sizeof(struct entry));
-    call->saving_count = news->entries;
-    for (const struct run_item *item = news->first; item; item = item->next)
-        if (!item->is_ask)
-            call->saving_entries[at++] = item->entry;
-    call->saving = mem_zalloc((news->asks + 1) * sizeof(struct ask_record));
-    call->saving_asks = 0;
-    LIST_EACH(link, &call->asks)
-        call->saving[call->saving_asks++] = LIST_OF(link, struct ask, link)->record;
-}
-
-static void saved(struct call *call)
-{
-    saving_free(call);
-    if (call->run)
-        run_free(call->run);
-    call->run = NULL;
-    if (!call->stored)
-        call->epoch = 1;
-    call->stored = true;
-}
-
-static void asks_drop(struct call *call)
-{
-    LIST_EACH(at, &call->asks)
-        ask_free(LIST_OF(at, struct ask, link));
-}
-
-static void store_failed(struct call *call, nod_status status, const char *what)
-{
-    const char *store = call->engine->store->ops->name;
-    struct str message;
-
-    if (status == NOD_E_STORE)
-        message = arena_fmt(&call->end_arena, "The %s store did not take %s; try the call again later", store, what);
-    else
-        message = arena_fmt(&call->end_arena, "The %s store refused %s: %s", store, what, nod_status_name(status));
-    call_fail(call, status, NULL, message);
-}
-
-static void park_send(struct op *op)
-{
-    struct call *call = OP_OF(op, struct call, op);
-    struct engine *engine = call->engine;
-    struct call_record open = record_of(call);
-
-    engine->store->ops->park(engine->store, id_str(&op->token), call->stored ? NULL : &open, engine->node,
-                             id_str(&call->id), call->epoch ? call->epoch : 1, call->notices, call->saving_entries,
-                             call->saving_count, call->saving, call->saving_asks, op_completed, op);
-}
-
-static void park_done(struct op *op, nod_status status, const struct store_reply *reply)
-{
-    struct call *call = OP_OF(op, struct call, op);
-
-    (void)reply;
-    saved(call); /* if it failed, the store may know it all the same */
-    if (status != NOD_OK) {
-        asks_drop(call);
-        if (call->cancel_wanted)
-            call_end_cancelled(call);
-        else
-            store_failed(call, status, "the question");
-        return;
-    }
-    journal_finish(&call->journal); /* the store has it, and a waiting call should cost little */
-    call->fresh_intent = false;
-    call->state = LIVE_WAITING;
-    if (call->cancel_wanted) {
-        call_end_cancelled(call);
-        return;
-    }
-    if (call->caller->ops->asked)
-        call->caller->ops->asked(call->caller, call);
-    told_waiting(call, true);
-    LIST_EACH(at, &call->asks) /* nothing is freed here: an ask ends in a completion of the store */
-        ask_stored(LIST_OF(at, struct ask, link));
-}
-
-void call_asks_settled(struct call *call)
-{
-    if (++call->asks_settled < call->asks_expected)
-        return;
-    if (call->cancel_wanted) {
-        asks_drop(call);
-        call_end_cancelled(call);
-        return;
-    }
-    if (call->asks_failed != NOD_OK) {
-        nod_status status = call->asks_failed;
-        asks_drop(call);
-        run_free(call->run);
-        call->run = NULL;
-        call_fail(call, status, NULL,
-                  status == NOD_E_LIMIT ? STR("Too many questions are waiting for an answer; try again when some are answered")
-                                        : STR("The question was refused before it was asked"));
-        return;
-    }
-    saving_fill(call);
-    call->state = LIVE_SAVING;
-    op_start(call->engine, &call->op, park_send, park_done);
-}
-
-static void asks_begin(struct call *call)
-{
-    call->state = LIVE_ASKING;
-    call->asks_settled = 0;
-    call->asks_failed = NOD_OK;
-    call->asks_expected = call->run->news.asks + 1; /* one for this function, so that it ends after its loop */
-    for (const struct run_item *item = call->run->news.first; item; item = item->next)
-        if (item->is_ask)
-            list_append(&call->asks, &ask_create(call, item)->link);
-    LIST_EACH(at, &call->asks)
-        ask_begin(LIST_OF(at, struct ask, link));
-    call_asks_settled(call);
-}
-
-static void append_send(struct op *op)
-{
-    struct call *call = OP_OF(op, struct call, op);
-    struct engine *engine = call->engine;
-    struct call_record open = record_of(call);
-
-    engine->store->ops->append(engine->store, id_str(&op->token), call->stored ? NULL : &open, engine->node,
-                               id_str(&call->id), call->epoch ? call->epoch : 1, call->notices,
-                               call->saving_entries, call->saving_count, op_completed, op);
-}
-
-static void append_done(struct op *op, nod_status status, const struct store_reply *reply)
-{
-    struct call *call = OP_OF(op, struct call, op);
-    const struct entry *last = &call->saving_entries[call->saving_count - 1];
-    bool intent = last->class == ENTRY_INTENT;
-
-    (void)reply;
-    if (status == NOD_OK) {
-        struct journal longer;
-        journal_make(&longer, call->journal.entries, call->journal.count, call->saving_entries, call->saving_count);
-        journal_finish(&call->journal);
-        call->journal = longer;
-        call->fresh_intent = intent;
-    }
-    saved(call);
-    if (call->cancel_wanted)
-        call_end_cancelled(call);
-    else if (status == NOD_OK)
-        flow_again(&call->flow);
-    else if (intent)
-        store_failed(call, status, "the intent of a step");
-    else
-        call_fail(call, NOD_E_OUTCOME_UNKNOWN, NULL,
-                  STR("A step was done, but its result could not be stored: look before you try the call again"));
-}
-
-static void call_pending(struct call *call)
-{
-    const struct run *run = call->run;
-
-    if (run->news.asks == 0 && !run->step_done) {
-        struct str message = arena_fmt(&call->end_arena,
-                                       STR_FMT " returned NOD_PENDING without having asked anything: a handler returns it "
-                                       "only when a nod_ function gave it",
-                                       STR_ARG(call->target->name));
-        run_free(call->run);
-        call->run = NULL;
-        call_fail(call, NOD_E_USAGE, NULL, message);
-    } else if (call->worked_ms >= timeout_of(call)) {
-        run_free(call->run);
-        call->run = NULL;
-        timed_out(call);
-    } else if (run->news.asks) {
-        asks_begin(call);
-    } else {
-        saving_fill(call);
-        call->state = LIVE_SAVING;
-        op_start(call->engine, &call->op, append_send, append_done);
-    }
-}
-
-void run_done(struct run *run, nod_status status, struct str body)
-{
-    struct call *call = run->call;
-
-    if (!call) { /* the call has ended without us */
-        run_free(run);
-        return;
-    }
-    due_stop(call->engine, &call->timeout);
-    call->worked_ms += clock_mono(call->engine->clock) - call->run_began;
-    if (run->notice_ordinal > call->notices)
-        call->notices = run->notice_ordinal;
-    call->state = LIVE_ASKING; /* no longer with the provider */
-
-    if (run->bug.at) {
-        outcome_fail(call, &(struct fault){ .status = NOD_E_USAGE, .message = run->bug });
-    } else if (run->arena.exhausted) {
-        outcome_fail(call, &(struct fault){ .status = NOD_E_LIMIT,
-                                            .message = STR("The run has used up the memory a run may have") });
-    } else if (status == NOD_PENDING) {
-        call_pending(call);
-        return;
-    } else if (status == NOD_OK && body.len) {
-        call->outcome = (struct outcome){ .status = NOD_OK, .body = arena_str(&call->end_arena, body) };
-    } else if (status == NOD_OK) {
-        outcome_fail(call, &(struct fault){ .status = NOD_E_USAGE, .message = STR("The handler gave no reply") });
-    } else {
-        call_fail_run(call, run, status);
-    }
-    call->run = NULL;
-    run_free(run);
-    flow_jump(&call->flow, "finish");
-}
-
-/* --- going on --------------------------------------------------------------------------------- */
-
-void call_taken(struct call *call, const struct store_reply *reply)
-{
-    if (call->state == LIVE_CANCELLING || call->cancel_wanted)
-        return;
-    call->epoch = reply->epoch;
-    journal_finish(&call->journal);
-    journal_make(&call->journal, reply->call->entries, reply->call->entry_count, NULL, 0);
-    call->fresh_intent = false;
-    told_waiting(call, false);
-    flow_again(&call->flow);
-}
-
-static void take_send(struct op *op)
-{
-    struct call *call = OP_OF(op, struct call, op);
-    struct engine *engine = call->engine;
-
-    engine->store->ops->take(engine->store, id_str(&op->token), id_str(&call->id), engine->node, op_completed, op);
-}
-
-static void take_done(struct op *op, nod_status status, const struct store_reply *reply)
-{
-    struct call *call = OP_OF(op, struct call, op);
-
-    call->state = LIVE_WAITING;
-    if (call->cancel_wanted)
-        call_end_cancelled(call);
-    else if (status == NOD_OK)
-        call_taken(call, reply);
-    /* Otherwise it is not runnable, or the store is away: the next hint or the next expiry tries again. */
-}
-
-void call_take(struct call *call)
-{
-    if (call->state != LIVE_WAITING || !list_empty(&call->asks))
-        return;
-    call->state = LIVE_TAKING;
-    op_start(call->engine, &call->op, take_send, take_done);
-}
-
-/* --- the stages -------------------------------------------------------------------------------- */
+/* --- the stages --------------------------------------------------------------------------------
+ */
 
 static void stage_accept(struct flow *flow, void *subject)
 {
@@ -554,13 +139,15 @@ static void stage_accept(struct flow *flow, void *subject)
     }
     struct schema_problem none = { STR(""), STR("not valid") };
     struct schema_problem first = problems.count ? problems.at[0] : none;
-    outcome_fail(call, &(struct fault){ .status = NOD_E_INVALID,
-                                        .code = "INVALID_ARGUMENTS",
-                                        .message = arena_fmt(arena, "Invalid arguments for " STR_FMT ": " STR_FMT
-                                                             "%s" STR_FMT,
-                                                             STR_ARG(call->target->name), STR_ARG(first.path),
-                                                             first.path.len ? ": " : "", STR_ARG(first.message)),
-                                        .details = outcome_problems(arena, &problems) });
+    call_outcome_fail(
+        call,
+        &(struct fault){
+            .status = NOD_E_INVALID,
+            .code = "INVALID_ARGUMENTS",
+            .message = arena_fmt(arena, "Invalid arguments for " STR_FMT ": " STR_FMT "%s" STR_FMT,
+                                 STR_ARG(call->target->name), STR_ARG(first.path),
+                                 first.path.len ? ": " : "", STR_ARG(first.message)),
+            .details = outcome_problems(arena, &problems) });
     flow_jump(flow, "finish");
 }
 
@@ -585,8 +172,8 @@ static struct str gate_message(const struct call *call, struct arena *arena)
             shown.len--; /* not in the middle of a character */
         more = " ...";
     }
-    return arena_fmt(arena, "Allow " STR_FMT "?\n\nArguments: " STR_FMT "%s", STR_ARG(call->target->title),
-                     STR_ARG(shown), more);
+    return arena_fmt(arena, "Allow " STR_FMT "?\n\nArguments: " STR_FMT "%s",
+                     STR_ARG(call->target->title), STR_ARG(shown), more);
 }
 
 static void gate_refused(struct call *call, const struct entry *answer)
@@ -594,10 +181,12 @@ static void gate_refused(struct call *call, const struct entry *answer)
     bool declined = answer && (answer->state == ASK_DECLINED || answer->state == ASK_CANCELLED);
 
     if (declined)
-        call_fail(call, NOD_E_REFUSED, "CONFIRMATION_DECLINED", STR("A person did not confirm this; nothing was done"));
+        call_fail(call, NOD_E_REFUSED, "CONFIRMATION_DECLINED",
+                  STR("A person did not confirm this; nothing was done"));
     else
         call_fail(call, NOD_E_REFUSED, "CONFIRMATION_REQUIRED",
-                  STR("This needs a person's confirmation, and nobody could be asked or answered in time; nothing was done"));
+                  STR("This needs a person's confirmation, and nobody could be asked or answered "
+                      "in time; nothing was done"));
 }
 
 static void stage_gate(struct flow *flow, void *subject)
@@ -617,7 +206,7 @@ static void stage_gate(struct flow *flow, void *subject)
     nod_status status = run_ask(run, &spec, &answer);
     if (status == NOD_PENDING) {
         call->run = run;
-        asks_begin(call);
+        call_asks_begin(call);
         return;
     }
     if (status == NOD_OK && answer->state == ASK_ACCEPTED)
@@ -635,10 +224,11 @@ static void stage_start(struct flow *flow, void *subject)
     if (call->cancel_wanted)
         cancel_when_clear(call);
     else
-        run_begin(call);
+        call_run_begin(call);
 }
 
-/* --- the end ----------------------------------------------------------------------------------- */
+/* --- the end -----------------------------------------------------------------------------------
+ */
 
 static void finish_send(struct op *op)
 {
@@ -648,7 +238,8 @@ static void finish_send(struct op *op)
     struct store_event event = { 0 };
 
     arena_init(&arena, EVENT_ARENA_MAX);
-    bool told = call->caller->ops->event && call->caller->ops->event(call->caller, call, &call->outcome, &arena, &event);
+    bool told = call->caller->ops->event &&
+                call->caller->ops->event(call->caller, call, &call->outcome, &arena, &event);
     engine->store->ops->finish(engine->store, id_str(&op->token), id_str(&call->id), call->epoch,
                                buf_str(&call->result), told ? &event : NULL, op_completed, op);
     arena_finish(&arena);
@@ -656,12 +247,15 @@ static void finish_send(struct op *op)
 
 static void finish_checked(struct call *call, nod_status status)
 {
-    if (status == NOD_OK || status == NOD_E_NOT_FOUND) /* not found: it was never opened, after all */
+    if (status == NOD_OK ||
+        status == NOD_E_NOT_FOUND) /* not found: it was never opened, after all */
         return;
-    outcome_fail(call, &(struct fault){ .status = status,
-                                        .message = arena_fmt(&call->end_arena,
-                                                             "The result could not be stored (%s store: %s)",
-                                                             call->engine->store->ops->name, nod_status_name(status)) });
+    call_outcome_fail(
+        call,
+        &(struct fault){
+            .status = status,
+            .message = arena_fmt(&call->end_arena, "The result could not be stored (%s store: %s)",
+                                 call->engine->store->ops->name, nod_status_name(status)) });
 }
 
 static void finish_done(struct op *op, nod_status status, const struct store_reply *reply)
@@ -673,7 +267,8 @@ static void finish_done(struct op *op, nod_status status, const struct store_rep
     flow_next(&call->flow);
 }
 
-static void finish_begin(struct call *call, void (*done)(struct op *, nod_status, const struct store_reply *))
+static void finish_begin(struct call *call,
+                         void (*done)(struct op *, nod_status, const struct store_reply *))
 {
     call->state = LIVE_FINISHING;
     buf_clear(&call->result);
@@ -710,8 +305,9 @@ static void call_flow_done(struct flow *flow, void *subject, nod_status status)
         call_deliver(call);
         return;
     }
-    struct str message = arena_fmt(&call->end_arena, "Refused before the stage %s", flow_stage(flow));
-    outcome_fail(call, &(struct fault){ .status = status, .message = message });
+    struct str message =
+        arena_fmt(&call->end_arena, "Refused before the stage %s", flow_stage(flow));
+    call_outcome_fail(call, &(struct fault){ .status = status, .message = message });
     if (call->stored)
         finish_begin(call, refused_done);
     else
@@ -721,27 +317,29 @@ static void call_flow_done(struct flow *flow, void *subject, nod_status status)
 static void call_deliver(struct call *call)
 {
     struct caller *caller = call->caller;
-    struct str why = call->outcome.status == NOD_E_CANCELLED ? call->cancel_why : STR("The call has ended");
+    struct str why =
+        call->outcome.status == NOD_E_CANCELLED ? call->cancel_why : STR("The call has ended");
 
     call->state = LIVE_FINISHING;
-    told_waiting(call, false);
+    call_tell_waiting(call, false);
     LIST_EACH(at, &call->asks)
-        ask_end(LIST_OF(at, struct ask, link), NULL, why);
+    ask_end(LIST_OF(at, struct ask, link), NULL, why);
     map_remove(&call->engine->calls, id_str(&call->id));
     caller->call = NULL;
     caller->ops->finished(caller, call, &call->outcome);
     call_free(call);
 }
 
-/* --- cancelling --------------------------------------------------------------------------------- */
+/* --- cancelling ---------------------------------------------------------------------------------
+ */
 
 static void cancel_send(struct op *op)
 {
     struct call *call = OP_OF(op, struct call, op);
     struct engine *engine = call->engine;
 
-    engine->store->ops->cancel(engine->store, id_str(&op->token), id_str(&call->id), buf_str(&call->result),
-                               op_completed, op);
+    engine->store->ops->cancel(engine->store, id_str(&op->token), id_str(&call->id),
+                               buf_str(&call->result), op_completed, op);
 }
 
 static void cancel_done(struct op *op, nod_status status, const struct store_reply *reply)
@@ -750,11 +348,12 @@ static void cancel_done(struct op *op, nod_status status, const struct store_rep
 
     (void)reply;
     if (status != NOD_OK)
-        LOG_WARN("cancel not stored", LOG_STR("call", id_str(&call->id)), LOG_CSTR("why", nod_status_name(status)));
+        LOG_WARN("cancel not stored", LOG_STR("call", id_str(&call->id)),
+                 LOG_CSTR("why", nod_status_name(status)));
     call_deliver(call);
 }
 
-static void call_end_cancelled(struct call *call)
+void call_end_cancelled(struct call *call)
 {
     call->state = LIVE_CANCELLING;
     call->outcome = (struct outcome){ .status = NOD_E_CANCELLED,
@@ -791,13 +390,14 @@ void call_cancel(struct call *call, struct str why)
         call_end_cancelled(call);
     } else if (call->state == LIVE_RUNNING) {
         due_stop(call->engine, &call->timeout);
-        run_detach(call);
+        call_run_detach(call);
         cancel_when_clear(call);
     }
     /* In every other state something is on its way that looks at cancel_wanted. */
 }
 
-/* --- the table, and the way in -------------------------------------------------------------------- */
+/* --- the table, and the way in
+ * -------------------------------------------------------------------- */
 
 static void call_describe(void *subject, struct nod_hook_event *event)
 {
@@ -813,8 +413,8 @@ static const struct stage call_stages[] = {
     { "start", stage_start },   { "finish", stage_finish },
 };
 
-const struct flow_table call_flow = { NOD_FLOW_CALL, call_stages, sizeof(call_stages) / sizeof(call_stages[0]),
-                                      call_describe };
+const struct flow_table call_flow = { NOD_FLOW_CALL, call_stages,
+                                      sizeof(call_stages) / sizeof(call_stages[0]), call_describe };
 
 void engine_call(struct engine *engine, const struct call_spec *spec)
 {
@@ -822,8 +422,11 @@ void engine_call(struct engine *engine, const struct call_spec *spec)
 
     spec->caller->call = call;
     if (!map_set(&engine->calls, id_str(&call->id), call)) {
-        outcome_fail(call, &(struct fault){ .status = NOD_E_LIMIT,
-                                            .message = STR("This server works on as many calls as it may; try again later") });
+        call_outcome_fail(
+            call,
+            &(struct fault){
+                .status = NOD_E_LIMIT,
+                .message = STR("This server works on as many calls as it may; try again later") });
         call_deliver(call);
         return;
     }

@@ -1,8 +1,9 @@
 /*
  * core/catalog: ordered arrays with a map by name beside them.
  *
- * A uri template is RFC 6570 level 1: literals and {name}. A variable matches one or more characters up to the
- * next literal, and never a slash; matching is linear (each variable ends at the first place its literal fits).
+ * A uri template is RFC 6570 level 1: literals and {name}. A variable matches one or more
+ * characters up to the next literal, and never a slash; matching is linear (each variable ends at
+ * the first place its literal fits).
  */
 #include "core/catalog.h"
 
@@ -143,7 +144,8 @@ static bool percent_decode(struct arena *arena, struct str s, struct str *out)
 }
 
 /* The next piece of a template: a literal up to '{' or, behind it, a variable's name up to '}'. */
-static bool template_match(struct str pattern, struct str uri, struct arena *arena, struct json *variables)
+static bool template_match(struct str pattern, struct str uri, struct arena *arena,
+                           struct json *variables)
 {
     size_t count = 0;
 
@@ -160,7 +162,8 @@ static bool template_match(struct str pattern, struct str uri, struct arena *are
         struct str next, unused;
         str_cut(pattern, '{', &next, &unused);
         size_t len = 0;
-        while (len < uri.len && uri.at[len] != '/' && !(next.len && str_starts(str_skip(uri, len), next)))
+        while (len < uri.len && uri.at[len] != '/' &&
+               !(next.len && str_starts(str_skip(uri, len), next)))
             len++;
         if (len == 0 || len > VARIABLE_MAX || !percent_decode(arena, str_n(uri.at, len), &value))
             return false;
@@ -191,14 +194,16 @@ size_t catalog_count(const struct catalog *catalog, enum target_kind kind, bool 
     return shelf_of(catalog, kind, templates)->count;
 }
 
-struct target *catalog_at(const struct catalog *catalog, enum target_kind kind, bool templates, size_t index)
+struct target *catalog_at(const struct catalog *catalog, enum target_kind kind, bool templates,
+                          size_t index)
 {
     const struct shelf *shelf = shelf_of(catalog, kind, templates);
 
     return index < shelf->count ? shelf->targets[index] : NULL;
 }
 
-void catalog_watch(struct catalog *catalog, void (*changed)(void *data, enum target_kind kind), void *data)
+void catalog_watch(struct catalog *catalog, void (*changed)(void *data, enum target_kind kind),
+                   void *data)
 {
     catalog->changed = changed;
     catalog->changed_data = data;

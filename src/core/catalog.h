@@ -1,8 +1,8 @@
 /*
  * core/catalog: every target there is, in the order it was added.
  *
- * Providers add and remove; the protocol lists and finds. Names are unique within a kind. A removed target
- * stays alive until the last call that uses it has ended (target.in_use).
+ * Providers add and remove; the protocol lists and finds. Names are unique within a kind. A removed
+ * target stays alive until the last call that uses it has ended (target.in_use).
  */
 #ifndef NOD_CORE_CATALOG_H
 #define NOD_CORE_CATALOG_H
@@ -18,25 +18,29 @@ enum { CATALOG_TARGETS_MAX = 10000 }; /* of each kind */
 
 /* NOD_E_USAGE: the name is taken. NOD_E_LIMIT. */
 nod_status catalog_add(struct catalog *catalog, struct target *target);
-/* Takes it off the lists; its provider's released() follows when no call uses it, perhaps at once. */
+/* Takes it off the lists; its provider's released() follows when no call uses it, perhaps at once.
+ */
 void catalog_remove(struct catalog *catalog, struct target *target);
 
-/* A tool or prompt by name, a resource by its exact uri (templates are not found by this, but by catalog_template). */
+/* A tool or prompt by name, a resource by its exact uri (templates are not found by this, but by
+ * catalog_template). */
 struct target *catalog_find(const struct catalog *catalog, enum target_kind kind, struct str name);
 struct target *catalog_template(const struct catalog *catalog, struct str uri_template);
 /*
- * The resource or template that a uri belongs to, exact ones first. For a template, *variables is an object
- * of its variables (percent-decoded) in the arena; for an exact one an empty object.
+ * The resource or template that a uri belongs to, exact ones first. For a template, *variables is
+ * an object of its variables (percent-decoded) in the arena; for an exact one an empty object.
  */
 struct target *catalog_match(const struct catalog *catalog, struct str uri, struct arena *arena,
                              struct json **variables);
 
 /* In order. Resources and templates are counted apart by `templates`. */
 size_t catalog_count(const struct catalog *catalog, enum target_kind kind, bool templates);
-struct target *catalog_at(const struct catalog *catalog, enum target_kind kind, bool templates, size_t index);
+struct target *catalog_at(const struct catalog *catalog, enum target_kind kind, bool templates,
+                          size_t index);
 
 /* changed(kind) after every add and remove. One listener. */
-void catalog_watch(struct catalog *catalog, void (*changed)(void *data, enum target_kind kind), void *data);
+void catalog_watch(struct catalog *catalog, void (*changed)(void *data, enum target_kind kind),
+                   void *data);
 
 void target_hold(struct target *target);
 void target_release(struct target *target);

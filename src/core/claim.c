@@ -3,13 +3,14 @@
  *
  *     parseInput ▶ lookupPending ▶ validateContent ▶ buildResult ▶ publishResult ▶ finalize
  *
- * An ask can be answered from several places at the same moment: the client's form, two browser tabs, another node,
- * the clock. Whoever claims it first decides; everybody else is told who did. The store makes the claim one transition
- * (ask ended, journal longer, call runnable); this file decides what may be claimed and what follows.
+ * An ask can be answered from several places at the same moment: the client's form, two browser
+ * tabs, another node, the clock. Whoever claims it first decides; everybody else is told who did.
+ * The store makes the claim one transition (ask ended, journal longer, call runnable); this file
+ * decides what may be claimed and what follows.
  *
- * Holds always: content is checked against the schema that was asked before the store hears of it; nothing resumes
- * before the claim is committed; an answer is matched by the exact id of its ask, the principal it was put to and, where
- * the surface counts its offers, the offer it answers.
+ * Holds always: content is checked against the schema that was asked before the store hears of it;
+ * nothing resumes before the claim is committed; an answer is matched by the exact id of its ask,
+ * the principal it was put to and, where the surface counts its offers, the offer it answers.
  */
 #include "core/inside.h"
 
@@ -65,7 +66,7 @@ static void claim_free(struct claim *claim)
 void claims_drop(struct engine *engine)
 {
     LIST_EACH(at, &engine->claims)
-        claim_free(LIST_OF(at, struct claim, link));
+    claim_free(LIST_OF(at, struct claim, link));
 }
 
 static void reject(struct claim *claim, nod_status status)
@@ -74,7 +75,8 @@ static void reject(struct claim *claim, nod_status status)
     flow_stop(&claim->flow, status);
 }
 
-/* --- the stages ------------------------------------------------------------------------------------ */
+/* --- the stages
+ * ------------------------------------------------------------------------------------ */
 
 static void stage_parse_input(struct flow *flow, void *subject)
 {
@@ -97,7 +99,8 @@ static void stage_parse_input(struct flow *flow, void *subject)
         claim->content = arena_str(&claim->arena, buf_str(&text));
     buf_finish(&text);
     if (!fits) {
-        claim->result.problems = STR("[{\"path\":\"\",\"message\":\"is larger than an answer may be\"}]");
+        claim->result.problems =
+            STR("[{\"path\":\"\",\"message\":\"is larger than an answer may be\"}]");
         claim->result.pending = true;
         reject(claim, NOD_E_LIMIT);
         return;
@@ -212,7 +215,8 @@ static struct str content_problems(struct claim *claim, const struct ask_record 
 }
 
 /* What invalid content leads to: asked again, still pending, or the end of the ask. */
-static void content_invalid(struct claim *claim, const struct ask_record *record, struct str problems)
+static void content_invalid(struct claim *claim, const struct ask_record *record,
+                            struct str problems)
 {
     struct ask *ask = engine_ask(claim->engine, claim->ask_id);
     const struct surface *surface = claim->answer.surface;
@@ -370,13 +374,14 @@ static void claim_describe(void *subject, struct nod_hook_event *event)
 }
 
 static const struct stage answer_stages[] = {
-    { "parseInput", stage_parse_input },    { "lookupPending", stage_lookup },
-    { "validateContent", stage_validate },  { "buildResult", stage_build_result },
-    { "publishResult", stage_publish },     { "finalize", stage_finalize },
+    { "parseInput", stage_parse_input },   { "lookupPending", stage_lookup },
+    { "validateContent", stage_validate }, { "buildResult", stage_build_result },
+    { "publishResult", stage_publish },    { "finalize", stage_finalize },
 };
 
 const struct flow_table answer_flow = { NOD_FLOW_ANSWER, answer_stages,
-                                        sizeof(answer_stages) / sizeof(answer_stages[0]), claim_describe };
+                                        sizeof(answer_stages) / sizeof(answer_stages[0]),
+                                        claim_describe };
 
 static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
 {
@@ -390,17 +395,19 @@ static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
         if (ask && claim->by_engine)
             ask->claiming = false;
     }
-    LOG_DEBUG("answer", LOG_STR("ask", claim->ask_id), LOG_STR("action", ask_state_name(claim->outcome)),
+    LOG_DEBUG("answer", LOG_STR("ask", claim->ask_id),
+              LOG_STR("action", ask_state_name(claim->outcome)),
               LOG_CSTR("status", nod_status_name(claim->result.status)));
     if (claim->done)
         claim->done(claim->data, &claim->result);
     claim_free(claim);
 }
 
-/* --- the ways in ------------------------------------------------------------------------------------- */
+/* --- the ways in
+ * ------------------------------------------------------------------------------------- */
 
-void ask_answer(struct engine *engine, struct str ask_id, const struct answer *answer, answered_fn *done,
-                void *data)
+void ask_answer(struct engine *engine, struct str ask_id, const struct answer *answer,
+                answered_fn *done, void *data)
 {
     struct claim *claim = claim_create(engine, ask_id, answer->action);
 

@@ -1,11 +1,12 @@
 /*
  * core/engine: the engine itself.
  *
- * It keeps what lives on this node: calls, pending asks, answers under way, and one heap of everything that happens
- * at a time. It does not decide what an answer means (claim.c) or what a call does next (call.c).
+ * It keeps what lives on this node: calls, pending asks, answers under way, and one heap of
+ * everything that happens at a time. It does not decide what an answer means (claim.c) or what a
+ * call does next (call.c).
  *
- * Holds always: an ask is in `asks` exactly while it is pending here and known to the store, and is counted for
- * its principal exactly as long.
+ * Holds always: an ask is in `asks` exactly while it is pending here and known to the store, and is
+ * counted for its principal exactly as long.
  */
 #include "core/inside.h"
 
@@ -112,7 +113,8 @@ const struct flow_table *engine_flow(nod_flow flow)
 
 /* --- what happens at a time ------------------------------------------------------------------ */
 
-void due_set(struct engine *engine, struct due *due, int64_t after_ms, void (*fire)(struct due *due))
+void due_set(struct engine *engine, struct due *due, int64_t after_ms,
+             void (*fire)(struct due *due))
 {
     due->fire = fire;
     heap_set(&engine->due, &due->node, clock_mono(engine->clock) + after_ms);
@@ -206,7 +208,8 @@ const struct schema *engine_schema(struct engine *engine, struct str text)
     arena_init(&arena, 4 << 20);
     struct json *value = json_parse(&arena, text, NULL, &error);
     if (value)
-        schema = schema_compile(value, &(struct schema_opts){ .assert_formats = true }, &arena, &problems);
+        schema = schema_compile(value, &(struct schema_opts){ .assert_formats = true }, &arena,
+                                &problems);
     arena_finish(&arena);
     if (!schema)
         return NULL;

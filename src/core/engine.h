@@ -1,12 +1,13 @@
 /*
  * core/engine: runs calls, asks people, resumes calls.
  *
- * The engine owns every live call on this node. It knows no socket, no HTTP, no protocol method and no clock
- * but the one it is given. It is driven by four things: engine_call, ask_answer, call_cancel and engine_tick;
- * everything else follows through the seams.
+ * The engine owns every live call on this node. It knows no socket, no HTTP, no protocol method and
+ * no clock but the one it is given. It is driven by four things: engine_call, ask_answer,
+ * call_cancel and engine_tick; everything else follows through the seams.
  *
  * Order of durability, each committed before the next begins:
- *     ask ▶ told to any surface;  answer ▶ run again;  step result ▶ go on;  result with its event ▶ reply.
+ *     ask ▶ told to any surface;  answer ▶ run again;  step result ▶ go on;  result with its event
+ * ▶ reply.
  */
 #ifndef NOD_CORE_ENGINE_H
 #define NOD_CORE_ENGINE_H
@@ -17,7 +18,7 @@
 
 struct engine;
 
-struct engine_limits { /* 0: the default */
+struct engine_limits {                 /* 0: the default */
     size_t pending_asks;               /* in all; ENGINE_PENDING_ASKS */
     size_t pending_asks_per_principal; /* ENGINE_PENDING_ASKS_PER_PRINCIPAL */
     size_t journal_entries;            /* of a call; ENGINE_JOURNAL_ENTRIES */
@@ -34,8 +35,8 @@ enum {
     ENGINE_RUN_BYTES = 16 * 1024 * 1024,
     ENGINE_CALLS = 100000,
     ENGINE_ASK_TTL_MS = 300000,
-    ENGINE_STORE_TRIES = 6,        /* of an operation whose store failed, with growing pauses */
-    ENGINE_STORE_PAUSE_MS = 50,    /* the first pause */
+    ENGINE_STORE_TRIES = 6,     /* of an operation whose store failed, with growing pauses */
+    ENGINE_STORE_PAUSE_MS = 50, /* the first pause */
 };
 
 struct engine_opts {
@@ -52,8 +53,8 @@ struct engine_opts {
 
 struct engine *engine_create(const struct engine_opts *opts);
 /*
- * Calls that have not ended are dropped without a word to their callers. The store is destroyed first: it drops the
- * completions that are still on their way here.
+ * Calls that have not ended are dropped without a word to their callers. The store is destroyed
+ * first: it drops the completions that are still on their way here.
  */
 void engine_destroy(struct engine *engine);
 
@@ -62,7 +63,8 @@ void engine_add_surface(struct engine *engine, struct surface *surface);
 struct hooks *engine_hooks(struct engine *engine);
 const struct flow_table *engine_flow(nod_flow flow);
 
-/* Monotonic ms when engine_tick is due next; INT64_MAX: never. Changes with every call into the engine. */
+/* Monotonic ms when engine_tick is due next; INT64_MAX: never. Changes with every call into the
+ * engine. */
 int64_t engine_deadline(const struct engine *engine);
 void engine_tick(struct engine *engine);
 
@@ -82,12 +84,13 @@ struct call_spec {
 };
 
 /*
- * Begins a call. caller->call is set before anything else happens. caller->ops->finished comes exactly once,
- * perhaps before this returns.
+ * Begins a call. caller->call is set before anything else happens. caller->ops->finished comes
+ * exactly once, perhaps before this returns.
  */
 void engine_call(struct engine *engine, const struct call_spec *spec);
 
-/* Cancels: its asks are withdrawn, finished() comes with NOD_E_CANCELLED, perhaps before this returns. */
+/* Cancels: its asks are withdrawn, finished() comes with NOD_E_CANCELLED, perhaps before this
+ * returns. */
 void call_cancel(struct call *call, struct str why);
 
 struct str call_id(const struct call *call);
@@ -96,13 +99,15 @@ struct str call_scope(const struct call *call);
 const struct target *call_target(const struct call *call);
 struct caller *call_caller(const struct call *call);
 bool call_waiting(const struct call *call);
-/* The pending asks of a call, in order: for (ask = call_ask_first(c); ask; ask = call_ask_next(c, ask)). */
+/* The pending asks of a call, in order: for (ask = call_ask_first(c); ask; ask = call_ask_next(c,
+ * ask)). */
 struct ask *call_ask_first(const struct call *call);
 struct ask *call_ask_next(const struct call *call, const struct ask *ask);
 
 /* --- asks ---------------------------------------------------------------------------------- */
 
-const struct ask_record *ask_record(const struct ask *ask); /* lives as long as the ask is pending here */
+const struct ask_record *ask_record(
+    const struct ask *ask); /* lives as long as the ask is pending here */
 struct call *ask_call(const struct ask *ask);
 int ask_attempt(const struct ask *ask); /* which offer is up, from 1 */
 /* A pending ask of this node, or NULL. */
@@ -120,22 +125,24 @@ struct answer {
 };
 
 struct answer_result {
-    nod_status status;      /* NOD_OK: this answer counts. NOD_E_STALE: somebody or something else ended it before.
-                               NOD_E_INVALID: the content does not fit (problems). NOD_E_NOT_FOUND, NOD_E_REFUSED, NOD_E_STORE */
-    enum ask_state state;   /* with NOD_OK, NOD_E_STALE: how it ended */
-    struct str by;          /* and by whom */
-    struct str problems;    /* NOD_E_INVALID: JSON [{path, message}] */
-    bool pending;           /* it is still waiting for an answer */
+    nod_status status; /* NOD_OK: this answer counts. NOD_E_STALE: somebody or something else ended
+                          it before. NOD_E_INVALID: the content does not fit (problems).
+                          NOD_E_NOT_FOUND, NOD_E_REFUSED, NOD_E_STORE */
+    enum ask_state state; /* with NOD_OK, NOD_E_STALE: how it ended */
+    struct str by;        /* and by whom */
+    struct str problems;  /* NOD_E_INVALID: JSON [{path, message}] */
+    bool pending;         /* it is still waiting for an answer */
 };
 
 typedef void answered_fn(void *data, const struct answer_result *result);
 
 /*
- * Answers an ask, by its exact id: validate, then claim once. `done` (may be NULL) comes once, perhaps before this
- * returns. Content and everything else is copied. On a surface without further attempts, invalid content ends the ask.
+ * Answers an ask, by its exact id: validate, then claim once. `done` (may be NULL) comes once,
+ * perhaps before this returns. Content and everything else is copied. On a surface without further
+ * attempts, invalid content ends the ask.
  */
-void ask_answer(struct engine *engine, struct str ask_id, const struct answer *answer, answered_fn *done,
-                void *data);
+void ask_answer(struct engine *engine, struct str ask_id, const struct answer *answer,
+                answered_fn *done, void *data);
 
 /* The page behind a URL ask is done: ends one with wait_done as accepted. */
 void ask_url_done(struct engine *engine, struct str ask_id, answered_fn *done, void *data);

@@ -1,8 +1,9 @@
 /*
  * core/flow: stepping through a table of stages.
  *
- * A stage that ends at once returns into the loop of flow_step instead of recursing, so a long pipeline
- * costs no stack. After done() has been called the flow is not touched again: its owner may have freed it.
+ * A stage that ends at once returns into the loop of flow_step instead of recursing, so a long
+ * pipeline costs no stack. After done() has been called the flow is not touched again: its owner
+ * may have freed it.
  */
 #include "core/flow.h"
 
@@ -26,7 +27,7 @@ void hooks_init(struct hooks *hooks)
 void hooks_finish(struct hooks *hooks)
 {
     LIST_EACH(at, &hooks->list)
-        mem_free(LIST_OF(at, struct hook, link));
+    mem_free(LIST_OF(at, struct hook, link));
     hooks_init(hooks);
 }
 
@@ -41,8 +42,8 @@ static bool stage_find(const struct flow_table *table, const char *name, size_t 
     return false;
 }
 
-nod_status hooks_add(struct hooks *hooks, const struct flow_table *table, const char *stage, nod_when when,
-                     nod_hook_fn *fn, void *data)
+nod_status hooks_add(struct hooks *hooks, const struct flow_table *table, const char *stage,
+                     nod_when when, nod_hook_fn *fn, void *data)
 {
     size_t at;
 
@@ -89,8 +90,9 @@ static void flow_end(struct flow *flow, nod_status status)
 }
 
 /*
- * Runs stages for as long as they end at once. Inside a stage, flow_next and flow_stop only leave a mark, so
- * the subject is still there when the stage returns; done() is the last thing that happens.
+ * Runs stages for as long as they end at once. Inside a stage, flow_next and flow_stop only leave a
+ * mark, so the subject is still there when the stage returns; done() is the last thing that
+ * happens.
  */
 static void flow_step(struct flow *flow)
 {
@@ -119,8 +121,9 @@ static void flow_step(struct flow *flow)
     }
 }
 
-void flow_start(struct flow *flow, const struct flow_table *table, const struct hooks *hooks, const char *first,
-                void *subject, void (*done)(struct flow *flow, void *subject, nod_status status))
+void flow_start(struct flow *flow, const struct flow_table *table, const struct hooks *hooks,
+                const char *first, void *subject,
+                void (*done)(struct flow *flow, void *subject, nod_status status))
 {
     *flow = (struct flow){ .table = table, .hooks = hooks, .subject = subject, .done = done };
     if (first)

@@ -1,9 +1,9 @@
 /*
  * core/flow: a pipeline as a table of named stages.
  *
- * A stage does its work now or later, and then calls flow_next, or flow_stop with the status that ends the
- * flow. Hooks attach before and after each stage by name; one before a stage may end the flow. done() is called
- * once, after the last stage or after flow_stop.
+ * A stage does its work now or later, and then calls flow_next, or flow_stop with the status that
+ * ends the flow. Hooks attach before and after each stage by name; one before a stage may end the
+ * flow. done() is called once, after the last stage or after flow_stop.
  */
 #ifndef NOD_CORE_FLOW_H
 #define NOD_CORE_FLOW_H
@@ -37,8 +37,8 @@ enum { HOOKS_MAX = 64 };
 
 void hooks_init(struct hooks *hooks);
 void hooks_finish(struct hooks *hooks);
-nod_status hooks_add(struct hooks *hooks, const struct flow_table *table, const char *stage, nod_when when,
-                     nod_hook_fn *fn, void *data);
+nod_status hooks_add(struct hooks *hooks, const struct flow_table *table, const char *stage,
+                     nod_when when, nod_hook_fn *fn, void *data);
 
 struct flow {
     const struct flow_table *table;
@@ -53,8 +53,9 @@ struct flow {
     void (*done)(struct flow *flow, void *subject, nod_status status);
 };
 
-void flow_start(struct flow *flow, const struct flow_table *table, const struct hooks *hooks, const char *first,
-                void *subject, void (*done)(struct flow *flow, void *subject, nod_status status));
+void flow_start(struct flow *flow, const struct flow_table *table, const struct hooks *hooks,
+                const char *first, void *subject,
+                void (*done)(struct flow *flow, void *subject, nod_status status));
 void flow_next(struct flow *flow);
 void flow_stop(struct flow *flow, nod_status status);
 /* On to a later stage; what lies between is skipped. */

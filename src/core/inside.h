@@ -2,7 +2,8 @@
  * core/inside: what the files of the core share with each other and with nobody else.
  *
  * engine.c   the engine itself: deadlines, limits, surfaces, schemas
- * call.c     the life of a call: its stages, its runs, its end
+ * call.c     the life of a call: its stages, its end
+ * call_run.c its runs, and how it waits
  * ask.c      the life of an ask up to the offer: request stages, surfaces, expiry
  * claim.c    an answer: result stages, the claim, what follows
  * op.c       a store operation that is sent again while the store fails
@@ -35,14 +36,14 @@ struct engine {
     struct hooks hooks;
     struct surface *surfaces[ENGINE_SURFACES_MAX];
     size_t surface_count;
-    struct map calls;      /* id -> struct call */
-    struct map asks;       /* id -> struct ask, pending here */
-    struct map tallies;    /* principal -> struct tally */
-    struct map scopes;     /* scope -> newest struct ask, with one_ask_per_scope */
-    struct map schemas;    /* schema text -> struct kept_schema */
+    struct map calls;   /* id -> struct call */
+    struct map asks;    /* id -> struct ask, pending here */
+    struct map tallies; /* principal -> struct tally */
+    struct map scopes;  /* scope -> newest struct ask, with one_ask_per_scope */
+    struct map schemas; /* schema text -> struct kept_schema */
     struct heap due;
-    size_t pending;        /* asks on their way to the store, or waiting */
-    struct list claims;    /* answers under way */
+    size_t pending;     /* asks on their way to the store, or waiting */
+    struct list claims; /* answers under way */
 };
 
 struct tally { /* pending asks of a principal */
@@ -51,7 +52,8 @@ struct tally { /* pending asks of a principal */
     char name[];
 };
 
-void due_set(struct engine *engine, struct due *due, int64_t after_ms, void (*fire)(struct due *due));
+void due_set(struct engine *engine, struct due *due, int64_t after_ms,
+             void (*fire)(struct due *due));
 void due_stop(struct engine *engine, struct due *due);
 
 /* Compiled and kept; NULL if it does not compile. Valid until the next call of this function. */
@@ -100,7 +102,7 @@ struct call {
     struct caller *caller;
     struct str principal, scope, uri, args, caller_record; /* behind the struct */
     enum live_state state;
-    bool stored;       /* the store knows it */
+    bool stored; /* the store knows it */
     bool cancel_wanted;
     bool fresh_intent;
     bool told_waiting; /* the caller was told that we wait */
@@ -121,8 +123,8 @@ struct call {
     size_t saving_asks, saving_count;
     struct arena end_arena; /* the outcome's text */
     struct outcome outcome;
-    struct buf result;      /* the outcome as the store keeps it */
-    struct str cancel_why;  /* in end_arena */
+    struct buf result;     /* the outcome as the store keeps it */
+    struct str cancel_why; /* in end_arena */
 };
 
 extern const struct flow_table call_flow;
@@ -135,8 +137,20 @@ void call_asks_settled(struct call *call);
 void call_taken(struct call *call, const struct store_reply *reply);
 /* Became runnable elsewhere, perhaps: take it. */
 void call_take(struct call *call);
-void call_fail(struct call *call, nod_status status, const char *code, struct str message);
 void call_free(struct call *call);
+/* Sets the outcome, with an id of its own in the log. */
+void call_outcome_fail(struct call *call, const struct fault *fault);
+/* The same, and on to the stage finish. */
+void call_fail(struct call *call, nod_status status, const char *code, struct str message);
+void call_end_cancelled(struct call *call);
+
+void call_run_begin(struct call *call);
+/* Lets go of the run without waiting for it: its run_done will find no call. */
+void call_run_detach(struct call *call);
+/* The asks that call->run recorded go through their stages. */
+void call_asks_begin(struct call *call);
+void call_saving_free(struct call *call);
+void call_tell_waiting(struct call *call, bool waiting);
 
 struct run *run_create(struct call *call);
 void run_free(struct run *run);
@@ -171,7 +185,8 @@ void ask_offer_next(struct ask *ask);
 void ask_offer_again(struct ask *ask, struct str problems);
 /* Taken down from its surface unless that is `winner`, and freed. */
 void ask_end(struct ask *ask, const struct surface *winner, struct str why);
-bool engine_can(const struct engine *engine, const struct call *call, enum ask_kind kind, bool consent);
+bool engine_can(const struct engine *engine, const struct call *call, enum ask_kind kind,
+                bool consent);
 
 /* --- claim ---------------------------------------------------------------------------------- */
 

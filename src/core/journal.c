@@ -1,4 +1,5 @@
-/* core/journal: see journal.h. One allocation holds the array and, behind it, every entry's text. */
+/* core/journal: see journal.h. One allocation holds the array and, behind it, every entry's text.
+ */
 #include "core/journal.h"
 
 #include "base/mem.h"
@@ -13,7 +14,8 @@ size_t entries_text_bytes(const struct entry *entries, size_t count)
     size_t bytes = 0;
 
     for (size_t i = 0; i < count; i++)
-        bytes += entries[i].key.len + entries[i].content.len + entries[i].by.len + entries[i].ask_id.len;
+        bytes +=
+            entries[i].key.len + entries[i].content.len + entries[i].by.len + entries[i].ask_id.len;
     return bytes;
 }
 
@@ -38,8 +40,8 @@ void entries_copy(struct entry *to, const struct entry *from, size_t count, char
     }
 }
 
-void journal_make(struct journal *out, const struct entry *first, size_t first_count, const struct entry *more,
-                  size_t more_count)
+void journal_make(struct journal *out, const struct entry *first, size_t first_count,
+                  const struct entry *more, size_t more_count)
 {
     size_t count = first_count + more_count;
     size_t text = entries_text_bytes(first, first_count) + entries_text_bytes(more, more_count);

@@ -15,8 +15,8 @@ struct journal {
 };
 
 /* A journal of `first` and then `more`. Everything is copied. */
-void journal_make(struct journal *out, const struct entry *first, size_t first_count, const struct entry *more,
-                  size_t more_count);
+void journal_make(struct journal *out, const struct entry *first, size_t first_count,
+                  const struct entry *more, size_t more_count);
 void journal_finish(struct journal *journal);
 
 const struct entry *journal_find(const struct entry *entries, size_t count, enum entry_class class,

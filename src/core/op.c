@@ -1,8 +1,9 @@
 /*
  * core/op: a store operation that is sent again while the store fails.
  *
- * Each operation has a token for its whole life, so sending it again after a lost reply does not make it happen
- * twice. The pauses double. When the tries are used up the owner is told NOD_E_STORE.
+ * Each operation has a token for its whole life, so sending it again after a lost reply does not
+ * make it happen twice. The pauses double. When the tries are used up the owner is told
+ * NOD_E_STORE.
  */
 #include "core/inside.h"
 

@@ -1,8 +1,9 @@
 /*
  * core/outcome: how a call ended.
  *
- * Protocol-neutral: either a body (JSON, made by the provider) or a failure with a code that programs
- * read, a sentence that people read and details. Typed all the way: a timeout stays a timeout.
+ * Protocol-neutral: either a body (JSON, made by the provider) or a failure with a code that
+ * programs read, a sentence that people read and details. Typed all the way: a timeout stays a
+ * timeout.
  */
 #ifndef NOD_CORE_OUTCOME_H
 #define NOD_CORE_OUTCOME_H
@@ -17,7 +18,8 @@ struct outcome {
     const char *code;    /* failures: "ELICITATION_TIMEOUT", "INVALID_INPUT", ... */
     struct str message;  /* failures: a sentence */
     struct str details;  /* failures: JSON or empty: [{path, message}] */
-    struct str meta;     /* failures: JSON object text of further _meta members, or empty: {"elicitationId":..., "ttl":...} */
+    struct str meta;     /* failures: JSON object text of further _meta members, or empty:
+                            {"elicitationId":..., "ttl":...} */
     struct str error_id; /* failures: to find it in the log */
     int64_t rpc_code;    /* nonzero: this must be a protocol error with this code, not a result */
     struct str rpc_data; /* JSON, with rpc_code */

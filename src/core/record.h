@@ -41,19 +41,20 @@ struct ask_record {
     struct str principal; /* whom it was put to */
     struct str scope;
     enum ask_kind kind;
-    bool consent;    /* a person's word is needed: the model may not answer */
+    bool consent; /* a person's word is needed: the model may not answer */
     bool sensitive;
-    bool wait_done;  /* ASK_URL: ends when the page is done, not when it is opened */
+    bool wait_done;    /* ASK_URL: ends when the page is done, not when it is opened */
     struct str target; /* the tool that asks */
     struct str message;
-    struct str detail; /* JSON: a form's schema; a sample's params; an approval's arguments; else empty */
+    struct str
+        detail; /* JSON: a form's schema; a sample's params; an approval's arguments; else empty */
     struct str url;
     unsigned char digest[DIGEST_BYTES]; /* of the question */
     int64_t ttl_ms;
     int attempts; /* how often invalid content is asked again; 0: the surface's rule */
 
     /* Set by the store. */
-    int64_t asked_ms;   /* wall clock of the store */
+    int64_t asked_ms; /* wall clock of the store */
     int64_t expires_ms;
     enum ask_state state;
     struct str content; /* JSON; only with ASK_ACCEPTED; with ASK_INVALID the problems */
@@ -81,8 +82,13 @@ struct entry {
     struct str by;                      /* ENTRY_ASK */
 };
 
-enum call_state { CALL_STORED_RUNNING, CALL_STORED_WAITING, CALL_STORED_RUNNABLE, CALL_STORED_FINISHED,
-                  CALL_STORED_CANCELLED };
+enum call_state {
+    CALL_STORED_RUNNING,
+    CALL_STORED_WAITING,
+    CALL_STORED_RUNNABLE,
+    CALL_STORED_FINISHED,
+    CALL_STORED_CANCELLED
+};
 
 enum target_kind { TARGET_TOOL, TARGET_RESOURCE, TARGET_PROMPT };
 
@@ -92,9 +98,10 @@ struct call_record {
     struct str scope;
     enum target_kind kind;
     struct str target;
-    struct str args;   /* JSON object */
-    struct str caller; /* JSON, the caller's own: how to reach it again from another node; may be empty */
-    uint32_t notices;  /* progress and log messages already sent */
+    struct str args; /* JSON object */
+    struct str
+        caller; /* JSON, the caller's own: how to reach it again from another node; may be empty */
+    uint32_t notices; /* progress and log messages already sent */
 
     const struct entry *entries;
     size_t entry_count;

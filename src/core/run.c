@@ -1,12 +1,12 @@
 /*
  * core/run: looking into the journal, and recording what is new.
  *
- * Everything here touches the run's own memory alone, so it is as good on a worker's thread as on the loop.
- * Only run_done (core/call.c) goes back to the engine.
+ * Everything here touches the run's own memory alone, so it is as good on a worker's thread as on
+ * the loop. Only run_done (core/call.c) goes back to the engine.
  *
- * Holds always: a question is checked (form, lengths, somebody can be asked) before it is recorded, and what is
- * recorded under a key has that key's digest. Once a step was done in a run nothing further is recorded: its result
- * has to be committed first.
+ * Holds always: a question is checked (form, lengths, somebody can be asked) before it is recorded,
+ * and what is recorded under a key has that key's digest. Once a step was done in a run nothing
+ * further is recorded: its result has to be committed first.
  */
 #include "core/run.h"
 
@@ -54,8 +54,11 @@ static nod_status fail_fmt(struct run *run, nod_status status, const char *forma
 
 static const char *kind_mode(enum ask_kind kind)
 {
-    static const char *const modes[] = { [ASK_FORM] = "form", [ASK_URL] = "url", [ASK_APPROVAL] = "form",
-                                         [ASK_SAMPLE] = "sampling", [ASK_ROOTS] = "roots" };
+    static const char *const modes[] = { [ASK_FORM] = "form",
+                                         [ASK_URL] = "url",
+                                         [ASK_APPROVAL] = "form",
+                                         [ASK_SAMPLE] = "sampling",
+                                         [ASK_ROOTS] = "roots" };
     return modes[kind];
 }
 
@@ -67,10 +70,13 @@ static nod_status record(struct run *run, struct run_item *item)
     size_t bytes = entry_bytes(&item->entry) + item->spec.message.len + item->spec.detail.len;
 
     if (entries >= run->entries_max)
-        return fail_fmt(run, NOD_E_LIMIT, "A call may learn at most %zu things (questions, steps, times); "
-                        "this one wanted more", run->entries_max);
+        return fail_fmt(run, NOD_E_LIMIT,
+                        "A call may learn at most %zu things (questions, steps, times); "
+                        "this one wanted more",
+                        run->entries_max);
     if (run->journal_bytes + run->news.bytes + bytes > run->bytes_max)
-        return fail_fmt(run, NOD_E_LIMIT, "The journal of a call may hold at most %zu bytes; this one wanted more",
+        return fail_fmt(run, NOD_E_LIMIT,
+                        "The journal of a call may hold at most %zu bytes; this one wanted more",
                         run->bytes_max);
     if (run->news.last)
         run->news.last->next = item;
@@ -112,10 +118,11 @@ static struct run_item *news_find(const struct run *run, enum entry_class class,
 static nod_status check_key(struct run *run, struct str key)
 {
     if (key.len > RUN_KEY_MAX)
-        return fail_fmt(run, NOD_E_USAGE, "A key may have at most %d bytes: '" STR_FMT "...'", RUN_KEY_MAX, 40,
-                        key.at);
+        return fail_fmt(run, NOD_E_USAGE, "A key may have at most %d bytes: '" STR_FMT "...'",
+                        RUN_KEY_MAX, 40, key.at);
     if (key.len && key.at[0] == '#')
-        return fail_fmt(run, NOD_E_USAGE, "A key may not begin with '#': '" STR_FMT "'", STR_ARG(key));
+        return fail_fmt(run, NOD_E_USAGE, "A key may not begin with '#': '" STR_FMT "'",
+                        STR_ARG(key));
     return NOD_OK;
 }
 
@@ -134,10 +141,12 @@ static void question_digest(const struct ask_spec *spec, struct entry *entry)
 
 static nod_status not_deterministic(struct run *run, struct str key)
 {
-    return fail_fmt(run, NOD_E_NOT_DETERMINISTIC,
-                    "The tool " STR_FMT " asked another question under the key '" STR_FMT "' than before. A handler must "
-                    "ask the same on every run: read what may change inside of nod_step, nod_now or nod_random",
-                    STR_ARG(run->target->name), STR_ARG(key));
+    return fail_fmt(
+        run, NOD_E_NOT_DETERMINISTIC,
+        "The tool " STR_FMT " asked another question under the key '" STR_FMT
+        "' than before. A handler must "
+        "ask the same on every run: read what may change inside of nod_step, nod_now or nod_random",
+        STR_ARG(run->target->name), STR_ARG(key));
 }
 
 /* How a journalled ask that ended without a person's word is told to the handler. */
@@ -150,14 +159,15 @@ static nod_status entry_status(struct run *run, const struct entry *entry, enum 
                                     STR_ARG(entry->ask_id), (long long)entry->number);
         return NOD_E_TIMEOUT;
     case ASK_UNSUPPORTED:
-        fail_fmt(run, NOD_E_NOT_SUPPORTED, "The client cannot put this question to a person (mode %s)",
-                 kind_mode(kind));
+        fail_fmt(run, NOD_E_NOT_SUPPORTED,
+                 "The client cannot put this question to a person (mode %s)", kind_mode(kind));
         run->fault.meta = arena_fmt(&run->arena, "{\"mode\":\"%s\"}", kind_mode(kind));
         return NOD_E_NOT_SUPPORTED;
     case ASK_INVALID:
         run_fail(run, NOD_E_INVALID, NULL, STR("Invalid elicitation result content"));
         run->fault.details = arena_str(&run->arena, entry->content);
-        run->fault.meta = arena_fmt(&run->arena, "{\"elicitationId\":\"" STR_FMT "\"}", STR_ARG(entry->ask_id));
+        run->fault.meta =
+            arena_fmt(&run->arena, "{\"elicitationId\":\"" STR_FMT "\"}", STR_ARG(entry->ask_id));
         return NOD_E_INVALID;
     default:
         return NOD_OK;
@@ -169,7 +179,8 @@ static nod_status bad_schema(struct run *run, struct str path, struct str messag
     struct buf data;
     struct json_writer w;
 
-    fail_fmt(run, NOD_E_BAD_SCHEMA, "The form of tool " STR_FMT " cannot be asked: " STR_FMT ": " STR_FMT,
+    fail_fmt(run, NOD_E_BAD_SCHEMA,
+             "The form of tool " STR_FMT " cannot be asked: " STR_FMT ": " STR_FMT,
              STR_ARG(run->target->name), STR_ARG(path), STR_ARG(message));
     buf_init(&data, RUN_DETAIL_MAX);
     json_writer_init(&w, &data);
@@ -188,20 +199,24 @@ static nod_status check_form(struct run *run, struct str detail)
 {
     struct json_error error;
     struct schema_problems problems = { 0 };
-    struct json *schema = json_parse(&run->arena, detail, &(struct json_opts){ .refuse_duplicates = true }, &error);
+    struct json *schema =
+        json_parse(&run->arena, detail, &(struct json_opts){ .refuse_duplicates = true }, &error);
     struct str field;
 
     if (!schema)
-        return bad_schema(run, STR(""), arena_fmt(&run->arena, "not JSON: %s at byte %zu", error.what, error.offset));
+        return bad_schema(
+            run, STR(""),
+            arena_fmt(&run->arena, "not JSON: %s at byte %zu", error.what, error.offset));
     if (form_check(schema, FORM_2026_07_28, &run->arena, &problems) != NOD_OK) {
         struct schema_problem none = { STR(""), STR("not a form") };
         struct schema_problem first = problems.count ? problems.at[0] : none;
         return bad_schema(run, first.path, first.message);
     }
     if (form_asks_secret(schema, &field))
-        return bad_schema(run, arena_fmt(&run->arena, "/properties/" STR_FMT, STR_ARG(field)),
-                          STR("asks for a secret, and secrets never go through a form: send the person to a page "
-                              "with nod_elicit_url"));
+        return bad_schema(
+            run, arena_fmt(&run->arena, "/properties/" STR_FMT, STR_ARG(field)),
+            STR("asks for a secret, and secrets never go through a form: send the person to a page "
+                "with nod_elicit_url"));
     return NOD_OK;
 }
 
@@ -210,16 +225,21 @@ static nod_status check_question(struct run *run, const struct ask_spec *spec)
     unsigned able = spec->consent ? run->supports_consent : run->supports;
 
     if (spec->ttl_ms < 0)
-        return fail_fmt(run, NOD_E_USAGE, "A question's ttl_ms must be positive, got %lld", (long long)spec->ttl_ms);
+        return fail_fmt(run, NOD_E_USAGE, "A question's ttl_ms must be positive, got %lld",
+                        (long long)spec->ttl_ms);
     if (spec->attempts < 0)
-        return fail_fmt(run, NOD_E_USAGE, "A question's attempts must be positive, got %d", spec->attempts);
-    if (spec->message.len > RUN_MESSAGE_MAX || spec->detail.len > RUN_DETAIL_MAX || spec->url.len > RUN_URL_MAX)
-        return fail_fmt(run, NOD_E_LIMIT, "A question may have a message of %d, a schema of %d and a URL of %d bytes",
+        return fail_fmt(run, NOD_E_USAGE, "A question's attempts must be positive, got %d",
+                        spec->attempts);
+    if (spec->message.len > RUN_MESSAGE_MAX || spec->detail.len > RUN_DETAIL_MAX ||
+        spec->url.len > RUN_URL_MAX)
+        return fail_fmt(run, NOD_E_LIMIT,
+                        "A question may have a message of %d, a schema of %d and a URL of %d bytes",
                         RUN_MESSAGE_MAX, RUN_DETAIL_MAX, RUN_URL_MAX);
     if ((spec->kind == ASK_FORM || spec->kind == ASK_APPROVAL) && spec->detail.len)
         NOD_TRY(check_form(run, spec->detail));
     if (!(able & 1u << spec->kind)) {
-        fail_fmt(run, NOD_E_NOT_SUPPORTED, "The client does not support %s, and there is no other way to ask",
+        fail_fmt(run, NOD_E_NOT_SUPPORTED,
+                 "The client does not support %s, and there is no other way to ask",
                  spec->kind == ASK_SAMPLE  ? "sampling"
                  : spec->kind == ASK_ROOTS ? "roots"
                  : spec->kind == ASK_URL   ? "elicitation in url mode"
@@ -255,8 +275,9 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
     }
     const struct run_item *asked = news_find(run, ENTRY_ASK, key);
     if (asked)
-        return memcmp(asked->entry.digest, probe.digest, DIGEST_BYTES) == 0 ? NOD_PENDING
-                                                                             : not_deterministic(run, key);
+        return memcmp(asked->entry.digest, probe.digest, DIGEST_BYTES) == 0
+                   ? NOD_PENDING
+                   : not_deterministic(run, key);
     NOD_TRY(check_question(run, spec));
 
     struct run_item *item = item_new(run, ENTRY_ASK, key);
@@ -279,7 +300,8 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
 
 /* --- steps --------------------------------------------------------------------------------- */
 
-nod_status run_step(struct run *run, struct str key, bool at_most_once, const struct entry **entry, bool *go)
+nod_status run_step(struct run *run, struct str key, bool at_most_once, const struct entry **entry,
+                    bool *go)
 {
     *entry = NULL;
     *go = false;
@@ -308,8 +330,10 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, const st
             *go = true;
             return NOD_PENDING;
         }
-        return fail_fmt(run, NOD_E_OUTCOME_UNKNOWN, "The step '" STR_FMT "' was begun, and whether it was done is not "
-                        "known: it is not tried a second time", STR_ARG(key));
+        return fail_fmt(run, NOD_E_OUTCOME_UNKNOWN,
+                        "The step '" STR_FMT "' was begun, and whether it was done is not "
+                        "known: it is not tried a second time",
+                        STR_ARG(key));
     }
     struct run_item *item = item_new(run, ENTRY_INTENT, key);
     if (!item)
@@ -334,8 +358,8 @@ nod_status run_step_done(struct run *run, struct str key, nod_status status, str
 
 /* --- time and chance ------------------------------------------------------------------------ */
 
-static nod_status journalled_number(struct run *run, enum entry_class class, size_t ordinal, int64_t fresh,
-                                    int64_t *out)
+static nod_status journalled_number(struct run *run, enum entry_class class, size_t ordinal,
+                                    int64_t fresh, int64_t *out)
 {
     char text[32];
     int len = snprintf(text, sizeof(text), "#%zu", ordinal);

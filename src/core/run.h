@@ -1,9 +1,9 @@
 /*
  * core/run: one execution of a target, from the top, with the journal so far.
  *
- * A run has an arena of its own and a snapshot of the journal: nothing in it points into the engine, so a
- * provider may work on it on another thread. The provider calls run_* to look things up and to record what is
- * new, and ends it with run_done, on the loop thread.
+ * A run has an arena of its own and a snapshot of the journal: nothing in it points into the
+ * engine, so a provider may work on it on another thread. The provider calls run_* to look things
+ * up and to record what is new, and ends it with run_done, on the loop thread.
  *
  * What a run records (asks, steps) takes effect only when run_done is called.
  */
@@ -17,18 +17,20 @@
 
 struct ask_spec {
     enum ask_kind kind;
-    struct str key;     /* empty: numbered */
+    struct str key; /* empty: numbered */
     struct str message;
-    struct str detail;  /* JSON text; ASK_FORM, ASK_APPROVAL: the schema (empty: an empty form); ASK_SAMPLE: params */
+    struct str detail; /* JSON text; ASK_FORM, ASK_APPROVAL: the schema (empty: an empty form);
+                          ASK_SAMPLE: params */
     struct str url;
-    int64_t ttl_ms;     /* 0: the engine's; negative is refused */
+    int64_t ttl_ms; /* 0: the engine's; negative is refused */
     int attempts;
     bool consent;
     bool sensitive;
     bool wait_done;
 };
 
-/* Why a run failed, with what belongs to it; kept so that a status passed on by the handler keeps its meaning. */
+/* Why a run failed, with what belongs to it; kept so that a status passed on by the handler keeps
+ * its meaning. */
 struct fault {
     nod_status status;
     const char *code;
@@ -53,13 +55,14 @@ struct run_list {
 };
 
 enum {
-    RUN_KEY_MAX = 128,              /* of an ask's or a step's key */
-    RUN_MESSAGE_MAX = 32 * 1024,    /* of a question */
-    RUN_DETAIL_MAX = 64 * 1024,     /* of its schema or parameters */
+    RUN_KEY_MAX = 128,           /* of an ask's or a step's key */
+    RUN_MESSAGE_MAX = 32 * 1024, /* of a question */
+    RUN_DETAIL_MAX = 64 * 1024,  /* of its schema or parameters */
     RUN_URL_MAX = 2048,
 };
 
-/* The key of the question that the gate asks before a target starts. Keys with this prefix are ours. */
+/* The key of the question that the gate asks before a target starts. Keys with this prefix are
+ * ours. */
 #define RUN_RESERVED_PREFIX "nod."
 #define RUN_GATE_KEY        RUN_RESERVED_PREFIX "gate"
 
@@ -73,47 +76,54 @@ struct run {
     const struct entry *journal;
     size_t journal_count;
     size_t journal_bytes;
-    unsigned supports;      /* bit (1 << enum ask_kind): some surface can */
+    unsigned supports;         /* bit (1 << enum ask_kind): some surface can */
     unsigned supports_consent; /* the same, but a model's word does not count */
-    bool fresh_intent;      /* the last ENTRY_INTENT was committed by this very node just now */
-    uint32_t notices_sent;  /* by earlier runs */
+    bool fresh_intent;         /* the last ENTRY_INTENT was committed by this very node just now */
+    uint32_t notices_sent;     /* by earlier runs */
     int64_t ask_ttl_ms;
     size_t entries_max, bytes_max;
     const struct clock *clock;
 
     /* Made by the run. */
     struct arena arena;
-    struct run_list news;      /* new entries and asks */
+    struct run_list news; /* new entries and asks */
     size_t ask_ordinal, now_ordinal, random_ordinal, wanted;
-    bool step_done;            /* a step or an intent was recorded: nothing more may happen in this run */
-    bool dry;                  /* replay check: steps are not executed */
+    bool step_done; /* a step or an intent was recorded: nothing more may happen in this run */
+    bool dry;       /* replay check: steps are not executed */
     uint32_t notice_ordinal;
-    struct fault fault;        /* the newest */
-    struct str bug;            /* a mistake of the handler: ends the call with an error that names it */
-    void *handle;              /* the provider's */
-    void (*emit)(struct run *run, const struct notice *notice); /* set by the provider; loop thread or not is its matter */
+    struct fault fault; /* the newest */
+    struct str bug;     /* a mistake of the handler: ends the call with an error that names it */
+    void *handle;       /* the provider's */
+    void (*emit)(
+        struct run *run,
+        const struct notice *notice); /* set by the provider; loop thread or not is its matter */
 
-    atomic_bool cancelled;     /* may be read from any thread */
+    atomic_bool cancelled; /* may be read from any thread */
 };
 
 /*
- * Asks, or gives the journalled answer. NOD_OK: *answer is the entry (accepted, declined, cancelled, withdrawn).
- * NOD_PENDING: recorded (or recorded before). NOD_E_TIMEOUT, NOD_E_NOT_SUPPORTED, NOD_E_INVALID: how it ended, with
- * *answer set as well. NOD_E_NOT_SUPPORTED without *answer: nobody could be asked, nothing was recorded.
- * NOD_E_BAD_SCHEMA, NOD_E_NOT_DETERMINISTIC, NOD_E_LIMIT, NOD_E_USAGE: run->fault says what.
+ * Asks, or gives the journalled answer. NOD_OK: *answer is the entry (accepted, declined,
+ * cancelled, withdrawn). NOD_PENDING: recorded (or recorded before). NOD_E_TIMEOUT,
+ * NOD_E_NOT_SUPPORTED, NOD_E_INVALID: how it ended, with *answer set as well. NOD_E_NOT_SUPPORTED
+ * without *answer: nobody could be asked, nothing was recorded. NOD_E_BAD_SCHEMA,
+ * NOD_E_NOT_DETERMINISTIC, NOD_E_LIMIT, NOD_E_USAGE: run->fault says what.
  */
 nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct entry **answer);
 
-/* The result of a step if it is journalled: NOD_OK and *entry. NOD_PENDING: it is to be done now (then run_step_done).
-   NOD_E_OUTCOME_UNKNOWN. For at_most_once without a committed intent, records it and returns NOD_PENDING with *go false. */
-nod_status run_step(struct run *run, struct str key, bool at_most_once, const struct entry **entry, bool *go);
-/* Records the result of a step that was done: the run must return NOD_PENDING now. content: JSON or empty. */
+/* The result of a step if it is journalled: NOD_OK and *entry. NOD_PENDING: it is to be done now
+   (then run_step_done). NOD_E_OUTCOME_UNKNOWN. For at_most_once without a committed intent, records
+   it and returns NOD_PENDING with *go false. */
+nod_status run_step(struct run *run, struct str key, bool at_most_once, const struct entry **entry,
+                    bool *go);
+/* Records the result of a step that was done: the run must return NOD_PENDING now. content: JSON or
+ * empty. */
 nod_status run_step_done(struct run *run, struct str key, nod_status status, struct str content);
 
 nod_status run_now(struct run *run, int64_t *ms);
 nod_status run_random(struct run *run, uint64_t *bits);
 
-/* Hands a notice to the caller of the run's call, if it still has one. Loop thread only: for run->emit. */
+/* Hands a notice to the caller of the run's call, if it still has one. Loop thread only: for
+ * run->emit. */
 void run_emit(struct run *run, const struct notice *notice);
 /* Emits, unless an earlier run of this call has emitted it. */
 void run_notice(struct run *run, const struct notice *notice);
@@ -124,8 +134,9 @@ nod_status run_fail(struct run *run, nod_status status, const char *code, struct
 void run_bug(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * The end of a run, on the loop thread, once. status NOD_OK: body is the result (JSON object). NOD_PENDING: park or go on.
- * Anything else: the failure (run->fault where it fits). The run is freed.
+ * The end of a run, on the loop thread, once. status NOD_OK: body is the result (JSON object).
+ * NOD_PENDING: park or go on. Anything else: the failure (run->fault where it fits). The run is
+ * freed.
  */
 void run_done(struct run *run, nod_status status, struct str body);
 

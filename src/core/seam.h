@@ -27,17 +27,20 @@ enum offer_result {
 
 struct surface_ops {
     const char *name;
-    /* May this surface put this kind of ask to the person behind this call? Never sends anything. */
+    /* May this surface put this kind of ask to the person behind this call? Never sends anything.
+     */
     bool (*can)(struct surface *surface, const struct call *call, enum ask_kind kind);
     /*
-     * Puts it up. Calls ask_offered(ask, result) once, now or later; OFFER_REFUSED may also come after OFFER_SHOWN
-     * (the client answers with an error), then the ask moves to the next surface.
-     * `problems` (may be empty): what was wrong with the last answer, when it is asked again; attempt counts from 1.
+     * Puts it up. Calls ask_offered(ask, result) once, now or later; OFFER_REFUSED may also come
+     * after OFFER_SHOWN (the client answers with an error), then the ask moves to the next surface.
+     * `problems` (may be empty): what was wrong with the last answer, when it is asked again;
+     * attempt counts from 1.
      */
     void (*offer)(struct surface *surface, struct ask *ask, int attempt, struct str problems);
     /* It no longer counts: take it down. `why` is a short sentence. */
     void (*withdraw)(struct surface *surface, struct ask *ask, struct str why);
-    /* What invalid content leads to here when the author said nothing (.attempts = 0): how many times it is asked. */
+    /* What invalid content leads to here when the author said nothing (.attempts = 0): how many
+     * times it is asked. */
     int attempts;
     bool model; /* answers come from a model: no consent */
 };
@@ -53,12 +56,13 @@ struct target {
     enum target_kind kind;
     struct str name; /* tool or prompt name; resource uri or uri template */
     struct provider *provider;
-    struct str descriptor; /* JSON object, as it is listed: Tool, Resource, ResourceTemplate or Prompt of 2025-11-25 */
-    struct str title;      /* for people; the name if there is none */
+    struct str descriptor;      /* JSON object, as it is listed: Tool, Resource, ResourceTemplate or
+                                   Prompt of 2025-11-25 */
+    struct str title;           /* for people; the name if there is none */
     const struct schema *input; /* checked before a run; NULL: anything */
-    bool is_template;      /* TARGET_RESOURCE: name is a uri template */
-    bool subscribable;     /* TARGET_RESOURCE */
-    bool completes;        /* has completions for some argument */
+    bool is_template;           /* TARGET_RESOURCE: name is a uri template */
+    bool subscribable;          /* TARGET_RESOURCE */
+    bool completes;             /* has completions for some argument */
     bool requires_confirmation;
     struct str confirm_message;
     int64_t timeout_ms; /* of work */
@@ -84,10 +88,12 @@ struct provider_ops {
     unsigned flags;
     /* Works on the call; ends in run_done(run, ...) exactly once, now or later. */
     void (*start)(struct provider *provider, struct run *run);
-    /* The call of this run was cancelled, or ran out of time; run_done may still come and is then dropped. */
+    /* The call of this run was cancelled, or ran out of time; run_done may still come and is then
+     * dropped. */
     void (*cancelled)(struct provider *provider, struct run *run);
     /* Suggests values, at once. NOD_E_NOT_FOUND: that argument has none. May be NULL. */
-    nod_status (*complete)(struct provider *provider, struct target *target, struct completion *completion);
+    nod_status (*complete)(struct provider *provider, struct target *target,
+                           struct completion *completion);
     /* The last call of a removed target has ended; may be NULL. */
     void (*released)(struct provider *provider, struct target *target);
 };
@@ -115,12 +121,14 @@ struct notice {
 };
 
 struct caller_ops {
-    /* The asks are stored. Called before they are offered: a held stream sends its priming event here. */
+    /* The asks are stored. Called before they are offered: a held stream sends its priming event
+     * here. */
     enum caller_way (*asked)(struct caller *caller, struct call *call);
     void (*notify)(struct caller *caller, struct call *call, const struct notice *notice);
-    /* Fills in the event to store with the result, in `arena`; false: none. Called before the commit. */
-    bool (*event)(struct caller *caller, struct call *call, const struct outcome *outcome, struct arena *arena,
-                  struct store_event *event);
+    /* Fills in the event to store with the result, in `arena`; false: none. Called before the
+     * commit. */
+    bool (*event)(struct caller *caller, struct call *call, const struct outcome *outcome,
+                  struct arena *arena, struct store_event *event);
     /* The end, exactly once: the caller is not used again. NOD_E_CANCELLED: it was cancelled. */
     void (*finished)(struct caller *caller, struct call *call, const struct outcome *outcome);
     /* The work clock stands still while this is true for a call: for heartbeats. May be NULL. */

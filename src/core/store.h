@@ -5,9 +5,9 @@
  * inside the call that began it. Nothing blocks the loop. What is handed in is copied before the
  * call returns; what done() is handed lives during done().
  *
- * An operation is one transition: it happens whole or not at all. Each carries a token; an operation
- * that is sent again with the token it had (because its reply was lost) recognises itself and gives
- * the same answer again, without happening twice.
+ * An operation is one transition: it happens whole or not at all. Each carries a token; an
+ * operation that is sent again with the token it had (because its reply was lost) recognises itself
+ * and gives the same answer again, without happening twice.
  *
  * A running call has an epoch. open gives 1, every take the next; park, append and finish from an
  * older epoch are refused with NOD_E_STALE and change nothing.
@@ -17,10 +17,10 @@
  *                │◀─────────┘                                               finish ─▶ finished
  *     any but finished ──cancel──▶ cancelled
  *
- * An ask leaves pending exactly once: by claim, or because its call ended (withdrawn). claim does it
- * all in one transition: ask ended, journal longer, and, when it was the call's last pending ask, call
- * runnable. Expiry is decided by the store's clock: a claim for a person at or after expires_ms becomes
- * an expiry, and a claim for the clock before it is refused with NOD_E_STALE.
+ * An ask leaves pending exactly once: by claim, or because its call ended (withdrawn). claim does
+ * it all in one transition: ask ended, journal longer, and, when it was the call's last pending
+ * ask, call runnable. Expiry is decided by the store's clock: a claim for a person at or after
+ * expires_ms becomes an expiry, and a claim for the clock before it is refused with NOD_E_STALE.
  *
  * Statuses: NOD_OK; NOD_E_STALE; NOD_E_NOT_FOUND; NOD_E_LIMIT; NOD_E_STORE (away, or failed: the
  * operation may or may not have happened; send it again with the same token to find out).
@@ -45,7 +45,8 @@ struct store_reply {
 
 typedef void store_done(void *data, nod_status status, const struct store_reply *reply);
 
-struct store_event { /* something a client can come back for: stored with the transition that caused it */
+struct store_event { /* something a client can come back for: stored with the transition that caused
+                        it */
     struct str stream;
     uint64_t seq;
     struct str text;
@@ -57,16 +58,17 @@ struct claim_spec {
     enum ask_state outcome; /* anything but ASK_PENDING and ASK_WITHDRAWN */
     struct str content;     /* JSON, with ASK_ACCEPTED (and ASK_INVALID: the problems) */
     struct str by;
-    struct str take_for; /* a node: take the call in the same transition, if this makes it runnable */
+    struct str
+        take_for; /* a node: take the call in the same transition, if this makes it runnable */
 };
 
 enum store_index { STORE_RUNNABLE, STORE_ASKS_DUE, STORE_ASKS_OF_CALL, STORE_EVENTS };
 
 struct store_scan {
     enum store_index index;
-    struct str key;   /* call id, stream */
-    int64_t before;   /* STORE_ASKS_DUE: expires_ms before this; 0: the store's now */
-    uint64_t after;   /* STORE_EVENTS: seq after this */
+    struct str key; /* call id, stream */
+    int64_t before; /* STORE_ASKS_DUE: expires_ms before this; 0: the store's now */
+    uint64_t after; /* STORE_EVENTS: seq after this */
     size_t limit;
 };
 
@@ -84,39 +86,42 @@ struct store_ops {
     bool durable;     /* survives the process */
 
     /*
-     * `open` (may be NULL) is the call's record when it is not stored yet: the call is then opened, running
-     * in epoch 1, in the same transition. `node` owns it.
+     * `open` (may be NULL) is the call's record when it is not stored yet: the call is then opened,
+     * running in epoch 1, in the same transition. `node` owns it.
      */
-    void (*park)(struct store *store, struct str token, const struct call_record *open, struct str node,
-                 struct str call_id, uint64_t epoch, uint32_t notices, const struct entry *entries,
-                 size_t entry_count, const struct ask_record *asks, size_t ask_count, store_done *done,
-                 void *data);
-    void (*append)(struct store *store, struct str token, const struct call_record *open, struct str node,
-                   struct str call_id, uint64_t epoch, uint32_t notices, const struct entry *entries,
-                   size_t entry_count, store_done *done, void *data);
-    void (*claim)(struct store *store, struct str token, const struct claim_spec *claim, store_done *done,
-                  void *data);
+    void (*park)(struct store *store, struct str token, const struct call_record *open,
+                 struct str node, struct str call_id, uint64_t epoch, uint32_t notices,
+                 const struct entry *entries, size_t entry_count, const struct ask_record *asks,
+                 size_t ask_count, store_done *done, void *data);
+    void (*append)(struct store *store, struct str token, const struct call_record *open,
+                   struct str node, struct str call_id, uint64_t epoch, uint32_t notices,
+                   const struct entry *entries, size_t entry_count, store_done *done, void *data);
+    void (*claim)(struct store *store, struct str token, const struct claim_spec *claim,
+                  store_done *done, void *data);
     void (*take)(struct store *store, struct str token, struct str call_id, struct str node,
                  store_done *done, void *data);
     void (*finish)(struct store *store, struct str token, struct str call_id, uint64_t epoch,
-                   struct str result, const struct store_event *event, store_done *done, void *data);
+                   struct str result, const struct store_event *event, store_done *done,
+                   void *data);
     /* NOD_E_STALE if it has finished. `why` is kept as the result. */
     void (*cancel)(struct store *store, struct str token, struct str call_id, struct str why,
                    store_done *done, void *data);
     void (*load_call)(struct store *store, struct str call_id, store_done *done, void *data);
     void (*load_ask)(struct store *store, struct str ask_id, store_done *done, void *data);
-    void (*scan)(struct store *store, const struct store_scan *scan, store_row_fn *row, store_done *done,
-                 void *data);
+    void (*scan)(struct store *store, const struct store_scan *scan, store_row_fn *row,
+                 store_done *done, void *data);
 
-    /* Small records by kind and key. version 0 with put: create or replace; else only over that version (NOD_E_STALE). */
-    void (*put)(struct store *store, struct str kind, struct str key, struct str value, uint64_t version,
-                int64_t ttl_ms, store_done *done, void *data);
+    /* Small records by kind and key. version 0 with put: create or replace; else only over that
+     * version (NOD_E_STALE). */
+    void (*put)(struct store *store, struct str kind, struct str key, struct str value,
+                uint64_t version, int64_t ttl_ms, store_done *done, void *data);
     void (*get)(struct store *store, struct str kind, struct str key, store_done *done, void *data);
     void (*del)(struct store *store, struct str kind, struct str key, store_done *done, void *data);
 
-    /* wake(call id) when a call that this node waits for became runnable or ended elsewhere. A hint only. */
-    void (*watch)(struct store *store, struct str node, void (*wake)(void *data, struct str call_id),
-                  void *data);
+    /* wake(call id) when a call that this node waits for became runnable or ended elsewhere. A hint
+     * only. */
+    void (*watch)(struct store *store, struct str node,
+                  void (*wake)(void *data, struct str call_id), void *data);
 
     void (*destroy)(struct store *store);
 };

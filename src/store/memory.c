@@ -1,12 +1,13 @@
 /*
  * store/memory: the store of one process, in its memory.
  *
- * A transition happens inside the call that asks for it; only its completion comes later, through the `defer` it was
- * given. So the order of transitions is the order of the calls, whatever the order of the completions, and the tests can
- * delay, reorder and lose replies as a store far away would.
+ * A transition happens inside the call that asks for it; only its completion comes later, through
+ * the `defer` it was given. So the order of transitions is the order of the calls, whatever the
+ * order of the completions, and the tests can delay, reorder and lose replies as a store far away
+ * would.
  *
- * Holds always: an ask that is not pending never changes again. A call's record outlives every completion that is on its
- * way with a view of it (refs).
+ * Holds always: an ask that is not pending never changes again. A call's record outlives every
+ * completion that is on its way with a view of it (refs).
  */
 #include "store/memory.h"
 
@@ -20,14 +21,14 @@
 struct memory_store {
     struct store store; /* first */
     struct memory_opts opts;
-    struct map calls;     /* id -> struct stored_call */
-    struct map asks;      /* id -> struct stored_ask */
-    struct map values;    /* kind NUL key -> struct stored_value */
-    struct map streams;   /* stream -> struct stored_stream */
-    struct list ended;    /* calls that are kept, oldest first */
+    struct map calls;   /* id -> struct stored_call */
+    struct map asks;    /* id -> struct stored_ask */
+    struct map values;  /* kind NUL key -> struct stored_value */
+    struct map streams; /* stream -> struct stored_stream */
+    struct list ended;  /* calls that are kept, oldest first */
     size_t ended_count;
-    struct heap due;      /* pending asks by expiry */
-    struct list replies;  /* completions on their way */
+    struct heap due;     /* pending asks by expiry */
+    struct list replies; /* completions on their way */
     uint64_t version;
     void (*wake)(void *data, struct str call_id);
     void *wake_data;
@@ -53,9 +54,9 @@ struct stored_ask {
     struct list link; /* in call->asks */
     struct heap_node due;
     struct ask_record record;
-    struct id token;    /* of the claim that ended it */
-    uint64_t took;      /* the epoch that claim took, or 0 */
-    char *answer;       /* content and by */
+    struct id token; /* of the claim that ended it */
+    uint64_t took;   /* the epoch that claim took, or 0 */
+    char *answer;    /* content and by */
 };
 
 struct stored_value {
@@ -136,7 +137,8 @@ static bool id_is(const struct id *id, struct str s)
     return s.len == ID_LEN && memcmp(id->text, s.at, ID_LEN) == 0;
 }
 
-/* --- records ------------------------------------------------------------------------------------- */
+/* --- records -------------------------------------------------------------------------------------
+ */
 
 static struct stored_call *call_find(struct memory_store *memory, struct str id)
 {
@@ -145,7 +147,8 @@ static struct stored_call *call_find(struct memory_store *memory, struct str id)
 
 static struct stored_call *call_add(struct memory_store *memory, const struct call_record *open)
 {
-    size_t text = open->principal.len + open->scope.len + open->target.len + open->args.len + open->caller.len + 5;
+    size_t text = open->principal.len + open->scope.len + open->target.len + open->args.len +
+                  open->caller.len + 5;
     struct stored_call *call = mem_zalloc(sizeof(*call) + text);
     char *at = (char *)(call + 1);
 
@@ -230,7 +233,8 @@ static void journal_add(struct stored_call *call, const struct entry *entries, s
     call->record.entry_count = longer.count;
 }
 
-static void ask_add(struct memory_store *memory, struct stored_call *call, const struct ask_record *record)
+static void ask_add(struct memory_store *memory, struct stored_call *call,
+                    const struct ask_record *record)
 {
     size_t text = record->key.len + record->message.len + record->detail.len + record->url.len + 4;
     struct stored_ask *ask = mem_zalloc(sizeof(*ask) + text);
@@ -258,8 +262,8 @@ static void ask_add(struct memory_store *memory, struct stored_call *call, const
     heap_set(&memory->due, &ask->due, ask->record.expires_ms);
 }
 
-static void ask_close(struct memory_store *memory, struct stored_ask *ask, enum ask_state state, struct str content,
-                      struct str by)
+static void ask_close(struct memory_store *memory, struct stored_ask *ask, enum ask_state state,
+                      struct str content, struct str by)
 {
     ask->answer = mem_alloc(content.len + by.len + 2);
     char *at = ask->answer;
@@ -272,7 +276,8 @@ static void ask_close(struct memory_store *memory, struct stored_ask *ask, enum 
     ask->call->pending--;
 }
 
-static void call_close(struct memory_store *memory, struct stored_call *call, enum call_state state, struct str result)
+static void call_close(struct memory_store *memory, struct stored_call *call, enum call_state state,
+                       struct str result)
 {
     call->record.state = state;
     call->result = str_dup(result);
@@ -290,9 +295,11 @@ static void call_close(struct memory_store *memory, struct stored_call *call, en
     memory->ended_count++;
 }
 
-/* --- completions ----------------------------------------------------------------------------------- */
+/* --- completions
+ * ----------------------------------------------------------------------------------- */
 
-static struct reply *reply_new(struct memory_store *memory, store_done *done, void *data, nod_status status)
+static struct reply *reply_new(struct memory_store *memory, store_done *done, void *data,
+                               nod_status status)
 {
     struct reply *reply = MEM_NEW(struct reply);
 
@@ -351,8 +358,8 @@ static void reply_send(struct reply *reply)
 }
 
 /* True: the test wants this operation not to happen at all; the failure is on its way. */
-static bool fails_before(struct memory_store *memory, const char *verb, enum memory_fault *fault, store_done *done,
-                         void *data)
+static bool fails_before(struct memory_store *memory, const char *verb, enum memory_fault *fault,
+                         store_done *done, void *data)
 {
     *fault = memory->opts.fault ? memory->opts.fault(memory->opts.fault_ctx, verb) : MEMORY_FINE;
     if (*fault != MEMORY_FAIL_BEFORE)
@@ -373,11 +380,14 @@ static void finish_reply(struct reply *reply, enum memory_fault fault)
     reply_send(reply);
 }
 
-/* --- transitions ------------------------------------------------------------------------------------ */
+/* --- transitions
+ * ------------------------------------------------------------------------------------ */
 
-/* The call that an operation of a running epoch is about; NULL and *status if it may not happen (or has already). */
-static struct stored_call *running_call(struct memory_store *memory, const struct call_record *open, struct str call_id,
-                                        uint64_t epoch, struct str token, nod_status *status)
+/* The call that an operation of a running epoch is about; NULL and *status if it may not happen (or
+ * has already). */
+static struct stored_call *running_call(struct memory_store *memory, const struct call_record *open,
+                                        struct str call_id, uint64_t epoch, struct str token,
+                                        nod_status *status)
 {
     struct stored_call *call = call_find(memory, call_id);
 
@@ -396,9 +406,10 @@ static struct stored_call *running_call(struct memory_store *memory, const struc
     return call;
 }
 
-static void memory_park(struct store *store, struct str token, const struct call_record *open, struct str node,
-                        struct str call_id, uint64_t epoch, uint32_t notices, const struct entry *entries,
-                        size_t entry_count, const struct ask_record *asks, size_t ask_count, store_done *done,
+static void memory_park(struct store *store, struct str token, const struct call_record *open,
+                        struct str node, struct str call_id, uint64_t epoch, uint32_t notices,
+                        const struct entry *entries, size_t entry_count,
+                        const struct ask_record *asks, size_t ask_count, store_done *done,
                         void *data)
 {
     struct memory_store *memory = of(store);
@@ -419,9 +430,10 @@ static void memory_park(struct store *store, struct str token, const struct call
     finish_reply(reply_new(memory, done, data, status), fault);
 }
 
-static void memory_append(struct store *store, struct str token, const struct call_record *open, struct str node,
-                          struct str call_id, uint64_t epoch, uint32_t notices, const struct entry *entries,
-                          size_t entry_count, store_done *done, void *data)
+static void memory_append(struct store *store, struct str token, const struct call_record *open,
+                          struct str node, struct str call_id, uint64_t epoch, uint32_t notices,
+                          const struct entry *entries, size_t entry_count, store_done *done,
+                          void *data)
 {
     struct memory_store *memory = of(store);
     enum memory_fault fault;
@@ -486,8 +498,8 @@ static nod_status claim_now(struct memory_store *memory, struct stored_ask *ask,
     return NOD_OK;
 }
 
-static void memory_claim(struct store *store, struct str token, const struct claim_spec *claim, store_done *done,
-                         void *data)
+static void memory_claim(struct store *store, struct str token, const struct claim_spec *claim,
+                         store_done *done, void *data)
 {
     struct memory_store *memory = of(store);
     enum memory_fault fault;
@@ -510,8 +522,8 @@ static void memory_claim(struct store *store, struct str token, const struct cla
     finish_reply(reply, fault);
 }
 
-static void memory_take(struct store *store, struct str token, struct str call_id, struct str node, store_done *done,
-                        void *data)
+static void memory_take(struct store *store, struct str token, struct str call_id, struct str node,
+                        store_done *done, void *data)
 {
     struct memory_store *memory = of(store);
     enum memory_fault fault;
@@ -564,7 +576,7 @@ static void event_add(struct memory_store *memory, const struct store_event *eve
     stored->expires_ms = now_of(memory) + event->ttl_ms;
     list_append(&stream->events, &stored->link);
     LIST_EACH(link, &stream->events)
-        kept++;
+    kept++;
     if (kept > STREAM_EVENTS_MAX) {
         struct list *oldest = list_first(&stream->events);
         list_remove(oldest);
@@ -572,8 +584,9 @@ static void event_add(struct memory_store *memory, const struct store_event *eve
     }
 }
 
-static void memory_finish(struct store *store, struct str token, struct str call_id, uint64_t epoch, struct str result,
-                          const struct store_event *event, store_done *done, void *data)
+static void memory_finish(struct store *store, struct str token, struct str call_id, uint64_t epoch,
+                          struct str result, const struct store_event *event, store_done *done,
+                          void *data)
 {
     struct memory_store *memory = of(store);
     enum memory_fault fault;
@@ -585,7 +598,8 @@ static void memory_finish(struct store *store, struct str token, struct str call
     if (!call) {
         status = NOD_E_NOT_FOUND;
     } else if (!id_is(&call->token, token)) {
-        bool ended = call->record.state == CALL_STORED_FINISHED || call->record.state == CALL_STORED_CANCELLED;
+        bool ended = call->record.state == CALL_STORED_FINISHED ||
+                     call->record.state == CALL_STORED_CANCELLED;
         if (ended || call->record.epoch != epoch) {
             status = NOD_E_STALE;
         } else {
@@ -599,8 +613,8 @@ static void memory_finish(struct store *store, struct str token, struct str call
     keep_few(memory);
 }
 
-static void memory_cancel(struct store *store, struct str token, struct str call_id, struct str why, store_done *done,
-                          void *data)
+static void memory_cancel(struct store *store, struct str token, struct str call_id, struct str why,
+                          store_done *done, void *data)
 {
     struct memory_store *memory = of(store);
     enum memory_fault fault;
@@ -612,7 +626,8 @@ static void memory_cancel(struct store *store, struct str token, struct str call
     if (!call) {
         status = NOD_E_NOT_FOUND;
     } else if (!id_is(&call->token, token)) {
-        if (call->record.state == CALL_STORED_FINISHED || call->record.state == CALL_STORED_CANCELLED) {
+        if (call->record.state == CALL_STORED_FINISHED ||
+            call->record.state == CALL_STORED_CANCELLED) {
             status = NOD_E_STALE;
         } else {
             id_set(&call->token, token);
@@ -623,7 +638,8 @@ static void memory_cancel(struct store *store, struct str token, struct str call
     keep_few(memory);
 }
 
-/* --- looking ------------------------------------------------------------------------------------------ */
+/* --- looking
+ * ------------------------------------------------------------------------------------------ */
 
 static void memory_load_call(struct store *store, struct str call_id, store_done *done, void *data)
 {
@@ -656,7 +672,8 @@ static void scan_asks_due(struct reply *reply, size_t most)
     struct memory_store *memory = reply->memory;
     int64_t before = reply->scan.before ? reply->scan.before : now_of(memory);
 
-    /* The heap is not sorted; what is due stands in its upper part, and the caller asks again until nothing is. */
+    /* The heap is not sorted; what is due stands in its upper part, and the caller asks again until
+     * nothing is. */
     for (size_t i = 0; i < memory->due.count && most > 0; i++) {
         struct stored_ask *ask = HEAP_OF(memory->due.nodes[i], struct stored_ask, due);
         if (ask->record.expires_ms > before)
@@ -669,7 +686,8 @@ static void scan_asks_due(struct reply *reply, size_t most)
 static void scan_rows(struct reply *reply)
 {
     struct memory_store *memory = reply->memory;
-    size_t most = reply->scan.limit && reply->scan.limit < SCAN_MOST ? reply->scan.limit : SCAN_MOST;
+    size_t most =
+        reply->scan.limit && reply->scan.limit < SCAN_MOST ? reply->scan.limit : SCAN_MOST;
     struct str key = str_of(reply->scan_key);
     size_t at = 0;
 
@@ -690,7 +708,8 @@ static void scan_rows(struct reply *reply)
         if (!call)
             break;
         LIST_EACH(link, &call->asks)
-            reply->row(reply->data, &(struct store_row){ .ask = &LIST_OF(link, struct stored_ask, link)->record });
+        reply->row(reply->data,
+                   &(struct store_row){ .ask = &LIST_OF(link, struct stored_ask, link)->record });
         break;
     }
     case STORE_EVENTS: {
@@ -708,8 +727,8 @@ static void scan_rows(struct reply *reply)
     }
 }
 
-static void memory_scan(struct store *store, const struct store_scan *scan, store_row_fn *row, store_done *done,
-                        void *data)
+static void memory_scan(struct store *store, const struct store_scan *scan, store_row_fn *row,
+                        store_done *done, void *data)
 {
     struct reply *reply = reply_new(of(store), done, data, NOD_OK);
 
@@ -719,7 +738,8 @@ static void memory_scan(struct store *store, const struct store_scan *scan, stor
     reply_send(reply);
 }
 
-/* --- small records --------------------------------------------------------------------------------------- */
+/* --- small records
+ * --------------------------------------------------------------------------------------- */
 
 static struct str value_key(struct buf *buf, struct str kind, struct str key)
 {
@@ -743,8 +763,8 @@ static struct stored_value *value_find(struct memory_store *memory, struct str w
     return value;
 }
 
-static void memory_put(struct store *store, struct str kind, struct str key, struct str value, uint64_t version,
-                       int64_t ttl_ms, store_done *done, void *data)
+static void memory_put(struct store *store, struct str kind, struct str key, struct str value,
+                       uint64_t version, int64_t ttl_ms, store_done *done, void *data)
 {
     struct memory_store *memory = of(store);
     struct buf buf;
@@ -776,7 +796,8 @@ static void memory_put(struct store *store, struct str kind, struct str key, str
     reply_send(reply);
 }
 
-static void memory_get(struct store *store, struct str kind, struct str key, store_done *done, void *data)
+static void memory_get(struct store *store, struct str kind, struct str key, store_done *done,
+                       void *data)
 {
     struct memory_store *memory = of(store);
     struct buf buf;
@@ -792,7 +813,8 @@ static void memory_get(struct store *store, struct str kind, struct str key, sto
     reply_send(reply);
 }
 
-static void memory_del(struct store *store, struct str kind, struct str key, store_done *done, void *data)
+static void memory_del(struct store *store, struct str kind, struct str key, store_done *done,
+                       void *data)
 {
     struct memory_store *memory = of(store);
     struct buf buf;
@@ -808,7 +830,8 @@ static void memory_del(struct store *store, struct str kind, struct str key, sto
     reply_send(reply_new(memory, done, data, stored ? NOD_OK : NOD_E_NOT_FOUND));
 }
 
-static void memory_watch(struct store *store, struct str node, void (*wake)(void *data, struct str call_id), void *data)
+static void memory_watch(struct store *store, struct str node,
+                         void (*wake)(void *data, struct str call_id), void *data)
 {
     struct memory_store *memory = of(store);
 
@@ -817,7 +840,9 @@ static void memory_watch(struct store *store, struct str node, void (*wake)(void
     memory->wake_data = data;
 }
 
-/* --- the whole ----------------------------------------------------------------------------------------------- */
+/* --- the whole
+ * -----------------------------------------------------------------------------------------------
+ */
 
 static void memory_destroy(struct store *store)
 {
@@ -826,7 +851,8 @@ static void memory_destroy(struct store *store)
 
     LIST_EACH(link, &memory->replies)
     {
-        struct reply *reply = LIST_OF(link, struct reply, link); /* deliver() frees it, without a word */
+        struct reply *reply =
+            LIST_OF(link, struct reply, link); /* deliver() frees it, without a word */
         list_remove(&reply->link);
         call_unref(reply->call);
         mem_free(reply->value);
@@ -843,7 +869,7 @@ static void memory_destroy(struct store *store)
     at = 0;
     for (struct stored_stream *stream; (stream = map_next(&memory->streams, &at));) {
         LIST_EACH(link, &stream->events)
-            mem_free(LIST_OF(link, struct stored_event, link));
+        mem_free(LIST_OF(link, struct stored_event, link));
         mem_free(stream);
     }
     map_finish(&memory->calls);

@@ -1,8 +1,9 @@
 /*
  * store/memory: the store of one process, in its memory.
  *
- * The library's default. It keeps the contract of core/store.h but survives nothing. In tests its completions can be
- * delayed, reordered and made to fail, before or after the operation has happened.
+ * The library's default. It keeps the contract of core/store.h but survives nothing. In tests its
+ * completions can be delayed, reordered and made to fail, before or after the operation has
+ * happened.
  */
 #ifndef NOD_STORE_MEMORY_H
 #define NOD_STORE_MEMORY_H
@@ -18,7 +19,7 @@ struct memory_opts {
     void *defer_ctx;
     enum memory_fault (*fault)(void *ctx, const char *verb); /* tests; NULL: never */
     void *fault_ctx;
-    int64_t keep_ms; /* ended calls are kept so long, for those who ask late; 0: MEMORY_KEEP_MS */
+    int64_t keep_ms;  /* ended calls are kept so long, for those who ask late; 0: MEMORY_KEEP_MS */
     size_t keep_most; /* and no more of them than this; 0: MEMORY_KEEP_MOST */
 };
 

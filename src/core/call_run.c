@@ -1,0 +1,454 @@
+/*
+ * core/call_run: a call runs, waits, and runs again.
+ *
+ * A run that recorded asks is parked: entries and asks are committed in one transition, and only
+ * then is anybody told. A run that did a step has its result appended, and the call is run again at
+ * once. When the last pending ask has ended, the claim takes the call (claim.c) and its stage is
+ * entered again with the longer journal.
+ *
+ * Holds always: at most one store operation of a call is under way. A run belongs to at most one
+ * call, and a call that let go of its run has taken the run's way back, so a late run_done changes
+ * nothing.
+ */
+#include "core/inside.h"
+
+#include "base/mem.h"
+#include "core/catalog.h"
+
+enum { DEFAULT_TIMEOUT_MS = 60000 };
+
+void call_saving_free(struct call *call)
+{
+    mem_free(call->saving);
+    mem_free(call->saving_entries);
+    call->saving = NULL;
+    call->saving_entries = NULL;
+}
+
+/* Lets go of the run without waiting for it: its run_done will find no call. */
+void call_run_detach(struct call *call)
+{
+    struct run *run = call->run;
+
+    call->run = NULL;
+    if (!run)
+        return;
+    if (call->state != LIVE_RUNNING) {
+        run_free(run);
+        return;
+    }
+    run->call = NULL;
+    atomic_store(&run->cancelled, true);
+    if (run->target->provider->ops->cancelled)
+        run->target->provider->ops->cancelled(run->target->provider, run);
+}
+
+static void call_fail_run(struct call *call, const struct run *run, nod_status status)
+{
+    struct fault fault = run->fault;
+
+    if (fault.status != status)
+        fault = (struct fault){ .status = status,
+                                .message = arena_fmt(&call->end_arena, STR_FMT " failed: %s",
+                                                     STR_ARG(call->target->name),
+                                                     nod_status_name(status)) };
+    call_outcome_fail(call, &fault);
+}
+
+/* --- runs ------------------------------------------------------------------------------------ */
+
+struct run *run_create(struct call *call)
+{
+    struct engine *engine = call->engine;
+    struct run *run = MEM_NEW(struct run);
+    struct arena *arena = &run->arena;
+    struct json_error error;
+
+    arena_init(arena, engine->opts.limits.run_bytes);
+    run->engine = engine;
+    run->call = call;
+    run->target = call->target;
+    target_hold(call->target);
+    run->call_id = arena_str(arena, id_str(&call->id));
+    run->principal = arena_str(arena, call->principal);
+    run->uri = arena_str(arena, call->uri);
+    run->journal_count = call->journal.count;
+    run->journal_bytes = call->journal.bytes;
+    if (call->journal.count) {
+        struct entry *entries = arena_alloc(arena, call->journal.count * sizeof(*entries));
+        char *text = arena_alloc_aligned(
+            arena, entries_text_bytes(call->journal.entries, call->journal.count) + 1, 1);
+        if (entries && text)
+            entries_copy(entries, call->journal.entries, call->journal.count, &text);
+        run->journal = entries;
+    }
+    run->args = json_parse(arena, arena_str(arena, call->args), NULL, &error);
+    for (int kind = ASK_FORM; kind <= ASK_ROOTS; kind++) {
+        if (engine_can(engine, call, (enum ask_kind)kind, false))
+            run->supports |= 1u << kind;
+        if (engine_can(engine, call, (enum ask_kind)kind, true))
+            run->supports_consent |= 1u << kind;
+    }
+    run->fresh_intent = call->fresh_intent;
+    run->notices_sent = call->notices;
+    run->ask_ttl_ms = engine->opts.ask_ttl_ms;
+    run->entries_max = engine->opts.limits.journal_entries;
+    run->bytes_max = engine->opts.limits.journal_bytes;
+    run->clock = engine->clock;
+    run->emit = run_emit;
+    atomic_init(&run->cancelled, false);
+    return run;
+}
+
+void run_free(struct run *run)
+{
+    target_release((struct target *)run->target);
+    arena_finish(&run->arena);
+    mem_free(run);
+}
+
+void run_emit(struct run *run, const struct notice *notice)
+{
+    struct call *call = run->call;
+
+    if (call && call->caller->ops->notify)
+        call->caller->ops->notify(call->caller, call, notice);
+}
+
+static int64_t timeout_of(const struct call *call)
+{
+    return call->target->timeout_ms > 0 ? call->target->timeout_ms : DEFAULT_TIMEOUT_MS;
+}
+
+static void timed_out(struct call *call)
+{
+    struct str message =
+        arena_fmt(&call->end_arena, STR_FMT " did not finish within %lld ms of work",
+                  STR_ARG(call->target->name), (long long)timeout_of(call));
+    call_fail(call, NOD_E_TIMEOUT, "TOOL_TIMEOUT", message);
+}
+
+static void timeout_fired(struct due *due)
+{
+    struct call *call = HEAP_OF(&due->node, struct call, timeout.node);
+
+    call_run_detach(call);
+    timed_out(call);
+}
+
+void call_run_begin(struct call *call)
+{
+    struct engine *engine = call->engine;
+    struct provider *provider = call->target->provider;
+    int64_t left = timeout_of(call) - call->worked_ms;
+
+    call->run = run_create(call);
+    call->state = LIVE_RUNNING;
+    if (call->run->arena.exhausted) { /* without its whole journal a handler must not run */
+        run_done(call->run, NOD_E_LIMIT, STR_NONE);
+        return;
+    }
+    call->run_began = clock_mono(engine->clock);
+    due_set(engine, &call->timeout, left > 0 ? left : 0, timeout_fired);
+    provider->ops->start(
+        provider, call->run); /* run_done may have come and gone: the call is not touched again */
+}
+
+/* --- waiting: asks are parked, steps appended --------------------------------------------------
+ */
+
+void call_tell_waiting(struct call *call, bool waiting)
+{
+    if (call->told_waiting == waiting)
+        return;
+    call->told_waiting = waiting;
+    if (call->caller->ops->waiting)
+        call->caller->ops->waiting(call->caller, call, waiting);
+}
+
+static struct call_record record_of(const struct call *call)
+{
+    return (struct call_record){ .id = id_str(&call->id),
+                                 .principal = call->principal,
+                                 .scope = call->scope,
+                                 .kind = call->target->kind,
+                                 .target = call->target->name,
+                                 .args = call->args,
+                                 .caller = call->caller_record };
+}
+
+static void saving_fill(struct call *call)
+{
+    const struct run_list *news = &call->run->news;
+    size_t at = 0;
+
+    call_saving_free(call);
+    call->saving_entries = mem_zalloc((news->entries + 1) * sizeof(struct entry));
+    call->saving_count = news->entries;
+    for (const struct run_item *item = news->first; item; item = item->next)
+        if (!item->is_ask)
+            call->saving_entries[at++] = item->entry;
+    call->saving = mem_zalloc((news->asks + 1) * sizeof(struct ask_record));
+    call->saving_asks = 0;
+    LIST_EACH(link, &call->asks)
+    call->saving[call->saving_asks++] = LIST_OF(link, struct ask, link)->record;
+}
+
+static void saved(struct call *call)
+{
+    call_saving_free(call);
+    if (call->run)
+        run_free(call->run);
+    call->run = NULL;
+    if (!call->stored)
+        call->epoch = 1;
+    call->stored = true;
+}
+
+static void asks_drop(struct call *call)
+{
+    LIST_EACH(at, &call->asks)
+    ask_free(LIST_OF(at, struct ask, link));
+}
+
+static void store_failed(struct call *call, nod_status status, const char *what)
+{
+    const char *store = call->engine->store->ops->name;
+    struct str message;
+
+    if (status == NOD_E_STORE)
+        message = arena_fmt(&call->end_arena,
+                            "The %s store did not take %s; try the call again later", store, what);
+    else
+        message = arena_fmt(&call->end_arena, "The %s store refused %s: %s", store, what,
+                            nod_status_name(status));
+    call_fail(call, status, NULL, message);
+}
+
+static void park_send(struct op *op)
+{
+    struct call *call = OP_OF(op, struct call, op);
+    struct engine *engine = call->engine;
+    struct call_record open = record_of(call);
+
+    engine->store->ops->park(engine->store, id_str(&op->token), call->stored ? NULL : &open,
+                             engine->node, id_str(&call->id), call->epoch ? call->epoch : 1,
+                             call->notices, call->saving_entries, call->saving_count, call->saving,
+                             call->saving_asks, op_completed, op);
+}
+
+static void park_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct call *call = OP_OF(op, struct call, op);
+
+    (void)reply;
+    saved(call); /* if it failed, the store may know it all the same */
+    if (status != NOD_OK) {
+        asks_drop(call);
+        if (call->cancel_wanted)
+            call_end_cancelled(call);
+        else
+            store_failed(call, status, "the question");
+        return;
+    }
+    journal_finish(&call->journal); /* the store has it, and a waiting call should cost little */
+    call->fresh_intent = false;
+    call->state = LIVE_WAITING;
+    if (call->cancel_wanted) {
+        call_end_cancelled(call);
+        return;
+    }
+    if (call->caller->ops->asked)
+        call->caller->ops->asked(call->caller, call);
+    call_tell_waiting(call, true);
+    LIST_EACH(at, &call->asks) /* nothing is freed here: an ask ends in a completion of the store */
+    ask_stored(LIST_OF(at, struct ask, link));
+}
+
+void call_asks_settled(struct call *call)
+{
+    if (++call->asks_settled < call->asks_expected)
+        return;
+    if (call->cancel_wanted) {
+        asks_drop(call);
+        call_end_cancelled(call);
+        return;
+    }
+    if (call->asks_failed != NOD_OK) {
+        nod_status status = call->asks_failed;
+        asks_drop(call);
+        run_free(call->run);
+        call->run = NULL;
+        call_fail(call, status, NULL,
+                  status == NOD_E_LIMIT ? STR("Too many questions are waiting for an answer; try "
+                                              "again when some are answered")
+                                        : STR("The question was refused before it was asked"));
+        return;
+    }
+    saving_fill(call);
+    call->state = LIVE_SAVING;
+    op_start(call->engine, &call->op, park_send, park_done);
+}
+
+void call_asks_begin(struct call *call)
+{
+    call->state = LIVE_ASKING;
+    call->asks_settled = 0;
+    call->asks_failed = NOD_OK;
+    call->asks_expected =
+        call->run->news.asks + 1; /* one for this function, so that it ends after its loop */
+    for (const struct run_item *item = call->run->news.first; item; item = item->next)
+        if (item->is_ask)
+            list_append(&call->asks, &ask_create(call, item)->link);
+    LIST_EACH(at, &call->asks)
+    ask_begin(LIST_OF(at, struct ask, link));
+    call_asks_settled(call);
+}
+
+static void append_send(struct op *op)
+{
+    struct call *call = OP_OF(op, struct call, op);
+    struct engine *engine = call->engine;
+    struct call_record open = record_of(call);
+
+    engine->store->ops->append(engine->store, id_str(&op->token), call->stored ? NULL : &open,
+                               engine->node, id_str(&call->id), call->epoch ? call->epoch : 1,
+                               call->notices, call->saving_entries, call->saving_count,
+                               op_completed, op);
+}
+
+static void append_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct call *call = OP_OF(op, struct call, op);
+    const struct entry *last = &call->saving_entries[call->saving_count - 1];
+    bool intent = last->class == ENTRY_INTENT;
+
+    (void)reply;
+    if (status == NOD_OK) {
+        struct journal longer;
+        journal_make(&longer, call->journal.entries, call->journal.count, call->saving_entries,
+                     call->saving_count);
+        journal_finish(&call->journal);
+        call->journal = longer;
+        call->fresh_intent = intent;
+    }
+    saved(call);
+    if (call->cancel_wanted)
+        call_end_cancelled(call);
+    else if (status == NOD_OK)
+        flow_again(&call->flow);
+    else if (intent)
+        store_failed(call, status, "the intent of a step");
+    else
+        call_fail(call, NOD_E_OUTCOME_UNKNOWN, NULL,
+                  STR("A step was done, but its result could not be stored: look before you try "
+                      "the call again"));
+}
+
+static void call_pending(struct call *call)
+{
+    const struct run *run = call->run;
+
+    if (run->news.asks == 0 && !run->step_done) {
+        struct str message = arena_fmt(
+            &call->end_arena,
+            STR_FMT " returned NOD_PENDING without having asked anything: a handler returns it "
+                    "only when a nod_ function gave it",
+            STR_ARG(call->target->name));
+        run_free(call->run);
+        call->run = NULL;
+        call_fail(call, NOD_E_USAGE, NULL, message);
+    } else if (call->worked_ms >= timeout_of(call)) {
+        run_free(call->run);
+        call->run = NULL;
+        timed_out(call);
+    } else if (run->news.asks) {
+        call_asks_begin(call);
+    } else {
+        saving_fill(call);
+        call->state = LIVE_SAVING;
+        op_start(call->engine, &call->op, append_send, append_done);
+    }
+}
+
+void run_done(struct run *run, nod_status status, struct str body)
+{
+    struct call *call = run->call;
+
+    if (!call) { /* the call has ended without us */
+        run_free(run);
+        return;
+    }
+    due_stop(call->engine, &call->timeout);
+    call->worked_ms += clock_mono(call->engine->clock) - call->run_began;
+    if (run->notice_ordinal > call->notices)
+        call->notices = run->notice_ordinal;
+    call->state = LIVE_ASKING; /* no longer with the provider */
+
+    if (run->bug.at) {
+        call_outcome_fail(call, &(struct fault){ .status = NOD_E_USAGE, .message = run->bug });
+    } else if (run->arena.exhausted) {
+        call_outcome_fail(
+            call,
+            &(struct fault){ .status = NOD_E_LIMIT,
+                             .message = STR("The run has used up the memory a run may have") });
+    } else if (status == NOD_PENDING) {
+        call_pending(call);
+        return;
+    } else if (status == NOD_OK && body.len) {
+        call->outcome =
+            (struct outcome){ .status = NOD_OK, .body = arena_str(&call->end_arena, body) };
+    } else if (status == NOD_OK) {
+        call_outcome_fail(call, &(struct fault){ .status = NOD_E_USAGE,
+                                                 .message = STR("The handler gave no reply") });
+    } else {
+        call_fail_run(call, run, status);
+    }
+    call->run = NULL;
+    run_free(run);
+    flow_jump(&call->flow, "finish");
+}
+
+/* --- going on --------------------------------------------------------------------------------- */
+
+void call_taken(struct call *call, const struct store_reply *reply)
+{
+    if (call->state == LIVE_CANCELLING || call->cancel_wanted)
+        return;
+    call->epoch = reply->epoch;
+    journal_finish(&call->journal);
+    journal_make(&call->journal, reply->call->entries, reply->call->entry_count, NULL, 0);
+    call->fresh_intent = false;
+    call_tell_waiting(call, false);
+    flow_again(&call->flow);
+}
+
+static void take_send(struct op *op)
+{
+    struct call *call = OP_OF(op, struct call, op);
+    struct engine *engine = call->engine;
+
+    engine->store->ops->take(engine->store, id_str(&op->token), id_str(&call->id), engine->node,
+                             op_completed, op);
+}
+
+static void take_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct call *call = OP_OF(op, struct call, op);
+
+    call->state = LIVE_WAITING;
+    if (call->cancel_wanted)
+        call_end_cancelled(call);
+    else if (status == NOD_OK)
+        call_taken(call, reply);
+    /* Otherwise it is not runnable, or the store is away: the next hint or the next expiry tries
+     * again. */
+}
+
+void call_take(struct call *call)
+{
+    if (call->state != LIVE_WAITING || !list_empty(&call->asks))
+        return;
+    call->state = LIVE_TAKING;
+    op_start(call->engine, &call->op, take_send, take_done);
+}
