@@ -402,6 +402,24 @@ static void work_and_depth_are_bounded_even_under_a_not(void **state)
     buf_finish(&text);
 }
 
+static void the_deepest_check_there_may_be_fits_the_stack(void **state)
+{
+    struct bench *bench = *state;
+    struct schema_opts deep = { .max_depth = SCHEMA_DEPTH_MOST };
+    struct buf text;
+
+    buf_init(&text, 1 << 20);
+    buf_add(&text, STR("{\"$ref\":\"#/$defs/n0\",\"$defs\":{"));
+    for (int i = 0; i < SCHEMA_DEPTH_MOST / 2 - 4; i++)
+        buf_fmt(&text, "\"n%d\":{\"anyOf\":[{\"$ref\":\"#/$defs/n%d\"}]},", i, i + 1);
+    buf_fmt(&text, "\"n%d\":false}}", SCHEMA_DEPTH_MOST / 2 - 4);
+    assert_int_equal(checked(bench, buf_str(&text), STR("1"), deep), NOD_E_INVALID);
+    assert_true(str_eq(bench->problems.at[0].message, STR("is not allowed here")));
+    deep.max_depth = 0;
+    assert_limit(bench, checked(bench, buf_str(&text), STR("1"), deep), "nested deeper");
+    buf_finish(&text);
+}
+
 static void unique_items_are_not_quadratic(void **state)
 {
     struct bench *bench = *state;
@@ -517,6 +535,7 @@ int main(void)
         TEST(a_pattern_that_never_ends_is_ended),
         TEST(an_honest_pattern_on_a_long_text_is_no_problem),
         TEST(work_and_depth_are_bounded_even_under_a_not),
+        TEST(the_deepest_check_there_may_be_fits_the_stack),
         TEST(unique_items_are_not_quadratic),
         TEST(too_many_or_too_deep_subschemas_do_not_compile),
         TEST(a_small_arena_for_problems_is_survived),
