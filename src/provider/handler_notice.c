@@ -8,9 +8,14 @@
 
 #include "provider/local_inside.h"
 
-static bool may_notify(const nod_call *call)
+static void say(nod_call *call, const struct notice *notice)
 {
-    return !call->completion && !call->stopped;
+    if (call->completion || call->stopped)
+        return;
+    if (!call->step)
+        run_notice(call->run, notice);
+    else if (!atomic_load(&call->run->cancelled))
+        call->run->emit(call->run, notice);
 }
 
 void nod_progress(nod_call *call, double progress, double total, const char *message)
@@ -22,8 +27,8 @@ void nod_progress(nod_call *call, double progress, double total, const char *mes
         .text = call_text(call, message),
     };
 
-    if (may_notify(call) && isfinite(progress))
-        run_notice(call->run, &notice);
+    if (isfinite(progress))
+        say(call, &notice);
 }
 
 void nod_log(nod_call *call, nod_log_level level, const char *logger, const char *format, ...)
@@ -39,8 +44,8 @@ void nod_log(nod_call *call, nod_log_level level, const char *logger, const char
         .logger = call_text(call, logger),
         .text = text_clean(&call->run->arena, text),
     };
-    if (may_notify(call) && level >= NOD_LOG_DEBUG && level <= NOD_LOG_EMERGENCY)
-        run_notice(call->run, &notice);
+    if (level >= NOD_LOG_DEBUG && level <= NOD_LOG_EMERGENCY)
+        say(call, &notice);
 }
 
 void nod_notify(nod_call *call, const char *method, const char *params)
@@ -59,6 +64,5 @@ void nod_notify(nod_call *call, const char *method, const char *params)
         .method = call_text(call, method),
         .params = parsed ? call_json(call, parsed) : STR_NONE,
     };
-    if (may_notify(call))
-        run_notice(call->run, &notice);
+    say(call, &notice);
 }

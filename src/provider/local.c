@@ -51,21 +51,13 @@ static void call_init(nod_call *call, struct local *local, struct run *run)
 
 /* --- on the loop ---------------------------------------------------------------------------- */
 
-static void emit_here(struct run *run, const struct notice *notice)
-{
-    struct caller *caller = call_caller(run->call);
-
-    if (caller && !atomic_load(&run->cancelled))
-        caller->ops->notify(caller, run->call, notice);
-}
-
 static void run_here(struct local *local, struct run *run)
 {
     struct nod_call call;
     struct str body;
 
     call_init(&call, local, run);
-    run->emit = emit_here;
+    run->emit = run_emit;
     nod_status status = handler_run(&call, &body);
     run_done(run, status, body);
     handler_finish(&call);
@@ -86,7 +78,7 @@ static void notice_arrives(void *data)
 
     atomic_fetch_sub(&job->notices, 1);
     if (!job->dead)
-        emit_here(job->run, &posted->notice);
+        run_emit(job->run, &posted->notice);
     mem_free(posted);
 }
 

@@ -260,6 +260,21 @@ static void stop(struct workers *w)
     pthread_mutex_unlock(&w->lock);
 }
 
+static void set_true(void *data)
+{
+    *(bool *)data = true;
+}
+
+/* Posts come in order: when this one has, so have all that the threads made. */
+static void deliver_posts(struct loop *loop)
+{
+    bool delivered = false;
+
+    loop_post(loop, set_true, &delivered);
+    while (!delivered)
+        loop_turn(loop, WORKERS_TURN_MS);
+}
+
 bool workers_destroy(struct workers *w, int wait_ms)
 {
     if (!w)
@@ -274,7 +289,7 @@ bool workers_destroy(struct workers *w, int wait_ms)
     w->abandoned = left > 0;
     pthread_mutex_unlock(&w->lock);
     reap(w);
-    loop_turn(w->loop, 0); /* what the last of them posted */
+    deliver_posts(w->loop);
     if (left) {
         LOG_WARN("handlers still run at the end; they are left behind", LOG_INT("threads", left));
         return false;

@@ -1,0 +1,389 @@
+/*
+ * cli/host: puts the parts of a server together, drives them, and takes them apart again.
+ *
+ * The engine knows no clock of its own: before the loop waits, its next deadline becomes a timer.
+ * The parts are made in the order they need each other and let go in reverse. A handler that never
+ * comes back keeps what it may still touch: that is left to the end of the process.
+ *
+ * Standard output belongs to the protocol. While it is spoken there, file descriptor 1 is standard
+ * error, so that a printf in a handler cannot break a message, and descriptor 0 is empty.
+ */
+#include "cli/host.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "cli/options.h"
+#include "provider/handler.h"
+#include "store/memory.h"
+
+/* --- time ----------------------------------------------------------------------------------------
+ */
+
+static void defer_on_loop(void *ctx, void (*fn)(void *data), void *data)
+{
+    loop_defer(ctx, fn, data);
+}
+
+static void tick(void *data)
+{
+    nod_server *server = data;
+
+    engine_tick(server->engine);
+}
+
+static void before_wait(void *data)
+{
+    nod_server *server = data;
+    int64_t due = server->engine ? engine_deadline(server->engine) : INT64_MAX;
+
+    if (due == INT64_MAX)
+        timer_stop(server->loop, &server->tick);
+    else
+        timer_set(server->loop, &server->tick, due - clock_mono(clock_system()), tick, server);
+}
+
+/* --- making a server
+ * ------------------------------------------------------------------------------- */
+
+static bool opts_fit(const struct nod_server_opts *opts)
+{
+    const char *wrong = NULL;
+
+    if (!opts->name || !*opts->name)
+        wrong = "a server needs a name";
+    else if (!opts->version || !*opts->version)
+        wrong = "a server needs a version";
+    else if (opts->ask_ttl_ms < 0)
+        wrong = "ask_ttl_ms is negative";
+    else if (opts->workers < 0 || opts->workers > WORKERS_MAX)
+        wrong = "workers is negative, or more than there may be (WORKERS_MAX)";
+    else if (opts->heartbeat_ms < 0)
+        wrong = "heartbeat_ms is negative";
+    else if (opts->session_idle_ms < 0)
+        wrong = "session_idle_ms is negative";
+    if (wrong)
+        LOG_ERROR("the server's options are not valid", LOG_CSTR("why", wrong));
+    return !wrong;
+}
+
+static const char *keep(nod_server *server, const char *text)
+{
+    return text ? arena_str(&server->arena, text_clean(&server->arena, str_of(text))).at : NULL;
+}
+
+static const char *const *keep_list(nod_server *server, const char *const *list)
+{
+    size_t count = 0;
+
+    while (list && list[count])
+        count++;
+    if (!count)
+        return NULL;
+    const char **copy = arena_zalloc(&server->arena, (count + 1) * sizeof(*copy));
+    for (size_t i = 0; copy && i < count; i++)
+        copy[i] = keep(server, list[i]);
+    return copy;
+}
+
+static bool keep_opts(nod_server *server, const struct nod_server_opts *opts)
+{
+    server->opts = *opts;
+    server->opts.name = keep(server, opts->name);
+    server->opts.version = keep(server, opts->version);
+    server->opts.title = keep(server, opts->title);
+    server->opts.instructions = keep(server, opts->instructions);
+    server->opts.boolean_confirm_clients = keep_list(server, opts->boolean_confirm_clients);
+    if (server->arena.exhausted)
+        LOG_ERROR("the server's options are not valid",
+                  LOG_CSTR("why", "their texts are too long"));
+    return !server->arena.exhausted;
+}
+
+static bool replay_check_wanted(void)
+{
+    const char *set = getenv("NOD_REPLAY_CHECK");
+
+    return set && strcmp(set, "1") == 0;
+}
+
+nod_server *nod_server_create(const struct nod_server_opts *given)
+{
+    struct nod_server_opts opts;
+    nod_server *server;
+
+    OPTS_READ(opts, given);
+    if (!opts_fit(&opts))
+        return NULL;
+    server = MEM_NEW(struct nod_server);
+    arena_init(&server->arena, HOST_TEXT_MAX);
+    if (!keep_opts(server, &opts)) {
+        arena_finish(&server->arena);
+        mem_free(server);
+        return NULL;
+    }
+    server->loop = loop_create();
+    server->store = memory_store_create(&(struct memory_opts){
+        .clock = clock_system(), .defer = defer_on_loop, .defer_ctx = server->loop });
+    server->engine =
+        engine_create(&(struct engine_opts){ .clock = clock_system(),
+                                             .store = server->store,
+                                             .defer = defer_on_loop,
+                                             .defer_ctx = server->loop,
+                                             .ask_ttl_ms = opts.ask_ttl_ms,
+                                             .one_ask_per_scope = opts.one_ask_per_scope });
+    server->catalog = catalog_create();
+    server->local = local_create(&(struct local_opts){ .server = server,
+                                                       .catalog = server->catalog,
+                                                       .loop = server->loop,
+                                                       .workers = (size_t)opts.workers,
+                                                       .replay_check = replay_check_wanted() });
+    loop_before_wait(server->loop, before_wait, server);
+    return server;
+}
+
+void nod_server_destroy(nod_server *server)
+{
+    if (!server)
+        return;
+    bool ended = local_stop(server->local, HOST_WORKERS_MS);
+    mcp_server_destroy(server->mcp);
+    server->mcp = NULL;
+    timer_stop(server->loop, &server->tick);
+    engine_destroy(server->engine);
+    server->engine = NULL;
+    tokens_destroy(server->tokens);
+    server->tokens = NULL;
+    if (!ended) /* its code still runs, on what is left */
+        return;
+    local_destroy(server->local);
+    catalog_destroy(server->catalog);
+    loop_turn(server->loop, 0); /* completions of the store that are still on their way */
+    server->store->ops->destroy(server->store);
+    loop_destroy(server->loop);
+    arena_finish(&server->arena);
+    mem_free(server);
+}
+
+/* --- what an author registers
+ * ----------------------------------------------------------------------- */
+
+nod_status nod_add_tools(nod_server *server, const nod_tool *tools, size_t count, size_t tool_size)
+{
+    return local_add_tools(server->local, tools, count, tool_size);
+}
+
+nod_status nod_add_resources(nod_server *server, const nod_resource *resources, size_t count,
+                             size_t resource_size)
+{
+    return local_add_resources(server->local, resources, count, resource_size);
+}
+
+nod_status nod_add_prompts(nod_server *server, const nod_prompt *prompts, size_t count,
+                           size_t prompt_size)
+{
+    return local_add_prompts(server->local, prompts, count, prompt_size);
+}
+
+bool nod_remove_tool(nod_server *server, const char *name)
+{
+    return name && local_remove_tool(server->local, str_of(name));
+}
+
+nod_status nod_hook(nod_server *server, nod_flow flow, const char *stage, nod_when when,
+                    nod_hook_fn *fn, void *data)
+{
+    if (!stage || !fn || (unsigned)flow > NOD_FLOW_ANSWER || (unsigned)when > NOD_AFTER)
+        return NOD_E_USAGE;
+    return hooks_add(engine_hooks(server->engine), engine_flow(flow), stage, when, fn, data);
+}
+
+/* --- from any thread
+ * ---------------------------------------------------------------------------------- */
+
+struct message {
+    nod_server *server;
+    void (*tell)(struct mcp_server *mcp, struct str text);
+    size_t len;
+    char text[];
+};
+
+static void message_arrives(void *data)
+{
+    struct message *message = data;
+
+    if (message->server->mcp)
+        message->tell(message->server->mcp, str_n(message->text, message->len));
+    mem_free(message);
+}
+
+static void post_text(nod_server *server, void (*tell)(struct mcp_server *, struct str),
+                      const char *text)
+{
+    struct str s = str_of(text);
+    struct message *message = mem_alloc(sizeof(*message) + s.len);
+
+    message->server = server;
+    message->tell = tell;
+    message->len = s.len;
+    if (s.len)
+        memcpy(message->text, s.at, s.len);
+    loop_post(server->loop, message_arrives, message);
+}
+
+void nod_resource_updated(nod_server *server, const char *uri)
+{
+    post_text(server, mcp_resource_updated, uri);
+}
+
+void nod_url_done(nod_server *server, const char *elicitation_id)
+{
+    post_text(server, mcp_url_done, elicitation_id);
+}
+
+static void drained(void *data)
+{
+    nod_server *server = data;
+
+    loop_stop(server->loop);
+}
+
+static void stop(void *data)
+{
+    nod_server *server = data;
+
+    if (server->stopping)
+        return;
+    server->stopping = true;
+    if (server->mcp)
+        mcp_drain(server->mcp, HOST_DRAIN_MS, drained, server);
+    else
+        drained(server);
+}
+
+void nod_stop(nod_server *server)
+{
+    loop_post(server->loop, stop, server);
+}
+
+/* --- serving
+ * -------------------------------------------------------------------------------------------- */
+
+static void on_signal(void *data)
+{
+    nod_server *server = data;
+
+    if (server->stopping)
+        _exit(130); /* asked twice: at once */
+    LOG_INFO("stopping");
+    stop(server);
+}
+
+static void make_mcp(nod_server *server)
+{
+    const struct nod_server_opts *opts = &server->opts;
+
+    server->mcp = mcp_server_create(&(struct mcp_opts){
+        .loop = server->loop,
+        .engine = server->engine,
+        .catalog = server->catalog,
+        .clock = clock_system(),
+        .name = str_of(opts->name),
+        .title = str_of(opts->title),
+        .version = str_of(opts->version),
+        .instructions = str_of(opts->instructions),
+        .heartbeat_ms = opts->heartbeat_ms,
+        .session_idle_ms = opts->session_idle_ms,
+        .page_size = opts->page_size,
+        .boolean_confirm_clients = opts->boolean_confirm_clients,
+    });
+}
+
+/* Takes 0 and 1 away from the rest of the program. */
+static bool take_stdio(int *in, int *out)
+{
+    int empty = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    *in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    *out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    bool fine = empty >= 0 && *in >= 0 && *out >= 0;
+    if (fine) {
+        fflush(stdout);
+        fine = dup2(empty, STDIN_FILENO) >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
+    }
+    if (empty >= 0)
+        close(empty);
+    return fine;
+}
+
+bool host_serve_stdio(nod_server *server)
+{
+    int in, out;
+
+    if (!take_stdio(&in, &out)) {
+        LOG_ERROR("standard input or output is closed");
+        return false;
+    }
+    make_mcp(server);
+    nod_status status = mcp_stdio_start(server->mcp, in, out, stop, server);
+    if (status != NOD_OK)
+        LOG_ERROR("cannot serve on standard input and output",
+                  LOG_CSTR("why", nod_status_name(status)));
+    return status == NOD_OK;
+}
+
+static bool load_tokens(nod_server *server, const char *path)
+{
+    struct str problem = STR_NONE;
+
+    server->tokens = tokens_load(path, &server->arena, &problem);
+    if (!server->tokens)
+        LOG_ERROR("the token file cannot be used", LOG_CSTR("file", path), LOG_STR("why", problem));
+    return server->tokens != NULL;
+}
+
+static void say_where(const nod_server *server, struct str host)
+{
+    char url[512];
+    bool six = host.len && memchr(host.at, ':', host.len);
+
+    snprintf(url, sizeof(url), "http://%s" STR_FMT "%s:%d/mcp", six ? "[" : "", STR_ARG(host),
+             six ? "]" : "", mcp_http_port(server->mcp));
+    LOG_INFO("listening", LOG_CSTR("url", url));
+}
+
+bool host_serve_http(nod_server *server, const struct options *options)
+{
+    struct str host = options->host.len ? options->host : STR("127.0.0.1");
+
+    if (options->token_file && !load_tokens(server, options->token_file))
+        return false;
+    make_mcp(server);
+    nod_status status = mcp_http_start(server->mcp, &(struct mcp_http_opts){
+                                                        .host = host,
+                                                        .port = options->port,
+                                                        .tokens = server->tokens,
+                                                        .allowed_hosts = options->allow_hosts,
+                                                        .allowed_origins = options->allow_origins,
+                                                    });
+    if (status != NOD_OK) {
+        LOG_ERROR("cannot serve over HTTP", LOG_STR("host", host), LOG_INT("port", options->port),
+                  LOG_CSTR("why", nod_status_name(status)));
+        return false;
+    }
+    say_where(server, host);
+    return true;
+}
+
+void host_run(nod_server *server)
+{
+    if (!loop_signal(server->loop, SIGINT, on_signal, server) ||
+        !loop_signal(server->loop, SIGTERM, on_signal, server))
+        LOG_WARN("signals cannot be watched: SIGINT and SIGTERM end the process at once");
+    loop_run(server->loop);
+}

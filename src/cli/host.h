@@ -1,0 +1,44 @@
+/*
+ * cli/host: what a nod_server is made of.
+ *
+ * Owns the loop, the store, the engine, the catalog, the local provider and, while it serves, the
+ * protocol. Everything runs on the thread that calls nod_main.
+ */
+#ifndef NOD_CLI_HOST_H
+#define NOD_CLI_HOST_H
+
+#include "core/catalog.h"
+#include "core/engine.h"
+#include "mcp/server.h"
+#include "mcp/tokens.h"
+#include "net/loop.h"
+#include "provider/local.h"
+
+enum {
+    HOST_TEXT_MAX = 1024 * 1024, /* of all texts of the options */
+    HOST_DRAIN_MS = 5000,        /* what runs may take that long when the server is told to stop */
+    HOST_WORKERS_MS = 2000,      /* and a blocking handler, after that */
+};
+
+struct nod_server {
+    struct nod_server_opts opts; /* its texts are in the arena */
+    struct arena arena;
+    struct loop *loop;
+    struct store *store;
+    struct engine *engine;
+    struct catalog *catalog;
+    struct local *local;
+    struct mcp_server *mcp; /* while it serves */
+    struct tokens *tokens;
+    struct timer tick; /* for the engine's next deadline */
+    bool stopping;
+};
+
+/* Begins to serve; false, logged, if it cannot. */
+bool host_serve_stdio(nod_server *server);
+struct options;
+bool host_serve_http(nod_server *server, const struct options *options);
+/* Until the server was told to stop and what ran has ended. */
+void host_run(nod_server *server);
+
+#endif

@@ -1,0 +1,55 @@
+/*
+ * cli/main: nod_main, the main function of every server.
+ *
+ * Exit codes: 0 when it was told to stop or its client went away, 1 when it could not serve, 2 when
+ * the command line is wrong. The server is destroyed in every case.
+ */
+#include <stdio.h>
+
+#include "base/log.h"
+#include "cli/host.h"
+#include "cli/options.h"
+
+enum { EXIT_FINE = 0, EXIT_CANNOT_SERVE = 1, EXIT_WRONG_USAGE = 2 };
+
+static const char *program_name(int argc, char **argv)
+{
+    return argc > 0 && argv[0] ? argv[0] : "server";
+}
+
+static int serve(nod_server *server, const struct options *options)
+{
+    bool serving = options->http ? host_serve_http(server, options) : host_serve_stdio(server);
+
+    if (!serving)
+        return EXIT_CANNOT_SERVE;
+    host_run(server);
+    return EXIT_FINE;
+}
+
+int nod_main(nod_server *server, int argc, char **argv)
+{
+    struct options options;
+    int code = EXIT_FINE;
+
+    if (!server) /* nod_server_create has said why */
+        return EXIT_CANNOT_SERVE;
+    switch (options_read(&options, argc, argv)) {
+    case OPTIONS_HELP:
+        printf("usage: %s [options]\n\n%s", program_name(argc, argv), options_help());
+        break;
+    case OPTIONS_VERSION:
+        printf("%s %s (nod %s)\n", server->opts.name, server->opts.version, NOD_VERSION);
+        break;
+    case OPTIONS_WRONG:
+        fprintf(stderr, "%s: %s\nTry --help.\n", program_name(argc, argv), options.problem);
+        code = EXIT_WRONG_USAGE;
+        break;
+    case OPTIONS_RUN:
+        log_setup(&options.log);
+        code = serve(server, &options);
+        break;
+    }
+    nod_server_destroy(server);
+    return code;
+}

@@ -1,0 +1,168 @@
+/*
+ * cli/options: the command line that every server has.
+ *
+ * One table of options, each with the function that takes its value. `--name value` and
+ * `--name=value` mean the same. Nothing is guessed: what is not in the table is an error.
+ */
+#include "cli/options.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+struct option {
+    const char *name;
+    const char *value; /* what it takes, for messages; NULL: nothing */
+    bool http_only;
+    bool (*take)(struct options *options, const char *value);
+};
+
+static bool take_http(struct options *options, const char *value)
+{
+    options->http = true;
+    return options_address(str_of(value), &options->host, &options->port);
+}
+
+static bool take_token_file(struct options *options, const char *value)
+{
+    options->token_file = value;
+    return *value != '\0';
+}
+
+static bool add_name(const char **names, const char *value)
+{
+    for (size_t i = 0; i < OPTIONS_NAMES_MAX; i++) {
+        if (!names[i]) {
+            names[i] = value;
+            return *value != '\0';
+        }
+    }
+    return false;
+}
+
+static bool take_allow_host(struct options *options, const char *value)
+{
+    return add_name(options->allow_hosts, value);
+}
+
+static bool take_allow_origin(struct options *options, const char *value)
+{
+    return add_name(options->allow_origins, value);
+}
+
+static bool take_log(struct options *options, const char *value)
+{
+    return log_level_parse(str_of(value), &options->log.level);
+}
+
+static bool take_log_format(struct options *options, const char *value)
+{
+    bool json = str_eq(str_of(value), STR("json"));
+
+    options->log.format = json ? LOG_FORMAT_JSON : LOG_FORMAT_LOGFMT;
+    return json || str_eq(str_of(value), STR("logfmt"));
+}
+
+static const struct option table[] = {
+    { "--http", "HOST:PORT", false, take_http },
+    { "--token-file", "FILE", true, take_token_file },
+    { "--allow-host", "NAME", true, take_allow_host },
+    { "--allow-origin", "ORIGIN", true, take_allow_origin },
+    { "--log", "error, warn, info or debug", false, take_log },
+    { "--log-format", "logfmt or json", false, take_log_format },
+};
+
+const char *options_help(void)
+{
+    return "  (nothing)              speak MCP on standard input and output\n"
+           "  --http HOST:PORT       serve MCP over HTTP at /mcp; --http PORT and --http :PORT\n"
+           "                         listen on loopback; port 0 takes a free one\n"
+           "  --token-file FILE      bearer tokens, a line each: token name\n"
+           "  --allow-host NAME      a further name clients may use for this host; repeatable\n"
+           "  --allow-origin ORIGIN  a web origin that may connect; repeatable\n"
+           "  --log LEVEL            error, warn, info (default) or debug\n"
+           "  --log-format FORMAT    logfmt (default) or json\n"
+           "  --help, --version\n";
+}
+
+/* Digits alone, 0 to 65535. */
+static bool read_port(struct str text, int *port)
+{
+    int64_t n;
+
+    if (text.len == 0 || text.len > 5 || text.at[0] < '0' || text.at[0] > '9' ||
+        !str_to_i64(text, &n) || n < 0 || n > 65535)
+        return false;
+    *port = (int)n;
+    return true;
+}
+
+bool options_address(struct str text, struct str *host, int *port)
+{
+    size_t colon = text.len;
+
+    *host = STR_NONE;
+    if (read_port(text, port))
+        return true;
+    while (colon > 0 && text.at[colon - 1] != ':')
+        colon--;
+    if (colon == 0 || !read_port(str_skip(text, colon), port))
+        return false;
+    *host = str_n(text.at, colon - 1);
+    if (host->len && host->at[0] == '[') {
+        if (host->len < 3 || host->at[host->len - 1] != ']')
+            return false;
+        *host = str_n(host->at + 1, host->len - 2);
+        return true;
+    }
+    return !memchr(text.at, ':', colon - 1); /* an IPv6 address needs its brackets */
+}
+
+static enum options_do wrong(struct options *options, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static enum options_do wrong(struct options *options, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(options->problem, sizeof(options->problem), format, args);
+    va_end(args);
+    return OPTIONS_WRONG;
+}
+
+static const struct option *find(struct str name)
+{
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        if (str_eq(str_of(table[i].name), name))
+            return &table[i];
+    return NULL;
+}
+
+enum options_do options_read(struct options *options, int argc, char **argv)
+{
+    const char *needs_http = NULL;
+
+    *options = (struct options){ .log = { .level = LOG_LEVEL_INFO, .fd = 2 } };
+    for (int i = 1; i < argc; i++) {
+        struct str name, value;
+        bool joined = str_cut(str_of(argv[i]), '=', &name, &value);
+
+        if (str_eq(name, STR("--help")) && !joined)
+            return OPTIONS_HELP;
+        if (str_eq(name, STR("--version")) && !joined)
+            return OPTIONS_VERSION;
+        const struct option *option = find(name);
+        if (!option)
+            return wrong(options, "%s is not an option", argv[i]);
+        if (!joined && i + 1 >= argc)
+            return wrong(options, "%s needs a value: %s", option->name, option->value);
+        const char *given = joined ? value.at : argv[++i];
+        if (!option->take(options, given))
+            return wrong(options, "%s takes %s", option->name, option->value);
+        if (option->http_only)
+            needs_http = option->name;
+    }
+    if (needs_http && !options->http)
+        return wrong(options, "%s goes with --http only", needs_http);
+    return OPTIONS_RUN;
+}

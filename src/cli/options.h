@@ -1,0 +1,37 @@
+/*
+ * cli/options: the command line that every server has.
+ *
+ * Strict: an option that is not known, is given without its value or does not go with the others is
+ * refused with a sentence that says what to do.
+ */
+#ifndef NOD_CLI_OPTIONS_H
+#define NOD_CLI_OPTIONS_H
+
+#include "base/log.h"
+#include "base/str.h"
+
+enum {
+    OPTIONS_NAMES_MAX = 64,    /* of --allow-host, and of --allow-origin */
+    OPTIONS_PROBLEM_MAX = 256, /* bytes of a sentence */
+};
+
+enum options_do { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_WRONG };
+
+struct options {
+    bool http;
+    struct str host; /* empty: loopback */
+    int port;
+    const char *token_file;
+    const char *allow_hosts[OPTIONS_NAMES_MAX + 1]; /* NULL-terminated */
+    const char *allow_origins[OPTIONS_NAMES_MAX + 1];
+    struct log_opts log;
+    char problem[OPTIONS_PROBLEM_MAX]; /* with OPTIONS_WRONG */
+};
+
+/* The slices point into argv. */
+enum options_do options_read(struct options *options, int argc, char **argv);
+/* "HOST:PORT", ":PORT", "PORT", "[::1]:PORT". */
+bool options_address(struct str text, struct str *host, int *port);
+const char *options_help(void);
+
+#endif
