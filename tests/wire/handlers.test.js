@@ -28,7 +28,7 @@ onBoth(test, 'the keys of steps differ from call to call', async (t, kind) => {
 
 onBoth(test, 'a step that failed has failed on every run', async (t, kind) => {
   const session = await connect(t, kind, 'probe', accepting);
-  assert.equal(await session.text('failing_step'), 'i/o');
+  assert.equal(await session.text('failing_step'), 'i/o error');
   assert.equal(JSON.parse(await session.text('counters')).steps, 1);
 });
 

@@ -164,12 +164,31 @@ test('a call that neither asks nor tells is answered with plain JSON', async (t)
   assert.match(call.handle.headers.get('content-type'), /^application\/json/);
 });
 
-test('a GET stream carries what belongs to no call, and only one is open at a time or each works', async (t) => {
+const isListChanged = (event) => event.data?.includes('tools/list_changed');
+
+test('a GET stream carries what belongs to no call, and takes up where it broke off', async (t) => {
   const peer = await rawPeer(t, 'http', 'probe');
   const stream = await peer.request('GET');
   assert.equal(stream.status, 200);
   assert.ok(stream.streamed);
   await resultOf(peer, 'add_tool');
-  await stream.arrived.next((event) => event.data?.includes('tools/list_changed'), 'list_changed on the GET stream');
+  const seen = await stream.arrived.next(isListChanged, 'list_changed on the GET stream');
+  assert.ok(seen.id, 'with an id to come back with');
   stream.drop();
+  await stream.finished;
+  await resultOf(peer, 'remove_tool'); // while nobody listens
+  const again = await resume(peer, seen.id);
+  await again.arrived.next(isListChanged, 'what was missed');
+  again.drop();
+});
+
+test('a message goes to one stream, however many are open', async (t) => {
+  const peer = await rawPeer(t, 'http', 'probe');
+  const streams = [await peer.request('GET'), await peer.request('GET')].filter(({ status }) => status === 200);
+  assert.ok(streams.length >= 1);
+  await resultOf(peer, 'add_tool');
+  await peer.next((message) => message.method === 'notifications/tools/list_changed', 'list_changed');
+  await resultOf(peer, 'whoami');
+  assert.equal(streams.flatMap(({ events }) => events).filter(isListChanged).length, 1);
+  for (const stream of streams) stream.drop();
 });

@@ -122,10 +122,25 @@ test('stdio: without a progress token nothing is sent while a call waits', async
   assert.equal(textOf((await call.reply()).result), 'no');
 });
 
-test('http: a session nobody uses ends, and takes its questions with it', async (t) => {
-  const peer = await rawPeer(t, 'http', 'probe', { env: { PROBE_IDLE_MS: '500' } });
-  await callTool(peer, 'whoami').then((call) => call.reply());
+test('http: a session is in use while a call waits, and ends when nobody has used it for long', async (t) => {
+  const peer = await rawPeer(t, 'http', 'probe', { env: { PROBE_IDLE_MS: '500', PROBE_HOOKS: '1' } });
+  const call = await callTool(peer, 'ask', { ttl: 1200 });
+  const ask = await nextAsk(peer);
+  call.handle.drop();
+  await call.handle.finished;
+  await pause(900);
+  const other = await rawPeer(t, 'http', 'probe', { server: peer.server });
+  assert.doesNotMatch(await resultOf(other, 'hooks'), /call\.finish/, 'the question outlives the silence');
+  await pause(1800);
+  assert.equal((await peer.send({ id: 1, method: 'ping' })).status, 404);
+  assert.equal((await accept(peer, ask.id, { name: 'Ada' })).status, 404);
+});
+
+test('http: a session whose call waits with its stream open is in use', async (t) => {
+  const peer = await rawPeer(t, 'http', 'probe', { env: { PROBE_IDLE_MS: '400' } });
+  const call = await callTool(peer, 'ask');
+  const ask = await nextAsk(peer);
   await pause(1500);
-  const reply = await peer.send({ id: 1, method: 'ping' });
-  assert.equal(reply.status, 404);
+  await accept(peer, ask.id, { name: 'Ada' });
+  assert.equal(textOf((await call.reply()).result), 'accept {"name":"Ada"}');
 });
