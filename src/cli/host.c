@@ -155,6 +155,9 @@ void nod_server_destroy(nod_server *server)
     mcp_server_destroy(server->mcp);
     server->mcp = NULL;
     timer_stop(server->loop, &server->tick);
+    server->store->ops->destroy(
+        server->store); /* first: it drops what is on its way to the engine */
+    server->store = NULL;
     engine_destroy(server->engine);
     server->engine = NULL;
     tokens_destroy(server->tokens);
@@ -163,8 +166,7 @@ void nod_server_destroy(nod_server *server)
         return;
     local_destroy(server->local);
     catalog_destroy(server->catalog);
-    loop_turn(server->loop, 0); /* completions of the store that are still on their way */
-    server->store->ops->destroy(server->store);
+    loop_turn(server->loop, 0); /* the store's completions find it gone, and free themselves */
     loop_destroy(server->loop);
     arena_finish(&server->arena);
     mem_free(server);
