@@ -286,9 +286,19 @@ static void on_signal(void *data)
     stop(server);
 }
 
+/* Before anybody is told that we serve: who is told may send one. */
+static void watch_signals(nod_server *server)
+{
+    if (!loop_signal(server->loop, SIGINT, on_signal, server) ||
+        !loop_signal(server->loop, SIGTERM, on_signal, server))
+        LOG_WARN("signals cannot be watched: SIGINT and SIGTERM end the process at once");
+}
+
 static void make_mcp(nod_server *server)
 {
     const struct nod_server_opts *opts = &server->opts;
+
+    watch_signals(server);
 
     server->mcp = mcp_server_create(&(struct mcp_opts){
         .loop = server->loop,
@@ -384,8 +394,5 @@ bool host_serve_http(nod_server *server, const struct options *options)
 
 void host_run(nod_server *server)
 {
-    if (!loop_signal(server->loop, SIGINT, on_signal, server) ||
-        !loop_signal(server->loop, SIGTERM, on_signal, server))
-        LOG_WARN("signals cannot be watched: SIGINT and SIGTERM end the process at once");
     loop_run(server->loop);
 }
