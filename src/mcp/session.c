@@ -64,7 +64,11 @@ void session_moved(struct session *session)
         return;
     list_remove(&session->by_use);
     LIST_EACH(at, &session->streams)
-    mcp_stream_destroy(LIST_OF(at, struct mcp_stream, link));
+    {
+        struct mcp_stream *stream = LIST_OF(at, struct mcp_stream, link);
+        mcp_stream_close(stream); /* its call was left behind */
+        mcp_stream_destroy(stream);
+    }
     map_finish(&session->calls);
     mem_free(session);
 }
@@ -90,7 +94,8 @@ void session_end(struct session *session, struct str why)
     LIST_EACH(at, &session->streams)
     {
         struct mcp_stream *stream = LIST_OF(at, struct mcp_stream, link);
-        mcp_stream_close(stream);
+        if (stream->awaited == 0) /* the others end with their calls */
+            mcp_stream_close(stream);
     }
     session->busy = false;
     list_append(&session->server->ending, &session->by_use);

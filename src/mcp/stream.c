@@ -292,7 +292,8 @@ void mcp_stream_begin(struct mcp_stream *stream)
 
 void mcp_stream_send(struct mcp_stream *stream, enum event_sort sort, struct str message)
 {
-    if (stream->lost || stream->session->ended)
+    /* While a session ends, those who still listen are told which questions no longer count. */
+    if (stream->lost || (stream->session->ended && !stream->exchange))
         return;
     mcp_stream_begin(stream);
     log_add(stream, sort, message);
@@ -378,6 +379,7 @@ static void stream_retire(struct mcp_stream *stream)
     stream->ended = true;
     stream->ended_ms = clock_mono(server->opts.clock);
     if (!stream->begun || stream->lost || session->ended) {
+        mcp_stream_pump(stream); /* ends the connection, unless it takes no more */
         mcp_stream_close(stream);
         mcp_stream_destroy(stream);
         return;
