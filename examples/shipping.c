@@ -12,8 +12,8 @@
  *     build/release/examples/shipping --http 127.0.0.1:8080
  *
  * What the person sees: "Where shall we send order 17?" and a form of ten fields, some filled in.
- * Clients of older protocol revisions get what their revision knows: lists of several are asked for
- * as text there, and titles of choices are left out.
+ * A client of revision 2025-06-18 cannot show a list of several choices: there the tool ends with
+ * ELICITATION_NOT_SUPPORTED. delete-file shows how to find another way.
  */
 #include <nod/nod.h>
 

@@ -84,16 +84,27 @@ static nod_status ask_plain(nod_call *call)
     return nod_reply_text(call, answer_text(call, &answer));
 }
 
+#define CHOICE_FIELDS                                                                              \
+    NOD_TEXT("name", .preset = "Ada"), NOD_INT("age", .preset = "36"),                             \
+        NOD_BOOL("member", .preset = "true"),                                                      \
+        NOD_CHOICE("size", NOD_OPTIONS({ "s", "Small" }, { "l", "Large" }), .required = true,      \
+                   .preset = "s")
+
+static nod_status ask_choice(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .message = "Choose", .form = NOD_FORM(CHOICE_FIELDS)));
+    return nod_reply_text(call, answer_text(call, &answer));
+}
+
 static nod_status ask_lists(nod_call *call)
 {
     nod_answer answer;
 
     NOD_TRY(nod_elicit(
         call, &answer, .message = "Choose",
-        .form = NOD_FORM(NOD_TEXT("name", .preset = "Ada"), NOD_INT("age", .preset = "36"),
-                         NOD_BOOL("member", .preset = "true"),
-                         NOD_CHOICE("size", NOD_OPTIONS({ "s", "Small" }, { "l", "Large" }),
-                                    .required = true, .preset = "s"),
+        .form = NOD_FORM(CHOICE_FIELDS,
                          NOD_CHOICES("extras", NOD_OPTIONS({ "a", "Apple" }, { "b", "Pear" }),
                                      .preset = "[\"a\"]"))));
     return nod_reply_text(call, answer_text(call, &answer));
@@ -474,6 +485,7 @@ static const nod_tool tools[] = {
       .handler = ask,
       .input = NOD_FORM(NOD_TEXT("message"), NOD_INT("ttl"), NOD_INT("attempts")) },
     { .name = "ask_plain", .handler = ask_plain },
+    { .name = "ask_choice", .handler = ask_choice },
     { .name = "ask_lists", .handler = ask_lists },
     { .name = "confirm", .handler = confirm, .input = NOD_FORM(TTL) },
     { .name = "approve",
