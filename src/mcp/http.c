@@ -120,10 +120,10 @@ static struct str authenticate(struct mcp_server *server, struct http_exchange *
 static void handle_mcp(struct mcp_server *server, struct http_exchange *exchange,
                        const struct http_request *http)
 {
-    struct str principal = authenticate(server, exchange, http);
     struct str version = str_trim(http_header(http, STR("MCP-Protocol-Version")));
+    struct str principal = authenticate(server, exchange, http);
 
-    if (principal.len == 0)
+    if (principal.len == 0) /* it is answered, and the request is gone */
         return;
     if (server->draining) {
         endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, "The server is shutting down.");
