@@ -337,6 +337,7 @@ onBoth(test, 'those who subscribed to a resource are told when it changes, and n
     told();
   });
   await session.text('touch_watched_resource');
+  await session.client.ping(); // by then everybody has been told who was to be told
   await session.client.subscribeResource({ uri });
   const updated = new Promise((resolve) => (told = resolve));
   await session.text('touch_watched_resource');
