@@ -43,7 +43,6 @@ struct ask *ask_create(struct call *call, const struct run_item *item)
 
     ask->call = call;
     list_init(&ask->link);
-    ask->attempt = 1;
     ask->record = (struct ask_record){ .call_id = id_str(&call->id),
                                        .key = place(&at, spec->key),
                                        .principal = call->principal,
@@ -57,8 +56,34 @@ struct ask *ask_create(struct call *call, const struct run_item *item)
                                        .detail = place(&at, spec->detail),
                                        .url = place(&at, spec->url),
                                        .ttl_ms = spec->ttl_ms,
-                                       .attempts = spec->attempts };
+                                       .attempts = spec->attempts,
+                                       .attempt = 1 };
     memcpy(ask->record.digest, item->entry.digest, DIGEST_BYTES);
+    return ask;
+}
+
+struct ask *ask_adopt(struct call *call, const struct ask_record *record)
+{
+    size_t text = record->key.len + record->message.len + record->detail.len + record->url.len + 4;
+    struct ask *ask = mem_zalloc(sizeof(*ask) + text);
+    char *at = ask->text;
+
+    ask->call = call;
+    list_init(&ask->link);
+    memcpy(ask->id.text, record->id.at, record->id.len < ID_LEN ? record->id.len : ID_LEN);
+    ask->record = *record;
+    ask->record.id = id_str(&ask->id);
+    ask->record.call_id = id_str(&call->id);
+    ask->record.principal = call->principal;
+    ask->record.scope = call->scope;
+    ask->record.target = call->target->name;
+    ask->record.key = place(&at, record->key);
+    ask->record.message = place(&at, record->message);
+    ask->record.detail = place(&at, record->detail);
+    ask->record.url = place(&at, record->url);
+    ask->record.content = ask->record.by = STR_NONE;
+    if (ask->record.attempt < 1)
+        ask->record.attempt = 1;
     return ask;
 }
 
@@ -123,7 +148,7 @@ static void offer_from(struct ask *ask, size_t at)
             continue;
         ask->surface = surface;
         ask->surface_at = at;
-        surface->ops->offer(surface, ask, ask->attempt, STR_NONE);
+        surface->ops->offer(surface, ask, ask->record.attempt, STR_NONE);
         return;
     }
     ask->surface = NULL;
@@ -137,8 +162,8 @@ void ask_offer_next(struct ask *ask)
 
 void ask_offer_again(struct ask *ask, struct str problems)
 {
-    ask->attempt++;
-    ask->surface->ops->offer(ask->surface, ask, ask->attempt, problems);
+    ask->record.attempt++;
+    ask->surface->ops->offer(ask->surface, ask, ask->record.attempt, problems);
 }
 
 void ask_offered(struct ask *ask, struct surface *surface, enum offer_result result)
@@ -230,8 +255,7 @@ static void cancel_older(struct ask *ask)
     map_set(&engine->scopes, ask->record.scope, ask);
     if (!older)
         return;
-    LIST_EACH(at, &older->call->asks)
-    {
+    LIST_EACH (at, &older->call->asks) {
         struct ask *other = LIST_OF(at, struct ask, link);
         if (!other->claiming)
             claim_by_engine(other, ASK_CANCELLED);
@@ -244,7 +268,8 @@ static void stage_build_params(struct flow *flow, void *subject)
 
     if (ask->call->engine->opts.one_ask_per_scope)
         cancel_older(ask);
-    offer_from(ask, 0);
+    if (!ask->call->carried)
+        offer_from(ask, 0);
     flow_next(flow);
 }
 
@@ -304,10 +329,15 @@ void ask_begin(struct ask *ask)
 void ask_stored(struct ask *ask)
 {
     struct engine *engine = ask->call->engine;
+    int64_t left = ask->record.expires_ms ? ask->record.expires_ms - clock_wall(engine->clock)
+                                          : ask->record.ttl_ms;
 
     map_set(&engine->asks, id_str(&ask->id), ask);
-    due_set(engine, &ask->expiry, ask->record.ttl_ms, expired);
-    flow_next(&ask->flow);
+    due_set(engine, &ask->expiry, left > 0 ? left : 0, expired);
+    if (ask->flow.table)
+        flow_next(&ask->flow);
+    else if (!ask->call->carried) /* one that came back: its request stages are long done */
+        offer_from(ask, 0);
 }
 
 const struct ask_record *ask_record(const struct ask *ask)
@@ -318,9 +348,4 @@ const struct ask_record *ask_record(const struct ask *ask)
 struct call *ask_call(const struct ask *ask)
 {
     return ask->call;
-}
-
-int ask_attempt(const struct ask *ask)
-{
-    return ask->attempt;
 }

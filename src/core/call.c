@@ -39,15 +39,8 @@ static struct str place(char **at, struct str s)
     return copy;
 }
 
-static struct call *call_create(struct engine *engine, const struct call_spec *spec)
+struct call *call_create(struct engine *engine, const struct call_spec *spec, struct str args)
 {
-    struct buf args;
-
-    buf_init(&args, ARGS_BYTES_MAX);
-    if (!spec->args || !json_write(&args, spec->args)) {
-        buf_clear(&args);
-        buf_add(&args, STR("{}"));
-    }
     size_t text = spec->principal.len + spec->scope.len + spec->uri.len + spec->caller_record.len +
                   args.len + 5;
     struct call *call = mem_zalloc(sizeof(*call) + text);
@@ -62,8 +55,9 @@ static struct call *call_create(struct engine *engine, const struct call_spec *s
     call->scope = place(&at, spec->scope);
     call->uri = place(&at, spec->uri);
     call->caller_record = place(&at, spec->caller_record);
-    call->args = place(&at, buf_str(&args));
-    buf_finish(&args);
+    call->args = place(&at, args);
+    call->keep_ms = spec->keep_ms;
+    call->elsewhere_too = spec->elsewhere_too;
     list_init(&call->asks);
     arena_init(&call->end_arena, OUTCOME_BYTES_MAX);
     buf_init(&call->result, OUTCOME_BYTES_MAX);
@@ -74,8 +68,8 @@ void call_free(struct call *call)
 {
     struct engine *engine = call->engine;
 
-    LIST_EACH(at, &call->asks)
-    ask_free(LIST_OF(at, struct ask, link));
+    LIST_EACH (at, &call->asks)
+        ask_free(LIST_OF(at, struct ask, link));
     due_stop(engine, &call->timeout);
     op_abandon(&call->op);
     call_run_detach(call);
@@ -297,7 +291,7 @@ static void refused_done(struct op *op, nod_status status, const struct store_re
     call_deliver(call);
 }
 
-static void call_flow_done(struct flow *flow, void *subject, nod_status status)
+void call_flow_done(struct flow *flow, void *subject, nod_status status)
 {
     struct call *call = subject;
 
@@ -322,8 +316,8 @@ static void call_deliver(struct call *call)
 
     call->state = LIVE_FINISHING;
     call_tell_waiting(call, false);
-    LIST_EACH(at, &call->asks)
-    ask_end(LIST_OF(at, struct ask, link), NULL, why);
+    LIST_EACH (at, &call->asks)
+        ask_end(LIST_OF(at, struct ask, link), NULL, why);
     map_remove(&call->engine->calls, id_str(&call->id));
     caller->call = NULL;
     caller->ops->finished(caller, call, &call->outcome);
@@ -418,8 +412,15 @@ const struct flow_table call_flow = { NOD_FLOW_CALL, call_stages,
 
 void engine_call(struct engine *engine, const struct call_spec *spec)
 {
-    struct call *call = call_create(engine, spec);
+    struct buf args;
 
+    buf_init(&args, ARGS_BYTES_MAX);
+    if (!spec->args || !json_write(&args, spec->args)) {
+        buf_clear(&args);
+        buf_add(&args, STR("{}"));
+    }
+    struct call *call = call_create(engine, spec, buf_str(&args));
+    buf_finish(&args);
     spec->caller->call = call;
     if (!map_set(&engine->calls, id_str(&call->id), call)) {
         call_outcome_fail(
@@ -473,4 +474,20 @@ struct ask *call_ask_first(const struct call *call)
 struct ask *call_ask_next(const struct call *call, const struct ask *ask)
 {
     return ask->link.next == &call->asks ? NULL : LIST_OF(ask->link.next, struct ask, link);
+}
+
+struct str call_args(const struct call *call)
+{
+    return call->args;
+}
+
+struct str call_uri(const struct call *call)
+{
+    return call->uri;
+}
+
+const struct entry *call_journal(const struct call *call, size_t *count)
+{
+    *count = call->journal.count;
+    return call->journal.entries;
 }

@@ -90,6 +90,7 @@ struct run *run_create(struct call *call)
             run->supports_consent |= 1u << kind;
     }
     run->fresh_intent = call->fresh_intent;
+    run->elsewhere_too = call->elsewhere_too;
     run->notices_sent = call->notices;
     run->ask_ttl_ms = engine->opts.ask_ttl_ms;
     run->entries_max = engine->opts.limits.journal_entries;
@@ -166,7 +167,7 @@ void call_tell_waiting(struct call *call, bool waiting)
         call->caller->ops->waiting(call->caller, call, waiting);
 }
 
-static struct call_record record_of(const struct call *call)
+struct call_record call_record_of(const struct call *call)
 {
     return (struct call_record){ .id = id_str(&call->id),
                                  .principal = call->principal,
@@ -174,7 +175,9 @@ static struct call_record record_of(const struct call *call)
                                  .kind = call->target->kind,
                                  .target = call->target->name,
                                  .args = call->args,
-                                 .caller = call->caller_record };
+                                 .uri = call->uri,
+                                 .caller = call->caller_record,
+                                 .keep_ms = call->keep_ms };
 }
 
 static void saving_fill(struct call *call)
@@ -190,8 +193,12 @@ static void saving_fill(struct call *call)
             call->saving_entries[at++] = item->entry;
     call->saving = mem_zalloc((news->asks + 1) * sizeof(struct ask_record));
     call->saving_asks = 0;
-    LIST_EACH(link, &call->asks)
-    call->saving[call->saving_asks++] = LIST_OF(link, struct ask, link)->record;
+    LIST_EACH (link, &call->asks) {
+        struct ask *ask = LIST_OF(link, struct ask, link);
+        if (call->caller->ops->reserve && !ask->record.seq)
+            ask->record.seq = call->caller->ops->reserve(call->caller, call);
+        call->saving[call->saving_asks++] = ask->record;
+    }
 }
 
 static void saved(struct call *call)
@@ -205,10 +212,23 @@ static void saved(struct call *call)
     call->stored = true;
 }
 
+/* What was saved is part of the journal now. */
+static void journal_grow(struct call *call)
+{
+    struct journal longer;
+
+    if (call->saving_count == 0)
+        return;
+    journal_make(&longer, call->journal.entries, call->journal.count, call->saving_entries,
+                 call->saving_count);
+    journal_finish(&call->journal);
+    call->journal = longer;
+}
+
 static void asks_drop(struct call *call)
 {
-    LIST_EACH(at, &call->asks)
-    ask_free(LIST_OF(at, struct ask, link));
+    LIST_EACH (at, &call->asks)
+        ask_free(LIST_OF(at, struct ask, link));
 }
 
 static void store_failed(struct call *call, nod_status status, const char *what)
@@ -229,7 +249,7 @@ static void park_send(struct op *op)
 {
     struct call *call = OP_OF(op, struct call, op);
     struct engine *engine = call->engine;
-    struct call_record open = record_of(call);
+    struct call_record open = call_record_of(call);
 
     engine->store->ops->park(engine->store, id_str(&op->token), call->stored ? NULL : &open,
                              engine->node, id_str(&call->id), call->epoch ? call->epoch : 1,
@@ -242,6 +262,8 @@ static void park_done(struct op *op, nod_status status, const struct store_reply
     struct call *call = OP_OF(op, struct call, op);
 
     (void)reply;
+    if (status == NOD_OK)
+        journal_grow(call);
     saved(call); /* if it failed, the store may know it all the same */
     if (status != NOD_OK) {
         asks_drop(call);
@@ -251,18 +273,30 @@ static void park_done(struct op *op, nod_status status, const struct store_reply
             store_failed(call, status, "the question");
         return;
     }
-    journal_finish(&call->journal); /* the store has it, and a waiting call should cost little */
     call->fresh_intent = false;
     call->state = LIVE_WAITING;
-    if (call->cancel_wanted) {
+    if (call->cancel_wanted)
         call_end_cancelled(call);
+    else
+        call_asked(call);
+}
+
+void call_asked(struct call *call)
+{
+    enum caller_way way = CALLER_HOLDS;
+
+    if (call->caller->ops->asked)
+        way = call->caller->ops->asked(call->caller, call);
+    if (way == CALLER_LEAVES) {
+        call_leave(call);
         return;
     }
-    if (call->caller->ops->asked)
-        call->caller->ops->asked(call->caller, call);
+    journal_finish(&call->journal); /* the store has it, and a waiting call should cost little */
+    call->carried = way == CALLER_CARRIES;
     call_tell_waiting(call, true);
-    LIST_EACH(at, &call->asks) /* nothing is freed here: an ask ends in a completion of the store */
-    ask_stored(LIST_OF(at, struct ask, link));
+    LIST_EACH (at,
+               &call->asks) /* nothing is freed here: an ask ends in a completion of the store */
+        ask_stored(LIST_OF(at, struct ask, link));
 }
 
 void call_asks_settled(struct call *call)
@@ -300,8 +334,8 @@ void call_asks_begin(struct call *call)
     for (const struct run_item *item = call->run->news.first; item; item = item->next)
         if (item->is_ask)
             list_append(&call->asks, &ask_create(call, item)->link);
-    LIST_EACH(at, &call->asks)
-    ask_begin(LIST_OF(at, struct ask, link));
+    LIST_EACH (at, &call->asks)
+        ask_begin(LIST_OF(at, struct ask, link));
     call_asks_settled(call);
 }
 
@@ -309,7 +343,7 @@ static void append_send(struct op *op)
 {
     struct call *call = OP_OF(op, struct call, op);
     struct engine *engine = call->engine;
-    struct call_record open = record_of(call);
+    struct call_record open = call_record_of(call);
 
     engine->store->ops->append(engine->store, id_str(&op->token), call->stored ? NULL : &open,
                                engine->node, id_str(&call->id), call->epoch ? call->epoch : 1,
@@ -325,11 +359,7 @@ static void append_done(struct op *op, nod_status status, const struct store_rep
 
     (void)reply;
     if (status == NOD_OK) {
-        struct journal longer;
-        journal_make(&longer, call->journal.entries, call->journal.count, call->saving_entries,
-                     call->saving_count);
-        journal_finish(&call->journal);
-        call->journal = longer;
+        journal_grow(call);
         call->fresh_intent = intent;
     }
     saved(call);
@@ -419,6 +449,11 @@ void call_taken(struct call *call, const struct store_reply *reply)
     journal_finish(&call->journal);
     journal_make(&call->journal, reply->call->entries, reply->call->entry_count, NULL, 0);
     call->fresh_intent = false;
+    if (call->state ==
+        LIVE_TAKING) { /* a claim was faster than our own take: wait for that to come home */
+        call->taken_early = true;
+        return;
+    }
     call_tell_waiting(call, false);
     flow_again(&call->flow);
 }
@@ -435,19 +470,29 @@ static void take_send(struct op *op)
 static void take_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct call *call = OP_OF(op, struct call, op);
+    bool early = call->taken_early;
 
     call->state = LIVE_WAITING;
-    if (call->cancel_wanted)
+    call->taken_early = false;
+    if (call->cancel_wanted) {
         call_end_cancelled(call);
-    else if (status == NOD_OK)
+    } else if (early) {
+        call_tell_waiting(call, false);
+        flow_again(&call->flow);
+    } else if (status == NOD_OK) {
+        LIST_EACH (at, &call->asks)
+            ask_end(LIST_OF(at, struct ask, link), NULL,
+                    STR("The question was answered elsewhere"));
         call_taken(call, reply);
-    /* Otherwise it is not runnable, or the store is away: the next hint or the next expiry tries
-     * again. */
+    } else if (status != NOD_E_STALE && list_empty(&call->asks)) {
+        call_fail(call, status, NULL, STR("The store no longer knows this call"));
+    }
+    /* Stale: it is not runnable, or somebody else runs it; the next hint tries again. */
 }
 
 void call_take(struct call *call)
 {
-    if (call->state != LIVE_WAITING || !list_empty(&call->asks))
+    if (call->state != LIVE_WAITING)
         return;
     call->state = LIVE_TAKING;
     op_start(call->engine, &call->op, take_send, take_done);

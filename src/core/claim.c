@@ -65,8 +65,8 @@ static void claim_free(struct claim *claim)
 
 void claims_drop(struct engine *engine)
 {
-    LIST_EACH(at, &engine->claims)
-    claim_free(LIST_OF(at, struct claim, link));
+    LIST_EACH (at, &engine->claims)
+        claim_free(LIST_OF(at, struct claim, link));
 }
 
 static void reject(struct claim *claim, nod_status status)
@@ -159,7 +159,7 @@ static void stage_lookup(struct flow *flow, void *subject)
         claim->engine->store->ops->load_ask(claim->engine->store, claim->ask_id, loaded, claim);
         return;
     }
-    if (claim->answer.attempt && claim->answer.attempt != ask->attempt) {
+    if (claim->answer.attempt && claim->answer.attempt != ask->record.attempt) {
         claim->result.pending = true;
         reject(claim, NOD_E_STALE); /* it answers an offer that was replaced */
         return;
@@ -225,10 +225,12 @@ static void content_invalid(struct claim *claim, const struct ask_record *record
     claim->result.problems = problems;
     if (most != 0 && record->attempts > 0)
         most = record->attempts;
-    if (most == 0 || (ask && ask->attempt < most && ask->surface == surface)) {
+    if (most == 0 || (ask && ask->record.attempt < most)) {
         claim->result.pending = true;
-        if (most != 0)
+        if (ask && ask->surface == surface && most != 0)
             ask_offer_again(ask, problems);
+        else if (ask && most != 0)
+            ask->record.attempt++; /* the caller carries it back, and says what was wrong */
         reject(claim, NOD_E_INVALID);
         return;
     }

@@ -23,6 +23,15 @@ static size_t or_default(size_t given, size_t usual)
     return given ? given : usual;
 }
 
+/* A hint of the store: this call may have become runnable, or have ended, elsewhere. */
+static void wake(void *data, struct str id)
+{
+    struct call *call = engine_find(data, id);
+
+    if (call)
+        call_take(call);
+}
+
 struct engine *engine_create(const struct engine_opts *opts)
 {
     struct engine *engine = MEM_NEW(struct engine);
@@ -55,6 +64,9 @@ struct engine *engine_create(const struct engine_opts *opts)
     map_init(&engine->schemas, ENGINE_SCHEMAS_KEPT);
     heap_init(&engine->due);
     list_init(&engine->claims);
+    nobody_init(&engine->nobody);
+    if (engine->store->ops->watch)
+        engine->store->ops->watch(engine->store, engine->node, wake, engine);
     return engine;
 }
 

@@ -80,6 +80,9 @@ struct call_spec {
     struct str principal;
     struct str scope;
     struct str caller_record; /* JSON: how the caller can be reached again; may be empty */
+    int64_t keep_ms;          /* how long its end is kept; 0: as the store is set */
+    bool elsewhere_too; /* its state may be presented to a node that does not share our store: only
+                           idempotent steps may happen */
     struct caller *caller;
 };
 
@@ -88,6 +91,30 @@ struct call_spec {
  * exactly once, perhaps before this returns.
  */
 void engine_call(struct engine *engine, const struct call_spec *spec);
+
+/*
+ * Goes on with a call that was let go of, here or on another node, or that comes back in the
+ * client's hands. `asks` are the pending ones. With `import` the store does not know it: it is
+ * stored first. asked() follows if something is pending; otherwise it is taken and runs. False, and
+ * nothing happened: it is live here already (engine_find).
+ */
+struct adopt_spec {
+    const struct call_record *record;
+    const struct ask_record *asks;
+    size_t ask_count;
+    bool import;
+    bool elsewhere_too; /* see call_spec */
+    struct target *target;
+    struct caller *caller;
+};
+bool engine_adopt(struct engine *engine, const struct adopt_spec *spec);
+struct call *engine_find(const struct engine *engine, struct str call_id);
+
+/*
+ * The caller is gone and will not be called again. What the store knows goes on or waits for
+ * whoever comes back; what it does not know is cancelled.
+ */
+void call_let_go(struct call *call);
 
 /* Cancels: its asks are withdrawn, finished() comes with NOD_E_CANCELLED, perhaps before this
  * returns. */
@@ -99,6 +126,10 @@ struct str call_scope(const struct call *call);
 const struct target *call_target(const struct call *call);
 struct caller *call_caller(const struct call *call);
 bool call_waiting(const struct call *call);
+struct str call_args(const struct call *call);
+struct str call_uri(const struct call *call);
+/* What it has learned; during asked(), and while it runs. */
+const struct entry *call_journal(const struct call *call, size_t *count);
 /* The pending asks of a call, in order: for (ask = call_ask_first(c); ask; ask = call_ask_next(c,
  * ask)). */
 struct ask *call_ask_first(const struct call *call);
@@ -109,7 +140,6 @@ struct ask *call_ask_next(const struct call *call, const struct ask *ask);
 const struct ask_record *ask_record(
     const struct ask *ask); /* lives as long as the ask is pending here */
 struct call *ask_call(const struct ask *ask);
-int ask_attempt(const struct ask *ask); /* which offer is up, from 1 */
 /* A pending ask of this node, or NULL. */
 struct ask *engine_ask(const struct engine *engine, struct str ask_id);
 

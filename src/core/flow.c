@@ -26,8 +26,8 @@ void hooks_init(struct hooks *hooks)
 
 void hooks_finish(struct hooks *hooks)
 {
-    LIST_EACH(at, &hooks->list)
-    mem_free(LIST_OF(at, struct hook, link));
+    LIST_EACH (at, &hooks->list)
+        mem_free(LIST_OF(at, struct hook, link));
     hooks_init(hooks);
 }
 
@@ -71,8 +71,7 @@ static nod_status call_hooks(struct flow *flow, nod_when when)
     event.flow = flow->table->id;
     event.stage = flow->table->stages[flow->at].name;
     event.when = when;
-    LIST_EACH(at, &flow->hooks->list)
-    {
+    LIST_EACH (at, &flow->hooks->list) {
         struct hook *hook = LIST_OF(at, struct hook, link);
         if (hook->table != flow->table || hook->stage != flow->at || hook->when != when)
             continue;
@@ -121,13 +120,20 @@ static void flow_step(struct flow *flow)
     }
 }
 
+void flow_place(struct flow *flow, const struct flow_table *table, const struct hooks *hooks,
+                const char *stage, void *subject,
+                void (*done)(struct flow *flow, void *subject, nod_status status))
+{
+    *flow = (struct flow){ .table = table, .hooks = hooks, .subject = subject, .done = done };
+    if (stage)
+        stage_find(table, stage, &flow->at);
+}
+
 void flow_start(struct flow *flow, const struct flow_table *table, const struct hooks *hooks,
                 const char *first, void *subject,
                 void (*done)(struct flow *flow, void *subject, nod_status status))
 {
-    *flow = (struct flow){ .table = table, .hooks = hooks, .subject = subject, .done = done };
-    if (first)
-        stage_find(table, first, &flow->at);
+    flow_place(flow, table, hooks, first, subject, done);
     flow_step(flow);
 }
 

@@ -56,6 +56,10 @@ struct flow {
 void flow_start(struct flow *flow, const struct flow_table *table, const struct hooks *hooks,
                 const char *first, void *subject,
                 void (*done)(struct flow *flow, void *subject, nod_status status));
+/* Puts it into a stage without entering it: flow_again will. */
+void flow_place(struct flow *flow, const struct flow_table *table, const struct hooks *hooks,
+                const char *stage, void *subject,
+                void (*done)(struct flow *flow, void *subject, nod_status status));
 void flow_next(struct flow *flow);
 void flow_stop(struct flow *flow, nod_status status);
 /* On to a later stage; what lies between is skipped. */

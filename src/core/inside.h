@@ -6,6 +6,7 @@
  * call_run.c its runs, and how it waits
  * ask.c      the life of an ask up to the offer: request stages, surfaces, expiry
  * claim.c    an answer: result stages, the claim, what follows
+ * adopt.c    a call that comes back, or is let go of
  * op.c       a store operation that is sent again while the store fails
  */
 #ifndef NOD_CORE_INSIDE_H
@@ -42,8 +43,9 @@ struct engine {
     struct map scopes;  /* scope -> newest struct ask, with one_ask_per_scope */
     struct map schemas; /* schema text -> struct kept_schema */
     struct heap due;
-    size_t pending;     /* asks on their way to the store, or waiting */
-    struct list claims; /* answers under way */
+    size_t pending;       /* asks on their way to the store, or waiting */
+    struct list claims;   /* answers under way */
+    struct caller nobody; /* of calls whose caller is gone */
 };
 
 struct tally { /* pending asks of a principal */
@@ -60,6 +62,8 @@ void due_stop(struct engine *engine, struct due *due);
 const struct schema *engine_schema(struct engine *engine, struct str text);
 bool tally_add(struct engine *engine, struct str principal);
 void tally_drop(struct engine *engine, struct str principal);
+
+void nobody_init(struct caller *nobody);
 
 /* --- op ------------------------------------------------------------------------------------- */
 
@@ -106,6 +110,10 @@ struct call {
     bool cancel_wanted;
     bool fresh_intent;
     bool told_waiting; /* the caller was told that we wait */
+    bool taken_early;  /* by a claim, while a take was under way */
+    bool carried;      /* its asks are not offered on surfaces */
+    bool elsewhere_too;
+    int64_t keep_ms;
     uint32_t notices;
     uint64_t epoch;
     int64_t worked_ms;
@@ -138,6 +146,13 @@ void call_taken(struct call *call, const struct store_reply *reply);
 /* Became runnable elsewhere, perhaps: take it. */
 void call_take(struct call *call);
 void call_free(struct call *call);
+struct call *call_create(struct engine *engine, const struct call_spec *spec, struct str args);
+void call_flow_done(struct flow *flow, void *subject, nod_status status);
+/* The asks are stored: the caller is told, then the surfaces. The call may be gone after this. */
+void call_asked(struct call *call);
+struct call_record call_record_of(const struct call *call);
+/* Off this node, without a word: the store has it. */
+void call_leave(struct call *call);
 /* Sets the outcome, with an id of its own in the log. */
 void call_outcome_fail(struct call *call, const struct fault *fault);
 /* The same, and on to the stage finish. */
@@ -164,9 +179,8 @@ struct ask {
     struct id id;
     struct surface *surface; /* where it is up, or is being put up */
     size_t surface_at;       /* its place in the engine's order */
-    int attempt;
-    bool opened;   /* a URL that was opened; it ends when its page is done */
-    bool listed;   /* in engine->asks, and counted */
+    bool opened;             /* a URL that was opened; it ends when its page is done */
+    bool listed;             /* in engine->asks, and counted */
     bool claiming; /* ended by the engine itself (expired, unsupported): a claim is under way */
     struct due expiry;
     struct flow flow;
@@ -174,6 +188,8 @@ struct ask {
 };
 
 struct ask *ask_create(struct call *call, const struct run_item *item);
+/* One that is pending already. */
+struct ask *ask_adopt(struct call *call, const struct ask_record *record);
 void ask_free(struct ask *ask);
 /* Begins the request stages; ends in call_asks_settled or, after the commit, in the offer. */
 void ask_begin(struct ask *ask);

@@ -52,10 +52,14 @@ struct ask_record {
     unsigned char digest[DIGEST_BYTES]; /* of the question */
     int64_t ttl_ms;
     int attempts; /* how often invalid content is asked again; 0: the surface's rule */
+    int attempt;  /* which offer is up, from 1 */
+    uint64_t seq; /* of its event in the caller's stream; 0: none */
+
+    /* Set by the store, unless given (an ask that comes back with its call). Wall clock. */
+    int64_t asked_ms;
+    int64_t expires_ms;
 
     /* Set by the store. */
-    int64_t asked_ms; /* wall clock of the store */
-    int64_t expires_ms;
     enum ask_state state;
     struct str content; /* JSON; only with ASK_ACCEPTED; with ASK_INVALID the problems */
     struct str by;      /* the principal who answered */
@@ -98,10 +102,11 @@ struct call_record {
     struct str scope;
     enum target_kind kind;
     struct str target;
-    struct str args; /* JSON object */
-    struct str
-        caller; /* JSON, the caller's own: how to reach it again from another node; may be empty */
-    uint32_t notices; /* progress and log messages already sent */
+    struct str args;   /* JSON object */
+    struct str uri;    /* resources: the one that is read */
+    struct str caller; /* JSON, the caller's own: how it is reached again; may be empty */
+    int64_t keep_ms;   /* how long it is kept after it has ended; 0: as the store is set */
+    uint32_t notices;  /* progress and log messages already sent */
 
     const struct entry *entries;
     size_t entry_count;

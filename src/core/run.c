@@ -300,8 +300,8 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
 
 /* --- steps --------------------------------------------------------------------------------- */
 
-nod_status run_step(struct run *run, struct str key, bool at_most_once, const struct entry **entry,
-                    bool *go)
+nod_status run_step(struct run *run, struct str key, bool at_most_once, bool idempotent,
+                    const struct entry **entry, bool *go)
 {
     *entry = NULL;
     *go = false;
@@ -320,6 +320,14 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, const st
         run->step_done = true;
         return NOD_PENDING;
     }
+    if (run->elsewhere_too && !idempotent)
+        return fail_fmt(run, NOD_E_USAGE,
+                        "The step '" STR_FMT
+                        "' cannot be done here: the state of this call may be presented to "
+                        "another node that does not share this one's store, which would do it "
+                        "again. Mark the step "
+                        ".idempotent, or give the nodes a store they share",
+                        STR_ARG(key));
     if (!at_most_once) {
         *go = true;
         return NOD_PENDING;

@@ -79,6 +79,7 @@ struct run {
     unsigned supports;         /* bit (1 << enum ask_kind): some surface can */
     unsigned supports_consent; /* the same, but a model's word does not count */
     bool fresh_intent;         /* the last ENTRY_INTENT was committed by this very node just now */
+    bool elsewhere_too;        /* only idempotent steps: see call_spec */
     uint32_t notices_sent;     /* by earlier runs */
     int64_t ask_ttl_ms;
     size_t entries_max, bytes_max;
@@ -113,8 +114,8 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
 /* The result of a step if it is journalled: NOD_OK and *entry. NOD_PENDING: it is to be done now
    (then run_step_done). NOD_E_OUTCOME_UNKNOWN. For at_most_once without a committed intent, records
    it and returns NOD_PENDING with *go false. */
-nod_status run_step(struct run *run, struct str key, bool at_most_once, const struct entry **entry,
-                    bool *go);
+nod_status run_step(struct run *run, struct str key, bool at_most_once, bool idempotent,
+                    const struct entry **entry, bool *go);
 /* Records the result of a step that was done: the run must return NOD_PENDING now. content: JSON or
  * empty. */
 nod_status run_step_done(struct run *run, struct str key, nod_status status, struct str content);

@@ -105,7 +105,9 @@ struct provider {
 /* --- caller: who made the call and waits for its result ------------------------------------- */
 
 enum caller_way {
-    CALLER_HOLDS, /* offer the asks on surfaces; the caller waits */
+    CALLER_HOLDS,   /* offer the asks on surfaces; the caller waits */
+    CALLER_CARRIES, /* the caller puts the asks to the client itself, and will bring the answers */
+    CALLER_LEAVES,  /* it has told the client how to come back: the live call is let go of */
 };
 
 enum notice_kind { NOTICE_PROGRESS, NOTICE_LOG, NOTICE_OTHER };
@@ -121,8 +123,15 @@ struct notice {
 };
 
 struct caller_ops {
-    /* The asks are stored. Called before they are offered: a held stream sends its priming event
-     * here. */
+    /*
+     * Before the asks are stored: the place of the next one in the caller's stream, so that a
+     * client that comes back is not told twice. 0, or no function: there is none.
+     */
+    uint64_t (*reserve)(struct caller *caller, struct call *call);
+    /*
+     * The asks are stored, and not offered yet: a held stream sends its priming event here. Also
+     * after engine_adopt, for asks that were pending already.
+     */
     enum caller_way (*asked)(struct caller *caller, struct call *call);
     void (*notify)(struct caller *caller, struct call *call, const struct notice *notice);
     /* Fills in the event to store with the result, in `arena`; false: none. Called before the
@@ -137,7 +146,7 @@ struct caller_ops {
 
 struct caller {
     const struct caller_ops *ops;
-    struct call *call; /* set by the engine while the call lives; NULL after finished() */
+    struct call *call; /* set by the engine while it belongs to a call; NULL after finished() */
 };
 
 #endif

@@ -17,6 +17,9 @@
  *                │◀─────────┘                                               finish ─▶ finished
  *     any but finished ──cancel──▶ cancelled
  *
+ * A park without asks, of a call that has none pending, makes it runnable: whoever comes next may
+ * take it.
+ *
  * An ask leaves pending exactly once: by claim, or because its call ended (withdrawn). claim does
  * it all in one transition: ask ended, journal longer, and, when it was the call's last pending
  * ask, call runnable. Expiry is decided by the store's clock: a claim for a person at or after
@@ -117,6 +120,13 @@ struct store_ops {
                 uint64_t version, int64_t ttl_ms, store_done *done, void *data);
     void (*get)(struct store *store, struct str kind, struct str key, store_done *done, void *data);
     void (*del)(struct store *store, struct str kind, struct str key, store_done *done, void *data);
+
+    /*
+     * This node is alive; it counts as gone when it has said nothing for ttl_ms. A running call
+     * whose node is gone is runnable: STORE_RUNNABLE lists it, and take gives it the next epoch.
+     */
+    void (*beat)(struct store *store, struct str node, int64_t ttl_ms, store_done *done,
+                 void *data);
 
     /* wake(call id) when a call that this node waits for became runnable or ended elsewhere. A hint
      * only. */

@@ -115,7 +115,7 @@ nod_status nod_step_with(nod_call *call, const char *key, nod_step_fn *fn, void 
     }
     struct str name = call_text(call, key);
     call->step_key = name;
-    status = run_step(call->run, name, opts.at_most_once, &entry, &go);
+    status = run_step(call->run, name, opts.at_most_once, opts.idempotent, &entry, &go);
     if (status == NOD_OK)
         return give_back(call, entry, result);
     if (status == NOD_PENDING && go)

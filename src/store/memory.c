@@ -25,8 +25,9 @@ struct memory_store {
     struct map asks;    /* id -> struct stored_ask */
     struct map values;  /* kind NUL key -> struct stored_value */
     struct map streams; /* stream -> struct stored_stream */
-    struct list ended;  /* calls that are kept, oldest first */
-    size_t ended_count;
+    struct heap ended;  /* calls that have ended, by when they are dropped */
+    struct map spent;   /* id -> struct spent */
+    struct heap spent_due;
     struct heap due;     /* pending asks by expiry */
     struct list replies; /* completions on their way */
     uint64_t version;
@@ -42,8 +43,7 @@ struct stored_call {
     size_t pending;
     struct id token; /* of the newest operation */
     char *result;
-    struct list link; /* in ended */
-    int64_t ended_ms;
+    struct heap_node keep; /* in ended */
     unsigned refs;
     bool dropped;
 };
@@ -57,6 +57,11 @@ struct stored_ask {
     struct id token; /* of the claim that ended it */
     uint64_t took;   /* the epoch that claim took, or 0 */
     char *answer;    /* content and by */
+};
+
+struct spent { /* a call that ended and had effects, when its record had to make room */
+    struct id id;
+    struct heap_node due;
 };
 
 struct stored_value {
@@ -84,6 +89,8 @@ enum {
     VALUES_MAX = 1000000,
     STREAM_EVENTS_MAX = 256, /* kept of one stream; the oldest go first */
     SCAN_MOST = 1000,
+    SWEEP_MOST = 4,
+    SPENT_MAX = 1000000,
 };
 
 struct reply { /* a completion on its way */
@@ -96,6 +103,7 @@ struct reply { /* a completion on its way */
     struct stored_call *call; /* held */
     struct stored_ask *ask;   /* lives as long as its call */
     bool with_call;
+    bool wakes; /* a hint, not a completion */
     char *value;
     struct store_scan scan;
     char *scan_key;
@@ -137,6 +145,11 @@ static bool id_is(const struct id *id, struct str s)
     return s.len == ID_LEN && memcmp(id->text, s.at, ID_LEN) == 0;
 }
 
+static int64_t keep_of(const struct memory_store *memory, const struct stored_call *call)
+{
+    return call->record.keep_ms > 0 ? call->record.keep_ms : memory->opts.keep_ms;
+}
+
 /* --- records -------------------------------------------------------------------------------------
  */
 
@@ -148,7 +161,7 @@ static struct stored_call *call_find(struct memory_store *memory, struct str id)
 static struct stored_call *call_add(struct memory_store *memory, const struct call_record *open)
 {
     size_t text = open->principal.len + open->scope.len + open->target.len + open->args.len +
-                  open->caller.len + 5;
+                  open->uri.len + open->caller.len + 6;
     struct stored_call *call = mem_zalloc(sizeof(*call) + text);
     char *at = (char *)(call + 1);
 
@@ -159,6 +172,7 @@ static struct stored_call *call_add(struct memory_store *memory, const struct ca
     call->record.scope = place(&at, open->scope);
     call->record.target = place(&at, open->target);
     call->record.args = place(&at, open->args);
+    call->record.uri = place(&at, open->uri);
     call->record.caller = place(&at, open->caller);
     call->record.entries = NULL;
     call->record.entry_count = 0;
@@ -166,15 +180,13 @@ static struct stored_call *call_add(struct memory_store *memory, const struct ca
     call->record.epoch = 1;
     call->record.opened_ms = now_of(memory);
     list_init(&call->asks);
-    list_init(&call->link);
     map_set(&memory->calls, call->record.id, call);
     return call;
 }
 
 static void call_free(struct stored_call *call)
 {
-    LIST_EACH(at, &call->asks)
-    {
+    LIST_EACH (at, &call->asks) {
         struct stored_ask *ask = LIST_OF(at, struct stored_ask, link);
         mem_free(ask->answer);
         mem_free(ask);
@@ -193,30 +205,68 @@ static void call_unref(struct stored_call *call)
 /* Off the lists; freed now or with the last reply that shows it. */
 static void call_drop(struct memory_store *memory, struct stored_call *call)
 {
-    LIST_EACH(at, &call->asks)
-    {
+    LIST_EACH (at, &call->asks) {
         struct stored_ask *ask = LIST_OF(at, struct stored_ask, link);
         heap_remove(&memory->due, &ask->due);
         map_remove(&memory->asks, id_str(&ask->id));
     }
-    if (!list_empty(&call->link))
-        memory->ended_count--;
-    list_remove(&call->link);
+    heap_remove(&memory->ended, &call->keep);
     map_remove(&memory->calls, call->record.id);
     call->dropped = true;
     if (call->refs == 0)
         call_free(call);
 }
 
-static void keep_few(struct memory_store *memory)
+static bool had_effects(const struct stored_call *call)
 {
-    int64_t old = now_of(memory) - memory->opts.keep_ms;
+    for (size_t i = 0; i < call->journal.count; i++)
+        if (call->journal.entries[i].class == ENTRY_STEP ||
+            call->journal.entries[i].class == ENTRY_INTENT)
+            return true;
+    return false;
+}
 
-    for (struct list *first; (first = list_first(&memory->ended));) {
-        struct stored_call *call = LIST_OF(first, struct stored_call, link);
-        if (memory->ended_count <= memory->opts.keep_most && call->ended_ms > old)
+/* Its record goes before its time: what must not happen twice is remembered in a few bytes. */
+static void spent_add(struct memory_store *memory, const struct stored_call *call)
+{
+    struct spent *spent = MEM_NEW(struct spent);
+
+    spent->id = call->id;
+    if (!map_set(&memory->spent, id_str(&spent->id), spent)) {
+        mem_free(spent);
+        return;
+    }
+    heap_set(&memory->spent_due, &spent->due, call->keep.at);
+}
+
+/* Drops a few records whose time is over; called with every end, so that none piles up. */
+static void sweep(struct memory_store *memory)
+{
+    int64_t now = now_of(memory);
+    struct heap_node *first;
+
+    for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->ended)); i++) {
+        struct stored_call *call = HEAP_OF(first, struct stored_call, keep);
+        if (first->at > now && memory->ended.count <= memory->opts.keep_most)
+            break;
+        if (first->at > now && had_effects(call))
+            spent_add(memory, call);
+        call_drop(memory, call);
+    }
+    /* A question that ran out long ago, and whose call nobody came back for. */
+    for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->due)); i++) {
+        struct stored_call *call = HEAP_OF(first, struct stored_ask, due)->call;
+        if (first->at + keep_of(memory, call) > now)
             break;
         call_drop(memory, call);
+    }
+    for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->spent_due)); i++) {
+        struct spent *spent = HEAP_OF(first, struct spent, due);
+        if (first->at > now)
+            break;
+        heap_remove(&memory->spent_due, first);
+        map_remove(&memory->spent, id_str(&spent->id));
+        mem_free(spent);
     }
 }
 
@@ -254,8 +304,10 @@ static void ask_add(struct memory_store *memory, struct stored_call *call,
     ask->record.url = place(&at, record->url);
     ask->record.state = ASK_PENDING;
     ask->record.content = ask->record.by = STR_NONE;
-    ask->record.asked_ms = now_of(memory);
-    ask->record.expires_ms = ask->record.asked_ms + record->ttl_ms;
+    if (!ask->record.asked_ms)
+        ask->record.asked_ms = now_of(memory);
+    if (!ask->record.expires_ms)
+        ask->record.expires_ms = ask->record.asked_ms + record->ttl_ms;
     list_append(&call->asks, &ask->link);
     call->pending++;
     map_set(&memory->asks, ask->record.id, ask);
@@ -282,17 +334,14 @@ static void call_close(struct memory_store *memory, struct stored_call *call, en
     call->record.state = state;
     call->result = str_dup(result);
     call->record.result = str_n(call->result, result.len);
-    call->ended_ms = now_of(memory);
-    LIST_EACH(at, &call->asks)
-    {
+    LIST_EACH (at, &call->asks) {
         struct stored_ask *ask = LIST_OF(at, struct stored_ask, link);
         if (ask->record.state == ASK_PENDING)
             ask_close(memory, ask, ASK_WITHDRAWN, STR_NONE, STR("nod"));
         if (ask->record.sensitive)
             ask->record.content = STR_NONE;
     }
-    list_append(&memory->ended, &call->link);
-    memory->ended_count++;
+    heap_set(&memory->ended, &call->keep, now_of(memory) + keep_of(memory, call));
 }
 
 /* --- completions
@@ -344,6 +393,8 @@ static void deliver(void *data)
         reply->reply.call = &reply->call->record;
     if (reply->ask)
         reply->reply.ask = &reply->ask->record;
+    if (reply->wakes)
+        reply->memory->wake(reply->memory->wake_data, reply->call->record.id);
     if (reply->done)
         reply->done(reply->data, reply->status, &reply->reply);
     if (reply->memory)
@@ -394,7 +445,9 @@ static struct stored_call *running_call(struct memory_store *memory, const struc
     *status = NOD_OK;
     if (call && id_is(&call->token, token))
         return NULL; /* this very operation has happened */
-    if (!call && open)
+    if (!call && map_get(&memory->spent, call_id))
+        *status = NOD_E_STALE;
+    else if (!call && open)
         call = call_add(memory, open);
     else if (!call)
         *status = NOD_E_NOT_FOUND;
@@ -428,6 +481,7 @@ static void memory_park(struct store *store, struct str token, const struct call
         call->record.state = call->pending ? CALL_STORED_WAITING : CALL_STORED_RUNNABLE;
     }
     finish_reply(reply_new(memory, done, data, status), fault);
+    sweep(memory);
 }
 
 static void memory_append(struct store *store, struct str token, const struct call_record *open,
@@ -471,6 +525,18 @@ static void journal_ask(struct stored_ask *ask)
     journal_add(ask->call, &entry, 1);
 }
 
+static void hint(struct memory_store *memory, struct stored_call *call)
+{
+    struct reply *reply;
+
+    if (!memory->wake)
+        return;
+    reply = reply_new(memory, NULL, NULL, NOD_OK);
+    reply_hold(reply, call);
+    reply->wakes = true;
+    reply_send(reply);
+}
+
 static nod_status claim_now(struct memory_store *memory, struct stored_ask *ask, struct str token,
                             const struct claim_spec *claim)
 {
@@ -491,8 +557,8 @@ static nod_status claim_now(struct memory_store *memory, struct stored_ask *ask,
         if (claim->take_for.len) {
             call_start(ask->call);
             ask->took = ask->call->record.epoch;
-        } else if (memory->wake) {
-            memory->wake(memory->wake_data, ask->call->record.id);
+        } else {
+            hint(memory, ask->call);
         }
     }
     return NOD_OK;
@@ -575,8 +641,8 @@ static void event_add(struct memory_store *memory, const struct store_event *eve
     stored->event.text = place(&at, event->text);
     stored->expires_ms = now_of(memory) + event->ttl_ms;
     list_append(&stream->events, &stored->link);
-    LIST_EACH(link, &stream->events)
-    kept++;
+    LIST_EACH (link, &stream->events)
+        kept++;
     if (kept > STREAM_EVENTS_MAX) {
         struct list *oldest = list_first(&stream->events);
         list_remove(oldest);
@@ -610,7 +676,7 @@ static void memory_finish(struct store *store, struct str token, struct str call
         }
     }
     finish_reply(reply_new(memory, done, data, status), fault);
-    keep_few(memory);
+    sweep(memory);
 }
 
 static void memory_cancel(struct store *store, struct str token, struct str call_id, struct str why,
@@ -635,7 +701,7 @@ static void memory_cancel(struct store *store, struct str token, struct str call
         }
     }
     finish_reply(reply_new(memory, done, data, status), fault);
-    keep_few(memory);
+    sweep(memory);
 }
 
 /* --- looking
@@ -645,7 +711,8 @@ static void memory_load_call(struct store *store, struct str call_id, store_done
 {
     struct memory_store *memory = of(store);
     struct stored_call *call = call_find(memory, call_id);
-    struct reply *reply = reply_new(memory, done, data, call ? NOD_OK : NOD_E_NOT_FOUND);
+    nod_status gone = map_get(&memory->spent, call_id) ? NOD_E_STALE : NOD_E_NOT_FOUND;
+    struct reply *reply = reply_new(memory, done, data, call ? NOD_OK : gone);
 
     if (call) {
         reply_hold(reply, call);
@@ -707,17 +774,16 @@ static void scan_rows(struct reply *reply)
         struct stored_call *call = call_find(memory, key);
         if (!call)
             break;
-        LIST_EACH(link, &call->asks)
-        reply->row(reply->data,
-                   &(struct store_row){ .ask = &LIST_OF(link, struct stored_ask, link)->record });
+        LIST_EACH (link, &call->asks)
+            reply->row(reply->data, &(struct store_row){
+                                        .ask = &LIST_OF(link, struct stored_ask, link)->record });
         break;
     }
     case STORE_EVENTS: {
         struct stored_stream *stream = map_get(&memory->streams, key);
         if (!stream)
             break;
-        LIST_EACH(link, &stream->events)
-        {
+        LIST_EACH (link, &stream->events) {
             struct stored_event *stored = LIST_OF(link, struct stored_event, link);
             if (stored->event.seq > reply->scan.after && stored->expires_ms > now_of(memory))
                 reply->row(reply->data, &(struct store_row){ .event = &stored->event });
@@ -830,6 +896,15 @@ static void memory_del(struct store *store, struct str kind, struct str key, sto
     reply_send(reply_new(memory, done, data, stored ? NOD_OK : NOD_E_NOT_FOUND));
 }
 
+/* One process, one node: it is alive as long as its store. */
+static void memory_beat(struct store *store, struct str node, int64_t ttl_ms, store_done *done,
+                        void *data)
+{
+    (void)node;
+    (void)ttl_ms;
+    reply_send(reply_new(of(store), done, data, NOD_OK));
+}
+
 static void memory_watch(struct store *store, struct str node,
                          void (*wake)(void *data, struct str call_id), void *data)
 {
@@ -849,8 +924,7 @@ static void memory_destroy(struct store *store)
     struct memory_store *memory = of(store);
     size_t at = 0;
 
-    LIST_EACH(link, &memory->replies)
-    {
+    LIST_EACH (link, &memory->replies) {
         struct reply *reply =
             LIST_OF(link, struct reply, link); /* deliver() frees it, without a word */
         list_remove(&reply->link);
@@ -868,10 +942,16 @@ static void memory_destroy(struct store *store)
     }
     at = 0;
     for (struct stored_stream *stream; (stream = map_next(&memory->streams, &at));) {
-        LIST_EACH(link, &stream->events)
-        mem_free(LIST_OF(link, struct stored_event, link));
+        LIST_EACH (link, &stream->events)
+            mem_free(LIST_OF(link, struct stored_event, link));
         mem_free(stream);
     }
+    at = 0;
+    for (struct spent *spent; (spent = map_next(&memory->spent, &at));)
+        mem_free(spent);
+    map_finish(&memory->spent);
+    heap_finish(&memory->spent_due);
+    heap_finish(&memory->ended);
     map_finish(&memory->calls);
     map_finish(&memory->asks);
     map_finish(&memory->values);
@@ -894,6 +974,7 @@ static const struct store_ops memory_ops = {
     .put = memory_put,
     .get = memory_get,
     .del = memory_del,
+    .beat = memory_beat,
     .watch = memory_watch,
     .destroy = memory_destroy,
 };
@@ -912,7 +993,9 @@ struct store *memory_store_create(const struct memory_opts *opts)
     map_init(&memory->asks, SIZE_MAX / 2);
     map_init(&memory->values, VALUES_MAX);
     map_init(&memory->streams, VALUES_MAX);
-    list_init(&memory->ended);
+    heap_init(&memory->ended);
+    heap_init(&memory->spent_due);
+    map_init(&memory->spent, SPENT_MAX);
     list_init(&memory->replies);
     heap_init(&memory->due);
     return &memory->store;

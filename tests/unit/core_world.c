@@ -338,7 +338,7 @@ nod_status world_step(struct run *run, struct world *world, const char *key, boo
 {
     const struct entry *entry;
     bool go;
-    nod_status status = run_step(run, str_of(key), at_most_once, &entry, &go);
+    nod_status status = run_step(run, str_of(key), at_most_once, false, &entry, &go);
 
     if (status != NOD_PENDING || !go)
         return status == NOD_OK ? entry->status : status;

@@ -1,0 +1,163 @@
+/*
+ * core/adopt: a call that comes back, and a call that is let go of.
+ *
+ * Between two runs a call needs no memory on any node: the store has it (or, where the nodes share
+ * no store, the client carries it). Coming back is adopting it: a live call is made of the record
+ * and its pending asks, and goes on where it waited. Import is the same for a call our store has
+ * never seen: it is stored first, in one transition.
+ *
+ * Holds always: a call is live at most once on a node. Letting go never loses what the store knows.
+ */
+#include "core/inside.h"
+
+#include "base/mem.h"
+
+/* --- letting go
+ * -------------------------------------------------------------------------------------- */
+
+static enum caller_way nobody_asked(struct caller *caller, struct call *call)
+{
+    (void)caller;
+    (void)call;
+    return CALLER_LEAVES;
+}
+
+static void nobody_finished(struct caller *caller, struct call *call, const struct outcome *outcome)
+{
+    (void)caller;
+    (void)call;
+    (void)outcome;
+}
+
+static const struct caller_ops nobody_ops = { .asked = nobody_asked, .finished = nobody_finished };
+
+void call_leave(struct call *call)
+{
+    if (call->caller->call == call)
+        call->caller->call = NULL;
+    call_free(call);
+}
+
+void call_let_go(struct call *call)
+{
+    call->caller->call = NULL;
+    call->caller = &call->engine->nobody;
+    call->told_waiting = false;
+    if (!call->stored)
+        call_cancel(call, STR("The caller is gone"));
+    else if (call->state == LIVE_WAITING)
+        call_leave(call);
+}
+
+void nobody_init(struct caller *nobody)
+{
+    nobody->ops = &nobody_ops;
+}
+
+/* --- coming back
+ * --------------------------------------------------------------------------------------- */
+
+static void imported(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct call *call = OP_OF(op, struct call, op);
+
+    (void)reply;
+    call_saving_free(call);
+    if (status != NOD_OK) {
+        call->stored = false;
+        call_fail(call, status, NULL, STR("The call could not be stored; try again later"));
+        return;
+    }
+    call->stored = true;
+    call->epoch = 1;
+    call->state = LIVE_WAITING;
+    if (call->cancel_wanted)
+        call_end_cancelled(call);
+    else if (list_empty(&call->asks))
+        call_take(call);
+    else
+        call_asked(call);
+}
+
+static void import_send(struct op *op)
+{
+    struct call *call = OP_OF(op, struct call, op);
+    struct engine *engine = call->engine;
+    struct call_record open = call_record_of(call);
+
+    engine->store->ops->park(engine->store, id_str(&op->token), &open, engine->node,
+                             id_str(&call->id), 1, call->notices, call->journal.entries,
+                             call->journal.count, call->saving, call->saving_asks, op_completed,
+                             op);
+}
+
+static void go_on(void *data)
+{
+    struct call *call = data;
+
+    call->state = LIVE_WAITING;
+    if (call->cancel_wanted)
+        call_end_cancelled(call);
+    else if (list_empty(&call->asks))
+        call_take(call);
+    else
+        call_asked(call);
+}
+
+static struct call *call_of_record(struct engine *engine, const struct adopt_spec *spec)
+{
+    const struct call_record *record = spec->record;
+    struct call *call = call_create(engine,
+                                    &(struct call_spec){ .target = spec->target,
+                                                         .uri = record->uri,
+                                                         .principal = record->principal,
+                                                         .scope = record->scope,
+                                                         .caller_record = record->caller,
+                                                         .keep_ms = record->keep_ms,
+                                                         .elsewhere_too = spec->elsewhere_too,
+                                                         .caller = spec->caller },
+                                    record->args);
+
+    memset(&call->id, 0, sizeof(call->id));
+    memcpy(call->id.text, record->id.at, record->id.len < ID_LEN ? record->id.len : ID_LEN);
+    call->notices = record->notices;
+    call->epoch = record->epoch;
+    journal_make(&call->journal, record->entries, record->entry_count, NULL, 0);
+    for (size_t i = 0; i < spec->ask_count; i++) {
+        struct ask *ask = ask_adopt(call, &spec->asks[i]);
+        list_append(&call->asks, &ask->link);
+        ask->listed = tally_add(engine, call->principal);
+    }
+    return call;
+}
+
+bool engine_adopt(struct engine *engine, const struct adopt_spec *spec)
+{
+    if (engine_find(engine, spec->record->id))
+        return false;
+    struct call *call = call_of_record(engine, spec);
+
+    spec->caller->call = call;
+    flow_place(&call->flow, &call_flow, &engine->hooks, "gate", call, call_flow_done);
+    if (!map_set(&engine->calls, id_str(&call->id), call)) {
+        call_fail(call, NOD_E_LIMIT, NULL,
+                  STR("This server works on as many calls as it may; try again later"));
+        return true;
+    }
+    if (!spec->import) {
+        call->stored = true;
+        engine->opts.defer(engine->opts.defer_ctx, go_on, call);
+        return true;
+    }
+    call->saving = mem_zalloc((spec->ask_count + 1) * sizeof(struct ask_record));
+    LIST_EACH (at, &call->asks)
+        call->saving[call->saving_asks++] = LIST_OF(at, struct ask, link)->record;
+    call->state = LIVE_SAVING;
+    op_start(engine, &call->op, import_send, imported);
+    return true;
+}
+
+struct call *engine_find(const struct engine *engine, struct str call_id)
+{
+    return map_get(&engine->calls, call_id);
+}
