@@ -94,8 +94,7 @@ static struct json *preset_choices(struct builder *b, const nod_field *field)
 
     if (!json_is(value, JSON_ARRAY))
         return field_problem(b, field->name, "has a preset that is not a JSON array");
-    JSON_EACH(item, value)
-    {
+    JSON_EACH (item, value) {
         if (!json_is(item, JSON_STRING) || !options_have(field->options, item->text))
             return field_problem(b, field->name, "has a preset that is not among its options");
     }

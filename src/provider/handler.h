@@ -78,6 +78,9 @@ struct str call_text(nod_call *call, const char *text);
 const char *call_cstr(nod_call *call, struct str text);
 /* A tree of which every string is NUL-terminated, from JSON text. NULL where it is not JSON. */
 struct json *call_parse(nod_call *call, struct str text);
+/* A string or key with a NUL in it: a handler would see another text than the one that was checked.
+ */
+bool text_has_nul(const struct json *value);
 /* The text of a tree, in the run's memory; {NULL, 0} past its limit. */
 struct str call_json(nod_call *call, const struct json *value);
 /* "tool x", "prompt y": for messages. */

@@ -19,7 +19,12 @@ bool call_may_ask(nod_call *call, const char *function, nod_status *status)
         return false;
     }
     *status = call->stopped ? NOD_PENDING : NOD_OK;
-    return !call->stopped;
+    if (call->run->bug
+            .at) /* the call is lost: nothing more is asked, and above all nothing is done */
+        *status = NOD_E_USAGE;
+    else if (call->broken != NOD_OK)
+        *status = call->broken;
+    return *status == NOD_OK;
 }
 
 static bool is_fatal(nod_status status)
@@ -91,8 +96,17 @@ void answer_fill(nod_call *call, nod_answer *answer, const struct entry *entry)
     answer->action = action_of(entry->state);
     answer->by = call_cstr(call, entry->by);
     answer->ask_id = call_cstr(call, entry->ask_id);
-    if (entry->state == ASK_ACCEPTED && entry->content.len)
-        answer->content = json_out(call_parse(call, entry->content));
+    if (entry->state != ASK_ACCEPTED || !entry->content.len)
+        return;
+    struct json *content = call_parse(call, entry->content);
+    answer->content = json_out(content);
+    if (text_has_nul(content)) {
+        answer->action = NOD_WITHDRAWN;
+        answer->content = NULL;
+        call->broken =
+            run_fail(call->run, NOD_E_INVALID, NULL,
+                     STR("The answer has a NUL character in it, which no text may have"));
+    }
 }
 
 /* --- data
@@ -135,7 +149,7 @@ nod_status nod_elicit_with(nod_call *call, nod_answer *answer, const struct nod_
     status = call_ask(call, &spec, &entry);
     answer_fill(call, answer, entry);
     call->stopped |= status == NOD_PENDING;
-    return status;
+    return status == NOD_OK ? call->broken : status;
 }
 
 nod_status nod_want_with(nod_call *call, nod_answer *answer, const struct nod_elicit_opts *given)
@@ -156,7 +170,7 @@ nod_status nod_want_with(nod_call *call, nod_answer *answer, const struct nod_el
     answer_fill(call, answer, entry);
     switch (status) {
     case NOD_OK:
-        return NOD_OK;
+        return call->broken;
     case NOD_PENDING:
         call->waiting = true;
         return NOD_OK;
@@ -239,8 +253,7 @@ static void show_value(struct buf *out, const struct json *v, int depth)
         return;
     }
     buf_add_char(out, object ? '{' : '[');
-    JSON_EACH(child, v)
-    {
+    JSON_EACH (child, v) {
         buf_fmt(out, "%s\n%*s", child == json_first(v) ? "" : ",", 2 * (depth + 1), "");
         if (object) {
             struct json key = { .type = JSON_STRING, .text = child->key };
@@ -320,7 +333,7 @@ nod_status nod_approve_with(nod_call *call, nod_approval *approval,
     approval->by = answer.by;
     if (opts.type == NOD_APPROVAL_FORM)
         approval->data = answer.content;
-    return NOD_OK;
+    return call->broken;
 }
 
 bool nod_supports(nod_call *call, nod_mode mode)

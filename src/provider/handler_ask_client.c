@@ -16,7 +16,7 @@ static nod_status ask_now(nod_call *call, const struct ask_spec *spec, nod_answe
 
     answer_fill(call, answer, entry);
     call->stopped |= status == NOD_PENDING;
-    return status;
+    return status == NOD_OK ? call->broken : status;
 }
 
 /* --- pages

@@ -98,7 +98,7 @@ static nod_status judge(nod_call *call, nod_status status, struct str *body)
                 call_what(call), STR_ARG(call_name(call)));
         return NOD_E_USAGE;
     }
-    if (status == NOD_E_FAILED && call->reply.is_error && call->run->fault.status != NOD_E_FAILED)
+    if (status == NOD_E_FAILED && call->reply.is_error && !run->fault.rpc_code)
         status = NOD_OK; /* nod_reply_error said which */
     if (status != NOD_OK)
         return say_why(call, status);
@@ -215,6 +215,9 @@ static nod_status check_replay(nod_call *call, nod_status status)
 nod_status handler_run(nod_call *call, struct str *body)
 {
     *body = STR_NONE;
+    if (text_has_nul(call->run->args))
+        return run_fail(call->run, NOD_E_INVALID, NULL,
+                        STR("The arguments have a NUL character in them, which no text may have"));
     nod_status status = call->target->handler(call);
     run_defers(call);
     status = judge(call, status, body);

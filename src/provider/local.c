@@ -96,7 +96,7 @@ static void emit_from_worker(struct run *run, const struct notice *notice)
 {
     struct job *job = run->handle;
 
-    if (atomic_load(&job->notices) >= NOTICES_IN_FLIGHT_MAX)
+    if (atomic_load(&run->cancelled) || atomic_load(&job->notices) >= NOTICES_IN_FLIGHT_MAX)
         return;
     struct posted_notice *posted =
         mem_alloc(sizeof(*posted) + notice->logger.len + notice->text.len + notice->method.len +
@@ -321,9 +321,10 @@ bool local_stop(struct local *local, int wait_ms)
 {
     bool ended = workers_destroy(local->workers, wait_ms);
 
-    LIST_EACH(at, &local->jobs)
-    {
-        timer_stop(local->loop, &LIST_OF(at, struct job, link)->stuck);
+    LIST_EACH (at, &local->jobs) {
+        struct job *job = LIST_OF(at, struct job, link);
+        timer_stop(local->loop, &job->stuck);
+        atomic_store(&job->run->cancelled, true); /* it says nothing more to a loop that is gone */
     }
     local->workers = NULL;
     return ended;
@@ -333,8 +334,7 @@ void local_destroy(struct local *local)
 {
     if (!local)
         return;
-    LIST_EACH(at, &local->targets)
-    {
+    LIST_EACH (at, &local->targets) {
         struct local_target *t = LIST_OF(at, struct local_target, link);
         if (!t->base.removed)
             catalog_remove(local->catalog, &t->base);

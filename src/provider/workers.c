@@ -149,14 +149,12 @@ static void reap(struct workers *w)
 
     list_init(&gone);
     pthread_mutex_lock(&w->lock);
-    LIST_EACH(at, &w->gone)
-    {
+    LIST_EACH (at, &w->gone) {
         list_remove(at);
         list_append(&gone, at);
     }
     pthread_mutex_unlock(&w->lock);
-    LIST_EACH(at, &gone)
-    {
+    LIST_EACH (at, &gone) {
         struct worker *worker = LIST_OF(at, struct worker, link);
         list_remove(at);
         pthread_join(worker->thread, NULL);
@@ -248,8 +246,7 @@ static void stop(struct workers *w)
 {
     pthread_mutex_lock(&w->lock);
     w->stopping = true;
-    LIST_EACH(at, &w->queue)
-    {
+    LIST_EACH (at, &w->queue) {
         struct work *work = LIST_OF(at, struct work, link);
         list_remove(at);
         work->state = WORK_RETURNED;

@@ -511,6 +511,41 @@ static void mistakes_of_a_handler_name_the_tool_and_the_remedy(void **state)
     expect_failure(NOD_E_IO, "i/o error");
 }
 
+static nod_status misreads_and_acts(nod_call *call)
+{
+    nod_answer answer;
+    int64_t n = nod_arg_int(call, "missing");
+    int zero = (int)n;
+
+    (void)!nod_step(call, "delete", effect, &zero, NULL);
+    (void)!nod_elicit(call, &answer, .message = "Delete row 0?");
+    return nod_reply_text(call, "done");
+}
+
+static void after_a_mistake_no_step_is_done_and_nobody_is_asked(void **state)
+{
+    (void)state;
+    effects = 0;
+    bench_call(misreads_and_acts, "{}");
+    expect_failure(NOD_E_USAGE, "\"missing\"");
+    assert_int_equal(effects, 0);
+    assert_int_equal(b.ask_count, 0);
+}
+
+static void text_with_a_nul_in_it_never_reaches_a_handler(void **state)
+{
+    (void)state;
+    runs = 0;
+    bench_call(say_hello, "{\"path\":[{\"a\":\"/etc/passwd\\u0000.txt\"}]}");
+    expect_failure(NOD_E_INVALID, "NUL");
+    bench_call(say_hello, "{\"a\\u0000b\":1}");
+    expect_failure(NOD_E_INVALID, "NUL");
+    assert_int_equal(runs, 0);
+    bench_call(say_hello, "{}");
+    bench_answer(ASK_ACCEPTED, "{\"response\":\"Bob\\u0000by\"}");
+    expect_failure(NOD_E_INVALID, "NUL");
+}
+
 static int changing;
 
 static nod_status asks_differently(nod_call *call)
@@ -644,6 +679,8 @@ int main(void)
         T(asking_inside_of_a_step_is_a_mistake),
         T(a_handler_that_goes_on_past_pending_acts_on_nothing),
         T(mistakes_of_a_handler_name_the_tool_and_the_remedy),
+        T(after_a_mistake_no_step_is_done_and_nobody_is_asked),
+        T(text_with_a_nul_in_it_never_reaches_a_handler),
         T(another_question_under_the_same_key_ends_the_call),
         T(the_replay_check_finds_it_before_anybody_is_asked),
         T(a_run_that_takes_too_much_memory_ends_with_a_limit),
