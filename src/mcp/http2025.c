@@ -116,12 +116,12 @@ static void batch_message(struct session *session, struct mcp_stream *stream, no
 
 static bool needs_stream(const struct json *array)
 {
-    JSON_EACH(item, array)
-    if (json_get(item, STR("id")) && json_get(item, STR("method")))
-        return true;
-    else if (!json_get(item, STR("method")) && !json_get(item, STR("result")) &&
-             !json_get(item, STR("error")))
-        return true; /* neither: it will be answered with an error */
+    JSON_EACH (item, array)
+        if (json_get(item, STR("id")) && json_get(item, STR("method")))
+            return true;
+        else if (!json_get(item, STR("method")) && !json_get(item, STR("result")) &&
+                 !json_get(item, STR("error")))
+            return true; /* neither: it will be answered with an error */
     return false;
 }
 

@@ -142,16 +142,17 @@ static void send_progress(struct mcp_call *call, double value, double total, str
 {
     /* The value MUST rise; one that does not is a handler's slip, and would only confuse the
      * client. */
-    if (!call->token_len || !isfinite(value) || value <= call->progress)
+    if (!call->token_len || !isfinite(value) || (call->progressed && value <= call->progress))
         return;
+    call->progressed = true;
     call->progress = value;
     write_progress(call, value, isfinite(total) ? total : 0, message);
 }
 
 /* A step so small that it does not get ahead of what the handler will report next. */
-static double next_progress(double last)
+static double next_progress(const struct mcp_call *call)
 {
-    return last + (fabs(last) + 1) * 1e-6;
+    return call->progressed ? call->progress + (fabs(call->progress) + 1) * 1e-6 : 0;
 }
 
 static void call_beat(void *data)
@@ -163,7 +164,7 @@ static void call_beat(void *data)
     if (!call->stream->exchange && !call->stream->pipe)
         return;
     if (call->token_len)
-        send_progress(call, next_progress(call->progress), 0, STR("Waiting for an answer."));
+        send_progress(call, next_progress(call), 0, STR("Waiting for an answer."));
     else
         mcp_stream_comment(call->stream);
 }
@@ -275,8 +276,8 @@ static void write_failure_facts(struct json_writer *w, const struct outcome *out
         struct arena arena;
         arena_init(&arena, MCP_TREE_MAX);
         const struct json *meta = json_parse(&arena, outcome->meta, NULL, NULL);
-        JSON_EACH(member, json_is(meta, JSON_OBJECT) ? meta : NULL)
-        jw_key_value(w, member->key, member);
+        JSON_EACH (member, json_is(meta, JSON_OBJECT) ? meta : NULL)
+            jw_key_value(w, member->key, member);
         arena_finish(&arena);
     }
     jw_end(w);

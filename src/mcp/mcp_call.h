@@ -27,6 +27,7 @@ struct mcp_call {
     struct offer *offers;
     struct timer beat;
     double progress; /* the last value sent */
+    bool progressed; /* one was sent */
     uint8_t part;    /* enum revision_part of the result */
     bool waiting;
     bool cancelled; /* call_cancel was called */

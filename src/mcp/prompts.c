@@ -19,8 +19,7 @@ void prompts_get(struct request *request)
     if (!request_text(request, STR("name"), &name) ||
         !request_object(request, STR("arguments"), &args))
         return;
-    JSON_EACH(arg, args)
-    {
+    JSON_EACH (arg, args) {
         if (arg->type != JSON_STRING) {
             reply_error(request, RPC_INVALID_PARAMS,
                         STR("Every argument of a prompt must be a string."));

@@ -94,14 +94,13 @@ static void subscription_end(struct subscription *subscription)
 
 void resources_forget(struct session *session)
 {
-    LIST_EACH(at, &session->subscriptions)
-    subscription_end(LIST_OF(at, struct subscription, of_session));
+    LIST_EACH (at, &session->subscriptions)
+        subscription_end(LIST_OF(at, struct subscription, of_session));
 }
 
 static struct subscription *subscription_find(struct session *session, struct str uri)
 {
-    LIST_EACH(at, &session->subscriptions)
-    {
+    LIST_EACH (at, &session->subscriptions) {
         struct subscription *subscription = LIST_OF(at, struct subscription, of_session);
         if (str_eq(str_n(subscription->subject->uri, subscription->subject->len), uri))
             return subscription;
@@ -190,7 +189,8 @@ void mcp_resource_updated(struct mcp_server *server, struct str uri)
     jw_key_str(&w, STR("uri"), uri);
     jw_end(&w);
     jw_end(&w);
-    LIST_EACH(at, &subject->subscriptions)
-    session_notify(LIST_OF(at, struct subscription, of_subject)->session, buf_str(&server->out));
+    LIST_EACH (at, &subject->subscriptions)
+        session_notify(LIST_OF(at, struct subscription, of_subject)->session,
+                       buf_str(&server->out));
     buf_clear(&server->out);
 }

@@ -141,8 +141,8 @@ static void write_tool_title(struct json_writer *w, const struct json *tool)
         return;
     jw_key(w, STR("annotations"));
     jw_object(w);
-    JSON_EACH(member, annotations)
-    jw_key_value(w, member->key, member);
+    JSON_EACH (member, annotations)
+        jw_key_value(w, member->key, member);
     if (title && !json_get(annotations, STR("title")))
         jw_key_value(w, STR("title"), title);
     jw_end(w);
@@ -156,8 +156,8 @@ static void write_nested(struct json_writer *w, enum revision revision, enum rev
         return;
     }
     jw_array(w);
-    JSON_EACH(item, value)
-    write_part(w, revision, inner, item);
+    JSON_EACH (item, value)
+        write_part(w, revision, inner, item);
     jw_end(w);
 }
 
@@ -176,8 +176,7 @@ static void write_part(struct json_writer *w, enum revision revision, enum revis
 
     bool move_title = part == PART_TOOL && !knows(revision, PART_TOOL, STR("title"));
     jw_object(w);
-    JSON_EACH(member, value)
-    {
+    JSON_EACH (member, value) {
         if (!knows(revision, part, member->key) ||
             (move_title && str_eq(member->key, STR("annotations"))))
             continue;

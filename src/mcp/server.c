@@ -103,8 +103,8 @@ void mcp_server_destroy(struct mcp_server *server)
     server->drain_done = not_any_more;
     mcp_stdio_stop(server);
     end_sessions(server, STR("the server is closing"));
-    LIST_EACH(at, &server->ending)
-    session_orphan(LIST_OF(at, struct session, by_use));
+    LIST_EACH (at, &server->ending)
+        session_orphan(LIST_OF(at, struct session, by_use));
     mcp_http_stop(server);
     timer_stop(server->opts.loop, &server->sweep);
     timer_stop(server->opts.loop, &server->drain_limit);
@@ -155,11 +155,9 @@ static void drain_last(struct mcp_server *server)
 /* Those who wait are told, and not left hanging. */
 static void cancel_waiting(struct mcp_server *server)
 {
-    LIST_EACH(at, &server->by_use)
-    {
+    LIST_EACH (at, &server->by_use) {
         struct session *session = LIST_OF(at, struct session, by_use);
-        LIST_EACH(link, &session->call_list)
-        {
+        LIST_EACH (link, &session->call_list) {
             struct mcp_call *call = LIST_OF(link, struct mcp_call, link);
             if (call->waiting && !call->cancelled) {
                 call->cancelled = true;

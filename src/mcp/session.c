@@ -63,8 +63,7 @@ void session_moved(struct session *session)
     if (!session->ended || session->busy || session->calls.count)
         return;
     list_remove(&session->by_use);
-    LIST_EACH(at, &session->streams)
-    {
+    LIST_EACH (at, &session->streams) {
         struct mcp_stream *stream = LIST_OF(at, struct mcp_stream, link);
         mcp_stream_close(stream); /* its call was left behind */
         mcp_stream_destroy(stream);
@@ -91,8 +90,7 @@ void session_end(struct session *session, struct str why)
         mcp_call_cancel(LIST_OF(at, struct mcp_call, link), why);
     }
     session->ended = true;
-    LIST_EACH(at, &session->streams)
-    {
+    LIST_EACH (at, &session->streams) {
         struct mcp_stream *stream = LIST_OF(at, struct mcp_stream, link);
         if (stream->awaited == 0) /* the others end with their calls */
             mcp_stream_close(stream);
@@ -104,8 +102,7 @@ void session_end(struct session *session, struct str why)
 
 void session_orphan(struct session *session)
 {
-    LIST_EACH(at, &session->cancelling)
-    {
+    LIST_EACH (at, &session->cancelling) {
         struct mcp_call *call = LIST_OF(at, struct mcp_call, link);
         timer_stop(session->server->opts.loop, &call->beat);
         map_remove(&session->calls, str_n(call->text, call->id_len));

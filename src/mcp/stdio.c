@@ -166,8 +166,7 @@ static void wind_up(void *data)
     struct stdio *stdio = data;
     struct session *session = stdio->session;
 
-    LIST_EACH(at, &session->call_list)
-    {
+    LIST_EACH (at, &session->call_list) {
         struct mcp_call *call = LIST_OF(at, struct mcp_call, link);
         if (call->waiting && !call->cancelled) {
             call->cancelled = true;

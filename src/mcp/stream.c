@@ -105,8 +105,7 @@ static void standing_make_room(struct session *session)
 {
     if (session->standing_count < MCP_STANDING_MAX)
         return;
-    LIST_EACH(at, &session->streams)
-    {
+    LIST_EACH (at, &session->streams) {
         struct mcp_stream *old = LIST_OF(at, struct mcp_stream, link);
         if (old->standing) {
             mcp_stream_close(old);
@@ -388,8 +387,7 @@ static void stream_retire(struct mcp_stream *stream)
     list_append(&server->kept, &stream->kept);
     if (++session->kept_count <= MCP_STREAMS_KEPT_MAX)
         return;
-    LIST_EACH(at, &session->streams)
-    {
+    LIST_EACH (at, &session->streams) {
         struct mcp_stream *old = LIST_OF(at, struct mcp_stream, link);
         if (!list_empty(&old->kept) && old != stream && !old->exchange) {
             mcp_stream_destroy(old);
@@ -464,8 +462,7 @@ struct mcp_stream *mcp_stream_find(struct session *session, struct str id, uint3
     if (id.len >= EVENT_ID_MAX || !str_cut(id, '_', &number_text, &seq_text) ||
         !str_to_u64(number_text, &number) || !str_to_u64(seq_text, &after))
         return NULL;
-    LIST_EACH(at, &session->streams)
-    {
+    LIST_EACH (at, &session->streams) {
         struct mcp_stream *stream = LIST_OF(at, struct mcp_stream, link);
         if (stream->number == number) {
             if (!stream->begun || after >= stream->next_seq)
@@ -498,8 +495,7 @@ void mcp_stream_resume(struct mcp_stream *stream, struct http_exchange *exchange
 
 void mcp_stream_sweep(struct mcp_server *server, int64_t now)
 {
-    LIST_EACH(at, &server->kept)
-    {
+    LIST_EACH (at, &server->kept) {
         struct mcp_stream *stream = LIST_OF(at, struct mcp_stream, kept);
         if (stream->ended_ms + MCP_STREAM_KEEP_MS > now)
             break;

@@ -147,8 +147,8 @@ static void url_note(struct client_surface *client, struct session *session, str
 
 void client_surface_forget(struct surface *surface, struct session *session)
 {
-    LIST_EACH(at, &session->urls)
-    url_forget(client_of(surface), LIST_OF(at, struct given_url, of_session));
+    LIST_EACH (at, &session->urls)
+        url_forget(client_of(surface), LIST_OF(at, struct given_url, of_session));
 }
 
 void client_surface_url_done(struct surface *surface, struct str elicitation_id)
@@ -207,8 +207,7 @@ static struct str message_text(struct arena *arena, struct str message, struct s
         return message;
     buf_init(&text, CLIENT_ARENA_MAX);
     buf_add(&text, STR("Your last answer could not be used: "));
-    JSON_EACH(problem, list)
-    {
+    JSON_EACH (problem, list) {
         if (shown == CLIENT_PROBLEMS_MAX)
             break;
         if (shown++)
@@ -297,8 +296,8 @@ static bool draw_sample(struct drawing *d)
     if ((json_get(params, STR("tools")) || json_get(params, STR("toolChoice"))) &&
         !(d->session->can & SESSION_CAN_SAMPLE_TOOLS))
         return false;
-    JSON_EACH(member, params)
-    jw_key_value(&d->w, member->key, member);
+    JSON_EACH (member, params)
+        jw_key_value(&d->w, member->key, member);
     return true;
 }
 
@@ -548,8 +547,8 @@ void client_surface_destroy(struct surface *surface)
 {
     struct client_surface *client = client_of(surface);
 
-    LIST_EACH(at, &client->url_order)
-    url_forget(client, LIST_OF(at, struct given_url, order));
+    LIST_EACH (at, &client->url_order)
+        url_forget(client, LIST_OF(at, struct given_url, order));
     map_finish(&client->urls);
     mem_free(client);
 }
