@@ -22,7 +22,12 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-enum { LOAD_EVENTS = 256, LOAD_RESPONSE_MAX = 16 << 20, LOAD_READ = 64 * 1024 };
+enum {
+    LOAD_EVENTS = 256,
+    LOAD_STALL_MS = 20000,
+    LOAD_RESPONSE_MAX = 16 << 20,
+    LOAD_READ = 64 * 1024
+};
 
 struct load_conn {
     int fd;
@@ -153,7 +158,9 @@ double load_run(struct load *load, uint64_t exchanges)
     for (int i = 0; i < load->opts.connections && sent < exchanges; i++, sent++)
         send_next(load, &load->conns[i], STR_NONE);
     while (received < exchanges) {
-        int ready = epoll_wait(load->epoll, events, LOAD_EVENTS, -1);
+        int ready = epoll_wait(load->epoll, events, LOAD_EVENTS, LOAD_STALL_MS);
+        if (ready == 0)
+            fail("no response for too long");
         for (int i = 0; i < ready; i++) {
             struct load_conn *conn = events[i].data.ptr;
             struct str body;

@@ -25,24 +25,26 @@ const struct http_limits http_limits_default = {
     .write_ms = 30 * 1000,
 };
 
-struct str server_date(struct http_server *server)
+struct str server_prefix(struct http_server *server)
 {
     int64_t second = loop_now(server->loop) / 1000 + 1;
 
-    if (second != server->date_at) {
+    if (second != server->prefix_at) {
         time_t now = time(NULL);
         struct tm parts;
 
         gmtime_r(&now, &parts);
-        strftime(server->date, sizeof(server->date), "%a, %d %b %Y %H:%M:%S GMT", &parts);
-        server->date_at = second;
+        strftime(server->prefix, sizeof(server->prefix),
+                 "HTTP/1.1 200 OK\r\nDate: %a, %d %b %Y %H:%M:%S GMT\r\n", &parts);
+        server->prefix_at = second;
     }
-    return str_n(server->date, HTTP_DATE_LEN);
+    return str_n(server->prefix, HTTP_PREFIX_LEN);
 }
 
 static void server_free(struct http_server *server)
 {
     buf_finish(&server->head);
+    spare_free(server);
     mem_free(server);
 }
 
@@ -132,8 +134,7 @@ void http_drain(struct http_server *server, int grace_ms, void (*done)(void *dat
     server->drained = done;
     server->drained_data = data;
     stop_listening(server);
-    LIST_EACH(at, &server->connections)
-    {
+    LIST_EACH (at, &server->connections) {
         struct http_conn *conn = LIST_OF(at, struct http_conn, link);
         if (conn_idle(conn))
             conn_close(conn);
@@ -155,6 +156,6 @@ void http_close(struct http_server *server)
         server_free(server);
         return;
     }
-    LIST_EACH(at, &server->connections)
-    conn_close(LIST_OF(at, struct http_conn, link));
+    LIST_EACH (at, &server->connections)
+        conn_close(LIST_OF(at, struct http_conn, link));
 }

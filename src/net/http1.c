@@ -13,6 +13,7 @@
 #include "net/http1.h"
 
 #include <assert.h>
+#include <endian.h>
 
 #include "base/mem.h"
 
@@ -137,6 +138,34 @@ static inline const char *skip_while(const char *at, const char *end, uint8_t ki
     return at;
 }
 
+/*
+ * The same for HTTP1_VALUE, eight bytes at a time. The lowest flag of the mask marks the first byte
+ * that is a control byte or DEL; flags above it may be wrong, and are not looked at.
+ */
+static inline const char *skip_value(const char *at, const char *end)
+{
+    const uint64_t ones = UINT64_MAX / 255;
+    uint64_t word;
+
+    while ((size_t)(end - at) >= sizeof(word)) {
+        memcpy(&word, at, sizeof(word));
+        word = htole64(word);
+        uint64_t without_del = word ^ (ones * 0x7F);
+        uint64_t below_blank = (word - ones * 0x20) & ~word;
+        uint64_t is_del = (without_del - ones) & ~without_del;
+        uint64_t mask = (below_blank | is_del) & (ones * 0x80);
+        if (!mask) {
+            at += sizeof(word);
+            continue;
+        }
+        at += __builtin_ctzll(mask) / 8;
+        if (*at != '\t')
+            return at;
+        at++;
+    }
+    return skip_while(at, end, HTTP1_VALUE);
+}
+
 static size_t group_budget(const struct http1 *p, enum group group)
 {
     switch (group) {
@@ -259,7 +288,14 @@ static const char *step_target(struct http1 *p, const char *at, const char *end)
 static const char *step_version(struct http1 *p, const char *at, const char *end)
 {
     static const char form[] = "HTTP/x.y\r";
+    static const char usual[] = "HTTP/1.1\r";
+    size_t usual_len = sizeof(usual) - 1;
 
+    if (!p->matched && (size_t)(end - at) >= usual_len && memcmp(at, usual, usual_len) == 0) {
+        p->version_major = p->version_minor = 1;
+        enter(p, S_LINE_LF);
+        return at + usual_len;
+    }
     for (; at < end; at++) {
         char wanted = form[p->matched];
         bool digit = *at >= '0' && *at <= '9';
@@ -308,9 +344,41 @@ static bool field_add(struct http1 *p, const char *at)
     return true;
 }
 
+/*
+ * A header line that lies whole and lawful before us, in one go; NULL if it is not, and then the
+ * states take it byte by byte. Tried once a line, so the time stays linear.
+ */
+static const char *whole_line(struct http1 *p, const char *at, const char *end)
+{
+    const char *name_end = skip_while(at, end, HTTP1_TOKEN);
+
+    if (name_end == end || *name_end != ':' || name_end == at)
+        return NULL;
+    const char *value = name_end + 1;
+    while (value < end && (*value == ' ' || *value == '\t'))
+        value++;
+    const char *value_end = skip_value(value, end);
+    if (end - value_end < LINE_END || value_end[0] != '\r' || value_end[1] != '\n')
+        return NULL;
+    if (!field_add(p, at))
+        return at;
+    field_last(p)->span.name_end = offset(p, name_end);
+    field_last(p)->span.value_at = offset(p, value);
+    field_last(p)->span.value_end = offset(p, value_end);
+    return value_end + LINE_END;
+}
+
 static const char *step_field(struct http1 *p, const char *at, const char *end)
 {
-    (void)end;
+    const char *next;
+
+    while (!p->in_trailers && p->state != S_REFUSED && (next = whole_line(p, at, end))) {
+        at = next;
+        if (at == end)
+            return at;
+    }
+    if (p->state == S_REFUSED)
+        return at;
     if (*at == '\r') {
         enter(p, S_HEAD_LF);
         return at + 1;
@@ -354,7 +422,7 @@ static const char *step_lead(struct http1 *p, const char *at, const char *end)
 
 static const char *step_value(struct http1 *p, const char *at, const char *end)
 {
-    at = skip_while(at, end, HTTP1_VALUE);
+    at = skip_value(at, end);
     if (at == end)
         return at;
     if (*at == '\n')
@@ -564,6 +632,19 @@ void http1_init(struct http1 *p, const struct http1_limits *limits)
     enter(p, S_START);
     /* The steps stop a line and the headers at their budgets, so this limit is never met. */
     buf_init(&p->head, limits->line_max + limits->headers_max + 2 * LINE_END);
+}
+
+void http1_reset(struct http1 *p)
+{
+    struct buf head = p->head;
+    union http1_field *fields = p->fields;
+    uint32_t room = p->field_room;
+
+    http1_init(p, p->limits);
+    buf_clear(&head);
+    p->head = head;
+    p->fields = fields;
+    p->field_room = room;
 }
 
 void http1_finish(struct http1 *p)

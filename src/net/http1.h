@@ -78,6 +78,8 @@ struct http1 {
 
 void http1_init(struct http1 *parser, const struct http1_limits *limits);
 void http1_finish(struct http1 *parser);
+/* Ready for another request, in the memory it has. */
+void http1_reset(struct http1 *parser);
 
 enum http1_event http1_next(struct http1 *parser, struct str *in, struct str *body);
 

@@ -13,16 +13,30 @@ static struct str span(const struct http1 *p, uint32_t at, uint32_t end)
     return str_n(p->head.at + at, end - at);
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
 /* Turns offsets into slices, in place: the head does not move any more. */
 static void fields_resolve(struct http1 *p)
 {
+    const char *head = p->head.at;
+
     for (uint32_t i = 0; i < p->field_count; i++) {
         union http1_field *field = &p->fields[i];
-        struct http_header header = {
-            .name = span(p, field->span.name_at, field->span.name_end),
-            .value = str_trim(span(p, field->span.value_at, field->span.value_end)),
-        };
-        field->header = header;
+        uint32_t name_at = field->span.name_at;
+        uint32_t name_end = field->span.name_end;
+        uint32_t value_at = field->span.value_at;
+        uint32_t value_end = field->span.value_end;
+
+        /* Blanks before the value were left out by the byte machine. */
+        while (value_end > value_at && is_blank(head[value_end - 1]))
+            value_end--;
+        field->header.name.at = head + name_at;
+        field->header.name.len = name_end - name_at;
+        field->header.value.at = head + value_at;
+        field->header.value.len = value_end - value_at;
     }
     p->request.headers = (const struct http_header *)(const void *)p->fields;
     p->request.header_count = p->field_count;
@@ -124,10 +138,24 @@ static const struct {
     { STR_INIT("expect"), header_expect },
 };
 
+/* A bit for each length in the table above: most headers are passed over by looking at this alone.
+ */
+#define BIT(text) (1u << (sizeof(text) - 1))
+static const uint32_t deciding_lengths = BIT("host") | BIT("content-length") |
+                                         BIT("transfer-encoding") | BIT("connection") |
+                                         BIT("expect");
+
+static bool may_decide(struct str name)
+{
+    return name.len < 32 && (deciding_lengths >> name.len & 1);
+}
+
 static bool headers_read(struct http1 *p, struct verdict *verdict)
 {
     for (size_t i = 0; i < p->request.header_count; i++) {
         const struct http_header *header = &p->request.headers[i];
+        if (!may_decide(header->name))
+            continue;
         for (size_t j = 0; j < sizeof(deciding) / sizeof(deciding[0]); j++) {
             if (header->name.len != deciding[j].name.len ||
                 !str_eq_nocase(header->name, deciding[j].name))

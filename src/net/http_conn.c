@@ -24,18 +24,55 @@
 static void conn_resume(void *data);
 static void conn_end(struct http_conn *conn);
 
-void incoming_free(struct http_incoming *incoming)
+static size_t incoming_memory(const struct http_incoming *incoming)
 {
-    if (!incoming)
-        return;
+    return incoming ? sizeof(*incoming) + http1_memory(&incoming->parser) + incoming->body.room : 0;
+}
+
+static void incoming_destroy(struct http_incoming *incoming)
+{
     http1_finish(&incoming->parser);
     buf_finish(&incoming->body);
     mem_free(incoming);
 }
 
-static size_t incoming_memory(const struct http_incoming *incoming)
+void incoming_free(struct http_server *server, struct http_incoming *incoming)
 {
-    return incoming ? sizeof(*incoming) + http1_memory(&incoming->parser) + incoming->body.room : 0;
+    if (!incoming)
+        return;
+    if (server->spare || incoming_memory(incoming) > HTTP_SPARE_MAX) {
+        incoming_destroy(incoming);
+        return;
+    }
+    http1_reset(&incoming->parser);
+    buf_clear(&incoming->body);
+    server->spare = incoming;
+}
+
+static struct http_incoming *incoming_create(struct http_server *server)
+{
+    struct http_incoming *incoming = server->spare;
+
+    if (incoming) {
+        server->spare = NULL;
+        return incoming;
+    }
+    incoming = MEM_NEW(struct http_incoming);
+    http1_init(&incoming->parser, &server->parse_limits);
+    buf_init(&incoming->body, server->opts.limits.body_max);
+    return incoming;
+}
+
+void exchange_free(struct http_server *server, struct http_exchange *exchange)
+{
+    incoming_free(server, exchange->incoming);
+    mem_free(exchange); /* never reused at once: who still holds it is found out */
+}
+
+void spare_free(struct http_server *server)
+{
+    if (server->spare)
+        incoming_destroy(server->spare);
 }
 
 static void ahead_free(struct http_conn *conn)
@@ -111,7 +148,7 @@ static void conn_refuse(struct http_conn *conn, int status, const char *why)
 {
     conn->ending = true;
     response_refuse(conn, status, why);
-    incoming_free(conn->incoming);
+    incoming_free(conn->server, conn->incoming);
     conn->incoming = NULL;
     conn_end(conn);
 }
@@ -175,8 +212,7 @@ static void exchange_gone(struct http_conn *conn)
     conn->exchange = NULL;
     if (exchange->gone)
         exchange->gone(exchange->gone_data);
-    incoming_free(exchange->incoming);
-    mem_free(exchange);
+    exchange_free(conn->server, exchange);
 }
 
 void conn_close(struct http_conn *conn)
@@ -187,7 +223,7 @@ void conn_close(struct http_conn *conn)
     timer_stop(conn->server->loop, &conn->timer);
     stream_close(conn->stream);
     exchange_gone(conn);
-    incoming_free(conn->incoming);
+    incoming_free(conn->server, conn->incoming);
     conn->incoming = NULL;
     ahead_free(conn);
     conn_count(conn, 0);
@@ -245,8 +281,7 @@ static bool head_arrived(struct http_conn *conn, size_t input_left)
     const struct http1 *parser = &incoming->parser;
     uint64_t length = parser->content_length;
 
-    buf_init(&incoming->body, conn->server->opts.limits.body_max);
-    if (length > 0 && length <= HTTP_BODY_AT_ONCE) {
+    if (length > incoming->body.room && length <= HTTP_BODY_AT_ONCE) {
         if (!memory_allows(conn, (size_t)length)) {
             conn_refuse(conn, 503, "too many requests are being read; try again later");
             return false;
@@ -290,19 +325,13 @@ static void request_arrived(struct http_conn *conn)
     server->opts.on_request(exchange, request, server->opts.data);
 }
 
-static void incoming_begin(struct http_conn *conn)
-{
-    conn->incoming = MEM_NEW(struct http_incoming);
-    http1_init(&conn->incoming->parser, &conn->server->parse_limits);
-}
-
 /* Feeds until the bytes are used up or one request has been handed over. */
 static void conn_parse(struct http_conn *conn, struct str *in)
 {
     struct str piece;
 
     if (!conn->incoming)
-        incoming_begin(conn);
+        conn->incoming = incoming_create(conn->server);
     for (;;) {
         struct http1 *parser = &conn->incoming->parser;
         switch (http1_next(parser, in, &piece)) {

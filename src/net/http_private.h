@@ -23,7 +23,11 @@ enum {
     HTTP_BODY_AT_ONCE = 64 * 1024, /* a declared body up to this is allocated in one piece */
     HTTP_HEAD_MAX = 256 * 1024,    /* bytes of a response's head; headers past it are left out */
     HTTP_FRAMING_MAX = 1024,       /* of these, kept for status line, Date and framing */
-    HTTP_DATE_LEN = 29,
+    HTTP_SPARE_MAX = 16 * 1024,    /* a request that holds more is not kept as a spare */
+    HTTP_COPY_MAX = 4 * 1024,      /* a body up to this goes out in one piece with its head */
+    HTTP_STATUS_LEN = 17,          /* "HTTP/1.1 200 OK" and its line end */
+    HTTP_DATE_LEN = 37,            /* "Date: ..." and its line end */
+    HTTP_PREFIX_LEN = HTTP_STATUS_LEN + HTTP_DATE_LEN,
 };
 
 struct http_server {
@@ -34,10 +38,11 @@ struct http_server {
     int port;
     struct list connections;
     size_t connection_count;
-    size_t memory;   /* what the connections have counted */
-    struct buf head; /* response heads are built here */
-    char date[HTTP_DATE_LEN + 1];
-    int64_t date_at; /* the second it is of, by the loop's clock, plus one */
+    size_t memory;               /* what the connections have counted */
+    struct buf head;             /* response heads are built here */
+    struct http_incoming *spare; /* kept for the next request, which mostly comes after this one */
+    char prefix[HTTP_PREFIX_LEN + 1]; /* of a 200: status line and Date, renewed once a second */
+    int64_t prefix_at;                /* the second it is of, by the loop's clock, plus one */
     struct timer grace;
     void (*drained)(void *data);
     void *drained_data;
@@ -112,12 +117,15 @@ void conn_write(struct http_conn *conn, const struct str *parts, size_t count);
 void conn_answered(struct http_conn *conn, bool keep_alive);
 /* Recounts what the connection holds and sets the deadline that fits what it waits for. */
 void conn_settle(struct http_conn *conn);
-void incoming_free(struct http_incoming *incoming);
+void incoming_free(struct http_server *server, struct http_incoming *incoming);
+void exchange_free(struct http_server *server, struct http_exchange *exchange);
+/* Frees what is kept for the next request. */
+void spare_free(struct http_server *server);
 
 /* A connection was closed and freed. */
 void server_forget(struct http_server *server, struct http_conn *conn);
-/* "Date: ...", renewed once a second. */
-struct str server_date(struct http_server *server);
+/* "HTTP/1.1 200 OK" and "Date: ...", each with its line end; renewed once a second. */
+struct str server_prefix(struct http_server *server);
 /* A whole plain-text response that ends the connection, for a request that was refused. */
 void response_refuse(struct http_conn *conn, int status, const char *why);
 

@@ -69,12 +69,14 @@ static struct buf *head_begin(struct http_server *server, int status,
 {
     struct buf *head = &server->head;
 
+    struct str prefix = server_prefix(server);
+
     buf_clear(head);
-    if (status == 200)
-        buf_add(head, STR("HTTP/1.1 200 OK\r\n"));
-    else
+    if (status != 200) {
         buf_fmt(head, "HTTP/1.1 %d %s\r\n", status, http1_reason(status));
-    head_add(head, STR("Date"), server_date(server));
+        prefix = str_skip(prefix, HTTP_STATUS_LEN);
+    }
+    buf_add(head, prefix);
     for (size_t i = 0; i < count; i++) {
         if (header_safe(&headers[i]) && head_fits(head, &headers[i]))
             head_add(head, headers[i].name, headers[i].value);
@@ -135,7 +137,7 @@ void http_on_drain(struct http_exchange *exchange, void (*drained)(void *data), 
 
 void http_release(struct http_exchange *exchange)
 {
-    incoming_free(exchange->incoming);
+    incoming_free(exchange->conn->server, exchange->incoming);
     exchange->incoming = NULL;
 }
 
@@ -143,8 +145,7 @@ static void exchange_finish(struct http_exchange *exchange, bool keep_alive)
 {
     struct http_conn *conn = exchange->conn;
 
-    http_release(exchange);
-    mem_free(exchange);
+    exchange_free(conn->server, exchange);
     conn_answered(conn, keep_alive);
 }
 
@@ -161,6 +162,8 @@ void http_reply(struct http_exchange *exchange, int status, const struct http_he
         head_length(head, body.len);
     head_end(head, keep_alive);
     if (exchange->head_only || has_no_body(status))
+        body = STR_NONE;
+    if (body.len <= HTTP_COPY_MAX && buf_add(head, body))
         body = STR_NONE;
     conn_write(conn, (const struct str[]){ buf_str(head), body }, 2);
     exchange_finish(exchange, keep_alive);
