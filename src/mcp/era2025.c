@@ -209,7 +209,7 @@ static void cancelled(struct session *session, const struct json *params)
 {
     struct str id = rpc_id_of(&session->server->message, json_get(params, STR("requestId")));
     struct str reason = json_get_str(params, STR("reason"));
-    struct mcp_call *call = id.len ? map_get(&session->calls, id) : NULL;
+    struct mcp_call *call = id.len ? session_call(session, id) : NULL;
 
     if (call)
         mcp_call_cancel(call, reason.len ? reason : STR("the client has cancelled the request"));

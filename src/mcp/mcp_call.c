@@ -60,12 +60,12 @@ void mcp_call_start(struct request *request, const struct mcp_call_spec *spec)
 {
     struct session *session = request->session;
 
-    if (map_get(&session->calls, request->id)) {
+    if (session_call(session, request->id)) {
         reply_error(request, RPC_INVALID_REQUEST,
                     STR("A request with this id is still being worked on; give each its own."));
         return;
     }
-    if (session->calls.count >= MCP_CALLS_PER_SESSION_MAX) {
+    if (session->call_count >= MCP_CALLS_PER_SESSION_MAX) {
         reply_errorf(request, RPC_INVALID_REQUEST,
                      "This session has %d requests in flight; wait for one to end.",
                      MCP_CALLS_PER_SESSION_MAX);
@@ -77,8 +77,7 @@ void mcp_call_start(struct request *request, const struct mcp_call_spec *spec)
         request->stream = mcp_stream_held(session, request->exchange, false);
     call->stream = request->stream;
     mcp_stream_await(call->stream);
-    map_set(&session->calls, call_request_id(call), call);
-    list_append(&session->call_list, &call->link);
+    session_add_call(session, call);
     session->server->calls++;
     request->later = true;
 
@@ -386,8 +385,7 @@ static void call_finished(struct caller *caller, struct call *engine_call_,
         return;
     }
     struct mcp_server *server = session->server;
-    map_remove(&session->calls, call_request_id(call));
-    list_remove(&call->link);
+    session_drop_call(session, call);
     timer_stop(server->opts.loop, &call->beat);
     server->calls--;
     if (!call->quiet) {

@@ -30,7 +30,6 @@ struct session *session_create(struct mcp_server *server, struct str principal)
     session->scope_len = (uint16_t)(principal.len + 1 + ID_LEN);
     session->revision = REVISION_NEWEST;
     session->log_level = NOD_LOG_INFO;
-    map_init(&session->calls, MCP_CALLS_PER_SESSION_MAX);
     list_init(&session->call_list);
     list_init(&session->cancelling);
     list_init(&session->streams);
@@ -60,7 +59,7 @@ struct session *session_find(struct mcp_server *server, struct str id, struct st
 
 void session_moved(struct session *session)
 {
-    if (!session->ended || session->busy || session->calls.count)
+    if (!session->ended || session->busy || session->call_count)
         return;
     list_remove(&session->by_use);
     LIST_EACH (at, &session->streams) {
@@ -68,7 +67,6 @@ void session_moved(struct session *session)
         mcp_stream_close(stream); /* its call was left behind */
         mcp_stream_destroy(stream);
     }
-    map_finish(&session->calls);
     mem_free(session);
 }
 
@@ -105,16 +103,78 @@ void session_orphan(struct session *session)
     LIST_EACH (at, &session->cancelling) {
         struct mcp_call *call = LIST_OF(at, struct mcp_call, link);
         timer_stop(session->server->opts.loop, &call->beat);
-        map_remove(&session->calls, str_n(call->text, call->id_len));
-        list_remove(&call->link);
+        session_drop_call(session, call);
         call->session = NULL;
     }
     session_moved(session);
 }
 
+/* --- its calls ------------------------------------------------------------------------------- */
+
+static struct str request_id(const struct mcp_call *call)
+{
+    return str_n(call->text, call->id_len);
+}
+
+static struct mcp_call *find_in(const struct list *list, struct str id)
+{
+    for (const struct list *at = list->next; at != list; at = at->next) {
+        struct mcp_call *call = LIST_OF(at, struct mcp_call, link);
+        if (str_eq(request_id(call), id))
+            return call;
+    }
+    return NULL;
+}
+
+struct mcp_call *session_call(const struct session *session, struct str id)
+{
+    if (session->index)
+        return map_get(session->index, id);
+    struct mcp_call *call = find_in(&session->call_list, id);
+    return call ? call : find_in(&session->cancelling, id);
+}
+
+static void index_all(struct session *session, const struct list *list)
+{
+    for (const struct list *at = list->next; at != list; at = at->next) {
+        struct mcp_call *call = LIST_OF(at, struct mcp_call, link);
+        map_set(session->index, request_id(call), call);
+    }
+}
+
+void session_add_call(struct session *session, struct mcp_call *call)
+{
+    list_append(&session->call_list, &call->link);
+    if (++session->call_count > SESSION_CALLS_LISTED && !session->index) {
+        session->index = mem_alloc(sizeof(*session->index));
+        map_init(session->index, MCP_CALLS_PER_SESSION_MAX);
+        index_all(session, &session->call_list);
+        index_all(session, &session->cancelling);
+    } else if (session->index) {
+        map_set(session->index, request_id(call), call);
+    }
+}
+
+void session_drop_call(struct session *session, struct mcp_call *call)
+{
+    list_remove(&call->link);
+    session->call_count--;
+    if (!session->index)
+        return;
+    map_remove(session->index, request_id(call));
+    if (session->call_count == 0) {
+        map_finish(session->index);
+        mem_free(session->index);
+        session->index = NULL;
+    }
+}
+
+/* --- idleness ----------------------------------------------------------------------------------
+ */
+
 static bool session_is_idle(const struct session *session)
 {
-    if (session->calls.count || session->lines)
+    if (session->call_count || session->lines)
         return false;
     for (const struct list *at = session->streams.next; at != &session->streams; at = at->next)
         if (LIST_OF(at, struct mcp_stream, link)->exchange)

@@ -31,13 +31,14 @@ struct session {
     bool initialized; /* initialize was answered */
     bool boolean_confirm;
     bool ended;
-    bool busy;        /* being ended: not to be freed under the hands of session_end */
-    struct map calls; /* by the text of the request's id */
+    bool busy;         /* being ended: not to be freed under the hands of session_end */
+    struct map *index; /* of the calls by the text of their ids, once they are many */
     struct list call_list;
     struct list cancelling;
     struct list streams;
     struct mcp_stream *lines; /* stdio: the only one */
     uint32_t next_stream;
+    uint16_t call_count;
     uint16_t kept_count;
     uint16_t standing_count;
     uint16_t subscription_count;
@@ -62,6 +63,13 @@ void session_orphan(struct session *session);
 
 /* By id, and of this principal: another one's session is not found. */
 struct session *session_find(struct mcp_server *server, struct str id, struct str principal);
+enum { SESSION_CALLS_LISTED = 8 }; /* up to here looking through the list is as fast, and smaller */
+
+/* The call of a request in flight, by the exact text of its id, or NULL. */
+struct mcp_call *session_call(const struct session *session, struct str id);
+void session_add_call(struct session *session, struct mcp_call *call);
+void session_drop_call(struct session *session, struct mcp_call *call);
+
 /* It is in use right now. */
 void session_touch(struct session *session);
 /* Ends those that have been idle too long. */

@@ -173,7 +173,7 @@ static void wind_up(void *data)
             call_cancel(call->caller.call, STR("the input has ended"));
         }
     }
-    if (session->calls.count)
+    if (session->call_count)
         return;
     if (session->lines->first && !stdio->flushing) {
         /* A slow reader gets its last lines, within reason. */

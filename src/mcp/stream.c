@@ -44,7 +44,8 @@ static void stream_gone(void *data)
     stream->unsent = NULL;
     if (!stream->begun)
         stream->lost = true;
-    timer_stop(stream->session->server->opts.loop, &stream->beat);
+    if (stream->beat)
+        timer_stop(stream->session->server->opts.loop, stream->beat);
     session_touch(stream->session);
 }
 
@@ -97,7 +98,7 @@ static void stream_beat(void *data)
     if (!stream->exchange)
         return;
     mcp_stream_comment(stream);
-    timer_set(server->opts.loop, &stream->beat, server->opts.heartbeat_ms, stream_beat, stream);
+    timer_set(server->opts.loop, stream->beat, server->opts.heartbeat_ms, stream_beat, stream);
 }
 
 /* Too many GET streams: the one that has been there longest makes room. */
@@ -122,10 +123,11 @@ struct mcp_stream *mcp_stream_standing(struct session *session, struct http_exch
     standing_make_room(session);
     struct mcp_stream *stream = stream_create(session);
     stream->standing = true;
+    stream->beat = MEM_NEW(struct timer);
     session->standing_count++;
     stream_attach(stream, exchange);
     mcp_stream_begin(stream);
-    timer_set(server->opts.loop, &stream->beat, server->opts.heartbeat_ms, stream_beat, stream);
+    timer_set(server->opts.loop, stream->beat, server->opts.heartbeat_ms, stream_beat, stream);
     return stream;
 }
 
@@ -140,7 +142,10 @@ void mcp_stream_destroy(struct mcp_stream *stream)
 {
     struct session *session = stream->session;
 
-    timer_stop(session->server->opts.loop, &stream->beat);
+    if (stream->beat) {
+        timer_stop(session->server->opts.loop, stream->beat);
+        mem_free(stream->beat);
+    }
     for (struct mcp_event *event = stream->first, *next; event; event = next) {
         next = event->next;
         event_free(stream, event);
@@ -489,7 +494,7 @@ void mcp_stream_resume(struct mcp_stream *stream, struct http_exchange *exchange
     while (stream->unsent && stream->unsent->seq <= seq)
         stream->unsent = stream->unsent->next;
     if (stream->standing)
-        timer_set(server->opts.loop, &stream->beat, server->opts.heartbeat_ms, stream_beat, stream);
+        timer_set(server->opts.loop, stream->beat, server->opts.heartbeat_ms, stream_beat, stream);
     mcp_stream_pump(stream);
 }
 

@@ -34,7 +34,7 @@ struct mcp_stream {
     struct mcp_event *first, *last;
     struct mcp_event *unsent; /* first of those not yet written to this connection */
     struct buf *batch;        /* responses so far, of an array, while nothing else was sent */
-    struct timer beat;        /* standing: comments that keep proxies awake */
+    struct timer *beat;       /* standing: comments that keep proxies awake */
     int64_t ended_ms;
     uint32_t number;
     uint32_t next_seq;
