@@ -64,16 +64,25 @@ static const char *kind_mode(enum ask_kind kind)
 
 /* --- what may be recorded ------------------------------------------------------------------ */
 
-static nod_status record(struct run *run, struct run_item *item)
+/* Is there room for so many more entries? Asked before an effect, since one that has happened
+   cannot be left out of the journal. */
+static nod_status room_for(struct run *run, size_t more)
 {
     size_t entries = run->journal_count + run->news.entries + run->news.asks;
-    size_t bytes = entry_bytes(&item->entry) + item->spec.message.len + item->spec.detail.len;
 
-    if (entries >= run->entries_max)
+    if (entries + more > run->entries_max)
         return fail_fmt(run, NOD_E_LIMIT,
                         "A call may learn at most %zu things (questions, steps, times); "
                         "this one wanted more",
                         run->entries_max);
+    return NOD_OK;
+}
+
+static nod_status record(struct run *run, struct run_item *item)
+{
+    size_t bytes = entry_bytes(&item->entry) + item->spec.message.len + item->spec.detail.len;
+
+    NOD_TRY(room_for(run, 1));
     if (run->journal_bytes + run->news.bytes + bytes > run->bytes_max)
         return fail_fmt(run, NOD_E_LIMIT,
                         "The journal of a call may hold at most %zu bytes; this one wanted more",
@@ -329,6 +338,7 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
                         ".idempotent, or give the nodes a store they share",
                         STR_ARG(key));
     if (!at_most_once) {
+        NOD_TRY(room_for(run, 1));
         *go = true;
         return NOD_PENDING;
     }
@@ -343,6 +353,7 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
                         "known: it is not tried a second time",
                         STR_ARG(key));
     }
+    NOD_TRY(room_for(run, 2)); /* the intent, and what comes of it */
     struct run_item *item = item_new(run, ENTRY_INTENT, key);
     if (!item)
         return out_of_arena(run);
