@@ -392,6 +392,45 @@ static void a_step_is_done_once_and_its_result_is_given_back(void **state)
     assert_non_null(strstr(step_keys[1], ":two"));
 }
 
+static nod_status many_steps(nod_call *call)
+{
+    for (int i = 0; i < 100; i++)
+        NOD_TRY(nod_step(call, nod_fmt(call, "s%d", i), effect, &i, NULL));
+    return nod_reply_text(call, "all of them");
+}
+
+static void a_step_whose_result_has_no_room_is_not_done(void **state)
+{
+    (void)state;
+    effects = 0;
+    bench_call(many_steps, "{}");
+    expect_failure(NOD_E_LIMIT, "at most 64 things");
+    assert_int_equal(effects, 64);
+}
+
+static nod_status large_effect(nod_step_run *step, void *arg)
+{
+    char *text = nod_alloc(nod_step_call(step), 300 * 1024);
+
+    (void)arg;
+    memset(text, 'x', 300 * 1024 - 1);
+    nod_step_result(step, nod_str(nod_step_call(step), text));
+    return NOD_OK;
+}
+
+static nod_status large_step(nod_call *call)
+{
+    (void)!nod_step(call, "large", large_effect, NULL, NULL);
+    return nod_reply_text(call, "went on");
+}
+
+static void a_step_whose_result_is_too_large_ends_the_call_and_says_that_it_was_done(void **state)
+{
+    (void)state;
+    bench_call(large_step, "{}");
+    expect_failure(NOD_E_LIMIT, "'large' was done");
+}
+
 static nod_status failing_effect(nod_step_run *step, void *arg)
 {
     (void)arg;
@@ -675,6 +714,8 @@ int main(void)
         T(a_required_url_ends_the_call_with_its_own_error),
         T(the_model_and_the_roots_are_asked_through_the_client),
         T(a_step_is_done_once_and_its_result_is_given_back),
+        T(a_step_whose_result_has_no_room_is_not_done),
+        T(a_step_whose_result_is_too_large_ends_the_call_and_says_that_it_was_done),
         T(the_failure_of_a_step_is_a_result_with_its_sentence),
         T(asking_inside_of_a_step_is_a_mistake),
         T(a_handler_that_goes_on_past_pending_acts_on_nothing),
