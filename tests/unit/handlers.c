@@ -166,7 +166,7 @@ static void arguments_too_long_to_show_are_cut_between_characters(void **state)
     static char args[3 * SHOWN_MAX];
     (void)state;
 
-    strcpy(args, "{\"a\":\"x");
+    memcpy(args, "{\"a\":\"x", 7);
     for (int i = 0; i < SHOWN_MAX; i++)
         memcpy(args + 7 + 2 * i, "\xC3\xA4", 2);
     memcpy(args + 7 + 2 * SHOWN_MAX, "\"}", 3);
