@@ -22,9 +22,11 @@ enum {
     MCP_STANDING_MAX = 4,             /* GET streams of one session */
     MCP_STREAM_EVENTS_MAX = 256,      /* kept events of one stream */
     MCP_STREAM_BYTES_MAX = 1 << 20,   /* and their bytes */
-    MCP_STREAM_KEEP_MS = 300000,      /* an ended stream can be resumed that long */
-    MCP_SUBSCRIPTIONS_MAX = 1000,     /* of one session */
-    MCP_SUBJECTS_MAX = 100000,        /* resources that somebody subscribes to */
+    MCP_STREAM_EVENTS_MOST = 4096,    /* whatever they are, and whether they were sent or not */
+    MCP_STREAM_BYTES_MOST = 64 << 20,
+    MCP_STREAM_KEEP_MS = 300000,  /* an ended stream can be resumed that long */
+    MCP_SUBSCRIPTIONS_MAX = 1000, /* of one session */
+    MCP_SUBJECTS_MAX = 100000,    /* resources that somebody subscribes to */
     MCP_URI_MAX = 8192,
     MCP_URLS_MAX = 10000,       /* URL elicitations whose end can be told */
     MCP_MESSAGE_MAX = 16 << 20, /* bytes of one message we send */

@@ -7,7 +7,8 @@
  *
  * Holds always: the log is in order of seq; events from `unsent` on have not been written to this
  * connection; a stream with awaited responses is never freed. Sent results and asks may be dropped
- * past the caps, oldest first; unsent ones never: the engine bounds how many there can be.
+ * past the caps, oldest first; unsent ones only
+ * past bounds that nobody reaches who reads at all.
  */
 #include "mcp/stream.h"
 
@@ -171,15 +172,20 @@ static bool over_caps(const struct mcp_stream *stream)
     return stream->count > MCP_STREAM_EVENTS_MAX || stream->bytes > MCP_STREAM_BYTES_MAX;
 }
 
+static bool over_bounds(const struct mcp_stream *stream)
+{
+    return stream->count > MCP_STREAM_EVENTS_MOST || stream->bytes > MCP_STREAM_BYTES_MOST;
+}
+
 /* Drops the oldest event that may go; the newest always stays. */
 static bool log_drop(struct mcp_stream *stream, bool kept)
 {
     struct mcp_event **at = &stream->first;
-    bool sent = stream->exchange != NULL;
+    bool sent = stream->exchange != NULL || over_bounds(stream);
 
     for (struct mcp_event *event = stream->first; event && event->next; event = event->next) {
         if (event == stream->unsent)
-            sent = false;
+            sent = over_bounds(stream);
         if (event->kept == kept && (sent || !kept)) {
             *at = event->next;
             if (stream->unsent == event)
