@@ -32,7 +32,7 @@ run: build/release/build.ninja
 test: build/.setup-all
 	scripts/test $(SUITE)
 
-bench: build/release/build.ninja
+bench: build/.setup-all build/release/build.ninja
 	ninja -C build/release
 	bench/run build/release
 
