@@ -44,7 +44,7 @@ struct load {
     char read[LOAD_READ];
 };
 
-static void fail(const char *what)
+static _Noreturn void fail(const char *what)
 {
     fprintf(stderr, "bench: %s: %s\n", what, strerror(errno));
     exit(1);

@@ -136,10 +136,16 @@ void http_on_drain(struct http_exchange *exchange, void (*drained)(void *data), 
     exchange->drained_data = data;
 }
 
-void http_release(struct http_exchange *exchange)
+static void request_free(struct http_exchange *exchange)
 {
     incoming_free(exchange->conn->server, exchange->incoming);
     exchange->incoming = NULL;
+}
+
+void http_release(struct http_exchange *exchange)
+{
+    request_free(exchange);
+    conn_settle(exchange->conn);
 }
 
 static void exchange_finish(struct http_exchange *exchange, bool keep_alive)
@@ -187,7 +193,7 @@ void http_begin(struct http_exchange *exchange, int status, const struct http_he
     head_end(head, exchange->keep_alive);
     struct str bytes = buf_str(head);
     conn_write(conn, &bytes, 1);
-    http_release(exchange);
+    request_free(exchange);
     conn_settle(conn);
 }
 
