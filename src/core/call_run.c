@@ -49,9 +49,9 @@ static void call_fail_run(struct call *call, const struct run *run, nod_status s
 
     if (fault.status != status)
         fault = (struct fault){ .status = status,
-                                .message = arena_fmt(&call->end_arena, STR_FMT " failed: %s",
-                                                     STR_ARG(call->target->name),
-                                                     nod_status_name(status)) };
+                                .message = arena_fmt(
+                                    &call_ending(call)->arena, STR_FMT " failed: %s",
+                                    STR_ARG(call->target->name), nod_status_name(status)) };
     call_outcome_fail(call, &fault);
 }
 
@@ -124,7 +124,7 @@ static int64_t timeout_of(const struct call *call)
 static void timed_out(struct call *call)
 {
     struct str message =
-        arena_fmt(&call->end_arena, STR_FMT " did not finish within %lld ms of work",
+        arena_fmt(&call_ending(call)->arena, STR_FMT " did not finish within %lld ms of work",
                   STR_ARG(call->target->name), (long long)timeout_of(call));
     call_fail(call, NOD_E_TIMEOUT, "TOOL_TIMEOUT", message);
 }
@@ -237,10 +237,10 @@ static void store_failed(struct call *call, nod_status status, const char *what)
     struct str message;
 
     if (status == NOD_E_STORE)
-        message = arena_fmt(&call->end_arena,
+        message = arena_fmt(&call_ending(call)->arena,
                             "The %s store did not take %s; try the call again later", store, what);
     else
-        message = arena_fmt(&call->end_arena, "The %s store refused %s: %s", store, what,
+        message = arena_fmt(&call_ending(call)->arena, "The %s store refused %s: %s", store, what,
                             nod_status_name(status));
     call_fail(call, status, NULL, message);
 }
@@ -381,7 +381,7 @@ static void call_pending(struct call *call)
 
     if (run->news.asks == 0 && !run->step_done) {
         struct str message = arena_fmt(
-            &call->end_arena,
+            &call_ending(call)->arena,
             STR_FMT " returned NOD_PENDING without having asked anything: a handler returns it "
                     "only when a nod_ function gave it",
             STR_ARG(call->target->name));
@@ -426,8 +426,9 @@ void run_done(struct run *run, nod_status status, struct str body)
         call_pending(call);
         return;
     } else if (status == NOD_OK && body.len) {
-        call->outcome =
-            (struct outcome){ .status = NOD_OK, .body = arena_str(&call->end_arena, body) };
+        call_ending(call)->outcome =
+            (struct outcome){ .status = NOD_OK,
+                              .body = arena_str(&call_ending(call)->arena, body) };
     } else if (status == NOD_OK) {
         call_outcome_fail(call, &(struct fault){ .status = NOD_E_USAGE,
                                                  .message = STR("The handler gave no reply") });

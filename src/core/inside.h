@@ -99,6 +99,13 @@ enum live_state {
     LIVE_CANCELLING, /* cancel under way */
 };
 
+struct ending {         /* what a call needs at its end, and not while it waits */
+    struct arena arena; /* the outcome's text */
+    struct outcome outcome;
+    struct buf result; /* the outcome as the store keeps it */
+    struct str cancel_why;
+};
+
 struct call {
     struct engine *engine;
     struct id id;
@@ -129,10 +136,7 @@ struct call {
     struct ask_record *saving; /* views for the store, during a park */
     struct entry *saving_entries;
     size_t saving_asks, saving_count;
-    struct arena end_arena; /* the outcome's text */
-    struct outcome outcome;
-    struct buf result;     /* the outcome as the store keeps it */
-    struct str cancel_why; /* in end_arena */
+    struct ending *ending; /* made when it comes to its end: see call_ending */
 };
 
 extern const struct flow_table call_flow;
@@ -146,6 +150,7 @@ void call_taken(struct call *call, const struct store_reply *reply);
 /* Became runnable elsewhere, perhaps: take it. */
 void call_take(struct call *call);
 void call_free(struct call *call);
+struct ending *call_ending(struct call *call);
 struct call *call_create(struct engine *engine, const struct call_spec *spec, struct str args);
 void call_flow_done(struct flow *flow, void *subject, nod_status status);
 /* The asks are stored: the caller is told, then the surfaces. The call may be gone after this. */
