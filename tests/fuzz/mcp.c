@@ -104,14 +104,14 @@ static void check_line(struct place *place, struct str line)
     arena_finish(&arena);
 }
 
-static void turn(struct place *place)
+static void turn(struct place *place, int wait_ms)
 {
     char bytes[65536];
     struct str line, rest;
     ssize_t n;
 
     engine_tick(place->engine);
-    loop_turn(place->loop, 0);
+    loop_turn(place->loop, wait_ms);
     while ((n = read(place->out, bytes, sizeof(bytes))) > 0)
         buf_add(&place->got, str_n(bytes, (size_t)n));
     while (str_cut(buf_str(&place->got), '\n', &line, &rest)) {
@@ -136,11 +136,11 @@ static void send_line(struct place *place, struct str line)
         ssize_t n = write(place->in, rest.at, rest.len);
         if (n > 0)
             rest = str_skip(rest, (size_t)n);
-        turn(place);
+        turn(place, 0);
     }
     buf_finish(&text);
-    turn(place);
-    turn(place);
+    turn(place, 0);
+    turn(place, 0);
 }
 
 static void talk(struct place *place, struct mcp_server *server, struct str input)
@@ -160,7 +160,7 @@ static void talk(struct place *place, struct mcp_server *server, struct str inpu
     close(place->in);
     for (int i = 0; !place->ended; i++) {
         must(i < TURNS_MAX);
-        turn(place);
+        turn(place, 1);
     }
     must(engine_calls(place->engine) == 0);
     close(place->out);
