@@ -317,6 +317,17 @@ static void claim_failed(struct claim *claim, nod_status status)
     reject(claim, status);
 }
 
+/* What follows for the call, if it is here: it may have gone, and come back, meanwhile. */
+static void claimed(struct engine *engine, const struct store_reply *reply)
+{
+    struct call *call = map_get(&engine->calls, reply->ask->call_id);
+
+    if (reply->taken && !(call && call_taken(call, reply)))
+        call_give_back(engine, reply->call, reply->epoch);
+    else if (!reply->taken && call && list_empty(&call->asks))
+        call_take(call); /* somebody else ended its last ask: nobody may have taken it */
+}
+
 static void publish_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct claim *claim = OP_OF(op, struct claim, op);
@@ -327,7 +338,6 @@ static void publish_done(struct op *op, nod_status status, const struct store_re
         return;
     }
     struct ask *ask = engine_ask(engine, claim->ask_id);
-    struct call *call = map_get(&engine->calls, reply->ask->call_id);
     enum ask_state state = reply->ask->state;
 
     claim->result.state = state;
@@ -338,8 +348,7 @@ static void publish_done(struct op *op, nod_status status, const struct store_re
     if (ask)
         ask_end(ask, claim->answer.surface, why_ended(state));
     flow_next(&claim->flow); /* the answerer is told; the claim is gone after this */
-    if (call && reply->taken)
-        call_taken(call, reply);
+    claimed(engine, reply);
 }
 
 static void stage_publish(struct flow *flow, void *subject)
@@ -390,12 +399,10 @@ static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
     struct claim *claim = subject;
 
     (void)flow;
-    if (status != NOD_OK && claim->result.status == NOD_OK) {
-        claim->result.status = status; /* a hook objected */
+    if (status != NOD_OK && claim->result.status == NOD_OK &&
+        claim->result.state == ASK_PENDING) { /* a hook objected, and not too late */
+        claim->result.status = status;
         claim->result.pending = true;
-        struct ask *ask = engine_ask(claim->engine, claim->ask_id);
-        if (ask && claim->by_engine)
-            ask->claiming = false;
     }
     LOG_DEBUG("answer", LOG_STR("ask", claim->ask_id),
               LOG_STR("action", ask_state_name(claim->outcome)),
@@ -446,5 +453,7 @@ void claim_by_engine(struct ask *ask, enum ask_state outcome)
     ask->claiming = true;
     claim->by_engine = true;
     claim->answer.by = STR("nod");
-    flow_start(&claim->flow, &answer_flow, &engine->hooks, "buildResult", claim, claim_flow_done);
+    flow_place(&claim->flow, &answer_flow, &engine->hooks, "buildResult", claim, claim_flow_done);
+    claim->flow.firm = true; /* a hook may object to an answer; not to the clock */
+    flow_enter(&claim->flow);
 }
