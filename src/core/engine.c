@@ -47,6 +47,8 @@ struct engine *engine_create(const struct engine_opts *opts)
     limits->calls = or_default(limits->calls, ENGINE_CALLS);
     if (engine->opts.ask_ttl_ms <= 0)
         engine->opts.ask_ttl_ms = ENGINE_ASK_TTL_MS;
+    if (engine->opts.ask_ttl_ms > RUN_TTL_MAX_MS)
+        engine->opts.ask_ttl_ms = RUN_TTL_MAX_MS;
     engine->clock = opts->clock;
     engine->store = opts->store;
     if (opts->node.len) {

@@ -512,6 +512,63 @@ static void the_older_question_of_a_scope_is_cancelled_also_when_it_came_back(vo
     end();
 }
 
+/* --- answers while it is away ------------------------------------------------------------------
+ */
+
+static void an_answer_to_another_offer_does_not_count_while_the_call_is_away(void **state)
+{
+    begin_and_settle(&(struct world_opts){ .handler = asks_once }, CALLER_LEAVES);
+
+    (void)state;
+    world_answer(&world, only_ask(), ASK_ACCEPTED, ACCEPT_3, "ann", 2);
+    assert_int_equal(world.last.status, NOD_E_STALE);
+    assert_true(world.last.pending);
+    assert_int_equal(stored_state(), CALL_STORED_WAITING);
+    world_answer(&world, only_ask(), ASK_ACCEPTED, ACCEPT_3, "bob", 1);
+    assert_int_equal(world.last.status, NOD_E_NOT_FOUND);
+    world_answer(&world, only_ask(), ASK_ACCEPTED, "{\"n\":\"x\"}", "ann", 0);
+    assert_int_equal(world.last.status, NOD_E_INVALID);
+    world_answer(&world, only_ask(), ASK_ACCEPTED, ACCEPT_3, "ann", 1);
+    assert_int_equal(world.last.status, NOD_OK);
+    end();
+}
+
+static nod_status asks_url(struct run *run, struct str *body)
+{
+    const struct entry *answer;
+
+    NOD_TRY(run_ask(run,
+                    &(struct ask_spec){ .kind = ASK_URL,
+                                        .message = STR("Sign in"),
+                                        .wait_done = true,
+                                        .url = STR("https://example.com/{id}") },
+                    &answer));
+    *body = STR("{\"in\":true}");
+    return NOD_OK;
+}
+
+static void a_page_may_be_done_while_the_call_is_away(void **state)
+{
+    begin_and_settle(&(struct world_opts){ .handler = asks_url }, CALLER_LEAVES);
+
+    (void)state;
+    ask_url_done(world.engine, str_of(only_ask()), NULL, NULL);
+    world_settle(&world);
+    load(call_name);
+    assert_int_equal(loaded.ask_count, 0);
+    struct world_caller *back = world_caller_new(&world);
+    assert_true(adopt(back));
+    world_settle(&world);
+    assert_string_equal(back->body, "{\"in\":true}");
+    end();
+
+    begin_and_settle(&(struct world_opts){ .handler = asks_once }, CALLER_LEAVES);
+    ask_url_done(world.engine, str_of(only_ask()), NULL, NULL); /* that is no page */
+    world_settle(&world);
+    assert_int_equal(stored_state(), CALL_STORED_WAITING);
+    end();
+}
+
 /* --- letting go ------------------------------------------------------------------------------- */
 
 static void let_go_of_a_waiting_call_and_come_back(void **state)
@@ -1003,6 +1060,8 @@ int main(void)
         cmocka_unit_test(more_asks_than_the_limit_come_back_and_go_again),
         cmocka_unit_test(more_calls_than_the_limit_are_told_so),
         cmocka_unit_test(the_older_question_of_a_scope_is_cancelled_also_when_it_came_back),
+        cmocka_unit_test(an_answer_to_another_offer_does_not_count_while_the_call_is_away),
+        cmocka_unit_test(a_page_may_be_done_while_the_call_is_away),
         cmocka_unit_test(let_go_of_a_waiting_call_and_come_back),
         cmocka_unit_test(an_answer_under_way_when_its_call_is_let_go_of_is_not_lost),
         cmocka_unit_test(an_answer_under_way_finds_the_call_that_came_back_meanwhile),
