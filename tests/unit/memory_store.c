@@ -75,7 +75,7 @@ static struct str name(char out[ID_LEN + 1], const char *what)
 
 static struct str token(char out[ID_LEN + 1])
 {
-    char text[16];
+    char text[32];
 
     snprintf(text, sizeof(text), "token%d", ++tokens);
     return name(out, text);
@@ -147,7 +147,7 @@ static void pass(int64_t ms)
 {
     fake_clock_advance(&fake, ms);
     for (int i = 0; i < 4; i++) {
-        char text[16];
+        char text[32];
         snprintf(text, sizeof(text), "sweeper%d", ++tokens);
         assert_int_equal(park(text, (int64_t[]){ 100000, 0 }, NULL, 0), NOD_OK);
     }
