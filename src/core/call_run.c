@@ -445,7 +445,7 @@ void run_done(struct run *run, nod_status status, struct str body)
 
     if (run->bug.at) {
         call_outcome_fail(call, &(struct fault){ .status = NOD_E_USAGE, .message = run->bug });
-    } else if (run->arena.exhausted) {
+    } else if (run->arena.exhausted && !(status == NOD_PENDING && run->step_done)) {
         call_outcome_fail(
             call,
             &(struct fault){ .status = NOD_E_LIMIT,

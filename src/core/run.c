@@ -334,6 +334,8 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
         return NOD_OK;
     if (run->news.asks) /* the handler went on past a NOD_PENDING: an effect now would be unasked */
         return NOD_PENDING;
+    if (run->arena.exhausted) /* what the effect would act on may have been cut short */
+        return out_of_arena(run);
     if (run->elsewhere_too && !idempotent)
         return fail_fmt(run, NOD_E_USAGE,
                         "The step '" STR_FMT

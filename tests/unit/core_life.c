@@ -901,6 +901,45 @@ static void a_gate_without_memory_is_no_missing_confirmation(void **state)
     world_finish(&world);
 }
 
+static nod_status steps_without_memory(struct run *run, struct str *body)
+{
+    arena_alloc(&run->arena, (size_t)1 << 30); /* what it wanted to write is cut short */
+    NOD_TRY(world_step(run, &world, "one", false));
+    *body = STR("{}");
+    return NOD_OK;
+}
+
+static void nothing_is_done_on_the_strength_of_text_that_was_cut_short(void **state)
+{
+    struct world_caller *caller = begin(&(struct world_opts){ .handler = steps_without_memory });
+
+    (void)state;
+    assert_int_equal(world.steps_done, 0);
+    assert_int_equal(caller->status, NOD_E_LIMIT);
+    world_finish(&world);
+}
+
+static nod_status runs_out_after_a_step(struct run *run, struct str *body)
+{
+    nod_status status = world_step(run, &world, "one", false);
+
+    if (status == NOD_PENDING)
+        arena_alloc(&run->arena, (size_t)1 << 30);
+    NOD_TRY(status);
+    *body = STR("{}");
+    return NOD_OK;
+}
+
+static void a_step_that_was_done_is_recorded_also_when_memory_ran_out_behind_it(void **state)
+{
+    struct world_caller *caller = begin(&(struct world_opts){ .handler = runs_out_after_a_step });
+
+    (void)state;
+    assert_int_equal(world.steps_done, 1);
+    assert_int_equal(caller->status, NOD_OK);
+    world_finish(&world);
+}
+
 int main(void)
 {
     log_setup(&(struct log_opts){ .level = LOG_LEVEL_ERROR });
@@ -946,6 +985,8 @@ int main(void)
         cmocka_unit_test(every_ask_of_an_older_call_is_cancelled_where_that_is_the_rule),
         cmocka_unit_test(arguments_that_do_not_fit_are_refused_and_never_dropped),
         cmocka_unit_test(a_gate_without_memory_is_no_missing_confirmation),
+        cmocka_unit_test(nothing_is_done_on_the_strength_of_text_that_was_cut_short),
+        cmocka_unit_test(a_step_that_was_done_is_recorded_also_when_memory_ran_out_behind_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
