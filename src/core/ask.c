@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-enum { EXPIRY_AGAIN_MS = 1000 };
+enum { EXPIRY_AGAIN_MS = 1000 }; /* until a store that did not agree is asked once more */
 
 static struct str place(char **at, struct str s)
 {

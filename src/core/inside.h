@@ -21,7 +21,10 @@
 #include "core/run.h"
 #include "json/schema.h"
 
-enum { ENGINE_SURFACES_MAX = 8, ENGINE_SCHEMAS_KEPT = 256 };
+enum {
+    ENGINE_SURFACES_MAX = 8,   /* places where one can be asked */
+    ENGINE_SCHEMAS_KEPT = 256, /* compiled schemas of questions; past it all are forgotten */
+};
 
 struct due { /* something that happens at a time, unless it is stopped */
     struct heap_node node;

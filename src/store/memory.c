@@ -87,11 +87,11 @@ struct stored_stream {
 };
 
 enum {
-    VALUES_MAX = 1000000,
+    VALUES_MAX = 1000000,    /* small records, and streams */
     STREAM_EVENTS_MAX = 256, /* kept of one stream; the oldest go first */
-    SCAN_MOST = 1000,
-    SWEEP_MOST = 4,
-    SPENT_MAX = 1000000,
+    SCAN_MOST = 1000,        /* rows of one scan */
+    SWEEP_MOST = 4,          /* records dropped with one operation */
+    SPENT_MAX = 1000000,     /* calls that must not happen again, after their records are gone */
 };
 
 struct reply { /* a completion on its way */
