@@ -201,8 +201,10 @@ static bool queue_allows(const struct http_exchange *exchange, size_t more)
 {
     const struct http_conn *conn = exchange->conn;
     const struct http_limits *limits = &conn->server->opts.limits;
-    size_t queued = stream_queued(conn->stream); /* what is corked is small, and on its way */
 
+    if (cork_held(conn) + stream_queued(conn->stream) + more > limits->queue_max)
+        cork_flush(conn->server); /* only the stream knows what the reader takes */
+    size_t queued = stream_queued(conn->stream);
     if (!queued)
         return true; /* what is larger than the queue goes through an empty one */
     return queued < limits->queue_max && more <= limits->queue_max - queued &&
