@@ -486,6 +486,11 @@ struct str call_uri(const struct call *call)
     return call->uri;
 }
 
+uint32_t call_notices(const struct call *call)
+{
+    return call->notices;
+}
+
 const struct entry *call_journal(const struct call *call, size_t *count)
 {
     *count = call->journal.count;

@@ -91,6 +91,7 @@ struct run *run_create(struct call *call)
     }
     run->fresh_intent = call->fresh_intent;
     run->elsewhere_too = call->elsewhere_too;
+    run->carried = call->caller->ops->carries;
     run->notices_sent = call->notices;
     run->ask_ttl_ms = engine->opts.ask_ttl_ms;
     run->entries_max = engine->opts.limits.journal_entries;

@@ -68,6 +68,7 @@ const struct flow_table *engine_flow(nod_flow flow);
 int64_t engine_deadline(const struct engine *engine);
 void engine_tick(struct engine *engine);
 
+struct store *engine_store(const struct engine *engine);
 size_t engine_calls(const struct engine *engine);
 size_t engine_pending(const struct engine *engine); /* asks */
 
@@ -128,6 +129,10 @@ struct caller *call_caller(const struct call *call);
 bool call_waiting(const struct call *call);
 struct str call_args(const struct call *call);
 struct str call_uri(const struct call *call);
+uint32_t call_notices(const struct call *call);
+/* Could a surface other than this one put such a question to the person behind this call? */
+bool engine_can_elsewhere(const struct engine *engine, const struct call *call, enum ask_kind kind,
+                          bool consent, const struct surface *but);
 /* What it has learned; during asked(), and while it runs. */
 const struct entry *call_journal(const struct call *call, size_t *count);
 /* The pending asks of a call, in order: for (ask = call_ask_first(c); ask; ask = call_ask_next(c,

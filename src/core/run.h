@@ -80,6 +80,7 @@ struct run {
     unsigned supports_consent; /* the same, but a model's word does not count */
     bool fresh_intent;         /* the last ENTRY_INTENT was committed by this very node just now */
     bool elsewhere_too;        /* only idempotent steps: see call_spec */
+    bool carried;              /* see caller_ops.carries */
     uint32_t notices_sent;     /* by earlier runs */
     int64_t ask_ttl_ms;
     size_t entries_max, bytes_max;

@@ -9,6 +9,7 @@
 #include "core/outcome.h"
 #include "core/record.h"
 #include "core/store.h"
+#include "json/mirror.h"
 
 struct ask;
 struct call;
@@ -63,6 +64,8 @@ struct target {
     bool is_template;           /* TARGET_RESOURCE: name is a uri template */
     bool subscribable;          /* TARGET_RESOURCE */
     bool completes;             /* has completions for some argument */
+    const struct mirror *mirrors; /* TARGET_TOOL: arguments that headers repeat */
+    size_t mirror_count;
     bool requires_confirmation;
     struct str confirm_message;
     int64_t timeout_ms; /* of work */
@@ -142,6 +145,8 @@ struct caller_ops {
     void (*finished)(struct caller *caller, struct call *call, const struct outcome *outcome);
     /* The work clock stands still while this is true for a call: for heartbeats. May be NULL. */
     void (*waiting)(struct caller *caller, struct call *call, bool waiting);
+    /* Its asks travel in results: a call can ask where another caller would have to end it. */
+    bool carries;
 };
 
 struct caller {

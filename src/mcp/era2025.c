@@ -145,7 +145,6 @@ static void initialize(struct request *request)
 
     struct json_writer w;
     reply_begin(request, &w);
-    jw_object(&w);
     jw_key_str(&w, STR("protocolVersion"), session_knows(session)->name);
     jw_key(&w, STR("capabilities"));
     write_capabilities(&w, opts->catalog);
@@ -153,7 +152,6 @@ static void initialize(struct request *request)
     write_server_info(&w, opts, session_knows(session));
     if (opts->instructions.len)
         jw_key_str(&w, STR("instructions"), opts->instructions);
-    jw_end(&w);
     reply_end(request, &w);
 }
 

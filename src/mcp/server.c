@@ -9,7 +9,10 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "crypto/seal.h"
+#include "mcp/era2026.h"
 #include "mcp/mcp_call.h"
+#include "mcp/mrtr.h"
 #include "surface/client.h"
 
 enum { SERVER_TEXTS_MAX = 1 << 20 };
@@ -48,6 +51,22 @@ static const char *const *copy_names(struct arena *arena, const char *const *nam
     return copy;
 }
 
+/* Good as long as this process: nobody else can go on with what it has given out. */
+static struct keyring *random_keyring(void)
+{
+    struct keyring *ring = NULL;
+    const char *why;
+    struct id parts[2];
+    char secret[2 * ID_LEN];
+
+    for (size_t i = 0; i < 2; i++) {
+        id_random(&parts[i]);
+        memcpy(secret + i * ID_LEN, parts[i].text, ID_LEN);
+    }
+    keyring_create(&(struct str){ secret, sizeof(secret) }, 1, &ring, &why);
+    return ring;
+}
+
 struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
 {
     struct mcp_server *server = MEM_NEW(struct mcp_server);
@@ -74,8 +93,15 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     list_init(&server->by_use);
     list_init(&server->ending);
     list_init(&server->kept);
+    list_init(&server->callers);
+    list_init(&server->listeners);
+    map_init(&server->on_pipe, MCP_PIPE_REQUESTS_MAX);
+    server->secret_given = opts->keyring != NULL;
+    server->keyring = opts->keyring ? opts->keyring : random_keyring();
     server->client = client_surface_create(server);
     engine_add_surface(own->engine, server->client);
+    server->mrtr = mrtr_surface_create();
+    engine_add_surface(own->engine, server->mrtr);
     catalog_watch(own->catalog, catalog_changed, server);
     timer_set(own->loop, &server->sweep, MCP_SWEEP_MS, server_sweep, server);
     return server;
@@ -102,6 +128,7 @@ void mcp_server_destroy(struct mcp_server *server)
     server->draining = server->drained = true;
     server->drain_done = not_any_more;
     mcp_stdio_stop(server);
+    era2026_stop(server);
     end_sessions(server, STR("the server is closing"));
     LIST_EACH (at, &server->ending)
         session_orphan(LIST_OF(at, struct session, by_use));
@@ -111,6 +138,8 @@ void mcp_server_destroy(struct mcp_server *server)
     timer_stop(server->opts.loop, &server->drain_turn);
     timer_stop(server->opts.loop, &server->tell);
     client_surface_destroy(server->client);
+    mrtr_surface_destroy(server->mrtr);
+    keyring_destroy(server->keyring);
     map_finish(&server->subjects);
     map_finish(&server->sessions);
     buf_finish(&server->out);
@@ -203,6 +232,7 @@ void mcp_drain(struct mcp_server *server, int grace_ms, void (*done)(void *data)
     if (server->draining)
         return;
     server->draining = true;
+    era2026_drain(server);
     server->drain_done = done;
     server->drain_data = data;
     timer_set(server->opts.loop, &server->drain_limit, grace_ms, drain_overdue, server);

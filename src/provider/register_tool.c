@@ -140,13 +140,25 @@ static bool tool_texts(struct local_target *t, const nod_tool *tool)
                          &t->base.confirm_message);
 }
 
+/* An annotation that clients would have to reject is refused here, where its author sees it. */
+static bool tool_mirrors(struct local_target *t, const char *name, const struct json *input)
+{
+    struct str problem = STR_NONE;
+
+    if (mirror_find(input, &t->arena, &t->base.mirrors, &t->base.mirror_count, &problem))
+        return true;
+    register_refuse("tool", name, NOD_E_BAD_SCHEMA, "%s",
+                    problem.at ? problem.at : "its annotations are too large");
+    return false;
+}
+
 static bool tool_listing(struct local_target *t, const nod_tool *tool)
 {
     struct json *input = tool_input(t, tool);
     struct json *output = NULL, *meta = NULL;
 
     t->base.input = t->input = tool_schema(t, tool->name, "input schema", input);
-    if (!t->input)
+    if (!t->input || !tool_mirrors(t, tool->name, input))
         return false;
     if (tool->output_schema) {
         output = parse_text(t, tool->name, "output_schema", tool->output_schema);
