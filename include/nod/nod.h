@@ -390,7 +390,8 @@ NOD_API nod_status nod_elicit_url_with(nod_call *call, nod_answer *answer,
                                               .size = sizeof(struct nod_url_opts), ##__VA_ARGS__ })
 /*
  * Ends the call with "open this URL first, then call again" (-32042 in 2025-11-25). Return what it
- * returns. NOD_E_NOT_SUPPORTED if the client cannot open URLs.
+ * returns. NOD_E_NOT_SUPPORTED if the client cannot open URLs. In the 2026 era the client is asked
+ * to open it, and the handler is run again when it comes back.
  */
 NOD_API nod_status nod_require_url_with(nod_call *call, const struct nod_url_opts *opts) NOD_USE_RESULT;
 #define nod_require_url(call, ...)                                                                 \
@@ -467,6 +468,22 @@ NOD_API nod_status nod_want_with(nod_call *call, nod_answer *answer,
 #define nod_want(call, answer, ...)                                                                \
     nod_want_with((call), (answer), &(const struct nod_elicit_opts){                               \
                                         .size = sizeof(struct nod_elicit_opts), ##__VA_ARGS__ })
+/* The client's model and its roots, as part of a round. */
+NOD_API nod_status nod_want_sample_with(nod_call *call, nod_answer *answer,
+                                        const struct nod_sample_opts *opts) NOD_USE_RESULT;
+#define nod_want_sample(call, answer, ...)                                                         \
+    nod_want_sample_with((call), (answer), &(const struct nod_sample_opts){                        \
+                                               .size = sizeof(struct nod_sample_opts), ##__VA_ARGS__ })
+struct nod_roots_opts {
+    size_t size;
+    const char *key;
+    int64_t ttl_ms;
+};
+NOD_API nod_status nod_want_roots_with(nod_call *call, nod_answer *answer,
+                                       const struct nod_roots_opts *opts) NOD_USE_RESULT;
+#define nod_want_roots(call, answer, ...)                                                          \
+    nod_want_roots_with((call), (answer), &(const struct nod_roots_opts){                          \
+                                              .size = sizeof(struct nod_roots_opts), ##__VA_ARGS__ })
 /* NOD_PENDING until every wanted answer is there; NOD_E_TIMEOUT if one of them expired. */
 NOD_API nod_status nod_await(nod_call *call) NOD_USE_RESULT;
 

@@ -146,6 +146,13 @@ static void loaded(void *data, nod_status status, const struct store_reply *repl
     claim->record.detail = arena_str(arena, reply->ask->detail);
     claim->record.message = arena_str(arena, reply->ask->message);
     claim->record.by = arena_str(arena, reply->ask->by);
+    if (claim->url_done) { /* the page speaks for whom it was made */
+        claim->answer.by = claim->record.principal;
+        if (claim->record.kind != ASK_URL || !claim->record.wait_done) {
+            reject(claim, NOD_E_NOT_FOUND);
+            return;
+        }
+    }
     check_answerer(claim, &claim->record);
 }
 
@@ -424,14 +431,15 @@ void ask_url_done(struct engine *engine, struct str ask_id, answered_fn *done, v
 {
     struct ask *ask = engine_ask(engine, ask_id);
 
-    if (!ask || ask->record.kind != ASK_URL || !ask->record.wait_done) {
+    if (ask && (ask->record.kind != ASK_URL || !ask->record.wait_done)) {
         struct answer_result nothing = { .status = NOD_E_NOT_FOUND };
         if (done)
             done(data, &nothing);
         return;
     }
     struct claim *claim = claim_create(engine, ask_id, ASK_ACCEPTED);
-    claim->answer.by = arena_str(&claim->arena, ask->record.principal);
+    if (ask) /* else its call waits elsewhere, or in the hands of its client: the store knows */
+        claim->answer.by = arena_str(&claim->arena, ask->record.principal);
     claim->url_done = true;
     claim->done = done;
     claim->data = data;

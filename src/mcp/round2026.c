@@ -331,7 +331,7 @@ static bool content_fits(struct caller2026 *caller, const struct ask_record *ask
     (void)caller;
     arena_init(&arena, STATE_ARENA_MAX);
     const struct json *text = json_parse(&arena, ask->detail, NULL, NULL);
-    schema = text ? schema_compile(text, NULL, &arena, NULL) : NULL;
+    schema = text ? schema_compile(text, NULL, &arena, &problems) : NULL;
     fits = schema && schema_check(schema, content, &arena, &problems) == NOD_OK;
     schema_destroy(schema);
     arena_finish(&arena);
