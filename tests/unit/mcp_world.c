@@ -132,6 +132,82 @@ static void tool_rich(struct run *run)
                  "\"structuredContent\":{\"a\":1}}"));
 }
 
+static void tool_twice(struct run *run)
+{
+    static const char *const names[] = { "first", "second" };
+    const struct entry *entry;
+    char text[512] = "";
+
+    for (size_t i = 0; i < 2; i++) {
+        nod_status status = run_ask(run,
+                                    &(struct ask_spec){ .kind = ASK_FORM,
+                                                        .key = str_of(names[i]),
+                                                        .message = str_of(names[i]),
+                                                        .detail = age_form },
+                                    &entry);
+        if (status != NOD_OK) {
+            run_done(run, status, STR_NONE);
+            return;
+        }
+        int64_t age = 0;
+        const struct json *content = json_parse(&run->arena, entry->content, NULL, NULL);
+        json_i64(json_get(content, STR("age")), &age);
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%d", i ? " and " : "",
+                 (int)age);
+    }
+    say(run, text);
+}
+
+/* Asks first, then does something that is counted. */
+static void tool_deed(struct run *run)
+{
+    const struct entry *entry;
+    bool go = false;
+    nod_status status = run_ask(
+        run,
+        &(struct ask_spec){
+            .kind = ASK_FORM, .key = STR("age"), .message = STR("How old?"), .detail = age_form },
+        &entry);
+
+    if (status == NOD_OK)
+        status = run_step(run, STR("deed"), false,
+                          json_true(json_get(run->args, STR("idempotent"))), &entry, &go);
+    if (status == NOD_PENDING && go) {
+        world_now->deeds++;
+        status = run_step_done(run, STR("deed"), NOD_OK, STR("1"));
+    }
+    if (status == NOD_OK)
+        say(run, "done");
+    else
+        run_done(run, status, STR_NONE);
+}
+
+/* A question that does not fit into what a client carries. */
+static void tool_long(struct run *run)
+{
+    char *message = arena_alloc(&run->arena, 20000);
+
+    memset(message, 'x', 20000);
+    ask_and_say(run, &(struct ask_spec){ .kind = ASK_FORM,
+                                         .key = STR("age"),
+                                         .message = str_n(message, 20000),
+                                         .detail = age_form });
+}
+
+static void resource_ask(struct run *run)
+{
+    const struct entry *entry;
+    nod_status status = run_ask(
+        run,
+        &(struct ask_spec){
+            .kind = ASK_FORM, .key = STR("age"), .message = STR("How old?"), .detail = age_form },
+        &entry);
+
+    run_done(run, status,
+             status == NOD_OK ? STR("{\"contents\":[{\"uri\":\"ask://age\",\"text\":\"told\"}]}")
+                              : STR_NONE);
+}
+
 static void resource_read(struct run *run)
 {
     struct str id = json_get_str(run->args, STR("id"));
@@ -193,6 +269,14 @@ static const struct row {
     { TARGET_TOOL, "hold", tool_hold, "{\"name\":\"hold\",\"inputSchema\":{\"type\":\"object\"}}",
       .completes = false },
     { TARGET_TOOL, "rich", tool_rich, "{\"name\":\"rich\",\"inputSchema\":{\"type\":\"object\"}}",
+      .completes = false },
+    { TARGET_TOOL, "twice", tool_twice,
+      "{\"name\":\"twice\",\"inputSchema\":{\"type\":\"object\"}}", .completes = false },
+    { TARGET_TOOL, "deed", tool_deed, "{\"name\":\"deed\",\"inputSchema\":{\"type\":\"object\"}}",
+      .completes = false },
+    { TARGET_TOOL, "long", tool_long, "{\"name\":\"long\",\"inputSchema\":{\"type\":\"object\"}}",
+      .completes = false },
+    { TARGET_RESOURCE, "ask://age", resource_ask, "{\"uri\":\"ask://age\",\"name\":\"age\"}",
       .completes = false },
     { TARGET_RESOURCE, "note://one", resource_read, "{\"uri\":\"note://one\",\"name\":\"one\"}",
       .subscribable = true },
@@ -287,6 +371,16 @@ static void add_rows(struct world *world)
     }
 }
 
+static struct keyring *keyring_of(const char *secret)
+{
+    struct str text = str_of(secret);
+    struct keyring *ring = NULL;
+    const char *why;
+
+    assert_int_equal(keyring_create(&text, 1, &ring, &why), NOD_OK);
+    return ring;
+}
+
 void world_start(struct world *world, const struct world_opts *opts)
 {
     memset(world, 0, sizeof(*world));
@@ -313,6 +407,7 @@ void world_start(struct world *world, const struct world_opts *opts)
                             .heartbeat_ms = opts->heartbeat_ms,
                             .session_idle_ms = opts->session_idle_ms,
                             .page_size = opts->page_size,
+                            .keyring = opts->secret ? keyring_of(opts->secret) : NULL,
                             .boolean_confirm_clients = opts->boolean_confirm_clients });
     if (!opts->no_http)
         assert_int_equal(

@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "core/catalog.h"
 #include "core/run.h"
+#include "crypto/seal.h"
 #include "mcp/server.h"
 #include "mcp/tokens.h"
 #include "store/memory.h"
@@ -36,6 +37,7 @@ struct world {
     size_t target_count;
     struct run *held; /* of the tool "hold", until world_let_go */
     int runs;
+    int deeds; /* of the tool "deed" */
     bool ended;
 };
 
@@ -46,6 +48,7 @@ struct world_opts {
     const char *const *boolean_confirm_clients;
     bool no_http;
     struct tokens *tokens;
+    const char *secret; /* NULL: a random key */
 };
 
 void world_start(struct world *world, const struct world_opts *opts);
