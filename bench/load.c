@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -43,7 +44,7 @@ struct load {
     char read[LOAD_READ];
 };
 
-static void fail(const char *what)
+static _Noreturn void fail(const char *what)
 {
     fprintf(stderr, "bench: %s: %s\n", what, strerror(errno));
     exit(1);
@@ -189,6 +190,7 @@ struct load_server load_server_start(void (*serve)(int port_fd, void *data), voi
     if (server.pid < 0)
         fail("fork");
     if (server.pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* it does not outlive a benchmark that fails */
         close(ends[0]);
         serve(ends[1], data);
         _exit(0);

@@ -19,12 +19,10 @@
 enum {
     OUTCOME_BYTES_MAX = 64 << 20,
     ARGS_BYTES_MAX = 16 << 20,
+    ARGS_TREE_MAX = 64 << 20, /* memory of the arguments while they are checked */
     EVENT_ARENA_MAX = 64 << 20,
     GATE_ARGS_SHOWN = 2000, /* bytes of the arguments in a gate's question */
 };
-
-static void call_deliver(struct call *call);
-static void cancel_when_clear(struct call *call);
 
 /* --- creation -------------------------------------------------------------------------------- */
 
@@ -59,9 +57,26 @@ struct call *call_create(struct engine *engine, const struct call_spec *spec, st
     call->keep_ms = spec->keep_ms;
     call->elsewhere_too = spec->elsewhere_too;
     list_init(&call->asks);
-    arena_init(&call->end_arena, OUTCOME_BYTES_MAX);
-    buf_init(&call->result, OUTCOME_BYTES_MAX);
     return call;
+}
+
+struct ending *call_ending(struct call *call)
+{
+    if (!call->ending) {
+        call->ending = MEM_NEW(struct ending);
+        arena_init(&call->ending->arena, OUTCOME_BYTES_MAX);
+        buf_init(&call->ending->result, OUTCOME_BYTES_MAX);
+    }
+    return call->ending;
+}
+
+static void ending_free(struct ending *ending)
+{
+    if (!ending)
+        return;
+    arena_finish(&ending->arena);
+    buf_finish(&ending->result);
+    mem_free(ending);
 }
 
 void call_free(struct call *call)
@@ -71,27 +86,50 @@ void call_free(struct call *call)
     LIST_EACH (at, &call->asks)
         ask_free(LIST_OF(at, struct ask, link));
     due_stop(engine, &call->timeout);
+    if (call->later)
+        call->later->call = NULL;
     op_abandon(&call->op);
     call_run_detach(call);
     call_saving_free(call);
     journal_finish(&call->journal);
-    arena_finish(&call->end_arena);
-    buf_finish(&call->result);
+    ending_free(call->ending);
     if (map_get(&engine->calls, id_str(&call->id)) == call)
         map_remove(&engine->calls, id_str(&call->id));
     target_release(call->target);
     mem_free(call);
 }
 
+static void later_comes(void *data)
+{
+    struct later *later = data;
+    struct call *call = later->call;
+
+    if (call) {
+        call->later = NULL;
+        later->fn(call);
+    }
+    mem_free(later);
+}
+
+void call_later(struct call *call, void (*fn)(struct call *call))
+{
+    struct later *later = MEM_NEW(struct later);
+
+    later->call = call;
+    later->fn = fn;
+    call->later = later;
+    call->engine->opts.defer(call->engine->opts.defer_ctx, later_comes, later);
+}
+
 /* --- outcomes -------------------------------------------------------------------------------- */
 
 void call_outcome_fail(struct call *call, const struct fault *fault)
 {
-    struct arena *arena = &call->end_arena;
+    struct arena *arena = &call_ending(call)->arena;
     struct id error_id;
 
     id_random(&error_id);
-    call->outcome =
+    call_ending(call)->outcome =
         (struct outcome){ .status = fault->status,
                           .code = fault->code ? fault->code : outcome_code(fault->status),
                           .message = arena_str(arena, fault->message),
@@ -100,9 +138,9 @@ void call_outcome_fail(struct call *call, const struct fault *fault)
                           .error_id = arena_str(arena, id_str(&error_id)),
                           .rpc_code = fault->rpc_code,
                           .rpc_data = arena_str(arena, fault->rpc_data) };
-    LOG_INFO("call failed", LOG_STR("call", id_str(&call->id)),
-             LOG_STR("target", call->target->name), LOG_CSTR("code", call->outcome.code),
-             LOG_STR("error", id_str(&error_id)));
+    LOG_INFO(
+        "call failed", LOG_STR("call", id_str(&call->id)), LOG_STR("target", call->target->name),
+        LOG_CSTR("code", call_ending(call)->outcome.code), LOG_STR("error", id_str(&error_id)));
 }
 
 void call_fail(struct call *call, nod_status status, const char *code, struct str message)
@@ -111,28 +149,21 @@ void call_fail(struct call *call, nod_status status, const char *code, struct st
     flow_jump(&call->flow, "finish");
 }
 
+void call_give_up(struct call *call, nod_status status, struct str message)
+{
+    call->stored = false; /* not ours to finish: whoever comes next may have more luck */
+    call_fail(call, status, NULL, message);
+}
+
 /* --- the stages --------------------------------------------------------------------------------
  */
 
-static void stage_accept(struct flow *flow, void *subject)
+static void refuse_arguments(struct call *call, struct arena *arena,
+                             const struct schema_problems *problems)
 {
-    struct call *call = subject;
-    struct json_error error;
-    struct schema_problems problems = { 0 };
-    struct arena *arena = &call->end_arena;
-
-    if (!call->target->input) {
-        flow_next(flow);
-        return;
-    }
-    struct json *args = json_parse(arena, call->args, NULL, &error);
-    if (args && schema_check(call->target->input, args, arena, &problems) == NOD_OK) {
-        arena_finish(arena); /* a waiting call should cost little */
-        flow_next(flow);
-        return;
-    }
     struct schema_problem none = { STR(""), STR("not valid") };
-    struct schema_problem first = problems.count ? problems.at[0] : none;
+    struct schema_problem first = problems->count ? problems->at[0] : none;
+
     call_outcome_fail(
         call,
         &(struct fault){
@@ -141,8 +172,29 @@ static void stage_accept(struct flow *flow, void *subject)
             .message = arena_fmt(arena, "Invalid arguments for " STR_FMT ": " STR_FMT "%s" STR_FMT,
                                  STR_ARG(call->target->name), STR_ARG(first.path),
                                  first.path.len ? ": " : "", STR_ARG(first.message)),
-            .details = outcome_problems(arena, &problems) });
-    flow_jump(flow, "finish");
+            .details = outcome_problems(arena, problems) });
+}
+
+static void stage_accept(struct flow *flow, void *subject)
+{
+    struct call *call = subject;
+    struct schema_problems problems = { 0 };
+    struct json_error error;
+    struct arena arena;
+
+    if (!call->target->input) {
+        flow_next(flow);
+        return;
+    }
+    arena_init(&arena, ARGS_TREE_MAX);
+    struct json *args = json_parse(&arena, call->args, NULL, &error);
+    if (args && schema_check(call->target->input, args, &arena, &problems) == NOD_OK) {
+        flow_next(flow);
+    } else {
+        refuse_arguments(call, &arena, &problems);
+        flow_jump(flow, "finish");
+    }
+    arena_finish(&arena);
 }
 
 static void stage_authorise(struct flow *flow, void *subject)
@@ -183,11 +235,27 @@ static void gate_refused(struct call *call, const struct entry *answer)
                       "in time; nothing was done"));
 }
 
+/* A question that could not even be made is an error of its own, and no missing confirmation. */
+static void gate_failed(struct call *call, const struct run *run, nod_status status)
+{
+    struct fault fault = run->fault;
+
+    if (run->arena.exhausted || fault.status != status)
+        fault = (struct fault){ .status = NOD_E_LIMIT,
+                                .message = STR("The call needs more memory than a run may have") };
+    call_outcome_fail(call, &fault);
+    flow_jump(&call->flow, "finish");
+}
+
 static void stage_gate(struct flow *flow, void *subject)
 {
     struct call *call = subject;
-    const struct entry *answer;
+    const struct entry *answer = NULL;
 
+    if (call->cancel_wanted) {
+        call_cancel_later(call);
+        return;
+    }
     if (!call->target->requires_confirmation) {
         flow_next(flow);
         return;
@@ -197,7 +265,7 @@ static void stage_gate(struct flow *flow, void *subject)
                              .key = STR(RUN_GATE_KEY),
                              .message = gate_message(call, &run->arena),
                              .consent = true };
-    nod_status status = run_ask(run, &spec, &answer);
+    nod_status status = run->arena.exhausted ? NOD_E_LIMIT : run_ask(run, &spec, &answer);
     if (status == NOD_PENDING) {
         call->run = run;
         call_asks_begin(call);
@@ -205,8 +273,10 @@ static void stage_gate(struct flow *flow, void *subject)
     }
     if (status == NOD_OK && answer->state == ASK_ACCEPTED)
         flow_next(flow);
-    else
+    else if (answer || status == NOD_E_NOT_SUPPORTED)
         gate_refused(call, answer);
+    else
+        gate_failed(call, run, status);
     run_free(run);
 }
 
@@ -216,7 +286,7 @@ static void stage_start(struct flow *flow, void *subject)
 
     (void)flow;
     if (call->cancel_wanted)
-        cancel_when_clear(call);
+        call_cancel_later(call);
     else
         call_run_begin(call);
 }
@@ -232,10 +302,12 @@ static void finish_send(struct op *op)
     struct store_event event = { 0 };
 
     arena_init(&arena, EVENT_ARENA_MAX);
-    bool told = call->caller->ops->event &&
-                call->caller->ops->event(call->caller, call, &call->outcome, &arena, &event);
+    bool told =
+        call->caller->ops->event &&
+        call->caller->ops->event(call->caller, call, &call_ending(call)->outcome, &arena, &event);
     engine->store->ops->finish(engine->store, id_str(&op->token), id_str(&call->id), call->epoch,
-                               buf_str(&call->result), told ? &event : NULL, op_completed, op);
+                               buf_str(&call_ending(call)->result), told ? &event : NULL,
+                               op_completed, op);
     arena_finish(&arena);
 }
 
@@ -245,11 +317,11 @@ static void finish_checked(struct call *call, nod_status status)
         status == NOD_E_NOT_FOUND) /* not found: it was never opened, after all */
         return;
     call_outcome_fail(
-        call,
-        &(struct fault){
-            .status = status,
-            .message = arena_fmt(&call->end_arena, "The result could not be stored (%s store: %s)",
-                                 call->engine->store->ops->name, nod_status_name(status)) });
+        call, &(struct fault){ .status = status,
+                               .message = arena_fmt(&call_ending(call)->arena,
+                                                    "The result could not be stored (%s store: %s)",
+                                                    call->engine->store->ops->name,
+                                                    nod_status_name(status)) });
 }
 
 static void finish_done(struct op *op, nod_status status, const struct store_reply *reply)
@@ -265,8 +337,8 @@ static void finish_begin(struct call *call,
                          void (*done)(struct op *, nod_status, const struct store_reply *))
 {
     call->state = LIVE_FINISHING;
-    buf_clear(&call->result);
-    outcome_write(&call->result, &call->outcome);
+    buf_clear(&call_ending(call)->result);
+    outcome_write(&call_ending(call)->result, &call_ending(call)->outcome);
     op_start(call->engine, &call->op, finish_send, done);
 }
 
@@ -300,7 +372,7 @@ void call_flow_done(struct flow *flow, void *subject, nod_status status)
         return;
     }
     struct str message =
-        arena_fmt(&call->end_arena, "Refused before the stage %s", flow_stage(flow));
+        arena_fmt(&call_ending(call)->arena, "Refused before the stage %s", flow_stage(flow));
     call_outcome_fail(call, &(struct fault){ .status = status, .message = message });
     if (call->stored)
         finish_begin(call, refused_done);
@@ -308,19 +380,20 @@ void call_flow_done(struct flow *flow, void *subject, nod_status status)
         call_deliver(call);
 }
 
-static void call_deliver(struct call *call)
+void call_deliver(struct call *call)
 {
-    struct caller *caller = call->caller;
-    struct str why =
-        call->outcome.status == NOD_E_CANCELLED ? call->cancel_why : STR("The call has ended");
+    struct str why = call_ending(call)->outcome.status == NOD_E_CANCELLED
+                         ? call_ending(call)->cancel_why
+                         : STR("The call has ended");
 
     call->state = LIVE_FINISHING;
     call_tell_waiting(call, false);
     LIST_EACH (at, &call->asks)
         ask_end(LIST_OF(at, struct ask, link), NULL, why);
     map_remove(&call->engine->calls, id_str(&call->id));
+    struct caller *caller = call->caller; /* only now: it may have gone meanwhile */
     caller->call = NULL;
-    caller->ops->finished(caller, call, &call->outcome);
+    caller->ops->finished(caller, call, &call_ending(call)->outcome);
     call_free(call);
 }
 
@@ -333,7 +406,7 @@ static void cancel_send(struct op *op)
     struct engine *engine = call->engine;
 
     engine->store->ops->cancel(engine->store, id_str(&op->token), id_str(&call->id),
-                               buf_str(&call->result), op_completed, op);
+                               buf_str(&call_ending(call)->result), op_completed, op);
 }
 
 static void cancel_done(struct op *op, nod_status status, const struct store_reply *reply)
@@ -350,28 +423,22 @@ static void cancel_done(struct op *op, nod_status status, const struct store_rep
 void call_end_cancelled(struct call *call)
 {
     call->state = LIVE_CANCELLING;
-    call->outcome = (struct outcome){ .status = NOD_E_CANCELLED,
-                                      .code = outcome_code(NOD_E_CANCELLED),
-                                      .message = call->cancel_why };
+    call_ending(call)->outcome = (struct outcome){ .status = NOD_E_CANCELLED,
+                                                   .code = outcome_code(NOD_E_CANCELLED),
+                                                   .message = call_ending(call)->cancel_why };
     if (!call->stored) {
         call_deliver(call);
         return;
     }
-    buf_clear(&call->result);
-    outcome_write(&call->result, &call->outcome);
+    buf_clear(&call_ending(call)->result);
+    outcome_write(&call_ending(call)->result, &call_ending(call)->outcome);
     op_start(call->engine, &call->op, cancel_send, cancel_done);
 }
 
-static void cancel_later(void *data)
-{
-    call_end_cancelled(data);
-}
-
-/* Ends it when the stack is clear: we may be inside of its handler, or of a hook. */
-static void cancel_when_clear(struct call *call)
+void call_cancel_later(struct call *call)
 {
     call->state = LIVE_CANCELLING;
-    call->engine->opts.defer(call->engine->opts.defer_ctx, cancel_later, call);
+    call_later(call, call_end_cancelled);
 }
 
 void call_cancel(struct call *call, struct str why)
@@ -379,13 +446,13 @@ void call_cancel(struct call *call, struct str why)
     if (call->cancel_wanted || call->state == LIVE_FINISHING || call->state == LIVE_CANCELLING)
         return;
     call->cancel_wanted = true;
-    call->cancel_why = arena_str(&call->end_arena, why);
+    call_ending(call)->cancel_why = arena_str(&call_ending(call)->arena, why);
     if (call->state == LIVE_WAITING) {
         call_end_cancelled(call);
     } else if (call->state == LIVE_RUNNING) {
         due_stop(call->engine, &call->timeout);
         call_run_detach(call);
-        cancel_when_clear(call);
+        call_cancel_later(call);
     }
     /* In every other state something is on its way that looks at cancel_wanted. */
 }
@@ -413,15 +480,25 @@ const struct flow_table call_flow = { NOD_FLOW_CALL, call_stages,
 void engine_call(struct engine *engine, const struct call_spec *spec)
 {
     struct buf args;
+    bool fits = true;
 
     buf_init(&args, ARGS_BYTES_MAX);
-    if (!spec->args || !json_write(&args, spec->args)) {
+    if (spec->args)
+        fits = json_write(&args, spec->args);
+    if (!spec->args || !fits) {
         buf_clear(&args);
         buf_add(&args, STR("{}"));
     }
     struct call *call = call_create(engine, spec, buf_str(&args));
     buf_finish(&args);
     spec->caller->call = call;
+    if (!fits) {
+        call_outcome_fail(call, &(struct fault){ .status = NOD_E_LIMIT,
+                                                 .message = STR("The arguments are larger than the "
+                                                                "arguments of a call may be") });
+        call_deliver(call);
+        return;
+    }
     if (!map_set(&engine->calls, id_str(&call->id), call)) {
         call_outcome_fail(
             call,

@@ -3,7 +3,7 @@
  *
  * A run that recorded asks is parked: entries and asks are committed in one transition, and only
  * then is anybody told. A run that did a step has its result appended, and the call is run again at
- * once. When the last pending ask has ended, the claim takes the call (claim.c) and its stage is
+ * once. When the last pending ask has ended, the claim takes the call (take.c) and its stage is
  * entered again with the longer journal.
  *
  * Holds always: at most one store operation of a call is under way. A run belongs to at most one
@@ -49,10 +49,27 @@ static void call_fail_run(struct call *call, const struct run *run, nod_status s
 
     if (fault.status != status)
         fault = (struct fault){ .status = status,
-                                .message = arena_fmt(&call->end_arena, STR_FMT " failed: %s",
-                                                     STR_ARG(call->target->name),
-                                                     nod_status_name(status)) };
+                                .message = arena_fmt(
+                                    &call_ending(call)->arena, STR_FMT " failed: %s",
+                                    STR_ARG(call->target->name), nod_status_name(status)) };
     call_outcome_fail(call, &fault);
+}
+
+/* What can be asked of the person behind this call. A caller that is gone may come back: until then
+ * it can do what it could. */
+static void supports(struct call *call)
+{
+    const struct engine *engine = call->engine;
+
+    if (call_is_alone(call))
+        return;
+    call->supports = call->supports_consent = 0;
+    for (int kind = ASK_FORM; kind <= ASK_ROOTS; kind++) {
+        if (engine_can(engine, call, (enum ask_kind)kind, false))
+            call->supports |= 1u << kind;
+        if (engine_can(engine, call, (enum ask_kind)kind, true))
+            call->supports_consent |= 1u << kind;
+    }
 }
 
 /* --- runs ------------------------------------------------------------------------------------ */
@@ -83,12 +100,9 @@ struct run *run_create(struct call *call)
         run->journal = entries;
     }
     run->args = json_parse(arena, arena_str(arena, call->args), NULL, &error);
-    for (int kind = ASK_FORM; kind <= ASK_ROOTS; kind++) {
-        if (engine_can(engine, call, (enum ask_kind)kind, false))
-            run->supports |= 1u << kind;
-        if (engine_can(engine, call, (enum ask_kind)kind, true))
-            run->supports_consent |= 1u << kind;
-    }
+    supports(call);
+    run->supports = call->supports;
+    run->supports_consent = call->supports_consent;
     run->fresh_intent = call->fresh_intent;
     run->elsewhere_too = call->elsewhere_too;
     run->carried = call->caller->ops->carries;
@@ -125,7 +139,7 @@ static int64_t timeout_of(const struct call *call)
 static void timed_out(struct call *call)
 {
     struct str message =
-        arena_fmt(&call->end_arena, STR_FMT " did not finish within %lld ms of work",
+        arena_fmt(&call_ending(call)->arena, STR_FMT " did not finish within %lld ms of work",
                   STR_ARG(call->target->name), (long long)timeout_of(call));
     call_fail(call, NOD_E_TIMEOUT, "TOOL_TIMEOUT", message);
 }
@@ -135,6 +149,7 @@ static void timeout_fired(struct due *due)
     struct call *call = HEAP_OF(&due->node, struct call, timeout.node);
 
     call_run_detach(call);
+    call->state = LIVE_ASKING; /* no longer with the provider */
     timed_out(call);
 }
 
@@ -238,10 +253,10 @@ static void store_failed(struct call *call, nod_status status, const char *what)
     struct str message;
 
     if (status == NOD_E_STORE)
-        message = arena_fmt(&call->end_arena,
+        message = arena_fmt(&call_ending(call)->arena,
                             "The %s store did not take %s; try the call again later", store, what);
     else
-        message = arena_fmt(&call->end_arena, "The %s store refused %s: %s", store, what,
+        message = arena_fmt(&call_ending(call)->arena, "The %s store refused %s: %s", store, what,
                             nod_status_name(status));
     call_fail(call, status, NULL, message);
 }
@@ -275,21 +290,32 @@ static void park_done(struct op *op, nod_status status, const struct store_reply
         return;
     }
     call->fresh_intent = false;
-    call->state = LIVE_WAITING;
     if (call->cancel_wanted)
         call_end_cancelled(call);
     else
         call_asked(call);
 }
 
+static void call_told(struct call *call, enum caller_way way)
+{
+    call->state = LIVE_WAITING;
+    if (call->cancel_wanted)
+        call_end_cancelled(call);
+    else if (way == CALLER_LEAVES || call_is_alone(call))
+        call_leave(call);
+    else if (call->woken)
+        call_take(call);
+}
+
 void call_asked(struct call *call)
 {
     enum caller_way way = CALLER_HOLDS;
 
+    call->state = LIVE_TELLING; /* who is told may cancel or go: that is looked at below */
     if (call->caller->ops->asked)
         way = call->caller->ops->asked(call->caller, call);
-    if (way == CALLER_LEAVES) {
-        call_leave(call);
+    if (way == CALLER_LEAVES || call_is_alone(call) || call->cancel_wanted) {
+        call_told(call, way);
         return;
     }
     journal_finish(&call->journal); /* the store has it, and a waiting call should cost little */
@@ -298,6 +324,7 @@ void call_asked(struct call *call)
     LIST_EACH (at,
                &call->asks) /* nothing is freed here: an ask ends in a completion of the store */
         ask_stored(LIST_OF(at, struct ask, link));
+    call_told(call, way);
 }
 
 void call_asks_settled(struct call *call)
@@ -306,7 +333,7 @@ void call_asks_settled(struct call *call)
         return;
     if (call->cancel_wanted) {
         asks_drop(call);
-        call_end_cancelled(call);
+        call_cancel_later(call);
         return;
     }
     if (call->asks_failed != NOD_OK) {
@@ -322,6 +349,7 @@ void call_asks_settled(struct call *call)
     }
     saving_fill(call);
     call->state = LIVE_SAVING;
+    call->woken = false;
     op_start(call->engine, &call->op, park_send, park_done);
 }
 
@@ -380,9 +408,9 @@ static void call_pending(struct call *call)
 {
     const struct run *run = call->run;
 
-    if (run->news.asks == 0 && !run->step_done) {
+    if (run->news.asks == 0 && (!run->step_done || run->news.entries == 0)) {
         struct str message = arena_fmt(
-            &call->end_arena,
+            &call_ending(call)->arena,
             STR_FMT " returned NOD_PENDING without having asked anything: a handler returns it "
                     "only when a nod_ function gave it",
             STR_ARG(call->target->name));
@@ -418,7 +446,7 @@ void run_done(struct run *run, nod_status status, struct str body)
 
     if (run->bug.at) {
         call_outcome_fail(call, &(struct fault){ .status = NOD_E_USAGE, .message = run->bug });
-    } else if (run->arena.exhausted) {
+    } else if (run->arena.exhausted && !(status == NOD_PENDING && run->step_done)) {
         call_outcome_fail(
             call,
             &(struct fault){ .status = NOD_E_LIMIT,
@@ -427,8 +455,9 @@ void run_done(struct run *run, nod_status status, struct str body)
         call_pending(call);
         return;
     } else if (status == NOD_OK && body.len) {
-        call->outcome =
-            (struct outcome){ .status = NOD_OK, .body = arena_str(&call->end_arena, body) };
+        call_ending(call)->outcome =
+            (struct outcome){ .status = NOD_OK,
+                              .body = arena_str(&call_ending(call)->arena, body) };
     } else if (status == NOD_OK) {
         call_outcome_fail(call, &(struct fault){ .status = NOD_E_USAGE,
                                                  .message = STR("The handler gave no reply") });
@@ -438,63 +467,4 @@ void run_done(struct run *run, nod_status status, struct str body)
     call->run = NULL;
     run_free(run);
     flow_jump(&call->flow, "finish");
-}
-
-/* --- going on --------------------------------------------------------------------------------- */
-
-void call_taken(struct call *call, const struct store_reply *reply)
-{
-    if (call->state == LIVE_CANCELLING || call->cancel_wanted)
-        return;
-    call->epoch = reply->epoch;
-    journal_finish(&call->journal);
-    journal_make(&call->journal, reply->call->entries, reply->call->entry_count, NULL, 0);
-    call->fresh_intent = false;
-    if (call->state ==
-        LIVE_TAKING) { /* a claim was faster than our own take: wait for that to come home */
-        call->taken_early = true;
-        return;
-    }
-    call_tell_waiting(call, false);
-    flow_again(&call->flow);
-}
-
-static void take_send(struct op *op)
-{
-    struct call *call = OP_OF(op, struct call, op);
-    struct engine *engine = call->engine;
-
-    engine->store->ops->take(engine->store, id_str(&op->token), id_str(&call->id), engine->node,
-                             op_completed, op);
-}
-
-static void take_done(struct op *op, nod_status status, const struct store_reply *reply)
-{
-    struct call *call = OP_OF(op, struct call, op);
-    bool early = call->taken_early;
-
-    call->state = LIVE_WAITING;
-    call->taken_early = false;
-    if (call->cancel_wanted) {
-        call_end_cancelled(call);
-    } else if (early) {
-        call_tell_waiting(call, false);
-        flow_again(&call->flow);
-    } else if (status == NOD_OK) {
-        LIST_EACH (at, &call->asks)
-            ask_end(LIST_OF(at, struct ask, link), NULL,
-                    STR("The question was answered elsewhere"));
-        call_taken(call, reply);
-    } else if (status != NOD_E_STALE && list_empty(&call->asks)) {
-        call_fail(call, status, NULL, STR("The store no longer knows this call"));
-    }
-    /* Stale: it is not runnable, or somebody else runs it; the next hint tries again. */
-}
-
-void call_take(struct call *call)
-{
-    if (call->state != LIVE_WAITING)
-        return;
-    call->state = LIVE_TAKING;
-    op_start(call->engine, &call->op, take_send, take_done);
 }

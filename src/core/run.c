@@ -64,16 +64,25 @@ static const char *kind_mode(enum ask_kind kind)
 
 /* --- what may be recorded ------------------------------------------------------------------ */
 
-static nod_status record(struct run *run, struct run_item *item)
+/* Is there room for so many more entries? Asked before an effect, since one that has happened
+   cannot be left out of the journal. */
+static nod_status room_for(struct run *run, size_t more)
 {
     size_t entries = run->journal_count + run->news.entries + run->news.asks;
-    size_t bytes = entry_bytes(&item->entry) + item->spec.message.len + item->spec.detail.len;
 
-    if (entries >= run->entries_max)
+    if (entries + more > run->entries_max)
         return fail_fmt(run, NOD_E_LIMIT,
                         "A call may learn at most %zu things (questions, steps, times); "
                         "this one wanted more",
                         run->entries_max);
+    return NOD_OK;
+}
+
+static nod_status record(struct run *run, struct run_item *item)
+{
+    size_t bytes = entry_bytes(&item->entry) + item->spec.message.len + item->spec.detail.len;
+
+    NOD_TRY(room_for(run, 1));
     if (run->journal_bytes + run->news.bytes + bytes > run->bytes_max)
         return fail_fmt(run, NOD_E_LIMIT,
                         "The journal of a call may hold at most %zu bytes; this one wanted more",
@@ -224,9 +233,10 @@ static nod_status check_question(struct run *run, const struct ask_spec *spec)
 {
     unsigned able = spec->consent ? run->supports_consent : run->supports;
 
-    if (spec->ttl_ms < 0)
-        return fail_fmt(run, NOD_E_USAGE, "A question's ttl_ms must be positive, got %lld",
-                        (long long)spec->ttl_ms);
+    if (spec->ttl_ms < 0 || spec->ttl_ms > RUN_TTL_MAX_MS)
+        return fail_fmt(run, NOD_E_USAGE,
+                        "A question's ttl_ms must be positive and at most %lld, got %lld",
+                        (long long)RUN_TTL_MAX_MS, (long long)spec->ttl_ms);
     if (spec->attempts < 0)
         return fail_fmt(run, NOD_E_USAGE, "A question's attempts must be positive, got %d",
                         spec->attempts);
@@ -300,6 +310,14 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
 
 /* --- steps --------------------------------------------------------------------------------- */
 
+/* The effect may happen now, unless this run is only a check. */
+static nod_status step_go(struct run *run, bool *go)
+{
+    *go = !run->dry;
+    run->step_done |= run->dry;
+    return NOD_PENDING;
+}
+
 nod_status run_step(struct run *run, struct str key, bool at_most_once, bool idempotent,
                     const struct entry **entry, bool *go)
 {
@@ -316,10 +334,8 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
         return NOD_OK;
     if (run->news.asks) /* the handler went on past a NOD_PENDING: an effect now would be unasked */
         return NOD_PENDING;
-    if (run->dry) {
-        run->step_done = true;
-        return NOD_PENDING;
-    }
+    if (run->arena.exhausted) /* what the effect would act on may have been cut short */
+        return out_of_arena(run);
     if (run->elsewhere_too && !idempotent)
         return fail_fmt(run, NOD_E_USAGE,
                         "The step '" STR_FMT
@@ -329,20 +345,19 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
                         ".idempotent, or give the nodes a store they share",
                         STR_ARG(key));
     if (!at_most_once) {
-        *go = true;
-        return NOD_PENDING;
+        NOD_TRY(room_for(run, 1));
+        return step_go(run, go);
     }
     if (journal_find(run->journal, run->journal_count, ENTRY_INTENT, key)) {
         const struct entry *last = &run->journal[run->journal_count - 1];
-        if (run->fresh_intent && last->class == ENTRY_INTENT && str_eq(last->key, key)) {
-            *go = true;
-            return NOD_PENDING;
-        }
+        if (run->fresh_intent && last->class == ENTRY_INTENT && str_eq(last->key, key))
+            return step_go(run, go);
         return fail_fmt(run, NOD_E_OUTCOME_UNKNOWN,
                         "The step '" STR_FMT "' was begun, and whether it was done is not "
                         "known: it is not tried a second time",
                         STR_ARG(key));
     }
+    NOD_TRY(room_for(run, 2)); /* the intent, and what comes of it */
     struct run_item *item = item_new(run, ENTRY_INTENT, key);
     if (!item)
         return out_of_arena(run);
@@ -407,7 +422,8 @@ nod_status run_random(struct run *run, uint64_t *bits)
 
 void run_notice(struct run *run, const struct notice *notice)
 {
-    if (++run->notice_ordinal <= run->notices_sent || run->dry || run->step_done)
+    if (run->dry || run->step_done) /* not said, so not counted: the next run says it */
         return;
-    run->emit(run, notice);
+    if (++run->notice_ordinal > run->notices_sent)
+        run->emit(run, notice);
 }

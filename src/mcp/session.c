@@ -222,7 +222,7 @@ void session_notify(struct session *session, struct str message)
     struct mcp_stream *stream = session->lines ? session->lines : session_standing(session);
 
     if (stream)
-        mcp_stream_send(stream, EVENT_KEPT, message);
+        mcp_stream_send(stream, EVENT_VOLATILE, message);
 }
 
 static const struct str changed_methods[] = {

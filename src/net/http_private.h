@@ -24,7 +24,7 @@ enum {
     HTTP_HEAD_MAX = 256 * 1024,    /* bytes of a response's head; headers past it are left out */
     HTTP_FRAMING_MAX = 1024,       /* of these, kept for status line, Date and framing */
     HTTP_SPARE_MAX = 16 * 1024,    /* a request that holds more is not kept as a spare */
-    HTTP_COPY_MAX = 4 * 1024,      /* a body up to this goes out in one piece with its head */
+    HTTP_COPY_MAX = 4 * 1024,      /* a head and body up to this go out in one piece */
     HTTP_STATUS_LEN = 17,          /* "HTTP/1.1 200 OK" and its line end */
     HTTP_DATE_LEN = 37,            /* "Date: ..." and its line end */
     HTTP_PREFIX_LEN = HTTP_STATUS_LEN + HTTP_DATE_LEN,

@@ -22,18 +22,19 @@ enum {
     HTTP_NUMBER_LEN = 21, /* digits of a length, and a NUL */
 };
 
+static bool all_are(struct str s, uint8_t kind)
+{
+    uint8_t all = kind;
+
+    for (size_t i = 0; i < s.len; i++)
+        all &= http1_bytes[(uint8_t)s.at[i]];
+    return all & kind;
+}
+
 static bool header_safe(const struct http_header *header)
 {
-    struct str name = header->name;
-    struct str value = header->value;
-
-    for (size_t i = 0; i < name.len; i++)
-        if (!(http1_bytes[(uint8_t)name.at[i]] & HTTP1_TOKEN))
-            return false;
-    for (size_t i = 0; i < value.len; i++)
-        if (!(http1_bytes[(uint8_t)value.at[i]] & HTTP1_VALUE))
-            return false;
-    return name.len > 0;
+    return header->name.len > 0 && all_are(header->name, HTTP1_TOKEN) &&
+           all_are(header->value, HTTP1_VALUE);
 }
 
 static void head_add(struct buf *head, struct str name, struct str value)
@@ -135,10 +136,16 @@ void http_on_drain(struct http_exchange *exchange, void (*drained)(void *data), 
     exchange->drained_data = data;
 }
 
-void http_release(struct http_exchange *exchange)
+static void request_free(struct http_exchange *exchange)
 {
     incoming_free(exchange->conn->server, exchange->incoming);
     exchange->incoming = NULL;
+}
+
+void http_release(struct http_exchange *exchange)
+{
+    request_free(exchange);
+    conn_settle(exchange->conn);
 }
 
 static void exchange_finish(struct http_exchange *exchange, bool keep_alive)
@@ -163,7 +170,7 @@ void http_reply(struct http_exchange *exchange, int status, const struct http_he
     head_end(head, keep_alive);
     if (exchange->head_only || has_no_body(status))
         body = STR_NONE;
-    if (body.len <= HTTP_COPY_MAX && buf_add(head, body))
+    if (head->len + body.len <= HTTP_COPY_MAX && buf_add(head, body))
         body = STR_NONE;
     conn_write(conn, (const struct str[]){ buf_str(head), body }, 2);
     exchange_finish(exchange, keep_alive);
@@ -186,7 +193,7 @@ void http_begin(struct http_exchange *exchange, int status, const struct http_he
     head_end(head, exchange->keep_alive);
     struct str bytes = buf_str(head);
     conn_write(conn, &bytes, 1);
-    http_release(exchange);
+    request_free(exchange);
     conn_settle(conn);
 }
 

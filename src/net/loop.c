@@ -2,8 +2,9 @@
  * net/loop: libuv, with the three things it leaves to its users.
  *
  * Timers: one deadline heap over one uv_timer, so that a connection's timer is four words inside
- * the connection. Deferred calls: a queue that is run right before and right after waiting for I/O.
- * Posts: a queue under a lock, the only thing here that other threads may touch.
+ * the connection. Deferred calls: a queue that is run behind the callback that filled it
+ * (loop_settle), and right before and right after waiting for I/O. Posts: a queue under a lock, the
+ * only thing here that other threads may touch.
  *
  * Holds always: a queue is run as the batch it was when its turn came, so a call that defers (or
  * posts, or sets a timer of 0 ms) again and again never keeps I/O from being looked at. None of the
@@ -22,7 +23,8 @@
 enum {
     LOOP_READ_BUFFER = 64 * 1024,
     LOOP_QUEUE_FIRST = 16,
-    LOOP_DESTROY_TURNS = 64, /* turns that closing handles get before a leak is reported */
+    LOOP_SETTLE_BATCHES = 16, /* of deferred calls, before other I/O is looked at */
+    LOOP_DESTROY_TURNS = 64,  /* turns that closing handles get before a leak is reported */
 };
 
 struct task {
@@ -53,6 +55,7 @@ struct loop {
     struct heap timers;
     int64_t armed_at; /* of `clock`; 0: not armed */
     bool firing;
+    bool settling;
     struct task before_wait;
     struct tasks deferred;
     struct tasks batch; /* memory of the batch being run, kept for the next one */
@@ -123,6 +126,16 @@ void loop_defer(struct loop *loop, void (*fn)(void *data), void *data)
     uv_idle_start(&loop->busy, on_busy);
 }
 
+void loop_settle(struct loop *loop)
+{
+    if (loop->settling)
+        return;
+    loop->settling = true;
+    for (int i = 0; i < LOOP_SETTLE_BATCHES && loop->deferred.count; i++)
+        run_deferred(loop);
+    loop->settling = false;
+}
+
 static void run_posted(struct loop *loop)
 {
     uv_mutex_lock(&loop->lock);
@@ -137,6 +150,7 @@ static void run_posted(struct loop *loop)
 static void on_wake(uv_async_t *handle)
 {
     run_posted(handle->data);
+    loop_settle(handle->data);
 }
 
 void loop_post(struct loop *loop, void (*fn)(void *data), void *data)

@@ -49,6 +49,13 @@ void loop_defer(struct loop *loop, void (*fn)(void *data), void *data);
  */
 void loop_before_wait(struct loop *loop, void (*fn)(void *data), void *data);
 
+/*
+ * Runs what was deferred now, within a bound: for the outermost callback of a handle, whose stack
+ * is clear. What one request leads to is then finished, and its memory free, before the next one is
+ * read.
+ */
+void loop_settle(struct loop *loop);
+
 struct timer {
     struct heap_node node; /* zeroed: not set */
     void (*fn)(void *data);

@@ -76,6 +76,7 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 static void on_read(uv_stream_t *uv, ssize_t got, const uv_buf_t *buf)
 {
     struct wire *wire = wire_of_handle((uv_handle_t *)uv);
+    struct loop *loop = uv->loop->data;
 
     if (got > 0) {
         wire->stream.events->on_read(&wire->stream, str_n(buf->base, (size_t)got));
@@ -88,6 +89,7 @@ static void on_read(uv_stream_t *uv, ssize_t got, const uv_buf_t *buf)
             wire->stream.events->on_end(&wire->stream, 0);
         }
     }
+    loop_settle(loop);
 }
 
 static void wire_read_start(struct stream *stream)

@@ -70,6 +70,16 @@ static struct str failure_text(nod_call *call, struct str message)
     return call_json(call, failure);
 }
 
+static void say_it_was_done(nod_call *call, struct str key, nod_status status)
+{
+    run_fail(call->run, status, NULL,
+             arena_fmt(&call->run->arena,
+                       "The step '" STR_FMT
+                       "' was done, but its result is larger than the journal of a call may be",
+                       STR_ARG(key)));
+    call->broken = status; /* the handler must not be run again */
+}
+
 static nod_status do_it(nod_call *call, struct str key, nod_step_fn *fn, void *arg)
 {
     struct nod_step_run step = { .call = call };
@@ -91,7 +101,7 @@ static nod_status do_it(nod_call *call, struct str key, nod_step_fn *fn, void *a
     status = run_step_done(call->run, key, status,
                            status == NOD_OK ? step.result : failure_text(call, step.error));
     if (status != NOD_PENDING)
-        call->broken = status; /* done, but not recorded: the handler must not be run again */
+        say_it_was_done(call, key, status);
     return status;
 }
 

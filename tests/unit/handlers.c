@@ -36,6 +36,22 @@ static void a_handler_goes_on_with_the_answer_it_waited_for(void **state)
     assert_int_equal(runs, 2);
 }
 
+static nod_status takes_our_key(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .message = "Allow?", .key = "nod.gate"));
+    return nod_reply_text(call, "done");
+}
+
+static void keys_of_our_own_are_not_the_authors(void **state)
+{
+    (void)state;
+    bench_call(takes_our_key, "{}");
+    assert_int_equal(b.ask_count, 0);
+    expect_failure(NOD_E_USAGE, "nod.gate");
+}
+
 static void decline_and_cancel_are_told_apart(void **state)
 {
     (void)state;
@@ -166,7 +182,7 @@ static void arguments_too_long_to_show_are_cut_between_characters(void **state)
     static char args[3 * SHOWN_MAX];
     (void)state;
 
-    strcpy(args, "{\"a\":\"x");
+    memcpy(args, "{\"a\":\"x", 7);
     for (int i = 0; i < SHOWN_MAX; i++)
         memcpy(args + 7 + 2 * i, "\xC3\xA4", 2);
     memcpy(args + 7 + 2 * SHOWN_MAX, "\"}", 3);
@@ -390,6 +406,45 @@ static void a_step_is_done_once_and_its_result_is_given_back(void **state)
     assert_int_equal(effects, 2);
     assert_non_null(strstr(step_keys[0], ":one"));
     assert_non_null(strstr(step_keys[1], ":two"));
+}
+
+static nod_status many_steps(nod_call *call)
+{
+    for (int i = 0; i < 100; i++)
+        NOD_TRY(nod_step(call, nod_fmt(call, "s%d", i), effect, &i, NULL));
+    return nod_reply_text(call, "all of them");
+}
+
+static void a_step_whose_result_has_no_room_is_not_done(void **state)
+{
+    (void)state;
+    effects = 0;
+    bench_call(many_steps, "{}");
+    expect_failure(NOD_E_LIMIT, "at most 64 things");
+    assert_int_equal(effects, 64);
+}
+
+static nod_status large_effect(nod_step_run *step, void *arg)
+{
+    char *text = nod_alloc(nod_step_call(step), 300 * 1024);
+
+    (void)arg;
+    memset(text, 'x', 300 * 1024 - 1);
+    nod_step_result(step, nod_str(nod_step_call(step), text));
+    return NOD_OK;
+}
+
+static nod_status large_step(nod_call *call)
+{
+    (void)!nod_step(call, "large", large_effect, NULL, NULL);
+    return nod_reply_text(call, "went on");
+}
+
+static void a_step_whose_result_is_too_large_ends_the_call_and_says_that_it_was_done(void **state)
+{
+    (void)state;
+    bench_call(large_step, "{}");
+    expect_failure(NOD_E_LIMIT, "'large' was done");
 }
 
 static nod_status failing_effect(nod_step_run *step, void *arg)
@@ -660,6 +715,7 @@ int main(void)
 #define T(test) cmocka_unit_test_setup_teardown(test, bench_setup, bench_teardown)
     const struct CMUnitTest tests[] = {
         T(a_handler_goes_on_with_the_answer_it_waited_for),
+        T(keys_of_our_own_are_not_the_authors),
         T(decline_and_cancel_are_told_apart),
         T(an_ask_that_nobody_answers_is_a_timeout),
         T(an_ask_that_no_surface_takes_is_not_supported),
@@ -675,6 +731,8 @@ int main(void)
         T(a_required_url_ends_the_call_with_its_own_error),
         T(the_model_and_the_roots_are_asked_through_the_client),
         T(a_step_is_done_once_and_its_result_is_given_back),
+        T(a_step_whose_result_has_no_room_is_not_done),
+        T(a_step_whose_result_is_too_large_ends_the_call_and_says_that_it_was_done),
         T(the_failure_of_a_step_is_a_result_with_its_sentence),
         T(asking_inside_of_a_step_is_a_mistake),
         T(a_handler_that_goes_on_past_pending_acts_on_nothing),

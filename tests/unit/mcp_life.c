@@ -168,6 +168,30 @@ static void a_log_over_its_caps_drops_progress_first(void **state)
     world_stop(&world);
 }
 
+/* Whoever goes away and stays away cannot make the server remember without end. */
+static void a_stream_that_nobody_reads_has_an_end(void **state)
+{
+    struct client client = { 0 };
+    struct talk talk;
+
+    (void)state;
+    world_start(&world, &(struct world_opts){ 0 });
+    client_begin(&client, &world, "2025-11-25", "{}");
+    client_get(&client, &talk, NULL);
+    talk_await(&talk, "retry:");
+    talk_close(&talk);
+    struct session *session = session_find(world.server, str_of(client.session), STR("local"));
+    struct mcp_stream *stream = LIST_OF(session->streams.next, struct mcp_stream, link);
+    WORLD_AWAIT(&world, !stream->exchange);
+    for (int i = 0; i < 1000; i++)
+        session_notify(session, STR("{}"));
+    assert_int_equal(stream->count, MCP_STREAM_EVENTS_MAX);
+    for (int i = 0; i < MCP_STREAM_EVENTS_MOST + 1000; i++)
+        mcp_stream_send(stream, EVENT_KEPT, STR("{}"));
+    assert_int_equal(stream->count, MCP_STREAM_EVENTS_MOST);
+    world_stop(&world);
+}
+
 /* A reader that takes nothing does not make the server hold more than the caps, and gets the result
  * in the end. */
 static void a_slow_reader_gets_what_matters_when_it_reads_again(void **state)
@@ -231,6 +255,7 @@ int main(void)
         cmocka_unit_test(pages_follow_each_other_to_the_end),
         cmocka_unit_test(heartbeats_are_comments_without_a_token),
         cmocka_unit_test(a_log_over_its_caps_drops_progress_first),
+        cmocka_unit_test(a_stream_that_nobody_reads_has_an_end),
         cmocka_unit_test(a_slow_reader_gets_what_matters_when_it_reads_again),
         cmocka_unit_test(a_drain_lets_work_end_and_tells_those_who_wait),
     };

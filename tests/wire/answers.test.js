@@ -203,10 +203,24 @@ onBoth(test, 'an answer that is no answer at all is refused, and no answer to th
   }
 });
 
-onBoth(test, 'a number keeps its digits from the answer to the reply', async (t, kind) => {
+onBoth(test, 'text of every script arrives as it was written', async (t, kind) => {
   const peer = await rawPeer(t, kind, 'probe');
   const call = await callTool(peer, 'ask');
   const ask = await nextAsk(peer);
-  await accept(peer, ask.id, { name: 'Zoë "\u0000" 🙂', age: 36 });
-  assert.equal(textOf((await call.reply()).result), 'accept {"name":"Zoë \\"\\u0000\\" 🙂","age":36}');
+  const name = 'Zoë "Ω" \\ 日本 🙂\u2028\u0001';
+  await accept(peer, ask.id, { name, age: 36 });
+  const text = textOf((await call.reply()).result);
+  assert.deepEqual(JSON.parse(text.slice('accept '.length)), { name, age: 36 });
+});
+
+onBoth(test, 'a text with a NUL in it is refused, and not cut off there', async (t, kind) => {
+  const peer = await rawPeer(t, kind, 'probe');
+  const call = await callTool(peer, 'ask');
+  await accept(peer, (await nextAsk(peer)).id, { name: 'Ada\u0000; DROP', age: 36 });
+  const { result } = await call.reply();
+  assert.equal(result.isError, true);
+  assert.match(textOf(result), /NUL/);
+  const other = await callTool(peer, 'ask', { message: 'Delete a\u0000b?' });
+  const reply = await other.reply();
+  assert.ok(reply.error || reply.result.isError, JSON.stringify(reply));
 });

@@ -9,7 +9,6 @@
 // stderr has a sanitizer's report, fails the test.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -40,6 +39,17 @@ export function within(ms, what, promise) {
     timer = setTimeout(() => reject(new Error(`${what}: not within ${ms} ms`)), ms);
   });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+// Lines end with \n and nothing else; readline would end them at U+2028 too.
+function eachLine(stream, take) {
+  let text = '';
+  stream.setEncoding('utf8');
+  stream.on('data', (data) => {
+    const lines = (text + data).split('\n');
+    text = lines.pop();
+    lines.forEach(take);
+  });
 }
 
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -73,7 +83,7 @@ class Watched {
     this.name = name;
     this.stderr = '';
     this.lines = new Inbox();
-    createInterface({ input: stderr }).on('line', (line) => {
+    eachLine(stderr, (line) => {
       this.stderr += line + '\n';
       this.lines.push(line);
     });
@@ -230,7 +240,7 @@ export async function* sseEvents(body) {
     while ((end = text.indexOf('\n\n')) >= 0) {
       const event = {};
       for (const line of text.slice(0, end).split('\n')) {
-        const [, field, value] = /^([^:]*):? ?(.*)$/.exec(line);
+        const [, field, value] = /^([^:]*):? ?([^]*)$/.exec(line);
         if (field === '') event.comment = value;
         else if (field === 'data') event.data = event.data === undefined ? value : `${event.data}\n${value}`;
         else event[field] = value;
@@ -345,7 +355,7 @@ class StdioPeer {
   constructor(child) {
     this.child = child;
     this.inbox = new Inbox();
-    createInterface({ input: child.stdout }).on('line', (line) => this.inbox.push(JSON.parse(line)));
+    eachLine(child.stdout, (line) => this.inbox.push(JSON.parse(line)));
   }
 
   async initialize(capabilities, version) {

@@ -1,0 +1,120 @@
+/* bench/server_process: see server_process.h. */
+#include "server_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void die(const char *what)
+{
+    perror(what);
+    exit(1);
+}
+
+static void drain(int fd) /* a full pipe would stop the server */
+{
+    if (fork() == 0) {
+        char bytes[4096];
+        while (read(fd, bytes, sizeof(bytes)) > 0)
+            ;
+        _exit(0);
+    }
+    close(fd);
+}
+
+struct server_process server_process_start(char *const argv[])
+{
+    struct server_process server = { .in = -1, .out = -1 };
+    int said[2];
+    char text[8192];
+    size_t len = 0;
+
+    if (pipe(said) != 0)
+        die("pipe");
+    server.pid = fork();
+    if (server.pid == 0) {
+        dup2(said[1], 1);
+        dup2(said[1], 2);
+        close(said[0]);
+        close(said[1]);
+        execvp(argv[0], argv);
+        perror(argv[0]);
+        _exit(127);
+    }
+    close(said[1]);
+    while (len < sizeof(text) - 1) {
+        ssize_t got = read(said[0], text + len, sizeof(text) - 1 - len);
+        if (got <= 0)
+            break;
+        len += (size_t)got;
+        text[len] = '\0';
+        const char *at = strstr(text, "http://127.0.0.1:");
+        if (at && strchr(at, '\n')) {
+            server.port = atoi(at + 17);
+            drain(said[0]);
+            return server;
+        }
+    }
+    fprintf(stderr, "%s did not say where it listens\n", argv[0]);
+    exit(1);
+}
+
+struct server_process server_process_pipe(char *const argv[])
+{
+    struct server_process server = { 0 };
+    int to[2], from[2];
+
+    if (pipe(to) != 0 || pipe(from) != 0)
+        die("pipe");
+    server.pid = fork();
+    if (server.pid == 0) {
+        dup2(to[0], 0);
+        dup2(from[1], 1);
+        int nothing = open("/dev/null", O_WRONLY);
+        dup2(nothing, 2);
+        close(to[0]);
+        close(to[1]);
+        close(from[0]);
+        close(from[1]);
+        execvp(argv[0], argv);
+        _exit(127);
+    }
+    close(to[0]);
+    close(from[1]);
+    server.in = to[1];
+    server.out = from[0];
+    return server;
+}
+
+void server_process_stop(struct server_process *server)
+{
+    if (server->in >= 0)
+        close(server->in);
+    if (server->out >= 0)
+        close(server->out);
+    kill(server->pid, SIGTERM);
+    waitpid(server->pid, NULL, 0);
+}
+
+double server_process_cpu(const struct server_process *server)
+{
+    char path[64], text[1024];
+    unsigned long user = 0, system = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)server->pid);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        die(path);
+    size_t len = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    text[len] = '\0';
+    const char *at = strrchr(text, ')');
+    if (!at ||
+        sscanf(at + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2)
+        die(path);
+    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+}
