@@ -62,7 +62,7 @@ struct caller2026 {
     size_t ask_count, ask_room;
 
     struct timer timer; /* a hold, or the next look */
-    int64_t until;      /* monotonic: when the hold is over */
+    int64_t until;      /* of the loop's clock: when no more looks are taken */
 };
 
 /* Answers with an error, or takes the request over. */

@@ -32,7 +32,7 @@ static void look_again(void *data)
 
     if (caller->over)
         return;
-    if (clock_mono(caller->server->opts.clock) < caller->until)
+    if (loop_now(caller->server->opts.loop) < caller->until)
         look(caller);
     else
         round_respond(caller, STR_NONE, caller->state_text);
@@ -353,7 +353,7 @@ void resume_begin(struct caller2026 *caller)
     struct digest version;
     struct state_bound bound = caller_bound(caller, &version);
 
-    caller->until = clock_mono(server->opts.clock) + MCP_HOLD_MS;
+    caller->until = loop_now(server->opts.loop) + server->opts.hold_ms;
     if (state_open(server->keyring, &bound, caller->state_text, STATE_TEXT_MAX,
                    clock_wall(server->opts.clock), &caller->arena, &caller->state) != NOD_OK) {
         caller_refuse(caller);

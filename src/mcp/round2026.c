@@ -257,10 +257,10 @@ static void hold_over(void *data)
 
 static void hold(struct caller2026 *caller)
 {
-    bool draining = caller->server->draining;
+    struct mcp_server *server = caller->server;
 
-    timer_set(caller->server->opts.loop, &caller->timer, draining ? 0 : MCP_HOLD_MS, hold_over,
-              caller);
+    timer_set(server->opts.loop, &caller->timer, server->draining ? 0 : server->opts.hold_ms,
+              hold_over, caller);
 }
 
 /* --- answers ------------------------------------------------------------------------------------

@@ -83,6 +83,8 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
         own->heartbeat_ms = MCP_HEARTBEAT_MS;
     if (own->session_idle_ms <= 0)
         own->session_idle_ms = MCP_SESSION_IDLE_MS;
+    if (own->hold_ms <= 0)
+        own->hold_ms = MCP_HOLD_MS;
     if (own->page_size == 0)
         own->page_size = MCP_PAGE_SIZE;
 

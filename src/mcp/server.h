@@ -25,6 +25,7 @@ struct mcp_opts {
     int64_t session_idle_ms; /* 0: one hour */
     size_t page_size;        /* 0: 100 */
     const char *const *boolean_confirm_clients; /* NULL-terminated, or NULL */
+    int64_t hold_ms; /* how long a retry waits for a page, or for another node; 0: 20000 */
     struct keyring *keyring; /* seals what clients carry; taken over. NULL: a random key for the life of the server */
 };
 

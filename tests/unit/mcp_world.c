@@ -182,6 +182,22 @@ static void tool_deed(struct run *run)
         run_done(run, status, STR_NONE);
 }
 
+/* Asks, and then is held. */
+static void tool_later(struct run *run)
+{
+    const struct entry *entry;
+    nod_status status = run_ask(
+        run,
+        &(struct ask_spec){
+            .kind = ASK_FORM, .key = STR("age"), .message = STR("How old?"), .detail = age_form },
+        &entry);
+
+    if (status == NOD_OK)
+        world_now->held = run;
+    else
+        run_done(run, status, STR_NONE);
+}
+
 /* A question that does not fit into what a client carries. */
 static void tool_long(struct run *run)
 {
@@ -274,6 +290,8 @@ static const struct row {
       "{\"name\":\"twice\",\"inputSchema\":{\"type\":\"object\"}}", .completes = false },
     { TARGET_TOOL, "deed", tool_deed, "{\"name\":\"deed\",\"inputSchema\":{\"type\":\"object\"}}",
       .completes = false },
+    { TARGET_TOOL, "later", tool_later,
+      "{\"name\":\"later\",\"inputSchema\":{\"type\":\"object\"}}", .completes = false },
     { TARGET_TOOL, "long", tool_long, "{\"name\":\"long\",\"inputSchema\":{\"type\":\"object\"}}",
       .completes = false },
     { TARGET_RESOURCE, "ask://age", resource_ask, "{\"uri\":\"ask://age\",\"name\":\"age\"}",
@@ -407,6 +425,7 @@ void world_start(struct world *world, const struct world_opts *opts)
                             .heartbeat_ms = opts->heartbeat_ms,
                             .session_idle_ms = opts->session_idle_ms,
                             .page_size = opts->page_size,
+                            .hold_ms = opts->hold_ms,
                             .keyring = opts->secret ? keyring_of(opts->secret) : NULL,
                             .boolean_confirm_clients = opts->boolean_confirm_clients });
     if (!opts->no_http)
@@ -442,12 +461,19 @@ static void drained(void *data)
     ((struct world *)data)->ended = true;
 }
 
+void world_drain(struct world *world)
+{
+    if (world->draining)
+        return;
+    world->draining = true;
+    mcp_drain(world->server, 2000, drained, world);
+}
+
 void world_stop(struct world *world)
 {
-    world->ended = false;
     if (world->held)
         world_let_go(world);
-    mcp_drain(world->server, 2000, drained, world);
+    world_drain(world);
     WORLD_AWAIT(world, world->ended);
     mcp_server_destroy(world->server);
     world->store->ops->destroy(world->store);

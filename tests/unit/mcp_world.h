@@ -38,7 +38,7 @@ struct world {
     struct run *held; /* of the tool "hold", until world_let_go */
     int runs;
     int deeds; /* of the tool "deed" */
-    bool ended;
+    bool draining, ended;
 };
 
 struct world_opts {
@@ -49,9 +49,12 @@ struct world_opts {
     bool no_http;
     struct tokens *tokens;
     const char *secret; /* NULL: a random key */
+    int64_t hold_ms;
 };
 
 void world_start(struct world *world, const struct world_opts *opts);
+/* Begins to shut down; world_stop waits for it. */
+void world_drain(struct world *world);
 void world_stop(struct world *world);
 /* The tool "hold" ends now. */
 void world_let_go(struct world *world);
