@@ -109,7 +109,6 @@ static struct waiter *waiter_create(struct request *request)
     struct str token = request->meta->progress_token;
     struct waiter *waiter = mem_zalloc(sizeof(*waiter) + request->id.len + token.len);
 
-    waiter->can = request->meta->can;
     waiter->log_level = request->meta->log_level;
     waiter->id_len = (uint16_t)request->id.len;
     waiter->token_len = (uint16_t)token.len;
@@ -267,7 +266,10 @@ static void keep_same(struct caller2026 *caller)
     buf_init(&text, MCP_MESSAGE_MAX);
     if (caller->responses)
         json_write_canonical(&text, caller->responses);
-    digest_of_parts((const struct str[]){ caller->state_text, buf_str(&text) }, 2, &caller->same);
+    /* Who can be asked less cannot be told what somebody else is asked. */
+    struct str can = str_n((const char *)&caller->can, sizeof(caller->can));
+    digest_of_parts((const struct str[]){ caller->state_text, buf_str(&text), can }, 3,
+                    &caller->same);
     buf_finish(&text);
 }
 

@@ -20,7 +20,6 @@ struct waiter {
     struct caller2026 *caller;
     struct response response;
     struct in_flight in_flight;
-    uint8_t can; /* enum session_can */
     uint8_t log_level;
     bool progressed;
     double progress;
@@ -52,7 +51,7 @@ struct caller2026 {
     struct note *notes;
 
     /* With a requestState. */
-    struct digest same; /* of the state and the answers */
+    struct digest same; /* of the state, the answers and the capabilities */
     struct str state_text;
     struct str args; /* JSON */
     struct digest args_digest;

@@ -30,9 +30,8 @@ static void write_flags(struct json_writer *w, struct str name, bool list, bool 
 }
 
 /* Tools are declared even while there are none: they may come later, and listeners are told. */
-static void write_capabilities(struct json_writer *w, const struct catalog *catalog)
+void discover_capabilities(struct json_writer *w, const struct catalog *catalog)
 {
-    jw_object(w);
     write_flags(w, STR("tools"), true, false);
     if (catalog_count(catalog, TARGET_RESOURCE, false) ||
         catalog_count(catalog, TARGET_RESOURCE, true))
@@ -42,7 +41,6 @@ static void write_capabilities(struct json_writer *w, const struct catalog *cata
     if (any_completes(catalog))
         write_flags(w, STR("completions"), false, false);
     write_flags(w, STR("logging"), false, false);
-    jw_end(w);
 }
 
 void discover(struct request *request)
@@ -58,7 +56,9 @@ void discover(struct request *request)
         jw_str(&w, era_versions[i]);
     jw_end(&w);
     jw_key(&w, STR("capabilities"));
-    write_capabilities(&w, opts->catalog);
+    jw_object(&w);
+    discover_capabilities(&w, opts->catalog);
+    jw_end(&w);
     if (opts->instructions.len)
         jw_key_str(&w, STR("instructions"), opts->instructions);
     reply_end(request, &w);

@@ -64,6 +64,9 @@ void prompts_get(struct request *request);
 void completion_complete(struct request *request);
 void logging_set_level(struct request *request);
 
+/* discover.c: the members of ServerCapabilities that both eras have. */
+void discover_capabilities(struct json_writer *w, const struct catalog *catalog);
+
 /* resources.c: a session's subscriptions end with it. */
 void resources_forget(struct session *session);
 
