@@ -6,8 +6,8 @@
  * is still open after that (not answered, or not fitting) goes out again, with a state of its own.
  * A page that was agreed to is waited for, within MCP_HOLD_MS.
  *
- * Answers on a first request, which no question was asked for, count for data only: never for a
- * confirmation or an approval.
+ * Answers to a question that was not asked before, on a first request or to a later round, count
+ * for data only: never for a confirmation or an approval.
  */
 #include "base/log.h"
 #include "base/mem.h"
@@ -338,13 +338,22 @@ static bool content_fits(struct caller2026 *caller, const struct ask_record *ask
     return fits;
 }
 
+/* Was this very question put to the client before, so that a response can be an answer to it? */
+static bool was_asked(const struct caller2026 *caller, const struct ask_record *ask)
+{
+    for (size_t i = 0; caller->resumed && i < caller->state.ask_count; i++)
+        if (str_eq(caller->state.asks[i].id, ask->id))
+            return true;
+    return false;
+}
+
 /* Does this response count for this ask? */
 static bool counts(struct caller2026 *caller, const struct ask_record *ask,
                    const struct json *response)
 {
     struct answer answer;
 
-    if (caller->resumed)
+    if (was_asked(caller, ask))
         return true;
     return !ask->consent && ask->kind != ASK_URL && mrtr_read(ask, response, &answer) &&
            (answer.action != ASK_ACCEPTED || content_fits(caller, ask, answer.content));
@@ -417,7 +426,7 @@ static struct view look(struct caller2026 *caller, struct call *call)
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
         const struct ask_record *record = ask_record(ask);
         const struct json *response = json_get(caller->responses, record->key);
-        if (response && caller->resumed && !mrtr_read(record, response, &answer))
+        if (response && was_asked(caller, record) && !mrtr_read(record, response, &answer))
             view.malformed = true;
         else if (response && counts(caller, record, response))
             view.answered = true;
