@@ -111,8 +111,8 @@ static void pages_follow_each_other_to_the_end(void **state)
             talk_cut(&talk, "\"nextCursor\":\"", "\"", cursor, sizeof(cursor));
         talk_close(&talk);
     }
-    assert_int_equal(tools, 11);
-    assert_int_equal(pages, 3);
+    assert_int_equal(tools, 15);
+    assert_int_equal(pages, 4);
     world_stop(&world);
 }
 
