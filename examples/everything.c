@@ -405,6 +405,82 @@ static nod_status trigger_prompt_change(nod_call *call)
     return nod_reply_text(call, "The list of prompts has changed.");
 }
 
+/* --- tools that are tasks, for clients that declare the extension --- */
+
+static nod_status greet(nod_call *call)
+{
+    return nod_reply_textf(call, "Hello, %s!", nod_arg_str(call, "name"));
+}
+
+/* Looks up now and then: a task that was cancelled should not keep a thread. */
+static nod_status slow_compute(nod_call *call)
+{
+    for (int64_t left = nod_arg_int(call, "seconds") * 1000; left > 0; left -= 50) {
+        if (nod_cancelled(call))
+            return NOD_E_CANCELLED;
+        sleep_ms(50);
+    }
+    return nod_reply_textf(call, "Computed %s", nod_arg_str_or(call, "label", "it"));
+}
+
+static nod_status failing_job(nod_call *call)
+{
+    sleep_ms(500);
+    return nod_reply_error(call, "The job ran, and failed");
+}
+
+/* A question that cannot be asked is no result, but a JSON-RPC error: the task has failed. */
+static nod_status protocol_error_job(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .message = "Something nested, please",
+                       .schema = "{\"type\":\"object\",\"properties\":{\"deep\":{\"type\":"
+                                 "\"object\",\"properties\":{}}}}"));
+    return nod_reply_text(call, "This is never reached");
+}
+
+static nod_status confirm_delete(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(
+        call, &answer, .message = nod_fmt(call, "Delete %s?", nod_arg_str(call, "filename")),
+        .form = NOD_FORM(NOD_BOOL("confirm", .title = "Yes, delete it", .required = true))));
+    if (answer.action != NOD_ACCEPT || !nod_get_bool(answer.content, "confirm"))
+        return nod_reply_text(call, "Nothing was deleted");
+    return nod_reply_textf(call, "Deleted %s", nod_arg_str(call, "filename"));
+}
+
+static nod_status multi_input(nod_call *call)
+{
+    nod_answer first, second;
+
+    NOD_TRY(nod_want(call, &first, .key = "first", .message = "Who is first?", .form = ASK_NAME));
+    NOD_TRY(
+        nod_want(call, &second, .key = "second", .message = "Who is second?", .form = ASK_NAME));
+    NOD_TRY(nod_await(call));
+    return nod_reply_textf(call, "%s, then %s", nod_get_str(first.content, "name"),
+                           nod_get_str(second.content, "name"));
+}
+
+static nod_status do_nothing(nod_step_run *step, void *arg)
+{
+    (void)step, (void)arg;
+    return NOD_OK;
+}
+
+/* .task_asks_first: the name is asked for before there is a task, which begins with the step. */
+static nod_status tool_with_task(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .key = "user_name", .message = "What is your name?",
+                       .form = ASK_NAME));
+    NOD_TRY(nod_step(call, "work", do_nothing, NULL, NULL, .idempotent = true));
+    return nod_reply_textf(call, "Hello, %s!", nod_get_str(answer.content, "name"));
+}
+
 static const nod_tool tools[] = {
     { .name = "test_simple_text",
       .handler = simple_text,
@@ -517,6 +593,42 @@ static const nod_tool tools[] = {
     { .name = "test_trigger_prompt_change",
       .handler = trigger_prompt_change,
       .description = "Adds a prompt" },
+    { .name = "greet",
+      .handler = greet,
+      .description = "Is never a task",
+      .input = NOD_FORM(NOD_TEXT("name", .required = true)),
+      .read_only = true },
+    { .name = "slow_compute",
+      .handler = slow_compute,
+      .description = "Takes its time",
+      .input = NOD_FORM(NOD_INT("seconds", .required = true, .min = NOD_AT(0), .max = NOD_AT(60)),
+                        NOD_TEXT("label")),
+      .task = NOD_TASK_OPTIONAL,
+      .timeout_ms = 120000,
+      .blocking = true },
+    { .name = "failing_job",
+      .handler = failing_job,
+      .description = "Fails after a while",
+      .task = NOD_TASK_REQUIRED,
+      .blocking = true },
+    { .name = "protocol_error_job",
+      .handler = protocol_error_job,
+      .description = "Asks what cannot be asked",
+      .task = NOD_TASK_OPTIONAL },
+    { .name = "confirm_delete",
+      .handler = confirm_delete,
+      .description = "Asks inside of the task",
+      .input = NOD_FORM(NOD_TEXT("filename", .required = true)),
+      .task = NOD_TASK_OPTIONAL },
+    { .name = "multi_input",
+      .handler = multi_input,
+      .description = "Asks two things at once, inside of the task",
+      .task = NOD_TASK_OPTIONAL },
+    { .name = "test_tool_with_task",
+      .handler = tool_with_task,
+      .description = "Asks first, and then becomes a task",
+      .task = NOD_TASK_REQUIRED,
+      .task_asks_first = true },
 };
 
 /* --- resources --- */

@@ -66,6 +66,8 @@ static bool opts_fit(const struct nod_server_opts *opts)
         wrong = "workers is negative, or more than there may be (WORKERS_MAX)";
     else if (opts->heartbeat_ms < 0)
         wrong = "heartbeat_ms is negative";
+    else if (opts->task_ttl_ms < 0)
+        wrong = "task_ttl_ms is negative";
     else if (opts->session_idle_ms < 0)
         wrong = "session_idle_ms is negative";
     if (wrong)
@@ -316,6 +318,7 @@ static bool make_mcp(nod_server *server)
         .session_idle_ms = opts->session_idle_ms,
         .page_size = opts->page_size,
         .boolean_confirm_clients = opts->boolean_confirm_clients,
+        .task_ttl_ms = opts->task_ttl_ms,
         .keyring = keyring,
     });
     return true;

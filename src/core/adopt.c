@@ -49,6 +49,13 @@ void call_let_go(struct call *call)
         call_leave(call);
 }
 
+void call_hand_over(struct call *call, struct caller *to)
+{
+    call->caller->call = NULL;
+    call->caller = to;
+    to->call = call;
+}
+
 bool call_is_alone(const struct call *call)
 {
     return call->caller == &call->engine->nobody;
@@ -98,6 +105,7 @@ static struct call *call_of_record(struct engine *engine, const struct adopt_spe
                                                          .caller_record = record->caller,
                                                          .keep_ms = record->keep_ms,
                                                          .elsewhere_too = spec->elsewhere_too,
+                                                         .hold_steps = spec->hold_steps,
                                                          .caller = spec->caller },
                                     record->args);
 

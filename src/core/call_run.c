@@ -74,6 +74,17 @@ static void supports(struct call *call)
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
+static int64_t ask_ttl_of(const struct call *call)
+{
+    const struct caller_ops *ops = call->caller->ops;
+    int64_t least = call->engine->opts.ask_ttl_ms;
+    int64_t wanted = ops->ask_ttl_ms ? ops->ask_ttl_ms(call->caller, call) : 0;
+
+    if (wanted > RUN_TTL_MAX_MS)
+        wanted = RUN_TTL_MAX_MS;
+    return wanted > least ? wanted : least;
+}
+
 struct run *run_create(struct call *call)
 {
     struct engine *engine = call->engine;
@@ -107,7 +118,8 @@ struct run *run_create(struct call *call)
     run->elsewhere_too = call->elsewhere_too;
     run->carried = call->caller->ops->carries;
     run->notices_sent = call->notices;
-    run->ask_ttl_ms = engine->opts.ask_ttl_ms;
+    run->hold_steps = call->hold_steps;
+    run->ask_ttl_ms = ask_ttl_of(call);
     run->entries_max = engine->opts.limits.journal_entries;
     run->bytes_max = engine->opts.limits.journal_bytes;
     run->clock = engine->clock;
@@ -404,11 +416,36 @@ static void append_done(struct op *op, nod_status status, const struct store_rep
                       "the call again"));
 }
 
+static void steps_go(struct due *due)
+{
+    struct call *call = HEAP_OF(&due->node, struct call, timeout.node);
+
+    if (call->cancel_wanted)
+        call_end_cancelled(call);
+    else
+        flow_again(&call->flow);
+}
+
+/* What this run has noted (times, chance) nobody has seen: the next one notes it anew. */
+static void call_steps_held(struct call *call)
+{
+    struct caller *caller = call->caller;
+
+    run_free(call->run);
+    call->run = NULL;
+    call->hold_steps = false;
+    if (caller->ops->stepping)
+        caller->ops->stepping(caller, call);
+    due_set(call->engine, &call->timeout, 0, steps_go);
+}
+
 static void call_pending(struct call *call)
 {
     const struct run *run = call->run;
 
-    if (run->news.asks == 0 && (!run->step_done || run->news.entries == 0)) {
+    if (run->step_held) {
+        call_steps_held(call);
+    } else if (run->news.asks == 0 && (!run->step_done || run->news.entries == 0)) {
         struct str message = arena_fmt(
             &call_ending(call)->arena,
             STR_FMT " returned NOD_PENDING without having asked anything: a handler returns it "

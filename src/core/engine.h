@@ -85,6 +85,8 @@ struct call_spec {
     bool elsewhere_too; /* its state may be presented to a node that does not share our store: only
                            idempotent steps may happen */
     struct caller *caller;
+    struct str id;   /* ID_LEN characters that nobody has used; empty: random */
+    bool hold_steps; /* before its first step it stops: see caller_ops.stepping */
 };
 
 /*
@@ -107,6 +109,7 @@ struct adopt_spec {
     bool elsewhere_too; /* see call_spec */
     struct target *target;
     struct caller *caller;
+    bool hold_steps; /* see call_spec */
 };
 bool engine_adopt(struct engine *engine, const struct adopt_spec *spec);
 struct call *engine_find(const struct engine *engine, struct str call_id);
@@ -116,6 +119,9 @@ struct call *engine_find(const struct engine *engine, struct str call_id);
  * whoever comes back; what it does not know is cancelled.
  */
 void call_let_go(struct call *call);
+
+/* Another caller waits for it from now on; the old one is not called again. */
+void call_hand_over(struct call *call, struct caller *to);
 
 /* Cancels: its asks are withdrawn, finished() comes with NOD_E_CANCELLED, perhaps before this
  * returns. */

@@ -130,6 +130,7 @@ struct call {
     bool woken;        /* the store has hinted while we were busy */
     bool carried;      /* its asks are not offered on surfaces */
     bool elsewhere_too;
+    bool hold_steps; /* until it has come to its first one */
     int64_t keep_ms;
     uint32_t notices;
     uint64_t epoch;

@@ -71,6 +71,8 @@ struct target {
     int64_t timeout_ms; /* of work */
     unsigned in_use;    /* calls that point here: it is freed only at 0 */
     bool removed;
+    nod_task_mode task;   /* TARGET_TOOL: may, or must, a call of it become a task? */
+    bool task_asks_first; /* what it asks before its first step is asked before there is a task */
 };
 
 /* A completion of one argument: the provider fills in values (in the arena), at most max. */
@@ -147,6 +149,14 @@ struct caller_ops {
     void (*waiting)(struct caller *caller, struct call *call, bool waiting);
     /* Its asks travel in results: a call can ask where another caller would have to end it. */
     bool carries;
+    /* How long a question may wait, unless its author says; the engine's own time is the least. May
+     * be NULL. */
+    int64_t (*ask_ttl_ms)(struct caller *caller, const struct call *call);
+    /*
+     * The call, whose steps are held (call_spec.hold_steps), has come to its first one; nothing was
+     * done yet. It goes on, with its steps, after this: the caller may hand it over. May be NULL.
+     */
+    void (*stepping)(struct caller *caller, struct call *call);
 };
 
 struct caller {

@@ -18,6 +18,7 @@
 #include "core/catalog.h"
 #include "mcp/mrtr.h"
 #include "mcp/result.h"
+#include "mcp/tasks.h"
 
 enum { CALLER_ARENA_MAX = 32 << 20 };
 
@@ -34,12 +35,18 @@ uint8_t caller2026_can(const struct call *call)
 {
     const struct caller2026 *caller = caller2026_of(call);
 
-    return caller ? caller->can : 0;
+    return caller ? caller->can : task_can(call);
 }
 
 bool caller_elsewhere_too(const struct mcp_server *server)
 {
     return server->secret_given && !engine_store(server->opts.engine)->ops->shared;
+}
+
+bool caller_holds_steps(const struct caller2026 *caller)
+{
+    return caller->tasks && caller->target->task != NOD_TASK_NEVER &&
+           caller->target->task_asks_first;
 }
 
 /* --- waiters ------------------------------------------------------------------------------------
@@ -192,6 +199,7 @@ static struct caller2026 *caller_create(struct request *request, const struct mc
     target_hold(spec->target);
     caller->part = spec->part;
     caller->can = request->meta->can;
+    caller->tasks = request->meta->tasks;
     caller->principal = arena_str(&caller->arena, request->principal);
     caller->uri = arena_str(&caller->arena, spec->uri);
     server->calls++;
@@ -309,6 +317,7 @@ void caller2026_start(struct request *request, const struct mcp_call_spec *spec)
                                          .scope = caller->principal,
                                          .keep_ms = MCP_CALL_KEEP_MS,
                                          .elsewhere_too = caller_elsewhere_too(server),
+                                         .hold_steps = caller_holds_steps(caller),
                                          .caller = &caller->caller });
     }
     caller->busy--;
@@ -451,7 +460,17 @@ static void caller_finished(struct caller *base, struct call *call, const struct
     caller_settle(caller);
 }
 
+/* Nothing more is asked before the work begins: it goes on as a task, if there is room for one. */
+static void caller_stepping(struct caller *base, struct call *call)
+{
+    struct caller2026 *caller = (struct caller2026 *)(void *)base;
+
+    if (caller->server && !caller->over)
+        tasks_take(caller, call);
+}
+
 static const struct caller_ops caller2026_ops = {
+    .stepping = caller_stepping,
     .asked = caller_asked,
     .notify = caller_notify,
     .finished = caller_finished,

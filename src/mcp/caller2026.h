@@ -42,6 +42,7 @@ struct caller2026 {
     enum revision_part part;
     struct str principal, uri;
     uint8_t can;                  /* of the request that made it */
+    bool tasks;                   /* and whether it may be answered with a task */
     const struct json *responses; /* inputResponses that are still to be looked at, or NULL */
     bool resumed;                 /* it came with a requestState */
     bool opened;                  /* a page was agreed to, and is not done yet */
@@ -90,6 +91,8 @@ void caller_defer(struct caller2026 *caller, void (*fn)(void *data));
 struct state_bound caller_bound(const struct caller2026 *caller, struct digest *version);
 struct str waiter_id(const struct waiter *waiter);
 void waiter_free(struct waiter *waiter);
+/* May the call of this request become a task on the way? */
+bool caller_holds_steps(const struct caller2026 *caller);
 bool caller_elsewhere_too(const struct mcp_server *server);
 
 /* resume2026.c: goes on with the call of caller->state_text. */

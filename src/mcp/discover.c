@@ -3,6 +3,7 @@
  */
 #include "mcp/era.h"
 #include "mcp/era2026.h"
+#include "mcp/tasks.h"
 
 static bool any_completes(const struct catalog *catalog)
 {
@@ -58,6 +59,12 @@ void discover(struct request *request)
     jw_key(&w, STR("capabilities"));
     jw_object(&w);
     discover_capabilities(&w, opts->catalog);
+    if (tasks_offered(request->server)) {
+        jw_key(&w, STR("extensions"));
+        jw_object(&w);
+        write_flags(&w, STR(META_TASKS), false, false);
+        jw_end(&w);
+    }
     jw_end(&w);
     if (opts->instructions.len)
         jw_key_str(&w, STR("instructions"), opts->instructions);

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "mcp/caller2026.h"
 #include "mcp/era.h"
+#include "mcp/tasks.h"
 
 enum { METHOD_SHOWN_MAX = 100 };
 
@@ -43,6 +44,9 @@ static const struct method {
     { STR_INIT("prompts/get"), prompts_get, STR_INIT("name"), has_prompts },
     { STR_INIT("prompts/list"), prompts_list, { 0 }, has_prompts },
     { STR_INIT("completion/complete"), completion_complete, { 0 }, NULL },
+    { STR_INIT("tasks/get"), tasks_get, STR_INIT("taskId"), tasks_offered },
+    { STR_INIT("tasks/update"), tasks_update, STR_INIT("taskId"), tasks_offered },
+    { STR_INIT("tasks/cancel"), tasks_cancel, STR_INIT("taskId"), tasks_offered },
 };
 
 static const struct method *method_find(const struct mcp_server *server, struct str name)
@@ -191,5 +195,6 @@ void era2026_stop(struct mcp_server *server)
     era2026_pipe_closed(server);
     subscriptions_close(server);
     callers_drop(server);
+    tasks_destroy(server);
     map_finish(&server->on_pipe);
 }

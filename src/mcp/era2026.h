@@ -67,6 +67,9 @@ void subscriptions_listen(struct request *request);
 /* subscriptions.c */
 void subscriptions_changed(struct mcp_server *server, unsigned changed); /* bits of target_kind */
 void subscriptions_updated(struct mcp_server *server, struct str uri);
+struct task;
+/* How a task is, to those who listen for it. */
+void subscriptions_task(struct mcp_server *server, struct task *task);
 /* Tells every listener that it is over. */
 void subscriptions_close(struct mcp_server *server);
 

@@ -33,8 +33,10 @@ static bool surface_can(struct surface *surface, const struct call *call, enum a
 static void surface_offer(struct surface *surface, struct ask *ask, int attempt,
                           struct str problems)
 {
+    bool drawn = mrtr_can(caller2026_can(ask_call(ask)), ask_record(ask));
+
     (void)attempt, (void)problems;
-    ask_offered(ask, surface, OFFER_SHOWN);
+    ask_offered(ask, surface, drawn ? OFFER_SHOWN : OFFER_UNRENDERED);
 }
 
 static void surface_withdraw(struct surface *surface, struct ask *ask, struct str why)

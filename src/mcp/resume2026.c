@@ -20,6 +20,7 @@
 #include "mcp/caller2026.h"
 #include "mcp/mrtr.h"
 #include "mcp/result.h"
+#include "mcp/tasks.h"
 
 static void look(struct caller2026 *caller);
 
@@ -135,6 +136,7 @@ static void adopt(struct caller2026 *caller, bool import)
                                .import = import,
                                .elsewhere_too = caller_elsewhere_too(caller->server),
                                .target = caller->target,
+                               .hold_steps = caller_holds_steps(caller),
                                .caller = &caller->caller };
 
     if (caller->arena.exhausted)
@@ -241,6 +243,14 @@ static void found(struct caller2026 *caller, const struct call_record *record)
         caller_refuse(caller);
         return;
     }
+    struct task *task = task_find(caller->server, record->id, caller->principal);
+    if (task) { /* it has become one already, by the very same answers */
+        if (caller->tasks)
+            tasks_respond(caller, task);
+        else
+            caller_refuse(caller);
+        return;
+    }
     switch (record->state) {
     case CALL_STORED_WAITING:
         keep_record(caller, record);
@@ -310,7 +320,7 @@ static void look(struct caller2026 *caller)
     if (other && !other->over && digest_eq(&other->same, &caller->same) &&
         waiting_with(other) < MCP_WAITERS_MAX) {
         join(caller, other);
-    } else if (live) {
+    } else if (live && !task_find(server, caller->state.call_id, caller->principal)) {
         look_later(caller);
     } else {
         struct store *store = engine_store(server->opts.engine);

@@ -13,6 +13,7 @@
 #include "mcp/era2026.h"
 #include "mcp/mcp_call.h"
 #include "mcp/mrtr.h"
+#include "mcp/tasks.h"
 #include "surface/client.h"
 
 enum { SERVER_TEXTS_MAX = 1 << 20 };
@@ -24,6 +25,7 @@ static void server_sweep(void *data)
 
     session_sweep(server, now);
     mcp_stream_sweep(server, now);
+    tasks_sweep(server);
     if (server->out.room > MCP_TREE_KEEP) {
         /* One large message must not stay in memory for ever. */
         buf_finish(&server->out);
@@ -85,6 +87,8 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
         own->session_idle_ms = MCP_SESSION_IDLE_MS;
     if (own->hold_ms <= 0)
         own->hold_ms = MCP_HOLD_MS;
+    if (own->task_ttl_ms <= 0)
+        own->task_ttl_ms = TASK_TTL_MS;
     if (own->page_size == 0)
         own->page_size = MCP_PAGE_SIZE;
 
@@ -98,6 +102,7 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     list_init(&server->callers);
     list_init(&server->listeners);
     map_init(&server->on_pipe, MCP_PIPE_REQUESTS_MAX);
+    server->tasks = tasks_create();
     server->secret_given = opts->keyring != NULL;
     server->keyring = opts->keyring ? opts->keyring : random_keyring();
     server->client = client_surface_create(server);

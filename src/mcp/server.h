@@ -26,6 +26,7 @@ struct mcp_opts {
     size_t page_size;        /* 0: 100 */
     const char *const *boolean_confirm_clients; /* NULL-terminated, or NULL */
     int64_t hold_ms; /* how long a retry waits for a page, or for another node; 0: 20000 */
+    int64_t task_ttl_ms; /* how long a task lives; 0: one hour */
     struct keyring *keyring; /* seals what clients carry; taken over. NULL: a random key for the life of the server */
 };
 

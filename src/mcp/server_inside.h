@@ -86,6 +86,7 @@ struct mcp_server {
     struct list callers;   /* requests whose calls are live, or being looked for */
     struct list listeners; /* subscriptions/listen */
     size_t listener_count;
+    struct tasks *tasks;
     struct map on_pipe;      /* stdio: request id -> struct in_flight */
     struct mcp_stream *pipe; /* stdio: where lines go; NULL: there is none */
 

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "mcp/era2026.h"
 #include "mcp/result.h"
+#include "mcp/tasks.h"
 
 struct listener {
     struct list link; /* of the server */
@@ -18,6 +19,7 @@ struct listener {
     struct timer beat;
     unsigned changes; /* bits of enum target_kind */
     struct map uris;  /* uri -> itself */
+    struct map tasks; /* task id -> itself */
     struct arena arena;
     struct str id;
     struct str principal;
@@ -50,6 +52,7 @@ static void listener_free(struct listener *listener)
     list_remove(&listener->link);
     server->listener_count--;
     map_finish(&listener->uris);
+    map_finish(&listener->tasks);
     arena_finish(&listener->arena);
     mem_free(listener);
 }
@@ -119,7 +122,21 @@ static void message_send(struct listener *listener, struct json_writer *w)
     buf_clear(out);
 }
 
-static void acknowledge(struct listener *listener, const struct json *uris)
+static void write_ids(struct json_writer *w, struct str key, const struct map *taken,
+                      const struct json *wanted)
+{
+    if (!taken->count)
+        return;
+    jw_key(w, key);
+    jw_array(w);
+    JSON_EACH (one, wanted)
+        if (map_get(taken, json_str(one)))
+            jw_str(w, json_str(one));
+    jw_end(w);
+}
+
+static void acknowledge(struct listener *listener, const struct json *uris,
+                        const struct json *task_ids)
 {
     struct json_writer w;
 
@@ -129,14 +146,8 @@ static void acknowledge(struct listener *listener, const struct json *uris)
     for (size_t i = 0; i < CHANGES; i++)
         if (listener->changes & 1u << changes[i].kind)
             jw_key_bool(&w, changes[i].filter, true);
-    if (listener->uris.count) {
-        jw_key(&w, STR("resourceSubscriptions"));
-        jw_array(&w);
-        JSON_EACH (uri, uris)
-            if (map_get(&listener->uris, json_str(uri)))
-                jw_str(&w, json_str(uri));
-        jw_end(&w);
-    }
+    write_ids(&w, STR("resourceSubscriptions"), &listener->uris, uris);
+    write_ids(&w, STR("taskIds"), &listener->tasks, task_ids);
     jw_end(&w);
     message_send(listener, &w);
 }
@@ -165,6 +176,38 @@ void subscriptions_updated(struct mcp_server *server, struct str uri)
         message_begin(listener, &w, STR("notifications/resources/updated"));
         jw_key_str(&w, STR("uri"), uri);
         message_send(listener, &w);
+    }
+}
+
+static void tell_task(struct listener *listener, struct task *task)
+{
+    struct json_writer w;
+
+    if (listener->dead)
+        return;
+    message_begin(listener, &w, STR("notifications/tasks"));
+    task_write(&w, task, true);
+    message_send(listener, &w);
+}
+
+void subscriptions_task(struct mcp_server *server, struct task *task)
+{
+    LIST_EACH (at, &server->listeners) {
+        struct listener *listener = LIST_OF(at, struct listener, link);
+        if (map_get(&listener->tasks, id_str(&task->id)) &&
+            str_eq(listener->principal, task_principal(task)))
+            tell_task(listener, task);
+    }
+}
+
+/* What has happened before it listened: nobody has to look, and nothing is missed. */
+static void tell_tasks(struct listener *listener, const struct json *task_ids)
+{
+    JSON_EACH (id, task_ids) {
+        struct mcp_server *server = listener->response.server;
+        struct task *task = task_find(server, json_str(id), listener->principal);
+        if (task && map_get(&listener->tasks, json_str(id)))
+            tell_task(listener, task);
     }
 }
 
@@ -231,10 +274,28 @@ static bool take_uris(struct request *request, struct listener *listener, const 
     return true;
 }
 
+/* The tasks that are there; the others are left out of the answer. */
+static bool take_tasks(struct request *request, struct listener *listener, const struct json *ids)
+{
+    size_t count = 0;
+
+    JSON_EACH (id, ids) {
+        if (!json_is(id, JSON_STRING) || ++count > MCP_LISTENED_MAX)
+            return false;
+        if (!task_find(request->server, json_str(id), listener->principal))
+            continue;
+        struct str copy = arena_str(&listener->arena, json_str(id));
+        if (copy.at)
+            map_set(&listener->tasks, copy, listener);
+    }
+    return true;
+}
+
 static bool read_filter(struct request *request, struct listener *listener,
                         const struct json *filter)
 {
     const struct json *uris = json_get(filter, STR("resourceSubscriptions"));
+    const struct json *task_ids = json_get(filter, STR("taskIds"));
 
     for (size_t i = 0; i < CHANGES; i++) {
         const struct json *wanted = json_get(filter, changes[i].filter);
@@ -243,7 +304,8 @@ static bool read_filter(struct request *request, struct listener *listener,
         if (json_true(wanted))
             listener->changes |= 1u << changes[i].kind;
     }
-    return (!uris || json_is(uris, JSON_ARRAY)) && take_uris(request, listener, uris);
+    return (!uris || json_is(uris, JSON_ARRAY)) && take_uris(request, listener, uris) &&
+           (!task_ids || json_is(task_ids, JSON_ARRAY)) && take_tasks(request, listener, task_ids);
 }
 
 void subscriptions_listen(struct request *request)
@@ -255,6 +317,10 @@ void subscriptions_listen(struct request *request)
         reply_error(request, RPC_INVALID_PARAMS, STR("params.notifications must be an object."));
         return;
     }
+    if (json_get(filter, STR("taskIds")) && !request->meta->tasks) {
+        tasks_missing(request);
+        return;
+    }
     if (server->listener_count >= MCP_LISTENERS_MAX) {
         reply_error(request, RPC_INTERNAL_ERROR, STR("There are too many listeners."));
         request->status = 503;
@@ -263,6 +329,7 @@ void subscriptions_listen(struct request *request)
     struct listener *listener = MEM_NEW(struct listener);
     arena_init(&listener->arena, LISTENER_ARENA_MAX);
     map_init(&listener->uris, MCP_LISTENED_MAX);
+    map_init(&listener->tasks, MCP_LISTENED_MAX);
     listener->id = arena_str(&listener->arena, request->id);
     listener->principal = arena_str(&listener->arena, request->principal);
     list_append(&server->listeners, &listener->link);
@@ -270,7 +337,8 @@ void subscriptions_listen(struct request *request)
     listener->response.server = server;
     if (!read_filter(request, listener, filter)) {
         reply_errorf(request, RPC_INVALID_PARAMS,
-                     "params.notifications must have booleans, and at most %d resource uris.",
+                     "params.notifications must have booleans, and at most %d resource uris and "
+                     "as many task ids.",
                      MCP_LISTENED_MAX);
         listener_free(listener);
         return;
@@ -281,5 +349,7 @@ void subscriptions_listen(struct request *request)
     }
     response_take(&listener->response, request, listener_gone);
     listener_beat(listener);
-    acknowledge(listener, json_get(filter, STR("resourceSubscriptions")));
+    acknowledge(listener, json_get(filter, STR("resourceSubscriptions")),
+                json_get(filter, STR("taskIds")));
+    tell_tasks(listener, json_get(filter, STR("taskIds")));
 }

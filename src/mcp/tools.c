@@ -6,6 +6,7 @@
  */
 #include "mcp/lists.h"
 #include "mcp/mcp_call.h"
+#include "mcp/tasks.h"
 
 enum { TOOL_NAME_SHOWN_MAX = 128 };
 
@@ -35,6 +36,8 @@ void tools_call(struct request *request)
         reply_fault(request, &fault);
         return;
     }
+    if (tasks_call(request, target, args))
+        return;
     mcp_call_start(request, &(struct mcp_call_spec){
                                 .target = target, .args = args, .part = PART_TOOL_RESULT });
 }
