@@ -114,14 +114,14 @@ static void forget_first(struct list *ended, bool own)
         task_forget(own ? LIST_OF(at, struct task, own) : LIST_OF(at, struct task, ended));
 }
 
-/* Those that have ended make room for those that begin. */
+/* Those that have ended make room for the one that begins, which its owner counts already. */
 static bool make_room(struct tasks *tasks, struct task_owner *owner)
 {
-    if (owner->count >= TASKS_PER_PRINCIPAL_MAX)
+    if (owner->count > TASKS_PER_PRINCIPAL_MAX)
         forget_first(&owner->ended, true);
     else if (tasks->by_id.count >= TASKS_MAX)
         forget_first(&tasks->ended, false);
-    return owner->count < TASKS_PER_PRINCIPAL_MAX && tasks->by_id.count < TASKS_MAX;
+    return owner->count <= TASKS_PER_PRINCIPAL_MAX && tasks->by_id.count < TASKS_MAX;
 }
 
 struct task *task_create(struct mcp_server *server, const struct task_spec *spec)
@@ -129,10 +129,9 @@ struct task *task_create(struct mcp_server *server, const struct task_spec *spec
     struct tasks *tasks = server->tasks;
     struct task_owner *owner = owner_of(tasks, spec->principal);
 
-    owner->count++; /* so that making room does not free it */
-    bool room = make_room(tasks, owner);
-    owner->count--;
-    if (!room || map_get(&tasks->by_id, spec->id)) {
+    owner->count++;
+    if (!make_room(tasks, owner) || map_get(&tasks->by_id, spec->id)) {
+        owner->count--;
         owner_drop(tasks, owner);
         return NULL;
     }
@@ -140,7 +139,6 @@ struct task *task_create(struct mcp_server *server, const struct task_spec *spec
     task->caller.ops = &task_caller_ops;
     task->server = server;
     task->owner = owner;
-    owner->count++;
     list_init(&task->ended);
     list_init(&task->own);
     if (spec->id.len == ID_LEN)
@@ -245,6 +243,16 @@ void task_say(struct task *task, struct str message)
     touch(task);
 }
 
+/* Until its time is over, and a while at least: its client has to learn of the end. */
+static void keep_until(struct task *task)
+{
+    int64_t until = task_expires(task);
+
+    if (until < task->updated_ms + TASK_ENDED_KEEP_MS)
+        until = task->updated_ms + TASK_ENDED_KEEP_MS;
+    heap_set(&task->server->tasks->due, &task->due, until);
+}
+
 void task_end(struct task *task, enum task_status status, struct str end, struct str message)
 {
     struct tasks *tasks = task->server->tasks;
@@ -263,12 +271,20 @@ void task_end(struct task *task, enum task_status status, struct str end, struct
     task->tool = task->args = STR_NONE; /* nobody will run it again */
     arena_finish(&task->arena);
     arena_init(&task->arena, TASK_ARENA_MAX);
+    keep_until(task);
     list_append(&tasks->ended, &task->ended);
     list_append(&task->owner->ended, &task->own);
     task_store(task);
     subscriptions_task(task->server, task);
     while (tasks->bytes > TASKS_BYTES_MAX && list_first(&tasks->ended) != &task->ended)
         forget_first(&tasks->ended, false);
+}
+
+void task_restored(struct task *task, int64_t updated_ms)
+{
+    task->updated_ms = updated_ms;
+    task->kept = true;
+    keep_until(task);
 }
 
 void task_fail(struct task *task, int64_t code, struct str message)
@@ -322,7 +338,6 @@ static void task_due(struct task *task)
         task_forget(task);
         return;
     }
-    heap_set(&task->server->tasks->due, &task->due, task_expires(task) + TASK_FAILED_KEEP_MS);
     task_fail(task, RPC_INTERNAL_ERROR, STR("The time to live of the task is over."));
     if (call)
         call_cancel(call, STR("the time to live of the task is over"));
@@ -370,7 +385,7 @@ static int64_t task_ask_ttl(struct caller *caller, const struct call *call)
     struct task *task = task_of(caller);
 
     (void)call;
-    return task_expires(task) - clock_wall(task->server->opts.clock);
+    return task_expires(task) - clock_wall(task->server->opts.clock) - TASK_LAST_WORD_MS;
 }
 
 static enum caller_way task_asked(struct caller *caller, struct call *call)
@@ -440,7 +455,7 @@ void task_begin(struct task *task, struct target *target, const struct json *arg
                                      .args = args,
                                      .principal = task_principal(task),
                                      .scope = task_principal(task),
-                                     .keep_ms = task->ttl_ms + TASK_FAILED_KEEP_MS,
+                                     .keep_ms = task->ttl_ms + TASK_ENDED_KEEP_MS,
                                      .caller = &task->caller,
                                      .id = id_str(&task->id) });
 }

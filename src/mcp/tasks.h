@@ -24,7 +24,8 @@ enum {
     TASKS_BYTES_MAX = 256 << 20,    /* of results that are kept */
     TASK_TTL_MS = 3600000,          /* from its creation */
     TASK_POLL_MS = 1000,            /* how often a client is asked to look */
-    TASK_FAILED_KEEP_MS = 60000,    /* how long it is told that the time to live was over */
+    TASK_ENDED_KEEP_MS = 60000,     /* an end is kept that long at least */
+    TASK_LAST_WORD_MS = 1000,       /* questions end that much before their task: it can end well */
     TASK_MESSAGE_MAX = 1000,        /* bytes of a statusMessage */
     TASK_END_MAX = MCP_MESSAGE_MAX - (64 << 10), /* bytes of a result or an error */
     TASK_NOTES_MAX = 256,                        /* asks of which something is noted */
@@ -147,6 +148,8 @@ bool task_over(const struct task *task);
 int64_t task_expires(const struct task *task);
 /* Terminal. `end` is taken over (heap). */
 void task_end(struct task *task, enum task_status status, struct str end, struct str message);
+/* It had ended before, at this time. */
+void task_restored(struct task *task, int64_t updated_ms);
 void task_end_outcome(struct task *task, const struct outcome *outcome);
 void task_fail(struct task *task, int64_t code, struct str message);
 void task_say(struct task *task, struct str message);

@@ -113,7 +113,7 @@ static void write_now(struct task *task, void (*done)(void *data, struct task *t
 {
     struct mcp_server *server = task->server;
     struct store *store = engine_store(server->opts.engine);
-    int64_t left = task_expires(task) + TASK_FAILED_KEEP_MS - clock_wall(server->opts.clock);
+    int64_t left = task_expires(task) + TASK_ENDED_KEEP_MS - clock_wall(server->opts.clock);
     struct writing *writing = MEM_NEW(struct writing);
     struct buf record;
 
@@ -235,8 +235,7 @@ static void restore(struct loading *loading, enum task_status status)
     if (task) {
         task_end(task, status, heap_copy(json_get_str(record, STR("end"))),
                  json_get_str(record, STR("message")));
-        task->updated_ms = updated;
-        task->kept = true;
+        task_restored(task, updated);
     }
     loaded(loading, task, task ? NOD_OK : NOD_E_LIMIT);
 }
@@ -454,12 +453,15 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
 static bool record_fits(const struct loading *loading, const struct json *record, int64_t now)
 {
     int64_t until;
+    int64_t late = number(record, STR("status")) >= TASK_COMPLETED
+                       ? number(record, STR("updated")) + TASK_ENDED_KEEP_MS
+                       : 0;
 
     return number(record, STR("version")) == RECORD_VERSION &&
            str_eq(json_get_str(record, STR("principal")), loading->principal) &&
            !__builtin_add_overflow(number(record, STR("created")), number(record, STR("ttl")),
                                    &until) &&
-           until > now;
+           (until > now || late > now);
 }
 
 static void record_loaded(void *data, nod_status status, const struct store_reply *reply)

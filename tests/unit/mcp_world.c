@@ -158,6 +158,22 @@ static void tool_twice(struct run *run)
     say(run, text);
 }
 
+/* Two questions in one round. */
+static void tool_pair(struct run *run)
+{
+    const struct entry *one = NULL, *two = NULL;
+    struct ask_spec spec = { .kind = ASK_FORM, .message = STR("How old?"), .detail = age_form };
+
+    spec.key = STR("first");
+    nod_status first = run_ask(run, &spec, &one);
+    spec.key = STR("second");
+    nod_status second = run_ask(run, &spec, &two);
+    if (first == NOD_OK && second == NOD_OK)
+        say(run, "both");
+    else
+        run_done(run, first == NOD_OK ? second : first, STR_NONE);
+}
+
 /* Asks first, then does something that is counted. */
 static void tool_deed(struct run *run)
 {
@@ -288,6 +304,8 @@ static const struct row {
       .completes = false },
     { TARGET_TOOL, "twice", tool_twice,
       "{\"name\":\"twice\",\"inputSchema\":{\"type\":\"object\"}}", .completes = false },
+    { TARGET_TOOL, "pair", tool_pair, "{\"name\":\"pair\",\"inputSchema\":{\"type\":\"object\"}}",
+      .completes = false },
     { TARGET_TOOL, "deed", tool_deed, "{\"name\":\"deed\",\"inputSchema\":{\"type\":\"object\"}}",
       .completes = false },
     { TARGET_TOOL, "later", tool_later,
@@ -399,21 +417,18 @@ static struct keyring *keyring_of(const char *secret)
     return ring;
 }
 
-void world_start(struct world *world, const struct world_opts *opts)
+static void make_engine(struct world *world)
 {
-    memset(world, 0, sizeof(*world));
-    world_now = world;
-    world->loop = loop_create();
-    fake_clock_init(&world->clock, 1700000000000);
-    world->store = memory_store_create(&(struct memory_opts){
-        .clock = &world->clock.clock, .defer = defer, .defer_ctx = world->loop });
     world->engine = engine_create(&(struct engine_opts){ .clock = &world->clock.clock,
                                                          .store = world->store,
                                                          .defer = defer,
                                                          .defer_ctx = world->loop });
-    world->catalog = catalog_create();
-    world->provider.ops = &provider_ops;
-    add_rows(world);
+}
+
+static void make_server(struct world *world)
+{
+    const struct world_opts *opts = &world->opts;
+
     world->server = mcp_server_create(
         &(struct mcp_opts){ .loop = world->loop,
                             .engine = world->engine,
@@ -426,6 +441,7 @@ void world_start(struct world *world, const struct world_opts *opts)
                             .session_idle_ms = opts->session_idle_ms,
                             .page_size = opts->page_size,
                             .hold_ms = opts->hold_ms,
+                            .task_ttl_ms = opts->task_ttl_ms,
                             .keyring = opts->secret ? keyring_of(opts->secret) : NULL,
                             .boolean_confirm_clients = opts->boolean_confirm_clients });
     if (!opts->no_http)
@@ -433,6 +449,32 @@ void world_start(struct world *world, const struct world_opts *opts)
             mcp_http_start(world->server, &(struct mcp_http_opts){ .host = STR("127.0.0.1"),
                                                                    .tokens = opts->tokens }),
             NOD_OK);
+}
+
+void world_start(struct world *world, const struct world_opts *opts)
+{
+    memset(world, 0, sizeof(*world));
+    world_now = world;
+    world->opts = *opts;
+    world->loop = loop_create();
+    fake_clock_init(&world->clock, 1700000000000);
+    world->store = memory_store_create(&(struct memory_opts){
+        .clock = &world->clock.clock, .defer = defer, .defer_ctx = world->loop });
+    world->catalog = catalog_create();
+    world->provider.ops = &provider_ops;
+    add_rows(world);
+    make_engine(world);
+    make_server(world);
+}
+
+void world_restart(struct world *world)
+{
+    mcp_server_destroy(world->server);
+    for (int i = 0; i < 10; i++)
+        world_turn(world); /* what is on its way to the engine arrives */
+    engine_destroy(world->engine);
+    make_engine(world);
+    make_server(world);
 }
 
 void world_turn(struct world *world)
