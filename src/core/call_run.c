@@ -273,12 +273,24 @@ static void store_failed(struct call *call, nod_status status, const char *what)
     call_fail(call, status, NULL, message);
 }
 
+/* A client may come back with what it was told as long as its questions wait. */
+static int64_t keep_with_asks(const struct call *call)
+{
+    int64_t longest = 0;
+
+    for (size_t i = 0; i < call->saving_asks; i++)
+        if (call->saving[i].ttl_ms > longest)
+            longest = call->saving[i].ttl_ms;
+    return call->keep_ms > 0 ? call->keep_ms + longest : 0;
+}
+
 static void park_send(struct op *op)
 {
     struct call *call = OP_OF(op, struct call, op);
     struct engine *engine = call->engine;
     struct call_record open = call_record_of(call);
 
+    open.keep_ms = keep_with_asks(call);
     engine->store->ops->park(engine->store, id_str(&op->token), call->stored ? NULL : &open,
                              engine->node, id_str(&call->id), call->epoch ? call->epoch : 1,
                              call->notices, call->saving_entries, call->saving_count, call->saving,

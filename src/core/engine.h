@@ -81,7 +81,8 @@ struct call_spec {
     struct str principal;
     struct str scope;
     struct str caller_record; /* JSON: how the caller can be reached again; may be empty */
-    int64_t keep_ms;          /* how long its end is kept; 0: as the store is set */
+    int64_t keep_ms; /* how long its end is kept, beside the time that its first questions wait; 0:
+                        as the store is set */
     bool elsewhere_too; /* its state may be presented to a node that does not share our store: only
                            idempotent steps may happen */
     struct caller *caller;

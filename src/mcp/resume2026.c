@@ -148,6 +148,7 @@ static void adopt(struct caller2026 *caller, bool import)
 static void import(struct caller2026 *caller)
 {
     const struct state *state = &caller->state;
+    int64_t left = state->expires_ms - clock_wall(caller->server->opts.clock);
 
     caller->record = (struct call_record){ .id = state->call_id,
                                            .principal = caller->principal,
@@ -156,7 +157,7 @@ static void import(struct caller2026 *caller)
                                            .target = caller->target->name,
                                            .args = caller->args,
                                            .uri = caller->uri,
-                                           .keep_ms = MCP_CALL_KEEP_MS,
+                                           .keep_ms = left + MCP_CALL_KEEP_MS,
                                            .notices = state->notices,
                                            .entries = state->entries,
                                            .entry_count = state->entry_count };

@@ -52,8 +52,6 @@ static bool state_of_call(struct caller2026 *caller, struct call *call, const st
             *expires_ms = record->expires_ms;
     }
     *expires_ms += MCP_STATE_GRACE_MS;
-    if (*expires_ms > now + MCP_CALL_KEEP_MS)
-        *expires_ms = now + MCP_CALL_KEEP_MS; /* how long its end is known */
     struct state state = { .call_id = call_id(call),
                            .round = entry_count + count,
                            .expires_ms = *expires_ms,
