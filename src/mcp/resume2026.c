@@ -318,8 +318,8 @@ static void look(struct caller2026 *caller)
     struct call *live = engine_find(server->opts.engine, caller->state.call_id);
     struct caller2026 *other = caller2026_of(live);
 
-    if (other && !other->over && digest_eq(&other->same, &caller->same) &&
-        waiting_with(other) < MCP_WAITERS_MAX) {
+    if (other && !other->over && other->tasks == caller->tasks &&
+        digest_eq(&other->same, &caller->same) && waiting_with(other) < MCP_WAITERS_MAX) {
         join(caller, other);
     } else if (live && !task_find(server, caller->state.call_id, caller->principal)) {
         look_later(caller);

@@ -74,10 +74,12 @@ bool tasks_offered(const struct mcp_server *server)
 {
     const struct catalog *catalog = server->opts.catalog;
 
+    if (server->tasks->by_id.count) /* perhaps of a tool that has gone since */
+        return true;
     for (size_t i = 0; i < catalog_count(catalog, TARGET_TOOL, false); i++)
         if (catalog_at(catalog, TARGET_TOOL, false, i)->task != NOD_TASK_NEVER)
             return true;
-    return server->tasks->by_id.count > 0; /* of a tool that has gone since */
+    return false;
 }
 
 /* --- coming and going ---------------------------------------------------------------------------

@@ -723,6 +723,32 @@ static void a_call_that_needs_no_step_has_its_result_at_once(void **state)
     assert_non_null(strstr(text, "accepted"));
 }
 
+/* Two requests bring the same answers at the same time, and only one of them may get a task. */
+static void a_request_without_the_extension_never_shares_a_task(void **state)
+{
+    static char params[2 * TEXT_MAX];
+    struct talk with, without;
+
+    (void)state;
+    set_task("deed", NOD_TASK_OPTIONAL, true);
+    expect(&(struct exchange){ "tools/call", "deed", "\"name\":\"deed\",\"arguments\":{}" }, 200,
+           "\"resultType\":\"input_required\"");
+    cut(text, "\"requestState\":\"", "\"", more, sizeof(more));
+    snprintf(params, sizeof(params),
+             "\"name\":\"deed\",\"arguments\":{},\"requestState\":\"%s\",\"inputResponses\":{"
+             "\"age\":" AGE("7") "}",
+             more);
+    post(&with, &(struct exchange){ "tools/call", "deed", params });
+    post(&without, &(struct exchange){ "tools/call", "deed", params, WITHOUT });
+    talk_await_end(&with);
+    talk_await_end(&without);
+    assert_true(talk_has(&with, "taskId"));
+    assert_false(talk_has(&without, "taskId"));
+    assert_int_equal(world.deeds, 1);
+    talk_close(&with);
+    talk_close(&without);
+}
+
 static void a_round_that_has_begun_goes_on_as_it_began(void **state)
 {
     (void)state;
@@ -958,6 +984,7 @@ int main(void)
         PLAINLY(what_is_asked_first_is_asked_before_there_is_a_task),
         PLAINLY(the_step_is_not_done_before_the_task_is_told),
         PLAINLY(a_call_that_needs_no_step_has_its_result_at_once),
+        PLAINLY(a_request_without_the_extension_never_shares_a_task),
         PLAINLY(a_round_that_has_begun_goes_on_as_it_began),
         PLAINLY(listeners_are_told_the_whole_task),
         PLAINLY(a_listener_that_comes_late_is_told_how_it_is),
