@@ -477,10 +477,19 @@ static const struct caller_ops caller2026_ops = {
     .carries = true,
 };
 
-void callers_drain(struct mcp_server *server)
+static bool waits_on_pipe(const struct caller2026 *caller)
+{
+    struct list *first = list_first(&caller->waiters);
+
+    return first && LIST_OF(first, struct waiter, link)->response.pipe;
+}
+
+void callers_drain(struct mcp_server *server, bool pipe)
 {
     LIST_EACH (at, &server->callers) {
         struct caller2026 *caller = LIST_OF(at, struct caller2026, link);
+        if (pipe && !waits_on_pipe(caller))
+            continue;
         if (heap_has(&caller->timer.node)) /* it only waits */
             timer_set(server->opts.loop, &caller->timer, 0, caller->timer.fn, caller->timer.data);
         caller->until = 0;

@@ -73,7 +73,7 @@ uint8_t caller2026_can(const struct call *call);
 struct caller2026 *caller2026_of(const struct call *call);
 
 /* The server is shutting down: what waits is answered now. Or it goes: nobody is told more. */
-void callers_drain(struct mcp_server *server);
+void callers_drain(struct mcp_server *server, bool pipe);
 void callers_drop(struct mcp_server *server);
 
 /* --- between caller2026.c, resume2026.c and round2026.c --------------------------------------- */

@@ -184,16 +184,16 @@ void era2026_pipe_closed(struct mcp_server *server)
 /* --- the end ------------------------------------------------------------------------------------
  */
 
-void era2026_drain(struct mcp_server *server)
+void era2026_drain(struct mcp_server *server, bool pipe)
 {
-    subscriptions_close(server);
-    callers_drain(server);
+    subscriptions_close(server, pipe);
+    callers_drain(server, pipe);
 }
 
 void era2026_stop(struct mcp_server *server)
 {
     era2026_pipe_closed(server);
-    subscriptions_close(server);
+    subscriptions_close(server, false);
     callers_drop(server);
     tasks_destroy(server);
     map_finish(&server->on_pipe);

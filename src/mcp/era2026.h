@@ -40,7 +40,8 @@ bool era2026_cancelled(struct mcp_server *server, const struct json *params);
 
 /* The pipe is gone, the server is shutting down, or is going now. */
 void era2026_pipe_closed(struct mcp_server *server);
-void era2026_drain(struct mcp_server *server);
+/* Listeners are told the end, and what only waits is answered; of the pipe alone, or all. */
+void era2026_drain(struct mcp_server *server, bool pipe);
 void era2026_stop(struct mcp_server *server);
 /* Is a request of this era in flight on the pipe? */
 bool era2026_on_pipe(const struct mcp_server *server);
@@ -71,6 +72,6 @@ struct task;
 /* How a task is, to those who listen for it. */
 void subscriptions_task(struct mcp_server *server, struct task *task);
 /* Tells every listener that it is over. */
-void subscriptions_close(struct mcp_server *server);
+void subscriptions_close(struct mcp_server *server, bool pipe);
 
 #endif

@@ -239,7 +239,7 @@ void mcp_drain(struct mcp_server *server, int grace_ms, void (*done)(void *data)
     if (server->draining)
         return;
     server->draining = true;
-    era2026_drain(server);
+    era2026_drain(server, false);
     server->drain_done = done;
     server->drain_data = data;
     timer_set(server->opts.loop, &server->drain_limit, grace_ms, drain_overdue, server);

@@ -184,7 +184,7 @@ static void wind_up(void *data)
             call_cancel(call->caller.call, STR("the input has ended"));
         }
     }
-    era2026_drain(stdio->server);
+    era2026_drain(stdio->server, true);
     if (session->call_count || era2026_on_pipe(stdio->server))
         return;
     if (session->lines->first && !stdio->flushing) {

@@ -239,10 +239,12 @@ static void close_one(struct listener *listener)
     buf_clear(out);
 }
 
-void subscriptions_close(struct mcp_server *server)
+void subscriptions_close(struct mcp_server *server, bool pipe)
 {
     LIST_EACH (at, &server->listeners) {
         struct listener *listener = LIST_OF(at, struct listener, link);
+        if (pipe && !listener->response.pipe)
+            continue;
         if (!listener->dead)
             close_one(listener);
         listener_free(listener);
