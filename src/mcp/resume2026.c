@@ -6,6 +6,7 @@
  *   live, with the same state and answers   this request waits for the same end
  *   live, otherwise                         looked at again when it is not, within MCP_HOLD_MS
  *   not known to the store                  imported from the state
+ *   waiting, with a shorter journal         imported: it went on where our store is not shared
  *   waiting, or runnable                    adopted
  *   running elsewhere                       looked at again, within MCP_HOLD_MS
  *   finished                                the stored result, if the answers are those it had
@@ -254,6 +255,10 @@ static void found(struct caller2026 *caller, const struct call_record *record)
     }
     switch (record->state) {
     case CALL_STORED_WAITING:
+        if (caller->state.entry_count > record->entry_count) {
+            import(caller); /* it went on at a node that shares no store with us */
+            break;
+        }
         keep_record(caller, record);
         scan_asks(caller);
         break;
