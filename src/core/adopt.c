@@ -47,6 +47,8 @@ void call_let_go(struct call *call)
         call_cancel(call, STR("The caller is gone"));
     else if (call->state == LIVE_WAITING)
         call_leave(call);
+    else
+        call_step_on(call);
 }
 
 void call_hand_over(struct call *call, struct caller *to)

@@ -457,6 +457,8 @@ void call_cancel(struct call *call, struct str why)
         due_stop(call->engine, &call->timeout);
         call_run_detach(call);
         call_cancel_later(call);
+    } else {
+        call_step_on(call);
     }
     /* In every other state something is on its way that looks at cancel_wanted. */
 }

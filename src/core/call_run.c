@@ -446,9 +446,19 @@ static void call_steps_held(struct call *call)
     run_free(call->run);
     call->run = NULL;
     call->hold_steps = false;
+    call->held = true;
     if (caller->ops->stepping)
         caller->ops->stepping(caller, call);
-    due_set(call->engine, &call->timeout, 0, steps_go);
+    else
+        call_step_on(call);
+}
+
+void call_step_on(struct call *call)
+{
+    if (!call->held)
+        return;
+    call->held = false;
+    due_set(call->engine, &call->timeout, 0, steps_go); /* the stack is clear then */
 }
 
 static void call_pending(struct call *call)

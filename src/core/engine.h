@@ -123,6 +123,8 @@ void call_let_go(struct call *call);
 
 /* Another caller waits for it from now on; the old one is not called again. */
 void call_hand_over(struct call *call, struct caller *to);
+/* After caller_ops.stepping, now or later: on with its steps. */
+void call_step_on(struct call *call);
 
 /* Cancels: its asks are withdrawn, finished() comes with NOD_E_CANCELLED, perhaps before this
  * returns. */

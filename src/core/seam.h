@@ -154,7 +154,8 @@ struct caller_ops {
     int64_t (*ask_ttl_ms)(struct caller *caller, const struct call *call);
     /*
      * The call, whose steps are held (call_spec.hold_steps), has come to its first one; nothing was
-     * done yet. It goes on, with its steps, after this: the caller may hand it over. May be NULL.
+     * done yet. It goes on, with its steps, after call_step_on; the caller may hand it over. NULL:
+     * it goes on at once.
      */
     void (*stepping)(struct caller *caller, struct call *call);
 };

@@ -465,8 +465,8 @@ static void caller_stepping(struct caller *base, struct call *call)
 {
     struct caller2026 *caller = (struct caller2026 *)(void *)base;
 
-    if (caller->server && !caller->over)
-        tasks_take(caller, call);
+    if (!caller->server || caller->over || !tasks_take(caller, call))
+        call_step_on(call);
 }
 
 static const struct caller_ops caller2026_ops = {

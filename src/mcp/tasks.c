@@ -126,6 +126,13 @@ static bool make_room(struct tasks *tasks, struct task_owner *owner)
     return owner->count <= TASKS_PER_PRINCIPAL_MAX && tasks->by_id.count < TASKS_MAX;
 }
 
+static int64_t ttl_within(int64_t ttl_ms)
+{
+    int64_t most = (int64_t)TASK_TTL_MAX_DAYS * 24 * 3600 * 1000;
+
+    return ttl_ms < most ? ttl_ms : most;
+}
+
 struct task *task_create(struct mcp_server *server, const struct task_spec *spec)
 {
     struct tasks *tasks = server->tasks;
@@ -152,7 +159,7 @@ struct task *task_create(struct mcp_server *server, const struct task_spec *spec
     task->args = arena_str(&task->arena, spec->args);
     task->can = spec->can;
     task->created_ms = task->updated_ms = clock_wall(server->opts.clock);
-    task->ttl_ms = server->opts.task_ttl_ms;
+    task->ttl_ms = ttl_within(server->opts.task_ttl_ms);
     map_set(&tasks->by_id, id_str(&task->id), task);
     heap_set(&tasks->due, &task->due, task_expires(task));
     return task;
@@ -208,7 +215,7 @@ int64_t task_expires(const struct task *task)
 
 void task_set_ttl(struct task *task, int64_t ttl_ms)
 {
-    task->ttl_ms = ttl_ms;
+    task->ttl_ms = ttl_within(ttl_ms);
     heap_set(&task->server->tasks->due, &task->due, task_expires(task));
 }
 

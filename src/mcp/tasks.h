@@ -23,6 +23,7 @@ enum {
     TASKS_PER_PRINCIPAL_MAX = 1000, /* the same, of one principal */
     TASKS_BYTES_MAX = 256 << 20,    /* of results that are kept */
     TASK_TTL_MS = 3600000,          /* from its creation */
+    TASK_TTL_MAX_DAYS = 3650,       /* what is longer is taken for this */
     TASK_POLL_MS = 1000,            /* how often a client is asked to look */
     TASK_ENDED_KEEP_MS = 60000,     /* an end is kept that long at least */
     TASK_LAST_WORD_MS = 1000,       /* questions end that much before their task: it can end well */

@@ -6,6 +6,7 @@
  * looks next does not see the question it has just answered.
  */
 #include "base/mem.h"
+#include "core/catalog.h"
 #include "mcp/mrtr.h"
 #include "mcp/result.h"
 #include "mcp/tasks.h"
@@ -21,6 +22,8 @@ struct wait {
     struct arena arena;
     struct str request_id, principal;
     const struct json *responses; /* inputResponses */
+    struct target *target;        /* tools/call: held */
+    const struct json *args;
     struct id task;
     size_t feeding;
 };
@@ -38,6 +41,8 @@ static void wait_free(struct wait *wait)
 {
     pipe_remove(&wait->in_flight);
     task_work_done(&wait->work);
+    if (wait->target)
+        target_release(wait->target);
     arena_finish(&wait->arena);
     mem_free(wait);
 }
@@ -153,10 +158,23 @@ static struct task *task_of_request(struct request *request, const struct json *
 /* --- tools/call ---------------------------------------------------------------------------------
  */
 
+/* Begins its call; NULL: it has come and gone. */
+static struct task *start(struct task *task, struct target *target, const struct json *args)
+{
+    struct mcp_server *server = task->server;
+    struct id id = task->id;
+
+    task_begin(task, target, args);
+    return task_by_id(server, id_str(&id));
+}
+
+/* The task is there for everybody: now its call may begin. */
 static void begun(void *data, struct task *task)
 {
     struct wait *wait = data;
 
+    if (wait->work.server && task)
+        task = start(task, wait->target, wait->args);
     if (wait->work.server && task) {
         task_write_created(wait->work.server, wait->request_id, task);
         wait_end(wait, 200);
@@ -164,6 +182,21 @@ static void begun(void *data, struct task *task)
         wait_fail(wait, 200, RPC_INTERNAL_ERROR,
                   STR("The task could not be stored; try again later."));
     }
+}
+
+static void begin_stored(struct request *request, struct task *task, struct target *target,
+                         const struct json *args)
+{
+    struct wait *wait = wait_create(request);
+
+    if (!wait) { /* it was answered with an error */
+        task_forget(task);
+        return;
+    }
+    wait->target = target;
+    target_hold(target);
+    wait->args = args ? json_copy(&wait->arena, args) : NULL;
+    task_store_first(task, begun, wait);
 }
 
 static void begin(struct request *request, struct target *target, const struct json *args)
@@ -184,24 +217,15 @@ static void begin(struct request *request, struct target *target, const struct j
         reply_error(request, RPC_INTERNAL_ERROR,
                     STR("There are as many tasks as there may be; wait for one to end."));
         request->status = 503;
-        return;
+    } else if (survives) {
+        begin_stored(request, task, target, args);
+    } else {
+        task = start(task, target, args);
+        if (task)
+            task_write_created(server, request->id, task);
+        else
+            reply_error(request, RPC_INTERNAL_ERROR, unknown);
     }
-    struct wait *wait = survives ? wait_create(request) : NULL;
-    if (survives && !wait) { /* it was answered with an error */
-        task_forget(task);
-        return;
-    }
-    struct id id = task->id;
-    task_begin(task, target, args);
-    task = task_find(server, id_str(&id), request->principal);
-    if (wait && task)
-        task_store_first(task, begun, wait);
-    else if (wait)
-        begun(wait, NULL);
-    else if (task)
-        task_write_created(server, request->id, task);
-    else
-        reply_error(request, RPC_INTERNAL_ERROR, unknown);
 }
 
 bool tasks_call(struct request *request, struct target *target, const struct json *args)

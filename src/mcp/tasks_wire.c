@@ -145,6 +145,8 @@ static void taken(void *data, struct task *task)
 {
     struct caller2026 *caller = data;
 
+    if (task && task->caller.call)
+        call_step_on(task->caller.call);
     if (caller->server && !caller->over) {
         if (task)
             tasks_respond(caller, task);

@@ -1,242 +1,11 @@
 /*
- * tests/unit/mcp_tasks: calls that are left and come back to, over real sockets.
- *
- * Every exchange is a connection of its own: nothing but the task's id leads from one to the next.
+ * tests/unit/mcp_tasks: calls that are left and come back to, over real sockets: who gets a task,
+ * how it lives, what it asks.
  */
-#include "mcp_world.h"
+#include "task_talk.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/socket.h>
-
-enum { TEXT_MAX = 65536, ID_TEXT = 64 };
-
-#define PLAIN    "\"elicitation\":{\"form\":{},\"url\":{}},\"sampling\":{},\"roots\":{}"
-#define EXTENDED "{" PLAIN ",\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}"
-#define ONLY     "{\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}"
-#define WITHOUT  "{" PLAIN "}"
-#define MISSING                                                                                    \
-    "\"code\":-32021,\"message\":\"The client does not declare the extension "                     \
-    "io.modelcontextprotocol/tasks.\",\"data\":{\"requiredCapabilities\":{\"extensions\":{"        \
-    "\"io.modelcontextprotocol/tasks\":{}}}}"
-#define UNKNOWN   "\"code\":-32602,\"message\":\"There is no such task, or it is no longer kept.\""
-#define ACK       "\"result\":{\"resultType\":\"complete\",\"_meta\":"
-#define AGE(n)    "{\"action\":\"accept\",\"content\":{\"age\":" n "}}"
-#define WORKING   "\"status\":\"working\""
-#define ASKS      "\"status\":\"input_required\""
-#define COMPLETED "\"status\":\"completed\""
-#define FAILED    "\"status\":\"failed\""
-#define CANCELLED "\"status\":\"cancelled\""
-#define REFUSAL   "Invalid or expired requestState"
-
-static struct world world;
-static char id[ID_TEXT], other[ID_TEXT];
-static char text[TEXT_MAX], more[TEXT_MAX];
-static struct tokens *given_tokens;
-static struct store_ops survivor;
-
-static void set_task(const char *name, nod_task_mode mode, bool asks_first)
-{
-    struct target *target = catalog_find(world.catalog, TARGET_TOOL, str_of(name));
-
-    target->task = mode;
-    target->task_asks_first = asks_first;
-}
-
-static void set_tasks(void)
-{
-    static const char *const names[] = { "echo", "confirm", "form",  "url",  "sample", "talk",
-                                         "fail", "hold",    "twice", "pair", "deed" };
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        set_task(names[i], NOD_TASK_OPTIONAL, false);
-    set_task("rich", NOD_TASK_REQUIRED, false);
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    world_start(&world, &(struct world_opts){ .hold_ms = 60 });
-    set_tasks();
-    return 0;
-}
-
-static int setup_tokens(void **state)
-{
-    static const char file[] = "aaaaaaaaaaaaaaaaaaaa alice\nbbbbbbbbbbbbbbbbbbbb bob\n";
-    struct arena arena;
-    struct str problem;
-
-    (void)state;
-    arena_init(&arena, 1 << 16);
-    given_tokens = tokens_parse(STR(file), STR("tokens"), &arena, &problem);
-    arena_finish(&arena);
-    assert_non_null(given_tokens);
-    world_start(&world, &(struct world_opts){ .hold_ms = 60, .tokens = given_tokens });
-    set_tasks();
-    return 0;
-}
-
-/* The memory store, which says that it outlives the process, and does. */
-static int setup_survivor(void **state)
-{
-    setup(state);
-    survivor = *world.store->ops;
-    survivor.durable = true;
-    world.store->ops = &survivor;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    world_stop(&world);
-    return 0;
-}
-
-static int teardown_tokens(void **state)
-{
-    teardown(state);
-    tokens_destroy(given_tokens);
-    return 0;
-}
-
-/* --- one exchange -------------------------------------------------------------------------------
- */
-
-struct exchange {
-    const char *method;
-    const char *name;         /* the header Mcp-Name; NULL: none */
-    const char *params;       /* members, before _meta */
-    const char *capabilities; /* NULL: EXTENDED */
-    const char *token;
-};
-
-static void post(struct talk *talk, const struct exchange *exchange)
-{
-    struct buf body, bytes;
-
-    buf_init(&body, 1 << 20);
-    buf_init(&bytes, 1 << 20);
-    buf_fmt(&body,
-            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{%s%s\"_meta\":{"
-            "\"progressToken\":7,\"io.modelcontextprotocol/logLevel\":\"debug\","
-            "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-            "\"io.modelcontextprotocol/clientCapabilities\":%s}}}",
-            exchange->method, exchange->params ? exchange->params : "", exchange->params ? "," : "",
-            exchange->capabilities ? exchange->capabilities : EXTENDED);
-    buf_fmt(&bytes,
-            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: application/json, text/event-stream"
-            "\r\nContent-Type: application/json\r\nMCP-Protocol-Version: 2026-07-28\r\n"
-            "Mcp-Method: %s\r\n",
-            exchange->method);
-    if (exchange->name)
-        buf_fmt(&bytes, "Mcp-Name: %s\r\n", exchange->name);
-    if (exchange->token)
-        buf_fmt(&bytes, "Authorization: Bearer %s\r\n", exchange->token);
-    buf_fmt(&bytes, "Content-Length: %zu\r\n\r\n", body.len);
-    buf_add(&bytes, buf_str(&body));
-    buf_add_char(&bytes, '\0');
-    talk_raw(talk, &world, bytes.at);
-    buf_finish(&bytes);
-    buf_finish(&body);
-}
-
-/* The whole response is in `text` afterwards. */
-static int exchange(const struct exchange *exchange)
-{
-    struct talk talk;
-    char status[16];
-
-    post(&talk, exchange);
-    talk_await_end(&talk);
-    talk_cut(&talk, "HTTP/1.1 ", " ", status, sizeof(status));
-    assert_true(talk.got.len < TEXT_MAX);
-    memcpy(text, talk.got.at, talk.got.len);
-    text[talk.got.len] = '\0';
-    talk_close(&talk);
-    return atoi(status);
-}
-
-static void expect(const struct exchange *given, int status, const char *has)
-{
-    int got = exchange(given);
-
-    if (got != status || !strstr(text, has))
-        fail_msg("wanted %d with %s, got: %s", status, has, text);
-}
-
-static void has_not(const char *what)
-{
-    if (strstr(text, what))
-        fail_msg("%s is in: %s", what, text);
-}
-
-/* `after` NULL: up to the end. */
-static void cut(const char *from, const char *before, const char *after, char *out, size_t room)
-{
-    const char *at = strstr(from, before);
-
-    if (!at)
-        fail_msg("no %s in: %s", before, from);
-    at += strlen(before);
-    const char *end = after ? strstr(at, after) : at + strlen(at);
-    assert_non_null(end);
-    size_t len = (size_t)(end - at);
-    assert_true(len < room);
-    memcpy(out, at, len);
-    out[len] = '\0';
-}
-
-/* The members of the task in a response. */
-static void cut_task(char *out)
-{
-    cut(text, "\"taskId\"", NULL, out, TEXT_MAX);
-    out[strlen(out) - 2] = '\0'; /* the brackets of result and response */
-}
-
-static const char *token_now;
-
-/* tools/call that is answered with a task, whose id goes to `into`. */
-static void begin(const char *tool, const char *args, char *into)
-{
-    char params[512];
-
-    snprintf(params, sizeof(params), "\"name\":\"%s\",\"arguments\":%s", tool, args ? args : "{}");
-    expect(&(struct exchange){ "tools/call", tool, params, .token = token_now }, 200,
-           "\"resultType\":\"task\"");
-    cut(text, "\"taskId\":\"", "\"", into, ID_TEXT);
-}
-
-static void of_task(const char *method, const char *task, const char *further, int status,
-                    const char *has)
-{
-    char params[2048];
-
-    snprintf(params, sizeof(params), "\"taskId\":\"%s\"%s%s", task, further ? "," : "",
-             further ? further : "");
-    expect(&(struct exchange){ method, task, params, .token = token_now }, status, has);
-}
-
-static void get(const char *task, const char *has)
-{
-    of_task("tasks/get", task, NULL, 200, has);
-    has_not("requestState");
-}
-
-static void update(const char *task, const char *responses, int status, const char *has)
-{
-    char further[1024];
-
-    snprintf(further, sizeof(further), "\"inputResponses\":%s", responses);
-    of_task("tasks/update", task, further, status, has);
-}
-
-static void cancel(const char *task)
-{
-    of_task("tasks/cancel", task, NULL, 200, ACK);
-    has_not("taskId");
-}
 
 /* --- who gets a task ----------------------------------------------------------------------------
  */
@@ -656,6 +425,16 @@ static void a_result_is_kept_until_the_time_is_over(void **state)
     of_task("tasks/get", id, NULL, 200, UNKNOWN);
 }
 
+static void a_very_long_life_is_cut_to_ten_years(void **state)
+{
+    (void)state;
+    world.opts.task_ttl_ms = INT64_MAX;
+    world_restart(&world);
+    begin("form", NULL, id);
+    assert_non_null(strstr(text, "\"ttlMs\":315360000000"));
+    get(id, ASKS);
+}
+
 /* --- asking first -------------------------------------------------------------------------------
  */
 
@@ -759,192 +538,8 @@ static void a_round_that_has_begun_goes_on_as_it_began(void **state)
     retry("form", more, "{\"#1\":" AGE("7") "}", 200, "\"resultType\":\"complete\"");
 }
 
-/* --- listening ----------------------------------------------------------------------------------
- */
-
-static void listen_to(struct talk *talk, const char *ids)
-{
-    char params[512];
-
-    snprintf(params, sizeof(params), "\"notifications\":{\"taskIds\":%s}", ids);
-    post(talk, &(struct exchange){ "subscriptions/listen", NULL, params, .token = token_now });
-    talk_await(talk, "notifications/subscriptions/acknowledged");
-}
-
-static void listeners_are_told_the_whole_task(void **state)
-{
-    struct talk talk;
-    char ids[128];
-
-    (void)state;
-    begin("form", NULL, id);
-    snprintf(ids, sizeof(ids), "[\"%s\",\"nobody\"]", id);
-    listen_to(&talk, ids);
-    snprintf(ids, sizeof(ids), "\"notifications\":{\"taskIds\":[\"%s\"]}", id);
-    talk_await(&talk, ids); /* the one that is there */
-    talk_await(&talk, ASKS);
-
-    /* What it is told is what tasks/get says. */
-    get(id, ASKS);
-    cut_task(more);
-    talk_await(&talk, more);
-
-    update(id, "{\"#1\":" AGE("\"x\"") "}", 200, ACK);
-    talk_await(&talk, "#2:#1");
-    update(id, "{\"#2:#1\":" AGE("7") "}", 200, ACK);
-    talk_await(&talk, COMPLETED);
-    get(id, COMPLETED);
-    cut_task(more);
-    assert_true(talk_has(&talk, more));
-    assert_true(talk_has(&talk, "\"method\":\"notifications/tasks\",\"params\":{\"_meta\":{"
-                                "\"io.modelcontextprotocol/subscriptionId\":1}"));
-    assert_false(talk_has(&talk, "notifications/progress"));
-    assert_false(talk_has(&talk, "notifications/message"));
-    talk_close(&talk);
-}
-
-static void a_listener_that_comes_late_is_told_how_it_is(void **state)
-{
-    struct talk talk;
-    char ids[128];
-
-    (void)state;
-    begin("talk", NULL, id);
-    snprintf(ids, sizeof(ids), "[\"%s\"]", id);
-    listen_to(&talk, ids);
-    talk_await(&talk, COMPLETED);
-    talk_close(&talk);
-}
-
-static void listeners_hear_of_their_own_tasks_only(void **state)
-{
-    struct talk talk;
-    char ids[128];
-
-    (void)state;
-    token_now = "aaaaaaaaaaaaaaaaaaaa";
-    begin("form", NULL, id);
-    token_now = "bbbbbbbbbbbbbbbbbbbb";
-    snprintf(ids, sizeof(ids), "[\"%s\"]", id);
-    listen_to(&talk, ids);
-    assert_false(talk_has(&talk, "taskIds"));
-    token_now = "aaaaaaaaaaaaaaaaaaaa";
-    update(id, "{\"#1\":" AGE("7") "}", 200, ACK);
-    get(id, COMPLETED);
-    assert_false(talk_has(&talk, "notifications/tasks"));
-    talk_close(&talk);
-    token_now = NULL;
-}
-
-static void listening_to_tasks_needs_the_extension(void **state)
-{
-    (void)state;
-    expect(&(struct exchange){ "subscriptions/listen", NULL, "\"notifications\":{\"taskIds\":[]}",
-                               WITHOUT },
-           400, MISSING);
-    expect(&(struct exchange){ "subscriptions/listen", NULL, "\"notifications\":{\"taskIds\":7}" },
-           200, "-32602");
-}
-
-/* --- limits -------------------------------------------------------------------------------------
- */
-
-static void a_principal_may_have_so_many_tasks_and_ended_ones_make_room(void **state)
-{
-    (void)state;
-    begin("echo", "{\"text\":\"x\"}", other); /* ended: makes room */
-    for (int i = 0; i < 1000; i++)
-        begin("form", NULL, id);
-    of_task("tasks/get", other, NULL, 200, UNKNOWN);
-    expect(&(struct exchange){ "tools/call", "form", "\"name\":\"form\",\"arguments\":{}" }, 503,
-           "There are as many tasks as there may be");
-    cancel(id);
-    WORLD_AWAIT(&world, engine_calls(world.engine) == 999);
-    begin("form", NULL, id);
-}
-
-/* --- after the process --------------------------------------------------------------------------
- */
-
-static void a_task_that_waits_outlives_the_process(void **state)
-{
-    (void)state;
-    begin("form", NULL, id);
-    update(id, "{\"#1\":" AGE("\"old\"") "}", 200, ACK);
-    get(id, "\"inputRequests\":{\"#2:#1\":");
-    world_restart(&world);
-    get(id, ASKS);
-    assert_non_null(strstr(text, "\"inputRequests\":{\"#2:#1\":"));
-    assert_non_null(strstr(text, "Your last answer could not be used"));
-    update(id, "{\"#1\":" AGE("7") "}", 200, ACK);
-    get(id, ASKS);
-    world_restart(&world);
-    update(id, "{\"#2:#1\":" AGE("7") "}", 200, ACK); /* the first that is heard of it */
-    get(id, "accepted {'age':7}");
-}
-
-static void a_result_outlives_the_process(void **state)
-{
-    (void)state;
-    begin("echo", "{\"text\":\"lasting\"}", id);
-    begin("hold", NULL, other);
-    cancel(other);
-    get(id, COMPLETED);
-    memcpy(more, text, sizeof(more));
-    world_restart(&world);
-    get(id, COMPLETED);
-    assert_string_equal(strstr(text, "\"taskId\""), strstr(more, "\"taskId\""));
-    get(other, CANCELLED);
-    cancel(id);
-    world_advance(&world, 3600000);
-    of_task("tasks/get", id, NULL, 200, UNKNOWN);
-    world_restart(&world);
-    of_task("tasks/get", id, NULL, 200, UNKNOWN);
-}
-
-static void a_call_that_had_not_done_anything_is_begun_again(void **state)
-{
-    (void)state;
-    begin("hold", NULL, id);
-    assert_int_equal(world.runs, 1);
-    world_restart(&world);
-    get(id, WORKING);
-    assert_int_equal(world.runs, 2);
-    world_let_go(&world);
-    get(id, "let go");
-}
-
-static void a_task_that_is_cancelled_after_the_process_is_cancelled(void **state)
-{
-    (void)state;
-    begin("form", NULL, id);
-    world_restart(&world);
-    cancel(id);
-    WORLD_AWAIT(&world, engine_calls(world.engine) == 0);
-    get(id, CANCELLED);
-    world_restart(&world);
-    get(id, CANCELLED);
-}
-
-static void asking_first_outlives_the_process(void **state)
-{
-    (void)state;
-    set_task("deed", NOD_TASK_OPTIONAL, true);
-    expect(
-        &(struct exchange){
-            "tools/call", "deed",
-            "\"name\":\"deed\",\"arguments\":{},\"inputResponses\":{\"age\":" AGE("7") "}" },
-        200, "\"resultType\":\"task\"");
-    cut(text, "\"taskId\":\"", "\"", id, sizeof(id));
-    WORLD_AWAIT(&world, engine_calls(world.engine) == 0);
-    world_restart(&world);
-    get(id, "done");
-    assert_int_equal(world.deeds, 1);
-}
-
 #define PLAINLY(name)     cmocka_unit_test_setup_teardown(name, setup, teardown)
 #define WITH_TOKENS(name) cmocka_unit_test_setup_teardown(name, setup_tokens, teardown_tokens)
-#define SURVIVING(name)   cmocka_unit_test_setup_teardown(name, setup_survivor, teardown)
 
 int main(void)
 {
@@ -981,21 +576,12 @@ int main(void)
         PLAINLY(after_its_time_a_task_has_failed_and_is_then_forgotten),
         PLAINLY(a_question_ends_before_its_task_so_that_the_handler_can_end_well),
         PLAINLY(a_result_is_kept_until_the_time_is_over),
+        PLAINLY(a_very_long_life_is_cut_to_ten_years),
         PLAINLY(what_is_asked_first_is_asked_before_there_is_a_task),
         PLAINLY(the_step_is_not_done_before_the_task_is_told),
         PLAINLY(a_call_that_needs_no_step_has_its_result_at_once),
         PLAINLY(a_request_without_the_extension_never_shares_a_task),
         PLAINLY(a_round_that_has_begun_goes_on_as_it_began),
-        PLAINLY(listeners_are_told_the_whole_task),
-        PLAINLY(a_listener_that_comes_late_is_told_how_it_is),
-        WITH_TOKENS(listeners_hear_of_their_own_tasks_only),
-        PLAINLY(listening_to_tasks_needs_the_extension),
-        PLAINLY(a_principal_may_have_so_many_tasks_and_ended_ones_make_room),
-        SURVIVING(a_task_that_waits_outlives_the_process),
-        SURVIVING(a_result_outlives_the_process),
-        SURVIVING(a_call_that_had_not_done_anything_is_begun_again),
-        SURVIVING(a_task_that_is_cancelled_after_the_process_is_cancelled),
-        SURVIVING(asking_first_outlives_the_process),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
