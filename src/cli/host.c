@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/options.h"
+#include "cli/secrets.h"
 #include "provider/handler.h"
 #include "store/memory.h"
 
@@ -65,6 +66,8 @@ static bool opts_fit(const struct nod_server_opts *opts)
         wrong = "workers is negative, or more than there may be (WORKERS_MAX)";
     else if (opts->heartbeat_ms < 0)
         wrong = "heartbeat_ms is negative";
+    else if (opts->task_ttl_ms < 0)
+        wrong = "task_ttl_ms is negative";
     else if (opts->session_idle_ms < 0)
         wrong = "session_idle_ms is negative";
     if (wrong)
@@ -294,12 +297,14 @@ static void watch_signals(nod_server *server)
         LOG_WARN("signals cannot be watched: SIGINT and SIGTERM end the process at once");
 }
 
-static void make_mcp(nod_server *server)
+static bool make_mcp(nod_server *server)
 {
     const struct nod_server_opts *opts = &server->opts;
+    struct keyring *keyring;
 
+    if (!secrets_keyring(&keyring))
+        return false;
     watch_signals(server);
-
     server->mcp = mcp_server_create(&(struct mcp_opts){
         .loop = server->loop,
         .engine = server->engine,
@@ -313,7 +318,10 @@ static void make_mcp(nod_server *server)
         .session_idle_ms = opts->session_idle_ms,
         .page_size = opts->page_size,
         .boolean_confirm_clients = opts->boolean_confirm_clients,
+        .task_ttl_ms = opts->task_ttl_ms,
+        .keyring = keyring,
     });
+    return true;
 }
 
 /* Takes 0 and 1 away from the rest of the program. */
@@ -341,7 +349,8 @@ bool host_serve_stdio(nod_server *server)
         LOG_ERROR("standard input or output is closed");
         return false;
     }
-    make_mcp(server);
+    if (!make_mcp(server))
+        return false;
     nod_status status = mcp_stdio_start(server->mcp, in, out, stop, server);
     if (status != NOD_OK)
         LOG_ERROR("cannot serve on standard input and output",
@@ -375,7 +384,8 @@ bool host_serve_http(nod_server *server, const struct options *options)
 
     if (options->token_file && !load_tokens(server, options->token_file))
         return false;
-    make_mcp(server);
+    if (!make_mcp(server))
+        return false;
     nod_status status = mcp_http_start(server->mcp, &(struct mcp_http_opts){
                                                         .host = host,
                                                         .port = options->port,
