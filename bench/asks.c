@@ -28,10 +28,11 @@
 
 enum {
     MANY_CLIENTS = 128,
-    CALLS_OURS = 20000, /* a round at 128 clients */
-    CALLS_SDK = 2000,
+    CALLS_OURS = 10000, /* a round at 128 clients */
+    CALLS_SDK = 1000,
     ROUNDS = 5,
     ROUNDS_FEW_CLIENTS = 3,
+    RIVALS_MAX = 3,
 };
 
 static const int client_counts[] = { 1, 16, MANY_CLIENTS };
@@ -74,39 +75,51 @@ static struct mcp_load *open_load(const struct rival *rival, int clients)
                                                   .expects = "\"text\":\"confirmed\"" });
 }
 
-static double median_cpu(const struct rival *rival, int clients, int rounds, double *rate)
+/* What every rival costs with so many clients, in turns, so that whatever else the machine does
+ * slows all of them down. Returns the CPU of the best of the others over that of the first. */
+static double compare(const char *era, const struct rival *rivals, size_t count, int clients)
 {
-    struct mcp_load *load = open_load(rival, clients);
-    uint64_t calls = clients == 1 ? rival->calls / 4 : rival->calls;
-    double cpu[ROUNDS], rates[ROUNDS];
+    int rounds = clients == MANY_CLIENTS ? ROUNDS : ROUNDS_FEW_CLIENTS;
+    double cpu[RIVALS_MAX][ROUNDS], rate[RIVALS_MAX][ROUNDS], ratio[ROUNDS];
+    struct mcp_load *loads[RIVALS_MAX];
 
-    measure(rival, load, calls / 4 + 1); /* warm */
-    for (int i = 0; i < rounds; i++) {
-        struct cost cost = measure(rival, load, calls);
-        cpu[i] = cost.cpu;
-        rates[i] = cost.rate;
+    for (size_t i = 0; i < count; i++) {
+        loads[i] = open_load(&rivals[i], clients);
+        measure(&rivals[i], loads[i], rivals[i].calls / 4); /* warm */
     }
-    mcp_load_close(load);
-    *rate = load_median(rates, (size_t)rounds);
-    return load_median(cpu, (size_t)rounds);
+    for (int round = 0; round < rounds; round++) {
+        double best = 0;
+        for (size_t i = 0; i < count; i++) {
+            uint64_t calls = clients == 1 ? rivals[i].calls / 4 : rivals[i].calls;
+            struct cost cost = measure(&rivals[i], loads[i], calls);
+            cpu[i][round] = cost.cpu;
+            rate[i][round] = cost.rate;
+            if (i > 0 && (best == 0 || cost.cpu < best))
+                best = cost.cpu;
+        }
+        ratio[round] = best / cpu[0][round];
+    }
+    for (size_t i = 0; i < count; i++) {
+        fprintf(stderr, "%s  %-8s %4d clients %10.0f calls/s %10.2f us CPU a call\n", era,
+                rivals[i].name, clients, load_median(rate[i], (size_t)rounds),
+                load_median(cpu[i], (size_t)rounds) * 1e6);
+        mcp_load_close(loads[i]);
+    }
+    return load_median(ratio, (size_t)rounds);
 }
 
-/* Prints a line for every number of clients; returns the CPU of a call at the most. */
-static double show(struct rival *rival, const char *era)
+static void show_rivals(const char *era, struct rival *rivals, size_t count)
 {
-    double cpu = 0;
+    double ratio = 0;
 
-    rival->process = server_process_start(rival->argv);
-    for (size_t i = 0; i < sizeof(client_counts) / sizeof(client_counts[0]); i++) {
-        int clients = client_counts[i];
-        double rate;
-        cpu = median_cpu(rival, clients, clients == MANY_CLIENTS ? ROUNDS : ROUNDS_FEW_CLIENTS,
-                         &rate);
-        fprintf(stderr, "%s  %-8s %4d clients %10.0f calls/s %10.2f us CPU a call\n", era,
-                rival->name, clients, rate, cpu * 1e6);
-    }
-    server_process_stop(&rival->process);
-    return cpu;
+    for (size_t i = 0; i < count; i++)
+        rivals[i].process = server_process_start(rivals[i].argv);
+    for (size_t i = 0; i < sizeof(client_counts) / sizeof(client_counts[0]); i++)
+        ratio = compare(era, rivals, count, client_counts[i]);
+    printf("ask%s.vs_best_sdk %.1f\n", era, ratio);
+    fflush(stdout);
+    for (size_t i = 0; i < count; i++)
+        server_process_stop(&rivals[i].process);
 }
 
 /* --- the floors ----------------------------------------------------------------------------------
@@ -235,11 +248,6 @@ static void show_floors(struct rival *ours, const char *era)
 /* --- all of them ---------------------------------------------------------------------------------
  */
 
-static double least(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 int main(int argc, char **argv)
 {
     if (argc != 4) {
@@ -250,26 +258,20 @@ int main(int argc, char **argv)
                            old[] = "2025", modern[] = "2026";
     snprintf(v1, sizeof(v1), "%s/sdk_v1.mjs", argv[3]);
     snprintf(v2, sizeof(v2), "%s/sdk_v2.mjs", argv[3]);
-    char *const ours_argv[] = { argv[1], http, address, NULL };
-    char *const v1_argv[] = { argv[2], v1, mode, NULL };
-    char *const v2_2025_argv[] = { argv[2], v2, old, NULL };
-    char *const v2_2026_argv[] = { argv[2], v2, modern, NULL };
-    struct rival ours_2025 = { "nod", ours_argv, MCP_ERA_2025, CALLS_OURS, { 0 } };
-    struct rival ours_2026 = { "nod", ours_argv, MCP_ERA_2026, CALLS_OURS, { 0 } };
-    struct rival v1_2025 = { "sdk v1", v1_argv, MCP_ERA_2025, CALLS_SDK, { 0 } };
-    struct rival v2_2025 = { "sdk v2", v2_2025_argv, MCP_ERA_2025, CALLS_SDK, { 0 } };
-    struct rival v2_2026 = { "sdk v2", v2_2026_argv, MCP_ERA_2026, CALLS_SDK, { 0 } };
+    char *const ours[] = { argv[1], http, address, NULL };
+    char *const sdk_v1[] = { argv[2], v1, mode, NULL };
+    char *const sdk_v2_2025[] = { argv[2], v2, old, NULL };
+    char *const sdk_v2_2026[] = { argv[2], v2, modern, NULL };
+    struct rival rivals_2025[] = { { "nod", ours, MCP_ERA_2025, CALLS_OURS, { 0 } },
+                                   { "sdk v1", sdk_v1, MCP_ERA_2025, CALLS_SDK, { 0 } },
+                                   { "sdk v2", sdk_v2_2025, MCP_ERA_2025, CALLS_SDK, { 0 } } };
+    struct rival rivals_2026[] = { { "nod", ours, MCP_ERA_2026, CALLS_OURS, { 0 } },
+                                   { "sdk v2", sdk_v2_2026, MCP_ERA_2026, CALLS_SDK, { 0 } } };
 
     load_raise_files();
-    double nod_2025 = show(&ours_2025, "2025");
-    double sdk_v1 = show(&v1_2025, "2025");
-    double best_2025 = least(sdk_v1, show(&v2_2025, "2025"));
-    double nod_2026 = show(&ours_2026, "2026");
-    double best_2026 = show(&v2_2026, "2026");
-    printf("ask2025.vs_best_sdk %.1f\n", best_2025 / nod_2025);
-    printf("ask2026.vs_best_sdk %.1f\n", best_2026 / nod_2026);
-    fflush(stdout);
-    show_floors(&ours_2025, "2025");
-    show_floors(&ours_2026, "2026");
+    show_rivals("2025", rivals_2025, sizeof(rivals_2025) / sizeof(rivals_2025[0]));
+    show_rivals("2026", rivals_2026, sizeof(rivals_2026) / sizeof(rivals_2026[0]));
+    show_floors(&rivals_2025[0], "2025");
+    show_floors(&rivals_2026[0], "2026");
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static void die(const char *what)
@@ -102,19 +103,12 @@ void server_process_stop(struct server_process *server)
 
 double server_process_cpu(const struct server_process *server)
 {
-    char path[64], text[1024];
-    unsigned long user = 0, system = 0;
+    struct timespec time;
+    clockid_t clock;
 
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)server->pid);
-    FILE *file = fopen(path, "r");
-    if (!file)
-        die(path);
-    size_t len = fread(text, 1, sizeof(text) - 1, file);
-    fclose(file);
-    text[len] = '\0';
-    const char *at = strrchr(text, ')');
-    if (!at ||
-        sscanf(at + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system) != 2)
-        die(path);
-    return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+    if (clock_getcpuclockid(server->pid, &clock) != 0 || clock_gettime(clock, &time) != 0) {
+        fprintf(stderr, "server_process: no CPU clock of %d\n", (int)server->pid);
+        exit(1);
+    }
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }

@@ -23,6 +23,11 @@
 #include "mcp/result.h"
 #include "mcp/tasks.h"
 
+enum { ASKS_AT_FIRST = 4 };
+_Static_assert((STATE_ASKS_MAX & (STATE_ASKS_MAX - 1)) == 0 &&
+                   (ASKS_AT_FIRST & (ASKS_AT_FIRST - 1)) == 0,
+               "doubling must meet the most");
+
 static void look(struct caller2026 *caller);
 
 /* --- waiting for a better moment ----------------------------------------------------------------
@@ -91,12 +96,30 @@ static int attempt_of(const struct caller2026 *caller, const struct ask_record *
     return ask->attempt;
 }
 
+/* Most calls have one ask or two: room for all that there may be would be a megabyte. */
+static bool make_room(struct caller2026 *caller)
+{
+    if (caller->ask_count < caller->ask_room)
+        return true;
+    if (caller->ask_room == STATE_ASKS_MAX)
+        return false;
+    size_t room = caller->ask_room ? caller->ask_room * 2 : ASKS_AT_FIRST;
+    struct ask_record *asks = arena_alloc(&caller->arena, room * sizeof(*asks));
+    if (!asks)
+        return false;
+    if (caller->ask_count)
+        memcpy(asks, caller->asks, caller->ask_count * sizeof(*asks));
+    caller->asks = asks;
+    caller->ask_room = room;
+    return true;
+}
+
 static void keep_ask(void *data, const struct store_row *row)
 {
     struct caller2026 *caller = data;
     struct arena *arena = &caller->arena;
 
-    if (!row->ask || row->ask->state != ASK_PENDING || caller->ask_count == caller->ask_room)
+    if (!row->ask || row->ask->state != ASK_PENDING || !make_room(caller))
         return;
     struct ask_record *ask = &caller->asks[caller->ask_count++];
     *ask = *row->ask;
@@ -197,14 +220,13 @@ static void scan_asks(struct caller2026 *caller)
 {
     struct store *store = engine_store(caller->server->opts.engine);
 
-    caller->ask_room = STATE_ASKS_MAX;
-    caller->ask_count = 0;
-    caller->asks = arena_alloc(&caller->arena, caller->ask_room * sizeof(*caller->asks));
+    caller->asks = NULL;
+    caller->ask_count = caller->ask_room = 0;
     caller->busy++;
     store->ops->scan(store,
                      &(struct store_scan){ .index = STORE_ASKS_OF_CALL,
                                            .key = caller->record.id,
-                                           .limit = caller->ask_room },
+                                           .limit = STATE_ASKS_MAX },
                      keep_ask, asks_scanned, caller);
 }
 
