@@ -97,6 +97,17 @@ bool str_to_i64(struct str s, int64_t *out)
     return true;
 }
 
+struct str str_place(char **at, struct str s)
+{
+    struct str copy = { *at, s.len };
+
+    if (s.len)
+        memcpy(*at, s.at, s.len);
+    (*at)[s.len] = '\0';
+    *at += s.len + 1;
+    return copy;
+}
+
 char *str_dup(struct str s)
 {
     char *copy = mem_alloc(s.len + 1);

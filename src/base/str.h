@@ -79,6 +79,12 @@ ptrdiff_t str_find(struct str s, struct str needle);
 bool str_to_i64(struct str s, int64_t *out);
 bool str_to_u64(struct str s, uint64_t *out);
 
+/*
+ * Copies into memory at *at, with a NUL behind it, and moves *at past both: for an object whose
+ * texts stand behind it in one allocation. The caller has left room for len + 1 bytes.
+ */
+struct str str_place(char **at, struct str s);
+
 /* A NUL-terminated heap copy; free with free(). */
 char *str_dup(struct str s);
 

@@ -18,17 +18,6 @@
 
 enum { EXPIRY_AGAIN_MS = 1000 }; /* until a store that did not agree is asked once more */
 
-static struct str place(char **at, struct str s)
-{
-    struct str copy = { *at, s.len };
-
-    if (s.len)
-        memcpy(*at, s.at, s.len);
-    (*at)[s.len] = '\0';
-    *at += s.len + 1;
-    return copy;
-}
-
 static size_t url_room(struct str url)
 {
     return url.len + ID_LEN; /* {id} becomes the ask's id */
@@ -44,7 +33,7 @@ struct ask *ask_create(struct call *call, const struct run_item *item)
     ask->call = call;
     list_init(&ask->link);
     ask->record = (struct ask_record){ .call_id = id_str(&call->id),
-                                       .key = place(&at, spec->key),
+                                       .key = str_place(&at, spec->key),
                                        .principal = call->principal,
                                        .scope = call->scope,
                                        .kind = spec->kind,
@@ -52,9 +41,9 @@ struct ask *ask_create(struct call *call, const struct run_item *item)
                                        .sensitive = spec->sensitive,
                                        .wait_done = spec->wait_done,
                                        .target = call->target->name,
-                                       .message = place(&at, spec->message),
-                                       .detail = place(&at, spec->detail),
-                                       .url = place(&at, spec->url),
+                                       .message = str_place(&at, spec->message),
+                                       .detail = str_place(&at, spec->detail),
+                                       .url = str_place(&at, spec->url),
                                        .ttl_ms = spec->ttl_ms,
                                        .attempts = spec->attempts,
                                        .attempt = 1 };
@@ -77,10 +66,10 @@ void ask_adopt(struct call *call, const struct ask_record *record)
     ask->record.principal = call->principal;
     ask->record.scope = call->scope;
     ask->record.target = call->target->name;
-    ask->record.key = place(&at, record->key);
-    ask->record.message = place(&at, record->message);
-    ask->record.detail = place(&at, record->detail);
-    ask->record.url = place(&at, record->url);
+    ask->record.key = str_place(&at, record->key);
+    ask->record.message = str_place(&at, record->message);
+    ask->record.detail = str_place(&at, record->detail);
+    ask->record.url = str_place(&at, record->url);
     ask->record.content = ask->record.by = STR_NONE;
     if (ask->record.attempt < 1)
         ask->record.attempt = 1;

@@ -26,17 +26,6 @@ enum {
 
 /* --- creation -------------------------------------------------------------------------------- */
 
-static struct str place(char **at, struct str s)
-{
-    struct str copy = { *at, s.len };
-
-    if (s.len)
-        memcpy(*at, s.at, s.len);
-    (*at)[s.len] = '\0';
-    *at += s.len + 1;
-    return copy;
-}
-
 struct call *call_create(struct engine *engine, const struct call_spec *spec, struct str args)
 {
     size_t text = spec->principal.len + spec->scope.len + spec->uri.len + spec->caller_record.len +
@@ -52,11 +41,11 @@ struct call *call_create(struct engine *engine, const struct call_spec *spec, st
     call->target = spec->target;
     target_hold(call->target);
     call->caller = spec->caller;
-    call->principal = place(&at, spec->principal);
-    call->scope = place(&at, spec->scope);
-    call->uri = place(&at, spec->uri);
-    call->caller_record = place(&at, spec->caller_record);
-    call->args = place(&at, args);
+    call->principal = str_place(&at, spec->principal);
+    call->scope = str_place(&at, spec->scope);
+    call->uri = str_place(&at, spec->uri);
+    call->caller_record = str_place(&at, spec->caller_record);
+    call->args = str_place(&at, args);
     call->keep_ms = spec->keep_ms;
     call->elsewhere_too = spec->elsewhere_too;
     call->hold_steps = spec->hold_steps;

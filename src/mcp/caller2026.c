@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "mcp/mrtr.h"
+#include "mcp/notice.h"
 #include "mcp/result.h"
 #include "mcp/tasks.h"
 
@@ -333,7 +334,6 @@ void caller2026_start(struct request *request, const struct mcp_call_spec *spec)
 static void tell_progress(struct waiter *waiter, const struct notice *notice)
 {
     struct buf *out = &waiter->caller->server->out;
-    struct json_writer w;
 
     /* The value MUST rise; one that does not is a handler's slip, and would only confuse the
      * client. */
@@ -342,25 +342,8 @@ static void tell_progress(struct waiter *waiter, const struct notice *notice)
         return;
     waiter->progressed = true;
     waiter->progress = notice->progress;
-    buf_clear(out);
-    json_writer_init(&w, out);
-    jw_object(&w);
-    jw_key_str(&w, STR("jsonrpc"), STR("2.0"));
-    jw_key_str(&w, STR("method"), STR("notifications/progress"));
-    jw_key(&w, STR("params"));
-    jw_object(&w);
-    jw_key_raw(&w, STR("progressToken"), waiter_token(waiter));
-    jw_key(&w, STR("progress"));
-    jw_double(&w, notice->progress);
-    if (isfinite(notice->total) && notice->total > 0) {
-        jw_key(&w, STR("total"));
-        jw_double(&w, notice->total);
-    }
-    if (notice->text.len)
-        jw_key_str(&w, STR("message"), notice->text);
-    jw_end(&w);
-    jw_end(&w);
-    if (json_writer_done(&w))
+    if (notice_write_progress(out, waiter_token(waiter), notice->progress, notice->total,
+                              notice->text))
         response_notify(&waiter->response, buf_str(out));
     buf_clear(out);
 }
@@ -368,24 +351,10 @@ static void tell_progress(struct waiter *waiter, const struct notice *notice)
 static void tell_log(struct waiter *waiter, const struct notice *notice)
 {
     struct buf *out = &waiter->caller->server->out;
-    struct json_writer w;
 
     if (waiter->log_level == META_NO_LOG || notice->level < waiter->log_level)
         return;
-    buf_clear(out);
-    json_writer_init(&w, out);
-    jw_object(&w);
-    jw_key_str(&w, STR("jsonrpc"), STR("2.0"));
-    jw_key_str(&w, STR("method"), STR("notifications/message"));
-    jw_key(&w, STR("params"));
-    jw_object(&w);
-    jw_key_str(&w, STR("level"), logging_level_name(notice->level));
-    if (notice->logger.len)
-        jw_key_str(&w, STR("logger"), notice->logger);
-    jw_key_str(&w, STR("data"), notice->text);
-    jw_end(&w);
-    jw_end(&w);
-    if (json_writer_done(&w))
+    if (notice_write_log(out, notice))
         response_notify(&waiter->response, buf_str(out));
     buf_clear(out);
 }

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "mcp/caller2026.h"
+#include "mcp/notice.h"
 
 static const struct caller_ops mcp_call_ops;
 
@@ -114,34 +115,6 @@ void mcp_call_cancel(struct mcp_call *call, struct str why)
 
 /* --- signs of life ---------------------------------------------------------------------------- */
 
-static void write_progress(struct mcp_call *call, double value, double total, struct str message)
-{
-    struct buf *out = &call->session->server->out;
-    struct json_writer w;
-
-    buf_clear(out);
-    json_writer_init(&w, out);
-    jw_object(&w);
-    jw_key_str(&w, STR("jsonrpc"), STR("2.0"));
-    jw_key_str(&w, STR("method"), STR("notifications/progress"));
-    jw_key(&w, STR("params"));
-    jw_object(&w);
-    jw_key_raw(&w, STR("progressToken"), call_token(call));
-    jw_key(&w, STR("progress"));
-    jw_double(&w, value);
-    if (total > 0) {
-        jw_key(&w, STR("total"));
-        jw_double(&w, total);
-    }
-    if (message.len)
-        jw_key_str(&w, STR("message"), message);
-    jw_end(&w);
-    jw_end(&w);
-    if (json_writer_done(&w))
-        mcp_stream_send(call->stream, EVENT_VOLATILE, buf_str(out));
-    buf_clear(out);
-}
-
 static void send_progress(struct mcp_call *call, double value, double total, struct str message)
 {
     /* The value MUST rise; one that does not is a handler's slip, and would only confuse the
@@ -150,7 +123,10 @@ static void send_progress(struct mcp_call *call, double value, double total, str
         return;
     call->progressed = true;
     call->progress = value;
-    write_progress(call, value, isfinite(total) ? total : 0, message);
+    struct buf *out = &call->session->server->out;
+    if (notice_write_progress(out, call_token(call), value, total, message))
+        mcp_stream_send(call->stream, EVENT_VOLATILE, buf_str(out));
+    buf_clear(out);
 }
 
 /* A step so small that it does not get ahead of what the handler will report next. */
@@ -209,24 +185,10 @@ static enum caller_way call_asked(struct caller *caller, struct call *engine_cal
 static void send_log(struct mcp_call *call, const struct notice *notice)
 {
     struct buf *out = &call->session->server->out;
-    struct json_writer w;
 
     if (notice->level < call->session->log_level)
         return;
-    buf_clear(out);
-    json_writer_init(&w, out);
-    jw_object(&w);
-    jw_key_str(&w, STR("jsonrpc"), STR("2.0"));
-    jw_key_str(&w, STR("method"), STR("notifications/message"));
-    jw_key(&w, STR("params"));
-    jw_object(&w);
-    jw_key_str(&w, STR("level"), logging_level_name(notice->level));
-    if (notice->logger.len)
-        jw_key_str(&w, STR("logger"), notice->logger);
-    jw_key_str(&w, STR("data"), notice->text);
-    jw_end(&w);
-    jw_end(&w);
-    if (json_writer_done(&w))
+    if (notice_write_log(out, notice))
         mcp_stream_send(call->stream, EVENT_VOLATILE, buf_str(out));
     buf_clear(out);
 }

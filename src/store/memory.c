@@ -121,17 +121,6 @@ static int64_t now_of(const struct memory_store *memory)
     return clock_wall(memory->opts.clock);
 }
 
-static struct str place(char **at, struct str s)
-{
-    struct str copy = { *at, s.len };
-
-    if (s.len)
-        memcpy(*at, s.at, s.len);
-    (*at)[s.len] = '\0';
-    *at += s.len + 1;
-    return copy;
-}
-
 static void id_set(struct id *id, struct str s)
 {
     size_t len = s.len < ID_LEN ? s.len : ID_LEN;
@@ -169,12 +158,12 @@ static struct stored_call *call_add(struct memory_store *memory, const struct ca
     id_set(&call->id, open->id);
     call->record = *open;
     call->record.id = id_str(&call->id);
-    call->record.principal = place(&at, open->principal);
-    call->record.scope = place(&at, open->scope);
-    call->record.target = place(&at, open->target);
-    call->record.args = place(&at, open->args);
-    call->record.uri = place(&at, open->uri);
-    call->record.caller = place(&at, open->caller);
+    call->record.principal = str_place(&at, open->principal);
+    call->record.scope = str_place(&at, open->scope);
+    call->record.target = str_place(&at, open->target);
+    call->record.args = str_place(&at, open->args);
+    call->record.uri = str_place(&at, open->uri);
+    call->record.caller = str_place(&at, open->caller);
     call->record.entries = NULL;
     call->record.entry_count = 0;
     call->record.state = CALL_STORED_RUNNING;
@@ -324,10 +313,10 @@ static void ask_add(struct memory_store *memory, struct stored_call *call,
     ask->record.principal = call->record.principal;
     ask->record.scope = call->record.scope;
     ask->record.target = call->record.target;
-    ask->record.key = place(&at, record->key);
-    ask->record.message = place(&at, record->message);
-    ask->record.detail = place(&at, record->detail);
-    ask->record.url = place(&at, record->url);
+    ask->record.key = str_place(&at, record->key);
+    ask->record.message = str_place(&at, record->message);
+    ask->record.detail = str_place(&at, record->detail);
+    ask->record.url = str_place(&at, record->url);
     ask->record.state = ASK_PENDING;
     ask->record.content = ask->record.by = STR_NONE;
     if (!ask->record.asked_ms)
@@ -347,8 +336,8 @@ static void ask_close(struct memory_store *memory, struct stored_ask *ask, enum 
     char *at = ask->answer;
 
     ask->record.state = state;
-    ask->record.content = place(&at, content);
-    ask->record.by = place(&at, by);
+    ask->record.content = str_place(&at, content);
+    ask->record.by = str_place(&at, by);
     ask->record.ended_ms = now_of(memory);
     heap_remove(&memory->due, &ask->due);
     ask->call->pending--;
@@ -688,7 +677,7 @@ static void event_add(struct memory_store *memory, const struct store_event *eve
     char *at = stored->text;
     stored->event = *event;
     stored->event.stream = str_n(stream->name, stream->len);
-    stored->event.text = place(&at, event->text);
+    stored->event.text = str_place(&at, event->text);
     stored->expires_ms = now_of(memory) + event->ttl_ms;
     list_append(&stream->events, &stored->link);
     LIST_EACH (link, &stream->events)
