@@ -9,127 +9,11 @@
  * Holds always: an ask that is not pending never changes again. A call's record outlives every
  * completion that is on its way with a view of it (refs).
  */
-#include "store/memory.h"
+#include "store/memory_inside.h"
 
-#include "base/buf.h"
-#include "base/heap.h"
-#include "base/list.h"
-#include "base/map.h"
 #include "base/mem.h"
-#include "core/journal.h"
 
-struct memory_store {
-    struct store store; /* first */
-    struct memory_opts opts;
-    struct map calls;   /* id -> struct stored_call */
-    struct map asks;    /* id -> struct stored_ask */
-    struct map values;  /* kind NUL key -> struct stored_value */
-    struct map streams; /* stream -> struct stored_stream */
-    struct heap ended;  /* calls that have ended, by when they are dropped */
-    struct map spent;   /* id -> struct spent */
-    struct heap spent_due;
-    struct heap due;     /* pending asks by expiry */
-    struct list replies; /* completions on their way */
-    uint64_t version;
-    void (*wake)(void *data, struct str call_id);
-    void *wake_data;
-};
-
-struct stored_call {
-    struct id id;
-    struct call_record record; /* slices point behind the struct, and into journal */
-    struct journal journal;
-    struct list asks;
-    size_t pending;
-    struct id token; /* of the newest operation */
-    char *result;
-    struct heap_node keep; /* in ended */
-    unsigned refs;
-    bool dropped;
-};
-
-struct stored_ask {
-    struct id id;
-    struct stored_call *call;
-    struct list link; /* in call->asks */
-    struct heap_node due;
-    struct ask_record record;
-    struct id token; /* of the claim that ended it */
-    uint64_t took;   /* the epoch that claim took, or 0 */
-    char *answer;    /* content and by */
-};
-
-struct spent { /* a call that ended and had effects, when its record had to make room */
-    struct id id;
-    struct heap_node due;
-};
-
-struct stored_value {
-    size_t key_len;
-    struct str value;
-    uint64_t version;
-    int64_t expires_ms;
-    char key[];
-};
-
-struct stored_event {
-    struct list link;
-    struct store_event event;
-    int64_t expires_ms;
-    char text[];
-};
-
-struct stored_stream {
-    struct list events;
-    size_t len;
-    char name[];
-};
-
-enum {
-    VALUES_MAX = 1000000,
-    STREAM_EVENTS_MAX = 256, /* kept of one stream; the oldest go first */
-    SCAN_MOST = 1000,
-    SWEEP_MOST = 4,
-    SPENT_MAX = 1000000,
-};
-
-struct reply { /* a completion on its way */
-    struct list link;
-    struct memory_store *memory;
-    store_done *done;
-    void *data;
-    nod_status status;
-    struct store_reply reply;
-    struct stored_call *call; /* held */
-    struct stored_ask *ask;   /* lives as long as its call */
-    bool with_call;
-    bool wakes; /* a hint, not a completion */
-    char *value;
-    struct store_scan scan;
-    char *scan_key;
-    store_row_fn *row;
-};
-
-static struct memory_store *of(struct store *store)
-{
-    return (struct memory_store *)store;
-}
-
-static int64_t now_of(const struct memory_store *memory)
-{
-    return clock_wall(memory->opts.clock);
-}
-
-static struct str place(char **at, struct str s)
-{
-    struct str copy = { *at, s.len };
-
-    if (s.len)
-        memcpy(*at, s.at, s.len);
-    (*at)[s.len] = '\0';
-    *at += s.len + 1;
-    return copy;
-}
+enum { SWEEP_MOST = 4, SPENT_MAX = 1000000 };
 
 static void id_set(struct id *id, struct str s)
 {
@@ -153,11 +37,6 @@ static int64_t keep_of(const struct memory_store *memory, const struct stored_ca
 /* --- records -------------------------------------------------------------------------------------
  */
 
-static struct stored_call *call_find(struct memory_store *memory, struct str id)
-{
-    return map_get(&memory->calls, id);
-}
-
 static struct stored_call *call_add(struct memory_store *memory, const struct call_record *open)
 {
     size_t text = open->principal.len + open->scope.len + open->target.len + open->args.len +
@@ -168,17 +47,17 @@ static struct stored_call *call_add(struct memory_store *memory, const struct ca
     id_set(&call->id, open->id);
     call->record = *open;
     call->record.id = id_str(&call->id);
-    call->record.principal = place(&at, open->principal);
-    call->record.scope = place(&at, open->scope);
-    call->record.target = place(&at, open->target);
-    call->record.args = place(&at, open->args);
-    call->record.uri = place(&at, open->uri);
-    call->record.caller = place(&at, open->caller);
+    call->record.principal = memory_place(&at, open->principal);
+    call->record.scope = memory_place(&at, open->scope);
+    call->record.target = memory_place(&at, open->target);
+    call->record.args = memory_place(&at, open->args);
+    call->record.uri = memory_place(&at, open->uri);
+    call->record.caller = memory_place(&at, open->caller);
     call->record.entries = NULL;
     call->record.entry_count = 0;
     call->record.state = CALL_STORED_RUNNING;
     call->record.epoch = 1;
-    call->record.opened_ms = now_of(memory);
+    call->record.opened_ms = memory_now(memory);
     list_init(&call->asks);
     map_set(&memory->calls, call->record.id, call);
     return call;
@@ -242,7 +121,7 @@ static void spent_add(struct memory_store *memory, const struct stored_call *cal
 /* Drops a few records whose time is over; called with every end, so that none piles up. */
 static void sweep(struct memory_store *memory)
 {
-    int64_t now = now_of(memory);
+    int64_t now = memory_now(memory);
     struct heap_node *first;
 
     for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->ended)); i++) {
@@ -298,14 +177,14 @@ static void ask_add(struct memory_store *memory, struct stored_call *call,
     ask->record.principal = call->record.principal;
     ask->record.scope = call->record.scope;
     ask->record.target = call->record.target;
-    ask->record.key = place(&at, record->key);
-    ask->record.message = place(&at, record->message);
-    ask->record.detail = place(&at, record->detail);
-    ask->record.url = place(&at, record->url);
+    ask->record.key = memory_place(&at, record->key);
+    ask->record.message = memory_place(&at, record->message);
+    ask->record.detail = memory_place(&at, record->detail);
+    ask->record.url = memory_place(&at, record->url);
     ask->record.state = ASK_PENDING;
     ask->record.content = ask->record.by = STR_NONE;
     if (!ask->record.asked_ms)
-        ask->record.asked_ms = now_of(memory);
+        ask->record.asked_ms = memory_now(memory);
     if (!ask->record.expires_ms)
         ask->record.expires_ms = ask->record.asked_ms + record->ttl_ms;
     list_append(&call->asks, &ask->link);
@@ -321,9 +200,9 @@ static void ask_close(struct memory_store *memory, struct stored_ask *ask, enum 
     char *at = ask->answer;
 
     ask->record.state = state;
-    ask->record.content = place(&at, content);
-    ask->record.by = place(&at, by);
-    ask->record.ended_ms = now_of(memory);
+    ask->record.content = memory_place(&at, content);
+    ask->record.by = memory_place(&at, by);
+    ask->record.ended_ms = memory_now(memory);
     heap_remove(&memory->due, &ask->due);
     ask->call->pending--;
 }
@@ -341,14 +220,14 @@ static void call_close(struct memory_store *memory, struct stored_call *call, en
         if (ask->record.sensitive)
             ask->record.content = STR_NONE;
     }
-    heap_set(&memory->ended, &call->keep, now_of(memory) + keep_of(memory, call));
+    heap_set(&memory->ended, &call->keep, memory_now(memory) + keep_of(memory, call));
 }
 
 /* --- completions
  * ----------------------------------------------------------------------------------- */
 
-static struct reply *reply_new(struct memory_store *memory, store_done *done, void *data,
-                               nod_status status)
+struct reply *memory_reply(struct memory_store *memory, store_done *done, void *data,
+                           nod_status status)
 {
     struct reply *reply = MEM_NEW(struct reply);
 
@@ -356,12 +235,12 @@ static struct reply *reply_new(struct memory_store *memory, store_done *done, vo
     reply->done = done;
     reply->data = data;
     reply->status = status;
-    reply->reply.now_ms = now_of(memory);
+    reply->reply.now_ms = memory_now(memory);
     list_append(&memory->replies, &reply->link);
     return reply;
 }
 
-static void reply_hold(struct reply *reply, struct stored_call *call)
+void memory_hold(struct reply *reply, struct stored_call *call)
 {
     call_unref(reply->call);
     reply->call = call;
@@ -377,8 +256,6 @@ static void reply_free(struct reply *reply)
     mem_free(reply);
 }
 
-static void scan_rows(struct reply *reply);
-
 static void deliver(void *data)
 {
     struct reply *reply = data;
@@ -388,7 +265,7 @@ static void deliver(void *data)
         return;
     }
     if (reply->row && reply->status == NOD_OK)
-        scan_rows(reply);
+        memory_scan_rows(reply);
     if (reply->call && reply->with_call)
         reply->reply.call = &reply->call->record;
     if (reply->ask)
@@ -403,7 +280,7 @@ static void deliver(void *data)
         mem_free(reply);
 }
 
-static void reply_send(struct reply *reply)
+void memory_send(struct reply *reply)
 {
     reply->memory->opts.defer(reply->memory->opts.defer_ctx, deliver, reply);
 }
@@ -415,7 +292,7 @@ static bool fails_before(struct memory_store *memory, const char *verb, enum mem
     *fault = memory->opts.fault ? memory->opts.fault(memory->opts.fault_ctx, verb) : MEMORY_FINE;
     if (*fault != MEMORY_FAIL_BEFORE)
         return false;
-    reply_send(reply_new(memory, done, data, NOD_E_STORE));
+    memory_send(memory_reply(memory, done, data, NOD_E_STORE));
     return true;
 }
 
@@ -428,7 +305,7 @@ static void finish_reply(struct reply *reply, enum memory_fault fault)
         reply->row = NULL;
         reply->reply = (struct store_reply){ 0 };
     }
-    reply_send(reply);
+    memory_send(reply);
 }
 
 /* --- transitions
@@ -440,7 +317,7 @@ static struct stored_call *running_call(struct memory_store *memory, const struc
                                         struct str call_id, uint64_t epoch, struct str token,
                                         nod_status *status)
 {
-    struct stored_call *call = call_find(memory, call_id);
+    struct stored_call *call = map_get(&memory->calls, call_id);
 
     *status = NOD_OK;
     if (call && id_is(&call->token, token))
@@ -465,7 +342,7 @@ static void memory_park(struct store *store, struct str token, const struct call
                         const struct ask_record *asks, size_t ask_count, store_done *done,
                         void *data)
 {
-    struct memory_store *memory = of(store);
+    struct memory_store *memory = memory_of(store);
     enum memory_fault fault;
     nod_status status;
 
@@ -480,7 +357,7 @@ static void memory_park(struct store *store, struct str token, const struct call
             ask_add(memory, call, &asks[i]);
         call->record.state = call->pending ? CALL_STORED_WAITING : CALL_STORED_RUNNABLE;
     }
-    finish_reply(reply_new(memory, done, data, status), fault);
+    finish_reply(memory_reply(memory, done, data, status), fault);
     sweep(memory);
 }
 
@@ -489,7 +366,7 @@ static void memory_append(struct store *store, struct str token, const struct ca
                           const struct entry *entries, size_t entry_count, store_done *done,
                           void *data)
 {
-    struct memory_store *memory = of(store);
+    struct memory_store *memory = memory_of(store);
     enum memory_fault fault;
     nod_status status;
 
@@ -501,7 +378,7 @@ static void memory_append(struct store *store, struct str token, const struct ca
         journal_add(call, entries, entry_count);
         call->record.notices = notices;
     }
-    finish_reply(reply_new(memory, done, data, status), fault);
+    finish_reply(memory_reply(memory, done, data, status), fault);
 }
 
 static void call_start(struct stored_call *call)
@@ -531,16 +408,16 @@ static void hint(struct memory_store *memory, struct stored_call *call)
 
     if (!memory->wake)
         return;
-    reply = reply_new(memory, NULL, NULL, NOD_OK);
-    reply_hold(reply, call);
+    reply = memory_reply(memory, NULL, NULL, NOD_OK);
+    memory_hold(reply, call);
     reply->wakes = true;
-    reply_send(reply);
+    memory_send(reply);
 }
 
 static nod_status claim_now(struct memory_store *memory, struct stored_ask *ask, struct str token,
                             const struct claim_spec *claim)
 {
-    bool due = now_of(memory) >= ask->record.expires_ms;
+    bool due = memory_now(memory) >= ask->record.expires_ms;
     bool persons_word = claim->outcome == ASK_ACCEPTED || claim->outcome == ASK_DECLINED ||
                         claim->outcome == ASK_CANCELLED || claim->outcome == ASK_INVALID;
 
@@ -567,7 +444,7 @@ static nod_status claim_now(struct memory_store *memory, struct stored_ask *ask,
 static void memory_claim(struct store *store, struct str token, const struct claim_spec *claim,
                          store_done *done, void *data)
 {
-    struct memory_store *memory = of(store);
+    struct memory_store *memory = memory_of(store);
     enum memory_fault fault;
 
     if (fails_before(memory, "claim", &fault, done, data))
@@ -576,9 +453,9 @@ static void memory_claim(struct store *store, struct str token, const struct cla
     nod_status status = ask ? NOD_OK : NOD_E_NOT_FOUND;
     if (ask && ask->record.state == ASK_PENDING)
         status = claim_now(memory, ask, token, claim);
-    struct reply *reply = reply_new(memory, done, data, status);
+    struct reply *reply = memory_reply(memory, done, data, status);
     if (ask && status == NOD_OK) {
-        reply_hold(reply, ask->call);
+        memory_hold(reply, ask->call);
         reply->ask = ask;
         reply->reply.won = id_is(&ask->token, token);
         reply->reply.taken = reply->reply.won && ask->took != 0;
@@ -591,14 +468,14 @@ static void memory_claim(struct store *store, struct str token, const struct cla
 static void memory_take(struct store *store, struct str token, struct str call_id, struct str node,
                         store_done *done, void *data)
 {
-    struct memory_store *memory = of(store);
+    struct memory_store *memory = memory_of(store);
     enum memory_fault fault;
     nod_status status = NOD_OK;
 
     (void)node;
     if (fails_before(memory, "take", &fault, done, data))
         return;
-    struct stored_call *call = call_find(memory, call_id);
+    struct stored_call *call = map_get(&memory->calls, call_id);
     if (!call) {
         status = NOD_E_NOT_FOUND;
     } else if (!id_is(&call->token, token)) {
@@ -609,9 +486,9 @@ static void memory_take(struct store *store, struct str token, struct str call_i
             status = NOD_E_STALE;
         }
     }
-    struct reply *reply = reply_new(memory, done, data, status);
+    struct reply *reply = memory_reply(memory, done, data, status);
     if (status == NOD_OK) {
-        reply_hold(reply, call);
+        memory_hold(reply, call);
         reply->with_call = true;
         reply->reply.epoch = call->record.epoch;
         reply->reply.taken = true;
@@ -619,48 +496,17 @@ static void memory_take(struct store *store, struct str token, struct str call_i
     finish_reply(reply, fault);
 }
 
-static void event_add(struct memory_store *memory, const struct store_event *event)
-{
-    struct stored_stream *stream = map_get(&memory->streams, event->stream);
-    size_t kept = 0;
-
-    if (!stream) {
-        stream = mem_zalloc(sizeof(*stream) + event->stream.len);
-        stream->len = event->stream.len;
-        memcpy(stream->name, event->stream.at, event->stream.len);
-        list_init(&stream->events);
-        if (!map_set(&memory->streams, str_n(stream->name, stream->len), stream)) {
-            mem_free(stream);
-            return;
-        }
-    }
-    struct stored_event *stored = mem_zalloc(sizeof(*stored) + event->text.len + 1);
-    char *at = stored->text;
-    stored->event = *event;
-    stored->event.stream = str_n(stream->name, stream->len);
-    stored->event.text = place(&at, event->text);
-    stored->expires_ms = now_of(memory) + event->ttl_ms;
-    list_append(&stream->events, &stored->link);
-    LIST_EACH (link, &stream->events)
-        kept++;
-    if (kept > STREAM_EVENTS_MAX) {
-        struct list *oldest = list_first(&stream->events);
-        list_remove(oldest);
-        mem_free(LIST_OF(oldest, struct stored_event, link));
-    }
-}
-
 static void memory_finish(struct store *store, struct str token, struct str call_id, uint64_t epoch,
                           struct str result, const struct store_event *event, store_done *done,
                           void *data)
 {
-    struct memory_store *memory = of(store);
+    struct memory_store *memory = memory_of(store);
     enum memory_fault fault;
     nod_status status = NOD_OK;
 
     if (fails_before(memory, "finish", &fault, done, data))
         return;
-    struct stored_call *call = call_find(memory, call_id);
+    struct stored_call *call = map_get(&memory->calls, call_id);
     if (!call) {
         status = NOD_E_NOT_FOUND;
     } else if (!id_is(&call->token, token)) {
@@ -672,23 +518,23 @@ static void memory_finish(struct store *store, struct str token, struct str call
             id_set(&call->token, token);
             call_close(memory, call, CALL_STORED_FINISHED, result);
             if (event)
-                event_add(memory, event);
+                memory_event_add(memory, event);
         }
     }
-    finish_reply(reply_new(memory, done, data, status), fault);
+    finish_reply(memory_reply(memory, done, data, status), fault);
     sweep(memory);
 }
 
 static void memory_cancel(struct store *store, struct str token, struct str call_id, struct str why,
                           store_done *done, void *data)
 {
-    struct memory_store *memory = of(store);
+    struct memory_store *memory = memory_of(store);
     enum memory_fault fault;
     nod_status status = NOD_OK;
 
     if (fails_before(memory, "cancel", &fault, done, data))
         return;
-    struct stored_call *call = call_find(memory, call_id);
+    struct stored_call *call = map_get(&memory->calls, call_id);
     if (!call) {
         status = NOD_E_NOT_FOUND;
     } else if (!id_is(&call->token, token)) {
@@ -700,219 +546,8 @@ static void memory_cancel(struct store *store, struct str token, struct str call
             call_close(memory, call, CALL_STORED_CANCELLED, why);
         }
     }
-    finish_reply(reply_new(memory, done, data, status), fault);
+    finish_reply(memory_reply(memory, done, data, status), fault);
     sweep(memory);
-}
-
-/* --- looking
- * ------------------------------------------------------------------------------------------ */
-
-static void memory_load_call(struct store *store, struct str call_id, store_done *done, void *data)
-{
-    struct memory_store *memory = of(store);
-    struct stored_call *call = call_find(memory, call_id);
-    nod_status gone = map_get(&memory->spent, call_id) ? NOD_E_STALE : NOD_E_NOT_FOUND;
-    struct reply *reply = reply_new(memory, done, data, call ? NOD_OK : gone);
-
-    if (call) {
-        reply_hold(reply, call);
-        reply->with_call = true;
-    }
-    reply_send(reply);
-}
-
-static void memory_load_ask(struct store *store, struct str ask_id, store_done *done, void *data)
-{
-    struct memory_store *memory = of(store);
-    struct stored_ask *ask = map_get(&memory->asks, ask_id);
-    struct reply *reply = reply_new(memory, done, data, ask ? NOD_OK : NOD_E_NOT_FOUND);
-
-    if (ask) {
-        reply_hold(reply, ask->call);
-        reply->ask = ask;
-    }
-    reply_send(reply);
-}
-
-static void scan_asks_due(struct reply *reply, size_t most)
-{
-    struct memory_store *memory = reply->memory;
-    int64_t before = reply->scan.before ? reply->scan.before : now_of(memory);
-
-    /* The heap is not sorted; what is due stands in its upper part, and the caller asks again until
-     * nothing is. */
-    for (size_t i = 0; i < memory->due.count && most > 0; i++) {
-        struct stored_ask *ask = HEAP_OF(memory->due.nodes[i], struct stored_ask, due);
-        if (ask->record.expires_ms > before)
-            continue;
-        reply->row(reply->data, &(struct store_row){ .ask = &ask->record });
-        most--;
-    }
-}
-
-static void scan_rows(struct reply *reply)
-{
-    struct memory_store *memory = reply->memory;
-    size_t most =
-        reply->scan.limit && reply->scan.limit < SCAN_MOST ? reply->scan.limit : SCAN_MOST;
-    struct str key = str_of(reply->scan_key);
-    size_t at = 0;
-
-    switch (reply->scan.index) {
-    case STORE_RUNNABLE:
-        for (struct stored_call *call; most > 0 && (call = map_next(&memory->calls, &at));) {
-            if (call->record.state != CALL_STORED_RUNNABLE)
-                continue;
-            reply->row(reply->data, &(struct store_row){ .call = &call->record });
-            most--;
-        }
-        break;
-    case STORE_ASKS_DUE:
-        scan_asks_due(reply, most);
-        break;
-    case STORE_ASKS_OF_CALL: {
-        struct stored_call *call = call_find(memory, key);
-        if (!call)
-            break;
-        LIST_EACH (link, &call->asks)
-            reply->row(reply->data, &(struct store_row){
-                                        .ask = &LIST_OF(link, struct stored_ask, link)->record });
-        break;
-    }
-    case STORE_EVENTS: {
-        struct stored_stream *stream = map_get(&memory->streams, key);
-        if (!stream)
-            break;
-        LIST_EACH (link, &stream->events) {
-            struct stored_event *stored = LIST_OF(link, struct stored_event, link);
-            if (stored->event.seq > reply->scan.after && stored->expires_ms > now_of(memory))
-                reply->row(reply->data, &(struct store_row){ .event = &stored->event });
-        }
-        break;
-    }
-    }
-}
-
-static void memory_scan(struct store *store, const struct store_scan *scan, store_row_fn *row,
-                        store_done *done, void *data)
-{
-    struct reply *reply = reply_new(of(store), done, data, NOD_OK);
-
-    reply->scan = *scan;
-    reply->scan_key = str_dup(scan->key);
-    reply->row = row;
-    reply_send(reply);
-}
-
-/* --- small records
- * --------------------------------------------------------------------------------------- */
-
-static struct str value_key(struct buf *buf, struct str kind, struct str key)
-{
-    buf_init(buf, kind.len + key.len + 1);
-    buf_add(buf, kind);
-    buf_add_char(buf, '\0');
-    buf_add(buf, key);
-    return buf_str(buf);
-}
-
-static struct stored_value *value_find(struct memory_store *memory, struct str whole)
-{
-    struct stored_value *value = map_get(&memory->values, whole);
-
-    if (value && value->expires_ms && value->expires_ms <= now_of(memory)) {
-        map_remove(&memory->values, whole);
-        mem_free((char *)value->value.at);
-        mem_free(value);
-        return NULL;
-    }
-    return value;
-}
-
-static void memory_put(struct store *store, struct str kind, struct str key, struct str value,
-                       uint64_t version, int64_t ttl_ms, store_done *done, void *data)
-{
-    struct memory_store *memory = of(store);
-    struct buf buf;
-    struct str whole = value_key(&buf, kind, key);
-    struct stored_value *stored = value_find(memory, whole);
-    nod_status status = NOD_OK;
-
-    if (version && (!stored || stored->version != version))
-        status = NOD_E_STALE;
-    if (status == NOD_OK && !stored) {
-        stored = mem_zalloc(sizeof(*stored) + whole.len);
-        stored->key_len = whole.len;
-        memcpy(stored->key, whole.at, whole.len);
-        if (!map_set(&memory->values, str_n(stored->key, stored->key_len), stored)) {
-            mem_free(stored);
-            stored = NULL;
-            status = NOD_E_LIMIT;
-        }
-    }
-    struct reply *reply = reply_new(memory, done, data, status);
-    if (status == NOD_OK) {
-        mem_free((char *)stored->value.at);
-        stored->value = str_n(str_dup(value), value.len);
-        stored->version = ++memory->version;
-        stored->expires_ms = ttl_ms > 0 ? now_of(memory) + ttl_ms : 0;
-        reply->reply.version = stored->version;
-    }
-    buf_finish(&buf);
-    reply_send(reply);
-}
-
-static void memory_get(struct store *store, struct str kind, struct str key, store_done *done,
-                       void *data)
-{
-    struct memory_store *memory = of(store);
-    struct buf buf;
-    struct stored_value *stored = value_find(memory, value_key(&buf, kind, key));
-    struct reply *reply = reply_new(memory, done, data, stored ? NOD_OK : NOD_E_NOT_FOUND);
-
-    if (stored) {
-        reply->value = str_dup(stored->value);
-        reply->reply.value = str_n(reply->value, stored->value.len);
-        reply->reply.version = stored->version;
-    }
-    buf_finish(&buf);
-    reply_send(reply);
-}
-
-static void memory_del(struct store *store, struct str kind, struct str key, store_done *done,
-                       void *data)
-{
-    struct memory_store *memory = of(store);
-    struct buf buf;
-    struct str whole = value_key(&buf, kind, key);
-    struct stored_value *stored = value_find(memory, whole);
-
-    if (stored) {
-        map_remove(&memory->values, whole);
-        mem_free((char *)stored->value.at);
-        mem_free(stored);
-    }
-    buf_finish(&buf);
-    reply_send(reply_new(memory, done, data, stored ? NOD_OK : NOD_E_NOT_FOUND));
-}
-
-/* One process, one node: it is alive as long as its store. */
-static void memory_beat(struct store *store, struct str node, int64_t ttl_ms, store_done *done,
-                        void *data)
-{
-    (void)node;
-    (void)ttl_ms;
-    reply_send(reply_new(of(store), done, data, NOD_OK));
-}
-
-static void memory_watch(struct store *store, struct str node,
-                         void (*wake)(void *data, struct str call_id), void *data)
-{
-    struct memory_store *memory = of(store);
-
-    (void)node;
-    memory->wake = wake;
-    memory->wake_data = data;
 }
 
 /* --- the whole
@@ -921,7 +556,7 @@ static void memory_watch(struct store *store, struct str node,
 
 static void memory_destroy(struct store *store)
 {
-    struct memory_store *memory = of(store);
+    struct memory_store *memory = memory_of(store);
     size_t at = 0;
 
     LIST_EACH (link, &memory->replies) {
@@ -935,17 +570,7 @@ static void memory_destroy(struct store *store)
     }
     for (struct stored_call *call; (call = map_next(&memory->calls, &at));)
         call_free(call);
-    at = 0;
-    for (struct stored_value *value; (value = map_next(&memory->values, &at));) {
-        mem_free((char *)value->value.at);
-        mem_free(value);
-    }
-    at = 0;
-    for (struct stored_stream *stream; (stream = map_next(&memory->streams, &at));) {
-        LIST_EACH (link, &stream->events)
-            mem_free(LIST_OF(link, struct stored_event, link));
-        mem_free(stream);
-    }
+    memory_values_finish(memory);
     at = 0;
     for (struct spent *spent; (spent = map_next(&memory->spent, &at));)
         mem_free(spent);
@@ -954,8 +579,6 @@ static void memory_destroy(struct store *store)
     heap_finish(&memory->ended);
     map_finish(&memory->calls);
     map_finish(&memory->asks);
-    map_finish(&memory->values);
-    map_finish(&memory->streams);
     heap_finish(&memory->due);
     mem_free(memory);
 }
@@ -991,8 +614,7 @@ struct store *memory_store_create(const struct memory_opts *opts)
         memory->opts.keep_most = MEMORY_KEEP_MOST;
     map_init(&memory->calls, SIZE_MAX / 2);
     map_init(&memory->asks, SIZE_MAX / 2);
-    map_init(&memory->values, VALUES_MAX);
-    map_init(&memory->streams, VALUES_MAX);
+    memory_values_init(memory);
     heap_init(&memory->ended);
     heap_init(&memory->spent_due);
     map_init(&memory->spent, SPENT_MAX);
