@@ -207,6 +207,24 @@ static void ask_close(struct memory_store *memory, struct stored_ask *ask, enum 
     ask->call->pending--;
 }
 
+/* What a person gave in confidence is needed no longer: it goes, and from the journal too. */
+static void ask_erase(struct stored_ask *ask)
+{
+    struct journal *journal = &ask->call->journal;
+
+    if (ask->record.content.len)
+        explicit_bzero(ask->answer, ask->record.content.len);
+    ask->record.content = STR_NONE;
+    for (size_t i = 0; i < journal->count; i++) {
+        struct entry *entry = &journal->entries[i];
+        if (entry->class != ENTRY_ASK || !str_eq(entry->ask_id, ask->record.id))
+            continue;
+        if (entry->content.len)
+            explicit_bzero((char *)entry->content.at, entry->content.len);
+        entry->content = STR_NONE;
+    }
+}
+
 static void call_close(struct memory_store *memory, struct stored_call *call, enum call_state state,
                        struct str result)
 {
@@ -218,7 +236,7 @@ static void call_close(struct memory_store *memory, struct stored_call *call, en
         if (ask->record.state == ASK_PENDING)
             ask_close(memory, ask, ASK_WITHDRAWN, STR_NONE, STR("nod"));
         if (ask->record.sensitive)
-            ask->record.content = STR_NONE;
+            ask_erase(ask);
     }
     heap_set(&memory->ended, &call->keep, memory_now(memory) + keep_of(memory, call));
 }

@@ -98,7 +98,7 @@ void memory_scan_rows(struct reply *reply)
     struct memory_store *memory = reply->memory;
     size_t most =
         reply->scan.limit && reply->scan.limit < SCAN_MOST ? reply->scan.limit : SCAN_MOST;
-    struct str key = str_of(reply->scan_key);
+    struct str key = reply->scan.key;
     size_t at = 0;
 
     switch (reply->scan.index) {
@@ -117,9 +117,12 @@ void memory_scan_rows(struct reply *reply)
         struct stored_call *call = map_get(&memory->calls, key);
         if (!call)
             break;
-        LIST_EACH (link, &call->asks)
+        LIST_EACH (link, &call->asks) {
+            if (most-- == 0)
+                break;
             reply->row(reply->data, &(struct store_row){
                                         .ask = &LIST_OF(link, struct stored_ask, link)->record });
+        }
         break;
     }
     case STORE_EVENTS: {
@@ -128,8 +131,11 @@ void memory_scan_rows(struct reply *reply)
             break;
         LIST_EACH (link, &stream->events) {
             struct stored_event *stored = LIST_OF(link, struct stored_event, link);
-            if (stored->event.seq > reply->scan.after && stored->expires_ms > memory_now(memory))
-                reply->row(reply->data, &(struct store_row){ .event = &stored->event });
+            if (stored->event.seq <= reply->scan.after || stored->expires_ms <= memory_now(memory))
+                continue;
+            if (most-- == 0)
+                break;
+            reply->row(reply->data, &(struct store_row){ .event = &stored->event });
         }
         break;
     }
@@ -143,6 +149,7 @@ void memory_scan(struct store *store, const struct store_scan *scan, store_row_f
 
     reply->scan = *scan;
     reply->scan_key = str_dup(scan->key);
+    reply->scan.key = str_n(reply->scan_key, scan->key.len);
     reply->row = row;
     memory_send(reply);
 }
