@@ -25,8 +25,8 @@ run: build/release/build.ninja
 	@printf '%s\n' '' '$(EXAMPLE) listens on http://$(ADDRESS)/mcp; Ctrl-C ends it. What to do next:' \
 	  '  - add it to your MCP client: { "mcpServers": { "nod": { "type": "http", "url": "http://$(ADDRESS)/mcp" } } }' \
 	  '  - or look at it in a browser: npx @modelcontextprotocol/inspector' \
-	  '  - then ask for something that needs a nod: "delete the account of ada"' \
-	  '  - and read examples/$(EXAMPLE).c, which is all there is to it' ''
+	  '  - then let your assistant call its tools, and give your nod when you are asked' \
+	  '  - and read examples/$(EXAMPLE).c: it says what you will see, and how it is done' ''
 	@exec build/release/examples/$(EXAMPLE) --http $(ADDRESS)
 
 test: build/.setup-all

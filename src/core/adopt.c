@@ -49,6 +49,11 @@ void call_let_go(struct call *call)
         call_leave(call);
 }
 
+bool call_is_alone(const struct call *call)
+{
+    return call->caller == &call->engine->nobody;
+}
+
 void nobody_init(struct caller *nobody)
 {
     nobody->ops = &nobody_ops;
@@ -63,20 +68,11 @@ static void imported(struct op *op, nod_status status, const struct store_reply 
 
     (void)reply;
     call_saving_free(call);
-    if (status != NOD_OK) {
-        call->stored = false;
-        call_fail(call, status, NULL, STR("The call could not be stored; try again later"));
-        return;
-    }
-    call->stored = true;
-    call->epoch = 1;
-    call->state = LIVE_WAITING;
-    if (call->cancel_wanted)
-        call_end_cancelled(call);
-    else if (list_empty(&call->asks))
-        call_take(call);
+    call->stored = status == NOD_OK || status == NOD_E_STORE; /* perhaps, then */
+    if (status == NOD_OK || call->cancel_wanted)
+        call_go_on(call);
     else
-        call_asked(call);
+        call_give_up(call, status, STR("The call could not be stored; try again later"));
 }
 
 static void import_send(struct op *op)
@@ -89,19 +85,6 @@ static void import_send(struct op *op)
                              id_str(&call->id), 1, call->notices, call->journal.entries,
                              call->journal.count, call->saving, call->saving_asks, op_completed,
                              op);
-}
-
-static void go_on(void *data)
-{
-    struct call *call = data;
-
-    call->state = LIVE_WAITING;
-    if (call->cancel_wanted)
-        call_end_cancelled(call);
-    else if (list_empty(&call->asks))
-        call_take(call);
-    else
-        call_asked(call);
 }
 
 static struct call *call_of_record(struct engine *engine, const struct adopt_spec *spec)
@@ -126,7 +109,7 @@ static struct call *call_of_record(struct engine *engine, const struct adopt_spe
     for (size_t i = 0; i < spec->ask_count; i++) {
         struct ask *ask = ask_adopt(call, &spec->asks[i]);
         list_append(&call->asks, &ask->link);
-        ask->listed = tally_add(engine, call->principal);
+        ask->counted = tally_add(engine, call->principal, true);
     }
     return call;
 }
@@ -144,11 +127,12 @@ bool engine_adopt(struct engine *engine, const struct adopt_spec *spec)
                   STR("This server works on as many calls as it may; try again later"));
         return true;
     }
+    call->stored = true; /* or will be: from now on letting go of it loses nothing */
     if (!spec->import) {
-        call->stored = true;
-        engine->opts.defer(engine->opts.defer_ctx, go_on, call);
+        call_later(call, call_go_on);
         return true;
     }
+    call->epoch = 1;
     call->saving = mem_zalloc((spec->ask_count + 1) * sizeof(struct ask_record));
     LIST_EACH (at, &call->asks)
         call->saving[call->saving_asks++] = LIST_OF(at, struct ask, link)->record;

@@ -87,20 +87,35 @@ struct ask *ask_adopt(struct call *call, const struct ask_record *record)
     return ask;
 }
 
+/* Another question of its call, which still waits, stands for the call from now on. */
+static void scope_leave(struct ask *ask)
+{
+    struct engine *engine = ask->call->engine;
+
+    if (map_get(&engine->scopes, ask->record.scope) != ask)
+        return;
+    map_remove(&engine->scopes, ask->record.scope);
+    LIST_EACH (at, &ask->call->asks) {
+        struct ask *other = LIST_OF(at, struct ask, link);
+        if (other == ask || engine_ask(engine, id_str(&other->id)) != other)
+            continue;
+        map_set(&engine->scopes, other->record.scope, other);
+        return;
+    }
+}
+
 /* It no longer waits: off the lists and the clock. */
 static void ask_unlist(struct ask *ask)
 {
     struct engine *engine = ask->call->engine;
 
     due_stop(engine, &ask->expiry);
-    if (!ask->listed)
-        return;
-    ask->listed = false;
     if (map_get(&engine->asks, id_str(&ask->id)) == ask)
         map_remove(&engine->asks, id_str(&ask->id));
-    if (map_get(&engine->scopes, ask->record.scope) == ask)
-        map_remove(&engine->scopes, ask->record.scope);
-    tally_drop(engine, ask->record.principal);
+    scope_leave(ask);
+    if (ask->counted)
+        tally_drop(engine, ask->record.principal);
+    ask->counted = false;
 }
 
 void ask_free(struct ask *ask)
@@ -115,9 +130,10 @@ void ask_end(struct ask *ask, const struct surface *winner, struct str why)
     struct surface *surface = ask->surface;
 
     ask_unlist(ask);
+    list_remove(&ask->link); /* what the surface does now may end the call */
     if (surface && surface != winner)
         surface->ops->withdraw(surface, ask, why);
-    ask_free(ask);
+    mem_free(ask);
 }
 
 /* --- surfaces ------------------------------------------------------------------------------------
@@ -204,12 +220,11 @@ static void stage_validate_request(struct flow *flow, void *subject)
     struct ask *ask = subject;
     struct engine *engine = ask->call->engine;
 
-    if (!tally_add(engine, ask->record.principal)) {
+    ask->counted = tally_add(engine, ask->record.principal, false);
+    if (ask->counted)
+        flow_next(flow);
+    else
         flow_stop(flow, NOD_E_LIMIT);
-        return;
-    }
-    ask->listed = true; /* counted */
-    flow_next(flow);
 }
 
 static void put_id_into_url(struct ask *ask)
@@ -334,9 +349,14 @@ void ask_stored(struct ask *ask)
 
     map_set(&engine->asks, id_str(&ask->id), ask);
     due_set(engine, &ask->expiry, left > 0 ? left : 0, expired);
-    if (ask->flow.table)
+    if (ask->flow.table) {
         flow_next(&ask->flow);
-    else if (!ask->call->carried) /* one that came back: its request stages are long done */
+        return;
+    }
+    /* One that came back: its request stages are long done, and it is older than what is there. */
+    if (engine->opts.one_ask_per_scope && !map_get(&engine->scopes, ask->record.scope))
+        map_set(&engine->scopes, ask->record.scope, ask);
+    if (!ask->call->carried)
         offer_from(ask, 0);
 }
 

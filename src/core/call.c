@@ -24,9 +24,6 @@ enum {
     GATE_ARGS_SHOWN = 2000, /* bytes of the arguments in a gate's question */
 };
 
-static void call_deliver(struct call *call);
-static void cancel_when_clear(struct call *call);
-
 /* --- creation -------------------------------------------------------------------------------- */
 
 static struct str place(char **at, struct str s)
@@ -89,6 +86,8 @@ void call_free(struct call *call)
     LIST_EACH (at, &call->asks)
         ask_free(LIST_OF(at, struct ask, link));
     due_stop(engine, &call->timeout);
+    if (call->later)
+        call->later->call = NULL;
     op_abandon(&call->op);
     call_run_detach(call);
     call_saving_free(call);
@@ -98,6 +97,28 @@ void call_free(struct call *call)
         map_remove(&engine->calls, id_str(&call->id));
     target_release(call->target);
     mem_free(call);
+}
+
+static void later_comes(void *data)
+{
+    struct later *later = data;
+    struct call *call = later->call;
+
+    if (call) {
+        call->later = NULL;
+        later->fn(call);
+    }
+    mem_free(later);
+}
+
+void call_later(struct call *call, void (*fn)(struct call *call))
+{
+    struct later *later = MEM_NEW(struct later);
+
+    later->call = call;
+    later->fn = fn;
+    call->later = later;
+    call->engine->opts.defer(call->engine->opts.defer_ctx, later_comes, later);
 }
 
 /* --- outcomes -------------------------------------------------------------------------------- */
@@ -126,6 +147,12 @@ void call_fail(struct call *call, nod_status status, const char *code, struct st
 {
     call_outcome_fail(call, &(struct fault){ .status = status, .code = code, .message = message });
     flow_jump(&call->flow, "finish");
+}
+
+void call_give_up(struct call *call, nod_status status, struct str message)
+{
+    call->stored = false; /* not ours to finish: whoever comes next may have more luck */
+    call_fail(call, status, NULL, message);
 }
 
 /* --- the stages --------------------------------------------------------------------------------
@@ -208,11 +235,27 @@ static void gate_refused(struct call *call, const struct entry *answer)
                       "in time; nothing was done"));
 }
 
+/* A question that could not even be made is an error of its own, and no missing confirmation. */
+static void gate_failed(struct call *call, const struct run *run, nod_status status)
+{
+    struct fault fault = run->fault;
+
+    if (run->arena.exhausted || fault.status != status)
+        fault = (struct fault){ .status = NOD_E_LIMIT,
+                                .message = STR("The call needs more memory than a run may have") };
+    call_outcome_fail(call, &fault);
+    flow_jump(&call->flow, "finish");
+}
+
 static void stage_gate(struct flow *flow, void *subject)
 {
     struct call *call = subject;
-    const struct entry *answer;
+    const struct entry *answer = NULL;
 
+    if (call->cancel_wanted) {
+        call_cancel_later(call);
+        return;
+    }
     if (!call->target->requires_confirmation) {
         flow_next(flow);
         return;
@@ -222,7 +265,7 @@ static void stage_gate(struct flow *flow, void *subject)
                              .key = STR(RUN_GATE_KEY),
                              .message = gate_message(call, &run->arena),
                              .consent = true };
-    nod_status status = run_ask(run, &spec, &answer);
+    nod_status status = run->arena.exhausted ? NOD_E_LIMIT : run_ask(run, &spec, &answer);
     if (status == NOD_PENDING) {
         call->run = run;
         call_asks_begin(call);
@@ -230,8 +273,10 @@ static void stage_gate(struct flow *flow, void *subject)
     }
     if (status == NOD_OK && answer->state == ASK_ACCEPTED)
         flow_next(flow);
-    else
+    else if (answer || status == NOD_E_NOT_SUPPORTED)
         gate_refused(call, answer);
+    else
+        gate_failed(call, run, status);
     run_free(run);
 }
 
@@ -241,7 +286,7 @@ static void stage_start(struct flow *flow, void *subject)
 
     (void)flow;
     if (call->cancel_wanted)
-        cancel_when_clear(call);
+        call_cancel_later(call);
     else
         call_run_begin(call);
 }
@@ -335,9 +380,8 @@ void call_flow_done(struct flow *flow, void *subject, nod_status status)
         call_deliver(call);
 }
 
-static void call_deliver(struct call *call)
+void call_deliver(struct call *call)
 {
-    struct caller *caller = call->caller;
     struct str why = call_ending(call)->outcome.status == NOD_E_CANCELLED
                          ? call_ending(call)->cancel_why
                          : STR("The call has ended");
@@ -347,6 +391,7 @@ static void call_deliver(struct call *call)
     LIST_EACH (at, &call->asks)
         ask_end(LIST_OF(at, struct ask, link), NULL, why);
     map_remove(&call->engine->calls, id_str(&call->id));
+    struct caller *caller = call->caller; /* only now: it may have gone meanwhile */
     caller->call = NULL;
     caller->ops->finished(caller, call, &call_ending(call)->outcome);
     call_free(call);
@@ -390,16 +435,10 @@ void call_end_cancelled(struct call *call)
     op_start(call->engine, &call->op, cancel_send, cancel_done);
 }
 
-static void cancel_later(void *data)
-{
-    call_end_cancelled(data);
-}
-
-/* Ends it when the stack is clear: we may be inside of its handler, or of a hook. */
-static void cancel_when_clear(struct call *call)
+void call_cancel_later(struct call *call)
 {
     call->state = LIVE_CANCELLING;
-    call->engine->opts.defer(call->engine->opts.defer_ctx, cancel_later, call);
+    call_later(call, call_end_cancelled);
 }
 
 void call_cancel(struct call *call, struct str why)
@@ -413,7 +452,7 @@ void call_cancel(struct call *call, struct str why)
     } else if (call->state == LIVE_RUNNING) {
         due_stop(call->engine, &call->timeout);
         call_run_detach(call);
-        cancel_when_clear(call);
+        call_cancel_later(call);
     }
     /* In every other state something is on its way that looks at cancel_wanted. */
 }
@@ -441,15 +480,25 @@ const struct flow_table call_flow = { NOD_FLOW_CALL, call_stages,
 void engine_call(struct engine *engine, const struct call_spec *spec)
 {
     struct buf args;
+    bool fits = true;
 
     buf_init(&args, ARGS_BYTES_MAX);
-    if (!spec->args || !json_write(&args, spec->args)) {
+    if (spec->args)
+        fits = json_write(&args, spec->args);
+    if (!spec->args || !fits) {
         buf_clear(&args);
         buf_add(&args, STR("{}"));
     }
     struct call *call = call_create(engine, spec, buf_str(&args));
     buf_finish(&args);
     spec->caller->call = call;
+    if (!fits) {
+        call_outcome_fail(call, &(struct fault){ .status = NOD_E_LIMIT,
+                                                 .message = STR("The arguments are larger than the "
+                                                                "arguments of a call may be") });
+        call_deliver(call);
+        return;
+    }
     if (!map_set(&engine->calls, id_str(&call->id), call)) {
         call_outcome_fail(
             call,

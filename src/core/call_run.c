@@ -3,7 +3,7 @@
  *
  * A run that recorded asks is parked: entries and asks are committed in one transition, and only
  * then is anybody told. A run that did a step has its result appended, and the call is run again at
- * once. When the last pending ask has ended, the claim takes the call (claim.c) and its stage is
+ * once. When the last pending ask has ended, the claim takes the call (take.c) and its stage is
  * entered again with the longer journal.
  *
  * Holds always: at most one store operation of a call is under way. A run belongs to at most one
@@ -55,6 +55,23 @@ static void call_fail_run(struct call *call, const struct run *run, nod_status s
     call_outcome_fail(call, &fault);
 }
 
+/* What can be asked of the person behind this call. A caller that is gone may come back: until then
+ * it can do what it could. */
+static void supports(struct call *call)
+{
+    const struct engine *engine = call->engine;
+
+    if (call_is_alone(call))
+        return;
+    call->supports = call->supports_consent = 0;
+    for (int kind = ASK_FORM; kind <= ASK_ROOTS; kind++) {
+        if (engine_can(engine, call, (enum ask_kind)kind, false))
+            call->supports |= 1u << kind;
+        if (engine_can(engine, call, (enum ask_kind)kind, true))
+            call->supports_consent |= 1u << kind;
+    }
+}
+
 /* --- runs ------------------------------------------------------------------------------------ */
 
 struct run *run_create(struct call *call)
@@ -83,12 +100,9 @@ struct run *run_create(struct call *call)
         run->journal = entries;
     }
     run->args = json_parse(arena, arena_str(arena, call->args), NULL, &error);
-    for (int kind = ASK_FORM; kind <= ASK_ROOTS; kind++) {
-        if (engine_can(engine, call, (enum ask_kind)kind, false))
-            run->supports |= 1u << kind;
-        if (engine_can(engine, call, (enum ask_kind)kind, true))
-            run->supports_consent |= 1u << kind;
-    }
+    supports(call);
+    run->supports = call->supports;
+    run->supports_consent = call->supports_consent;
     run->fresh_intent = call->fresh_intent;
     run->elsewhere_too = call->elsewhere_too;
     run->notices_sent = call->notices;
@@ -134,6 +148,7 @@ static void timeout_fired(struct due *due)
     struct call *call = HEAP_OF(&due->node, struct call, timeout.node);
 
     call_run_detach(call);
+    call->state = LIVE_ASKING; /* no longer with the provider */
     timed_out(call);
 }
 
@@ -274,21 +289,32 @@ static void park_done(struct op *op, nod_status status, const struct store_reply
         return;
     }
     call->fresh_intent = false;
-    call->state = LIVE_WAITING;
     if (call->cancel_wanted)
         call_end_cancelled(call);
     else
         call_asked(call);
 }
 
+static void call_told(struct call *call, enum caller_way way)
+{
+    call->state = LIVE_WAITING;
+    if (call->cancel_wanted)
+        call_end_cancelled(call);
+    else if (way == CALLER_LEAVES || call_is_alone(call))
+        call_leave(call);
+    else if (call->woken)
+        call_take(call);
+}
+
 void call_asked(struct call *call)
 {
     enum caller_way way = CALLER_HOLDS;
 
+    call->state = LIVE_TELLING; /* who is told may cancel or go: that is looked at below */
     if (call->caller->ops->asked)
         way = call->caller->ops->asked(call->caller, call);
-    if (way == CALLER_LEAVES) {
-        call_leave(call);
+    if (way == CALLER_LEAVES || call_is_alone(call) || call->cancel_wanted) {
+        call_told(call, way);
         return;
     }
     journal_finish(&call->journal); /* the store has it, and a waiting call should cost little */
@@ -297,6 +323,7 @@ void call_asked(struct call *call)
     LIST_EACH (at,
                &call->asks) /* nothing is freed here: an ask ends in a completion of the store */
         ask_stored(LIST_OF(at, struct ask, link));
+    call_told(call, way);
 }
 
 void call_asks_settled(struct call *call)
@@ -305,7 +332,7 @@ void call_asks_settled(struct call *call)
         return;
     if (call->cancel_wanted) {
         asks_drop(call);
-        call_end_cancelled(call);
+        call_cancel_later(call);
         return;
     }
     if (call->asks_failed != NOD_OK) {
@@ -321,6 +348,7 @@ void call_asks_settled(struct call *call)
     }
     saving_fill(call);
     call->state = LIVE_SAVING;
+    call->woken = false;
     op_start(call->engine, &call->op, park_send, park_done);
 }
 
@@ -379,7 +407,7 @@ static void call_pending(struct call *call)
 {
     const struct run *run = call->run;
 
-    if (run->news.asks == 0 && !run->step_done) {
+    if (run->news.asks == 0 && (!run->step_done || run->news.entries == 0)) {
         struct str message = arena_fmt(
             &call_ending(call)->arena,
             STR_FMT " returned NOD_PENDING without having asked anything: a handler returns it "
@@ -417,7 +445,7 @@ void run_done(struct run *run, nod_status status, struct str body)
 
     if (run->bug.at) {
         call_outcome_fail(call, &(struct fault){ .status = NOD_E_USAGE, .message = run->bug });
-    } else if (run->arena.exhausted) {
+    } else if (run->arena.exhausted && !(status == NOD_PENDING && run->step_done)) {
         call_outcome_fail(
             call,
             &(struct fault){ .status = NOD_E_LIMIT,
@@ -438,63 +466,4 @@ void run_done(struct run *run, nod_status status, struct str body)
     call->run = NULL;
     run_free(run);
     flow_jump(&call->flow, "finish");
-}
-
-/* --- going on --------------------------------------------------------------------------------- */
-
-void call_taken(struct call *call, const struct store_reply *reply)
-{
-    if (call->state == LIVE_CANCELLING || call->cancel_wanted)
-        return;
-    call->epoch = reply->epoch;
-    journal_finish(&call->journal);
-    journal_make(&call->journal, reply->call->entries, reply->call->entry_count, NULL, 0);
-    call->fresh_intent = false;
-    if (call->state ==
-        LIVE_TAKING) { /* a claim was faster than our own take: wait for that to come home */
-        call->taken_early = true;
-        return;
-    }
-    call_tell_waiting(call, false);
-    flow_again(&call->flow);
-}
-
-static void take_send(struct op *op)
-{
-    struct call *call = OP_OF(op, struct call, op);
-    struct engine *engine = call->engine;
-
-    engine->store->ops->take(engine->store, id_str(&op->token), id_str(&call->id), engine->node,
-                             op_completed, op);
-}
-
-static void take_done(struct op *op, nod_status status, const struct store_reply *reply)
-{
-    struct call *call = OP_OF(op, struct call, op);
-    bool early = call->taken_early;
-
-    call->state = LIVE_WAITING;
-    call->taken_early = false;
-    if (call->cancel_wanted) {
-        call_end_cancelled(call);
-    } else if (early) {
-        call_tell_waiting(call, false);
-        flow_again(&call->flow);
-    } else if (status == NOD_OK) {
-        LIST_EACH (at, &call->asks)
-            ask_end(LIST_OF(at, struct ask, link), NULL,
-                    STR("The question was answered elsewhere"));
-        call_taken(call, reply);
-    } else if (status != NOD_E_STALE && list_empty(&call->asks)) {
-        call_fail(call, status, NULL, STR("The store no longer knows this call"));
-    }
-    /* Stale: it is not runnable, or somebody else runs it; the next hint tries again. */
-}
-
-void call_take(struct call *call)
-{
-    if (call->state != LIVE_WAITING)
-        return;
-    call->state = LIVE_TAKING;
-    op_start(call->engine, &call->op, take_send, take_done);
 }

@@ -31,7 +31,8 @@ struct claim {
     struct answer answer; /* its text is in the arena */
     struct str ask_id;
     bool by_engine;
-    bool url_done;
+    bool url_done;          /* the word of a page */
+    bool too_large;         /* the content is not even looked at */
     enum ask_state outcome; /* what is claimed: the action, or ASK_INVALID */
     struct str content;     /* JSON */
     bool have_record;       /* of an ask that does not wait on this node */
@@ -98,15 +99,8 @@ static void stage_parse_input(struct flow *flow, void *subject)
     if (fits)
         claim->content = arena_str(&claim->arena, buf_str(&text));
     buf_finish(&text);
-    if (!fits) {
-        claim->result.problems =
-            STR("[{\"path\":\"\",\"message\":\"is larger than an answer may be\"}]");
-        claim->result.pending = true;
-        reject(claim, NOD_E_LIMIT);
-        return;
-    }
-    struct json_error error;
-    claim->answer.content = json_parse(&claim->arena, claim->content, NULL, &error);
+    claim->answer.content = fits ? json_parse(&claim->arena, claim->content, NULL, NULL) : NULL;
+    claim->too_large = !claim->answer.content; /* as text, or as a tree */
     flow_next(flow);
 }
 
@@ -114,13 +108,19 @@ static void stage_parse_input(struct flow *flow, void *subject)
 static void check_answerer(struct claim *claim, const struct ask_record *record)
 {
     const struct surface *surface = claim->answer.surface;
+    bool page = record->kind == ASK_URL && record->wait_done;
 
-    if (!str_eq(record->principal, claim->answer.by)) {
+    if (claim->url_done) /* a page is opened for whom it was put to */
+        claim->answer.by = arena_str(&claim->arena, record->principal);
+    if (!str_eq(record->principal, claim->answer.by) || (claim->url_done && !page)) {
         reject(claim, NOD_E_NOT_FOUND); /* whose it is, is nobody else's business */
     } else if (record->state != ASK_PENDING) {
         claim->result.state = record->state;
         claim->result.by = arena_str(&claim->arena, record->by);
         reject(claim, NOD_E_STALE);
+    } else if (claim->answer.attempt && claim->answer.attempt != record->attempt) {
+        claim->result.pending = true;
+        reject(claim, NOD_E_STALE); /* it answers an offer that was replaced */
     } else if (record->consent && surface && surface->ops->model) {
         claim->result.pending = true;
         reject(claim, NOD_E_REFUSED);
@@ -146,7 +146,8 @@ static void loaded(void *data, nod_status status, const struct store_reply *repl
     claim->record.detail = arena_str(arena, reply->ask->detail);
     claim->record.message = arena_str(arena, reply->ask->message);
     claim->record.by = arena_str(arena, reply->ask->by);
-    check_answerer(claim, &claim->record);
+    struct ask *ask = engine_ask(claim->engine, claim->ask_id); /* it may have come back */
+    check_answerer(claim, ask ? &ask->record : &claim->record);
 }
 
 static void stage_lookup(struct flow *flow, void *subject)
@@ -155,16 +156,10 @@ static void stage_lookup(struct flow *flow, void *subject)
     struct ask *ask = engine_ask(claim->engine, claim->ask_id);
 
     (void)flow;
-    if (!ask) {
+    if (ask)
+        check_answerer(claim, &ask->record);
+    else
         claim->engine->store->ops->load_ask(claim->engine->store, claim->ask_id, loaded, claim);
-        return;
-    }
-    if (claim->answer.attempt && claim->answer.attempt != ask->record.attempt) {
-        claim->result.pending = true;
-        reject(claim, NOD_E_STALE); /* it answers an offer that was replaced */
-        return;
-    }
-    check_answerer(claim, &ask->record);
 }
 
 static struct str problem(struct claim *claim, const char *path, const char *message)
@@ -178,6 +173,8 @@ static struct str content_problems(struct claim *claim, const struct ask_record 
     const struct json *content = claim->answer.content;
     struct schema_problems problems = { 0 };
 
+    if (claim->too_large)
+        return problem(claim, "", "is larger than an answer may be");
     switch (record->kind) {
     case ASK_FORM:
     case ASK_APPROVAL:
@@ -317,6 +314,17 @@ static void claim_failed(struct claim *claim, nod_status status)
     reject(claim, status);
 }
 
+/* What follows for the call, if it is here: it may have gone, and come back, meanwhile. */
+static void claimed(struct engine *engine, const struct store_reply *reply)
+{
+    struct call *call = map_get(&engine->calls, reply->ask->call_id);
+
+    if (reply->taken && !(call && call_taken(call, reply)))
+        call_give_back(engine, reply->call, reply->epoch);
+    else if (!reply->taken && call && list_empty(&call->asks))
+        call_take(call); /* somebody else ended its last ask: nobody may have taken it */
+}
+
 static void publish_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct claim *claim = OP_OF(op, struct claim, op);
@@ -327,7 +335,6 @@ static void publish_done(struct op *op, nod_status status, const struct store_re
         return;
     }
     struct ask *ask = engine_ask(engine, claim->ask_id);
-    struct call *call = map_get(&engine->calls, reply->ask->call_id);
     enum ask_state state = reply->ask->state;
 
     claim->result.state = state;
@@ -338,8 +345,7 @@ static void publish_done(struct op *op, nod_status status, const struct store_re
     if (ask)
         ask_end(ask, claim->answer.surface, why_ended(state));
     flow_next(&claim->flow); /* the answerer is told; the claim is gone after this */
-    if (call && reply->taken)
-        call_taken(call, reply);
+    claimed(engine, reply);
 }
 
 static void stage_publish(struct flow *flow, void *subject)
@@ -390,12 +396,10 @@ static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
     struct claim *claim = subject;
 
     (void)flow;
-    if (status != NOD_OK && claim->result.status == NOD_OK) {
-        claim->result.status = status; /* a hook objected */
+    if (status != NOD_OK && claim->result.status == NOD_OK &&
+        claim->result.state == ASK_PENDING) { /* a hook objected, and not too late */
+        claim->result.status = status;
         claim->result.pending = true;
-        struct ask *ask = engine_ask(claim->engine, claim->ask_id);
-        if (ask && claim->by_engine)
-            ask->claiming = false;
     }
     LOG_DEBUG("answer", LOG_STR("ask", claim->ask_id),
               LOG_STR("action", ask_state_name(claim->outcome)),
@@ -422,16 +426,8 @@ void ask_answer(struct engine *engine, struct str ask_id, const struct answer *a
 
 void ask_url_done(struct engine *engine, struct str ask_id, answered_fn *done, void *data)
 {
-    struct ask *ask = engine_ask(engine, ask_id);
-
-    if (!ask || ask->record.kind != ASK_URL || !ask->record.wait_done) {
-        struct answer_result nothing = { .status = NOD_E_NOT_FOUND };
-        if (done)
-            done(data, &nothing);
-        return;
-    }
     struct claim *claim = claim_create(engine, ask_id, ASK_ACCEPTED);
-    claim->answer.by = arena_str(&claim->arena, ask->record.principal);
+
     claim->url_done = true;
     claim->done = done;
     claim->data = data;
@@ -446,5 +442,7 @@ void claim_by_engine(struct ask *ask, enum ask_state outcome)
     ask->claiming = true;
     claim->by_engine = true;
     claim->answer.by = STR("nod");
-    flow_start(&claim->flow, &answer_flow, &engine->hooks, "buildResult", claim, claim_flow_done);
+    flow_place(&claim->flow, &answer_flow, &engine->hooks, "buildResult", claim, claim_flow_done);
+    claim->flow.firm = true; /* a hook may object to an answer; not to the clock */
+    flow_enter(&claim->flow);
 }

@@ -47,6 +47,8 @@ struct engine *engine_create(const struct engine_opts *opts)
     limits->calls = or_default(limits->calls, ENGINE_CALLS);
     if (engine->opts.ask_ttl_ms <= 0)
         engine->opts.ask_ttl_ms = ENGINE_ASK_TTL_MS;
+    if (engine->opts.ask_ttl_ms > RUN_TTL_MAX_MS)
+        engine->opts.ask_ttl_ms = RUN_TTL_MAX_MS;
     engine->clock = opts->clock;
     engine->store = opts->store;
     if (opts->node.len) {
@@ -64,6 +66,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     map_init(&engine->schemas, ENGINE_SCHEMAS_KEPT);
     heap_init(&engine->due);
     list_init(&engine->claims);
+    list_init(&engine->returns);
     nobody_init(&engine->nobody);
     if (engine->store->ops->watch)
         engine->store->ops->watch(engine->store, engine->node, wake, engine);
@@ -88,6 +91,7 @@ void engine_destroy(struct engine *engine)
     if (!engine)
         return;
     claims_drop(engine);
+    returns_drop(engine);
     for (struct call *call; (call = map_next(&engine->calls, &at));)
         call_free(call);
     schemas_forget(engine);
@@ -128,8 +132,12 @@ const struct flow_table *engine_flow(nod_flow flow)
 void due_set(struct engine *engine, struct due *due, int64_t after_ms,
              void (*fire)(struct due *due))
 {
+    int64_t at;
+
+    if (__builtin_add_overflow(clock_mono(engine->clock), after_ms, &at))
+        at = INT64_MAX;
     due->fire = fire;
-    heap_set(&engine->due, &due->node, clock_mono(engine->clock) + after_ms);
+    heap_set(&engine->due, &due->node, at);
 }
 
 void due_stop(struct engine *engine, struct due *due)
@@ -172,10 +180,14 @@ struct ask *engine_ask(const struct engine *engine, struct str ask_id)
 
 /* --- limits ---------------------------------------------------------------------------------- */
 
-bool tally_add(struct engine *engine, struct str principal)
+bool tally_add(struct engine *engine, struct str principal, bool comes_back)
 {
     struct tally *tally = map_get(&engine->tallies, principal);
+    size_t count = tally ? tally->count : 0;
 
+    if (!comes_back && (count >= engine->opts.limits.pending_asks_per_principal ||
+                        engine->pending >= engine->opts.limits.pending_asks))
+        return false;
     if (!tally) {
         tally = mem_zalloc(sizeof(*tally) + principal.len);
         tally->len = principal.len;
@@ -183,9 +195,6 @@ bool tally_add(struct engine *engine, struct str principal)
             memcpy(tally->name, principal.at, principal.len);
         map_set(&engine->tallies, str_n(tally->name, tally->len), tally);
     }
-    if (tally->count >= engine->opts.limits.pending_asks_per_principal ||
-        engine->pending >= engine->opts.limits.pending_asks)
-        return false;
     tally->count++;
     engine->pending++;
     return true;

@@ -1,7 +1,7 @@
 /*
  * core/flow: stepping through a table of stages.
  *
- * A stage that ends at once returns into the loop of flow_step instead of recursing, so a long
+ * A stage that ends at once returns into the loop of flow_enter instead of recursing, so a long
  * pipeline costs no stack. After done() has been called the flow is not touched again: its owner
  * may have freed it.
  */
@@ -76,7 +76,7 @@ static nod_status call_hooks(struct flow *flow, nod_when when)
         if (hook->table != flow->table || hook->stage != flow->at || hook->when != when)
             continue;
         nod_status status = hook->fn(&event, hook->data);
-        if (status != NOD_OK && when == NOD_BEFORE)
+        if (status != NOD_OK && when == NOD_BEFORE && !flow->firm)
             return status == NOD_PENDING ? NOD_E_USAGE : status;
     }
     return NOD_OK;
@@ -93,7 +93,7 @@ static void flow_end(struct flow *flow, nod_status status)
  * mark, so the subject is still there when the stage returns; done() is the last thing that
  * happens.
  */
-static void flow_step(struct flow *flow)
+void flow_enter(struct flow *flow)
 {
     for (;;) {
         nod_status status = call_hooks(flow, NOD_BEFORE);
@@ -134,7 +134,7 @@ void flow_start(struct flow *flow, const struct flow_table *table, const struct 
                 void (*done)(struct flow *flow, void *subject, nod_status status))
 {
     flow_place(flow, table, hooks, first, subject, done);
-    flow_step(flow);
+    flow_enter(flow);
 }
 
 static void flow_advance(struct flow *flow, size_t next)
@@ -149,7 +149,7 @@ static void flow_advance(struct flow *flow, size_t next)
     if (flow->at == flow->table->count)
         flow_end(flow, NOD_OK);
     else
-        flow_step(flow);
+        flow_enter(flow);
 }
 
 void flow_next(struct flow *flow)

@@ -46,6 +46,7 @@ struct flow {
     size_t at;
     size_t next;
     nod_status status;
+    bool firm;     /* hooks may look, and not object */
     bool stepping; /* inside a stage: flow_next and flow_stop leave a mark and return */
     bool go_on;
     bool stop;
@@ -56,10 +57,11 @@ struct flow {
 void flow_start(struct flow *flow, const struct flow_table *table, const struct hooks *hooks,
                 const char *first, void *subject,
                 void (*done)(struct flow *flow, void *subject, nod_status status));
-/* Puts it into a stage without entering it: flow_again will. */
+/* Puts it into a stage without entering it: flow_enter will, or flow_again. */
 void flow_place(struct flow *flow, const struct flow_table *table, const struct hooks *hooks,
                 const char *stage, void *subject,
                 void (*done)(struct flow *flow, void *subject, nod_status status));
+void flow_enter(struct flow *flow);
 void flow_next(struct flow *flow);
 void flow_stop(struct flow *flow, nod_status status);
 /* On to a later stage; what lies between is skipped. */

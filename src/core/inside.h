@@ -6,6 +6,7 @@
  * call_run.c its runs, and how it waits
  * ask.c      the life of an ask up to the offer: request stages, surfaces, expiry
  * claim.c    an answer: result stages, the claim, what follows
+ * take.c     a call becomes ours to run again, or turns out to have ended elsewhere
  * adopt.c    a call that comes back, or is let go of
  * op.c       a store operation that is sent again while the store fails
  */
@@ -45,6 +46,7 @@ struct engine {
     struct heap due;
     size_t pending;       /* asks on their way to the store, or waiting */
     struct list claims;   /* answers under way */
+    struct list returns;  /* calls that are being given back to the store */
     struct caller nobody; /* of calls whose caller is gone */
 };
 
@@ -60,7 +62,8 @@ void due_stop(struct engine *engine, struct due *due);
 
 /* Compiled and kept; NULL if it does not compile. Valid until the next call of this function. */
 const struct schema *engine_schema(struct engine *engine, struct str text);
-bool tally_add(struct engine *engine, struct str principal);
+/* False, and not counted: the limit is reached. One that comes back is counted all the same. */
+bool tally_add(struct engine *engine, struct str principal, bool comes_back);
 void tally_drop(struct engine *engine, struct str principal);
 
 void nobody_init(struct caller *nobody);
@@ -93,6 +96,7 @@ enum live_state {
     LIVE_RUNNING,    /* with the provider */
     LIVE_ASKING,     /* its asks go through the request stages */
     LIVE_SAVING,     /* park or append under way */
+    LIVE_TELLING,    /* its asks are stored, or have ended: the caller and the surfaces are told */
     LIVE_WAITING,    /* for people */
     LIVE_TAKING,     /* take under way */
     LIVE_FINISHING,  /* finish under way */
@@ -106,6 +110,11 @@ struct ending {         /* what a call needs at its end, and not while it waits 
     struct str cancel_why;
 };
 
+struct later { /* something a call does when the stack is clear; outlives the call */
+    struct call *call;
+    void (*fn)(struct call *call);
+};
+
 struct call {
     struct engine *engine;
     struct id id;
@@ -117,7 +126,8 @@ struct call {
     bool cancel_wanted;
     bool fresh_intent;
     bool told_waiting; /* the caller was told that we wait */
-    bool taken_early;  /* by a claim, while a take was under way */
+    bool taken_early;  /* by a claim, before we could go on */
+    bool woken;        /* the store has hinted while we were busy */
     bool carried;      /* its asks are not offered on surfaces */
     bool elsewhere_too;
     int64_t keep_ms;
@@ -125,10 +135,12 @@ struct call {
     uint64_t epoch;
     int64_t worked_ms;
     int64_t run_began;
-    struct due timeout;
-    struct journal journal; /* empty while waiting: the store has it */
-    struct run *run;        /* under way, or being saved */
-    struct list asks;       /* pending, in order */
+    struct due timeout; /* of its run; while it waits: when it is taken again */
+    struct later *later;
+    unsigned supports, supports_consent; /* of its last run; see struct run */
+    struct journal journal;              /* empty while waiting: the store has it */
+    struct run *run;                     /* under way, or being saved */
+    struct list asks;                    /* pending, in order */
     size_t asks_settled, asks_expected;
     nod_status asks_failed;
     struct flow flow;
@@ -145,11 +157,24 @@ extern const struct flow_table answer_flow;
 
 /* All asks of the round are through their stages up to the store, or one has failed. */
 void call_asks_settled(struct call *call);
-/* Its last pending ask has ended and the call is running here again, with this record. */
-void call_taken(struct call *call, const struct store_reply *reply);
+/* Its last pending ask has ended and the store gave it to us, with this record. False: it cannot
+ * go on here. */
+bool call_taken(struct call *call, const struct store_reply *reply);
 /* Became runnable elsewhere, perhaps: take it. */
 void call_take(struct call *call);
+/* After engine_adopt: goes on where it waited. */
+void call_go_on(struct call *call);
+/* It was taken in this epoch, and nobody is here to run it: the next who comes may. */
+void call_give_back(struct engine *engine, const struct call_record *record, uint64_t epoch);
+void returns_drop(struct engine *engine);
+bool call_is_alone(const struct call *call); /* its caller is gone */
 void call_free(struct call *call);
+/* fn(call) when the stack is clear, unless the call is gone by then. */
+void call_later(struct call *call, void (*fn)(struct call *call));
+/* Tells the caller how it ended, and frees it. */
+void call_deliver(struct call *call);
+/* Ends with an error here; what the store knows is left as it is. */
+void call_give_up(struct call *call, nod_status status, struct str message);
 struct ending *call_ending(struct call *call);
 struct call *call_create(struct engine *engine, const struct call_spec *spec, struct str args);
 void call_flow_done(struct flow *flow, void *subject, nod_status status);
@@ -163,6 +188,8 @@ void call_outcome_fail(struct call *call, const struct fault *fault);
 /* The same, and on to the stage finish. */
 void call_fail(struct call *call, nod_status status, const char *code, struct str message);
 void call_end_cancelled(struct call *call);
+/* The same when the stack is clear: we may be inside of its handler, its stages, or a hook. */
+void call_cancel_later(struct call *call);
 
 void call_run_begin(struct call *call);
 /* Lets go of the run without waiting for it: its run_done will find no call. */
@@ -185,7 +212,7 @@ struct ask {
     struct surface *surface; /* where it is up, or is being put up */
     size_t surface_at;       /* its place in the engine's order */
     bool opened;             /* a URL that was opened; it ends when its page is done */
-    bool listed;             /* in engine->asks, and counted */
+    bool counted;            /* for its principal */
     bool claiming; /* ended by the engine itself (expired, unsupported): a claim is under way */
     struct due expiry;
     struct flow flow;

@@ -233,9 +233,10 @@ static nod_status check_question(struct run *run, const struct ask_spec *spec)
 {
     unsigned able = spec->consent ? run->supports_consent : run->supports;
 
-    if (spec->ttl_ms < 0)
-        return fail_fmt(run, NOD_E_USAGE, "A question's ttl_ms must be positive, got %lld",
-                        (long long)spec->ttl_ms);
+    if (spec->ttl_ms < 0 || spec->ttl_ms > RUN_TTL_MAX_MS)
+        return fail_fmt(run, NOD_E_USAGE,
+                        "A question's ttl_ms must be positive and at most %lld, got %lld",
+                        (long long)RUN_TTL_MAX_MS, (long long)spec->ttl_ms);
     if (spec->attempts < 0)
         return fail_fmt(run, NOD_E_USAGE, "A question's attempts must be positive, got %d",
                         spec->attempts);
@@ -309,6 +310,14 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
 
 /* --- steps --------------------------------------------------------------------------------- */
 
+/* The effect may happen now, unless this run is only a check. */
+static nod_status step_go(struct run *run, bool *go)
+{
+    *go = !run->dry;
+    run->step_done |= run->dry;
+    return NOD_PENDING;
+}
+
 nod_status run_step(struct run *run, struct str key, bool at_most_once, bool idempotent,
                     const struct entry **entry, bool *go)
 {
@@ -325,10 +334,8 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
         return NOD_OK;
     if (run->news.asks) /* the handler went on past a NOD_PENDING: an effect now would be unasked */
         return NOD_PENDING;
-    if (run->dry) {
-        run->step_done = true;
-        return NOD_PENDING;
-    }
+    if (run->arena.exhausted) /* what the effect would act on may have been cut short */
+        return out_of_arena(run);
     if (run->elsewhere_too && !idempotent)
         return fail_fmt(run, NOD_E_USAGE,
                         "The step '" STR_FMT
@@ -339,15 +346,12 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
                         STR_ARG(key));
     if (!at_most_once) {
         NOD_TRY(room_for(run, 1));
-        *go = true;
-        return NOD_PENDING;
+        return step_go(run, go);
     }
     if (journal_find(run->journal, run->journal_count, ENTRY_INTENT, key)) {
         const struct entry *last = &run->journal[run->journal_count - 1];
-        if (run->fresh_intent && last->class == ENTRY_INTENT && str_eq(last->key, key)) {
-            *go = true;
-            return NOD_PENDING;
-        }
+        if (run->fresh_intent && last->class == ENTRY_INTENT && str_eq(last->key, key))
+            return step_go(run, go);
         return fail_fmt(run, NOD_E_OUTCOME_UNKNOWN,
                         "The step '" STR_FMT "' was begun, and whether it was done is not "
                         "known: it is not tried a second time",
@@ -418,7 +422,8 @@ nod_status run_random(struct run *run, uint64_t *bits)
 
 void run_notice(struct run *run, const struct notice *notice)
 {
-    if (++run->notice_ordinal <= run->notices_sent || run->dry || run->step_done)
+    if (run->dry || run->step_done) /* not said, so not counted: the next run says it */
         return;
-    run->emit(run, notice);
+    if (++run->notice_ordinal > run->notices_sent)
+        run->emit(run, notice);
 }

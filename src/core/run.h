@@ -61,6 +61,9 @@ enum {
     RUN_URL_MAX = 2048,
 };
 
+/* Of a question's time to live: ten years. */
+#define RUN_TTL_MAX_MS INT64_C(315360000000)
+
 /* The key of the question that the gate asks before a target starts. Keys with this prefix are
  * ours. */
 #define RUN_RESERVED_PREFIX "nod."

@@ -19,6 +19,7 @@ enum {
     MCP_SESSIONS_MAX = 20000,
     MCP_CALLS_PER_SESSION_MAX = 1024, /* requests in flight of one session */
     MCP_STREAMS_KEPT_MAX = 64,        /* ended streams of one session, kept for redelivery */
+    MCP_STREAMS_DELIVERED_MAX = 2,    /* of them, such that went out whole on a live connection */
     MCP_STANDING_MAX = 4,             /* GET streams of one session */
     MCP_STREAM_EVENTS_MAX = 256,      /* kept events of one stream */
     MCP_STREAM_BYTES_MAX = 1 << 20,   /* and their bytes */

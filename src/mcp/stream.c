@@ -270,6 +270,7 @@ void mcp_stream_pump(struct mcp_stream *stream)
     if (stream->exchange && stream->ended) {
         struct http_exchange *exchange = stream->exchange;
         stream->exchange = NULL;
+        stream->delivered = true;
         http_end(exchange);
     }
 }
@@ -380,6 +381,40 @@ static void batch_add(struct mcp_stream *stream, struct str message)
             stream->batch->at[i] = ' ';
 }
 
+/* The questions of a call that has ended are over: its result is all one can come back for. */
+static void log_keep_result(struct mcp_stream *stream)
+{
+    while (stream->first && stream->first->next && stream->first != stream->unsent) {
+        struct mcp_event *event = stream->first;
+        stream->first = event->next;
+        event_free(stream, event);
+    }
+}
+
+/*
+ * Of the ended streams of a session few are kept: the newest that went out whole on a live
+ * connection, and more of those that did not.
+ */
+static void kept_trim(struct session *session, const struct mcp_stream *newest)
+{
+    struct mcp_stream *oldest = NULL, *delivered = NULL;
+    size_t delivered_count = 0;
+
+    LIST_EACH (at, &session->streams) { /* in the order they were made */
+        struct mcp_stream *stream = LIST_OF(at, struct mcp_stream, link);
+        if (list_empty(&stream->kept) || stream == newest || stream->exchange)
+            continue;
+        if (!oldest)
+            oldest = stream;
+        if (stream->delivered && delivered_count++ == 0)
+            delivered = stream;
+    }
+    if (delivered_count >= MCP_STREAMS_DELIVERED_MAX)
+        mcp_stream_destroy(delivered);
+    else if (session->kept_count > MCP_STREAMS_KEPT_MAX && oldest)
+        mcp_stream_destroy(oldest);
+}
+
 /* The stream has said all it had to say. It stays for those who lost their connection. */
 static void stream_retire(struct mcp_stream *stream)
 {
@@ -395,16 +430,11 @@ static void stream_retire(struct mcp_stream *stream)
         return;
     }
     mcp_stream_pump(stream);
+    if (!stream->array)
+        log_keep_result(stream);
     list_append(&server->kept, &stream->kept);
-    if (++session->kept_count <= MCP_STREAMS_KEPT_MAX)
-        return;
-    LIST_EACH (at, &session->streams) {
-        struct mcp_stream *old = LIST_OF(at, struct mcp_stream, link);
-        if (!list_empty(&old->kept) && old != stream && !old->exchange) {
-            mcp_stream_destroy(old);
-            return;
-        }
-    }
+    session->kept_count++;
+    kept_trim(session, stream);
 }
 
 static void stream_settle(struct mcp_stream *stream)

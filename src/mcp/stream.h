@@ -45,7 +45,8 @@ struct mcp_stream {
     bool array; /* the POST was an array */
     bool begun; /* server-sent events */
     bool ended;
-    bool lost; /* the client went before it had anything to come back with */
+    bool delivered; /* it ended on a connection that took all of it */
+    bool lost;      /* the client went before it had anything to come back with */
 };
 
 struct mcp_stream *mcp_stream_held(struct session *session, struct http_exchange *exchange,

@@ -89,7 +89,10 @@ static void call_drop(struct memory_store *memory, struct stored_call *call)
         heap_remove(&memory->due, &ask->due);
         map_remove(&memory->asks, id_str(&ask->id));
     }
-    heap_remove(&memory->ended, &call->keep);
+    if (call->record.state == CALL_STORED_RUNNABLE)
+        heap_remove(&memory->idle, &call->keep);
+    else
+        heap_remove(&memory->ended, &call->keep);
     map_remove(&memory->calls, call->record.id);
     call->dropped = true;
     if (call->refs == 0)
@@ -118,6 +121,19 @@ static void spent_add(struct memory_store *memory, const struct stored_call *cal
     heap_set(&memory->spent_due, &spent->due, call->keep.at);
 }
 
+/* When the last of its questions is over. */
+static int64_t last_expiry(const struct stored_call *call)
+{
+    int64_t last = 0;
+
+    LIST_EACH (at, &call->asks) {
+        const struct stored_ask *ask = LIST_OF(at, struct stored_ask, link);
+        if (ask->record.state == ASK_PENDING && ask->record.expires_ms > last)
+            last = ask->record.expires_ms;
+    }
+    return last;
+}
+
 /* Drops a few records whose time is over; called with every end, so that none piles up. */
 static void sweep(struct memory_store *memory)
 {
@@ -135,9 +151,18 @@ static void sweep(struct memory_store *memory)
     /* A question that ran out long ago, and whose call nobody came back for. */
     for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->due)); i++) {
         struct stored_call *call = HEAP_OF(first, struct stored_ask, due)->call;
+        int64_t last = last_expiry(call);
         if (first->at + keep_of(memory, call) > now)
             break;
-        call_drop(memory, call);
+        if (first->at < last) /* another one still counts: look again when that is over */
+            heap_set(&memory->due, first, last);
+        else
+            call_drop(memory, call);
+    }
+    for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->idle)); i++) {
+        if (first->at > now)
+            break;
+        call_drop(memory, HEAP_OF(first, struct stored_call, keep));
     }
     for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->spent_due)); i++) {
         struct spent *spent = HEAP_OF(first, struct spent, due);
@@ -228,6 +253,8 @@ static void ask_erase(struct stored_ask *ask)
 static void call_close(struct memory_store *memory, struct stored_call *call, enum call_state state,
                        struct str result)
 {
+    if (call->record.state == CALL_STORED_RUNNABLE)
+        heap_remove(&memory->idle, &call->keep);
     call->record.state = state;
     call->result = str_dup(result);
     call->record.result = str_n(call->result, result.len);
@@ -329,6 +356,26 @@ static void finish_reply(struct reply *reply, enum memory_fault fault)
 /* --- transitions
  * ------------------------------------------------------------------------------------ */
 
+static void hint(struct memory_store *memory, struct stored_call *call)
+{
+    struct reply *reply;
+
+    if (!memory->wake)
+        return;
+    reply = memory_reply(memory, NULL, NULL, NOD_OK);
+    memory_hold(reply, call);
+    reply->wakes = true;
+    memory_send(reply);
+}
+
+/* Whoever comes next may take it; who waits for it here is told. */
+static void call_runnable(struct memory_store *memory, struct stored_call *call)
+{
+    call->record.state = CALL_STORED_RUNNABLE;
+    heap_set(&memory->idle, &call->keep, memory_now(memory) + keep_of(memory, call));
+    hint(memory, call);
+}
+
 /* The call that an operation of a running epoch is about; NULL and *status if it may not happen (or
  * has already). */
 static struct stored_call *running_call(struct memory_store *memory, const struct call_record *open,
@@ -346,8 +393,8 @@ static struct stored_call *running_call(struct memory_store *memory, const struc
         call = call_add(memory, open);
     else if (!call)
         *status = NOD_E_NOT_FOUND;
-    else if (call->record.epoch != epoch || call->record.state != CALL_STORED_RUNNING)
-        *status = NOD_E_STALE;
+    else if (open || call->record.epoch != epoch || call->record.state != CALL_STORED_RUNNING)
+        *status = NOD_E_STALE; /* with `open`: it is here already */
     if (*status != NOD_OK)
         return NULL;
     id_set(&call->token, token);
@@ -373,7 +420,9 @@ static void memory_park(struct store *store, struct str token, const struct call
         call->record.notices = notices;
         for (size_t i = 0; i < ask_count; i++)
             ask_add(memory, call, &asks[i]);
-        call->record.state = call->pending ? CALL_STORED_WAITING : CALL_STORED_RUNNABLE;
+        call->record.state = CALL_STORED_WAITING;
+        if (call->pending == 0)
+            call_runnable(memory, call);
     }
     finish_reply(memory_reply(memory, done, data, status), fault);
     sweep(memory);
@@ -399,8 +448,10 @@ static void memory_append(struct store *store, struct str token, const struct ca
     finish_reply(memory_reply(memory, done, data, status), fault);
 }
 
-static void call_start(struct stored_call *call)
+static void call_start(struct memory_store *memory, struct stored_call *call)
 {
+    if (call->record.state == CALL_STORED_RUNNABLE)
+        heap_remove(&memory->idle, &call->keep);
     call->record.state = CALL_STORED_RUNNING;
     call->record.epoch++;
 }
@@ -420,18 +471,6 @@ static void journal_ask(struct stored_ask *ask)
     journal_add(ask->call, &entry, 1);
 }
 
-static void hint(struct memory_store *memory, struct stored_call *call)
-{
-    struct reply *reply;
-
-    if (!memory->wake)
-        return;
-    reply = memory_reply(memory, NULL, NULL, NOD_OK);
-    memory_hold(reply, call);
-    reply->wakes = true;
-    memory_send(reply);
-}
-
 static nod_status claim_now(struct memory_store *memory, struct stored_ask *ask, struct str token,
                             const struct claim_spec *claim)
 {
@@ -448,12 +487,11 @@ static nod_status claim_now(struct memory_store *memory, struct stored_ask *ask,
     id_set(&ask->token, token);
     journal_ask(ask);
     if (ask->call->pending == 0 && ask->call->record.state == CALL_STORED_WAITING) {
-        ask->call->record.state = CALL_STORED_RUNNABLE;
         if (claim->take_for.len) {
-            call_start(ask->call);
+            call_start(memory, ask->call);
             ask->took = ask->call->record.epoch;
         } else {
-            hint(memory, ask->call);
+            call_runnable(memory, ask->call);
         }
     }
     return NOD_OK;
@@ -498,7 +536,7 @@ static void memory_take(struct store *store, struct str token, struct str call_i
         status = NOD_E_NOT_FOUND;
     } else if (!id_is(&call->token, token)) {
         if (call->record.state == CALL_STORED_RUNNABLE) {
-            call_start(call);
+            call_start(memory, call);
             id_set(&call->token, token);
         } else {
             status = NOD_E_STALE;
@@ -595,6 +633,7 @@ static void memory_destroy(struct store *store)
     map_finish(&memory->spent);
     heap_finish(&memory->spent_due);
     heap_finish(&memory->ended);
+    heap_finish(&memory->idle);
     map_finish(&memory->calls);
     map_finish(&memory->asks);
     heap_finish(&memory->due);
@@ -634,6 +673,7 @@ struct store *memory_store_create(const struct memory_opts *opts)
     map_init(&memory->asks, SIZE_MAX / 2);
     memory_values_init(memory);
     heap_init(&memory->ended);
+    heap_init(&memory->idle);
     heap_init(&memory->spent_due);
     map_init(&memory->spent, SPENT_MAX);
     list_init(&memory->replies);

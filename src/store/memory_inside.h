@@ -21,6 +21,7 @@ struct memory_store {
     struct map values;  /* kind NUL key -> struct stored_value */
     struct map streams; /* stream -> struct stored_stream */
     struct heap ended;  /* calls that have ended, by when they are dropped */
+    struct heap idle;   /* runnable ones, by when nobody is expected to come for them */
     struct map spent;   /* id -> struct spent */
     struct heap spent_due;
     struct heap due;     /* pending asks by expiry */
@@ -38,7 +39,7 @@ struct stored_call {
     size_t pending;
     struct id token; /* of the newest operation */
     char *result;
-    struct heap_node keep; /* in ended */
+    struct heap_node keep; /* in ended, or in idle */
     unsigned refs;
     bool dropped;
 };

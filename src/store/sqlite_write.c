@@ -5,8 +5,8 @@
  * then. What it may do and what it answers is said in core/store.h; an operation that finds its own
  * token has happened and changes nothing.
  *
- * Holds always: calls.pending is the number of the call's pending asks. A call that waits or has
- * ended has a drop_ms, after which it is removed; one that runs or may run has none.
+ * Holds always: calls.pending is the number of the call's pending asks. Every call but a running
+ * one has a drop_ms, after which nobody is expected to come for it, and it is removed.
  */
 #include "store/sqlite_inside.h"
 
@@ -179,8 +179,8 @@ static bool running_call(struct sqlite_side *side, struct sqlite_op *op, struct 
     }
     if (!found)
         op->status = NOD_E_NOT_FOUND;
-    else if (row->epoch != op->epoch || row->state != CALL_STORED_RUNNING)
-        op->status = NOD_E_STALE;
+    else if (op->open || row->epoch != op->epoch || row->state != CALL_STORED_RUNNING)
+        op->status = NOD_E_STALE; /* with `open`: it is here already */
     return op->status == NOD_OK;
 }
 
@@ -207,9 +207,9 @@ void sqlite_park(struct sqlite_side *side, struct sqlite_op *op)
     int64_t latest = asks_set_times(op);
     row.pending += (int64_t)op->ask_count;
     row.state = row.pending ? CALL_STORED_WAITING : CALL_STORED_RUNNABLE;
-    row.drop_ms = 0;
-    if (row.pending)
-        row.drop_ms = (latest > op->now ? latest : op->now) + keep_of(side, row.keep_ms);
+    row.drop_ms = (latest > op->now ? latest : op->now) + keep_of(side, row.keep_ms);
+    if (!row.pending)
+        op->wake = op->id;
     save(side, op, &row, opens);
 }
 
@@ -288,11 +288,12 @@ static void call_claimed(struct sqlite_side *side, struct sqlite_op *op, struct 
         call->pending--;
     if (call->pending == 0 && call->state == CALL_STORED_WAITING) {
         call->state = op->node.len ? CALL_STORED_RUNNING : CALL_STORED_RUNNABLE;
-        call->drop_ms = 0;
         if (op->node.len) {
             ask->took = ++call->epoch;
             call->node = op->node;
+            call->drop_ms = 0;
         } else {
+            call->drop_ms = op->now + keep_of(side, call->keep_ms);
             op->wake = ask->record->call_id;
         }
     }

@@ -730,6 +730,216 @@ static void a_store_that_is_away_fails_the_call_cleanly(void **state)
     world_finish(&world);
 }
 
+static void whose_an_ask_is_shows_in_no_refusal(void **state)
+{
+    begin(&(struct world_opts){ .handler = asks_once });
+
+    (void)state;
+    world_answer(&world, up_id(), ASK_ACCEPTED, ACCEPT_3, "bob",
+                 7); /* neither his nor that offer */
+    assert_int_equal(world.last.status, NOD_E_NOT_FOUND);
+    assert_false(world.last.pending);
+    world_finish(&world);
+}
+
+static void an_answer_that_is_too_large_is_an_invalid_one(void **state)
+{
+    static char content[8192];
+
+    (void)state;
+    snprintf(content, sizeof(content), "{\"n\":3,\"x\":\"%0*d\"}", 4000, 0);
+    struct world_caller *caller = begin(&(struct world_opts){
+        .handler = asks_once, .surface_attempts = 1, .limits = { .journal_bytes = 3000 } });
+    world_answer(&world, up_id(), ASK_ACCEPTED, content, "ann", 1);
+    assert_int_equal(world.last.status, NOD_E_INVALID);
+    assert_int_equal(caller->finished, 1); /* nobody will answer this prompt a second time */
+    assert_string_equal(caller->code, "INVALID_INPUT");
+    assert_non_null(strstr(caller->details, "larger"));
+    world_finish(&world);
+
+    caller =
+        begin(&(struct world_opts){ .handler = asks_once, .limits = { .journal_bytes = 3000 } });
+    world_answer(&world, up_id(), ASK_ACCEPTED, content, "ann", 0);
+    assert_int_equal(world.last.status, NOD_E_INVALID);
+    assert_true(world.last.pending);
+    assert_int_equal(caller->finished, 0);
+    world_finish(&world);
+}
+
+static nod_status asks_for_anything(struct run *run, struct str *body)
+{
+    const struct entry *answer;
+
+    NOD_TRY(world_ask(run, NULL, "What?",
+                      "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}}}",
+                      &answer));
+    *body = arena_fmt(&run->arena, "{\"bytes\":%zu}", answer->content.len);
+    return NOD_OK;
+}
+
+/* Small as text, large as a tree: what cannot be checked must not read as an empty form. */
+static void an_answer_that_cannot_be_checked_is_not_an_empty_one(void **state)
+{
+    enum { PIECES = 400000 };
+    struct world_caller *caller = begin(&(struct world_opts){
+        .handler = asks_for_anything, .limits = { .journal_bytes = 4 << 20 } });
+    struct arena arena;
+
+    (void)state;
+    arena_init(&arena, 64 << 20);
+    char *text = arena_alloc(&arena, PIECES * 3 + 32);
+    size_t len = (size_t)sprintf(text, "{\"x\":[");
+    for (int i = 0; i < PIECES; i++)
+        len += (size_t)sprintf(text + len, "[],");
+    sprintf(text + len - 1, "]}");
+    ask_answer(world.engine, str_of(up_id()),
+               &(struct answer){ .action = ASK_ACCEPTED,
+                                 .content = json_parse(&arena, str_of(text), NULL, NULL),
+                                 .by = STR("ann"),
+                                 .surface = &world.surface },
+               NULL, NULL);
+    arena_finish(&arena);
+    world_settle(&world);
+    if (caller->finished)
+        assert_string_not_equal(caller->body, "{\"bytes\":2}");
+    world_finish(&world);
+}
+
+static nod_status speaks_after_a_step(struct run *run, struct str *body)
+{
+    nod_status status = world_step(run, &world, "one", false);
+
+    run_notice(run, &(struct notice){ .kind = NOTICE_LOG, .text = STR("done") });
+    NOD_TRY(status);
+    *body = STR("{}");
+    return NOD_OK;
+}
+
+static void what_could_not_be_said_in_one_run_is_said_in_the_next(void **state)
+{
+    struct world_caller *caller = begin(&(struct world_opts){ .handler = speaks_after_a_step });
+
+    (void)state;
+    assert_int_equal(caller->finished, 1);
+    assert_string_equal(caller->order, "done;");
+    world_finish(&world);
+}
+
+static nod_status asks_for_an_age(struct run *run, struct str *body)
+{
+    const struct entry *answer;
+
+    (void)body;
+    return run_ask(run,
+                   &(struct ask_spec){ .kind = ASK_FORM, .message = STR("?"), .ttl_ms = INT64_MAX },
+                   &answer);
+}
+
+static void a_time_to_live_past_all_clocks_is_refused(void **state)
+{
+    struct world_caller *caller = begin(&(struct world_opts){ .handler = asks_for_an_age });
+
+    (void)state;
+    assert_int_equal(caller->finished, 1);
+    assert_int_equal(caller->status, NOD_E_USAGE);
+    assert_non_null(strstr(caller->message, "ttl_ms"));
+    world_finish(&world);
+    caller = begin(&(struct world_opts){ .handler = asks_once, .timeout_ms = INT64_MAX });
+    world_answer(&world, up_id(), ASK_ACCEPTED, ACCEPT_3, "ann", 1);
+    assert_int_equal(caller->status, NOD_OK);
+    world_finish(&world);
+}
+
+static void every_ask_of_an_older_call_is_cancelled_where_that_is_the_rule(void **state)
+{
+    (void)state;
+    struct world_caller *first =
+        begin(&(struct world_opts){ .handler = wants_two, .one_ask_per_scope = true });
+    world_answer(&world, world_up_key(&world, "a")->id, ASK_ACCEPTED, "{\"n\":1}", "ann", 1);
+    assert_int_equal(engine_pending(world.engine), 1); /* b still waits */
+    struct world_caller *second = world_call(&world, "ann", "s1");
+    world_settle(&world);
+    assert_int_equal(first->finished, 1);
+    assert_int_equal(second->finished, 0);
+    assert_int_equal(engine_pending(world.engine), 2);
+    world_finish(&world);
+}
+
+static void arguments_that_do_not_fit_are_refused_and_never_dropped(void **state)
+{
+    enum { LARGE = 17 << 20 };
+    struct arena arena;
+
+    (void)state;
+    world_init(&world, &(struct world_opts){ .handler = asks_once });
+    arena_init(&arena, 128 << 20);
+    char *text = arena_alloc(&arena, LARGE);
+    memset(text, 'x', LARGE);
+    struct json *args = json_new_object(&arena);
+    json_set(&arena, args, STR("x"), json_new_str(&arena, str_n(text, LARGE)));
+    struct world_caller *caller = world_caller_new(&world);
+    engine_call(world.engine, &(struct call_spec){ .target = &world.target,
+                                                   .args = args,
+                                                   .principal = STR("ann"),
+                                                   .caller = &caller->caller });
+    arena_finish(&arena);
+    world_settle(&world);
+    assert_int_equal(caller->finished, 1);
+    assert_int_equal(caller->status, NOD_E_LIMIT);
+    assert_int_equal(world.runs, 0);
+    assert_int_equal(engine_calls(world.engine), 0);
+    world_finish(&world);
+}
+
+static void a_gate_without_memory_is_no_missing_confirmation(void **state)
+{
+    (void)state;
+    struct world_caller *caller = begin(&(struct world_opts){
+        .handler = asks_once, .requires_confirmation = true, .limits = { .run_bytes = 200 } });
+    assert_int_equal(caller->finished, 1);
+    assert_string_equal(caller->code, "LIMIT_REACHED");
+    world_finish(&world);
+}
+
+static nod_status steps_without_memory(struct run *run, struct str *body)
+{
+    arena_alloc(&run->arena, (size_t)1 << 30); /* what it wanted to write is cut short */
+    NOD_TRY(world_step(run, &world, "one", false));
+    *body = STR("{}");
+    return NOD_OK;
+}
+
+static void nothing_is_done_on_the_strength_of_text_that_was_cut_short(void **state)
+{
+    struct world_caller *caller = begin(&(struct world_opts){ .handler = steps_without_memory });
+
+    (void)state;
+    assert_int_equal(world.steps_done, 0);
+    assert_int_equal(caller->status, NOD_E_LIMIT);
+    world_finish(&world);
+}
+
+static nod_status runs_out_after_a_step(struct run *run, struct str *body)
+{
+    nod_status status = world_step(run, &world, "one", false);
+
+    if (status == NOD_PENDING)
+        arena_alloc(&run->arena, (size_t)1 << 30);
+    NOD_TRY(status);
+    *body = STR("{}");
+    return NOD_OK;
+}
+
+static void a_step_that_was_done_is_recorded_also_when_memory_ran_out_behind_it(void **state)
+{
+    struct world_caller *caller = begin(&(struct world_opts){ .handler = runs_out_after_a_step });
+
+    (void)state;
+    assert_int_equal(world.steps_done, 1);
+    assert_int_equal(caller->status, NOD_OK);
+    world_finish(&world);
+}
+
 int main(void)
 {
     log_setup(&(struct log_opts){ .level = LOG_LEVEL_ERROR });
@@ -767,6 +977,16 @@ int main(void)
         cmocka_unit_test(hooks_are_called_at_every_stage_in_order),
         cmocka_unit_test(a_hook_may_refuse_at_any_stage_and_nothing_is_stranded),
         cmocka_unit_test(a_store_that_is_away_fails_the_call_cleanly),
+        cmocka_unit_test(whose_an_ask_is_shows_in_no_refusal),
+        cmocka_unit_test(an_answer_that_is_too_large_is_an_invalid_one),
+        cmocka_unit_test(an_answer_that_cannot_be_checked_is_not_an_empty_one),
+        cmocka_unit_test(what_could_not_be_said_in_one_run_is_said_in_the_next),
+        cmocka_unit_test(a_time_to_live_past_all_clocks_is_refused),
+        cmocka_unit_test(every_ask_of_an_older_call_is_cancelled_where_that_is_the_rule),
+        cmocka_unit_test(arguments_that_do_not_fit_are_refused_and_never_dropped),
+        cmocka_unit_test(a_gate_without_memory_is_no_missing_confirmation),
+        cmocka_unit_test(nothing_is_done_on_the_strength_of_text_that_was_cut_short),
+        cmocka_unit_test(a_step_that_was_done_is_recorded_also_when_memory_ran_out_behind_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,7 +67,10 @@ static enum memory_fault fault(void *ctx, const char *verb)
 {
     struct world *world = ctx;
 
-    (void)verb;
+    if (world->fail_times > 0 && world->fail_verb && strcmp(verb, world->fail_verb) == 0) {
+        world->fail_times--;
+        return world->fail_how;
+    }
     if (!world->seed || world_random(world) % 1000 >= world->fault_per_mille)
         return MEMORY_FINE;
     return world_random(world) % 2 ? MEMORY_FAIL_BEFORE : MEMORY_FAIL_AFTER;
@@ -102,6 +105,8 @@ static void first_offer(struct surface *surface, struct ask *ask, int attempt, s
 static void first_withdraw(struct surface *surface, struct ask *ask, struct str why)
 {
     (void)surface;
+    if (world_now->on_withdraw)
+        world_now->on_withdraw(ask);
     for (size_t i = 0; i < world_now->shown_count; i++) {
         struct shown *shown = &world_now->shown[i];
         if (shown->up && str_eq(str_of(shown->id), ask_record(ask)->id)) {
@@ -142,9 +147,12 @@ static const struct surface_ops second_ops = { "second",        second_can, seco
 
 static enum caller_way caller_asked(struct caller *caller, struct call *call)
 {
-    (void)call;
-    ((struct world_caller *)caller)->asked++;
-    return CALLER_HOLDS;
+    struct world_caller *mine = (struct world_caller *)caller;
+
+    mine->asked++;
+    if (world_now->on_asked)
+        world_now->on_asked(mine, call);
+    return mine->way;
 }
 
 static void caller_notify(struct caller *caller, struct call *call, const struct notice *notice)
@@ -159,9 +167,12 @@ static void caller_notify(struct caller *caller, struct call *call, const struct
 
 static void caller_waiting(struct caller *caller, struct call *call, bool waiting)
 {
-    (void)call;
-    ((struct world_caller *)caller)->waiting = waiting;
-    ((struct world_caller *)caller)->waiting_changes++;
+    struct world_caller *mine = (struct world_caller *)caller;
+
+    mine->waiting = waiting;
+    mine->waiting_changes++;
+    if (world_now->on_waiting)
+        world_now->on_waiting(mine, call, waiting);
 }
 
 static void caller_finished(struct caller *caller, struct call *call, const struct outcome *outcome)
@@ -263,13 +274,20 @@ void world_finish(struct world *world)
     world_settle(world); /* replies of a store that is gone free themselves */
 }
 
-struct world_caller *world_call(struct world *world, const char *principal, const char *scope)
+struct world_caller *world_caller_new(struct world *world)
 {
     struct world_caller *caller = &world->callers[world->caller_count++];
 
     assert_true(world->caller_count <= WORLD_CALLS_MAX);
     memset(caller, 0, sizeof(*caller));
     caller->caller.ops = &caller_ops;
+    return caller;
+}
+
+struct world_caller *world_call(struct world *world, const char *principal, const char *scope)
+{
+    struct world_caller *caller = world_caller_new(world);
+
     engine_call(world->engine, &(struct call_spec){ .target = &world->target,
                                                     .principal = str_of(principal),
                                                     .scope = str_of(scope),
@@ -299,6 +317,8 @@ static void answered(void *data, const struct answer_result *result)
 
     world->last = *result;
     world->answered++;
+    if (world->on_answered)
+        world->on_answered();
 }
 
 void world_answer(struct world *world, const char *id, enum ask_state action, const char *content,

@@ -27,6 +27,7 @@ typedef nod_status world_handler(struct run *run, struct str *body);
 
 struct world_caller {
     struct caller caller; /* first */
+    enum caller_way way;  /* what it says when it is told of asks */
     int finished, asked, notices, waiting_changes;
     bool waiting;
     nod_status status;
@@ -73,6 +74,14 @@ struct world {
     bool cancelled_told;
     struct answer_result last;
     int answered;
+    const char *fail_verb; /* this operation fails so often, in this way */
+    enum memory_fault fail_how;
+    int fail_times;
+    /* Called from inside: what they do to the engine must be safe there. May be NULL. */
+    void (*on_asked)(struct world_caller *caller, struct call *call);
+    void (*on_waiting)(struct world_caller *caller, struct call *call, bool waiting);
+    void (*on_withdraw)(struct ask *ask);
+    void (*on_answered)(void);
 };
 
 struct world_opts {
@@ -92,6 +101,8 @@ void world_init(struct world *world, const struct world_opts *opts);
 void world_finish(struct world *world);
 
 struct world_caller *world_call(struct world *world, const char *principal, const char *scope);
+/* A caller that has not called yet. */
+struct world_caller *world_caller_new(struct world *world);
 /* Delivers what is queued, and what that queues, until nothing is. */
 void world_settle(struct world *world);
 /* Delivers one; false if there is none. */

@@ -36,6 +36,22 @@ static void a_handler_goes_on_with_the_answer_it_waited_for(void **state)
     assert_int_equal(runs, 2);
 }
 
+static nod_status takes_our_key(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .message = "Allow?", .key = "nod.gate"));
+    return nod_reply_text(call, "done");
+}
+
+static void keys_of_our_own_are_not_the_authors(void **state)
+{
+    (void)state;
+    bench_call(takes_our_key, "{}");
+    assert_int_equal(b.ask_count, 0);
+    expect_failure(NOD_E_USAGE, "nod.gate");
+}
+
 static void decline_and_cancel_are_told_apart(void **state)
 {
     (void)state;
@@ -699,6 +715,7 @@ int main(void)
 #define T(test) cmocka_unit_test_setup_teardown(test, bench_setup, bench_teardown)
     const struct CMUnitTest tests[] = {
         T(a_handler_goes_on_with_the_answer_it_waited_for),
+        T(keys_of_our_own_are_not_the_authors),
         T(decline_and_cancel_are_told_apart),
         T(an_ask_that_nobody_answers_is_a_timeout),
         T(an_ask_that_no_surface_takes_is_not_supported),

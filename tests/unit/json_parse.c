@@ -258,7 +258,7 @@ static bool suite_read(const char *folder, const char *name, struct str *text)
 
 static void suite_check(const char *folder, const char *name, size_t *checked)
 {
-    struct str text;
+    struct str text = STR_NONE;
 
     assert_true(suite_read(folder, name, &text));
     arena_reset(&arena);

@@ -304,6 +304,7 @@ static void a_park_and_an_append_sent_again_happen_once(void **state)
         assert_int_equal(suite_append(&parking)->status, NOD_OK);
     assert_int_equal(suite_load_call(&parking.call)->reply.call->entry_count, 1);
     parking.token = suite_id();
+    parking.open = false;
     parking.questions = &question;
     parking.count = 1;
     for (int i = 0; i < 3; i++)

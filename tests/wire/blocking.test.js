@@ -37,8 +37,10 @@ onBoth(test, 'more calls than workers are all answered', async (t, kind) => {
 onBoth(test, 'a worker is free while a person thinks', async (t, kind) => {
   const session = await connect(t, kind, 'probe');
   const calls = Array.from({ length: 8 }, () => session.text('three_blocking'));
-  for (let i = 0; i < 8; i++) (await session.question()).accept({ word: 'a' });
+  const first = [];
+  for (let i = 0; i < 8; i++) first.push(await session.question());
   assert.equal(await session.text('sleeper', { ms: 1 }), 'slept');
+  for (const question of first) question.accept({ word: 'a' });
   for (let i = 0; i < 16; i++) (await session.question()).accept({ word: 'b' });
   assert.deepEqual(await Promise.all(calls), Array(8).fill('a b b'));
 });

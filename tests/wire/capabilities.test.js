@@ -168,6 +168,21 @@ onBoth(test, "sampling asks the client's model", async (t, kind) => {
   assert.equal(await session.text('test_sampling', { prompt: 'hi' }), 'LLM response: echo: hi');
 });
 
+onBoth(test, "a person's no to sampling is a decline, and any other error is nobody asked", async (t, kind) => {
+  const peer = await rawPeer(t, kind, 'probe', { capabilities: { sampling: {} } });
+  const isSample = (message) => message.method === 'sampling/createMessage';
+  const refused = await callTool(peer, 'sample');
+  const { id, params } = await peer.next(isSample, 'sampling/createMessage');
+  assert.equal(params.systemPrompt, 'Be brief');
+  assert.equal(params.temperature, 0.5);
+  assert.deepEqual(params.messages, [{ role: 'user', content: { type: 'text', text: 'Hello' } }]);
+  await peer.send({ id, error: { code: -1, message: 'User rejected sampling request' } });
+  assert.equal(textOf((await refused.reply()).result), 'decline');
+  const broken = await callTool(peer, 'sample');
+  await peer.send({ id: (await peer.next(isSample)).id, error: { code: -32603, message: 'broken' } });
+  assert.equal((await broken.reply()).result.isError, true);
+});
+
 onBoth(test, 'sampling with a client that has no model is an error that says so', async (t, kind) => {
   const session = await connect(t, kind, 'everything', { capabilities: {} });
   const result = await session.call('test_sampling', { prompt: 'hi' });

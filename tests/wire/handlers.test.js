@@ -160,3 +160,21 @@ onBoth(test, 'with the replay check on, honest handlers pass and dishonest ones 
   assert.equal(await session.text('three'), 'x x x');
   assertBug(await session.call('changes_its_mind'), 'changes_its_mind');
 });
+
+onBoth(test, 'a resource and a prompt may ask as well', async (t, kind) => {
+  const session = await connect(t, kind, 'probe', { answer: () => ({ action: 'accept', content: { word: 'x' } }) });
+  const { contents } = await session.client.readResource({ uri: 'probe://asking' });
+  assert.equal(contents[0].text, 'accept {"word":"x"}');
+  const { messages } = await session.client.getPrompt({ name: 'asking' });
+  assert.equal(messages[0].content.text, 'accept {"word":"x"}');
+  assert.equal(session.asked.length, 2);
+});
+
+onBoth(test, 'a resource and a prompt that cannot ask are errors that say so', async (t, kind) => {
+  const session = await connect(t, kind, 'probe', { capabilities: {} });
+  for (const attempt of [session.client.readResource({ uri: 'probe://asking' }), session.client.getPrompt({ name: 'asking' })]) {
+    const error = await attempt.catch((caught) => caught);
+    assert.ok(error instanceof Error);
+    assert.match(`${error.message} ${JSON.stringify(error.data)}`, /form|ELICITATION_NOT_SUPPORTED/);
+  }
+});

@@ -212,6 +212,53 @@ test('stdio: what cannot be read is a parse error, and the session goes on', asy
   assert.ok(await resultOf(peer, 'whoami'));
 });
 
+onBoth(test, 'an id that is in use is refused, and the call that has it goes on', async (t, kind) => {
+  const peer = await rawPeer(t, kind, 'probe');
+  const call = await callTool(peer, 'confirm');
+  const ask = await nextAsk(peer);
+  await peer.send({ id: call.id, method: 'tools/call', params: { name: 'whoami' } });
+  const refused = await peer.next((message) => message.id === call.id, 'the refusal');
+  assert.equal(refused.error.code, -32600);
+  await accept(peer, ask.id, {});
+  assert.equal(textOf((await call.reply()).result), 'yes');
+});
+
+onBoth(test, 'ids come back as they went: strings, numbers, and large ones', async (t, kind) => {
+  const peer = await rawPeer(t, kind, 'probe');
+  for (const id of [0, -7, '0', '', 'ü\n"', 9007199254740991]) {
+    await peer.send({ id, method: 'ping' });
+    assert.deepEqual((await peer.next((message) => message.id === id, `the reply to ${id}`)).result, {});
+  }
+});
+
+test('http: a body larger than a message may be is refused, and the server goes on', async (t) => {
+  const peer = await rawPeer(t, 'http', 'probe');
+  const huge = { jsonrpc: '2.0', id: 1, method: 'ping', params: { filler: 'x'.repeat(6 << 20) } };
+  const refused = await peer.post(huge).catch((error) => error);
+  if (!(refused instanceof Error)) assert.equal(refused.status, 413);
+  assert.ok(await resultOf(peer, 'whoami'));
+});
+
+test('stdio: a line longer than a message may be is refused, and the server goes on', async (t) => {
+  const peer = await rawPeer(t, 'stdio', 'probe');
+  peer.writeLine(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping', params: { filler: 'x'.repeat(6 << 20) } }));
+  assert.ok((await peer.next((message) => message.error, 'an error')).error);
+  assert.ok(await resultOf(peer, 'whoami'));
+});
+
+test('http: only the newest revision has its streams primed', async (t) => {
+  const server = await startHttp(t, 'probe');
+  for (const [version, primed] of [['2025-06-18', false], ['2025-11-25', true]]) {
+    const peer = await rawPeer(t, 'http', 'probe', { server, version });
+    const call = await callTool(peer, 'confirm');
+    const ask = await nextAsk(peer);
+    assert.equal(call.handle.events[0].data === undefined || call.handle.events[0].data === '', primed, version);
+    assert.ok(call.handle.events.every(({ id }) => id), 'each event can be come back to');
+    await accept(peer, ask.id, {});
+    await call.reply();
+  }
+});
+
 onBoth(test, 'methods that are not there, and parameters that are not right', async (t, kind) => {
   const peer = await rawPeer(t, kind, 'probe');
   for (const [method, params, code] of [

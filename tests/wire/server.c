@@ -199,6 +199,38 @@ static nod_status supports(nod_call *call)
     return nod_reply_text(call, nod_text(call, can));
 }
 
+/* --- asking the client's model, and asking where it is not a tool that asks --- */
+
+static nod_status sample(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_sample(call, &answer, .prompt = "Hello", .system_prompt = "Be brief",
+                       .params = "{\"temperature\":0.5}"));
+    return nod_reply_text(call, answer_text(call, &answer));
+}
+
+static nod_status read_asking(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .message = "Which word?", .form = &one_word));
+    return nod_reply_resource_text(call, NULL, "text/plain", answer_text(call, &answer));
+}
+
+static nod_status prompt_asking(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .message = "Which word?", .form = &one_word));
+    return nod_reply_text(call, answer_text(call, &answer));
+}
+
+static const nod_resource resources[] = {
+    { .uri = "probe://asking", .name = "asking", .read = read_asking, .mime_type = "text/plain" },
+};
+static const nod_prompt prompts[] = { { .name = "asking", .get = prompt_asking } };
+
 /* --- pages --- */
 
 static nod_status url(nod_call *call)
@@ -497,6 +529,7 @@ static const nod_tool tools[] = {
     { .name = "bad_schema", .handler = bad_schema },
     { .name = "secret_field", .handler = secret_field },
     { .name = "supports", .handler = supports },
+    { .name = "sample", .handler = sample },
     { .name = "url", .handler = url, .input = NOD_FORM(NOD_BOOL("wait"), TTL) },
     { .name = "url_done",
       .handler = url_done,
@@ -562,7 +595,8 @@ int main(int argc, char **argv)
 
     if (server == NULL)
         return 1;
-    if (nod_tools(server, tools) != NOD_OK ||
+    if (nod_tools(server, tools) != NOD_OK || nod_resources(server, resources) != NOD_OK ||
+        nod_prompts(server, prompts) != NOD_OK ||
         (setting("PROBE_HOOKS") != 0 && add_hooks(server) != NOD_OK)) {
         nod_server_destroy(server);
         return 1;

@@ -1,0 +1,238 @@
+/*
+ * core/take: a call becomes ours to run again.
+ *
+ * Usually the claim that ends its last ask takes it in the same transition. If somebody else ended
+ * that ask (another node, or an answer while the call was away), the store hints, or we learn it
+ * when our own claim comes too late: then it is taken on its own. If that is refused, the call runs
+ * elsewhere or has ended there; it is looked at until it is ours or its result is known.
+ *
+ * Holds always: a call runs only in an epoch that the store gave to this node, and an epoch that
+ * nobody here can use is given back. No waiting call is left without an ask, a take or a look.
+ */
+#include "core/inside.h"
+
+#include <limits.h>
+
+#include "base/mem.h"
+
+enum { TAKE_AGAIN_MS = 1000 };
+
+/* --- what nobody here can run ---------------------------------------------------------------- */
+
+struct giving_back {
+    struct list link; /* in engine->returns */
+    struct op op;
+    struct id call;
+    uint64_t epoch;
+    uint32_t notices;
+};
+
+static void giving_free(struct giving_back *giving)
+{
+    op_abandon(&giving->op);
+    list_remove(&giving->link);
+    mem_free(giving);
+}
+
+/* A park without asks makes it runnable. */
+static void give_send(struct op *op)
+{
+    struct giving_back *giving = OP_OF(op, struct giving_back, op);
+    struct store *store = op->engine->store;
+
+    store->ops->park(store, id_str(&op->token), NULL, op->engine->node, id_str(&giving->call),
+                     giving->epoch, giving->notices, NULL, 0, NULL, 0, op_completed, op);
+}
+
+static void give_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    (void)status; /* refused: it has moved on without us */
+    (void)reply;
+    giving_free(OP_OF(op, struct giving_back, op));
+}
+
+void call_give_back(struct engine *engine, const struct call_record *record, uint64_t epoch)
+{
+    struct giving_back *giving = MEM_NEW(struct giving_back);
+
+    memcpy(giving->call.text, record->id.at, record->id.len < ID_LEN ? record->id.len : ID_LEN);
+    giving->epoch = epoch;
+    giving->notices = record->notices;
+    list_init(&giving->link);
+    list_append(&engine->returns, &giving->link);
+    op_start(engine, &giving->op, give_send, give_done);
+    giving->op.most = INT_MAX; /* until then nobody can run it */
+}
+
+void returns_drop(struct engine *engine)
+{
+    LIST_EACH (at, &engine->returns)
+        giving_free(LIST_OF(at, struct giving_back, link));
+}
+
+/* --- going on --------------------------------------------------------------------------------- */
+
+static void asks_end(struct call *call)
+{
+    LIST_EACH (at, &call->asks)
+        ask_end(LIST_OF(at, struct ask, link), NULL, STR("The question was answered elsewhere"));
+}
+
+/* It is ours, in call->epoch. */
+static void resume(struct call *call)
+{
+    call->state = LIVE_TELLING;
+    call->taken_early = call->woken = false;
+    asks_end(call); /* there is none, unless what we knew was old */
+    if (call_is_alone(call) && !call->cancel_wanted) {
+        struct call_record record = call_record_of(call);
+        record.notices = call->notices;
+        call_give_back(call->engine, &record, call->epoch);
+        call_leave(call);
+        return;
+    }
+    call_tell_waiting(call, false);
+    flow_again(&call->flow); /* its stage looks whether it was cancelled */
+}
+
+bool call_taken(struct call *call, const struct store_reply *reply)
+{
+    if (call->state == LIVE_CANCELLING || call->cancel_wanted)
+        return true; /* it ends, whoever has it */
+    if (call->state != LIVE_WAITING && call->state != LIVE_TAKING && call->state != LIVE_NEW)
+        return false;
+    call->epoch = reply->epoch;
+    journal_finish(&call->journal);
+    journal_make(&call->journal, reply->call->entries, reply->call->entry_count, NULL, 0);
+    call->fresh_intent = false;
+    if (call->state == LIVE_WAITING)
+        resume(call);
+    else
+        call->taken_early = true; /* faster than what we wait for: that comes home first */
+    return true;
+}
+
+/* True: something has decided already how it goes on. */
+static bool decided(struct call *call)
+{
+    call->state = LIVE_WAITING;
+    if (call->cancel_wanted)
+        call_end_cancelled(call);
+    else if (call->taken_early)
+        resume(call);
+    else
+        return false;
+    return true;
+}
+
+void call_go_on(struct call *call)
+{
+    if (decided(call))
+        return;
+    if (call_is_alone(call))
+        call_leave(call);
+    else if (list_empty(&call->asks))
+        call_take(call);
+    else
+        call_asked(call);
+}
+
+/* --- a call that somebody else has --------------------------------------------------------------
+ */
+
+static void take_again(struct due *due)
+{
+    call_take(HEAP_OF(&due->node, struct call, timeout.node));
+}
+
+static void deliver_stored(struct call *call, struct str result)
+{
+    struct ending *ending = call_ending(call);
+    nod_status status =
+        outcome_read(&ending->arena, arena_str(&ending->arena, result), &ending->outcome);
+
+    if (status == NOD_OK)
+        call_deliver(call);
+    else
+        call_give_up(call, status, STR("The stored result of this call cannot be read"));
+}
+
+static void look_send(struct op *op)
+{
+    struct call *call = OP_OF(op, struct call, op);
+    struct store *store = call->engine->store;
+
+    store->ops->load_call(store, id_str(&call->id), op_completed, op);
+}
+
+static void not_taken(struct call *call, nod_status status)
+{
+    call_give_up(call, status,
+                 status == NOD_E_NOT_FOUND
+                     ? STR("The store no longer knows this call")
+                     : arena_fmt(&call_ending(call)->arena,
+                                 "The %s store did not give this call back; try again later",
+                                 call->engine->store->ops->name));
+}
+
+static void look_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct call *call = OP_OF(op, struct call, op);
+
+    if (decided(call))
+        return;
+    if (call_is_alone(call))
+        call_leave(call);
+    else if (status != NOD_OK)
+        not_taken(call, status);
+    else if (reply->call->state == CALL_STORED_FINISHED ||
+             reply->call->state == CALL_STORED_CANCELLED)
+        deliver_stored(call, reply->call->result);
+    else
+        due_set(call->engine, &call->timeout, TAKE_AGAIN_MS, take_again);
+}
+
+/* --- taking ------------------------------------------------------------------------------------
+ */
+
+static void take_send(struct op *op)
+{
+    struct call *call = OP_OF(op, struct call, op);
+    struct engine *engine = call->engine;
+
+    engine->store->ops->take(engine->store, id_str(&op->token), id_str(&call->id), engine->node,
+                             op_completed, op);
+}
+
+static void take_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct call *call = OP_OF(op, struct call, op);
+
+    if (decided(call))
+        return;
+    if (status == NOD_OK) {
+        call_taken(call, reply);
+    } else if (call_is_alone(call)) {
+        call_leave(call);
+    } else if (!list_empty(&call->asks)) {
+        if (call->woken) /* since the take was decided */
+            call_take(call);
+    } else if (status == NOD_E_STALE) {
+        call->state = LIVE_TAKING;
+        op_start(call->engine, &call->op, look_send, look_done);
+    } else {
+        not_taken(call, status);
+    }
+}
+
+void call_take(struct call *call)
+{
+    if (call->state != LIVE_WAITING) {
+        call->woken = true;
+        return;
+    }
+    due_stop(call->engine, &call->timeout);
+    call->woken = false;
+    call->state = LIVE_TAKING;
+    op_start(call->engine, &call->op, take_send, take_done);
+}

@@ -1,0 +1,277 @@
+/* tests/unit/memory_store: what the store of one process keeps, and for how long. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "store/memory.h"
+
+enum { QUEUE_MAX = 64, KEEP_MS = 1000 };
+
+static struct fake_clock fake;
+static struct store *store;
+static struct {
+    void (*fn)(void *data);
+    void *data;
+} queue[QUEUE_MAX];
+static size_t queued;
+static nod_status last;
+static struct store_reply reply_seen;
+static int tokens;
+
+static void defer(void *ctx, void (*fn)(void *data), void *data)
+{
+    (void)ctx;
+    assert_true(queued < QUEUE_MAX);
+    queue[queued].fn = fn;
+    queue[queued++].data = data;
+}
+
+static void settle(void)
+{
+    for (size_t i = 0; i < queued; i++)
+        queue[i].fn(queue[i].data);
+    queued = 0;
+}
+
+static void done(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data;
+    last = status;
+    reply_seen = *reply;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    fake_clock_init(&fake, 1700000000000);
+    store = memory_store_create(&(struct memory_opts){
+        .clock = &fake.clock, .defer = defer, .keep_ms = KEEP_MS, .keep_most = 2 });
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    store->ops->destroy(store);
+    settle();
+    return 0;
+}
+
+/* A name of the length of an id. */
+static struct str name(char out[ID_LEN + 1], const char *what)
+{
+    snprintf(out, ID_LEN + 1, "%-22.22s", what);
+    for (size_t i = 0; i < ID_LEN; i++)
+        if (out[i] == ' ')
+            out[i] = '_';
+    return str_n(out, ID_LEN);
+}
+
+static struct str token(char out[ID_LEN + 1])
+{
+    char text[32];
+
+    snprintf(text, sizeof(text), "token%d", ++tokens);
+    return name(out, text);
+}
+
+static struct call_record record_of(struct str id)
+{
+    return (struct call_record){ .id = id,
+                                 .principal = STR("ann"),
+                                 .scope = STR("s"),
+                                 .target = STR("tool"),
+                                 .args = STR("{}") };
+}
+
+/* Opens a call that waits for these times to live; 0 ends the list. */
+static nod_status park(const char *call, const int64_t *ttls, const struct entry *entries,
+                       size_t entry_count)
+{
+    char id[ID_LEN + 1], t[ID_LEN + 1], ids[4][ID_LEN + 1], text[32];
+    struct call_record open = record_of(name(id, call));
+    struct ask_record asks[4] = { { .key = STR_NONE } };
+    size_t count = 0;
+
+    for (; ttls && ttls[count]; count++) {
+        snprintf(text, sizeof(text), "%s-ask%zu", call, count);
+        asks[count] = (struct ask_record){ .id = name(ids[count], text),
+                                           .call_id = open.id,
+                                           .key = str_n(ids[count], ID_LEN),
+                                           .ttl_ms = ttls[count] };
+    }
+    store->ops->park(store, token(t), &open, STR("n"), open.id, 1, 0, entries, entry_count, asks,
+                     count, done, NULL);
+    settle();
+    return last;
+}
+
+static nod_status finish(const char *call)
+{
+    char id[ID_LEN + 1], t[ID_LEN + 1];
+
+    store->ops->finish(store, token(t), name(id, call), 1, STR("{}"), NULL, done, NULL);
+    settle();
+    return last;
+}
+
+static nod_status load(const char *call)
+{
+    char id[ID_LEN + 1];
+
+    store->ops->load_call(store, name(id, call), done, NULL);
+    settle();
+    return last;
+}
+
+static nod_status accept_ask(const char *ask)
+{
+    char id[ID_LEN + 1], t[ID_LEN + 1];
+
+    store->ops->claim(
+        store, token(t),
+        &(struct claim_spec){ .ask_id = name(id, ask), .outcome = ASK_ACCEPTED, .by = STR("ann") },
+        done, NULL);
+    settle();
+    return last;
+}
+
+/* Every transition takes a few away. */
+static void pass(int64_t ms)
+{
+    fake_clock_advance(&fake, ms);
+    for (int i = 0; i < 4; i++) {
+        char text[32];
+        snprintf(text, sizeof(text), "sweeper%d", ++tokens);
+        assert_int_equal(park(text, (int64_t[]){ 100000, 0 }, NULL, 0), NOD_OK);
+    }
+}
+
+static const struct entry step = { .class = ENTRY_STEP, .key = STR_INIT("one") };
+
+static void an_ended_call_is_kept_for_its_time(void **state)
+{
+    (void)state;
+    park("call", (int64_t[]){ 500, 0 }, NULL, 0);
+    assert_int_equal(finish("call"), NOD_OK);
+    pass(KEEP_MS - 1);
+    assert_int_equal(load("call"), NOD_OK);
+    pass(1);
+    assert_int_equal(load("call"), NOD_E_NOT_FOUND);
+}
+
+static void a_call_that_had_effects_is_remembered_when_its_record_makes_room(void **state)
+{
+    static const char *const names[] = { "a", "b", "c", "d" };
+
+    (void)state;
+    park("effect", (int64_t[]){ 500, 0 }, &step, 1);
+    finish("effect");
+    for (size_t i = 0; i < 4; i++) {
+        fake_clock_advance(&fake, 1);
+        park(names[i], (int64_t[]){ 500, 0 }, NULL, 0);
+        finish(names[i]);
+    }
+    assert_int_equal(load("effect"), NOD_E_STALE); /* it was, and must not be done again */
+    assert_int_equal(park("effect", NULL, NULL, 0), NOD_E_STALE);
+    assert_int_equal(load("a"), NOD_E_NOT_FOUND); /* had no effects */
+    pass(KEEP_MS);
+    assert_int_equal(load("effect"), NOD_E_NOT_FOUND);
+}
+
+static void a_waiting_call_outlives_the_first_of_its_questions(void **state)
+{
+    (void)state;
+    park("two", (int64_t[]){ 100, 50000, 0 }, NULL, 0);
+    pass(100 + KEEP_MS + 1);
+    assert_int_equal(load("two"), NOD_OK); /* the second one may still be answered */
+    assert_int_equal(accept_ask("two-ask1"), NOD_OK);
+    assert_int_equal(reply_seen.ask->state, ASK_ACCEPTED);
+}
+
+static void a_waiting_call_goes_when_the_last_of_its_questions_is_long_over(void **state)
+{
+    (void)state;
+    park("two", (int64_t[]){ 100, 5000, 0 }, NULL, 0);
+    pass(5000 + KEEP_MS + 1);
+    pass(0);
+    assert_int_equal(load("two"), NOD_E_NOT_FOUND);
+}
+
+static void a_runnable_call_that_nobody_comes_for_goes_in_the_end(void **state)
+{
+    (void)state;
+    park("left", (int64_t[]){ 500, 0 }, NULL, 0);
+    assert_int_equal(accept_ask("left-ask0"), NOD_OK);
+    pass(KEEP_MS - 1);
+    assert_int_equal(load("left"), NOD_OK);
+    pass(1);
+    assert_int_equal(load("left"), NOD_E_NOT_FOUND);
+}
+
+static void a_call_that_is_taken_in_time_stays(void **state)
+{
+    char id[ID_LEN + 1], t[ID_LEN + 1];
+
+    (void)state;
+    park("kept", (int64_t[]){ 500, 0 }, NULL, 0);
+    accept_ask("kept-ask0");
+    store->ops->take(store, token(t), name(id, "kept"), STR("n"), done, NULL);
+    settle();
+    assert_int_equal(last, NOD_OK);
+    pass(KEEP_MS * 10);
+    assert_int_equal(load("kept"), NOD_OK);
+}
+
+static void a_call_is_opened_once(void **state)
+{
+    char id[ID_LEN + 1], t[ID_LEN + 1];
+    struct call_record open = record_of(name(id, "once"));
+
+    (void)state;
+    store->ops->append(store, token(t), &open, STR("n"), open.id, 1, 0, &step, 1, done, NULL);
+    settle();
+    assert_int_equal(last, NOD_OK);
+    assert_int_equal(park("once", (int64_t[]){ 500, 0 }, NULL, 0), NOD_E_STALE); /* it runs */
+    assert_int_equal(memory_store_asks(store), 0);
+}
+
+static void an_operation_that_is_sent_again_happens_once(void **state)
+{
+    char id[ID_LEN + 1], t[ID_LEN + 1];
+    struct call_record open = record_of(name(id, "again"));
+
+    (void)state;
+    token(t);
+    for (int i = 0; i < 3; i++) {
+        store->ops->append(store, str_n(t, ID_LEN), i ? NULL : &open, STR("n"), open.id, 1, 0,
+                           &step, 1, done, NULL);
+        settle();
+        assert_int_equal(last, NOD_OK);
+    }
+    store->ops->load_call(store, open.id, done, NULL);
+    settle();
+    assert_int_equal(reply_seen.call->entry_count, 1);
+}
+
+int main(void)
+{
+#define SUBJECT(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        SUBJECT(an_ended_call_is_kept_for_its_time),
+        SUBJECT(a_call_that_had_effects_is_remembered_when_its_record_makes_room),
+        SUBJECT(a_waiting_call_outlives_the_first_of_its_questions),
+        SUBJECT(a_waiting_call_goes_when_the_last_of_its_questions_is_long_over),
+        SUBJECT(a_runnable_call_that_nobody_comes_for_goes_in_the_end),
+        SUBJECT(a_call_that_is_taken_in_time_stays),
+        SUBJECT(a_call_is_opened_once),
+        SUBJECT(an_operation_that_is_sent_again_happens_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
