@@ -182,6 +182,8 @@ struct nod_server_opts {
     size_t page_size;         /* of lists; 0: 100 */
     /* Clients (by the name they give) that draw an empty form badly and get one required boolean. */
     const char *const *boolean_confirm_clients; /* NULL-terminated, or NULL */
+    /* Where calls are kept: "memory:", "sqlite:PATH"; NULL: memory:. --store goes before it. */
+    const char *store;
 };
 
 /* NULL, with the reason on stderr, if an option is not valid. */

@@ -19,6 +19,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cli/options.h"
+#include "cli/secrets.h"
+#include "cli/storage.h"
 #include "provider/handler.h"
 #include "store/memory.h"
 
@@ -98,6 +100,7 @@ static bool keep_opts(nod_server *server, const struct nod_server_opts *opts)
     server->opts.version = keep(server, opts->version);
     server->opts.title = keep(server, opts->title);
     server->opts.instructions = keep(server, opts->instructions);
+    server->opts.store = keep(server, opts->store);
     server->opts.boolean_confirm_clients = keep_list(server, opts->boolean_confirm_clients);
     if (server->arena.exhausted)
         LOG_ERROR("the server's options are not valid",
@@ -162,6 +165,8 @@ void nod_server_destroy(nod_server *server)
     server->engine = NULL;
     tokens_destroy(server->tokens);
     server->tokens = NULL;
+    keyring_destroy(server->ring);
+    server->ring = NULL;
     if (!ended) /* its code still runs, on what is left */
         return;
     local_destroy(server->local);
@@ -349,6 +354,24 @@ bool host_serve_stdio(nod_server *server)
     return status == NOD_OK;
 }
 
+bool host_open_store(nod_server *server, const struct options *options)
+{
+    if (!secrets_keyring(&server->ring))
+        return false;
+    struct store *store = storage_open(&(struct storage_opts){
+        .address = options->store ? options->store : server->opts.store,
+        .ephemeral = options->ephemeral,
+        .loop = server->loop,
+        .ring = server->ring,
+    });
+    if (!store)
+        return false;
+    engine_use_store(server->engine, store);
+    server->store->ops->destroy(server->store); /* nothing was in it yet */
+    server->store = store;
+    return true;
+}
+
 static bool load_tokens(nod_server *server, const char *path)
 {
     struct str problem = STR_NONE;
@@ -394,5 +417,8 @@ bool host_serve_http(nod_server *server, const struct options *options)
 
 void host_run(nod_server *server)
 {
+    /* The loop ends when the server has, and not when it happens to have nothing to wait for. */
+    loop_hold(server->loop);
     loop_run(server->loop);
+    loop_release(server->loop);
 }

@@ -28,6 +28,18 @@ struct delivery {
     struct list ops;
 };
 
+static void sent(struct sqlite_store *store)
+{
+    store->in_flight++;
+    loop_hold(store->loop);
+}
+
+static void came_back(struct sqlite_store *store)
+{
+    store->in_flight--;
+    loop_release(store->loop);
+}
+
 static void op_free(struct sqlite_op *op)
 {
     list_remove(&op->link);
@@ -59,6 +71,8 @@ static void arrive(void *data)
 
     LIST_EACH (at, &delivery->ops) {
         struct sqlite_op *op = LIST_OF(at, struct sqlite_op, link);
+        if (delivery->mailbox->store)
+            came_back(delivery->mailbox->store);
         op_tell(delivery->mailbox, op);
         op_free(op);
     }
@@ -100,6 +114,7 @@ static struct sqlite_op *op_new(struct sqlite_store *store, const struct sqlite_
 
 static void op_submit(struct sqlite_store *store, struct sqlite_side *side, struct sqlite_op *op)
 {
+    sent(store);
     if (op->arena.exhausted)
         op->status = NOD_E_LIMIT;
     else if (sqlite_side_submit(side, op))
@@ -404,6 +419,8 @@ static void destroy(struct store *base)
     struct sqlite_store *store = of(base);
 
     store->mailbox->store = NULL;
+    while (store->in_flight)
+        came_back(store);
     timer_stop(store->loop, &store->sweep);
     sqlite_side_stop(&store->writer);
     sqlite_side_stop(&store->reader);

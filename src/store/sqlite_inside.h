@@ -184,6 +184,7 @@ struct sqlite_store {
     struct sqlite_side reader;
     struct sqlite_mailbox *mailbox;
     struct timer sweep;
+    size_t in_flight; /* operations that keep the loop waiting; the loop thread's */
     void (*wake)(void *data, struct str call_id);
     void *wake_data;
     atomic_ullong commits;
