@@ -55,4 +55,4 @@ build/.setup-%: scripts/setup package-lock.json
 	@mkdir -p build && touch $@
 
 build/release/build.ninja: | build/.setup-run
-	meson setup build/release --buildtype=release
+	scripts/configure-release

@@ -12,7 +12,14 @@ bool str_eq_nocase(struct str a, struct str b)
 {
     if (a.len != b.len)
         return false;
-    for (size_t i = 0; i < a.len; i++)
+    if (a.len == 0)
+        return true;
+    /* Most pairs that differ do so in the first letter, and most that do not are the same bytes. */
+    if (lower(a.at[0]) != lower(b.at[0]))
+        return false;
+    if (memcmp(a.at, b.at, a.len) == 0)
+        return true;
+    for (size_t i = 1; i < a.len; i++)
         if (lower(a.at[i]) != lower(b.at[i]))
             return false;
     return true;

@@ -106,11 +106,8 @@ static struct call *call_of_record(struct engine *engine, const struct adopt_spe
     call->notices = record->notices;
     call->epoch = record->epoch;
     journal_make(&call->journal, record->entries, record->entry_count, NULL, 0);
-    for (size_t i = 0; i < spec->ask_count; i++) {
-        struct ask *ask = ask_adopt(call, &spec->asks[i]);
-        list_append(&call->asks, &ask->link);
-        ask->counted = tally_add(engine, call->principal, true);
-    }
+    for (size_t i = 0; i < spec->ask_count; i++)
+        ask_adopt(call, &spec->asks[i]);
     return call;
 }
 

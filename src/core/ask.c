@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-enum { EXPIRY_AGAIN_MS = 1000 };
+enum { EXPIRY_AGAIN_MS = 1000 }; /* until a store that did not agree is asked once more */
 
 static struct str place(char **at, struct str s)
 {
@@ -62,7 +62,7 @@ struct ask *ask_create(struct call *call, const struct run_item *item)
     return ask;
 }
 
-struct ask *ask_adopt(struct call *call, const struct ask_record *record)
+void ask_adopt(struct call *call, const struct ask_record *record)
 {
     size_t text = record->key.len + record->message.len + record->detail.len + record->url.len + 4;
     struct ask *ask = mem_zalloc(sizeof(*ask) + text);
@@ -84,7 +84,8 @@ struct ask *ask_adopt(struct call *call, const struct ask_record *record)
     ask->record.content = ask->record.by = STR_NONE;
     if (ask->record.attempt < 1)
         ask->record.attempt = 1;
-    return ask;
+    ask->counted = tally_add(call->engine, call->principal, true);
+    list_append(&call->asks, &ask->link);
 }
 
 /* Another question of its call, which still waits, stands for the call from now on. */

@@ -17,11 +17,11 @@
 #include "json/write.h"
 
 enum {
-    OUTCOME_BYTES_MAX = 64 << 20,
-    ARGS_BYTES_MAX = 16 << 20,
-    ARGS_TREE_MAX = 64 << 20, /* memory of the arguments while they are checked */
-    EVENT_ARENA_MAX = 64 << 20,
-    GATE_ARGS_SHOWN = 2000, /* bytes of the arguments in a gate's question */
+    OUTCOME_BYTES_MAX = 64 << 20, /* of a result or a failure */
+    ARGS_BYTES_MAX = 16 << 20,    /* of the arguments as JSON */
+    ARGS_TREE_MAX = 64 << 20,     /* memory of the arguments while they are checked */
+    EVENT_ARENA_MAX = 64 << 20,   /* of the event that is stored with a result */
+    GATE_ARGS_SHOWN = 2000,       /* bytes of the arguments in a gate's question */
 };
 
 /* --- creation -------------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 
-enum { DEFAULT_TIMEOUT_MS = 60000 };
+enum { DEFAULT_TIMEOUT_MS = 60000 }; /* of work, where the target says nothing */
 
 void call_saving_free(struct call *call)
 {

@@ -10,7 +10,11 @@
 #include "base/map.h"
 #include "base/mem.h"
 
-enum { SHELVES = 4, VARIABLES_MAX = 16, VARIABLE_MAX = 1024 };
+enum {
+    SHELVES = 4,
+    VARIABLES_MAX = 16,  /* of a uri template */
+    VARIABLE_MAX = 1024, /* bytes of what one matches */
+};
 
 struct shelf { /* tools, prompts, resources, templates */
     struct target **targets;

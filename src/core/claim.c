@@ -20,7 +20,7 @@
 #include "base/mem.h"
 #include "json/write.h"
 
-enum { CLAIM_ARENA_MAX = 8 << 20 };
+enum { CLAIM_ARENA_MAX = 8 << 20 }; /* memory of one answer while it is checked */
 
 struct claim {
     struct engine *engine;

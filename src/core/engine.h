@@ -28,13 +28,13 @@ struct engine_limits {                 /* 0: the default */
 };
 
 enum {
-    ENGINE_PENDING_ASKS = 1000000,
-    ENGINE_PENDING_ASKS_PER_PRINCIPAL = 10000,
-    ENGINE_JOURNAL_ENTRIES = 64,
-    ENGINE_JOURNAL_BYTES = 256 * 1024,
-    ENGINE_RUN_BYTES = 16 * 1024 * 1024,
-    ENGINE_CALLS = 100000,
-    ENGINE_ASK_TTL_MS = 300000,
+    ENGINE_PENDING_ASKS = 1000000,             /* questions waiting, in all */
+    ENGINE_PENDING_ASKS_PER_PRINCIPAL = 10000, /* and put to one principal */
+    ENGINE_JOURNAL_ENTRIES = 64,               /* things a call may learn */
+    ENGINE_JOURNAL_BYTES = 256 * 1024,         /* and their bytes; also of one answer */
+    ENGINE_RUN_BYTES = 16 * 1024 * 1024,       /* memory of one run of a handler */
+    ENGINE_CALLS = 100000,                     /* calls live on a node */
+    ENGINE_ASK_TTL_MS = 300000,                /* how long a question waits */
     ENGINE_STORE_TRIES = 6,     /* of an operation whose store failed, with growing pauses */
     ENGINE_STORE_PAUSE_MS = 50, /* the first pause */
 };

@@ -33,7 +33,7 @@ struct hooks {
     size_t count;
 };
 
-enum { HOOKS_MAX = 64 };
+enum { HOOKS_MAX = 64 }; /* of one server */
 
 void hooks_init(struct hooks *hooks);
 void hooks_finish(struct hooks *hooks);

@@ -21,7 +21,10 @@
 #include "core/run.h"
 #include "json/schema.h"
 
-enum { ENGINE_SURFACES_MAX = 8, ENGINE_SCHEMAS_KEPT = 256 };
+enum {
+    ENGINE_SURFACES_MAX = 8,   /* places where one can be asked */
+    ENGINE_SCHEMAS_KEPT = 256, /* compiled schemas of questions; past it all are forgotten */
+};
 
 struct due { /* something that happens at a time, unless it is stopped */
     struct heap_node node;
@@ -220,8 +223,8 @@ struct ask {
 };
 
 struct ask *ask_create(struct call *call, const struct run_item *item);
-/* One that is pending already. */
-struct ask *ask_adopt(struct call *call, const struct ask_record *record);
+/* One that is pending already, and was asked before this call was here. */
+void ask_adopt(struct call *call, const struct ask_record *record);
 void ask_free(struct ask *ask);
 /* Begins the request stages; ends in call_asks_settled or, after the commit, in the offer. */
 void ask_begin(struct ask *ask);

@@ -7,7 +7,7 @@
  */
 #include "core/inside.h"
 
-enum { PAUSE_MOST_MS = 2000 };
+enum { PAUSE_MOST_MS = 2000 }; /* between two tries of a store operation */
 
 static void op_send(struct op *op)
 {

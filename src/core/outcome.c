@@ -4,7 +4,7 @@
 #include "json/schema.h"
 #include "json/write.h"
 
-enum { PROBLEMS_MAX = 64 * 1024 }; /* bytes of them as JSON */
+enum { PROBLEMS_MAX = 64 * 1024 }; /* bytes of what is wrong with an input, as JSON */
 
 static const struct {
     nod_status status;

@@ -58,7 +58,7 @@ enum {
     RUN_KEY_MAX = 128,           /* of an ask's or a step's key */
     RUN_MESSAGE_MAX = 32 * 1024, /* of a question */
     RUN_DETAIL_MAX = 64 * 1024,  /* of its schema or parameters */
-    RUN_URL_MAX = 2048,
+    RUN_URL_MAX = 2048,          /* of a page */
 };
 
 /* Of a question's time to live: ten years. */

@@ -4,7 +4,7 @@
  * Usually the claim that ends its last ask takes it in the same transition. If somebody else ended
  * that ask (another node, or an answer while the call was away), the store hints, or we learn it
  * when our own claim comes too late: then it is taken on its own. If that is refused, the call runs
- * elsewhere or has ended there; it is looked at until it is ours or its result is known.
+ * elsewhere, waits again or has ended; it is looked at until it is ours or its result is known.
  *
  * Holds always: a call runs only in an epoch that the store gave to this node, and an epoch that
  * nobody here can use is given back. No waiting call is left without an ask, a take or a look.
@@ -157,6 +157,52 @@ static void deliver_stored(struct call *call, struct str result)
         call_give_up(call, status, STR("The stored result of this call cannot be read"));
 }
 
+static void ask_found(void *data, const struct store_row *row)
+{
+    struct call *call = OP_OF(data, struct call, op);
+
+    if (row->ask->state == ASK_PENDING)
+        ask_adopt(call, row->ask);
+}
+
+static void asks_send(struct op *op)
+{
+    struct call *call = OP_OF(op, struct call, op);
+    struct store *store = call->engine->store;
+
+    LIST_EACH (at, &call->asks) /* of a scan that failed half-way */
+        ask_free(LIST_OF(at, struct ask, link));
+    store->ops->scan(store,
+                     &(struct store_scan){ .index = STORE_ASKS_OF_CALL, .key = id_str(&call->id) },
+                     ask_found, op_completed, op);
+}
+
+static void asks_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct call *call = OP_OF(op, struct call, op);
+
+    (void)reply;
+    if (decided(call))
+        return;
+    if (call_is_alone(call))
+        call_leave(call);
+    else if (status == NOD_OK && !list_empty(&call->asks))
+        call_asked(call);
+    else
+        due_set(call->engine, &call->timeout, TAKE_AGAIN_MS, take_again);
+}
+
+/* It asked again while our caller was on the way: these are its questions now. */
+static void waits_again(struct call *call, const struct call_record *record)
+{
+    journal_finish(&call->journal);
+    journal_make(&call->journal, record->entries, record->entry_count, NULL, 0);
+    call->epoch = record->epoch;
+    call->notices = record->notices;
+    call->state = LIVE_TAKING;
+    op_start(call->engine, &call->op, asks_send, asks_done);
+}
+
 static void look_send(struct op *op)
 {
     struct call *call = OP_OF(op, struct call, op);
@@ -188,6 +234,8 @@ static void look_done(struct op *op, nod_status status, const struct store_reply
     else if (reply->call->state == CALL_STORED_FINISHED ||
              reply->call->state == CALL_STORED_CANCELLED)
         deliver_stored(call, reply->call->result);
+    else if (reply->call->state == CALL_STORED_WAITING)
+        waits_again(call, reply->call);
     else
         due_set(call->engine, &call->timeout, TAKE_AGAIN_MS, take_again);
 }

@@ -41,9 +41,14 @@ struct str server_prefix(struct http_server *server)
     return str_n(server->prefix, HTTP_PREFIX_LEN);
 }
 
-static void server_free(struct http_server *server)
+void server_free(struct http_server *server)
 {
+    if (server->flush_due) { /* the deferred call comes back here */
+        server->freed = true;
+        return;
+    }
     buf_finish(&server->head);
+    buf_finish(&server->cork);
     spare_free(server);
     mem_free(server);
 }
@@ -89,6 +94,7 @@ struct http_server *http_create(struct loop *loop, const struct http_opts *opts)
     };
     list_init(&server->connections);
     buf_init(&server->head, HTTP_HEAD_MAX);
+    buf_init(&server->cork, HTTP_CORK_MAX);
     return server;
 }
 

@@ -131,11 +131,11 @@ static const struct {
     struct str name;
     header_fn *read;
 } deciding[] = {
-    { STR_INIT("host"), header_host },
-    { STR_INIT("content-length"), header_length },
-    { STR_INIT("transfer-encoding"), header_encoding },
-    { STR_INIT("connection"), header_connection },
-    { STR_INIT("expect"), header_expect },
+    { STR_INIT("Host"), header_host },
+    { STR_INIT("Content-Length"), header_length },
+    { STR_INIT("Transfer-Encoding"), header_encoding },
+    { STR_INIT("Connection"), header_connection },
+    { STR_INIT("Expect"), header_expect },
 };
 
 /* A bit for each length in the table above: most headers are passed over by looking at this alone.

@@ -219,6 +219,8 @@ void conn_close(struct http_conn *conn)
 {
     if (conn->closed)
         return;
+    if (conn->server->corked == conn)
+        cork_flush(conn->server);
     conn->closed = true;
     timer_stop(conn->server->loop, &conn->timer);
     stream_close(conn->stream);
@@ -235,6 +237,8 @@ static void conn_end(struct http_conn *conn)
     conn->ending = true;
     if (conn->closed)
         return;
+    if (conn->server->corked == conn)
+        cork_flush(conn->server);
     ahead_free(conn);
     if (conn->ended) {
         if (stream_queued(conn->stream) == 0)
@@ -437,6 +441,8 @@ static void conn_resume_later(struct http_conn *conn)
 
 void conn_write(struct http_conn *conn, const struct str *parts, size_t count)
 {
+    if (conn->server->corked == conn)
+        cork_flush(conn->server);
     for (size_t i = 0; i < count; i++)
         conn->put += parts[i].len;
     stream_write(conn->stream, parts, count);

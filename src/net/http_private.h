@@ -24,6 +24,7 @@ enum {
     HTTP_HEAD_MAX = 256 * 1024,    /* bytes of a response's head; headers past it are left out */
     HTTP_FRAMING_MAX = 1024,       /* of these, kept for status line, Date and framing */
     HTTP_SPARE_MAX = 16 * 1024,    /* a request that holds more is not kept as a spare */
+    HTTP_CORK_MAX = 16 * 1024,     /* of a streamed response, gathered before it is written */
     HTTP_COPY_MAX = 4 * 1024,      /* a head and body up to this go out in one piece */
     HTTP_STATUS_LEN = 17,          /* "HTTP/1.1 200 OK" and its line end */
     HTTP_DATE_LEN = 37,            /* "Date: ..." and its line end */
@@ -38,8 +39,12 @@ struct http_server {
     int port;
     struct list connections;
     size_t connection_count;
-    size_t memory;               /* what the connections have counted */
-    struct buf head;             /* response heads are built here */
+    size_t memory;            /* what the connections have counted */
+    struct buf head;          /* response heads are built here */
+    struct buf cork;          /* of a streamed response, until the stack is clear */
+    struct http_conn *corked; /* whose it is; NULL: nobody's */
+    bool flush_due;           /* a deferred call will flush it, and holds the server */
+    bool freed;
     struct http_incoming *spare; /* kept for the next request, which mostly comes after this one */
     char prefix[HTTP_PREFIX_LEN + 1]; /* of a 200: status line and Date, renewed once a second */
     int64_t prefix_at;                /* the second it is of, by the loop's clock, plus one */
@@ -113,6 +118,10 @@ void conn_create(struct http_server *server, struct stream *stream);
 void conn_close(struct http_conn *conn);
 bool conn_idle(const struct http_conn *conn);
 void conn_write(struct http_conn *conn, const struct str *parts, size_t count);
+/* The same for a piece that others may follow at once: it goes out with them. See http_cork.c. */
+void cork_put(struct http_conn *conn, const struct str *parts, size_t count);
+void cork_flush(struct http_server *server);
+size_t cork_held(const struct http_conn *conn);
 /* The exchange has been answered (and freed): go on with the next request, or end. */
 void conn_answered(struct http_conn *conn, bool keep_alive);
 /* Recounts what the connection holds and sets the deadline that fits what it waits for. */
@@ -122,6 +131,7 @@ void exchange_free(struct http_server *server, struct http_exchange *exchange);
 /* Frees what is kept for the next request. */
 void spare_free(struct http_server *server);
 
+void server_free(struct http_server *server);
 /* A connection was closed and freed. */
 void server_forget(struct http_server *server, struct http_conn *conn);
 /* "HTTP/1.1 200 OK" and "Date: ...", each with its line end; renewed once a second. */

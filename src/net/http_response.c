@@ -192,7 +192,7 @@ void http_begin(struct http_exchange *exchange, int status, const struct http_he
         head_add(head, STR("Transfer-Encoding"), STR("chunked"));
     head_end(head, exchange->keep_alive);
     struct str bytes = buf_str(head);
-    conn_write(conn, &bytes, 1);
+    cork_put(conn, &bytes, 1);
     request_free(exchange);
     conn_settle(conn);
 }
@@ -201,8 +201,10 @@ static bool queue_allows(const struct http_exchange *exchange, size_t more)
 {
     const struct http_conn *conn = exchange->conn;
     const struct http_limits *limits = &conn->server->opts.limits;
-    size_t queued = stream_queued(conn->stream);
 
+    if (cork_held(conn) + stream_queued(conn->stream) + more > limits->queue_max)
+        cork_flush(conn->server); /* only the stream knows what the reader takes */
+    size_t queued = stream_queued(conn->stream);
     if (!queued)
         return true; /* what is larger than the queue goes through an empty one */
     return queued < limits->queue_max && more <= limits->queue_max - queued &&
@@ -220,10 +222,10 @@ bool http_write(struct http_exchange *exchange, struct str bytes)
         return false;
     if (exchange->chunked) {
         int len = snprintf(size, sizeof(size), "%zx\r\n", bytes.len);
-        conn_write(exchange->conn,
-                   (const struct str[]){ str_n(size, (size_t)len), bytes, STR("\r\n") }, 3);
+        cork_put(exchange->conn,
+                 (const struct str[]){ str_n(size, (size_t)len), bytes, STR("\r\n") }, 3);
     } else {
-        conn_write(exchange->conn, &bytes, 1);
+        cork_put(exchange->conn, &bytes, 1);
     }
     conn_settle(exchange->conn);
     return true;
@@ -231,7 +233,7 @@ bool http_write(struct http_exchange *exchange, struct str bytes)
 
 size_t http_queued(const struct http_exchange *exchange)
 {
-    return stream_queued(exchange->conn->stream);
+    return stream_queued(exchange->conn->stream) + cork_held(exchange->conn);
 }
 
 void http_end(struct http_exchange *exchange)
@@ -240,7 +242,9 @@ void http_end(struct http_exchange *exchange)
 
     assert(exchange->begun && exchange->conn->exchange == exchange);
     if (exchange->chunked && !exchange->head_only)
-        conn_write(exchange->conn, &last, 1);
+        cork_put(exchange->conn, &last, 1);
+    if (exchange->conn->server->corked == exchange->conn)
+        cork_flush(exchange->conn->server);
     exchange_finish(exchange, exchange->keep_alive);
 }
 

@@ -161,7 +161,7 @@ nod_status codec_write_entries(struct codec *codec, struct str scope, struct str
     return body_done(codec, CODEC_ENTRIES, scope, call_id, &body, out);
 }
 
-enum { SEQ_TEXT_MAX = 24 };
+enum { SEQ_TEXT_MAX = 24 }; /* digits of a number, and its end */
 
 static struct str seq_text(char text[SEQ_TEXT_MAX], uint64_t seq)
 {

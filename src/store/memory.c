@@ -13,7 +13,10 @@
 
 #include "base/mem.h"
 
-enum { SWEEP_MOST = 4, SPENT_MAX = 1000000 };
+enum {
+    SWEEP_MOST = 4,      /* records dropped with one operation */
+    SPENT_MAX = 1000000, /* calls that must not happen again, after their records are gone */
+};
 
 static void id_set(struct id *id, struct str s)
 {

@@ -23,7 +23,10 @@ struct memory_opts {
     size_t keep_most; /* and no more of them than this; 0: MEMORY_KEEP_MOST */
 };
 
-enum { MEMORY_KEEP_MS = 600000, MEMORY_KEEP_MOST = 4096 };
+enum {
+    MEMORY_KEEP_MS = 600000, /* an ended call is kept for those who ask late */
+    MEMORY_KEEP_MOST = 4096, /* of them; the oldest go first */
+};
 
 struct store *memory_store_create(const struct memory_opts *opts);
 

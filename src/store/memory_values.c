@@ -10,9 +10,9 @@
 #include "base/mem.h"
 
 enum {
-    VALUES_MAX = 1000000,
+    VALUES_MAX = 1000000,    /* small records, and streams */
     STREAM_EVENTS_MAX = 256, /* kept of one stream; the oldest go first */
-    SCAN_MOST = 1000,
+    SCAN_MOST = 1000,        /* rows of one scan */
 };
 
 /* --- stream events --- */

@@ -22,8 +22,8 @@ struct loop;
 enum sqlite_sync { LITE_SYNC_FULL, LITE_SYNC_NORMAL };
 
 enum {
-    LITE_KEEP_MS = 24 * 3600 * 1000,
-    LITE_WHY_MAX = 512,
+    LITE_KEEP_MS = 24 * 3600 * 1000, /* an ended call is kept for those who ask late */
+    LITE_WHY_MAX = 512,              /* bytes of a sentence */
 };
 
 struct sqlite_opts {

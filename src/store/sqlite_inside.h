@@ -37,7 +37,7 @@ enum {
     LITE_SWEEP_ROWS = 128,          /* of events and of small records */
     LITE_CHECKPOINT_PAGES = 1000,   /* of the log, before the reader moves them into the file */
     LITE_WAL_MOST_PAGES = 16 << 10, /* before the writer stops to do it itself */
-    LITE_BUSY_MS = 5000,
+    LITE_BUSY_MS = 5000,            /* that somebody else may hold the file */
 };
 
 struct sqlite_store;

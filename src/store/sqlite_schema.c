@@ -24,7 +24,7 @@
 
 enum {
     APPLICATION_ID = 0x6e6f6421, /* how `file` and others tell it from any SQLite file */
-    LOCK_TEXT_MAX = 32,
+    LOCK_TEXT_MAX = 32,          /* bytes of a process id */
 };
 
 struct migration {

@@ -1,5 +1,5 @@
 /* tests/unit/core_adopt: a call that comes back, and a call that is let go of, in every state. */
-#include "core_world.h"
+#include "core_loaded.h"
 
 #include "base/log.h"
 
@@ -46,107 +46,31 @@ static nod_status steps_then_asks(struct run *run, struct str *body)
     return NOD_OK;
 }
 
-/* --- a record as a caller that comes back has it ------------------------------------------- */
-
-static struct loaded {
-    struct arena arena;
-    struct call_record call;
-    struct ask_record asks[8];
-    size_t ask_count;
-    nod_status status;
-} loaded;
-
-static struct str keep(struct str s)
+static nod_status two_steps_then_asks(struct run *run, struct str *body)
 {
-    return arena_str(&loaded.arena, s);
+    NOD_TRY(world_step(run, &world, "zero", false));
+    return steps_then_asks(run, body);
 }
 
-static void call_loaded(void *data, nod_status status, const struct store_reply *reply)
-{
-    (void)data;
-    loaded.status = status;
-    if (status != NOD_OK)
-        return;
-    struct entry *entries =
-        arena_alloc(&loaded.arena, (reply->call->entry_count + 1) * sizeof(*entries));
-    loaded.call = *reply->call;
-    loaded.call.id = keep(reply->call->id);
-    loaded.call.principal = keep(reply->call->principal);
-    loaded.call.scope = keep(reply->call->scope);
-    loaded.call.target = keep(reply->call->target);
-    loaded.call.args = keep(reply->call->args);
-    loaded.call.uri = keep(reply->call->uri);
-    loaded.call.caller = keep(reply->call->caller);
-    loaded.call.result = keep(reply->call->result);
-    for (size_t i = 0; i < reply->call->entry_count; i++) {
-        entries[i] = reply->call->entries[i];
-        entries[i].key = keep(entries[i].key);
-        entries[i].content = keep(entries[i].content);
-        entries[i].by = keep(entries[i].by);
-        entries[i].ask_id = keep(entries[i].ask_id);
-    }
-    loaded.call.entries = entries;
-}
-
-static void ask_loaded(void *data, const struct store_row *row)
-{
-    (void)data;
-    if (row->ask->state != ASK_PENDING)
-        return;
-    struct ask_record *ask = &loaded.asks[loaded.ask_count++];
-    *ask = *row->ask;
-    ask->id = keep(ask->id);
-    ask->call_id = keep(ask->call_id);
-    ask->key = keep(ask->key);
-    ask->message = keep(ask->message);
-    ask->detail = keep(ask->detail);
-    ask->url = keep(ask->url);
-}
-
-static void asks_loaded(void *data, nod_status status, const struct store_reply *reply)
-{
-    (void)data;
-    (void)status;
-    (void)reply;
-}
-
-static void forget(void)
-{
-    arena_finish(&loaded.arena);
-    memset(&loaded, 0, sizeof(loaded));
-    arena_init(&loaded.arena, 1 << 20);
-}
+static struct loaded loaded; /* what a caller that comes back knows */
 
 static void load(const char *id)
 {
     char name[ID_LEN + 1];
 
     snprintf(name, sizeof(name), "%s", id); /* it may live in what is forgotten */
-    forget();
-    world.store->ops->load_call(world.store, str_of(name), call_loaded, NULL);
-    world.store->ops->scan(world.store,
-                           &(struct store_scan){ .index = STORE_ASKS_OF_CALL, .key = str_of(name) },
-                           ask_loaded, asks_loaded, NULL);
+    loaded_begin(&loaded, world.store, str_of(name));
     world_settle(&world);
 }
 
 static bool adopt(struct world_caller *caller)
 {
-    return engine_adopt(world.engine, &(struct adopt_spec){ .record = &loaded.call,
-                                                            .asks = loaded.asks,
-                                                            .ask_count = loaded.ask_count,
-                                                            .target = &world.target,
-                                                            .caller = &caller->caller });
+    return loaded_adopt(&loaded, &world, caller, false);
 }
 
 static bool import(struct world_caller *caller)
 {
-    return engine_adopt(world.engine, &(struct adopt_spec){ .record = &loaded.call,
-                                                            .asks = loaded.asks,
-                                                            .ask_count = loaded.ask_count,
-                                                            .import = true,
-                                                            .target = &world.target,
-                                                            .caller = &caller->caller });
+    return loaded_adopt(&loaded, &world, caller, true);
 }
 
 static char call_name[ID_LEN + 1];
@@ -176,7 +100,7 @@ static struct world_caller *begin_and_settle(const struct world_opts *opts, enum
 static void end(void)
 {
     world_finish(&world);
-    forget();
+    loaded_forget(&loaded);
 }
 
 static void answer(const char *id)
@@ -422,6 +346,30 @@ static void a_call_that_ended_between_the_look_and_the_return_gives_its_result(v
     end();
 }
 
+static void a_call_that_asks_again_between_the_look_and_the_return_is_asked(void **state)
+{
+    (void)state;
+    struct world_caller *caller =
+        begin(&(struct world_opts){ .handler = two_steps_then_asks }, CALLER_HOLDS);
+    assert_true(world_turn(&world)); /* the first step is stored */
+    call_let_go(caller->caller.call);
+    load(call_name);
+    assert_int_equal(loaded.call.state, CALL_STORED_WAITING);
+    loaded.call.state = CALL_STORED_RUNNING; /* as a look a moment before would have found it */
+    loaded.call.entry_count = 1;
+    loaded.ask_count = 0;
+    struct world_caller *back = world_caller_new(&world);
+    assert_true(adopt(back));
+    world_settle(&world);
+    assert_int_equal(back->asked, 1);
+    assert_int_equal(world.shown_count, 1);
+    answer(world.shown[0].id);
+    assert_int_equal(back->finished, 1);
+    assert_int_equal(back->status, NOD_OK);
+    assert_int_equal(world.steps_done, 3);
+    end();
+}
+
 static void a_call_that_was_cancelled_between_the_look_and_the_return_is_cancelled(void **state)
 {
     begin_and_settle(&(struct world_opts){ .handler = wants_two }, CALLER_LEAVES);
@@ -530,6 +478,56 @@ static void an_answer_to_another_offer_does_not_count_while_the_call_is_away(voi
     assert_int_equal(world.last.status, NOD_E_INVALID);
     world_answer(&world, only_ask(), ASK_ACCEPTED, ACCEPT_3, "ann", 1);
     assert_int_equal(world.last.status, NOD_OK);
+    end();
+}
+
+static void told_nobody(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data;
+    (void)reply;
+    assert_int_equal(status, NOD_OK);
+}
+
+/* As another node would: the call is not taken with it. */
+static void answer_elsewhere(struct str ask_id)
+{
+    struct id token;
+
+    id_random(&token);
+    world.store->ops->claim(
+        world.store, id_str(&token),
+        &(struct claim_spec){
+            .ask_id = ask_id, .outcome = ASK_ACCEPTED, .content = STR(ACCEPT_3), .by = STR("ann") },
+        told_nobody, NULL);
+}
+
+static void an_answer_that_another_node_took_wakes_the_call(void **state)
+{
+    struct world_caller *caller =
+        begin_and_settle(&(struct world_opts){ .handler = asks_once }, CALLER_HOLDS);
+
+    (void)state;
+    answer_elsewhere(str_of(world.shown[0].id));
+    world_settle(&world);
+    assert_int_equal(caller->finished, 1);
+    assert_string_equal(caller->body, "{\"state\":\"accepted\"}");
+    assert_null(world_up(&world));
+    assert_string_equal(world.shown[0].why, "The question was answered elsewhere");
+    end();
+}
+
+static void a_hint_that_comes_too_early_is_not_forgotten(void **state)
+{
+    struct world_caller *caller = begin(&(struct world_opts){ .handler = asks_once }, CALLER_HOLDS);
+
+    (void)state;
+    assert_int_equal(world.queued, 1); /* that the question is stored */
+    answer_elsewhere(ask_record(call_ask_first(caller->caller.call))->id);
+    world.queue[world.queued] = world.queue[0]; /* is heard after the hint */
+    memmove(&world.queue[0], &world.queue[1], world.queued * sizeof(world.queue[0]));
+    world_settle(&world);
+    assert_int_equal(caller->finished, 1);
+    assert_string_equal(caller->body, "{\"state\":\"accepted\"}");
     end();
 }
 
@@ -643,12 +641,6 @@ static void let_go_of_a_running_call_that_the_store_knows_and_it_goes_on(void **
     assert_int_equal(caller->finished, 0);
     assert_int_equal(engine_calls(world.engine), 0);
     end();
-}
-
-static nod_status two_steps_then_asks(struct run *run, struct str *body)
-{
-    NOD_TRY(world_step(run, &world, "zero", false));
-    return steps_then_asks(run, body);
 }
 
 static void what_goes_on_alone_may_ask_and_waits_for_whoever_comes_back(void **state)
@@ -817,6 +809,36 @@ static void an_imported_call_that_has_its_answers_runs(void **state)
     assert_int_equal(back->finished, 1);
     assert_int_equal(back->status, NOD_OK);
     assert_int_equal(world.steps_done, 1); /* the first was done before */
+    end();
+}
+
+static nod_status steps_once(struct run *run, struct str *body)
+{
+    const struct entry *answer;
+
+    NOD_TRY(world_ask(run, NULL, "How many?", world_ask_form, &answer));
+    NOD_TRY(world_step(run, &world, "once", true));
+    *body = STR("{}");
+    return NOD_OK;
+}
+
+static void a_step_that_was_begun_by_another_is_not_tried_again(void **state)
+{
+    struct entry entries[2];
+
+    (void)state;
+    begin_import(&(struct world_opts){ .handler = steps_once }, true);
+    assert_int_equal(loaded.call.entry_count, 1);
+    entries[0] = loaded.call.entries[0];
+    entries[1] = (struct entry){ .class = ENTRY_INTENT, .key = STR("once") };
+    loaded.call.entries = entries;
+    loaded.call.entry_count = 2;
+    struct world_caller *back = world_caller_new(&world);
+    assert_true(import(back));
+    world_settle(&world);
+    assert_int_equal(back->finished, 1);
+    assert_int_equal(back->status, NOD_E_OUTCOME_UNKNOWN);
+    assert_int_equal(world.steps_done, 0);
     end();
 }
 
@@ -1056,11 +1078,14 @@ int main(void)
         cmocka_unit_test(an_answer_between_the_look_and_the_return_is_not_lost),
         cmocka_unit_test(a_stale_ask_that_nobody_answers_again_does_not_strand_its_call),
         cmocka_unit_test(a_call_that_ended_between_the_look_and_the_return_gives_its_result),
+        cmocka_unit_test(a_call_that_asks_again_between_the_look_and_the_return_is_asked),
         cmocka_unit_test(a_call_that_was_cancelled_between_the_look_and_the_return_is_cancelled),
         cmocka_unit_test(more_asks_than_the_limit_come_back_and_go_again),
         cmocka_unit_test(more_calls_than_the_limit_are_told_so),
         cmocka_unit_test(the_older_question_of_a_scope_is_cancelled_also_when_it_came_back),
         cmocka_unit_test(an_answer_to_another_offer_does_not_count_while_the_call_is_away),
+        cmocka_unit_test(an_answer_that_another_node_took_wakes_the_call),
+        cmocka_unit_test(a_hint_that_comes_too_early_is_not_forgotten),
         cmocka_unit_test(a_page_may_be_done_while_the_call_is_away),
         cmocka_unit_test(let_go_of_a_waiting_call_and_come_back),
         cmocka_unit_test(an_answer_under_way_when_its_call_is_let_go_of_is_not_lost),
@@ -1075,6 +1100,7 @@ int main(void)
         cmocka_unit_test(let_go_while_it_is_cancelled),
         cmocka_unit_test(an_imported_call_is_stored_before_anybody_is_asked),
         cmocka_unit_test(an_imported_call_that_has_its_answers_runs),
+        cmocka_unit_test(a_step_that_was_begun_by_another_is_not_tried_again),
         cmocka_unit_test(an_import_whose_reply_is_lost_happens_once),
         cmocka_unit_test(an_import_that_the_store_does_not_take_says_so_and_may_be_tried_again),
         cmocka_unit_test(a_second_import_of_a_call_changes_nothing),

@@ -2,12 +2,13 @@
  * tests/unit/core_chaos: a hundred thousand interleavings, from a fixed seed.
  *
  * Each is a small world: one to three calls that ask one after another, ask two at once, and have
- * effects; against them answers (right, wrong, repeated, foreign), timeouts, cancels, clients that
- * drop a prompt, blocking handlers, and a store whose completions come late, in any order, or not
- * at all. Then the faults stop, time passes, and everything must have come to its end: each call
- * finished once, each ask left pending once, each effect journalled once, nothing stranded.
+ * effects; against them answers (right, wrong, repeated, foreign), timeouts, cancels, callers that
+ * go and come back with what they knew, clients that drop a prompt, blocking handlers, and a store
+ * whose completions come late, in any order, or not at all. Then the faults stop, time passes, and
+ * everything must have come to its end: each call finished once, each ask left pending once, each
+ * effect journalled once, nothing stranded.
  */
-#include "core_world.h"
+#include "core_loaded.h"
 
 #include "base/log.h"
 
@@ -238,9 +239,88 @@ static void cancel_a_call(void)
         call_cancel(caller->caller.call, STR("enough"));
 }
 
+/* --- callers that go, and come back ------------------------------------------------------------
+ */
+
+static struct journey {
+    char call[ID_LEN + 1];
+    struct loaded loaded;
+    bool away;
+    bool looking;
+} journeys[WORLD_CALLS_MAX];
+
+static void go_away(size_t i)
+{
+    struct world_caller *caller = &world.callers[i];
+    struct journey *journey = &journeys[i];
+
+    if (!caller->caller.call)
+        return;
+    snprintf(journey->call, sizeof(journey->call), STR_FMT, STR_ARG(call_id(caller->caller.call)));
+    call_let_go(caller->caller.call);
+    assert_null(caller->caller.call);
+    journey->away = true;
+}
+
+/* Looks at the store, then adopts with what it saw, which may be old by now. */
+static void come_back(size_t i)
+{
+    struct world_caller *caller = &world.callers[i];
+    struct journey *journey = &journeys[i];
+    struct loaded *loaded = &journey->loaded;
+
+    if (!journey->away || loaded->on_their_way)
+        return;
+    if (!journey->looking) {
+        journey->looking = true;
+        loaded_begin(loaded, world.store, str_of(journey->call));
+        return;
+    }
+    journey->looking = false;
+    bool unknown = loaded->status == NOD_E_NOT_FOUND; /* it was never stored: cancelled */
+    bool over = !unknown && (loaded->call.state == CALL_STORED_FINISHED ||
+                             loaded->call.state == CALL_STORED_CANCELLED);
+    if (unknown && engine_find(world.engine, str_of(journey->call)))
+        return; /* not yet */
+    if (unknown || over) {
+        journey->away = false;
+        caller->finished++; /* it has what it came for */
+        caller->status =
+            over && loaded->call.state == CALL_STORED_FINISHED ? NOD_OK : NOD_E_CANCELLED;
+        return;
+    }
+    journey->away = !loaded_adopt(loaded, &world, caller, false);
+}
+
+static void travel(void)
+{
+    size_t i = world_random(&world) % world.caller_count;
+
+    if (journeys[i].away)
+        come_back(i);
+    else if (world_random(&world) % 2)
+        go_away(i);
+}
+
+static void everybody_comes_back(void)
+{
+    for (size_t i = 0; i < world.caller_count; i++)
+        come_back(i);
+}
+
+static bool somebody_is_away(void)
+{
+    for (size_t i = 0; i < world.caller_count; i++)
+        if (journeys[i].away)
+            return true;
+    return false;
+}
+
+static bool travels; /* in this interleaving */
+
 static void something_happens(void)
 {
-    switch (world_random(&world) % 12) {
+    switch (world_random(&world) % (travels ? 15 : 12)) {
     case 0:
     case 1:
     case 2:
@@ -261,6 +341,11 @@ static void something_happens(void)
     case 6:
         end_the_held_run();
         break;
+    case 12:
+    case 13:
+    case 14:
+        travel();
+        break;
     default:
         for (uint64_t turns = world_random(&world) % 6; turns > 0; turns--)
             world_turn(&world);
@@ -270,8 +355,12 @@ static void something_happens(void)
 static void come_to_an_end(void)
 {
     world.fault_per_mille = 0;
-    for (int i = 0; i < 200 && (engine_calls(world.engine) || world.queued || untold > 0); i++) {
+    for (int i = 0; i < 200 && (engine_calls(world.engine) || world.queued || untold > 0 ||
+                                somebody_is_away());
+         i++) {
         end_the_held_run();
+        world_settle(&world);
+        everybody_comes_back();
         world_settle(&world);
         fake_clock_advance(&world.clock, 3000);
         engine_tick(world.engine);
@@ -283,6 +372,11 @@ static void one_interleaving(uint64_t seed)
     uint64_t spread = seed * 0x9E3779B97F4A7C15u | 1;
 
     fate_count = effect_count = 0;
+    for (size_t i = 0; i < WORLD_CALLS_MAX; i++) {
+        loaded_forget(&journeys[i].loaded);
+        journeys[i].away = journeys[i].looking = false;
+    }
+    travels = (spread >> 30 & 3) == 0;
     world_init(&world, &(struct world_opts){ .handler = works,
                                              .ttl_ms = 4000,
                                              .surface_attempts = 1 + (int)(spread >> 60) % 2,
@@ -314,6 +408,8 @@ static void one_interleaving(uint64_t seed)
                     ? (void *)1
                     : NULL);
     world_finish(&world);
+    for (size_t i = 0; i < WORLD_CALLS_MAX; i++)
+        loaded_forget(&journeys[i].loaded);
 }
 
 static void every_interleaving_comes_to_its_right_end(void **state)

@@ -65,6 +65,7 @@ static void an_accepted_ask_resumes_the_call_with_its_content(void **state)
     assert_int_equal(engine_calls(world.engine), 0);
     assert_int_equal(engine_pending(world.engine), 0);
     assert_false(caller->waiting);
+    assert_string_equal(world.shown[0].why, ""); /* who answered has nothing to take down */
     world_finish(&world);
 }
 
@@ -197,6 +198,40 @@ static void a_models_word_is_no_consent(void **state)
     assert_int_equal(caller->finished, 1);
     assert_string_equal(caller->code, "CONFIRMATION_REQUIRED");
     assert_int_equal(world.shown_count, 0);
+    world_finish(&world);
+}
+
+static void a_model_cannot_answer_what_was_put_to_a_person(void **state)
+{
+    char id[ID_LEN + 1];
+
+    (void)state;
+    world_init(&world, &(struct world_opts){
+                           .handler = asks_once, .requires_confirmation = true, .model = true });
+    world.second_can = 1u << ASK_APPROVAL;
+    struct world_caller *caller = world_call(&world, "ann", "s1");
+    world_settle(&world);
+    assert_int_equal(world.second_count, 1);
+    snprintf(id, sizeof(id), STR_FMT, STR_ARG(ask_record(call_ask_first(caller->caller.call))->id));
+    world_answer(&world, id, ASK_ACCEPTED, NULL, "ann", 0); /* by the first surface, a model */
+    assert_int_equal(world.last.status, NOD_E_REFUSED);
+    assert_true(world.last.pending);
+    assert_int_equal(world.runs, 0);
+    world_finish(&world);
+}
+
+static void an_answer_that_is_late_by_the_clock_is_late_before_anybody_looked(void **state)
+{
+    struct world_caller *caller =
+        begin(&(struct world_opts){ .handler = asks_once, .ttl_ms = 5000 });
+
+    (void)state;
+    fake_clock_advance(&world.clock, 5000); /* and the engine has not been told */
+    world_answer(&world, up_id(), ASK_ACCEPTED, ACCEPT_3, "ann", 1);
+    assert_int_equal(world.last.status, NOD_E_STALE);
+    assert_int_equal(world.last.state, ASK_EXPIRED);
+    assert_int_equal(caller->finished, 1);
+    assert_int_equal(caller->status, NOD_E_TIMEOUT);
     world_finish(&world);
 }
 
@@ -940,6 +975,108 @@ static void a_step_that_was_done_is_recorded_also_when_memory_ran_out_behind_it(
     world_finish(&world);
 }
 
+static nod_status goes_on_past_a_question(struct run *run, struct str *body)
+{
+    const struct entry *answer;
+    nod_status asked = world_ask(run, NULL, "Sure?", world_ask_form, &answer);
+
+    NOD_TRY(world_step(run, &world, "one", false)); /* whatever the answer will be */
+    NOD_TRY(asked);
+    *body = STR("{}");
+    return NOD_OK;
+}
+
+static void nothing_is_done_past_a_question_that_waits(void **state)
+{
+    struct world_caller *caller = begin(&(struct world_opts){ .handler = goes_on_past_a_question });
+
+    (void)state;
+    assert_int_equal(world.steps_done, 0);
+    world_answer(&world, up_id(), ASK_ACCEPTED, ACCEPT_3, "ann", 1);
+    assert_int_equal(world.steps_done, 1);
+    assert_int_equal(caller->status, NOD_OK);
+    world_finish(&world);
+}
+
+static nod_status steps_anywhere(struct run *run, struct str *body)
+{
+    const struct entry *entry;
+    bool go;
+    nod_status status = run_step(run, STR("again"), false, true, &entry, &go);
+
+    if (status == NOD_PENDING && go)
+        return run_step_done(run, STR("again"), NOD_OK, STR_NONE);
+    NOD_TRY(status);
+    NOD_TRY(world_step(run, &world, "one", false));
+    *body = STR("{}");
+    return NOD_OK;
+}
+
+static void only_idempotent_steps_are_done_where_the_state_may_be_presented_elsewhere(void **state)
+{
+    (void)state;
+    world_init(&world, &(struct world_opts){ .handler = steps_anywhere });
+    struct world_caller *caller = world_caller_new(&world);
+    engine_call(world.engine, &(struct call_spec){ .target = &world.target,
+                                                   .principal = STR("ann"),
+                                                   .elsewhere_too = true,
+                                                   .caller = &caller->caller });
+    world_settle(&world);
+    assert_int_equal(caller->finished, 1);
+    assert_int_equal(caller->status, NOD_E_USAGE);
+    assert_non_null(strstr(caller->message, "'one'"));
+    assert_int_equal(world.steps_done, 0);
+    assert_int_equal(world.runs, 2); /* the idempotent one was done */
+    world_finish(&world);
+}
+
+static void an_answer_that_nobody_will_repeat_outlasts_a_store_that_is_away(void **state)
+{
+    struct world_caller *caller = begin(&(struct world_opts){ .handler = asks_once });
+
+    (void)state;
+    world.fail_verb = "claim";
+    world.fail_how = MEMORY_FAIL_BEFORE;
+    world.fail_times = 4 * ENGINE_STORE_TRIES;
+    ask_answer(world.engine, str_of(up_id()),
+               &(struct answer){ .action = ASK_DECLINED, .by = STR("ann") }, NULL, NULL);
+    for (int i = 0; i < 60; i++)
+        world_advance(&world, 2000);
+    assert_int_equal(caller->finished, 1);
+    assert_string_equal(caller->body, "{\"state\":\"declined\",\"content\":null}");
+    world_finish(&world);
+}
+
+static void a_call_that_is_cancelled_while_its_question_is_stored_asks_nobody(void **state)
+{
+    (void)state;
+    world_init(&world, &(struct world_opts){ .handler = asks_once });
+    struct world_caller *caller = world_call(&world, "ann", "s1");
+    call_cancel(caller->caller.call, STR("enough"));
+    world_settle(&world);
+    assert_int_equal(caller->finished, 1);
+    assert_int_equal(caller->status, NOD_E_CANCELLED);
+    assert_int_equal(caller->asked, 0);
+    assert_int_equal(world.shown_count, 0);
+    world_finish(&world);
+}
+
+static void a_store_whose_clock_is_behind_is_asked_again(void **state)
+{
+    struct world_caller *caller =
+        begin(&(struct world_opts){ .handler = asks_once, .ttl_ms = 5000 });
+
+    (void)state;
+    world.clock.wall -= 2500;
+    world_advance(&world, 5000);
+    assert_int_equal(caller->finished, 0); /* by the store's clock it is not due */
+    for (int i = 0; i < 3; i++)
+        world_advance(&world, 1000);
+    assert_int_equal(caller->finished, 1);
+    assert_int_equal(caller->status, NOD_E_TIMEOUT);
+    world_finish(&world);
+}
+
 int main(void)
 {
     log_setup(&(struct log_opts){ .level = LOG_LEVEL_ERROR });
@@ -954,6 +1091,8 @@ int main(void)
         cmocka_unit_test(the_second_answer_is_told_who_was_first),
         cmocka_unit_test(another_principal_cannot_answer),
         cmocka_unit_test(a_models_word_is_no_consent),
+        cmocka_unit_test(a_model_cannot_answer_what_was_put_to_a_person),
+        cmocka_unit_test(an_answer_that_is_late_by_the_clock_is_late_before_anybody_looked),
         cmocka_unit_test(invalid_content_ends_the_call_where_the_surface_has_one_attempt),
         cmocka_unit_test(invalid_content_is_still_pending_where_the_surface_says_so),
         cmocka_unit_test(an_ask_with_attempts_is_asked_again_and_says_what_was_wrong),
@@ -985,6 +1124,11 @@ int main(void)
         cmocka_unit_test(every_ask_of_an_older_call_is_cancelled_where_that_is_the_rule),
         cmocka_unit_test(arguments_that_do_not_fit_are_refused_and_never_dropped),
         cmocka_unit_test(a_gate_without_memory_is_no_missing_confirmation),
+        cmocka_unit_test(nothing_is_done_past_a_question_that_waits),
+        cmocka_unit_test(only_idempotent_steps_are_done_where_the_state_may_be_presented_elsewhere),
+        cmocka_unit_test(an_answer_that_nobody_will_repeat_outlasts_a_store_that_is_away),
+        cmocka_unit_test(a_call_that_is_cancelled_while_its_question_is_stored_asks_nobody),
+        cmocka_unit_test(a_store_whose_clock_is_behind_is_asked_again),
         cmocka_unit_test(nothing_is_done_on_the_strength_of_text_that_was_cut_short),
         cmocka_unit_test(a_step_that_was_done_is_recorded_also_when_memory_ran_out_behind_it),
     };

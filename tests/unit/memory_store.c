@@ -260,6 +260,70 @@ static void an_operation_that_is_sent_again_happens_once(void **state)
     assert_int_equal(reply_seen.call->entry_count, 1);
 }
 
+static nod_status claim(const char *ask, enum ask_state outcome, struct str take_for)
+{
+    char id[ID_LEN + 1], t[ID_LEN + 1];
+
+    store->ops->claim(
+        store, token(t),
+        &(struct claim_spec){
+            .ask_id = name(id, ask), .outcome = outcome, .by = STR("ann"), .take_for = take_for },
+        done, NULL);
+    settle();
+    return last;
+}
+
+static void a_node_that_slept_cannot_write_over_its_successor(void **state)
+{
+    char id[ID_LEN + 1], t[ID_LEN + 1];
+    struct str call = name(id, "call");
+
+    (void)state;
+    park("call", (int64_t[]){ 500, 0 }, NULL, 0);
+    assert_int_equal(claim("call-ask0", ASK_ACCEPTED, STR("n")), NOD_OK);
+    assert_true(reply_seen.taken);
+    assert_int_equal(reply_seen.epoch, 2);
+    store->ops->append(store, token(t), NULL, STR("n"), call, 1, 0, &step, 1, done, NULL);
+    settle();
+    assert_int_equal(last, NOD_E_STALE);
+    store->ops->park(store, token(t), NULL, STR("n"), call, 1, 0, &step, 1, NULL, 0, done, NULL);
+    settle();
+    assert_int_equal(last, NOD_E_STALE);
+    assert_int_equal(finish("call"), NOD_E_STALE);
+    assert_int_equal(load("call"), NOD_OK);
+    assert_int_equal(reply_seen.call->state, CALL_STORED_RUNNING);
+    assert_int_equal(reply_seen.call->entry_count, 1); /* the answer alone */
+    store->ops->finish(store, token(t), call, 2, STR("{}"), NULL, done, NULL);
+    settle();
+    assert_int_equal(last, NOD_OK);
+}
+
+static void the_stores_clock_decides_what_is_late(void **state)
+{
+    (void)state;
+    park("call", (int64_t[]){ 500, 500, 0 }, NULL, 0);
+    assert_int_equal(claim("call-ask0", ASK_EXPIRED, STR_NONE), NOD_E_STALE); /* not yet */
+    fake_clock_advance(&fake, 499);
+    assert_int_equal(claim("call-ask0", ASK_DECLINED, STR_NONE), NOD_OK);
+    assert_int_equal(reply_seen.ask->state, ASK_DECLINED);
+    fake_clock_advance(&fake, 1);
+    assert_int_equal(claim("call-ask1", ASK_ACCEPTED, STR_NONE), NOD_OK);
+    assert_true(reply_seen.won);
+    assert_int_equal(reply_seen.ask->state, ASK_EXPIRED);
+    assert_int_equal(reply_seen.ask->content.len, 0);
+}
+
+static void an_ask_of_a_call_that_ended_is_withdrawn(void **state)
+{
+    (void)state;
+    park("call", (int64_t[]){ 500, 0 }, NULL, 0);
+    finish("call");
+    assert_int_equal(claim("call-ask0", ASK_ACCEPTED, STR("n")), NOD_OK);
+    assert_false(reply_seen.won);
+    assert_false(reply_seen.taken);
+    assert_int_equal(reply_seen.ask->state, ASK_WITHDRAWN);
+}
+
 int main(void)
 {
 #define SUBJECT(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -272,6 +336,9 @@ int main(void)
         SUBJECT(a_call_that_is_taken_in_time_stays),
         SUBJECT(a_call_is_opened_once),
         SUBJECT(an_operation_that_is_sent_again_happens_once),
+        SUBJECT(a_node_that_slept_cannot_write_over_its_successor),
+        SUBJECT(the_stores_clock_decides_what_is_late),
+        SUBJECT(an_ask_of_a_call_that_ended_is_withdrawn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -205,8 +205,19 @@ static int end(void)
     size_t len = 0;
 
     close(to);
-    while ((n = read(errors, said + len, sizeof(said) - 1 - len)) > 0)
+    for (;;) {
+        struct pollfd ready = { .fd = errors, .events = POLLIN };
+
+        if (poll(&ready, 1, PATIENCE_MS) != 1) {
+            kill(pid, SIGABRT); /* its core, or its sanitizer, says where it stood */
+            said[len] = '\0';
+            fail_msg("it does not end: %s", said);
+        }
+        n = read(errors, said + len, sizeof(said) - 1 - len);
+        if (n <= 0)
+            break;
         len += (size_t)n;
+    }
     said[len] = '\0';
     close(from);
     close(errors);
