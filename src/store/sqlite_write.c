@@ -521,12 +521,12 @@ static uint64_t small_version(struct sqlite_side *side, struct sqlite_op *op)
     return version;
 }
 
-enum { VERSIONS_PER_MS = 1024 };
+enum { VERSION_STEP = 1024 };
 
 /* Grows for ever, also past a restart after the newest record was removed: it follows the clock. */
 static uint64_t version_next(struct sqlite_side *side, int64_t now)
 {
-    uint64_t by_clock = (uint64_t)(now > 0 ? now : 0) * VERSIONS_PER_MS;
+    uint64_t by_clock = (uint64_t)(now > 0 ? now : 0) * VERSION_STEP;
 
     side->newest = by_clock > side->newest ? by_clock : side->newest + 1;
     return side->newest;
