@@ -34,35 +34,50 @@ static bool id_is(const struct id *id, struct str s)
 
 static int64_t keep_of(const struct memory_store *memory, const struct stored_call *call)
 {
-    return call->record.keep_ms > 0 ? call->record.keep_ms : memory->opts.keep_ms;
+    return call->keep_ms > 0 ? call->keep_ms : memory->opts.keep_ms;
 }
 
 /* --- records -------------------------------------------------------------------------------------
  */
 
+/* Room behind an object for its texts, and what they will be found by. */
+static size_t texts_bytes(const struct str *texts, size_t count)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++)
+        bytes += texts[i].len + 1;
+    return bytes;
+}
+
+static void texts_place(char *at, uint32_t *lens, const struct str *texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        lens[i] = (uint32_t)memory_place(&at, texts[i]).len;
+}
+
 static struct stored_call *call_add(struct memory_store *memory, const struct call_record *open)
 {
-    size_t text = open->principal.len + open->scope.len + open->target.len + open->args.len +
-                  open->uri.len + open->caller.len + 6;
-    struct stored_call *call = mem_zalloc(sizeof(*call) + text);
-    char *at = (char *)(call + 1);
+    const struct str texts[CALL_TEXTS] = {
+        [TEXT_PRINCIPAL] = open->principal,
+        [TEXT_SCOPE] = open->scope,
+        [TEXT_TARGET] = open->target,
+        [TEXT_ARGS] = open->args,
+        [TEXT_URI] = open->uri,
+        [TEXT_CALLER] = open->caller,
+    };
+    struct stored_call *call = mem_zalloc(sizeof(*call) + texts_bytes(texts, CALL_TEXTS));
 
+    texts_place(call->text, call->text_len, texts, CALL_TEXTS);
     id_set(&call->id, open->id);
-    call->record = *open;
-    call->record.id = id_str(&call->id);
-    call->record.principal = memory_place(&at, open->principal);
-    call->record.scope = memory_place(&at, open->scope);
-    call->record.target = memory_place(&at, open->target);
-    call->record.args = memory_place(&at, open->args);
-    call->record.uri = memory_place(&at, open->uri);
-    call->record.caller = memory_place(&at, open->caller);
-    call->record.entries = NULL;
-    call->record.entry_count = 0;
-    call->record.state = CALL_STORED_RUNNING;
-    call->record.epoch = 1;
-    call->record.opened_ms = memory_now(memory);
+    call->kind = (unsigned char)open->kind;
+    call->keep_ms = open->keep_ms;
+    call->notices = open->notices;
+    call->state = CALL_STORED_RUNNING;
+    call->epoch = 1;
+    call->opened_ms = memory_now(memory);
     list_init(&call->asks);
-    map_set(&memory->calls, call->record.id, call);
+    map_set(&memory->calls, id_str(&call->id), call);
     return call;
 }
 
@@ -70,11 +85,11 @@ static void call_free(struct stored_call *call)
 {
     LIST_EACH (at, &call->asks) {
         struct stored_ask *ask = LIST_OF(at, struct stored_ask, link);
-        mem_free(ask->answer);
+        mem_free(ask->end);
         mem_free(ask);
     }
     journal_finish(&call->journal);
-    mem_free(call->result);
+    mem_free((char *)call->result.at);
     mem_free(call);
 }
 
@@ -92,11 +107,11 @@ static void call_drop(struct memory_store *memory, struct stored_call *call)
         heap_remove(&memory->due, &ask->due);
         map_remove(&memory->asks, id_str(&ask->id));
     }
-    if (call->record.state == CALL_STORED_RUNNABLE)
+    if (call->state == CALL_STORED_RUNNABLE)
         heap_remove(&memory->idle, &call->keep);
     else
         heap_remove(&memory->ended, &call->keep);
-    map_remove(&memory->calls, call->record.id);
+    map_remove(&memory->calls, id_str(&call->id));
     call->dropped = true;
     if (call->refs == 0)
         call_free(call);
@@ -131,8 +146,8 @@ static int64_t last_expiry(const struct stored_call *call)
 
     LIST_EACH (at, &call->asks) {
         const struct stored_ask *ask = LIST_OF(at, struct stored_ask, link);
-        if (ask->record.state == ASK_PENDING && ask->record.expires_ms > last)
-            last = ask->record.expires_ms;
+        if (!ask->end && ask->expires_ms > last)
+            last = ask->expires_ms;
     }
     return last;
 }
@@ -186,51 +201,47 @@ static void journal_add(struct stored_call *call, const struct entry *entries, s
     journal_make(&longer, call->journal.entries, call->journal.count, entries, count);
     journal_finish(&call->journal);
     call->journal = longer;
-    call->record.entries = longer.entries;
-    call->record.entry_count = longer.count;
 }
 
 static void ask_add(struct memory_store *memory, struct stored_call *call,
                     const struct ask_record *record)
 {
-    size_t text = record->key.len + record->message.len + record->detail.len + record->url.len + 4;
-    struct stored_ask *ask = mem_zalloc(sizeof(*ask) + text);
-    char *at = (char *)(ask + 1);
+    const struct str texts[ASK_TEXTS] = { [TEXT_KEY] = record->key,
+                                          [TEXT_MESSAGE] = record->message,
+                                          [TEXT_DETAIL] = record->detail,
+                                          [TEXT_URL] = record->url };
+    struct stored_ask *ask = mem_zalloc(sizeof(*ask) + texts_bytes(texts, ASK_TEXTS));
 
+    texts_place(ask->text, ask->text_len, texts, ASK_TEXTS);
     id_set(&ask->id, record->id);
     ask->call = call;
-    ask->record = *record;
-    ask->record.id = id_str(&ask->id);
-    ask->record.call_id = call->record.id;
-    ask->record.principal = call->record.principal;
-    ask->record.scope = call->record.scope;
-    ask->record.target = call->record.target;
-    ask->record.key = memory_place(&at, record->key);
-    ask->record.message = memory_place(&at, record->message);
-    ask->record.detail = memory_place(&at, record->detail);
-    ask->record.url = memory_place(&at, record->url);
-    ask->record.state = ASK_PENDING;
-    ask->record.content = ask->record.by = STR_NONE;
-    if (!ask->record.asked_ms)
-        ask->record.asked_ms = memory_now(memory);
-    if (!ask->record.expires_ms)
-        ask->record.expires_ms = ask->record.asked_ms + record->ttl_ms;
+    ask->kind = (unsigned char)record->kind;
+    ask->consent = record->consent;
+    ask->sensitive = record->sensitive;
+    ask->wait_done = record->wait_done;
+    memcpy(ask->digest, record->digest, DIGEST_BYTES);
+    ask->ttl_ms = record->ttl_ms;
+    ask->attempts = record->attempts;
+    ask->attempt = record->attempt;
+    ask->seq = record->seq;
+    ask->asked_ms = record->asked_ms ? record->asked_ms : memory_now(memory);
+    ask->expires_ms = record->expires_ms ? record->expires_ms : ask->asked_ms + record->ttl_ms;
     list_append(&call->asks, &ask->link);
     call->pending++;
-    map_set(&memory->asks, ask->record.id, ask);
-    heap_set(&memory->due, &ask->due, ask->record.expires_ms);
+    map_set(&memory->asks, id_str(&ask->id), ask);
+    heap_set(&memory->due, &ask->due, ask->expires_ms);
 }
 
 static void ask_close(struct memory_store *memory, struct stored_ask *ask, enum ask_state state,
                       struct str content, struct str by)
 {
-    ask->answer = mem_alloc(content.len + by.len + 2);
-    char *at = ask->answer;
+    ask->end = mem_zalloc(sizeof(*ask->end) + content.len + by.len + 2);
+    char *at = ask->end->text;
 
-    ask->record.state = state;
-    ask->record.content = memory_place(&at, content);
-    ask->record.by = memory_place(&at, by);
-    ask->record.ended_ms = memory_now(memory);
+    ask->end->state = state;
+    ask->end->content = memory_place(&at, content);
+    ask->end->by = memory_place(&at, by);
+    ask->end->ended_ms = memory_now(memory);
     heap_remove(&memory->due, &ask->due);
     ask->call->pending--;
 }
@@ -240,12 +251,11 @@ static void ask_erase(struct stored_ask *ask)
 {
     struct journal *journal = &ask->call->journal;
 
-    if (ask->record.content.len)
-        explicit_bzero(ask->answer, ask->record.content.len);
-    ask->record.content = STR_NONE;
+    explicit_bzero(ask->end->text, ask->end->content.len);
+    ask->end->content = STR_NONE;
     for (size_t i = 0; i < journal->count; i++) {
         struct entry *entry = &journal->entries[i];
-        if (entry->class != ENTRY_ASK || !str_eq(entry->ask_id, ask->record.id))
+        if (entry->class != ENTRY_ASK || !str_eq(entry->ask_id, id_str(&ask->id)))
             continue;
         if (entry->content.len)
             explicit_bzero((char *)entry->content.at, entry->content.len);
@@ -256,16 +266,15 @@ static void ask_erase(struct stored_ask *ask)
 static void call_close(struct memory_store *memory, struct stored_call *call, enum call_state state,
                        struct str result)
 {
-    if (call->record.state == CALL_STORED_RUNNABLE)
+    if (call->state == CALL_STORED_RUNNABLE)
         heap_remove(&memory->idle, &call->keep);
-    call->record.state = state;
-    call->result = str_dup(result);
-    call->record.result = str_n(call->result, result.len);
+    call->state = (unsigned char)state;
+    call->result = str_n(str_dup(result), result.len);
     LIST_EACH (at, &call->asks) {
         struct stored_ask *ask = LIST_OF(at, struct stored_ask, link);
-        if (ask->record.state == ASK_PENDING)
+        if (!ask->end)
             ask_close(memory, ask, ASK_WITHDRAWN, STR_NONE, STR("nod"));
-        if (ask->record.sensitive)
+        if (ask->sensitive)
             ask_erase(ask);
     }
     heap_set(&memory->ended, &call->keep, memory_now(memory) + keep_of(memory, call));
@@ -314,12 +323,18 @@ static void deliver(void *data)
     }
     if (reply->row && reply->status == NOD_OK)
         memory_scan_rows(reply);
-    if (reply->call && reply->with_call)
-        reply->reply.call = &reply->call->record;
-    if (reply->ask)
-        reply->reply.ask = &reply->ask->record;
+    struct call_record call;
+    struct ask_record ask;
+    if (reply->call && reply->with_call) {
+        call = memory_call_view(reply->call);
+        reply->reply.call = &call;
+    }
+    if (reply->ask) {
+        ask = memory_ask_view(reply->ask);
+        reply->reply.ask = &ask;
+    }
     if (reply->wakes)
-        reply->memory->wake(reply->memory->wake_data, reply->call->record.id);
+        reply->memory->wake(reply->memory->wake_data, id_str(&reply->call->id));
     if (reply->done)
         reply->done(reply->data, reply->status, &reply->reply);
     if (reply->memory)
@@ -374,7 +389,7 @@ static void hint(struct memory_store *memory, struct stored_call *call)
 /* Whoever comes next may take it; who waits for it here is told. */
 static void call_runnable(struct memory_store *memory, struct stored_call *call)
 {
-    call->record.state = CALL_STORED_RUNNABLE;
+    call->state = CALL_STORED_RUNNABLE;
     heap_set(&memory->idle, &call->keep, memory_now(memory) + keep_of(memory, call));
     hint(memory, call);
 }
@@ -396,7 +411,7 @@ static struct stored_call *running_call(struct memory_store *memory, const struc
         call = call_add(memory, open);
     else if (!call)
         *status = NOD_E_NOT_FOUND;
-    else if (open || call->record.epoch != epoch || call->record.state != CALL_STORED_RUNNING)
+    else if (open || call->epoch != epoch || call->state != CALL_STORED_RUNNING)
         *status = NOD_E_STALE; /* with `open`: it is here already */
     if (*status != NOD_OK)
         return NULL;
@@ -420,10 +435,10 @@ static void memory_park(struct store *store, struct str token, const struct call
     struct stored_call *call = running_call(memory, open, call_id, epoch, token, &status);
     if (call) {
         journal_add(call, entries, entry_count);
-        call->record.notices = notices;
+        call->notices = notices;
         for (size_t i = 0; i < ask_count; i++)
             ask_add(memory, call, &asks[i]);
-        call->record.state = CALL_STORED_WAITING;
+        call->state = CALL_STORED_WAITING;
         if (call->pending == 0)
             call_runnable(memory, call);
     }
@@ -446,38 +461,39 @@ static void memory_append(struct store *store, struct str token, const struct ca
     struct stored_call *call = running_call(memory, open, call_id, epoch, token, &status);
     if (call) {
         journal_add(call, entries, entry_count);
-        call->record.notices = notices;
+        call->notices = notices;
     }
     finish_reply(memory_reply(memory, done, data, status), fault);
 }
 
 static void call_start(struct memory_store *memory, struct stored_call *call)
 {
-    if (call->record.state == CALL_STORED_RUNNABLE)
+    if (call->state == CALL_STORED_RUNNABLE)
         heap_remove(&memory->idle, &call->keep);
-    call->record.state = CALL_STORED_RUNNING;
-    call->record.epoch++;
+    call->state = CALL_STORED_RUNNING;
+    call->epoch++;
 }
 
 /* The journal entry of an ask that has ended. */
 static void journal_ask(struct stored_ask *ask)
 {
+    struct ask_record record = memory_ask_view(ask);
     struct entry entry = { .class = ENTRY_ASK,
-                           .key = ask->record.key,
-                           .state = ask->record.state,
-                           .number = ask->record.ttl_ms,
-                           .ask_id = ask->record.id,
-                           .content = ask->record.content,
-                           .by = ask->record.by };
+                           .key = record.key,
+                           .state = record.state,
+                           .number = record.ttl_ms,
+                           .ask_id = record.id,
+                           .content = record.content,
+                           .by = record.by };
 
-    memcpy(entry.digest, ask->record.digest, DIGEST_BYTES);
+    memcpy(entry.digest, ask->digest, DIGEST_BYTES);
     journal_add(ask->call, &entry, 1);
 }
 
 static nod_status claim_now(struct memory_store *memory, struct stored_ask *ask, struct str token,
                             const struct claim_spec *claim)
 {
-    bool due = memory_now(memory) >= ask->record.expires_ms;
+    bool due = memory_now(memory) >= ask->expires_ms;
     bool persons_word = claim->outcome == ASK_ACCEPTED || claim->outcome == ASK_DECLINED ||
                         claim->outcome == ASK_CANCELLED || claim->outcome == ASK_INVALID;
 
@@ -487,12 +503,12 @@ static nod_status claim_now(struct memory_store *memory, struct stored_ask *ask,
         ask_close(memory, ask, ASK_EXPIRED, STR_NONE, STR("nod"));
     else
         ask_close(memory, ask, claim->outcome, claim->content, claim->by);
-    id_set(&ask->token, token);
+    id_set(&ask->end->token, token);
     journal_ask(ask);
-    if (ask->call->pending == 0 && ask->call->record.state == CALL_STORED_WAITING) {
+    if (ask->call->pending == 0 && ask->call->state == CALL_STORED_WAITING) {
         if (claim->take_for.len) {
             call_start(memory, ask->call);
-            ask->took = ask->call->record.epoch;
+            ask->end->took = ask->call->epoch;
         } else {
             call_runnable(memory, ask->call);
         }
@@ -510,15 +526,15 @@ static void memory_claim(struct store *store, struct str token, const struct cla
         return;
     struct stored_ask *ask = map_get(&memory->asks, claim->ask_id);
     nod_status status = ask ? NOD_OK : NOD_E_NOT_FOUND;
-    if (ask && ask->record.state == ASK_PENDING)
+    if (ask && !ask->end)
         status = claim_now(memory, ask, token, claim);
     struct reply *reply = memory_reply(memory, done, data, status);
     if (ask && status == NOD_OK) {
         memory_hold(reply, ask->call);
         reply->ask = ask;
-        reply->reply.won = id_is(&ask->token, token);
-        reply->reply.taken = reply->reply.won && ask->took != 0;
-        reply->reply.epoch = reply->reply.taken ? ask->took : 0;
+        reply->reply.won = id_is(&ask->end->token, token);
+        reply->reply.taken = reply->reply.won && ask->end->took != 0;
+        reply->reply.epoch = reply->reply.taken ? ask->end->took : 0;
         reply->with_call = reply->reply.taken;
     }
     finish_reply(reply, fault);
@@ -538,7 +554,7 @@ static void memory_take(struct store *store, struct str token, struct str call_i
     if (!call) {
         status = NOD_E_NOT_FOUND;
     } else if (!id_is(&call->token, token)) {
-        if (call->record.state == CALL_STORED_RUNNABLE) {
+        if (call->state == CALL_STORED_RUNNABLE) {
             call_start(memory, call);
             id_set(&call->token, token);
         } else {
@@ -549,7 +565,7 @@ static void memory_take(struct store *store, struct str token, struct str call_i
     if (status == NOD_OK) {
         memory_hold(reply, call);
         reply->with_call = true;
-        reply->reply.epoch = call->record.epoch;
+        reply->reply.epoch = call->epoch;
         reply->reply.taken = true;
     }
     finish_reply(reply, fault);
@@ -569,9 +585,8 @@ static void memory_finish(struct store *store, struct str token, struct str call
     if (!call) {
         status = NOD_E_NOT_FOUND;
     } else if (!id_is(&call->token, token)) {
-        bool ended = call->record.state == CALL_STORED_FINISHED ||
-                     call->record.state == CALL_STORED_CANCELLED;
-        if (ended || call->record.epoch != epoch) {
+        bool ended = call->state == CALL_STORED_FINISHED || call->state == CALL_STORED_CANCELLED;
+        if (ended || call->epoch != epoch) {
             status = NOD_E_STALE;
         } else {
             id_set(&call->token, token);
@@ -597,8 +612,7 @@ static void memory_cancel(struct store *store, struct str token, struct str call
     if (!call) {
         status = NOD_E_NOT_FOUND;
     } else if (!id_is(&call->token, token)) {
-        if (call->record.state == CALL_STORED_FINISHED ||
-            call->record.state == CALL_STORED_CANCELLED) {
+        if (call->state == CALL_STORED_FINISHED || call->state == CALL_STORED_CANCELLED) {
             status = NOD_E_STALE;
         } else {
             id_set(&call->token, token);

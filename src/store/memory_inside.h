@@ -31,28 +31,71 @@ struct memory_store {
     void *wake_data;
 };
 
+/*
+ * Millions of these may wait, so they are small: texts stand one behind the other in one piece of
+ * memory, each NUL-terminated, and become records (memory_call_view, memory_ask_view) when somebody
+ * looks.
+ */
+enum call_text {
+    TEXT_PRINCIPAL,
+    TEXT_SCOPE,
+    TEXT_TARGET,
+    TEXT_ARGS,
+    TEXT_URI,
+    TEXT_CALLER,
+    CALL_TEXTS
+};
+enum ask_text { TEXT_KEY, TEXT_MESSAGE, TEXT_DETAIL, TEXT_URL, ASK_TEXTS };
+
 struct stored_call {
-    struct id id;
-    struct call_record record; /* slices point behind the struct, and into journal */
-    struct journal journal;
     struct list asks;
-    size_t pending;
-    struct id token; /* of the newest operation */
-    char *result;
+    struct journal journal;
     struct heap_node keep; /* in ended, or in idle */
-    unsigned refs;
+    struct str result;     /* its own memory */
+    uint64_t epoch;
+    int64_t keep_ms;
+    int64_t opened_ms;
+    uint32_t notices;
+    uint32_t pending;
+    uint32_t refs;
+    uint32_t text_len[CALL_TEXTS];
+    unsigned char state; /* enum call_state */
+    unsigned char kind;  /* enum target_kind */
     bool dropped;
+    struct id id;
+    struct id token; /* of the newest operation */
+    char text[];
 };
 
 struct stored_ask {
-    struct id id;
     struct stored_call *call;
     struct list link; /* in call->asks */
     struct heap_node due;
-    struct ask_record record;
-    struct id token; /* of the claim that ended it */
+    struct ask_end *end; /* NULL: it is pending */
+    int64_t ttl_ms;
+    int64_t asked_ms;
+    int64_t expires_ms;
+    uint64_t seq;
+    int attempts;
+    int attempt;
+    uint32_t text_len[ASK_TEXTS];
+    unsigned char digest[DIGEST_BYTES];
+    unsigned char kind; /* enum ask_kind */
+    bool consent : 1;
+    bool sensitive : 1;
+    bool wait_done : 1;
+    struct id id;
+    char text[];
+};
+
+struct ask_end {
+    enum ask_state state;
+    struct id token; /* of the claim that ended it; empty: it was withdrawn */
     uint64_t took;   /* the epoch that claim took, or 0 */
-    char *answer;    /* content and by */
+    int64_t ended_ms;
+    struct str content;
+    struct str by;
+    char text[];
 };
 
 struct spent { /* a call that ended and had effects, when its record had to make room */
@@ -120,6 +163,11 @@ static inline struct str memory_place(char **at, struct str s)
     return copy;
 }
 
+static inline enum ask_state memory_ask_state(const struct stored_ask *ask)
+{
+    return ask->end ? ask->end->state : ASK_PENDING;
+}
+
 /* --- memory.c --- */
 
 /* A completion; memory_send puts it on its way. */
@@ -134,6 +182,8 @@ void memory_send(struct reply *reply);
 void memory_values_init(struct memory_store *memory);
 void memory_values_finish(struct memory_store *memory);
 void memory_event_add(struct memory_store *memory, const struct store_event *event);
+struct call_record memory_call_view(const struct stored_call *call);
+struct ask_record memory_ask_view(const struct stored_ask *ask);
 /* Rows of a scan, as the store is when its completion is delivered. */
 void memory_scan_rows(struct reply *reply);
 

@@ -50,6 +50,73 @@ void memory_event_add(struct memory_store *memory, const struct store_event *eve
 
 /* --- reading --- */
 
+static struct str text_next(const char **at, uint32_t len)
+{
+    struct str s = str_n(*at, len);
+
+    *at += len + 1;
+    return s;
+}
+
+struct call_record memory_call_view(const struct stored_call *call)
+{
+    const uint32_t *len = call->text_len;
+    const char *at = call->text;
+    struct call_record record = { .id = id_str(&call->id) };
+
+    record.principal = text_next(&at, len[TEXT_PRINCIPAL]);
+    record.scope = text_next(&at, len[TEXT_SCOPE]);
+    record.target = text_next(&at, len[TEXT_TARGET]);
+    record.args = text_next(&at, len[TEXT_ARGS]);
+    record.uri = text_next(&at, len[TEXT_URI]);
+    record.caller = text_next(&at, len[TEXT_CALLER]);
+    record.kind = (enum target_kind)call->kind;
+    record.keep_ms = call->keep_ms;
+    record.notices = call->notices;
+    record.entries = call->journal.entries;
+    record.entry_count = call->journal.count;
+    record.state = (enum call_state)call->state;
+    record.epoch = call->epoch;
+    record.result = call->result;
+    record.opened_ms = call->opened_ms;
+    return record;
+}
+
+struct ask_record memory_ask_view(const struct stored_ask *ask)
+{
+    struct call_record call = memory_call_view(ask->call);
+    const uint32_t *len = ask->text_len;
+    const char *at = ask->text;
+    struct ask_record record = { .id = id_str(&ask->id),
+                                 .call_id = call.id,
+                                 .principal = call.principal,
+                                 .scope = call.scope,
+                                 .target = call.target,
+                                 .kind = (enum ask_kind)ask->kind,
+                                 .consent = ask->consent,
+                                 .sensitive = ask->sensitive,
+                                 .wait_done = ask->wait_done,
+                                 .ttl_ms = ask->ttl_ms,
+                                 .attempts = ask->attempts,
+                                 .attempt = ask->attempt,
+                                 .seq = ask->seq,
+                                 .asked_ms = ask->asked_ms,
+                                 .expires_ms = ask->expires_ms,
+                                 .state = memory_ask_state(ask) };
+
+    record.key = text_next(&at, len[TEXT_KEY]);
+    record.message = text_next(&at, len[TEXT_MESSAGE]);
+    record.detail = text_next(&at, len[TEXT_DETAIL]);
+    record.url = text_next(&at, len[TEXT_URL]);
+    memcpy(record.digest, ask->digest, DIGEST_BYTES);
+    if (ask->end) {
+        record.content = ask->end->content;
+        record.by = ask->end->by;
+        record.ended_ms = ask->end->ended_ms;
+    }
+    return record;
+}
+
 void memory_load_call(struct store *store, struct str call_id, store_done *done, void *data)
 {
     struct memory_store *memory = memory_of(store);
@@ -86,9 +153,10 @@ static void scan_asks_due(struct reply *reply, size_t most)
      * nothing is. */
     for (size_t i = 0; i < memory->due.count && most > 0; i++) {
         struct stored_ask *ask = HEAP_OF(memory->due.nodes[i], struct stored_ask, due);
-        if (ask->record.expires_ms > before)
+        if (ask->expires_ms > before)
             continue;
-        reply->row(reply->data, &(struct store_row){ .ask = &ask->record });
+        struct ask_record record = memory_ask_view(ask);
+        reply->row(reply->data, &(struct store_row){ .ask = &record });
         most--;
     }
 }
@@ -104,9 +172,10 @@ void memory_scan_rows(struct reply *reply)
     switch (reply->scan.index) {
     case STORE_RUNNABLE:
         for (struct stored_call *call; most > 0 && (call = map_next(&memory->calls, &at));) {
-            if (call->record.state != CALL_STORED_RUNNABLE)
+            if (call->state != CALL_STORED_RUNNABLE)
                 continue;
-            reply->row(reply->data, &(struct store_row){ .call = &call->record });
+            struct call_record record = memory_call_view(call);
+            reply->row(reply->data, &(struct store_row){ .call = &record });
             most--;
         }
         break;
@@ -120,8 +189,8 @@ void memory_scan_rows(struct reply *reply)
         LIST_EACH (link, &call->asks) {
             if (most-- == 0)
                 break;
-            reply->row(reply->data, &(struct store_row){
-                                        .ask = &LIST_OF(link, struct stored_ask, link)->record });
+            struct ask_record record = memory_ask_view(LIST_OF(link, struct stored_ask, link));
+            reply->row(reply->data, &(struct store_row){ .ask = &record });
         }
         break;
     }
