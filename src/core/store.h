@@ -74,11 +74,12 @@ struct store_scan {
     struct str key; /* call id, stream */
     int64_t before; /* STORE_ASKS_DUE: expires_ms before this; 0: the store's now */
     uint64_t after; /* STORE_EVENTS: seq after this */
-    size_t limit; /* 0: as many as the store gives at once; there may be fewer rows than asked for */
+    size_t
+        limit; /* 0: as many as the store gives at once; there may be fewer rows than asked for */
 };
 
 struct store_row {
-    const struct call_record *call;
+    const struct call_record *call; /* perhaps without its journal: take or load it */
     const struct ask_record *ask;
     const struct store_event *event;
 };

@@ -92,6 +92,13 @@ bool sqlite_file_lock(struct sqlite_store *store, char *why)
         say_owner(store->lock_fd, store->path, why);
         return false;
     }
+    /* Nobody else is to read it; SQLite gives its other files the same rights. */
+    int fd = open(store->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        snprintf(why, LITE_WHY_MAX, "%s cannot be opened: %s", store->path, strerror(errno));
+        return false;
+    }
+    close(fd);
     int len = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
     if (ftruncate(store->lock_fd, 0) != 0 || pwrite(store->lock_fd, pid, (size_t)len, 0) != len)
         LOG_WARN("the lock of the store cannot say who holds it", LOG_CSTR("store", store->path));
@@ -125,6 +132,21 @@ static int64_t ask_number(struct sqlite_side *side, const char *sql, char *why)
     return n;
 }
 
+static bool has_log(struct sqlite_side *side, char *why)
+{
+    sqlite3_stmt *stmt = NULL;
+    bool has = sqlite3_prepare_v2(side->db, "PRAGMA journal_mode", -1, &stmt, NULL) == SQLITE_OK &&
+               sqlite3_step(stmt) == SQLITE_ROW &&
+               str_eq(str_of((const char *)sqlite3_column_text(stmt, 0)), STR("wal"));
+
+    sqlite3_finalize(stmt);
+    if (!has)
+        snprintf(why, LITE_WHY_MAX,
+                 "%s cannot have a write-ahead log; is it on a network file system?",
+                 side->store->path);
+    return has;
+}
+
 static int wal_grew(void *data, sqlite3 *db, const char *name, int pages)
 {
     struct sqlite_side *side = data;
@@ -156,7 +178,8 @@ bool sqlite_connect(struct sqlite_side *side, char *why)
         !run(side,
              store->synchronous == LITE_SYNC_NORMAL ? "PRAGMA synchronous = NORMAL"
                                                     : "PRAGMA synchronous = FULL",
-             why))
+             why) ||
+        !has_log(side, why))
         return false;
     sqlite3_wal_hook(side->db, wal_grew, side);
     return true;

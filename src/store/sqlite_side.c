@@ -79,6 +79,8 @@ static void fail_all(struct sqlite_side *side, struct list *ops, const char *wha
         op_clear(LIST_OF(at, struct sqlite_op, link), NOD_E_STORE);
     side->error = SQLITE_OK;
     side->refused = NOD_OK;
+    side->sweep_on = false; /* not again and again on a disk that fails: the next timer asks */
+    side->swept_ms = side->now;
     if (!sqlite3_get_autocommit(side->db))
         run_plain(side, SQL_ROLLBACK);
     side->error = SQLITE_OK;
@@ -92,15 +94,12 @@ static bool run_transition(struct sqlite_side *side, struct sqlite_op *op)
         op->verb->run(side, op);
     if (side->error && sqlite3_get_autocommit(side->db))
         return false;
-    int error = side->error;
     if (op_failed(side, op)) {
         run_plain(side, SQL_SAVE_UNDO);
         if (side->error)
             return false;
     }
     run_plain(side, SQL_SAVE_KEEP);
-    if (side->error && error)
-        side->error = error;
     return !side->error;
 }
 

@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "crypto/seal.h"
@@ -165,6 +166,20 @@ static void a_path_that_cannot_be_made_is_said(void **state)
     assert_null(sqlite_store_open(
         &(struct sqlite_opts){ .path = "/nonexistent-folder/x.db", .loop = mine()->loop }, why));
     assert_non_null(strstr(why, "/nonexistent-folder/x.db"));
+}
+
+static void nobody_else_may_read_its_files(void **state)
+{
+    static const char *const tails[] = { "", "-wal", "-shm", ".lock" };
+    char name[128];
+    struct stat about;
+    (void)state;
+
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(name, sizeof(name), "%s%s", mine()->path, tails[i]);
+        assert_int_equal(stat(name, &about), 0);
+        assert_int_equal(about.st_mode & 0777, 0600);
+    }
 }
 
 static void many_operations_share_a_commit(void **state)
@@ -337,6 +352,7 @@ static const struct CMUnitTest own[] = {
     TEST(a_newer_file_is_refused),
     TEST(a_file_of_something_else_is_refused),
     TEST(a_path_that_cannot_be_made_is_said),
+    TEST(nobody_else_may_read_its_files),
     TEST(many_operations_share_a_commit),
     TEST(content_is_in_the_file_only_when_no_secret_is_set),
     TEST(an_erased_answer_is_not_in_the_file),
