@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 
-enum { BLOCK_FIRST = 1024, BLOCK_MOST = 64 * 1024 };
+enum { BLOCK_FIRST = 1024, BLOCKS_SMALL = 4, BLOCK_MOST = 64 * 1024 };
 
 struct arena_block {
     struct arena_block *older;
@@ -80,10 +80,20 @@ static void *block_give(struct arena_block *block, size_t size, size_t align)
     return p;
 }
 
+/* Small blocks first, which the C library hands out from a cache; then ever larger ones. */
+static size_t usual_size(const struct arena *arena)
+{
+    if (arena->used < BLOCKS_SMALL * BLOCK_FIRST)
+        return BLOCK_FIRST;
+    size_t twice = arena->blocks->size * 2;
+    if (twice < 2 * BLOCK_FIRST)
+        twice = 2 * BLOCK_FIRST;
+    return twice < BLOCK_MOST ? twice : BLOCK_MOST;
+}
+
 void *arena_grow_(struct arena *arena, size_t size, size_t align)
 {
-    size_t newest = arena->blocks ? arena->blocks->size : BLOCK_FIRST / 2;
-    size_t usual = newest * 2 < BLOCK_MOST ? newest * 2 : BLOCK_MOST;
+    size_t usual = usual_size(arena);
     /* A fresh block is aligned for any object; what wants more may have to skip some bytes. */
     size_t skip = align > _Alignof(max_align_t) ? align : 0;
     size_t needed;

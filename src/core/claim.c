@@ -391,6 +391,19 @@ const struct flow_table answer_flow = { NOD_FLOW_ANSWER, answer_stages,
                                         sizeof(answer_stages) / sizeof(answer_stages[0]),
                                         claim_describe };
 
+/*
+ * A hook objected to an answer that cannot be given twice (nobody listens for what became of it):
+ * its surface is done with this ask, which moves on.
+ */
+static void offer_spent(const struct claim *claim)
+{
+    struct ask *ask = engine_ask(claim->engine, claim->ask_id);
+    const struct surface *surface = claim->answer.surface;
+
+    if (ask && !claim->done && !claim->by_engine && surface && ask->surface == surface)
+        ask_offered(ask, ask->surface, OFFER_REFUSED);
+}
+
 static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
 {
     struct claim *claim = subject;
@@ -400,6 +413,7 @@ static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
         claim->result.state == ASK_PENDING) { /* a hook objected, and not too late */
         claim->result.status = status;
         claim->result.pending = true;
+        offer_spent(claim);
     }
     LOG_DEBUG("answer", LOG_STR("ask", claim->ask_id),
               LOG_STR("action", ask_state_name(claim->outcome)),

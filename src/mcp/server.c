@@ -103,6 +103,8 @@ void mcp_server_destroy(struct mcp_server *server)
     server->drain_done = not_any_more;
     mcp_stdio_stop(server);
     end_sessions(server, STR("the server is closing"));
+    loop_settle(
+        server->opts.loop); /* what was cancelled comes to its end where the store is near */
     LIST_EACH (at, &server->ending)
         session_orphan(LIST_OF(at, struct session, by_use));
     mcp_http_stop(server);

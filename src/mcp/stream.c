@@ -231,6 +231,17 @@ static bool write_event(struct mcp_stream *stream, const struct mcp_event *event
                                          .data = str_n(event->text, event->len) });
 }
 
+/* An id to come back with, before anything is asked. */
+static bool write_priming(struct mcp_stream *stream)
+{
+    char id[EVENT_ID_MAX];
+
+    stream->unprimed =
+        !sse_send(stream->exchange,
+                  &(struct sse_event){ .id = event_id(stream, 0, id), .retry_ms = MCP_RETRY_MS });
+    return !stream->unprimed;
+}
+
 static bool write_line(struct mcp_stream *stream, struct mcp_event *event)
 {
     /* JSON has line ends between its tokens only, where a blank does as well. */
@@ -258,6 +269,10 @@ void mcp_stream_pump(struct mcp_stream *stream)
         lines_pump(stream);
         return;
     }
+    if (stream->exchange && stream->unprimed && !write_priming(stream)) {
+        http_on_drain(stream->exchange, stream_drained, stream);
+        return;
+    }
     while (stream->exchange && stream->unsent) {
         if (!write_event(stream, stream->unsent)) {
             if (stream->exchange)
@@ -281,11 +296,7 @@ void mcp_stream_begin(struct mcp_stream *stream)
         return;
     stream->begun = true;
     sse_begin(stream->exchange, NULL, 0);
-    if (session_knows(stream->session)->priming) {
-        char id[EVENT_ID_MAX];
-        sse_send(stream->exchange,
-                 &(struct sse_event){ .id = event_id(stream, 0, id), .retry_ms = MCP_RETRY_MS });
-    }
+    stream->unprimed = session_knows(stream->session)->priming;
     stream->next_seq = 1;
     if (stream->batch) {
         /* Responses that were to be one array go out one by one now. */
@@ -453,7 +464,7 @@ void mcp_stream_respond(struct mcp_stream *stream, struct str message)
         log_add(stream, EVENT_KEPT, message);
         if (stream->awaited > 1)
             mcp_stream_pump(stream);
-    } else if (stream->exchange) {
+    } else if (stream->exchange && !stream->begun) {
         if (stream->array)
             batch_add(stream, message);
         if (stream->awaited == 1)

@@ -45,6 +45,7 @@ struct mcp_stream {
     bool array; /* the POST was an array */
     bool begun; /* server-sent events */
     bool ended;
+    bool unprimed;  /* its first event, with an id, is still to be written */
     bool delivered; /* it ended on a connection that took all of it */
     bool lost;      /* the client went before it had anything to come back with */
 };

@@ -751,6 +751,26 @@ static void a_hook_may_refuse_at_any_stage_and_nothing_is_stranded(void **state)
     }
 }
 
+static void an_answer_that_a_hook_refuses_moves_the_ask_on(void **state)
+{
+    (void)state;
+    world_init(&world, &(struct world_opts){ .handler = asks_once });
+    assert_int_equal(hooks_add(engine_hooks(world.engine), engine_flow(NOD_FLOW_ANSWER),
+                               "validateContent", NOD_BEFORE, refuse, NULL),
+                     NOD_OK);
+    struct world_caller *caller = world_call(&world, "ann", "s1");
+    world_settle(&world);
+    /* A client's form cannot be answered twice: nobody listens for what becomes of the answer. */
+    ask_answer(
+        world.engine, str_of(up_id()),
+        &(struct answer){ .action = ASK_DECLINED, .by = STR("ann"), .surface = &world.surface },
+        NULL, NULL);
+    world_settle(&world);
+    assert_int_equal(caller->finished, 1);
+    assert_int_equal(caller->status, NOD_E_NOT_SUPPORTED);
+    world_finish(&world);
+}
+
 static void a_store_that_is_away_fails_the_call_cleanly(void **state)
 {
     (void)state;
@@ -1115,6 +1135,7 @@ int main(void)
         cmocka_unit_test(a_page_that_is_waited_for_ends_its_ask_when_it_is_done),
         cmocka_unit_test(hooks_are_called_at_every_stage_in_order),
         cmocka_unit_test(a_hook_may_refuse_at_any_stage_and_nothing_is_stranded),
+        cmocka_unit_test(an_answer_that_a_hook_refuses_moves_the_ask_on),
         cmocka_unit_test(a_store_that_is_away_fails_the_call_cleanly),
         cmocka_unit_test(whose_an_ask_is_shows_in_no_refusal),
         cmocka_unit_test(an_answer_that_is_too_large_is_an_invalid_one),

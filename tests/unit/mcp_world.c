@@ -425,7 +425,8 @@ void talk_await(struct talk *talk, const char *text)
 {
     for (int turns = 0; !talk_has(talk, text); turns++) {
         if (talk->closed || turns > 2000)
-            print_error("waited for %s, got: %.*s\n", text, STR_ARG(buf_str(&talk->got)));
+            print_error("waited for %s, got: %.*s\n", text, (int)talk->got.len,
+                        talk->got.len ? talk->got.at : "");
         assert_true(!talk->closed && turns <= 2000);
         world_turn(talk->world);
         talk_read(talk);
