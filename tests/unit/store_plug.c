@@ -71,7 +71,7 @@ struct plug_file {
 static pthread_mutex_t disk = PTHREAD_MUTEX_INITIALIZER;
 static struct image images[2];
 static long writes_left = -1; /* until the plug is pulled; -1: it stays in */
-static bool dead;
+static atomic_bool dead;
 static atomic_int failing; /* a SQLite error that every write gives; 0: none */
 static sqlite3_vfs *real_vfs;
 

@@ -273,7 +273,7 @@ static void a_large_journal_and_a_large_result_come_back_whole(void **state)
     big[BIG] = '\0';
     for (int i = 0; i < 4; i++) {
         struct entry entry = { .class = ENTRY_STEP,
-                               .key = str_n("0123" + i, 1),
+                               .key = str_n(&"0123"[i], 1),
                                .content = str_n(big, BIG) };
         parking.entries = &entry;
         parking.entry_count = 1;

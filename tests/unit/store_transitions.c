@@ -437,6 +437,11 @@ static void a_call_that_is_stored_is_not_opened_twice(void **state)
 
     assert_int_equal(suite_park(&again)->status, NOD_E_STALE);
     assert_int_equal(suite_load_ask(&other.id)->status, NOD_E_NOT_FOUND);
+    struct parking running = { .call = suite_id(), .open = true };
+    assert_int_equal(suite_append(&running)->status, NOD_OK);
+    assert_int_equal(suite_append(&running)->status, NOD_E_STALE); /* another token: not itself */
+    assert_int_equal(suite_park(&running)->status, NOD_E_STALE);
+    assert_int_equal(suite_load_call(&running.call)->reply.call->state, CALL_STORED_RUNNING);
 }
 
 static void only_a_runnable_call_is_taken_and_once(void **state)
