@@ -12,8 +12,6 @@
  */
 #include "mcp/stream.h"
 
-#include <stdio.h>
-
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/sse.h"
@@ -28,11 +26,21 @@ struct mcp_event {
 
 enum { EVENT_ID_MAX = 24 };
 
+static size_t digits_before(char *out, size_t at, uint32_t number)
+{
+    do
+        out[--at] = (char)('0' + number % 10);
+    while ((number /= 10) != 0);
+    return at;
+}
+
 static struct str event_id(const struct mcp_stream *stream, uint32_t seq, char out[EVENT_ID_MAX])
 {
-    int n = snprintf(out, EVENT_ID_MAX, "%u_%u", stream->number, seq);
+    size_t at = digits_before(out, EVENT_ID_MAX, seq);
 
-    return str_n(out, n > 0 ? (size_t)n : 0);
+    out[--at] = '_';
+    at = digits_before(out, at, stream->number);
+    return str_n(out + at, EVENT_ID_MAX - at);
 }
 
 /* --- making and freeing ------------------------------------------------------------------- */

@@ -211,6 +211,19 @@ static bool queue_allows(const struct http_exchange *exchange, size_t more)
            conn->server->memory < limits->memory_max;
 }
 
+/* "1f4\r\n", written from the end. */
+static struct str chunk_head(char out[HTTP_CHUNK_HEAD], size_t len)
+{
+    size_t at = HTTP_CHUNK_HEAD;
+
+    out[--at] = '\n';
+    out[--at] = '\r';
+    do
+        out[--at] = "0123456789abcdef"[len & 15];
+    while ((len >>= 4) != 0);
+    return str_n(out + at, HTTP_CHUNK_HEAD - at);
+}
+
 bool http_write(struct http_exchange *exchange, struct str bytes)
 {
     char size[HTTP_CHUNK_HEAD];
@@ -221,9 +234,8 @@ bool http_write(struct http_exchange *exchange, struct str bytes)
     if (!queue_allows(exchange, bytes.len))
         return false;
     if (exchange->chunked) {
-        int len = snprintf(size, sizeof(size), "%zx\r\n", bytes.len);
         cork_put(exchange->conn,
-                 (const struct str[]){ str_n(size, (size_t)len), bytes, STR("\r\n") }, 3);
+                 (const struct str[]){ chunk_head(size, bytes.len), bytes, STR("\r\n") }, 3);
     } else {
         cork_put(exchange->conn, &bytes, 1);
     }

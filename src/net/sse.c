@@ -49,6 +49,10 @@ static void add_lines(struct buf *out, struct str name, struct str text)
 {
     size_t from = 0;
 
+    if (!text.len || (!memchr(text.at, '\n', text.len) && !memchr(text.at, '\r', text.len))) {
+        add_field(out, name, text);
+        return;
+    }
     for (size_t i = 0; i < text.len; i++) {
         if (text.at[i] != '\n' && text.at[i] != '\r')
             continue;
