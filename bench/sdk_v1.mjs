@@ -40,6 +40,7 @@ async function serveHttp() {
     }
     await transport.handleRequest(req, res);
   });
+  http.keepAliveTimeout = 0; // idle connections are the clients' business
   http.listen(0, "127.0.0.1", () => console.error(`listening url=http://127.0.0.1:${http.address().port}/mcp`));
 }
 

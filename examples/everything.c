@@ -252,6 +252,235 @@ static const char contact_schema[] =
     "\"then\":{\"required\":[\"phone\"]},\"else\":{\"required\":[\"email\"]},"
     "\"additionalProperties\":false}";
 
+/* --- several rounds, several questions at once --- */
+
+#define ASK_NAME NOD_FORM(NOD_TEXT("name", .required = true))
+
+static nod_status ask_name(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .key = "user_name", .message = "What is your name?",
+                       .form = ASK_NAME));
+    if (answer.action != NOD_ACCEPT)
+        return nod_reply_text(call, "Hello, whoever you are!");
+    return nod_reply_textf(call, "Hello, %s!", nod_get_str(answer.content, "name"));
+}
+
+static nod_status ask_model(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_sample(call, &answer, .key = "capital_question",
+                       .prompt = "What is the capital of France?", .max_tokens = 100));
+    return nod_reply_textf(call, "The model says: %s",
+                           nod_get_str(nod_get(answer.content, "content"), "text"));
+}
+
+static nod_status ask_roots(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_want_roots(call, &answer, .key = "client_roots"));
+    NOD_TRY(nod_await(call));
+    return nod_reply_textf(call, "Roots: %s", nod_text(call, nod_get(answer.content, "roots")));
+}
+
+static nod_status ask_confirmation(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .key = "confirm", .message = "Please confirm",
+                       .form = NOD_FORM(NOD_BOOL("ok", .required = true))));
+    return nod_reply_textf(call, "state-ok, and the answer is %s",
+                           nod_get_bool(answer.content, "ok") ? "yes" : "no");
+}
+
+static nod_status ask_three_at_once(nod_call *call)
+{
+    nod_answer name, greeting, client_roots;
+
+    NOD_TRY(nod_want(call, &name, .key = "user_name", .message = "What is your name?",
+                     .form = ASK_NAME));
+    NOD_TRY(nod_want_sample(call, &greeting, .key = "greeting", .prompt = "Generate a greeting",
+                            .max_tokens = 50));
+    NOD_TRY(nod_want_roots(call, &client_roots, .key = "client_roots"));
+    NOD_TRY(nod_await(call));
+    return nod_reply_textf(call, "%s %s, you have %zu roots",
+                           nod_get_str(nod_get(greeting.content, "content"), "text"),
+                           nod_get_str(name.content, "name"),
+                           nod_count(nod_get(client_roots.content, "roots")));
+}
+
+static nod_status ask_in_two_rounds(nod_call *call)
+{
+    nod_answer name, color;
+
+    NOD_TRY(nod_elicit(call, &name, .key = "step1", .message = "Step 1: What is your name?",
+                       .form = ASK_NAME));
+    NOD_TRY(nod_elicit(call, &color, .key = "step2",
+                       .message = "Step 2: What is your favorite color?",
+                       .form = NOD_FORM(NOD_TEXT("color", .required = true))));
+    return nod_reply_textf(call, "%s likes %s", nod_get_str(name.content, "name"),
+                           nod_get_str(color.content, "color"));
+}
+
+/* Asks for as much as this client can be asked. */
+static nod_status ask_what_is_supported(nod_call *call)
+{
+    nod_answer name = { 0 }, greeting = { 0 };
+
+    if (nod_supports(call, NOD_MODE_FORM))
+        NOD_TRY(nod_want(call, &name, .key = "user_name", .message = "What is your name?",
+                         .form = ASK_NAME));
+    if (nod_supports(call, NOD_MODE_SAMPLING))
+        NOD_TRY(nod_want_sample(call, &greeting, .key = "greeting", .prompt = "Generate a greeting",
+                                .max_tokens = 50));
+    NOD_TRY(nod_await(call));
+    return nod_reply_textf(call, "%s %s", nod_get_str(nod_get(greeting.content, "content"), "text"),
+                           nod_get_str(name.content, "name"));
+}
+
+static nod_status need_sampling(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_sample(call, &answer, .prompt = "Say something", .max_tokens = 10));
+    return nod_reply_text(call, "The client's model has spoken.");
+}
+
+static nod_status streaming_elicitation(nod_call *call)
+{
+    nod_answer answer;
+
+    nod_progress(call, 1, 2, "About to ask");
+    NOD_TRY(nod_elicit(call, &answer, .key = "user_name", .message = "What is your name?",
+                       .form = ASK_NAME));
+    nod_progress(call, 2, 2, "Asked");
+    return nod_reply_textf(call, "Hello, %s!", nod_get_str(answer.content, "name"));
+}
+
+static nod_status logging_tool(nod_call *call)
+{
+    nod_log(call, NOD_LOG_INFO, "everything", "Something worth noting");
+    return nod_reply_text(call, "It was logged, for those who asked for it.");
+}
+
+/* A client that repeats `region` in a header can be routed by it. */
+static nod_status regional(nod_call *call)
+{
+    return nod_reply_textf(call, "Region %s, priority %lld", nod_arg_str(call, "region"),
+                           (long long)nod_arg_int_or(call, "priority", 0));
+}
+
+static const char regional_schema[] =
+    "{\"type\":\"object\",\"properties\":{"
+    "\"region\":{\"type\":\"string\",\"description\":\"Where\",\"x-mcp-header\":\"Region\"},"
+    "\"priority\":{\"type\":\"integer\",\"x-mcp-header\":\"Priority\"},"
+    "\"urgent\":{\"type\":\"boolean\",\"x-mcp-header\":\"Urgent\"}},"
+    "\"required\":[\"region\"]}";
+
+/* Lists may change while the server runs; those who listen are told. */
+static nod_status trigger_tool_change(nod_call *call)
+{
+    static const nod_tool extra = { .name = "test_extra_tool",
+                                    .handler = simple_text,
+                                    .description = "Comes and goes" };
+
+    if (!nod_remove_tool(nod_server_of(call), extra.name))
+        NOD_TRY(nod_add_tools(nod_server_of(call), &extra, 1, sizeof(extra)));
+    return nod_reply_text(call, "The list of tools has changed.");
+}
+
+static nod_status simple_prompt(nod_call *call);
+
+static nod_status trigger_prompt_change(nod_call *call)
+{
+    static int added;
+    const nod_prompt extra = { .name = nod_fmt(call, "test_extra_prompt_%d", ++added),
+                               .get = simple_prompt,
+                               .description = "Was not there before" };
+
+    NOD_TRY(nod_add_prompts(nod_server_of(call), &extra, 1, sizeof(extra)));
+    return nod_reply_text(call, "The list of prompts has changed.");
+}
+
+/* --- tools that are tasks, for clients that declare the extension --- */
+
+static nod_status greet(nod_call *call)
+{
+    return nod_reply_textf(call, "Hello, %s!", nod_arg_str(call, "name"));
+}
+
+/* Looks up now and then: a task that was cancelled should not keep a thread. */
+static nod_status slow_compute(nod_call *call)
+{
+    for (int64_t left = nod_arg_int(call, "seconds") * 1000; left > 0; left -= 50) {
+        if (nod_cancelled(call))
+            return NOD_E_CANCELLED;
+        sleep_ms(50);
+    }
+    return nod_reply_textf(call, "Computed %s", nod_arg_str_or(call, "label", "it"));
+}
+
+static nod_status failing_job(nod_call *call)
+{
+    sleep_ms(500);
+    return nod_reply_error(call, "The job ran, and failed");
+}
+
+/* A question that cannot be asked is no result, but a JSON-RPC error: the task has failed. */
+static nod_status protocol_error_job(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .message = "Something nested, please",
+                       .schema = "{\"type\":\"object\",\"properties\":{\"deep\":{\"type\":"
+                                 "\"object\",\"properties\":{}}}}"));
+    return nod_reply_text(call, "This is never reached");
+}
+
+static nod_status confirm_delete(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(
+        call, &answer, .message = nod_fmt(call, "Delete %s?", nod_arg_str(call, "filename")),
+        .form = NOD_FORM(NOD_BOOL("confirm", .title = "Yes, delete it", .required = true))));
+    if (answer.action != NOD_ACCEPT || !nod_get_bool(answer.content, "confirm"))
+        return nod_reply_text(call, "Nothing was deleted");
+    return nod_reply_textf(call, "Deleted %s", nod_arg_str(call, "filename"));
+}
+
+static nod_status multi_input(nod_call *call)
+{
+    nod_answer first, second;
+
+    NOD_TRY(nod_want(call, &first, .key = "first", .message = "Who is first?", .form = ASK_NAME));
+    NOD_TRY(
+        nod_want(call, &second, .key = "second", .message = "Who is second?", .form = ASK_NAME));
+    NOD_TRY(nod_await(call));
+    return nod_reply_textf(call, "%s, then %s", nod_get_str(first.content, "name"),
+                           nod_get_str(second.content, "name"));
+}
+
+static nod_status do_nothing(nod_step_run *step, void *arg)
+{
+    (void)step, (void)arg;
+    return NOD_OK;
+}
+
+/* .task_asks_first: the name is asked for before there is a task, which begins with the step. */
+static nod_status tool_with_task(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .key = "user_name", .message = "What is your name?",
+                       .form = ASK_NAME));
+    NOD_TRY(nod_step(call, "work", do_nothing, NULL, NULL, .idempotent = true));
+    return nod_reply_textf(call, "Hello, %s!", nod_get_str(answer.content, "name"));
+}
+
 static const nod_tool tools[] = {
     { .name = "test_simple_text",
       .handler = simple_text,
@@ -322,6 +551,84 @@ static const nod_tool tools[] = {
     { .name = "touch_watched_resource",
       .handler = touch_watched,
       .description = "Changes test://watched-resource; those who subscribed are told" },
+    { .name = "test_input_required_result_elicitation",
+      .handler = ask_name,
+      .description = "Asks for a name" },
+    { .name = "test_input_required_result_sampling",
+      .handler = ask_model,
+      .description = "Asks the client's model for a capital" },
+    { .name = "test_input_required_result_list_roots",
+      .handler = ask_roots,
+      .description = "Asks for the client's roots" },
+    { .name = "test_input_required_result_request_state",
+      .handler = ask_confirmation,
+      .description = "Asks for a yes" },
+    { .name = "test_input_required_result_tampered_state",
+      .handler = ask_confirmation,
+      .description = "Asks for a yes" },
+    { .name = "test_input_required_result_multiple_inputs",
+      .handler = ask_three_at_once,
+      .description = "Asks three things at once" },
+    { .name = "test_input_required_result_multi_round",
+      .handler = ask_in_two_rounds,
+      .description = "Asks one thing, then another" },
+    { .name = "test_input_required_result_capabilities",
+      .handler = ask_what_is_supported,
+      .description = "Asks whatever this client can be asked" },
+    { .name = "test_missing_capability",
+      .handler = need_sampling,
+      .description = "Cannot do without the client's model" },
+    { .name = "test_streaming_elicitation",
+      .handler = streaming_elicitation,
+      .description = "Reports progress, then asks" },
+    { .name = "test_logging_tool", .handler = logging_tool, .description = "Sends a log message" },
+    { .name = "test_regional",
+      .handler = regional,
+      .description = "Takes arguments that are repeated in headers",
+      .input_schema = regional_schema,
+      .read_only = true },
+    { .name = "test_trigger_tool_change",
+      .handler = trigger_tool_change,
+      .description = "Adds a tool, or takes it away" },
+    { .name = "test_trigger_prompt_change",
+      .handler = trigger_prompt_change,
+      .description = "Adds a prompt" },
+    { .name = "greet",
+      .handler = greet,
+      .description = "Is never a task",
+      .input = NOD_FORM(NOD_TEXT("name", .required = true)),
+      .read_only = true },
+    { .name = "slow_compute",
+      .handler = slow_compute,
+      .description = "Takes its time",
+      .input = NOD_FORM(NOD_INT("seconds", .required = true, .min = NOD_AT(0), .max = NOD_AT(60)),
+                        NOD_TEXT("label")),
+      .task = NOD_TASK_OPTIONAL,
+      .timeout_ms = 120000,
+      .blocking = true },
+    { .name = "failing_job",
+      .handler = failing_job,
+      .description = "Fails after a while",
+      .task = NOD_TASK_REQUIRED,
+      .blocking = true },
+    { .name = "protocol_error_job",
+      .handler = protocol_error_job,
+      .description = "Asks what cannot be asked",
+      .task = NOD_TASK_OPTIONAL },
+    { .name = "confirm_delete",
+      .handler = confirm_delete,
+      .description = "Asks inside of the task",
+      .input = NOD_FORM(NOD_TEXT("filename", .required = true)),
+      .task = NOD_TASK_OPTIONAL },
+    { .name = "multi_input",
+      .handler = multi_input,
+      .description = "Asks two things at once, inside of the task",
+      .task = NOD_TASK_OPTIONAL },
+    { .name = "test_tool_with_task",
+      .handler = tool_with_task,
+      .description = "Asks first, and then becomes a task",
+      .task = NOD_TASK_REQUIRED,
+      .task_asks_first = true },
 };
 
 /* --- resources --- */
@@ -428,6 +735,16 @@ static nod_status prompt_dialogue(nod_call *call)
     return nod_reply_text(call, "Forty-two.");
 }
 
+static nod_status prompt_that_asks(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .key = "user_context",
+                       .message = "What context should the prompt use?",
+                       .form = NOD_FORM(NOD_TEXT("context", .required = true))));
+    return nod_reply_textf(call, "Use this context: %s", nod_get_str(answer.content, "context"));
+}
+
 static const nod_prompt_arg two_args[] = {
     { .name = "arg1",
       .description = "First test argument",
@@ -459,6 +776,9 @@ static const nod_prompt prompts[] = {
     { .name = "test_prompt_dialogue",
       .get = prompt_dialogue,
       .description = "A prompt with a question and an answer" },
+    { .name = "test_input_required_result_prompt",
+      .get = prompt_that_asks,
+      .description = "A prompt that asks first" },
 };
 
 int main(int argc, char **argv)

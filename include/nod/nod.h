@@ -182,6 +182,7 @@ struct nod_server_opts {
     size_t page_size;         /* of lists; 0: 100 */
     /* Clients (by the name they give) that draw an empty form badly and get one required boolean. */
     const char *const *boolean_confirm_clients; /* NULL-terminated, or NULL */
+    int64_t task_ttl_ms; /* a task is there that long, from its beginning; 0: 1 hour */
     /* Where calls are kept: "memory:", "sqlite:PATH"; NULL: memory:. --store goes before it. */
     const char *store;
 };
@@ -194,6 +195,12 @@ NOD_API void nod_server_destroy(nod_server *server);
         &(const struct nod_server_opts){ .size = sizeof(struct nod_server_opts), ##__VA_ARGS__ })
 
 /* --- tools --- */
+/*
+ * May a call of this tool become a task, which the client leaves and comes back to? Only clients that
+ * declare the tasks extension (2026-07-28) get one. OPTIONAL: the others wait for the result.
+ * REQUIRED: a 2026 client that does not declare it is refused; a 2025 client, which cannot have
+ * tasks, waits for the result.
+ */
 typedef enum nod_task_mode { NOD_TASK_NEVER, NOD_TASK_OPTIONAL, NOD_TASK_REQUIRED } nod_task_mode;
 
 typedef struct nod_tool {
@@ -215,6 +222,9 @@ typedef struct nod_tool {
     nod_task_mode task;
     void *data; /* yours; nod_data(call) */
     const char *meta; /* JSON object text for _meta of the listing, or NULL */
+    bool task_asks_first; /* what is asked before the first step is asked at once, and the task begins
+                             with that step; a call that ends without one has its result at once.
+                             Otherwise the task begins with the call, and asks inside */
 } nod_tool;
 
 /* --- resources and templates --- */
@@ -392,7 +402,8 @@ NOD_API nod_status nod_elicit_url_with(nod_call *call, nod_answer *answer,
                                               .size = sizeof(struct nod_url_opts), ##__VA_ARGS__ })
 /*
  * Ends the call with "open this URL first, then call again" (-32042 in 2025-11-25). Return what it
- * returns. NOD_E_NOT_SUPPORTED if the client cannot open URLs.
+ * returns. NOD_E_NOT_SUPPORTED if the client cannot open URLs. In the 2026 era the client is asked
+ * to open it, and the handler is run again when it comes back.
  */
 NOD_API nod_status nod_require_url_with(nod_call *call, const struct nod_url_opts *opts) NOD_USE_RESULT;
 #define nod_require_url(call, ...)                                                                 \
@@ -469,6 +480,22 @@ NOD_API nod_status nod_want_with(nod_call *call, nod_answer *answer,
 #define nod_want(call, answer, ...)                                                                \
     nod_want_with((call), (answer), &(const struct nod_elicit_opts){                               \
                                         .size = sizeof(struct nod_elicit_opts), ##__VA_ARGS__ })
+/* The client's model and its roots, as part of a round. */
+NOD_API nod_status nod_want_sample_with(nod_call *call, nod_answer *answer,
+                                        const struct nod_sample_opts *opts) NOD_USE_RESULT;
+#define nod_want_sample(call, answer, ...)                                                         \
+    nod_want_sample_with((call), (answer), &(const struct nod_sample_opts){                        \
+                                               .size = sizeof(struct nod_sample_opts), ##__VA_ARGS__ })
+struct nod_roots_opts {
+    size_t size;
+    const char *key;
+    int64_t ttl_ms;
+};
+NOD_API nod_status nod_want_roots_with(nod_call *call, nod_answer *answer,
+                                       const struct nod_roots_opts *opts) NOD_USE_RESULT;
+#define nod_want_roots(call, answer, ...)                                                          \
+    nod_want_roots_with((call), (answer), &(const struct nod_roots_opts){                          \
+                                              .size = sizeof(struct nod_roots_opts), ##__VA_ARGS__ })
 /* NOD_PENDING until every wanted answer is there; NOD_E_TIMEOUT if one of them expired. */
 NOD_API nod_status nod_await(nod_call *call) NOD_USE_RESULT;
 

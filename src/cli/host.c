@@ -67,6 +67,8 @@ static bool opts_fit(const struct nod_server_opts *opts)
         wrong = "workers is negative, or more than there may be (WORKERS_MAX)";
     else if (opts->heartbeat_ms < 0)
         wrong = "heartbeat_ms is negative";
+    else if (opts->task_ttl_ms < 0)
+        wrong = "task_ttl_ms is negative";
     else if (opts->session_idle_ms < 0)
         wrong = "session_idle_ms is negative";
     if (wrong)
@@ -304,7 +306,6 @@ static void make_mcp(nod_server *server)
     const struct nod_server_opts *opts = &server->opts;
 
     watch_signals(server);
-
     server->mcp = mcp_server_create(&(struct mcp_opts){
         .loop = server->loop,
         .engine = server->engine,
@@ -318,6 +319,8 @@ static void make_mcp(nod_server *server)
         .session_idle_ms = opts->session_idle_ms,
         .page_size = opts->page_size,
         .boolean_confirm_clients = opts->boolean_confirm_clients,
+        .task_ttl_ms = opts->task_ttl_ms,
+        .keyring = server->ring ? keyring_copy(server->ring) : NULL,
     });
 }
 

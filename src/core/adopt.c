@@ -47,6 +47,15 @@ void call_let_go(struct call *call)
         call_cancel(call, STR("The caller is gone"));
     else if (call->state == LIVE_WAITING)
         call_leave(call);
+    else
+        call_step_on(call);
+}
+
+void call_hand_over(struct call *call, struct caller *to)
+{
+    call->caller->call = NULL;
+    call->caller = to;
+    to->call = call;
 }
 
 bool call_is_alone(const struct call *call)
@@ -98,6 +107,7 @@ static struct call *call_of_record(struct engine *engine, const struct adopt_spe
                                                          .caller_record = record->caller,
                                                          .keep_ms = record->keep_ms,
                                                          .elsewhere_too = spec->elsewhere_too,
+                                                         .hold_steps = spec->hold_steps,
                                                          .caller = spec->caller },
                                     record->args);
 

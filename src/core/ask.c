@@ -146,13 +146,19 @@ static bool surface_can(struct surface *surface, const struct call *call, enum a
     return !(consent && surface->ops->model) && surface->ops->can(surface, call, kind);
 }
 
+bool engine_can_elsewhere(const struct engine *engine, const struct call *call, enum ask_kind kind,
+                          bool consent, const struct surface *but)
+{
+    for (size_t i = 0; i < engine->surface_count; i++)
+        if (engine->surfaces[i] != but && surface_can(engine->surfaces[i], call, kind, consent))
+            return true;
+    return false;
+}
+
 bool engine_can(const struct engine *engine, const struct call *call, enum ask_kind kind,
                 bool consent)
 {
-    for (size_t i = 0; i < engine->surface_count; i++)
-        if (surface_can(engine->surfaces[i], call, kind, consent))
-            return true;
-    return false;
+    return engine_can_elsewhere(engine, call, kind, consent, NULL);
 }
 
 static void offer_from(struct ask *ask, size_t at)

@@ -45,7 +45,10 @@ struct call *call_create(struct engine *engine, const struct call_spec *spec, st
     char *at = (char *)(call + 1);
 
     call->engine = engine;
-    id_random(&call->id);
+    if (spec->id.len == ID_LEN)
+        memcpy(call->id.text, spec->id.at, ID_LEN);
+    else
+        id_random(&call->id);
     call->target = spec->target;
     target_hold(call->target);
     call->caller = spec->caller;
@@ -56,6 +59,7 @@ struct call *call_create(struct engine *engine, const struct call_spec *spec, st
     call->args = place(&at, args);
     call->keep_ms = spec->keep_ms;
     call->elsewhere_too = spec->elsewhere_too;
+    call->hold_steps = spec->hold_steps;
     list_init(&call->asks);
     return call;
 }
@@ -453,6 +457,8 @@ void call_cancel(struct call *call, struct str why)
         due_stop(call->engine, &call->timeout);
         call_run_detach(call);
         call_cancel_later(call);
+    } else {
+        call_step_on(call);
     }
     /* In every other state something is on its way that looks at cancel_wanted. */
 }
@@ -561,6 +567,11 @@ struct str call_args(const struct call *call)
 struct str call_uri(const struct call *call)
 {
     return call->uri;
+}
+
+uint32_t call_notices(const struct call *call)
+{
+    return call->notices;
 }
 
 const struct entry *call_journal(const struct call *call, size_t *count)

@@ -74,6 +74,17 @@ static void supports(struct call *call)
 
 /* --- runs ------------------------------------------------------------------------------------ */
 
+static int64_t ask_ttl_of(const struct call *call)
+{
+    const struct caller_ops *ops = call->caller->ops;
+    int64_t least = call->engine->opts.ask_ttl_ms;
+    int64_t wanted = ops->ask_ttl_ms ? ops->ask_ttl_ms(call->caller, call) : 0;
+
+    if (wanted > RUN_TTL_MAX_MS)
+        wanted = RUN_TTL_MAX_MS;
+    return wanted > least ? wanted : least;
+}
+
 struct run *run_create(struct call *call)
 {
     struct engine *engine = call->engine;
@@ -105,8 +116,10 @@ struct run *run_create(struct call *call)
     run->supports_consent = call->supports_consent;
     run->fresh_intent = call->fresh_intent;
     run->elsewhere_too = call->elsewhere_too;
+    run->carried = call->caller->ops->carries;
     run->notices_sent = call->notices;
-    run->ask_ttl_ms = engine->opts.ask_ttl_ms;
+    run->hold_steps = call->hold_steps;
+    run->ask_ttl_ms = ask_ttl_of(call);
     run->entries_max = engine->opts.limits.journal_entries;
     run->bytes_max = engine->opts.limits.journal_bytes;
     run->clock = engine->clock;
@@ -260,12 +273,24 @@ static void store_failed(struct call *call, nod_status status, const char *what)
     call_fail(call, status, NULL, message);
 }
 
+/* A client may come back with what it was told as long as its questions wait. */
+static int64_t keep_with_asks(const struct call *call)
+{
+    int64_t longest = 0;
+
+    for (size_t i = 0; i < call->saving_asks; i++)
+        if (call->saving[i].ttl_ms > longest)
+            longest = call->saving[i].ttl_ms;
+    return call->keep_ms > 0 ? call->keep_ms + longest : 0;
+}
+
 static void park_send(struct op *op)
 {
     struct call *call = OP_OF(op, struct call, op);
     struct engine *engine = call->engine;
     struct call_record open = call_record_of(call);
 
+    open.keep_ms = keep_with_asks(call);
     engine->store->ops->park(engine->store, id_str(&op->token), call->stored ? NULL : &open,
                              engine->node, id_str(&call->id), call->epoch ? call->epoch : 1,
                              call->notices, call->saving_entries, call->saving_count, call->saving,
@@ -403,11 +428,46 @@ static void append_done(struct op *op, nod_status status, const struct store_rep
                       "the call again"));
 }
 
+static void steps_go(struct due *due)
+{
+    struct call *call = HEAP_OF(&due->node, struct call, timeout.node);
+
+    if (call->cancel_wanted)
+        call_end_cancelled(call);
+    else
+        flow_again(&call->flow);
+}
+
+/* What this run has noted (times, chance) nobody has seen: the next one notes it anew. */
+static void call_steps_held(struct call *call)
+{
+    struct caller *caller = call->caller;
+
+    run_free(call->run);
+    call->run = NULL;
+    call->hold_steps = false;
+    call->held = true;
+    if (caller->ops->stepping)
+        caller->ops->stepping(caller, call);
+    else
+        call_step_on(call);
+}
+
+void call_step_on(struct call *call)
+{
+    if (!call->held)
+        return;
+    call->held = false;
+    due_set(call->engine, &call->timeout, 0, steps_go); /* the stack is clear then */
+}
+
 static void call_pending(struct call *call)
 {
     const struct run *run = call->run;
 
-    if (run->news.asks == 0 && (!run->step_done || run->news.entries == 0)) {
+    if (run->step_held) {
+        call_steps_held(call);
+    } else if (run->news.asks == 0 && (!run->step_done || run->news.entries == 0)) {
         struct str message = arena_fmt(
             &call_ending(call)->arena,
             STR_FMT " returned NOD_PENDING without having asked anything: a handler returns it "

@@ -168,6 +168,11 @@ void engine_tick(struct engine *engine)
     }
 }
 
+struct store *engine_store(const struct engine *engine)
+{
+    return engine->store;
+}
+
 size_t engine_calls(const struct engine *engine)
 {
     return engine->calls.count;

@@ -71,6 +71,7 @@ const struct flow_table *engine_flow(nod_flow flow);
 int64_t engine_deadline(const struct engine *engine);
 void engine_tick(struct engine *engine);
 
+struct store *engine_store(const struct engine *engine);
 size_t engine_calls(const struct engine *engine);
 size_t engine_pending(const struct engine *engine); /* asks */
 
@@ -83,10 +84,13 @@ struct call_spec {
     struct str principal;
     struct str scope;
     struct str caller_record; /* JSON: how the caller can be reached again; may be empty */
-    int64_t keep_ms;          /* how long its end is kept; 0: as the store is set */
+    int64_t keep_ms; /* how long its end is kept, beside the time that its first questions wait; 0:
+                        as the store is set */
     bool elsewhere_too; /* its state may be presented to a node that does not share our store: only
                            idempotent steps may happen */
     struct caller *caller;
+    struct str id;   /* ID_LEN characters that nobody has used; empty: random */
+    bool hold_steps; /* before its first step it stops: see caller_ops.stepping */
 };
 
 /*
@@ -109,6 +113,7 @@ struct adopt_spec {
     bool elsewhere_too; /* see call_spec */
     struct target *target;
     struct caller *caller;
+    bool hold_steps; /* see call_spec */
 };
 bool engine_adopt(struct engine *engine, const struct adopt_spec *spec);
 struct call *engine_find(const struct engine *engine, struct str call_id);
@@ -118,6 +123,11 @@ struct call *engine_find(const struct engine *engine, struct str call_id);
  * whoever comes back; what it does not know is cancelled.
  */
 void call_let_go(struct call *call);
+
+/* Another caller waits for it from now on; the old one is not called again. */
+void call_hand_over(struct call *call, struct caller *to);
+/* After caller_ops.stepping, now or later: on with its steps. */
+void call_step_on(struct call *call);
 
 /* Cancels: its asks are withdrawn, finished() comes with NOD_E_CANCELLED, perhaps before this
  * returns. */
@@ -131,6 +141,10 @@ struct caller *call_caller(const struct call *call);
 bool call_waiting(const struct call *call);
 struct str call_args(const struct call *call);
 struct str call_uri(const struct call *call);
+uint32_t call_notices(const struct call *call);
+/* Could a surface other than this one put such a question to the person behind this call? */
+bool engine_can_elsewhere(const struct engine *engine, const struct call *call, enum ask_kind kind,
+                          bool consent, const struct surface *but);
 /* What it has learned; during asked(), and while it runs. */
 const struct entry *call_journal(const struct call *call, size_t *count);
 /* The pending asks of a call, in order: for (ask = call_ask_first(c); ask; ask = call_ask_next(c,

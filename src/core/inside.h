@@ -133,6 +133,8 @@ struct call {
     bool woken;        /* the store has hinted while we were busy */
     bool carried;      /* its asks are not offered on surfaces */
     bool elsewhere_too;
+    bool hold_steps; /* until it has come to its first one */
+    bool held;       /* it has: it goes on when its caller says so */
     int64_t keep_ms;
     uint32_t notices;
     uint64_t epoch;

@@ -344,6 +344,10 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
                         "again. Mark the step "
                         ".idempotent, or give the nodes a store they share",
                         STR_ARG(key));
+    if (run->hold_steps) {
+        run->step_held = run->step_done = true;
+        return NOD_PENDING;
+    }
     if (!at_most_once) {
         NOD_TRY(room_for(run, 1));
         return step_go(run, go);

@@ -83,6 +83,8 @@ struct run {
     unsigned supports_consent; /* the same, but a model's word does not count */
     bool fresh_intent;         /* the last ENTRY_INTENT was committed by this very node just now */
     bool elsewhere_too;        /* only idempotent steps: see call_spec */
+    bool carried;              /* see caller_ops.carries */
+    bool hold_steps;           /* see call_spec */
     uint32_t notices_sent;     /* by earlier runs */
     int64_t ask_ttl_ms;
     size_t entries_max, bytes_max;
@@ -93,6 +95,7 @@ struct run {
     struct run_list news; /* new entries and asks */
     size_t ask_ordinal, now_ordinal, random_ordinal, wanted;
     bool step_done; /* a step or an intent was recorded: nothing more may happen in this run */
+    bool step_held; /* it came to a step, which was not done */
     bool dry;       /* replay check: steps are not executed */
     uint32_t notice_ordinal;
     struct fault fault; /* the newest */

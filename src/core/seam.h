@@ -9,6 +9,7 @@
 #include "core/outcome.h"
 #include "core/record.h"
 #include "core/store.h"
+#include "json/mirror.h"
 
 struct ask;
 struct call;
@@ -63,11 +64,15 @@ struct target {
     bool is_template;           /* TARGET_RESOURCE: name is a uri template */
     bool subscribable;          /* TARGET_RESOURCE */
     bool completes;             /* has completions for some argument */
+    const struct mirror *mirrors; /* TARGET_TOOL: arguments that headers repeat */
+    size_t mirror_count;
     bool requires_confirmation;
     struct str confirm_message;
     int64_t timeout_ms; /* of work */
     unsigned in_use;    /* calls that point here: it is freed only at 0 */
     bool removed;
+    nod_task_mode task;   /* TARGET_TOOL: may, or must, a call of it become a task? */
+    bool task_asks_first; /* what it asks before its first step is asked before there is a task */
 };
 
 /* A completion of one argument: the provider fills in values (in the arena), at most max. */
@@ -142,6 +147,17 @@ struct caller_ops {
     void (*finished)(struct caller *caller, struct call *call, const struct outcome *outcome);
     /* The work clock stands still while this is true for a call: for heartbeats. May be NULL. */
     void (*waiting)(struct caller *caller, struct call *call, bool waiting);
+    /* Its asks travel in results: a call can ask where another caller would have to end it. */
+    bool carries;
+    /* How long a question may wait, unless its author says; the engine's own time is the least. May
+     * be NULL. */
+    int64_t (*ask_ttl_ms)(struct caller *caller, const struct call *call);
+    /*
+     * The call, whose steps are held (call_spec.hold_steps), has come to its first one; nothing was
+     * done yet. It goes on, with its steps, after call_step_on; the caller may hand it over. NULL:
+     * it goes on at once.
+     */
+    void (*stepping)(struct caller *caller, struct call *call);
 };
 
 struct caller {

@@ -93,7 +93,9 @@ struct store_ops {
 
     /*
      * `open` (may be NULL) is the call's record when it is not stored yet: the call is then opened,
-     * running in epoch 1, in the same transition. `node` owns it.
+     * running in epoch 1, in the same transition. `node` owns it. One that is stored already is
+     * refused with NOD_E_STALE, unless it waits with a shorter journal than the one given to park:
+     * then it has gone on where this store is not shared, and is replaced, asks and all.
      */
     void (*park)(struct store *store, struct str token, const struct call_record *open,
                  struct str node, struct str call_id, uint64_t epoch, uint32_t notices,

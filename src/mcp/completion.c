@@ -39,7 +39,6 @@ static void write_values(struct request *request, const struct completion *compl
     struct json_writer w;
 
     reply_begin(request, &w);
-    jw_object(&w);
     jw_key(&w, STR("completion"));
     jw_object(&w);
     jw_key(&w, STR("values"));
@@ -49,7 +48,6 @@ static void write_values(struct request *request, const struct completion *compl
     jw_end(&w);
     jw_key_i64(&w, STR("total"), (int64_t)total);
     jw_key_bool(&w, STR("hasMore"), total > completion->count);
-    jw_end(&w);
     jw_end(&w);
     reply_end(request, &w);
 }

@@ -5,9 +5,13 @@
 #define NOD_MCP_ENDPOINT_H
 
 #include "mcp/server_inside.h"
+#include "rpc/message.h"
 
 /* An HTTP error whose body is a JSON-RPC error without an id. */
 void endpoint_error(struct http_exchange *exchange, int status, int64_t code, const char *message);
+/* 400 with what was wrong with a message. */
+void endpoint_fault(struct mcp_server *server, struct http_exchange *exchange,
+                    const struct rpc_fault *fault);
 /* 405 with the methods that are allowed. */
 void endpoint_not_allowed(struct http_exchange *exchange, struct str allow);
 /* Is the media type among those of an Accept header? Wildcards count. */

@@ -60,51 +60,6 @@ static bool named(const char *const *names, struct str name)
     return false;
 }
 
-static bool any_completes(const struct catalog *catalog)
-{
-    static const struct {
-        enum target_kind kind;
-        bool templates;
-    } kinds[] = { { TARGET_PROMPT, false }, { TARGET_RESOURCE, true } };
-
-    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
-        for (size_t i = 0; i < catalog_count(catalog, kinds[k].kind, kinds[k].templates); i++)
-            if (catalog_at(catalog, kinds[k].kind, kinds[k].templates, i)->completes)
-                return true;
-    return false;
-}
-
-static void write_listed(struct json_writer *w, struct str name, bool subscribe)
-{
-    jw_key(w, name);
-    jw_object(w);
-    jw_key_bool(w, STR("listChanged"), true);
-    if (subscribe)
-        jw_key_bool(w, STR("subscribe"), true);
-    jw_end(w);
-}
-
-/* Tools are declared even while there are none: they may come later, and the list says when. */
-static void write_capabilities(struct json_writer *w, const struct catalog *catalog)
-{
-    jw_object(w);
-    write_listed(w, STR("tools"), false);
-    if (catalog_count(catalog, TARGET_RESOURCE, false) ||
-        catalog_count(catalog, TARGET_RESOURCE, true))
-        write_listed(w, STR("resources"), true);
-    if (catalog_count(catalog, TARGET_PROMPT, false))
-        write_listed(w, STR("prompts"), false);
-    if (any_completes(catalog)) {
-        jw_key(w, STR("completions"));
-        jw_object(w);
-        jw_end(w);
-    }
-    jw_key(w, STR("logging"));
-    jw_object(w);
-    jw_end(w);
-    jw_end(w);
-}
-
 static void write_server_info(struct json_writer *w, const struct mcp_opts *opts,
                               const struct revision_facts *facts)
 {
@@ -145,15 +100,15 @@ static void initialize(struct request *request)
 
     struct json_writer w;
     reply_begin(request, &w);
-    jw_object(&w);
     jw_key_str(&w, STR("protocolVersion"), session_knows(session)->name);
     jw_key(&w, STR("capabilities"));
-    write_capabilities(&w, opts->catalog);
+    jw_object(&w);
+    discover_capabilities(&w, opts->catalog);
+    jw_end(&w);
     jw_key(&w, STR("serverInfo"));
     write_server_info(&w, opts, session_knows(session));
     if (opts->instructions.len)
         jw_key_str(&w, STR("instructions"), opts->instructions);
-    jw_end(&w);
     reply_end(request, &w);
 }
 

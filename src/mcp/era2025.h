@@ -14,7 +14,11 @@ void era2025_notification(struct session *session, const struct rpc_message *mes
 /* To one of our own requests. */
 void era2025_response(struct session *session, const struct rpc_message *message);
 
-/* A POST, GET or DELETE of the endpoint, by a known principal. */
+/* A POST of the endpoint, by a known principal: one message, or (message NULL) an array of them. */
+void era2025_post(struct mcp_server *server, struct http_exchange *exchange,
+                  const struct http_request *http, struct str principal, const struct json *array,
+                  const struct rpc_message *message);
+/* The same for GET and DELETE. */
 void era2025_http(struct mcp_server *server, struct http_exchange *exchange,
                   const struct http_request *http, struct str principal);
 

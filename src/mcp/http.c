@@ -2,38 +2,23 @@
  * mcp/http: the HTTP endpoint, before any era is known.
  *
  * In order: is the request from where it may come (Host, Origin), is there such a path, who is it
- * (bearer token, or the local user on loopback), and which era does it speak (the
- * MCP-Protocol-Version header). Then the era's own file goes on. A new era is a row in `eras`.
+ * (bearer token, or the local user on loopback), is there a message, and which era is it of
+ * (mcp/era). Then the era's own file goes on.
  *
  * Without tokens only loopback addresses are listened on: there is no other anonymous access.
  */
+#include <stdio.h>
+
 #include "base/log.h"
 #include "base/mem.h"
 #include "mcp/endpoint.h"
+#include "mcp/era.h"
 #include "mcp/era2025.h"
+#include "mcp/era2026.h"
 #include "mcp/tokens.h"
 
 static const struct str local_principal = STR_INIT("local");
-
-/* --- eras
- * ------------------------------------------------------------------------------------------ */
-
-static bool speaks_2025(struct str version)
-{
-    enum revision revision;
-
-    /* Without the header it is 2025-03-26, which did not have it, or what the session has agreed
-     * on. */
-    return version.len == 0 || revision_find(version, &revision);
-}
-
-static const struct era {
-    bool (*speaks)(struct str version);
-    void (*http)(struct mcp_server *server, struct http_exchange *exchange,
-                 const struct http_request *http, struct str principal);
-} eras[] = {
-    { speaks_2025, era2025_http },
-};
+static const struct str version_header = STR_INIT("MCP-Protocol-Version");
 
 /* --- replies
  * --------------------------------------------------------------------------------------- */
@@ -53,6 +38,18 @@ void endpoint_error(struct http_exchange *exchange, int status, int64_t code, co
 void endpoint_not_allowed(struct http_exchange *exchange, struct str allow)
 {
     http_reply(exchange, 405, &(struct http_header){ STR("Allow"), allow }, 1, STR_NONE);
+}
+
+void endpoint_fault(struct mcp_server *server, struct http_exchange *exchange,
+                    const struct rpc_fault *fault)
+{
+    static const struct http_header json = { STR_INIT("Content-Type"),
+                                             STR_INIT("application/json") };
+
+    buf_clear(&server->out);
+    rpc_write_fault(&server->out, fault);
+    http_reply(exchange, 400, &json, 1, buf_str(&server->out));
+    buf_clear(&server->out);
 }
 
 static void reply_unauthorized(struct http_exchange *exchange, bool given)
@@ -117,27 +114,141 @@ static struct str authenticate(struct mcp_server *server, struct http_exchange *
     return owner->name;
 }
 
+static bool begins_array(struct str text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (!strchr(" \t\r\n", text.at[i]))
+            return text.at[i] == '[';
+    return false;
+}
+
+/*
+ * The tree points into the body, which dies as soon as the response begins. One message has been
+ * read by then; of an array the first may be answered while the last has not been looked at, so
+ * that is copied.
+ */
+static struct json *parse_body(struct mcp_server *server, struct http_exchange *exchange,
+                               const struct http_request *http)
+{
+    struct json_error error;
+    struct str text =
+        begins_array(http->body) ? arena_str(&server->message, http->body) : http->body;
+    struct json *value = json_parse(&server->message, text,
+                                    &(struct json_opts){ .refuse_duplicates = true }, &error);
+
+    if (value)
+        return value;
+    char why[256];
+    snprintf(why, sizeof(why), "The body is not JSON: at byte %zu, %s.", error.offset, error.what);
+    endpoint_error(exchange, 400, RPC_PARSE_ERROR, why);
+    return NULL;
+}
+
+/* A version that nobody here speaks. */
+static void reply_unsupported(struct mcp_server *server, struct http_exchange *exchange,
+                              struct str id, struct str version)
+{
+    static const struct http_header json = { STR_INIT("Content-Type"),
+                                             STR_INIT("application/json") };
+    struct meta_fault fault;
+
+    meta_unsupported(version, &server->message, &fault);
+    buf_clear(&server->out);
+    rpc_write_error(&server->out, id, fault.code, fault.message, fault.data);
+    http_reply(exchange, fault.status, &json, 1, buf_str(&server->out));
+    buf_clear(&server->out);
+}
+
+static void post_value(struct mcp_server *server, struct http_exchange *exchange,
+                       const struct http_request *http, struct str principal,
+                       const struct json *value)
+{
+    struct rpc_message message = { 0 };
+    struct rpc_fault fault;
+    bool array = rpc_is_batch(value);
+
+    if (!array && rpc_read(value, &server->message, &message, &fault) != NOD_OK) {
+        endpoint_fault(server, exchange, &fault);
+        return;
+    }
+    struct era_opening opening = { .http = true,
+                                   .version = str_trim(http_header(http, version_header)),
+                                   .method = message.method,
+                                   .params = message.params };
+    switch (era_of(&opening)) {
+    case ERA_2025:
+        era2025_post(server, exchange, http, principal, value, array ? NULL : &message);
+        break;
+    case ERA_2026:
+        if (array)
+            endpoint_error(exchange, 400, RPC_INVALID_REQUEST, "Send one message, not an array.");
+        else
+            era2026_http(server, exchange, http, principal, &message);
+        break;
+    case ERA_UNKNOWN:
+        reply_unsupported(server, exchange, message.id, opening.version);
+        break;
+    }
+}
+
+static void handle_post(struct mcp_server *server, struct http_exchange *exchange,
+                        const struct http_request *http, struct str principal)
+{
+    struct str accept = http_header(http, STR("Accept"));
+
+    if (!endpoint_accepts(accept, STR("application"), STR("json")) ||
+        !endpoint_accepts(accept, STR("text"), STR("event-stream"))) {
+        endpoint_error(exchange, 406, RPC_INVALID_REQUEST,
+                       "Accept must list both application/json and text/event-stream.");
+        return;
+    }
+    if (!endpoint_is_type(http_header(http, STR("Content-Type")), STR("application/json"))) {
+        endpoint_error(exchange, 415, RPC_INVALID_REQUEST,
+                       "Content-Type must be application/json.");
+        return;
+    }
+    arena_reset(&server->message);
+    const struct json *value = parse_body(server, exchange, http);
+    if (value)
+        post_value(server, exchange, http, principal, value);
+    if (server->message.used > MCP_TREE_KEEP) {
+        arena_finish(&server->message);
+        arena_init(&server->message, MCP_TREE_MAX);
+    }
+}
+
+/* GET, DELETE and what else there is: only the 2025 era has a use for them. */
+static void handle_other(struct mcp_server *server, struct http_exchange *exchange,
+                         const struct http_request *http, struct str principal)
+{
+    struct str version = str_trim(http_header(http, version_header));
+
+    switch (era_of(&(struct era_opening){ .http = true, .version = version })) {
+    case ERA_2025:
+        era2025_http(server, exchange, http, principal);
+        break;
+    case ERA_2026:
+        endpoint_not_allowed(exchange, STR("POST"));
+        break;
+    case ERA_UNKNOWN:
+        reply_unsupported(server, exchange, STR_NONE, version);
+        break;
+    }
+}
+
 static void handle_mcp(struct mcp_server *server, struct http_exchange *exchange,
                        const struct http_request *http)
 {
-    struct str version = str_trim(http_header(http, STR("MCP-Protocol-Version")));
     struct str principal = authenticate(server, exchange, http);
 
     if (principal.len == 0) /* it is answered, and the request is gone */
         return;
-    if (server->draining) {
+    if (server->draining)
         endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, "The server is shutting down.");
-        return;
-    }
-    for (size_t i = 0; i < sizeof(eras) / sizeof(eras[0]); i++) {
-        if (eras[i].speaks(version)) {
-            eras[i].http(server, exchange, http, principal);
-            return;
-        }
-    }
-    endpoint_error(exchange, 400, RPC_INVALID_REQUEST,
-                   "Unsupported MCP-Protocol-Version; supported are 2025-11-25, 2025-06-18 and "
-                   "2025-03-26.");
+    else if (str_eq(http->method, STR("POST")))
+        handle_post(server, exchange, http, principal);
+    else
+        handle_other(server, exchange, http, principal);
 }
 
 static void handle_health(struct http_exchange *exchange, const struct http_request *http)

@@ -29,15 +29,6 @@ static void reply_json(struct http_exchange *exchange, int status, struct str bo
     http_reply(exchange, status, headers, count, body);
 }
 
-static void reply_fault(struct mcp_server *server, struct http_exchange *exchange,
-                        const struct rpc_fault *fault)
-{
-    buf_clear(&server->out);
-    rpc_write_fault(&server->out, fault);
-    reply_json(exchange, 400, buf_str(&server->out), NULL);
-    buf_clear(&server->out);
-}
-
 /* --- POST
  * ---------------------------------------------------------------------------------------------- */
 
@@ -135,7 +126,7 @@ static void post_batch(struct session *session, struct http_exchange *exchange,
     nod_status status;
 
     if (rpc_batch_of(array, &batch, &fault) != NOD_OK) {
-        reply_fault(server, exchange, &fault);
+        endpoint_fault(server, exchange, &fault);
         return;
     }
     struct mcp_stream *stream =
@@ -177,95 +168,51 @@ static struct session *find_session(struct mcp_server *server, struct http_excha
 
 static void post_message(struct mcp_server *server, struct http_exchange *exchange,
                          const struct http_request *http, struct str principal,
-                         const struct json *value)
+                         const struct rpc_message *message)
 {
-    struct rpc_message message;
-    struct rpc_fault fault;
-    bool array = rpc_is_batch(value);
-
-    if (!array && rpc_read(value, &server->message, &message, &fault) != NOD_OK) {
-        reply_fault(server, exchange, &fault);
-        return;
-    }
     bool has_id = http_header(http, session_header).len > 0;
-    if (!array && !has_id && message.kind == RPC_REQUEST &&
-        str_eq(message.method, STR("initialize"))) {
-        post_initialize(server, exchange, &message, principal);
+
+    if (!has_id && message->kind == RPC_REQUEST && str_eq(message->method, STR("initialize"))) {
+        post_initialize(server, exchange, message, principal);
         return;
     }
     struct session *session = find_session(server, exchange, http, principal);
     if (!session)
         return;
-    if (array && !session_knows(session)->batches) {
+    if (message->kind == RPC_REQUEST) {
+        post_request(session, exchange, message);
+        return;
+    }
+    if (message->kind == RPC_NOTIFICATION)
+        era2025_notification(session, message);
+    else
+        era2025_response(session, message);
+    http_reply(exchange, 202, NULL, 0, STR_NONE);
+}
+
+static void post_array(struct mcp_server *server, struct http_exchange *exchange,
+                       const struct http_request *http, struct str principal,
+                       const struct json *array)
+{
+    struct session *session = find_session(server, exchange, http, principal);
+
+    if (!session)
+        return;
+    if (session_knows(session)->batches)
+        post_batch(session, exchange, array);
+    else
         endpoint_error(exchange, 400, RPC_INVALID_REQUEST,
                        "Arrays of messages belong to revision 2025-03-26; send one message.");
-    } else if (array) {
-        post_batch(session, exchange, value);
-    } else if (message.kind == RPC_REQUEST) {
-        post_request(session, exchange, &message);
-    } else {
-        if (message.kind == RPC_NOTIFICATION)
-            era2025_notification(session, &message);
-        else
-            era2025_response(session, &message);
-        http_reply(exchange, 202, NULL, 0, STR_NONE);
-    }
 }
 
-static bool begins_array(struct str text)
+void era2025_post(struct mcp_server *server, struct http_exchange *exchange,
+                  const struct http_request *http, struct str principal, const struct json *array,
+                  const struct rpc_message *message)
 {
-    for (size_t i = 0; i < text.len; i++)
-        if (!strchr(" \t\r\n", text.at[i]))
-            return text.at[i] == '[';
-    return false;
-}
-
-/*
- * The tree points into the body, which dies as soon as the response begins. One message has been
- * read by then; of an array the first may be answered while the last has not been looked at, so
- * that is copied.
- */
-static struct json *parse_body(struct mcp_server *server, struct http_exchange *exchange,
-                               const struct http_request *http)
-{
-    struct json_error error;
-    struct str text =
-        begins_array(http->body) ? arena_str(&server->message, http->body) : http->body;
-    struct json *value = json_parse(&server->message, text,
-                                    &(struct json_opts){ .refuse_duplicates = true }, &error);
-
-    if (value)
-        return value;
-    char why[256];
-    snprintf(why, sizeof(why), "The body is not JSON: at byte %zu, %s.", error.offset, error.what);
-    endpoint_error(exchange, 400, RPC_PARSE_ERROR, why);
-    return NULL;
-}
-
-static void handle_post(struct mcp_server *server, struct http_exchange *exchange,
-                        const struct http_request *http, struct str principal)
-{
-    struct str accept = http_header(http, STR("Accept"));
-
-    if (!endpoint_accepts(accept, STR("application"), STR("json")) ||
-        !endpoint_accepts(accept, STR("text"), STR("event-stream"))) {
-        endpoint_error(exchange, 406, RPC_INVALID_REQUEST,
-                       "Accept must list both application/json and text/event-stream.");
-        return;
-    }
-    if (!endpoint_is_type(http_header(http, STR("Content-Type")), STR("application/json"))) {
-        endpoint_error(exchange, 415, RPC_INVALID_REQUEST,
-                       "Content-Type must be application/json.");
-        return;
-    }
-    arena_reset(&server->message);
-    const struct json *value = parse_body(server, exchange, http);
-    if (value)
-        post_message(server, exchange, http, principal, value);
-    if (server->message.used > MCP_TREE_KEEP) {
-        arena_finish(&server->message);
-        arena_init(&server->message, MCP_TREE_MAX);
-    }
+    if (message)
+        post_message(server, exchange, http, principal, message);
+    else
+        post_array(server, exchange, http, principal, array);
 }
 
 /* --- GET, DELETE
@@ -311,9 +258,7 @@ static void handle_delete(struct mcp_server *server, struct http_exchange *excha
 void era2025_http(struct mcp_server *server, struct http_exchange *exchange,
                   const struct http_request *http, struct str principal)
 {
-    if (str_eq(http->method, STR("POST")))
-        handle_post(server, exchange, http, principal);
-    else if (str_eq(http->method, STR("GET")))
+    if (str_eq(http->method, STR("GET")))
         handle_get(server, exchange, http, principal);
     else if (str_eq(http->method, STR("DELETE")))
         handle_delete(server, exchange, http, principal);

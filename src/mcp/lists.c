@@ -67,7 +67,8 @@ void lists_reply(struct request *request, enum target_kind kind, bool templates,
 {
     const struct catalog *catalog = request->server->opts.catalog;
     size_t count = catalog_count(catalog, kind, templates), from;
-    enum revision revision = (enum revision)request->session->revision;
+    enum revision revision =
+        request->meta ? REVISION_NEWEST : (enum revision)request->session->revision;
     struct json_writer w;
 
     if (!page_start(request, kind, templates, count, &from))
@@ -76,7 +77,8 @@ void lists_reply(struct request *request, enum target_kind kind, bool templates,
                     ? from + request->server->opts.page_size
                     : count;
     reply_begin(request, &w);
-    jw_object(&w);
+    /* What stands behind a token is not for other people's caches. */
+    reply_cacheable(request, &w, MCP_LIST_FRESH_MS, !request->server->tokens);
     jw_key(&w, name);
     jw_array(&w);
     for (size_t i = from; i < to; i++)
@@ -86,6 +88,5 @@ void lists_reply(struct request *request, enum target_kind kind, bool templates,
         char cursor[LISTS_CURSOR_MAX];
         jw_key_str(&w, STR("nextCursor"), lists_cursor(kind, templates, to, cursor));
     }
-    jw_end(&w);
     reply_end(request, &w);
 }

@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "mcp/caller2026.h"
 
 static const struct caller_ops mcp_call_ops;
 
@@ -60,6 +61,10 @@ void mcp_call_start(struct request *request, const struct mcp_call_spec *spec)
 {
     struct session *session = request->session;
 
+    if (request->meta) {
+        caller2026_start(request, spec);
+        return;
+    }
     if (session_call(session, request->id)) {
         reply_error(request, RPC_INVALID_REQUEST,
                     STR("A request with this id is still being worked on; give each its own."));

@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "mcp/result.h"
+
 void reply_begin(struct request *request, struct json_writer *w)
 {
     buf_clear(&request->server->out);
@@ -17,10 +19,14 @@ void reply_begin(struct request *request, struct json_writer *w)
     jw_key_str(w, STR("jsonrpc"), STR("2.0"));
     jw_key_raw(w, STR("id"), request->id);
     jw_key(w, STR("result"));
+    jw_object(w);
+    if (request->meta)
+        result_begin(w, &request->server->opts, STR("complete"));
 }
 
 void reply_end(struct request *request, struct json_writer *w)
 {
+    jw_end(w);
     jw_end(w);
     if (!json_writer_done(w))
         reply_error(request, RPC_INTERNAL_ERROR, STR("The result is too large to be sent."));
@@ -28,8 +34,25 @@ void reply_end(struct request *request, struct json_writer *w)
 
 void reply_empty(struct request *request)
 {
-    buf_clear(&request->server->out);
-    rpc_write_result(&request->server->out, request->id, STR_NONE);
+    struct json_writer w;
+
+    reply_begin(request, &w);
+    reply_end(request, &w);
+}
+
+void reply_fault(struct request *request, const struct meta_fault *fault)
+{
+    reply_error_data(request, fault->code, fault->message, fault->data);
+    request->status = fault->status;
+}
+
+void reply_cacheable(const struct request *request, struct json_writer *w, int64_t ttl_ms,
+                     bool anybody)
+{
+    if (!request->meta)
+        return;
+    jw_key_i64(w, STR("ttlMs"), ttl_ms);
+    jw_key_str(w, STR("cacheScope"), anybody ? STR("public") : STR("private"));
 }
 
 void reply_error_data(struct request *request, int64_t code, struct str message, struct str data)

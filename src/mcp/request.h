@@ -7,13 +7,18 @@
 #ifndef NOD_MCP_REQUEST_H
 #define NOD_MCP_REQUEST_H
 
+#include "mcp/meta.h"
 #include "mcp/session.h"
 #include "mcp/stream.h"
 #include "rpc/message.h"
 
 struct request {
     struct mcp_server *server;
-    struct session *session;
+    struct session *session; /* era 2025 */
+    const struct meta *meta; /* era 2026: what the request says of itself; NULL in era 2025 */
+    struct str principal;    /* era 2026: who it is, as verified */
+    const struct http_request *http; /* era 2026 over HTTP: for headers that depend on the target */
+    int status;                      /* era 2026 over HTTP: of the response; 0: 200 */
     struct str id; /* JSON text */
     const struct json *params;
     struct http_exchange *exchange; /* HTTP: to be held if a call is started */
@@ -22,7 +27,10 @@ struct request {
     bool failed;                    /* the response is an error */
 };
 
-/* {"jsonrpc","id","result": ...}: the caller writes the value between the two. */
+/*
+ * {"jsonrpc","id","result": {...}}: the caller writes the members of the result between the two. In
+ * the 2026 era the members that every result has are there already.
+ */
 void reply_begin(struct request *request, struct json_writer *w);
 void reply_end(struct request *request, struct json_writer *w);
 void reply_empty(struct request *request);
@@ -30,6 +38,12 @@ void reply_error(struct request *request, int64_t code, struct str message);
 void reply_error_data(struct request *request, int64_t code, struct str message, struct str data);
 void reply_errorf(struct request *request, int64_t code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Era 2026: with an HTTP status of its own. */
+void reply_fault(struct request *request, const struct meta_fault *fault);
+/* Era 2026: the members ttlMs and cacheScope of a result that may be kept. */
+void reply_cacheable(const struct request *request, struct json_writer *w, int64_t ttl_ms,
+                     bool anybody);
 
 /* A string of params that must be there: replies with an error and says false if it is not. */
 bool request_text(struct request *request, struct str name, struct str *out);
@@ -49,6 +63,9 @@ void prompts_list(struct request *request);
 void prompts_get(struct request *request);
 void completion_complete(struct request *request);
 void logging_set_level(struct request *request);
+
+/* discover.c: the members of ServerCapabilities that both eras have. */
+void discover_capabilities(struct json_writer *w, const struct catalog *catalog);
 
 /* resources.c: a session's subscriptions end with it. */
 void resources_forget(struct session *session);

@@ -6,6 +6,7 @@
  * either unsubscribe or the session.
  */
 #include "base/mem.h"
+#include "mcp/era2026.h"
 #include "mcp/lists.h"
 #include "mcp/mcp_call.h"
 
@@ -42,7 +43,9 @@ static void reply_not_found(struct request *request, struct str uri)
     jw_object(&w);
     jw_key_str(&w, STR("uri"), uri);
     jw_end(&w);
-    reply_error_data(request, MCP_RESOURCE_NOT_FOUND, STR("Resource not found"), buf_str(&data));
+    /* The 2026 era has no code of its own for it. */
+    reply_error_data(request, request->meta ? RPC_INVALID_PARAMS : MCP_RESOURCE_NOT_FOUND,
+                     STR("Resource not found"), buf_str(&data));
     buf_finish(&data);
 }
 
@@ -177,6 +180,7 @@ void mcp_resource_updated(struct mcp_server *server, struct str uri)
     struct subject *subject = map_get(&server->subjects, uri);
     struct json_writer w;
 
+    subscriptions_updated(server, uri);
     if (!subject)
         return;
     buf_clear(&server->out);

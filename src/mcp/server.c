@@ -9,7 +9,11 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "crypto/seal.h"
+#include "mcp/era2026.h"
 #include "mcp/mcp_call.h"
+#include "mcp/mrtr.h"
+#include "mcp/tasks.h"
 #include "surface/client.h"
 
 enum { SERVER_TEXTS_MAX = 1 << 20 };
@@ -21,6 +25,7 @@ static void server_sweep(void *data)
 
     session_sweep(server, now);
     mcp_stream_sweep(server, now);
+    tasks_sweep(server);
     if (server->out.room > MCP_TREE_KEEP) {
         /* One large message must not stay in memory for ever. */
         buf_finish(&server->out);
@@ -48,6 +53,22 @@ static const char *const *copy_names(struct arena *arena, const char *const *nam
     return copy;
 }
 
+/* Good as long as this process: nobody else can go on with what it has given out. */
+static struct keyring *random_keyring(void)
+{
+    struct keyring *ring = NULL;
+    const char *why;
+    struct id parts[2];
+    char secret[2 * ID_LEN];
+
+    for (size_t i = 0; i < 2; i++) {
+        id_random(&parts[i]);
+        memcpy(secret + i * ID_LEN, parts[i].text, ID_LEN);
+    }
+    keyring_create(&(struct str){ secret, sizeof(secret) }, 1, &ring, &why);
+    return ring;
+}
+
 struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
 {
     struct mcp_server *server = MEM_NEW(struct mcp_server);
@@ -64,6 +85,10 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
         own->heartbeat_ms = MCP_HEARTBEAT_MS;
     if (own->session_idle_ms <= 0)
         own->session_idle_ms = MCP_SESSION_IDLE_MS;
+    if (own->hold_ms <= 0)
+        own->hold_ms = MCP_HOLD_MS;
+    if (own->task_ttl_ms <= 0)
+        own->task_ttl_ms = TASK_TTL_MS;
     if (own->page_size == 0)
         own->page_size = MCP_PAGE_SIZE;
 
@@ -74,8 +99,16 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     list_init(&server->by_use);
     list_init(&server->ending);
     list_init(&server->kept);
+    list_init(&server->callers);
+    list_init(&server->listeners);
+    map_init(&server->on_pipe, MCP_PIPE_REQUESTS_MAX);
+    server->tasks = tasks_create();
+    server->secret_given = opts->keyring != NULL;
+    server->keyring = opts->keyring ? opts->keyring : random_keyring();
     server->client = client_surface_create(server);
     engine_add_surface(own->engine, server->client);
+    server->mrtr = mrtr_surface_create();
+    engine_add_surface(own->engine, server->mrtr);
     catalog_watch(own->catalog, catalog_changed, server);
     timer_set(own->loop, &server->sweep, MCP_SWEEP_MS, server_sweep, server);
     return server;
@@ -102,6 +135,7 @@ void mcp_server_destroy(struct mcp_server *server)
     server->draining = server->drained = true;
     server->drain_done = not_any_more;
     mcp_stdio_stop(server);
+    era2026_stop(server);
     end_sessions(server, STR("the server is closing"));
     loop_settle(
         server->opts.loop); /* what was cancelled comes to its end where the store is near */
@@ -113,6 +147,8 @@ void mcp_server_destroy(struct mcp_server *server)
     timer_stop(server->opts.loop, &server->drain_turn);
     timer_stop(server->opts.loop, &server->tell);
     client_surface_destroy(server->client);
+    mrtr_surface_destroy(server->mrtr);
+    keyring_destroy(server->keyring);
     map_finish(&server->subjects);
     map_finish(&server->sessions);
     buf_finish(&server->out);
@@ -205,6 +241,7 @@ void mcp_drain(struct mcp_server *server, int grace_ms, void (*done)(void *data)
     if (server->draining)
         return;
     server->draining = true;
+    era2026_drain(server, false);
     server->drain_done = done;
     server->drain_data = data;
     timer_set(server->opts.loop, &server->drain_limit, grace_ms, drain_overdue, server);

@@ -12,6 +12,7 @@
 #include "net/loop.h"
 
 struct mcp_server;
+struct keyring;
 struct tokens; /* mcp/tokens.h: bearer tokens and their principals */
 
 struct mcp_opts {
@@ -24,6 +25,9 @@ struct mcp_opts {
     int64_t session_idle_ms; /* 0: one hour */
     size_t page_size;        /* 0: 100 */
     const char *const *boolean_confirm_clients; /* NULL-terminated, or NULL */
+    int64_t hold_ms; /* how long a retry waits for a page, or for another node; 0: 20000 */
+    int64_t task_ttl_ms; /* how long a task lives; 0: one hour */
+    struct keyring *keyring; /* seals what clients carry; taken over. NULL: a random key for the life of the server */
 };
 
 struct mcp_server *mcp_server_create(const struct mcp_opts *opts);

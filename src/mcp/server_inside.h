@@ -42,6 +42,19 @@ enum {
     MCP_PAGE_SIZE = 100,
     MCP_SWEEP_MS = 1000, /* how often idle sessions and old streams are looked for */
     MCP_FLUSH_MS = 2000, /* for the last bytes on the way out */
+
+    /* Era 2026. */
+    MCP_LIST_FRESH_MS = 60000,   /* ttlMs of lists and of server/discover */
+    MCP_STATE_INLINE_MAX = 8192, /* bytes of a requestState; a larger one goes to the store */
+    MCP_STATE_GRACE_MS = 600000, /* a state outlives the last of its asks by this */
+    MCP_CALL_KEEP_MS =
+        3600000,           /* the end of a call is known that much longer than its questions wait */
+    MCP_HOLD_MS = 20000,   /* a retry waits that long for a page, or for another node */
+    MCP_HOLD_LOOK_MS = 50, /* and looks that often */
+    MCP_WAITERS_MAX = 64,  /* requests that wait for the end of one call */
+    MCP_PIPE_REQUESTS_MAX = 1024, /* requests of era 2026 in flight on stdio */
+    MCP_LISTENERS_MAX = 10000,    /* subscriptions/listen at the same time */
+    MCP_LISTENED_MAX = 1000,      /* resources that one of them names */
 };
 
 /* The resource code -32002 is MCP's own. */
@@ -66,6 +79,17 @@ struct mcp_server {
     unsigned changed;    /* bits of enum target_kind: lists whose change is still to be told */
     bool telling;
     struct timer tell;
+
+    /* Era 2026. */
+    struct keyring *keyring; /* seals requestState */
+    bool secret_given;       /* others may have the same keys */
+    struct surface *mrtr;
+    struct list callers;   /* requests whose calls are live, or being looked for */
+    struct list listeners; /* subscriptions/listen */
+    size_t listener_count;
+    struct tasks *tasks;
+    struct map on_pipe;      /* stdio: request id -> struct in_flight */
+    struct mcp_stream *pipe; /* stdio: where lines go; NULL: there is none */
 
     struct http_server *http;
     struct tokens *tokens;

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "mcp/era2026.h"
 #include "mcp/mcp_call.h"
 #include "surface/client.h"
 
@@ -252,6 +253,7 @@ static void tell_changed(void *data)
 
     server->changed = 0;
     server->telling = false;
+    subscriptions_changed(server, changed);
     for (struct list *at = server->by_use.next; at != &server->by_use; at = at->next)
         tell_one(LIST_OF(at, struct session, by_use), changed);
     buf_clear(&server->out);
@@ -260,7 +262,7 @@ static void tell_changed(void *data)
 void session_tell_changed(struct mcp_server *server, enum target_kind kind)
 {
     server->changed |= 1u << kind;
-    if (server->telling || list_empty(&server->by_use))
+    if (server->telling || (list_empty(&server->by_use) && list_empty(&server->listeners)))
         return;
     server->telling = true;
     timer_set(server->opts.loop, &server->tell, 0, tell_changed, server);

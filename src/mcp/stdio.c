@@ -7,7 +7,9 @@
  */
 #include "base/log.h"
 #include "base/mem.h"
+#include "mcp/era.h"
 #include "mcp/era2025.h"
+#include "mcp/era2026.h"
 #include "mcp/mcp_call.h"
 
 struct stdio {
@@ -41,6 +43,11 @@ static void take_message(struct stdio *stdio, const struct rpc_message *message)
                                .params = message->params,
                                .stream = session->lines };
 
+    struct era_opening opening = { .method = message->method, .params = message->params };
+    if (message->kind == RPC_REQUEST && era_of(&opening) == ERA_2026) {
+        era2026_line(server, message);
+        return;
+    }
     switch (message->kind) {
     case RPC_REQUEST:
         if (server->draining)
@@ -51,6 +58,9 @@ static void take_message(struct stdio *stdio, const struct rpc_message *message)
             send_out(stdio);
         break;
     case RPC_NOTIFICATION:
+        if (str_eq(message->method, STR("notifications/cancelled")) &&
+            era2026_cancelled(server, message->params))
+            break;
         era2025_notification(session, message);
         break;
     case RPC_RESULT:
@@ -155,6 +165,7 @@ static void close_pipe(struct stdio *stdio)
     stdio->closing = true;
     timer_stop(stdio->server->opts.loop, &stdio->turn);
     stdio->session = NULL;
+    era2026_pipe_closed(stdio->server);
     if (session)
         session_end(session, STR("the input has ended"));
     pipe_close(stdio->pipe, MCP_FLUSH_MS, on_closed, stdio);
@@ -173,7 +184,8 @@ static void wind_up(void *data)
             call_cancel(call->caller.call, STR("the input has ended"));
         }
     }
-    if (session->call_count)
+    era2026_drain(stdio->server, true);
+    if (session->call_count || era2026_on_pipe(stdio->server))
         return;
     if (session->lines->first && !stdio->flushing) {
         /* A slow reader gets its last lines, within reason. */
@@ -243,6 +255,7 @@ nod_status mcp_stdio_start(struct mcp_server *server, int read_fd, int write_fd,
         return status;
     }
     stdio->session->lines = mcp_stream_lines(stdio->session, stdio->pipe);
+    server->pipe = stdio->session->lines;
     server->stdio = stdio;
     return NOD_OK;
 }

@@ -6,6 +6,7 @@
  */
 #include "mcp/lists.h"
 #include "mcp/mcp_call.h"
+#include "mcp/tasks.h"
 
 enum { TOOL_NAME_SHOWN_MAX = 128 };
 
@@ -29,6 +30,14 @@ void tools_call(struct request *request)
         reply_errorf(request, RPC_INVALID_PARAMS, "Unknown tool: " STR_FMT, STR_ARG(name));
         return;
     }
+    struct meta_fault fault;
+    if (request->http && !meta_params_agree(request->http, target->mirrors, target->mirror_count,
+                                            args, &request->server->message, &fault)) {
+        reply_fault(request, &fault);
+        return;
+    }
+    if (tasks_call(request, target, args))
+        return;
     mcp_call_start(request, &(struct mcp_call_spec){
                                 .target = target, .args = args, .part = PART_TOOL_RESULT });
 }

@@ -102,6 +102,8 @@ bool call_may_ask(nod_call *call, const char *function, nod_status *status);
 /* Asks, or gives the answer that is journalled; keeps the books of the call. `*answer` may stay
  * NULL. */
 nod_status call_ask(nod_call *call, const struct ask_spec *spec, const struct entry **answer);
+/* The same for one question of a round, which nod_await waits for. */
+nod_status want_ask(nod_call *call, const struct ask_spec *spec, nod_answer *answer);
 void answer_fill(nod_call *call, nod_answer *answer, const struct entry *entry);
 /* The schema text of a form, or of `schema`; {NULL, 0} and a fault where it makes none. */
 nod_status call_form(nod_call *call, const nod_form *form, const char *schema, struct str *detail);

@@ -159,21 +159,14 @@ nod_status nod_elicit_with(nod_call *call, nod_answer *answer, const struct nod_
     return status == NOD_OK ? call->broken : status;
 }
 
-nod_status nod_want_with(nod_call *call, nod_answer *answer, const struct nod_elicit_opts *given)
+/* One more question of a round; how it ended is nod_await's to say. */
+nod_status want_ask(nod_call *call, const struct ask_spec *spec, nod_answer *answer)
 {
-    struct nod_elicit_opts opts;
-    struct ask_spec spec;
     const struct entry *entry;
-    nod_status status;
 
-    OPTS_READ(opts, given);
-    answer_fill(call, answer, NULL);
-    if (!call_may_ask(call, "nod_want", &status))
-        return status;
-    NOD_TRY(elicit_spec(call, "nod_want", &opts, &spec));
     call->run->wanted++;
     call->awaited = false;
-    status = call_ask(call, &spec, &entry);
+    nod_status status = call_ask(call, spec, &entry);
     answer_fill(call, answer, entry);
     switch (status) {
     case NOD_OK:
@@ -190,6 +183,20 @@ nod_status nod_want_with(nod_call *call, nod_answer *answer, const struct nod_el
     default:
         return status;
     }
+}
+
+nod_status nod_want_with(nod_call *call, nod_answer *answer, const struct nod_elicit_opts *given)
+{
+    struct nod_elicit_opts opts;
+    struct ask_spec spec;
+    nod_status status;
+
+    OPTS_READ(opts, given);
+    answer_fill(call, answer, NULL);
+    if (!call_may_ask(call, "nod_want", &status))
+        return status;
+    NOD_TRY(elicit_spec(call, "nod_want", &opts, &spec));
+    return want_ask(call, &spec, answer);
 }
 
 nod_status nod_await(nod_call *call)

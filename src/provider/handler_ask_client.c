@@ -9,6 +9,8 @@
 #include "crypto/digest.h"
 #include "provider/local_inside.h"
 
+enum { REQUIRE_ROUNDS_MAX = 16 }; /* how often nod_require_url asks for the same page */
+
 static nod_status ask_now(nod_call *call, const struct ask_spec *spec, nod_answer *answer)
 {
     const struct entry *entry;
@@ -136,6 +138,45 @@ static struct str required_id(nod_call *call, struct str key)
     return base64url_text(&call->run->arena, str_n((const char *)digest.bytes, 16));
 }
 
+static nod_status require_unsupported(struct run *run)
+{
+    run_fail(run, NOD_E_NOT_SUPPORTED, NULL,
+             STR("The client does not support elicitation in url mode"));
+    run->fault.meta = STR("{\"mode\":\"url\"}");
+    return NOD_E_NOT_SUPPORTED;
+}
+
+/*
+ * Where asks travel in results the call need not end: the page is asked for, and when the client
+ * comes back the handler runs again. If it still wants the page then, it is asked for again, under
+ * the next key.
+ */
+static nod_status require_by_asking(nod_call *call, const struct nod_url_opts *opts)
+{
+    struct arena *arena = &call->run->arena;
+    struct str base = opts->key ? call_text(call, opts->key) : STR("require_url");
+    struct ask_spec spec = { .kind = ASK_URL,
+                             .key = base,
+                             .message = call_text(call, opts->message),
+                             .url = call_text(call, opts->url),
+                             .ttl_ms = opts->ttl_ms,
+                             .wait_done = opts->wait_done };
+
+    for (int i = 2; i <= REQUIRE_ROUNDS_MAX; i++) {
+        const struct entry *entry;
+        nod_status status = call_ask(call, &spec, &entry);
+        call->stopped |= status == NOD_PENDING;
+        if (status != NOD_OK)
+            return status;
+        if (entry->state != ASK_ACCEPTED)
+            return run_fail(call->run, NOD_E_REFUSED, "URL_ELICITATION_DECLINED",
+                            STR("The page that has to be opened first was not opened"));
+        spec.key = arena_fmt(arena, STR_FMT ".%d", STR_ARG(base), i);
+    }
+    return run_fail(call->run, NOD_E_LIMIT, NULL,
+                    STR("The page was opened many times, and is still not done"));
+}
+
 nod_status nod_require_url_with(nod_call *call, const struct nod_url_opts *given)
 {
     struct nod_url_opts opts;
@@ -147,9 +188,10 @@ nod_status nod_require_url_with(nod_call *call, const struct nod_url_opts *given
         return status;
     NOD_TRY(url_check(call, "nod_require_url", &opts));
     if (!(run->supports & 1u << ASK_URL))
-        return run_fail(run, NOD_E_NOT_SUPPORTED, NULL,
-                        STR("The client does not support elicitation in url mode"));
+        return require_unsupported(run);
 
+    if (run->carried)
+        return require_by_asking(call, &opts);
     struct arena *arena = &run->arena;
     struct str message = call_text(call, opts.message);
     struct str id = required_id(call, call_text(call, opts.key));
@@ -222,25 +264,47 @@ static struct json *sample_params(nod_call *call, const struct nod_sample_opts *
     return params;
 }
 
-nod_status nod_sample_with(nod_call *call, nod_answer *answer, const struct nod_sample_opts *given)
+static nod_status sample_spec(nod_call *call, const struct nod_sample_opts *given,
+                              struct ask_spec *spec)
 {
     struct nod_sample_opts opts;
-    nod_status status;
 
     OPTS_READ(opts, given);
-    answer_fill(call, answer, NULL);
-    if (!call_may_ask(call, "nod_sample", &status))
-        return status;
     struct json *params = sample_params(call, &opts);
     if (!params)
         return NOD_E_USAGE;
-    struct ask_spec spec = {
+    *spec = (struct ask_spec){
         .kind = ASK_SAMPLE,
         .key = call_text(call, opts.key),
         .detail = call_json(call, params),
         .ttl_ms = opts.ttl_ms,
     };
+    return NOD_OK;
+}
+
+nod_status nod_sample_with(nod_call *call, nod_answer *answer, const struct nod_sample_opts *opts)
+{
+    struct ask_spec spec;
+    nod_status status;
+
+    answer_fill(call, answer, NULL);
+    if (!call_may_ask(call, "nod_sample", &status))
+        return status;
+    NOD_TRY(sample_spec(call, opts, &spec));
     return ask_now(call, &spec, answer);
+}
+
+nod_status nod_want_sample_with(nod_call *call, nod_answer *answer,
+                                const struct nod_sample_opts *opts)
+{
+    struct ask_spec spec;
+    nod_status status;
+
+    answer_fill(call, answer, NULL);
+    if (!call_may_ask(call, "nod_want_sample", &status))
+        return status;
+    NOD_TRY(sample_spec(call, opts, &spec));
+    return want_ask(call, &spec, answer);
 }
 
 nod_status nod_roots(nod_call *call, nod_answer *answer)
@@ -252,4 +316,22 @@ nod_status nod_roots(nod_call *call, nod_answer *answer)
     if (!call_may_ask(call, "nod_roots", &status))
         return status;
     return ask_now(call, &spec, answer);
+}
+
+nod_status nod_want_roots_with(nod_call *call, nod_answer *answer,
+                               const struct nod_roots_opts *given)
+{
+    struct nod_roots_opts opts;
+    nod_status status;
+
+    OPTS_READ(opts, given);
+    answer_fill(call, answer, NULL);
+    if (!call_may_ask(call, "nod_want_roots", &status))
+        return status;
+    struct ask_spec spec = {
+        .kind = ASK_ROOTS,
+        .key = call_text(call, opts.key),
+        .ttl_ms = opts.ttl_ms,
+    };
+    return want_ask(call, &spec, answer);
 }

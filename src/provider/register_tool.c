@@ -35,6 +35,11 @@ static nod_status tool_check(const nod_tool *tool)
         return register_refuse("tool", name, NOD_E_USAGE, "it has both .input and .input_schema");
     if (tool->timeout_ms < 0)
         return register_refuse("tool", name, NOD_E_USAGE, "its timeout_ms is negative");
+    if ((unsigned)tool->task > NOD_TASK_REQUIRED)
+        return register_refuse("tool", name, NOD_E_USAGE, "its task is no nod_task_mode");
+    if (tool->task_asks_first && tool->task == NOD_TASK_NEVER)
+        return register_refuse("tool", name, NOD_E_USAGE,
+                               "it asks before the task (task_asks_first), but is never one");
     if (tool->read_only && tool->destructive)
         return register_refuse("tool", name, NOD_E_USAGE, "it is both read_only and destructive");
     return NOD_OK;
@@ -140,13 +145,25 @@ static bool tool_texts(struct local_target *t, const nod_tool *tool)
                          &t->base.confirm_message);
 }
 
+/* An annotation that clients would have to reject is refused here, where its author sees it. */
+static bool tool_mirrors(struct local_target *t, const char *name, const struct json *input)
+{
+    struct str problem = STR_NONE;
+
+    if (mirror_find(input, &t->arena, &t->base.mirrors, &t->base.mirror_count, &problem))
+        return true;
+    register_refuse("tool", name, NOD_E_BAD_SCHEMA, "%s",
+                    problem.at ? problem.at : "its annotations are too large");
+    return false;
+}
+
 static bool tool_listing(struct local_target *t, const nod_tool *tool)
 {
     struct json *input = tool_input(t, tool);
     struct json *output = NULL, *meta = NULL;
 
     t->base.input = t->input = tool_schema(t, tool->name, "input schema", input);
-    if (!t->input)
+    if (!t->input || !tool_mirrors(t, tool->name, input))
         return false;
     if (tool->output_schema) {
         output = parse_text(t, tool->name, "output_schema", tool->output_schema);
@@ -188,6 +205,8 @@ static struct local_target *tool_build(struct local *local, const void *table, s
     t->blocking = tool.blocking;
     t->data = tool.data;
     t->base.requires_confirmation = tool.requires_confirmation;
+    t->base.task = tool.task;
+    t->base.task_asks_first = tool.task_asks_first;
     t->base.timeout_ms = tool.timeout_ms ? tool.timeout_ms : LOCAL_TIMEOUT_MS;
     return t;
 refused:

@@ -419,6 +419,16 @@ static struct stored_call *running_call(struct memory_store *memory, const struc
     return call;
 }
 
+/* A call that waits here and has gone on elsewhere gives way to what its client has brought. */
+static void drop_behind(struct memory_store *memory, const struct call_record *open,
+                        size_t entry_count)
+{
+    struct stored_call *call = open ? map_get(&memory->calls, open->id) : NULL;
+
+    if (call && call->state == CALL_STORED_WAITING && call->journal.count < entry_count)
+        call_drop(memory, call);
+}
+
 static void memory_park(struct store *store, struct str token, const struct call_record *open,
                         struct str node, struct str call_id, uint64_t epoch, uint32_t notices,
                         const struct entry *entries, size_t entry_count,
@@ -432,6 +442,7 @@ static void memory_park(struct store *store, struct str token, const struct call
     (void)node;
     if (fails_before(memory, "park", &fault, done, data))
         return;
+    drop_behind(memory, open, entry_count);
     struct stored_call *call = running_call(memory, open, call_id, epoch, token, &status);
     if (call) {
         journal_add(call, entries, entry_count);

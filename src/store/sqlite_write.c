@@ -67,6 +67,21 @@ static struct str fresh(struct sqlite_side *side)
     return buf_str(&side->buf);
 }
 
+static void drop_by_number(struct sqlite_side *side, enum sql statement, int64_t n)
+{
+    struct query q = query(side, statement);
+
+    query_int(&q, n);
+    query_run(&q);
+}
+
+static void call_drop(struct sqlite_side *side, int64_t n)
+{
+    drop_by_number(side, SQL_ASKS_DROP, n);
+    drop_by_number(side, SQL_JOURNAL_DROP, n);
+    drop_by_number(side, SQL_CALL_DROP, n);
+}
+
 /* --- park, append ----------------------------------------------------------------------------- */
 
 static void query_drop_ms(struct query *q, int64_t drop_ms)
@@ -162,6 +177,19 @@ static int64_t asks_set_times(struct sqlite_op *op)
     return latest;
 }
 
+/* A call that waits here and has gone on elsewhere gives way to what its client has brought. */
+static bool drop_behind(struct sqlite_side *side, struct sqlite_op *op, const struct call_row *row)
+{
+    if (!op->open || row->state != CALL_STORED_WAITING || op->entry_count == 0 ||
+        op->verb->run != sqlite_park)
+        return false;
+    const struct call_record *call = sqlite_read_call(side, op, op->id, true);
+    if (!call || call->entry_count >= op->entry_count)
+        return false;
+    call_drop(side, row->n);
+    return true;
+}
+
 /* Finds the call, or says that it is to be opened. False: the operation ends here. */
 static bool running_call(struct sqlite_side *side, struct sqlite_op *op, struct call_row *row,
                          bool *opens)
@@ -171,6 +199,8 @@ static bool running_call(struct sqlite_side *side, struct sqlite_op *op, struct 
     *opens = false;
     if (found && str_eq(row->token, op->token))
         return false; /* this very operation has happened */
+    if (found && drop_behind(side, op, row))
+        found = false;
     if (!found && op->open) {
         *row =
             (struct call_row){ .epoch = 1, .keep_ms = op->open->keep_ms, .scope = op->open->scope };
@@ -575,14 +605,6 @@ void sqlite_beat(struct sqlite_side *side, struct sqlite_op *op)
 
 /* --- what is over ----------------------------------------------------------------------------- */
 
-static void drop_by_number(struct sqlite_side *side, enum sql statement, int64_t n)
-{
-    struct query q = query(side, statement);
-
-    query_int(&q, n);
-    query_run(&q);
-}
-
 static size_t sweep_calls(struct sqlite_side *side)
 {
     int64_t over[LITE_SWEEP_CALLS];
@@ -594,11 +616,8 @@ static size_t sweep_calls(struct sqlite_side *side)
     while (count < LITE_SWEEP_CALLS && query_row(&q))
         over[count++] = query_get_int(&q);
     query_end(&q);
-    for (size_t i = 0; i < count; i++) {
-        drop_by_number(side, SQL_ASKS_DROP, over[i]);
-        drop_by_number(side, SQL_JOURNAL_DROP, over[i]);
-        drop_by_number(side, SQL_CALL_DROP, over[i]);
-    }
+    for (size_t i = 0; i < count; i++)
+        call_drop(side, over[i]);
     return count;
 }
 

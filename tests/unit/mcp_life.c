@@ -111,8 +111,10 @@ static void pages_follow_each_other_to_the_end(void **state)
             talk_cut(&talk, "\"nextCursor\":\"", "\"", cursor, sizeof(cursor));
         talk_close(&talk);
     }
-    assert_int_equal(tools, 11);
-    assert_int_equal(pages, 3);
+    int all = (int)catalog_count(world.catalog, TARGET_TOOL, false);
+    assert_int_equal(tools, all);
+    assert_int_equal(pages, (all + 3) / 4);
+    assert_true(pages > 2);
     world_stop(&world);
 }
 

@@ -132,6 +132,114 @@ static void tool_rich(struct run *run)
                  "\"structuredContent\":{\"a\":1}}"));
 }
 
+static void tool_twice(struct run *run)
+{
+    static const char *const names[] = { "first", "second" };
+    const struct entry *entry;
+    char text[512] = "";
+
+    for (size_t i = 0; i < 2; i++) {
+        nod_status status = run_ask(run,
+                                    &(struct ask_spec){ .kind = ASK_FORM,
+                                                        .key = str_of(names[i]),
+                                                        .message = str_of(names[i]),
+                                                        .detail = age_form },
+                                    &entry);
+        if (status != NOD_OK) {
+            run_done(run, status, STR_NONE);
+            return;
+        }
+        int64_t age = 0;
+        const struct json *content = json_parse(&run->arena, entry->content, NULL, NULL);
+        json_i64(json_get(content, STR("age")), &age);
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%d", i ? " and " : "",
+                 (int)age);
+    }
+    say(run, text);
+}
+
+/* Two questions in one round. */
+static void tool_pair(struct run *run)
+{
+    const struct entry *one = NULL, *two = NULL;
+    struct ask_spec spec = { .kind = ASK_FORM, .message = STR("How old?"), .detail = age_form };
+
+    spec.key = STR("first");
+    nod_status first = run_ask(run, &spec, &one);
+    spec.key = STR("second");
+    nod_status second = run_ask(run, &spec, &two);
+    if (first == NOD_OK && second == NOD_OK)
+        say(run, "both");
+    else
+        run_done(run, first == NOD_OK ? second : first, STR_NONE);
+}
+
+/* Asks first, then does something that is counted. */
+static void tool_deed(struct run *run)
+{
+    const struct entry *entry;
+    bool go = false;
+    nod_status status = run_ask(
+        run,
+        &(struct ask_spec){
+            .kind = ASK_FORM, .key = STR("age"), .message = STR("How old?"), .detail = age_form },
+        &entry);
+
+    if (status == NOD_OK)
+        status = run_step(run, STR("deed"), false,
+                          json_true(json_get(run->args, STR("idempotent"))), &entry, &go);
+    if (status == NOD_PENDING && go) {
+        world_now->deeds++;
+        status = run_step_done(run, STR("deed"), NOD_OK, STR("1"));
+    }
+    if (status == NOD_OK)
+        say(run, "done");
+    else
+        run_done(run, status, STR_NONE);
+}
+
+/* Asks, and then is held. */
+static void tool_later(struct run *run)
+{
+    const struct entry *entry;
+    nod_status status = run_ask(
+        run,
+        &(struct ask_spec){
+            .kind = ASK_FORM, .key = STR("age"), .message = STR("How old?"), .detail = age_form },
+        &entry);
+
+    if (status == NOD_OK)
+        world_now->held = run;
+    else
+        run_done(run, status, STR_NONE);
+}
+
+/* A question that does not fit into what a client carries. */
+static void tool_long(struct run *run)
+{
+    char *message = arena_alloc(&run->arena, 20000);
+
+    memset(message, 'x', 20000);
+    ask_and_say(run, &(struct ask_spec){ .kind = ASK_FORM,
+                                         .key = STR("age"),
+                                         .message = str_n(message, 20000),
+                                         .detail = age_form });
+}
+
+static void resource_ask(struct run *run)
+{
+    const struct entry *entry;
+    nod_status status = run_ask(
+        run,
+        &(struct ask_spec){
+            .kind = ASK_FORM, .key = STR("age"), .message = STR("How old?"), .detail = age_form },
+        &entry);
+
+    run_done(run, status,
+             status == NOD_OK ? STR("{\"contents\":[{\"uri\":\"ask://age\",\"text\":\"told\"}]}")
+                              : STR_NONE);
+}
+
 static void resource_read(struct run *run)
 {
     struct str id = json_get_str(run->args, STR("id"));
@@ -193,6 +301,18 @@ static const struct row {
     { TARGET_TOOL, "hold", tool_hold, "{\"name\":\"hold\",\"inputSchema\":{\"type\":\"object\"}}",
       .completes = false },
     { TARGET_TOOL, "rich", tool_rich, "{\"name\":\"rich\",\"inputSchema\":{\"type\":\"object\"}}",
+      .completes = false },
+    { TARGET_TOOL, "twice", tool_twice,
+      "{\"name\":\"twice\",\"inputSchema\":{\"type\":\"object\"}}", .completes = false },
+    { TARGET_TOOL, "pair", tool_pair, "{\"name\":\"pair\",\"inputSchema\":{\"type\":\"object\"}}",
+      .completes = false },
+    { TARGET_TOOL, "deed", tool_deed, "{\"name\":\"deed\",\"inputSchema\":{\"type\":\"object\"}}",
+      .completes = false },
+    { TARGET_TOOL, "later", tool_later,
+      "{\"name\":\"later\",\"inputSchema\":{\"type\":\"object\"}}", .completes = false },
+    { TARGET_TOOL, "long", tool_long, "{\"name\":\"long\",\"inputSchema\":{\"type\":\"object\"}}",
+      .completes = false },
+    { TARGET_RESOURCE, "ask://age", resource_ask, "{\"uri\":\"ask://age\",\"name\":\"age\"}",
       .completes = false },
     { TARGET_RESOURCE, "note://one", resource_read, "{\"uri\":\"note://one\",\"name\":\"one\"}",
       .subscribable = true },
@@ -287,21 +407,28 @@ static void add_rows(struct world *world)
     }
 }
 
-void world_start(struct world *world, const struct world_opts *opts)
+static struct keyring *keyring_of(const char *secret)
 {
-    memset(world, 0, sizeof(*world));
-    world_now = world;
-    world->loop = loop_create();
-    fake_clock_init(&world->clock, 1700000000000);
-    world->store = memory_store_create(&(struct memory_opts){
-        .clock = &world->clock.clock, .defer = defer, .defer_ctx = world->loop });
+    struct str text = str_of(secret);
+    struct keyring *ring = NULL;
+    const char *why;
+
+    assert_int_equal(keyring_create(&text, 1, &ring, &why), NOD_OK);
+    return ring;
+}
+
+static void make_engine(struct world *world)
+{
     world->engine = engine_create(&(struct engine_opts){ .clock = &world->clock.clock,
                                                          .store = world->store,
                                                          .defer = defer,
                                                          .defer_ctx = world->loop });
-    world->catalog = catalog_create();
-    world->provider.ops = &provider_ops;
-    add_rows(world);
+}
+
+static void make_server(struct world *world)
+{
+    const struct world_opts *opts = &world->opts;
+
     world->server = mcp_server_create(
         &(struct mcp_opts){ .loop = world->loop,
                             .engine = world->engine,
@@ -313,12 +440,41 @@ void world_start(struct world *world, const struct world_opts *opts)
                             .heartbeat_ms = opts->heartbeat_ms,
                             .session_idle_ms = opts->session_idle_ms,
                             .page_size = opts->page_size,
+                            .hold_ms = opts->hold_ms,
+                            .task_ttl_ms = opts->task_ttl_ms,
+                            .keyring = opts->secret ? keyring_of(opts->secret) : NULL,
                             .boolean_confirm_clients = opts->boolean_confirm_clients });
     if (!opts->no_http)
         assert_int_equal(
             mcp_http_start(world->server, &(struct mcp_http_opts){ .host = STR("127.0.0.1"),
                                                                    .tokens = opts->tokens }),
             NOD_OK);
+}
+
+void world_start(struct world *world, const struct world_opts *opts)
+{
+    memset(world, 0, sizeof(*world));
+    world_now = world;
+    world->opts = *opts;
+    world->loop = loop_create();
+    fake_clock_init(&world->clock, 1700000000000);
+    world->store = memory_store_create(&(struct memory_opts){
+        .clock = &world->clock.clock, .defer = defer, .defer_ctx = world->loop });
+    world->catalog = catalog_create();
+    world->provider.ops = &provider_ops;
+    add_rows(world);
+    make_engine(world);
+    make_server(world);
+}
+
+void world_restart(struct world *world)
+{
+    mcp_server_destroy(world->server);
+    for (int i = 0; i < 10; i++)
+        world_turn(world); /* what is on its way to the engine arrives */
+    engine_destroy(world->engine);
+    make_engine(world);
+    make_server(world);
 }
 
 void world_turn(struct world *world)
@@ -347,12 +503,19 @@ static void drained(void *data)
     ((struct world *)data)->ended = true;
 }
 
+void world_drain(struct world *world)
+{
+    if (world->draining)
+        return;
+    world->draining = true;
+    mcp_drain(world->server, 2000, drained, world);
+}
+
 void world_stop(struct world *world)
 {
-    world->ended = false;
     if (world->held)
         world_let_go(world);
-    mcp_drain(world->server, 2000, drained, world);
+    world_drain(world);
     WORLD_AWAIT(world, world->ended);
     mcp_server_destroy(world->server);
     world->store->ops->destroy(world->store);

@@ -18,13 +18,27 @@
 #include "base/buf.h"
 #include "core/catalog.h"
 #include "core/run.h"
+#include "crypto/seal.h"
 #include "mcp/server.h"
 #include "mcp/tokens.h"
 #include "store/memory.h"
 
 enum { WORLD_TARGETS_MAX = 32 };
 
+struct world_opts {
+    int64_t heartbeat_ms;
+    int64_t session_idle_ms;
+    size_t page_size;
+    const char *const *boolean_confirm_clients;
+    bool no_http;
+    struct tokens *tokens;
+    const char *secret; /* NULL: a random key */
+    int64_t hold_ms;
+    int64_t task_ttl_ms;
+};
+
 struct world {
+    struct world_opts opts;
     struct loop *loop;
     struct fake_clock clock;
     struct store *store;
@@ -36,20 +50,16 @@ struct world {
     size_t target_count;
     struct run *held; /* of the tool "hold", until world_let_go */
     int runs;
-    bool ended;
-};
-
-struct world_opts {
-    int64_t heartbeat_ms;
-    int64_t session_idle_ms;
-    size_t page_size;
-    const char *const *boolean_confirm_clients;
-    bool no_http;
-    struct tokens *tokens;
+    int deeds; /* of the tool "deed" */
+    bool draining, ended;
 };
 
 void world_start(struct world *world, const struct world_opts *opts);
+/* Begins to shut down; world_stop waits for it. */
+void world_drain(struct world *world);
 void world_stop(struct world *world);
+/* Another engine and another server on the same store, as after a crash. */
+void world_restart(struct world *world);
 /* The tool "hold" ends now. */
 void world_let_go(struct world *world);
 void world_advance(struct world *world, int64_t ms);

@@ -88,6 +88,8 @@ static void what_is_wrong_with_a_tool_refuses_it(void **state)
         { { .name = "t" }, NOD_E_USAGE },
         { { .name = "t", .handler = fine, .timeout_ms = -1 }, NOD_E_USAGE },
         { { .name = "t", .handler = fine, .read_only = true, .destructive = true }, NOD_E_USAGE },
+        { { .name = "t", .handler = fine, .task = (nod_task_mode)7 }, NOD_E_USAGE },
+        { { .name = "t", .handler = fine, .task_asks_first = true }, NOD_E_USAGE },
         { { .name = "t", .handler = fine, .description = "\xff" }, NOD_E_USAGE },
         { { .name = "t", .handler = fine, .input_schema = "{" }, NOD_E_BAD_SCHEMA },
         { { .name = "t", .handler = fine, .input_schema = "{}" }, NOD_E_BAD_SCHEMA },

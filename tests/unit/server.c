@@ -466,13 +466,63 @@ static void over_http_it_says_where_it_listens(void **state)
     (void)state;
 
     start(args);
-    do
-        assert_true(read_line(errors));
-    while (strstr(line, "no secret is set") || strstr(line, "kept in memory"));
+    assert_true(read_line(errors));
+    assert_non_null(strstr(line, "no secret is set")); /* and what that means */
+    assert_non_null(strstr(line, "after a restart"));
+    assert_true(read_line(errors));
+    assert_non_null(strstr(line, "kept in memory"));
+    assert_true(read_line(errors));
     if (!strstr(line, "event=listening url=http://127.0.0.1:") || !strstr(line, "/mcp"))
         fail_msg("%s", line);
     kill(pid, SIGINT);
     expect_end(0);
+}
+
+static void a_secret_that_cannot_be_used_is_refused(void **state)
+{
+    static const char *const args[] = { "--http", "0", NULL };
+    static const struct {
+        const char *name, *value, *previous, *said;
+    } rows[] = {
+        { "MCP_ELICITATION_SECRET", "short", NULL, "MCP_ELICITATION_SECRET" },
+        { "MCP_SESSION_SECRET", "short", NULL, "MCP_SESSION_SECRET" },
+        { "MCP_SERVER_SECRET", "a secret of at least thirty-two characters", "short",
+          "MCP_PREVIOUS_SECRETS" },
+        { "MCP_SERVER_SECRET", "", "a secret of at least thirty-two characters",
+          "MCP_PREVIOUS_SECRETS" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        setenv(rows[i].name, rows[i].value, 1);
+        if (rows[i].previous)
+            setenv("MCP_PREVIOUS_SECRETS", rows[i].previous, 1);
+        start(args);
+        expect_end(1);
+        assert_non_null(strstr(said, rows[i].said));
+        assert_null(strstr(said, "short"));
+        assert_null(strstr(said, "thirty-two"));
+        unsetenv(rows[i].name);
+        unsetenv("MCP_PREVIOUS_SECRETS");
+    }
+}
+
+static void with_a_secret_there_is_nothing_to_warn_of(void **state)
+{
+    static const char *const args[] = { "--http", "0", NULL };
+    (void)state;
+
+    setenv("MCP_ELICITATION_SECRET", "a secret of at least thirty-two characters", 1);
+    setenv("MCP_PREVIOUS_SECRETS", " an older one that was good for a long time ,", 1);
+    start(args);
+    assert_true(read_line(errors));
+    assert_non_null(strstr(line, "kept in memory"));
+    assert_true(read_line(errors));
+    assert_non_null(strstr(line, "event=listening"));
+    kill(pid, SIGINT);
+    expect_end(0);
+    unsetenv("MCP_ELICITATION_SECRET");
+    unsetenv("MCP_PREVIOUS_SECRETS");
 }
 
 static void a_public_address_without_tokens_is_refused(void **state)
@@ -536,6 +586,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(tools_may_be_added_while_the_server_runs),
         cmocka_unit_test(a_hook_can_refuse_a_call),
         cmocka_unit_test(over_http_it_says_where_it_listens),
+        cmocka_unit_test(a_secret_that_cannot_be_used_is_refused),
+        cmocka_unit_test(with_a_secret_there_is_nothing_to_warn_of),
         cmocka_unit_test(a_public_address_without_tokens_is_refused),
         cmocka_unit_test(a_wrong_command_line_is_exit_code_2),
         cmocka_unit_test(options_of_a_server_that_make_no_sense_are_refused),

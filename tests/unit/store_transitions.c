@@ -444,6 +444,37 @@ static void a_call_that_is_stored_is_not_opened_twice(void **state)
     assert_int_equal(suite_load_call(&running.call)->reply.call->state, CALL_STORED_RUNNING);
 }
 
+static void a_call_that_has_gone_on_elsewhere_gives_way_to_what_comes_back(void **state)
+{
+    struct entry entries[2] = { { .class = ENTRY_NOW, .key = STR("a"), .number = 1 },
+                                { .class = ENTRY_NOW, .key = STR("b"), .number = 2 } };
+    struct question before = { .key = "#1" }, now = { .key = "#2" }, less = { .key = "#3" };
+    struct parking parking = { .call = suite_id(),
+                               .open = true,
+                               .entries = entries,
+                               .entry_count = 1,
+                               .questions = &before,
+                               .count = 1 };
+    (void)state;
+
+    assert_int_equal(suite_park(&parking)->status, NOD_OK);
+    parking.token = suite_id();
+    parking.entry_count = 2;
+    parking.questions = &now;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(suite_park(&parking)->status, NOD_OK);
+    assert_int_equal(suite_load_ask(&before.id)->status, NOD_E_NOT_FOUND);
+    assert_int_equal(suite_load_ask(&now.id)->reply.ask->state, ASK_PENDING);
+    assert_int_equal(suite_load_call(&parking.call)->reply.call->entry_count, 2);
+    parking.token = suite_id();
+    parking.questions = &less;
+    assert_int_equal(suite_park(&parking)->status, NOD_E_STALE); /* it knows no more than we do */
+    assert_int_equal(suite_load_ask(&less.id)->status, NOD_E_NOT_FOUND);
+    assert_true(suite_claim(&now.id, ASK_ACCEPTED, "{}", "ada", "node-a")->reply.taken);
+    parking.token = suite_id();
+    assert_int_equal(suite_park(&parking)->status, NOD_E_STALE); /* it runs here */
+}
+
 static void only_a_runnable_call_is_taken_and_once(void **state)
 {
     struct question question = { .key = "#1" };
@@ -724,6 +755,7 @@ const struct CMUnitTest suite_transitions[] = {
     TEST(an_old_epoch_writes_nothing),
     TEST(a_waiting_call_is_not_written_by_its_own_epoch),
     TEST(a_call_that_is_stored_is_not_opened_twice),
+    TEST(a_call_that_has_gone_on_elsewhere_gives_way_to_what_comes_back),
     TEST(only_a_runnable_call_is_taken_and_once),
     TEST(a_running_call_of_a_node_that_is_gone_is_taken_by_another),
     TEST(a_finish_keeps_the_result_and_withdraws_what_is_open),

@@ -27,7 +27,7 @@ export function program(name) {
   return name === 'probe' ? path.join(binaries, 'tests/wire/probe') : path.join(binaries, 'examples', name);
 }
 
-function environment(extra) {
+export function environment(extra) {
   const kept = ['ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS', 'LSAN_OPTIONS', 'PATH'];
   const env = Object.fromEntries(kept.filter((name) => process.env[name]).map((name) => [name, process.env[name]]));
   return { ...env, ...extra };
@@ -108,6 +108,8 @@ class Watched {
     assert.deepEqual(end, { code: 0, signal: null }, `${this.name} ended badly:\n${this.stderr}`);
   }
 }
+
+export const watchStderr = (name, stderr) => new Watched(name, stderr);
 
 // Starts a server on a free port. Resolves to { url, stop, stderr() }.
 export async function startHttp(t, name, { env = {}, args = [] } = {}) {

@@ -6,7 +6,7 @@
  * is kept in counters and read with the tool `counters`. Options of the server come from the
  * environment: PROBE_...
  */
-#include <nod/nod.h>
+#include "rounds.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -596,7 +596,7 @@ int main(int argc, char **argv)
     if (server == NULL)
         return 1;
     if (nod_tools(server, tools) != NOD_OK || nod_resources(server, resources) != NOD_OK ||
-        nod_prompts(server, prompts) != NOD_OK ||
+        nod_prompts(server, prompts) != NOD_OK || rounds_add(server) != NOD_OK ||
         (setting("PROBE_HOOKS") != 0 && add_hooks(server) != NOD_OK)) {
         nod_server_destroy(server);
         return 1;

@@ -1,0 +1,519 @@
+/*
+ * mcp/caller2026: one request, its waiters, and how it is answered.
+ *
+ * While the call runs, notifications go to every request that waits for it, each with its own
+ * progress token and log level. A client that goes away is one waiter less; with the last one the
+ * call is let go of: what the store does not know is cancelled, what it knows stays for a retry. On
+ * stdio, where cancelling is a message, the call is cancelled.
+ *
+ * Holds always: a waiter is answered exactly once. A caller is freed only when it is over and no
+ * completion (of the store, of a claim, of the loop) is on its way to it.
+ */
+#include "mcp/caller2026.h"
+
+#include <math.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/catalog.h"
+#include "mcp/mrtr.h"
+#include "mcp/result.h"
+#include "mcp/tasks.h"
+
+enum { CALLER_ARENA_MAX = 32 << 20 };
+
+static const struct caller_ops caller2026_ops;
+
+struct caller2026 *caller2026_of(const struct call *call)
+{
+    struct caller *caller = call ? call_caller(call) : NULL;
+
+    return caller && caller->ops == &caller2026_ops ? (struct caller2026 *)(void *)caller : NULL;
+}
+
+uint8_t caller2026_can(const struct call *call)
+{
+    const struct caller2026 *caller = caller2026_of(call);
+
+    return caller ? caller->can : task_can(call);
+}
+
+bool caller_elsewhere_too(const struct mcp_server *server)
+{
+    return server->secret_given && !engine_store(server->opts.engine)->ops->shared;
+}
+
+bool caller_holds_steps(const struct caller2026 *caller)
+{
+    return caller->tasks && caller->target->task != NOD_TASK_NEVER &&
+           caller->target->task_asks_first;
+}
+
+/* --- waiters ------------------------------------------------------------------------------------
+ */
+
+struct str waiter_id(const struct waiter *waiter)
+{
+    return str_n(waiter->text, waiter->id_len);
+}
+
+static struct str waiter_token(const struct waiter *waiter)
+{
+    return str_n(waiter->text + waiter->id_len, waiter->token_len);
+}
+
+void waiter_free(struct waiter *waiter)
+{
+    list_remove(&waiter->link);
+    pipe_remove(&waiter->in_flight);
+    mem_free(waiter);
+}
+
+/* Those whose clients are gone are taken out here, where nobody is walking over the list. */
+static void waiters_swept(void *data)
+{
+    struct caller2026 *caller = data;
+    bool any = false;
+
+    LIST_EACH (at, &caller->waiters) {
+        struct waiter *waiter = LIST_OF(at, struct waiter, link);
+        if (waiter->response.over)
+            waiter_free(waiter);
+        else
+            any = true;
+    }
+    if (any || caller->over)
+        return;
+    caller_over(caller);
+    if (caller->caller.call)
+        call_let_go(caller->caller.call);
+}
+
+static void waiter_gone(struct response *response)
+{
+    struct waiter *waiter = LIST_OF(response, struct waiter, response);
+
+    caller_defer(waiter->caller, waiters_swept);
+}
+
+static void waiter_cancelled(struct in_flight *in_flight)
+{
+    struct waiter *waiter = LIST_OF(in_flight, struct waiter, in_flight);
+    struct caller2026 *caller = waiter->caller;
+    struct call *call = caller->caller.call;
+
+    waiter->response.over = true;
+    waiter_free(waiter);
+    if (!list_empty(&caller->waiters) || caller->over)
+        return;
+    caller_over(caller);
+    if (call)
+        call_cancel(call, STR("the client has cancelled the request"));
+}
+
+static struct waiter *waiter_create(struct request *request)
+{
+    struct str token = request->meta->progress_token;
+    struct waiter *waiter = mem_zalloc(sizeof(*waiter) + request->id.len + token.len);
+
+    waiter->log_level = request->meta->log_level;
+    waiter->id_len = (uint16_t)request->id.len;
+    waiter->token_len = (uint16_t)token.len;
+    memcpy(waiter->text, request->id.at, request->id.len);
+    if (token.len)
+        memcpy(waiter->text + waiter->id_len, token.at, token.len);
+    if (pipe_add(request, &waiter->in_flight, waiter_id(waiter), waiter_cancelled))
+        return waiter;
+    mem_free(waiter);
+    return NULL;
+}
+
+/* --- beginning and end --------------------------------------------------------------------------
+ */
+
+static void caller_free(struct caller2026 *caller)
+{
+    list_remove(&caller->link);
+    target_release(caller->target);
+    arena_finish(&caller->arena);
+    mem_free(caller);
+}
+
+void caller_settle(struct caller2026 *caller)
+{
+    if (caller->over && caller->busy == 0 && !caller->caller.call)
+        caller_free(caller);
+}
+
+struct deferred {
+    struct caller2026 *caller;
+    void (*fn)(void *data);
+};
+
+static void run_deferred(void *data)
+{
+    struct deferred *deferred = data;
+    struct caller2026 *caller = deferred->caller;
+    void (*fn)(void *) = deferred->fn;
+
+    mem_free(deferred);
+    if (fn && caller->server)
+        fn(caller);
+    caller->busy--;
+    caller_settle(caller);
+}
+
+void caller_defer(struct caller2026 *caller, void (*fn)(void *data))
+{
+    struct deferred *deferred = MEM_NEW(struct deferred);
+
+    deferred->caller = caller;
+    deferred->fn = fn;
+    caller->busy++;
+    loop_defer(caller->server->opts.loop, run_deferred, deferred);
+}
+
+void caller_over(struct caller2026 *caller)
+{
+    if (caller->over)
+        return;
+    caller->over = true;
+    if (caller->server) {
+        timer_stop(caller->server->opts.loop, &caller->timer);
+        caller->server->calls--;
+        server_moved(caller->server);
+    }
+}
+
+static struct caller2026 *caller_create(struct request *request, const struct mcp_call_spec *spec)
+{
+    struct caller2026 *caller = MEM_NEW(struct caller2026);
+    struct mcp_server *server = request->server;
+
+    caller->caller.ops = &caller2026_ops;
+    caller->server = server;
+    list_init(&caller->waiters);
+    list_append(&server->callers, &caller->link);
+    arena_init(&caller->arena, CALLER_ARENA_MAX);
+    caller->target = spec->target;
+    target_hold(spec->target);
+    caller->part = spec->part;
+    caller->can = request->meta->can;
+    caller->tasks = request->meta->tasks;
+    caller->principal = arena_str(&caller->arena, request->principal);
+    caller->uri = arena_str(&caller->arena, spec->uri);
+    server->calls++;
+    return caller;
+}
+
+static const struct str methods[] = {
+    [PART_TOOL_RESULT] = STR_INIT("tools/call"),
+    [PART_PROMPT_RESULT] = STR_INIT("prompts/get"),
+    [PART_RESOURCE_RESULT] = STR_INIT("resources/read"),
+};
+
+struct state_bound caller_bound(const struct caller2026 *caller, struct digest *version)
+{
+    digest_of(caller->target->descriptor, version);
+    return (struct state_bound){ .principal = caller->principal,
+                                 .method = methods[caller->part],
+                                 .target = caller->target->name,
+                                 .version = digest_str(version),
+                                 .args = digest_str(&caller->args_digest),
+                                 .uri = caller->uri };
+}
+
+/* --- the two members a request may have ---------------------------------------------------------
+ */
+
+static bool read_retry(struct request *request, struct str *state, const struct json **responses)
+{
+    const struct json *text = json_get(request->params, STR("requestState"));
+
+    *responses = json_get(request->params, STR("inputResponses"));
+    *state = json_str(text);
+    if (text && !json_is(text, JSON_STRING)) {
+        reply_error(request, RPC_INVALID_PARAMS, STR("params.requestState must be a string."));
+        request->status = 400;
+        return false;
+    }
+    if (*responses && !json_is(*responses, JSON_OBJECT)) {
+        reply_error(request, RPC_INVALID_PARAMS, STR("params.inputResponses must be an object."));
+        request->status = 400;
+        return false;
+    }
+    JSON_EACH (response, *responses) {
+        if (!json_is(response, JSON_OBJECT)) {
+            reply_errorf(request, RPC_INVALID_PARAMS,
+                         "params.inputResponses: every response must be an object, but one is %s.",
+                         json_type_name(response));
+            request->status = 400;
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool keep_args(struct caller2026 *caller, const struct json *args)
+{
+    struct buf text;
+    const struct json *object = args ? args : json_new_object(&caller->arena);
+
+    buf_init(&text, MCP_BODY_MAX);
+    bool fine = object && digest_of_json(object, &caller->args_digest) == NOD_OK &&
+                json_write(&text, object);
+    caller->args = arena_str(&caller->arena, buf_str(&text));
+    buf_finish(&text);
+    return fine && caller->args.at;
+}
+
+static void keep_same(struct caller2026 *caller)
+{
+    struct buf text;
+
+    buf_init(&text, MCP_MESSAGE_MAX);
+    if (caller->responses)
+        json_write_canonical(&text, caller->responses);
+    /* Who can be asked less cannot be told what somebody else is asked. */
+    struct str can = str_n((const char *)&caller->can, sizeof(caller->can));
+    digest_of_parts((const struct str[]){ caller->state_text, buf_str(&text), can }, 3,
+                    &caller->same);
+    buf_finish(&text);
+}
+
+void caller2026_start(struct request *request, const struct mcp_call_spec *spec)
+{
+    struct mcp_server *server = request->server;
+    const struct json *responses;
+    struct str state;
+
+    if (!read_retry(request, &state, &responses))
+        return;
+    struct waiter *waiter = waiter_create(request);
+    if (!waiter)
+        return;
+    struct caller2026 *caller = caller_create(request, spec);
+    caller->responses = json_first(responses) ? json_copy(&caller->arena, responses) : NULL;
+    caller->resumed = state.at != NULL;
+    waiter->caller = caller;
+    list_append(&caller->waiters, &waiter->link);
+    response_take(&waiter->response, request, waiter_gone);
+
+    caller->busy++; /* for the length of this function */
+    if (caller->resumed) {
+        caller->state_text = arena_str(&caller->arena, state);
+        if (state.len > STATE_TEXT_MAX || !keep_args(caller, spec->args)) {
+            caller_refuse(caller);
+        } else {
+            keep_same(caller);
+            resume_begin(caller);
+        }
+    } else {
+        engine_call(server->opts.engine,
+                    &(struct call_spec){ .target = spec->target,
+                                         .args = spec->args,
+                                         .uri = spec->uri,
+                                         .principal = caller->principal,
+                                         .scope = caller->principal,
+                                         .keep_ms = MCP_CALL_KEEP_MS,
+                                         .elsewhere_too = caller_elsewhere_too(server),
+                                         .hold_steps = caller_holds_steps(caller),
+                                         .caller = &caller->caller });
+    }
+    caller->busy--;
+    /* It is held now: the request's memory is not needed. */
+    if (!caller->over && request->exchange && !waiter->response.over && !waiter->response.events)
+        http_release(request->exchange);
+    caller_settle(caller);
+}
+
+/* --- meanwhile ----------------------------------------------------------------------------------
+ */
+
+static void tell_progress(struct waiter *waiter, const struct notice *notice)
+{
+    struct buf *out = &waiter->caller->server->out;
+    struct json_writer w;
+
+    /* The value MUST rise; one that does not is a handler's slip, and would only confuse the
+     * client. */
+    if (!waiter->token_len || !isfinite(notice->progress) ||
+        (waiter->progressed && notice->progress <= waiter->progress))
+        return;
+    waiter->progressed = true;
+    waiter->progress = notice->progress;
+    buf_clear(out);
+    json_writer_init(&w, out);
+    jw_object(&w);
+    jw_key_str(&w, STR("jsonrpc"), STR("2.0"));
+    jw_key_str(&w, STR("method"), STR("notifications/progress"));
+    jw_key(&w, STR("params"));
+    jw_object(&w);
+    jw_key_raw(&w, STR("progressToken"), waiter_token(waiter));
+    jw_key(&w, STR("progress"));
+    jw_double(&w, notice->progress);
+    if (isfinite(notice->total) && notice->total > 0) {
+        jw_key(&w, STR("total"));
+        jw_double(&w, notice->total);
+    }
+    if (notice->text.len)
+        jw_key_str(&w, STR("message"), notice->text);
+    jw_end(&w);
+    jw_end(&w);
+    if (json_writer_done(&w))
+        response_notify(&waiter->response, buf_str(out));
+    buf_clear(out);
+}
+
+static void tell_log(struct waiter *waiter, const struct notice *notice)
+{
+    struct buf *out = &waiter->caller->server->out;
+    struct json_writer w;
+
+    if (waiter->log_level == META_NO_LOG || notice->level < waiter->log_level)
+        return;
+    buf_clear(out);
+    json_writer_init(&w, out);
+    jw_object(&w);
+    jw_key_str(&w, STR("jsonrpc"), STR("2.0"));
+    jw_key_str(&w, STR("method"), STR("notifications/message"));
+    jw_key(&w, STR("params"));
+    jw_object(&w);
+    jw_key_str(&w, STR("level"), logging_level_name(notice->level));
+    if (notice->logger.len)
+        jw_key_str(&w, STR("logger"), notice->logger);
+    jw_key_str(&w, STR("data"), notice->text);
+    jw_end(&w);
+    jw_end(&w);
+    if (json_writer_done(&w))
+        response_notify(&waiter->response, buf_str(out));
+    buf_clear(out);
+}
+
+/* Notifications of other kinds belong to listeners in this era, not to requests. */
+static void caller_notify(struct caller *base, struct call *call, const struct notice *notice)
+{
+    struct caller2026 *caller = (struct caller2026 *)(void *)base;
+
+    (void)call;
+    if (!caller->server)
+        return;
+    LIST_EACH (at, &caller->waiters) {
+        struct waiter *waiter = LIST_OF(at, struct waiter, link);
+        if (notice->kind == NOTICE_PROGRESS)
+            tell_progress(waiter, notice);
+        else if (notice->kind == NOTICE_LOG)
+            tell_log(waiter, notice);
+    }
+}
+
+/* --- the end ------------------------------------------------------------------------------------
+ */
+
+void caller_fail(struct caller2026 *caller, int status, int64_t code, struct str message,
+                 struct str data)
+{
+    if (!caller->server)
+        return;
+    struct buf *out = &caller->server->out;
+
+    LIST_EACH (at, &caller->waiters) {
+        struct waiter *waiter = LIST_OF(at, struct waiter, link);
+        buf_clear(out);
+        rpc_write_error(out, waiter_id(waiter), code, message, data);
+        response_end(&waiter->response, status, buf_str(out));
+        buf_clear(out);
+        waiter_free(waiter);
+    }
+    caller_over(caller);
+}
+
+void caller_refuse(struct caller2026 *caller)
+{
+    caller_fail(caller, 400, RPC_INVALID_PARAMS, STR("Invalid or expired requestState"), STR_NONE);
+}
+
+static enum caller_way caller_asked(struct caller *base, struct call *call)
+{
+    return round_asked((struct caller2026 *)(void *)base, call);
+}
+
+static void caller_finished(struct caller *base, struct call *call, const struct outcome *outcome)
+{
+    struct caller2026 *caller = (struct caller2026 *)(void *)base;
+
+    (void)call;
+    if (caller->resumed && outcome->status == NOD_E_STALE) {
+        caller_refuse(caller); /* its call is known to have ended, and how is not kept */
+    } else if (caller->server) {
+        struct buf *out = &caller->server->out;
+        LIST_EACH (at, &caller->waiters) {
+            struct waiter *waiter = LIST_OF(at, struct waiter, link);
+            int status = result_respond(out, &caller->server->opts, waiter_id(waiter), caller->part,
+                                        outcome);
+            response_end(&waiter->response, status, buf_str(out));
+            buf_clear(out);
+            waiter_free(waiter);
+        }
+        caller_over(caller);
+    }
+    caller_settle(caller);
+}
+
+/* Nothing more is asked before the work begins: it goes on as a task, if there is room for one. */
+static void caller_stepping(struct caller *base, struct call *call)
+{
+    struct caller2026 *caller = (struct caller2026 *)(void *)base;
+
+    if (!caller->server || caller->over || !tasks_take(caller, call))
+        call_step_on(call);
+}
+
+static const struct caller_ops caller2026_ops = {
+    .stepping = caller_stepping,
+    .asked = caller_asked,
+    .notify = caller_notify,
+    .finished = caller_finished,
+    .carries = true,
+};
+
+static bool waits_on_pipe(const struct caller2026 *caller)
+{
+    struct list *first = list_first(&caller->waiters);
+
+    return first && LIST_OF(first, struct waiter, link)->response.pipe;
+}
+
+void callers_drain(struct mcp_server *server, bool pipe)
+{
+    LIST_EACH (at, &server->callers) {
+        struct caller2026 *caller = LIST_OF(at, struct caller2026, link);
+        if (pipe && !waits_on_pipe(caller))
+            continue;
+        if (heap_has(&caller->timer.node)) /* it only waits */
+            timer_set(server->opts.loop, &caller->timer, 0, caller->timer.fn, caller->timer.data);
+        caller->until = 0;
+    }
+}
+
+void callers_drop(struct mcp_server *server)
+{
+    LIST_EACH (at, &server->callers) {
+        struct caller2026 *caller = LIST_OF(at, struct caller2026, link);
+        struct call *call = caller->caller.call;
+
+        LIST_EACH (link, &caller->waiters) {
+            struct waiter *waiter = LIST_OF(link, struct waiter, link);
+            response_drop(&waiter->response);
+            waiter_free(waiter);
+        }
+        caller->busy++;
+        caller_over(caller);
+        list_remove(&caller->link);
+        caller->server = NULL;
+        if (call)
+            call_let_go(call);
+        caller->busy--;
+        caller_settle(caller);
+    }
+}

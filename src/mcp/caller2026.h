@@ -1,0 +1,107 @@
+/*
+ * mcp/caller2026: the caller of a call that came with one request (era 2026).
+ *
+ * A request starts a call, or goes on with one by its requestState. It is answered with the result,
+ * or with what the call wants to know. Requests that bring the same state and the same answers
+ * while the call runs wait for the same end; all of them get it.
+ */
+#ifndef NOD_MCP_CALLER2026_H
+#define NOD_MCP_CALLER2026_H
+
+#include "base/list.h"
+#include "crypto/digest.h"
+#include "mcp/era2026.h"
+#include "mcp/mcp_call.h"
+#include "mcp/state.h"
+
+/* One request that waits for the end of a call. */
+struct waiter {
+    struct list link; /* of its caller */
+    struct caller2026 *caller;
+    struct response response;
+    struct in_flight in_flight;
+    uint8_t log_level;
+    bool progressed;
+    double progress;
+    uint16_t id_len, token_len;
+    char text[]; /* the request's id, then the progress token, both JSON */
+};
+
+struct note { /* what was wrong with an answer */
+    struct note *next;
+    struct str key, problems;
+};
+
+struct caller2026 {
+    struct caller caller;      /* first */
+    struct mcp_server *server; /* NULL: it is gone */
+    struct list link;          /* of the server */
+    struct list waiters;
+    struct arena arena;    /* of what follows */
+    struct target *target; /* held */
+    enum revision_part part;
+    struct str principal, uri;
+    uint8_t can;                  /* of the request that made it */
+    bool tasks;                   /* and whether it may be answered with a task */
+    const struct json *responses; /* inputResponses that are still to be looked at, or NULL */
+    bool resumed;                 /* it came with a requestState */
+    bool opened;                  /* a page was agreed to, and is not done yet */
+    bool over;                    /* no waiter is left, and none may come */
+    unsigned busy;                /* completions on their way that point here */
+    size_t feeding;               /* answers that are being claimed */
+    struct note *notes;
+
+    /* With a requestState. */
+    struct digest same; /* of the state, the answers and the capabilities */
+    struct str state_text;
+    struct str args; /* JSON */
+    struct digest args_digest;
+    struct state state;
+    struct call_record record; /* as the store has it */
+    struct ask_record *asks;
+    size_t ask_count, ask_room;
+
+    struct timer timer; /* a hold, or the next look */
+    int64_t until;      /* of the loop's clock: when no more looks are taken */
+};
+
+/* Answers with an error, or takes the request over. */
+void caller2026_start(struct request *request, const struct mcp_call_spec *spec);
+
+/* What the client of a call declares (enum session_can); 0 for calls of other callers. */
+uint8_t caller2026_can(const struct call *call);
+struct caller2026 *caller2026_of(const struct call *call);
+
+/* The server is shutting down: what waits is answered now. Or it goes: nobody is told more. */
+void callers_drain(struct mcp_server *server, bool pipe);
+void callers_drop(struct mcp_server *server);
+
+/* --- between caller2026.c, resume2026.c and round2026.c --------------------------------------- */
+
+/* Every waiter gets this error; the caller is over. */
+void caller_fail(struct caller2026 *caller, int status, int64_t code, struct str message,
+                 struct str data);
+/* The one refusal of a requestState. */
+void caller_refuse(struct caller2026 *caller);
+/* Over: freed when nothing points to it any more. */
+void caller_over(struct caller2026 *caller);
+void caller_settle(struct caller2026 *caller);
+/* fn(caller) later; it is not freed meanwhile. */
+void caller_defer(struct caller2026 *caller, void (*fn)(void *data));
+struct state_bound caller_bound(const struct caller2026 *caller, struct digest *version);
+struct str waiter_id(const struct waiter *waiter);
+void waiter_free(struct waiter *waiter);
+/* May the call of this request become a task on the way? */
+bool caller_holds_steps(const struct caller2026 *caller);
+bool caller_elsewhere_too(const struct mcp_server *server);
+
+/* resume2026.c: goes on with the call of caller->state_text. */
+void resume_begin(struct caller2026 *caller);
+/* round2026.c: the asks of a call go out, and answers come in. */
+enum caller_way round_asked(struct caller2026 *caller, struct call *call);
+/* Every waiter is told: input is required. `requests` is JSON, and may be empty. */
+void round_respond(struct caller2026 *caller, struct str requests, struct str state);
+/* The asks that are left go out again. */
+void round_again(struct caller2026 *caller);
+
+#endif

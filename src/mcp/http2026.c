@@ -1,0 +1,46 @@
+/*
+ * mcp/http2026: Streamable HTTP of the 2026 era.
+ *
+ * POST alone: a request is answered with JSON or with server-sent events of its own, a notification
+ * with 202. There are no sessions, no standing streams and nothing to resume: those headers are
+ * ignored. A client that closes the connection has cancelled its request.
+ */
+#include "mcp/endpoint.h"
+#include "mcp/era2026.h"
+
+static void reply_out(struct mcp_server *server, struct http_exchange *exchange, int status)
+{
+    static const struct http_header json = { STR_INIT("Content-Type"),
+                                             STR_INIT("application/json") };
+
+    http_reply(exchange, status, &json, 1, buf_str(&server->out));
+    buf_clear(&server->out);
+}
+
+void era2026_http(struct mcp_server *server, struct http_exchange *exchange,
+                  const struct http_request *http, struct str principal,
+                  const struct rpc_message *message)
+{
+    struct request request = { .server = server,
+                               .principal = principal,
+                               .http = http,
+                               .id = message->id,
+                               .params = message->params,
+                               .exchange = exchange };
+
+    switch (message->kind) {
+    case RPC_REQUEST:
+        era2026_request(&request, message->method);
+        if (!request.later)
+            reply_out(server, exchange, request.status ? request.status : 200);
+        break;
+    case RPC_NOTIFICATION: /* this era has none over HTTP; what is not known is let pass */
+        http_reply(exchange, 202, NULL, 0, STR_NONE);
+        break;
+    case RPC_RESULT:
+    case RPC_ERROR:
+        endpoint_error(exchange, 400, RPC_INVALID_REQUEST,
+                       "Nothing was asked that a response could answer.");
+        break;
+    }
+}

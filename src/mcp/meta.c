@@ -1,0 +1,325 @@
+/*
+ * mcp/meta: reading _meta, and holding the headers against the body.
+ *
+ * The headers exist so that those in between (a balancer, a gateway) can decide without reading the
+ * body; a request whose headers say something else than its body would be decided by one and
+ * executed by the other, so it is refused, always with the error HeaderMismatch.
+ *
+ * Holds always: work and memory are linear in the request; nothing of a client's own name counts.
+ */
+#include "mcp/meta.h"
+
+#include <stdio.h>
+
+#include "json/write.h"
+#include "mcp/era.h"
+#include "mcp/session.h"
+#include "mcp/request.h"
+
+enum { SHOWN_MAX = 128 }; /* bytes of a client's value in an error message */
+
+static struct str shown(struct str value)
+{
+    return str_n(value.at, value.len > SHOWN_MAX ? SHOWN_MAX : value.len);
+}
+
+/* --- _meta --------------------------------------------------------------------------------------
+ */
+
+bool meta_is_modern(const struct json *params)
+{
+    const struct json *meta = json_is(params, JSON_OBJECT) ? json_get(params, STR("_meta")) : NULL;
+
+    return json_is(meta, JSON_OBJECT) &&
+           (json_get(meta, STR(META_VERSION)) || json_get(meta, STR(META_CAPABILITIES)));
+}
+
+static bool declares(const struct json *object, struct str name)
+{
+    return json_is(json_get(object, name), JSON_OBJECT);
+}
+
+/* `elicitation: {}` is the form alone; a client that names modes has those it names. */
+static unsigned elicitation_modes(const struct json *elicitation)
+{
+    bool form = declares(elicitation, STR("form")), url = declares(elicitation, STR("url"));
+
+    return (form || !url ? SESSION_CAN_FORM : 0u) | (url ? SESSION_CAN_URL : 0u);
+}
+
+uint8_t meta_can(const struct json *capabilities)
+{
+    const struct json *sampling = json_get(capabilities, STR("sampling"));
+    unsigned can = 0;
+
+    if (declares(capabilities, STR("elicitation")))
+        can |= elicitation_modes(json_get(capabilities, STR("elicitation")));
+    if (json_is(sampling, JSON_OBJECT))
+        can |= SESSION_CAN_SAMPLE;
+    if (declares(sampling, STR("tools")))
+        can |= SESSION_CAN_SAMPLE_TOOLS;
+    if (declares(capabilities, STR("roots")))
+        can |= SESSION_CAN_ROOTS;
+    return (uint8_t)can;
+}
+
+static bool invalid(struct meta_fault *fault, struct str message)
+{
+    *fault = (struct meta_fault){ .status = 400, .code = RPC_INVALID_PARAMS, .message = message };
+    return false;
+}
+
+static struct str unsupported_data(struct arena *arena, struct str requested)
+{
+    struct buf out;
+    struct json_writer w;
+
+    buf_init(&out, META_HEADER_MAX);
+    json_writer_init(&w, &out);
+    jw_object(&w);
+    jw_key(&w, STR("supported"));
+    jw_array(&w);
+    for (size_t i = 0; i < ERA_VERSIONS; i++)
+        jw_str(&w, era_versions[i]);
+    jw_end(&w);
+    jw_key_str(&w, STR("requested"), shown(requested));
+    jw_end(&w);
+    struct str data = json_writer_done(&w) ? arena_str(arena, buf_str(&out)) : STR_NONE;
+    buf_finish(&out);
+    return data;
+}
+
+void meta_unsupported(struct str requested, struct arena *arena, struct meta_fault *fault)
+{
+    *fault = (struct meta_fault){ .status = 400,
+                                  .code = MCP_UNSUPPORTED_VERSION,
+                                  .message = STR("Unsupported protocol version"),
+                                  .data = unsupported_data(arena, requested) };
+}
+
+static bool read_log_level(const struct json *value, struct meta *out, struct meta_fault *fault)
+{
+    out->log_level = META_NO_LOG;
+    if (!value)
+        return true;
+    if (json_is(value, JSON_STRING) && logging_level_find(json_str(value), &out->log_level))
+        return true;
+    return invalid(fault, STR("_meta[\"" META_LOG_LEVEL "\"] must be one of debug, info, notice, "
+                              "warning, error, critical, alert, emergency."));
+}
+
+bool meta_read(const struct json *params, struct arena *arena, struct meta *out,
+               struct meta_fault *fault)
+{
+    const struct json *meta = json_is(params, JSON_OBJECT) ? json_get(params, STR("_meta")) : NULL;
+
+    *out = (struct meta){ .log_level = META_NO_LOG };
+    if (!json_is(meta, JSON_OBJECT))
+        return invalid(fault, STR("params._meta must be an object with \"" META_VERSION
+                                  "\" and \"" META_CAPABILITIES "\"."));
+    const struct json *version = json_get(meta, STR(META_VERSION));
+    const struct json *client = json_get(meta, STR(META_CLIENT));
+    const struct json *token = json_get(meta, STR("progressToken"));
+    if (!json_is(version, JSON_STRING))
+        return invalid(fault, STR("_meta[\"" META_VERSION "\"] must be a string."));
+    out->version = json_str(version);
+    out->capabilities = json_get(meta, STR(META_CAPABILITIES));
+    if (!json_is(out->capabilities, JSON_OBJECT))
+        return invalid(fault, STR("_meta[\"" META_CAPABILITIES "\"] must be an object."));
+    if (client && !json_is(client, JSON_OBJECT))
+        return invalid(fault, STR("_meta[\"" META_CLIENT "\"] must be an object."));
+    if (token) {
+        out->progress_token = rpc_id_of(arena, token);
+        if (!out->progress_token.len)
+            return invalid(fault, STR("_meta.progressToken must be a string or an integer."));
+    }
+    if (!read_log_level(json_get(meta, STR(META_LOG_LEVEL)), out, fault))
+        return false;
+    out->can = meta_can(out->capabilities);
+    out->tasks = declares(json_get(out->capabilities, STR("extensions")), STR(META_TASKS));
+    return true;
+}
+
+/* --- header values ------------------------------------------------------------------------------
+ */
+
+static int base64_digit(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* RFC 4648 section 4, padded; one text for one run of bytes. */
+static bool base64_decode(struct str text, struct arena *arena, struct str *out)
+{
+    size_t pad = str_ends(text, STR("==")) ? 2 : str_ends(text, STR("=")) ? 1 : 0;
+    size_t digits = text.len - pad, len = 0;
+    uint32_t bits = 0;
+
+    if (text.len % 4 != 0 || text.len > META_HEADER_MAX)
+        return false;
+    char *to = arena_alloc_aligned(arena, text.len / 4 * 3 + 1, 1);
+    if (!to)
+        return false;
+    for (size_t i = 0; i < digits; i++) {
+        int digit = base64_digit(text.at[i]);
+        if (digit < 0)
+            return false;
+        bits = bits << 6 | (uint32_t)digit;
+        if (i % 4 == 1)
+            to[len++] = (char)(bits >> 4 & 0xFF);
+        else if (i % 4 == 2)
+            to[len++] = (char)(bits >> 2 & 0xFF);
+        else if (i % 4 == 3)
+            to[len++] = (char)(bits & 0xFF);
+    }
+    if ((pad == 2 && bits & 0xF) || (pad == 1 && bits & 0x3))
+        return false;
+    *out = str_n(to, len);
+    return true;
+}
+
+bool meta_header_value(struct str raw, struct arena *arena, struct str *out)
+{
+    static const struct str open = STR_INIT("=?base64?"), close = STR_INIT("?=");
+
+    *out = raw = str_trim(raw);
+    for (size_t i = 0; i < raw.len; i++) {
+        unsigned char c = (unsigned char)raw.at[i];
+        if (c != '\t' && (c < 0x20 || c > 0x7E))
+            return false;
+    }
+    if (raw.len < open.len + close.len || !str_starts(raw, open) || !str_ends(raw, close))
+        return true;
+    return base64_decode(str_n(raw.at + open.len, raw.len - open.len - close.len), arena, out);
+}
+
+static const struct http_header *header_find(const struct http_request *http, struct str name,
+                                             bool *twice)
+{
+    const struct http_header *found = NULL;
+
+    *twice = false;
+    for (size_t i = 0; i < http->header_count; i++) {
+        if (!str_eq_nocase(http->headers[i].name, name))
+            continue;
+        *twice = found != NULL;
+        found = &http->headers[i];
+    }
+    return found;
+}
+
+/* --- agreeing -----------------------------------------------------------------------------------
+ */
+
+static bool mismatch(struct meta_fault *fault, struct str message)
+{
+    *fault = (struct meta_fault){ .status = 400, .code = MCP_HEADER_MISMATCH, .message = message };
+    return false;
+}
+
+/* The one value of a header that has to be there. */
+static bool header_required(const struct http_request *http, struct str name, bool encoded,
+                            struct arena *arena, struct str *value, struct meta_fault *fault)
+{
+    bool twice;
+    const struct http_header *header = header_find(http, name, &twice);
+
+    if (!header)
+        return mismatch(
+            fault,
+            arena_fmt(arena, "Header mismatch: the " STR_FMT " header is missing", STR_ARG(name)));
+    if (twice)
+        return mismatch(fault,
+                        arena_fmt(arena, "Header mismatch: there are several " STR_FMT " headers",
+                                  STR_ARG(name)));
+    bool fine = meta_header_value(header->value, arena, value);
+    if (!encoded)
+        *value = str_trim(header->value);
+    if (!fine)
+        return mismatch(fault, arena_fmt(arena,
+                                         "Header mismatch: the " STR_FMT
+                                         " header has characters it must not have, or is not "
+                                         "valid base64",
+                                         STR_ARG(name)));
+    return true;
+}
+
+static bool header_agrees(const struct http_request *http, struct str name, bool encoded,
+                          struct str body, struct arena *arena, struct meta_fault *fault)
+{
+    struct str value;
+
+    if (!header_required(http, name, encoded, arena, &value, fault))
+        return false;
+    if (str_eq(value, body))
+        return true;
+    return mismatch(fault, arena_fmt(arena,
+                                     "Header mismatch: " STR_FMT " header value '" STR_FMT
+                                     "' does not match body value '" STR_FMT "'",
+                                     STR_ARG(name), STR_ARG(shown(value)), STR_ARG(shown(body))));
+}
+
+bool meta_headers_agree(const struct http_request *http, struct str version, struct str method,
+                        struct str name, struct arena *arena, struct meta_fault *fault)
+{
+    return header_agrees(http, STR("MCP-Protocol-Version"), false, version, arena, fault) &&
+           header_agrees(http, STR("Mcp-Method"), false, method, arena, fault) &&
+           (!name.at || header_agrees(http, STR("Mcp-Name"), true, name, arena, fault));
+}
+
+/* "42.0" and 42 are the same number, and so are 1e2 and 100. */
+static bool same_number(struct str header, const struct json *value, struct arena *arena)
+{
+    const struct json *number = json_parse(arena, header, NULL, NULL);
+
+    return json_is(number, JSON_NUMBER) && json_is(value, JSON_NUMBER) &&
+           json_number_cmp(number, value) == 0;
+}
+
+static bool param_agrees(const struct mirror *mirror, struct str header, const struct json *value,
+                         struct arena *arena)
+{
+    switch (mirror->type) {
+    case MIRROR_STRING:
+        return json_is(value, JSON_STRING) && str_eq(header, json_str(value));
+    case MIRROR_BOOLEAN:
+        return json_is(value, JSON_BOOL) &&
+               str_eq(header, value->truth ? STR("true") : STR("false"));
+    case MIRROR_INTEGER:
+        return same_number(header, value, arena);
+    }
+    return false;
+}
+
+bool meta_params_agree(const struct http_request *http, const struct mirror *mirrors, size_t count,
+                       const struct json *args, struct arena *arena, struct meta_fault *fault)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct json *value = mirror_value(&mirrors[i], args);
+        struct str name = arena_fmt(arena, "Mcp-Param-" STR_FMT, STR_ARG(mirrors[i].name));
+        struct str header;
+        bool twice;
+
+        if (!value && !header_find(http, name, &twice))
+            continue;
+        if (!header_required(http, name, true, arena, &header, fault))
+            return false;
+        if (!value)
+            return mismatch(fault, arena_fmt(arena,
+                                             "Header mismatch: the " STR_FMT
+                                             " header is there, but the argument is not",
+                                             STR_ARG(name)));
+        if (!param_agrees(&mirrors[i], header, value, arena))
+            return mismatch(fault, arena_fmt(arena,
+                                             "Header mismatch: the " STR_FMT
+                                             " header does not match the argument",
+                                             STR_ARG(name)));
+    }
+    return true;
+}

@@ -1,0 +1,228 @@
+/*
+ * mcp/mrtr: drawing asks as inputRequests, and reading inputResponses.
+ *
+ * Nothing is drawn that the client did not declare, and nothing that this era does not know: no
+ * elicitationId, no mode but form and url. A response that is not shaped as its question wants it
+ * is no answer at all, and says nothing about consent.
+ */
+#include "mcp/mrtr.h"
+
+#include "base/mem.h"
+#include "json/form.h"
+#include "mcp/caller2026.h"
+#include "mcp/session.h"
+
+enum { MRTR_ARENA_MAX = 8 << 20, MRTR_PROBLEMS_MAX = 8 };
+
+/* --- the surface --------------------------------------------------------------------------------
+ */
+
+static const unsigned needs[] = {
+    [ASK_FORM] = SESSION_CAN_FORM,   [ASK_APPROVAL] = SESSION_CAN_FORM,
+    [ASK_URL] = SESSION_CAN_URL,     [ASK_SAMPLE] = SESSION_CAN_SAMPLE,
+    [ASK_ROOTS] = SESSION_CAN_ROOTS,
+};
+
+static bool surface_can(struct surface *surface, const struct call *call, enum ask_kind kind)
+{
+    (void)surface;
+    return caller2026_can(call) & needs[kind];
+}
+
+/* Its callers carry their asks themselves; one that holds waits for another surface. */
+static void surface_offer(struct surface *surface, struct ask *ask, int attempt,
+                          struct str problems)
+{
+    bool drawn = mrtr_can(caller2026_can(ask_call(ask)), ask_record(ask));
+
+    (void)attempt, (void)problems;
+    ask_offered(ask, surface, drawn ? OFFER_SHOWN : OFFER_UNRENDERED);
+}
+
+static void surface_withdraw(struct surface *surface, struct ask *ask, struct str why)
+{
+    (void)surface, (void)ask, (void)why; /* the next result no longer has it */
+}
+
+static const struct surface_ops mrtr_ops = {
+    .name = "mrtr",
+    .can = surface_can,
+    .offer = surface_offer,
+    .withdraw = surface_withdraw,
+    .attempts = MRTR_ATTEMPTS,
+};
+
+struct surface *mrtr_surface_create(void)
+{
+    struct surface *surface = MEM_NEW(struct surface);
+
+    surface->ops = &mrtr_ops;
+    return surface;
+}
+
+void mrtr_surface_destroy(struct surface *surface)
+{
+    mem_free(surface);
+}
+
+/* --- drawing ------------------------------------------------------------------------------------
+ */
+
+static bool wants_tools(const struct ask_record *ask)
+{
+    return str_find(ask->detail, STR("\"tools\"")) >= 0 ||
+           str_find(ask->detail, STR("\"toolChoice\"")) >= 0;
+}
+
+bool mrtr_can(uint8_t can, const struct ask_record *ask)
+{
+    if (!(can & needs[ask->kind]))
+        return false;
+    return ask->kind != ASK_SAMPLE || can & SESSION_CAN_SAMPLE_TOOLS || !wants_tools(ask);
+}
+
+/* The question, with what was wrong with the last answer in front. */
+static struct str message_text(struct arena *arena, struct str message, struct str problems)
+{
+    const struct json *list = problems.len ? json_parse(arena, problems, NULL, NULL) : NULL;
+    struct buf text;
+    size_t shown = 0;
+
+    if (!json_first(list))
+        return message;
+    buf_init(&text, MRTR_ARENA_MAX);
+    buf_add(&text, STR("Your last answer could not be used: "));
+    JSON_EACH (problem, list) {
+        struct str path = json_get_str(problem, STR("path"));
+        if (shown == MRTR_PROBLEMS_MAX)
+            break;
+        if (shown++)
+            buf_add(&text, STR("; "));
+        buf_add(&text, path);
+        if (path.len)
+            buf_add(&text, STR(": "));
+        buf_add(&text, json_get_str(problem, STR("message")));
+    }
+    buf_add(&text, STR(".\n\n"));
+    buf_add(&text, message);
+    struct str whole = arena_str(arena, buf_str(&text));
+    buf_finish(&text);
+    return whole;
+}
+
+static void write_schema(struct json_writer *w, struct str detail)
+{
+    if (detail.len) {
+        jw_key_raw(w, STR("requestedSchema"), detail);
+        return;
+    }
+    jw_key_raw(w, STR("requestedSchema"), STR("{\"type\":\"object\",\"properties\":{}}"));
+}
+
+static void write_elicitation(struct json_writer *w, struct arena *arena,
+                              const struct ask_record *ask, struct str problems)
+{
+    bool url = ask->kind == ASK_URL;
+
+    jw_key_str(w, STR("mode"), url ? STR("url") : STR("form"));
+    jw_key_str(w, STR("message"), message_text(arena, ask->message, problems));
+    if (url)
+        jw_key_str(w, STR("url"), ask->url);
+    else
+        write_schema(w, ask->detail);
+}
+
+bool mrtr_write(struct json_writer *w, const struct ask_record *ask, struct str problems)
+{
+    static const struct str methods[] = {
+        [ASK_FORM] = STR_INIT("elicitation/create"),
+        [ASK_APPROVAL] = STR_INIT("elicitation/create"),
+        [ASK_URL] = STR_INIT("elicitation/create"),
+        [ASK_SAMPLE] = STR_INIT("sampling/createMessage"),
+        [ASK_ROOTS] = STR_INIT("roots/list"),
+    };
+    struct arena arena;
+
+    arena_init(&arena, MRTR_ARENA_MAX);
+    jw_object(w);
+    jw_key_str(w, STR("method"), methods[ask->kind]);
+    jw_key(w, STR("params"));
+    if (ask->kind == ASK_SAMPLE) {
+        jw_raw(w, ask->detail.len ? ask->detail : STR("{}"));
+    } else {
+        jw_object(w);
+        if (ask->kind != ASK_ROOTS)
+            write_elicitation(w, &arena, ask, problems);
+        jw_end(w);
+    }
+    jw_end(w);
+    arena_finish(&arena);
+    return !w->failed;
+}
+
+/* --- reading ------------------------------------------------------------------------------------
+ */
+
+static bool read_action(const struct json *response, enum ask_state *out)
+{
+    struct str action = json_get_str(response, STR("action"));
+
+    if (str_eq(action, STR("accept")))
+        *out = ASK_ACCEPTED;
+    else if (str_eq(action, STR("decline")))
+        *out = ASK_DECLINED;
+    else if (str_eq(action, STR("cancel")))
+        *out = ASK_CANCELLED;
+    else
+        return false;
+    return true;
+}
+
+bool mrtr_read(const struct ask_record *ask, const struct json *response, struct answer *out)
+{
+    *out = (struct answer){ .action = ASK_ACCEPTED, .by = ask->principal };
+    if (!json_is(response, JSON_OBJECT))
+        return false;
+    switch (ask->kind) {
+    case ASK_SAMPLE:
+        out->content = response;
+        return json_is(json_get(response, STR("role")), JSON_STRING) &&
+               json_get(response, STR("content"));
+    case ASK_ROOTS:
+        out->content = response;
+        return json_is(json_get(response, STR("roots")), JSON_ARRAY);
+    case ASK_FORM:
+    case ASK_APPROVAL:
+    case ASK_URL:
+        break;
+    }
+    const struct json *content = json_get(response, STR("content"));
+    if (!read_action(response, &out->action) || (content && !json_is(content, JSON_OBJECT)))
+        return false;
+    if (out->action == ASK_ACCEPTED && ask->kind != ASK_URL)
+        out->content = content;
+    return true;
+}
+
+bool mrtr_same(const struct entry *entry, const struct json *response, struct arena *arena)
+{
+    enum ask_state action;
+    const struct json *given = response;
+
+    if (entry->state != ASK_ACCEPTED && entry->state != ASK_DECLINED &&
+        entry->state != ASK_CANCELLED)
+        return true;
+    if (json_get(response, STR("action"))) {
+        if (!read_action(response, &action) || action != entry->state)
+            return false;
+        given = json_get(response, STR("content"));
+    } else if (entry->state != ASK_ACCEPTED) {
+        return false;
+    }
+    if (entry->state != ASK_ACCEPTED || entry->content.len == 0)
+        return true; /* nothing was taken from it */
+    const struct json *taken = json_parse(arena, entry->content, NULL, NULL);
+    if (!given && json_is(taken, JSON_OBJECT) && !json_first(taken))
+        return true; /* no content is the empty one */
+    return taken && json_equal(taken, given);
+}

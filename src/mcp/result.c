@@ -1,0 +1,279 @@
+/*
+ * mcp/result: dressing outcomes for the 2026 era.
+ *
+ * A body is JSON that the provider wrote; it is taken over byte by byte behind the members that
+ * every result has. Only a body with a _meta of its own is taken apart, to join the two.
+ *
+ * A question that nobody could be asked, and whose handler did not care, is the client's lack: it
+ * is told which capability it would have to declare (-32021). The codes -32002 and -32042 of the
+ * 2025 era are never sent.
+ */
+#include "mcp/result.h"
+
+#include "mcp/meta.h"
+#include "mcp/server_inside.h"
+#include "rpc/message.h"
+
+enum { URL_ELICITATION_REQUIRED = -32042 };
+
+void result_server_info(struct json_writer *w, const struct mcp_opts *opts)
+{
+    jw_object(w);
+    jw_key_str(w, STR("name"), opts->name);
+    if (opts->title.len)
+        jw_key_str(w, STR("title"), opts->title);
+    jw_key_str(w, STR("version"), opts->version);
+    jw_end(w);
+}
+
+void result_begin(struct json_writer *w, const struct mcp_opts *opts, struct str type)
+{
+    jw_key_str(w, STR("resultType"), type);
+    jw_key(w, STR("_meta"));
+    jw_object(w);
+    jw_key(w, STR(META_SERVER));
+    result_server_info(w, opts);
+    jw_end(w);
+}
+
+/* --- results ------------------------------------------------------------------------------------
+ */
+
+/* What a resource is now, and for whom, only its handler knows. */
+static void add_cacheable(struct json_writer *w, enum revision_part part)
+{
+    if (part != PART_RESOURCE_RESULT)
+        return;
+    jw_key_i64(w, STR("ttlMs"), 0);
+    jw_key_str(w, STR("cacheScope"), STR("private"));
+}
+
+/* The members of an object, behind those that are written already. */
+static bool add_members(struct buf *out, struct str body)
+{
+    body = str_trim(body);
+    if (body.len < 2 || body.at[0] != '{' || body.at[body.len - 1] != '}')
+        return false;
+    struct str inside = str_trim(str_n(body.at + 1, body.len - 2));
+    out->len--; /* our own closing bracket */
+    if (inside.len) {
+        buf_add_char(out, ',');
+        buf_add(out, inside);
+    }
+    return buf_add_char(out, '}');
+}
+
+static bool join_slowly(struct json_writer *w, const struct mcp_opts *opts, enum revision_part part,
+                        struct str body)
+{
+    struct arena arena;
+
+    arena_init(&arena, MCP_TREE_MAX);
+    const struct json *value = json_parse(&arena, body, NULL, NULL);
+    bool fine = json_is(value, JSON_OBJECT);
+    if (fine) {
+        jw_object(w);
+        jw_key_str(w, STR("resultType"), STR("complete"));
+        jw_key(w, STR("_meta"));
+        jw_object(w);
+        JSON_EACH (member, json_get(value, STR("_meta")))
+            if (!str_eq(member->key, STR(META_SERVER)))
+                jw_key_value(w, member->key, member);
+        jw_key(w, STR(META_SERVER));
+        result_server_info(w, opts);
+        jw_end(w);
+        add_cacheable(w, part);
+        JSON_EACH (member, value)
+            if (!str_eq(member->key, STR("_meta")) && !str_eq(member->key, STR("resultType")))
+                jw_key_value(w, member->key, member);
+        jw_end(w);
+    }
+    arena_finish(&arena);
+    return fine && json_writer_done(w);
+}
+
+static bool write_body(struct buf *out, const struct mcp_opts *opts, enum revision_part part,
+                       struct str body)
+{
+    struct json_writer w;
+
+    json_writer_init(&w, out);
+    if (str_find(body, STR("\"_meta\"")) >= 0 || str_find(body, STR("\"resultType\"")) >= 0)
+        return join_slowly(&w, opts, part, body);
+    jw_object(&w);
+    result_begin(&w, opts, STR("complete"));
+    add_cacheable(&w, part);
+    jw_end(&w);
+    return json_writer_done(&w) && add_members(out, body);
+}
+
+/* {code, errorId, details, and what else is known}: where programs look. */
+static void write_facts(struct json_writer *w, const struct outcome *outcome)
+{
+    jw_key_str(w, STR("code"),
+               str_of(outcome->code ? outcome->code : outcome_code(outcome->status)));
+    if (outcome->error_id.len)
+        jw_key_str(w, STR("errorId"), outcome->error_id);
+    if (outcome->details.len)
+        jw_key_raw(w, STR("details"), outcome->details);
+    if (outcome->meta.len) {
+        struct arena arena;
+        arena_init(&arena, MCP_TREE_MAX);
+        const struct json *meta = json_parse(&arena, outcome->meta, NULL, NULL);
+        /* The id of an elicitation has no meaning to a client of this era. */
+        JSON_EACH (member, json_is(meta, JSON_OBJECT) ? meta : NULL)
+            if (!str_eq(member->key, STR("elicitationId")))
+                jw_key_value(w, member->key, member);
+        arena_finish(&arena);
+    }
+}
+
+static bool write_tool_failure(struct buf *out, const struct mcp_opts *opts,
+                               const struct outcome *outcome)
+{
+    struct json_writer w;
+
+    json_writer_init(&w, out);
+    jw_object(&w);
+    jw_key_str(&w, STR("resultType"), STR("complete"));
+    jw_key(&w, STR("_meta"));
+    jw_object(&w);
+    jw_key(&w, STR(META_SERVER));
+    result_server_info(&w, opts);
+    write_facts(&w, outcome);
+    jw_end(&w);
+    jw_key(&w, STR("content"));
+    jw_array(&w);
+    jw_object(&w);
+    jw_key_str(&w, STR("type"), STR("text"));
+    jw_key_str(&w, STR("text"), outcome->message);
+    jw_end(&w);
+    jw_end(&w);
+    jw_key_bool(&w, STR("isError"), true);
+    jw_end(&w);
+    return json_writer_done(&w);
+}
+
+bool result_of_outcome(struct buf *out, const struct mcp_opts *opts, enum revision_part part,
+                       const struct outcome *outcome)
+{
+    if (outcome->rpc_code || outcome->status == NOD_E_NOT_SUPPORTED)
+        return false;
+    if (outcome->status == NOD_OK)
+        return write_body(out, opts, part, outcome->body);
+    return part == PART_TOOL_RESULT && write_tool_failure(out, opts, outcome);
+}
+
+/* --- errors -------------------------------------------------------------------------------------
+ */
+
+struct str result_capability(enum ask_kind kind, bool tools)
+{
+    switch (kind) {
+    case ASK_URL:
+        return STR("{\"elicitation\":{\"url\":{}}}");
+    case ASK_SAMPLE:
+        return tools ? STR("{\"sampling\":{\"tools\":{}}}") : STR("{\"sampling\":{}}");
+    case ASK_ROOTS:
+        return STR("{\"roots\":{}}");
+    case ASK_FORM:
+    case ASK_APPROVAL:
+        break;
+    }
+    return STR("{\"elicitation\":{\"form\":{}}}");
+}
+
+/* The core names the mode that was missing in the failure's meta. */
+static struct str missing_capability(const struct outcome *outcome)
+{
+    static const struct {
+        struct str mode;
+        enum ask_kind kind;
+    } modes[] = {
+        { STR_INIT("\"url\""), ASK_URL },
+        { STR_INIT("\"sampling\""), ASK_SAMPLE },
+        { STR_INIT("\"roots\""), ASK_ROOTS },
+    };
+
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+        if (str_find(outcome->meta, modes[i].mode) >= 0)
+            return result_capability(modes[i].kind, false);
+    return result_capability(ASK_FORM, false);
+}
+
+static int64_t error_code(const struct outcome *outcome)
+{
+    if (outcome->rpc_code == MCP_RESOURCE_NOT_FOUND)
+        return RPC_INVALID_PARAMS;
+    if (outcome->rpc_code == URL_ELICITATION_REQUIRED)
+        return RPC_INTERNAL_ERROR; /* it is asked in this era, and does not get here */
+    if (outcome->rpc_code)
+        return outcome->rpc_code;
+    return outcome->status == NOD_E_INVALID || outcome->status == NOD_E_NOT_FOUND
+               ? RPC_INVALID_PARAMS
+               : RPC_INTERNAL_ERROR;
+}
+
+int result_error(struct json_writer *w, enum revision_part part, const struct outcome *outcome)
+{
+    bool missing = outcome->status == NOD_E_NOT_SUPPORTED && !outcome->rpc_code;
+
+    (void)part;
+    jw_object(w);
+    jw_key_i64(w, STR("code"), missing ? MCP_MISSING_CAPABILITY : error_code(outcome));
+    jw_key_str(w, STR("message"), outcome->message);
+    if (outcome->rpc_code && outcome->rpc_data.len &&
+        outcome->rpc_code != URL_ELICITATION_REQUIRED) {
+        jw_key_raw(w, STR("data"), outcome->rpc_data);
+    } else if (!outcome->rpc_code) {
+        jw_key(w, STR("data"));
+        jw_object(w);
+        if (missing)
+            jw_key_raw(w, STR("requiredCapabilities"), missing_capability(outcome));
+        write_facts(w, outcome);
+        jw_end(w);
+    }
+    jw_end(w);
+    return missing ? 400 : 200;
+}
+
+static int respond_error(struct buf *out, struct str id, enum revision_part part,
+                         const struct outcome *outcome)
+{
+    struct json_writer w;
+
+    json_writer_init(&w, out);
+    jw_object(&w);
+    jw_key_str(&w, STR("jsonrpc"), STR("2.0"));
+    jw_key_raw(&w, STR("id"), id);
+    jw_key(&w, STR("error"));
+    int status = result_error(&w, part, outcome);
+    jw_end(&w);
+    return json_writer_done(&w) ? status : 0;
+}
+
+int result_respond(struct buf *out, const struct mcp_opts *opts, struct str id,
+                   enum revision_part part, const struct outcome *outcome)
+{
+    int status = 200;
+
+    buf_clear(out);
+    buf_add(out, STR("{\"jsonrpc\":\"2.0\",\"id\":"));
+    buf_add(out, id);
+    buf_add(out, STR(",\"result\":"));
+    bool is_result = outcome->status != NOD_E_NOT_SUPPORTED && !outcome->rpc_code &&
+                     (outcome->status == NOD_OK || part == PART_TOOL_RESULT);
+    if (is_result) {
+        if (!result_of_outcome(out, opts, part, outcome) || !buf_add_char(out, '}'))
+            status = 0;
+    } else {
+        buf_clear(out);
+        status = respond_error(out, id, part, outcome);
+    }
+    if (status)
+        return status;
+    buf_clear(out);
+    rpc_write_error(out, id, RPC_INTERNAL_ERROR,
+                    STR("The result is too large to be sent, or is not valid."), STR_NONE);
+    return 200;
+}

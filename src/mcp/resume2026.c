@@ -1,0 +1,382 @@
+/*
+ * mcp/resume2026: going on with a call by its requestState.
+ *
+ *     open the state ▶ is the call live here? ▶ does the store know it? ▶ adopt it
+ *
+ *   live, with the same state and answers   this request waits for the same end
+ *   live, otherwise                         looked at again when it is not, within MCP_HOLD_MS
+ *   not known to the store                  imported from the state
+ *   waiting, with a shorter journal         imported: it went on where our store is not shared
+ *   waiting, or runnable                    adopted
+ *   running elsewhere                       looked at again, within MCP_HOLD_MS
+ *   finished                                the stored result, if the answers are those it had
+ *   cancelled, or forgotten on purpose      refused
+ *
+ * Answers to questions that are journalled already must be the very same: a state that is presented
+ * again with other answers is refused, and executes nothing. Every refusal is one and the same.
+ */
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/catalog.h"
+#include "mcp/caller2026.h"
+#include "mcp/mrtr.h"
+#include "mcp/result.h"
+#include "mcp/tasks.h"
+
+static void look(struct caller2026 *caller);
+
+/* --- waiting for a better moment ----------------------------------------------------------------
+ */
+
+static void look_again(void *data)
+{
+    struct caller2026 *caller = data;
+
+    if (caller->over)
+        return;
+    if (loop_now(caller->server->opts.loop) < caller->until)
+        look(caller);
+    else
+        round_respond(caller, STR_NONE, caller->state_text);
+    caller_settle(caller);
+}
+
+static void look_later(struct caller2026 *caller)
+{
+    timer_set(caller->server->opts.loop, &caller->timer, MCP_HOLD_LOOK_MS, look_again, caller);
+}
+
+/* --- what the store has -------------------------------------------------------------------------
+ */
+
+static void keep_entries(struct caller2026 *caller, const struct call_record *record)
+{
+    struct arena *arena = &caller->arena;
+    struct entry *entries = arena_zalloc(arena, (record->entry_count + 1) * sizeof(*entries));
+
+    for (size_t i = 0; entries && i < record->entry_count; i++) {
+        entries[i] = record->entries[i];
+        entries[i].key = arena_str(arena, record->entries[i].key);
+        entries[i].ask_id = arena_str(arena, record->entries[i].ask_id);
+        entries[i].content = arena_str(arena, record->entries[i].content);
+        entries[i].by = arena_str(arena, record->entries[i].by);
+    }
+    caller->record.entries = entries;
+}
+
+static void keep_record(struct caller2026 *caller, const struct call_record *record)
+{
+    struct arena *arena = &caller->arena;
+
+    caller->record = *record;
+    caller->record.id = arena_str(arena, record->id);
+    caller->record.principal = arena_str(arena, record->principal);
+    caller->record.scope = arena_str(arena, record->scope);
+    caller->record.target = arena_str(arena, record->target);
+    caller->record.args = arena_str(arena, record->args);
+    caller->record.uri = arena_str(arena, record->uri);
+    caller->record.caller = arena_str(arena, record->caller);
+    caller->record.result = STR_NONE;
+    keep_entries(caller, record);
+}
+
+/* How often was it asked? The store knows the first time, the state the last. */
+static int attempt_of(const struct caller2026 *caller, const struct ask_record *ask)
+{
+    for (size_t i = 0; i < caller->state.ask_count; i++) {
+        const struct ask_record *carried = &caller->state.asks[i];
+        if (str_eq(carried->id, ask->id) && carried->attempt > ask->attempt)
+            return carried->attempt;
+    }
+    return ask->attempt;
+}
+
+static void keep_ask(void *data, const struct store_row *row)
+{
+    struct caller2026 *caller = data;
+    struct arena *arena = &caller->arena;
+
+    if (!row->ask || row->ask->state != ASK_PENDING || caller->ask_count == caller->ask_room)
+        return;
+    struct ask_record *ask = &caller->asks[caller->ask_count++];
+    *ask = *row->ask;
+    ask->id = arena_str(arena, ask->id);
+    ask->call_id = arena_str(arena, ask->call_id);
+    ask->key = arena_str(arena, ask->key);
+    ask->message = arena_str(arena, ask->message);
+    ask->detail = arena_str(arena, ask->detail);
+    ask->url = arena_str(arena, ask->url);
+    ask->principal = caller->principal;
+    ask->scope = caller->principal;
+    ask->target = caller->target->name;
+    ask->content = ask->by = STR_NONE;
+    ask->attempt = attempt_of(caller, ask);
+}
+
+/* Are the answers to what is journalled the ones it was given? */
+static bool answers_agree(struct caller2026 *caller, const struct call_record *record)
+{
+    for (size_t i = 0; i < record->entry_count; i++) {
+        const struct entry *entry = &record->entries[i];
+        const struct json *response =
+            entry->class == ENTRY_ASK ? json_get(caller->responses, entry->key) : NULL;
+        if (response && !mrtr_same(entry, response, &caller->arena))
+            return false;
+    }
+    return true;
+}
+
+/* --- adopting -----------------------------------------------------------------------------------
+ */
+
+static void adopt(struct caller2026 *caller, bool import)
+{
+    struct adopt_spec spec = { .record = &caller->record,
+                               .asks = caller->asks,
+                               .ask_count = caller->ask_count,
+                               .import = import,
+                               .elsewhere_too = caller_elsewhere_too(caller->server),
+                               .target = caller->target,
+                               .hold_steps = caller_holds_steps(caller),
+                               .caller = &caller->caller };
+
+    if (caller->arena.exhausted)
+        caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR("The call is too large."), STR_NONE);
+    else if (!engine_adopt(caller->server->opts.engine, &spec))
+        look_later(caller); /* somebody else was faster */
+}
+
+static void import(struct caller2026 *caller)
+{
+    const struct state *state = &caller->state;
+    int64_t left = state->expires_ms - clock_wall(caller->server->opts.clock);
+
+    caller->record = (struct call_record){ .id = state->call_id,
+                                           .principal = caller->principal,
+                                           .scope = caller->principal,
+                                           .kind = caller->target->kind,
+                                           .target = caller->target->name,
+                                           .args = caller->args,
+                                           .uri = caller->uri,
+                                           .keep_ms = left + MCP_CALL_KEEP_MS,
+                                           .notices = state->notices,
+                                           .entries = state->entries,
+                                           .entry_count = state->entry_count };
+    caller->asks = arena_zalloc(&caller->arena, (state->ask_count + 1) * sizeof(*caller->asks));
+    caller->ask_count = caller->asks ? state->ask_count : 0;
+    for (size_t i = 0; i < caller->ask_count; i++) {
+        struct ask_record *ask = &caller->asks[i];
+        *ask = state->asks[i];
+        ask->call_id = state->call_id;
+        ask->principal = ask->scope = caller->principal;
+        ask->target = caller->target->name;
+    }
+    if (answers_agree(caller, &caller->record))
+        adopt(caller, true);
+    else
+        caller_refuse(caller);
+}
+
+static void asks_scanned(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct caller2026 *caller = data;
+
+    (void)reply;
+    if (caller->server && !caller->over) {
+        if (status == NOD_OK)
+            adopt(caller, false);
+        else
+            caller_fail(caller, 200, RPC_INTERNAL_ERROR,
+                        STR("The store cannot be reached; try again later."), STR_NONE);
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+static void scan_asks(struct caller2026 *caller)
+{
+    struct store *store = engine_store(caller->server->opts.engine);
+
+    caller->ask_room = STATE_ASKS_MAX;
+    caller->ask_count = 0;
+    caller->asks = arena_alloc(&caller->arena, caller->ask_room * sizeof(*caller->asks));
+    caller->busy++;
+    store->ops->scan(store,
+                     &(struct store_scan){ .index = STORE_ASKS_OF_CALL,
+                                           .key = caller->record.id,
+                                           .limit = caller->ask_room },
+                     keep_ask, asks_scanned, caller);
+}
+
+/* --- what has ended -----------------------------------------------------------------------------
+ */
+
+static void respond_stored(struct caller2026 *caller, struct str text)
+{
+    struct mcp_server *server = caller->server;
+    struct outcome outcome;
+    struct arena arena;
+
+    arena_init(&arena, MCP_TREE_MAX);
+    if (outcome_read(&arena, text, &outcome) != NOD_OK) {
+        caller_refuse(caller);
+    } else {
+        LIST_EACH (at, &caller->waiters) {
+            struct waiter *waiter = LIST_OF(at, struct waiter, link);
+            int status = result_respond(&server->out, &server->opts, waiter_id(waiter),
+                                        caller->part, &outcome);
+            response_end(&waiter->response, status, buf_str(&server->out));
+            buf_clear(&server->out);
+            waiter_free(waiter);
+        }
+        caller_over(caller);
+    }
+    arena_finish(&arena);
+}
+
+/* --- looking ------------------------------------------------------------------------------------
+ */
+
+static void found(struct caller2026 *caller, const struct call_record *record)
+{
+    if (!str_eq(record->principal, caller->principal) || record->kind != caller->target->kind ||
+        !str_eq(record->target, caller->target->name) || record->state == CALL_STORED_CANCELLED ||
+        !answers_agree(caller, record)) {
+        caller_refuse(caller);
+        return;
+    }
+    struct task *task = task_find(caller->server, record->id, caller->principal);
+    if (task) { /* it has become one already, by the very same answers */
+        if (caller->tasks)
+            tasks_respond(caller, task);
+        else
+            caller_refuse(caller);
+        return;
+    }
+    switch (record->state) {
+    case CALL_STORED_WAITING:
+        if (caller->state.entry_count > record->entry_count) {
+            import(caller); /* it went on at a node that shares no store with us */
+            break;
+        }
+        keep_record(caller, record);
+        scan_asks(caller);
+        break;
+    case CALL_STORED_RUNNABLE:
+        keep_record(caller, record);
+        caller->ask_count = 0;
+        adopt(caller, false);
+        break;
+    case CALL_STORED_FINISHED:
+        respond_stored(caller, record->result);
+        break;
+    case CALL_STORED_RUNNING:
+    case CALL_STORED_CANCELLED:
+        look_later(caller);
+        break;
+    }
+}
+
+static void call_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct caller2026 *caller = data;
+
+    if (caller->server && !caller->over) {
+        if (status == NOD_OK)
+            found(caller, reply->call);
+        else if (status == NOD_E_NOT_FOUND)
+            import(caller);
+        else if (status == NOD_E_STALE)
+            caller_refuse(caller); /* it has ended, and how is no longer known */
+        else
+            caller_fail(caller, 200, RPC_INTERNAL_ERROR,
+                        STR("The store cannot be reached; try again later."), STR_NONE);
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+static size_t waiting_with(const struct caller2026 *caller)
+{
+    size_t count = 0;
+
+    for (const struct list *at = caller->waiters.next; at != &caller->waiters; at = at->next)
+        count++;
+    return count;
+}
+
+/* This request waits for the end of the one that is being worked on. */
+static void join(struct caller2026 *caller, struct caller2026 *other)
+{
+    LIST_EACH (at, &caller->waiters) {
+        struct waiter *waiter = LIST_OF(at, struct waiter, link);
+        list_remove(at);
+        waiter->caller = other;
+        list_append(&other->waiters, at);
+    }
+    caller_over(caller);
+}
+
+static void look(struct caller2026 *caller)
+{
+    struct mcp_server *server = caller->server;
+    struct call *live = engine_find(server->opts.engine, caller->state.call_id);
+    struct caller2026 *other = caller2026_of(live);
+
+    if (other && !other->over && other->tasks == caller->tasks &&
+        digest_eq(&other->same, &caller->same) && waiting_with(other) < MCP_WAITERS_MAX) {
+        join(caller, other);
+    } else if (live && !task_find(server, caller->state.call_id, caller->principal)) {
+        look_later(caller);
+    } else {
+        struct store *store = engine_store(server->opts.engine);
+        caller->busy++;
+        store->ops->load_call(store, caller->state.call_id, call_loaded, caller);
+    }
+}
+
+/* --- opening ------------------------------------------------------------------------------------
+ */
+
+static void handle_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct caller2026 *caller = data;
+
+    if (caller->server && !caller->over) {
+        struct digest version;
+        struct state_bound bound = caller_bound(caller, &version);
+        struct str text = status == NOD_OK ? arena_str(&caller->arena, reply->value) : STR_NONE;
+        if (status == NOD_E_STORE)
+            caller_fail(caller, 200, RPC_INTERNAL_ERROR,
+                        STR("The store cannot be reached; try again later."), STR_NONE);
+        else if (status != NOD_OK ||
+                 state_open(caller->server->keyring, &bound, text, STATE_BYTES_MAX * 2,
+                            clock_wall(caller->server->opts.clock), &caller->arena,
+                            &caller->state) != NOD_OK ||
+                 caller->state.handle.len)
+            caller_refuse(caller);
+        else
+            look(caller);
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+void resume_begin(struct caller2026 *caller)
+{
+    struct mcp_server *server = caller->server;
+    struct store *store = engine_store(server->opts.engine);
+    struct digest version;
+    struct state_bound bound = caller_bound(caller, &version);
+
+    caller->until = loop_now(server->opts.loop) + server->opts.hold_ms;
+    if (state_open(server->keyring, &bound, caller->state_text, STATE_TEXT_MAX,
+                   clock_wall(server->opts.clock), &caller->arena, &caller->state) != NOD_OK) {
+        caller_refuse(caller);
+    } else if (caller->state.handle.len) {
+        caller->busy++;
+        store->ops->get(store, STR("state"), caller->state.handle, handle_loaded, caller);
+    } else {
+        look(caller);
+    }
+}

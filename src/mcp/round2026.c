@@ -1,0 +1,486 @@
+/*
+ * mcp/round2026: one round of a call: its asks go out in a result, answers come in with a request.
+ *
+ * When a call asks, the request that made it is answered with what it wants to know and with its
+ * state, and the live call is let go of. A request that brings answers has them claimed first; what
+ * is still open after that (not answered, or not fitting) goes out again, with a state of its own.
+ * A page that was agreed to is waited for, within MCP_HOLD_MS.
+ *
+ * Answers to a question that was not asked before, on a first request or to a later round, count
+ * for data only: never for a confirmation or an approval.
+ */
+#include "base/log.h"
+#include "base/mem.h"
+#include "mcp/caller2026.h"
+#include "mcp/mrtr.h"
+#include "mcp/result.h"
+
+static struct str note_of(const struct caller2026 *caller, struct str key)
+{
+    for (const struct note *note = caller->notes; note; note = note->next)
+        if (str_eq(note->key, key))
+            return note->problems;
+    return STR_NONE;
+}
+
+/* --- writing ------------------------------------------------------------------------------------
+ */
+
+/* Everything that is asked now, as the store knows it or will know it. */
+static bool state_of_call(struct caller2026 *caller, struct call *call, const struct entry *entries,
+                          size_t entry_count, uint32_t notices, struct buf *plain,
+                          int64_t *expires_ms)
+{
+    int64_t now = clock_wall(caller->server->opts.clock);
+    struct arena arena;
+    size_t count = 0;
+
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
+        count++;
+    arena_init(&arena, STATE_ARENA_MAX);
+    struct ask_record *asks = arena_zalloc(&arena, (count + 1) * sizeof(*asks));
+    *expires_ms = now;
+    count = 0;
+    for (struct ask *ask = call_ask_first(call); asks && ask; ask = call_ask_next(call, ask)) {
+        struct ask_record *record = &asks[count++];
+        *record = *ask_record(ask);
+        if (!record->asked_ms)
+            record->asked_ms = now;
+        if (!record->expires_ms)
+            record->expires_ms = now + record->ttl_ms;
+        if (record->expires_ms > *expires_ms)
+            *expires_ms = record->expires_ms;
+    }
+    *expires_ms += MCP_STATE_GRACE_MS;
+    struct state state = { .call_id = call_id(call),
+                           .round = entry_count + count,
+                           .expires_ms = *expires_ms,
+                           .notices = notices,
+                           .entries = entries,
+                           .entry_count = entry_count,
+                           .asks = asks,
+                           .ask_count = count };
+    bool fine = asks && state_write(plain, &state);
+    arena_finish(&arena);
+    return fine;
+}
+
+/* Sealed for this very request. */
+static bool seal_for_caller(struct caller2026 *caller, struct call *call, struct str plain,
+                            struct buf *out)
+{
+    struct digest version;
+
+    if (call && !caller->resumed && !caller->args.at) {
+        const struct json *args = json_parse(&caller->arena, call_args(call), NULL, NULL);
+        if (!args || digest_of_json(args, &caller->args_digest) != NOD_OK)
+            return false;
+        caller->args = arena_str(&caller->arena, call_args(call));
+    }
+    struct state_bound bound = caller_bound(caller, &version);
+    return state_seal(caller->server->keyring, &bound, plain, out) == NOD_OK;
+}
+
+/* What the result says beside the state, made while the call is at hand. */
+static bool write_requests(struct caller2026 *caller, struct call *call, struct buf *out)
+{
+    struct json_writer w;
+
+    json_writer_init(&w, out);
+    jw_object(&w);
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
+        const struct ask_record *record = ask_record(ask);
+        if (!mrtr_can(caller->can, record))
+            continue;
+        jw_key(&w, record->key);
+        mrtr_write(&w, record, note_of(caller, record->key));
+    }
+    jw_end(&w);
+    return json_writer_done(&w);
+}
+
+static void write_required(struct caller2026 *caller, struct str id, struct str requests,
+                           struct str state)
+{
+    struct buf *out = &caller->server->out;
+    struct json_writer w;
+
+    buf_clear(out);
+    json_writer_init(&w, out);
+    jw_object(&w);
+    jw_key_str(&w, STR("jsonrpc"), STR("2.0"));
+    jw_key_raw(&w, STR("id"), id);
+    jw_key(&w, STR("result"));
+    jw_object(&w);
+    result_begin(&w, &caller->server->opts, STR("input_required"));
+    if (requests.len > 2)
+        jw_key_raw(&w, STR("inputRequests"), requests);
+    jw_key_str(&w, STR("requestState"), state);
+    jw_end(&w);
+    jw_end(&w);
+    if (json_writer_done(&w))
+        return;
+    buf_clear(out);
+    rpc_write_error(out, id, RPC_INTERNAL_ERROR, STR("The questions are too large to be sent."),
+                    STR_NONE);
+}
+
+void round_respond(struct caller2026 *caller, struct str requests, struct str state)
+{
+    struct buf *out = &caller->server->out;
+
+    LIST_EACH (at, &caller->waiters) {
+        struct waiter *waiter = LIST_OF(at, struct waiter, link);
+        write_required(caller, waiter_id(waiter), requests, state);
+        response_end(&waiter->response, 200, buf_str(out));
+        buf_clear(out);
+        waiter_free(waiter);
+    }
+    caller_over(caller);
+}
+
+/* --- a state that is too large to be carried ----------------------------------------------------
+ */
+
+struct storing {
+    struct caller2026 *caller;
+    struct str requests, handle; /* heap */
+};
+
+static void stored(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct storing *storing = data;
+    struct caller2026 *caller = storing->caller;
+
+    (void)reply;
+    if (caller->server && !caller->over) {
+        if (status == NOD_OK)
+            round_respond(caller, storing->requests, storing->handle);
+        else
+            caller_fail(caller, 200, RPC_INTERNAL_ERROR,
+                        STR("The call could not be stored; try again later."), STR_NONE);
+    }
+    mem_free((char *)storing->requests.at);
+    mem_free((char *)storing->handle.at);
+    mem_free(storing);
+    caller->busy--;
+    caller_settle(caller);
+}
+
+static void store_state(struct caller2026 *caller, struct buf *requests, struct str sealed,
+                        int64_t expires_ms)
+{
+    struct store *store = engine_store(caller->server->opts.engine);
+    struct storing *storing = MEM_NEW(struct storing);
+    struct buf plain, handle;
+    struct id id;
+
+    id_random(&id);
+    buf_init(&plain, MCP_STATE_INLINE_MAX);
+    buf_init(&handle, MCP_STATE_INLINE_MAX);
+    state_write(&plain, &(struct state){ .expires_ms = expires_ms, .handle = id_str(&id) });
+    seal_for_caller(caller, NULL, buf_str(&plain), &handle);
+    storing->caller = caller;
+    storing->requests = buf_take(requests);
+    storing->handle = buf_take(&handle);
+    buf_finish(&plain);
+    caller->busy++;
+    store->ops->put(store, STR("state"), id_str(&id), sealed, 0,
+                    expires_ms - clock_wall(caller->server->opts.clock), stored, storing);
+}
+
+/* Everybody is told what the call wants to know. */
+static void send_round(struct caller2026 *caller, struct call *call, const struct entry *entries,
+                       size_t entry_count, uint32_t notices)
+{
+    struct buf plain, sealed, requests;
+    int64_t expires_ms = 0;
+
+    buf_init(&plain, STATE_BYTES_MAX);
+    buf_init(&sealed, STATE_BYTES_MAX * 2);
+    buf_init(&requests, MCP_MESSAGE_MAX);
+    bool fine = state_of_call(caller, call, entries, entry_count, notices, &plain, &expires_ms) &&
+                seal_for_caller(caller, call, buf_str(&plain), &sealed) &&
+                write_requests(caller, call, &requests);
+    if (!fine)
+        caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR("The questions are too large to be sent."),
+                    STR_NONE);
+    else if (sealed.len <= MCP_STATE_INLINE_MAX)
+        round_respond(caller, buf_str(&requests), buf_str(&sealed));
+    else
+        store_state(caller, &requests, buf_str(&sealed), expires_ms);
+    buf_finish(&requests);
+    buf_finish(&sealed);
+    buf_finish(&plain);
+}
+
+/* --- asking again -------------------------------------------------------------------------------
+ */
+
+static void journal_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct caller2026 *caller = data;
+    struct call *call = caller->caller.call;
+
+    if (caller->server && !caller->over && call && call_waiting(call)) {
+        if (status == NOD_OK) {
+            send_round(caller, call, reply->call->entries, reply->call->entry_count,
+                       reply->call->notices);
+        } else {
+            caller_fail(caller, 200, RPC_INTERNAL_ERROR,
+                        STR("The store cannot be reached; try again later."), STR_NONE);
+        }
+        call_let_go(call);
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+void round_again(struct caller2026 *caller)
+{
+    struct store *store = engine_store(caller->server->opts.engine);
+
+    timer_stop(caller->server->opts.loop, &caller->timer);
+    caller->busy++;
+    store->ops->load_call(store, call_id(caller->caller.call), journal_loaded, caller);
+}
+
+static void hold_over(void *data)
+{
+    struct caller2026 *caller = data;
+
+    if (!caller->over && caller->caller.call && call_waiting(caller->caller.call))
+        round_again(caller);
+}
+
+static void hold(struct caller2026 *caller)
+{
+    struct mcp_server *server = caller->server;
+
+    timer_set(server->opts.loop, &caller->timer, server->draining ? 0 : server->opts.hold_ms,
+              hold_over, caller);
+}
+
+/* --- answers ------------------------------------------------------------------------------------
+ */
+
+struct feed {
+    struct caller2026 *caller;
+    struct id ask;
+    struct str key;
+    const struct json *response;
+};
+
+/* Is the round over for this request, or does the call go on by itself? */
+static void decide(void *data)
+{
+    struct caller2026 *caller = data;
+    struct call *call = caller->caller.call;
+
+    if (caller->over || !call || !call_waiting(call))
+        return; /* it runs, and will end or ask */
+    if (caller->resumed)
+        caller->responses = NULL; /* they were for this round */
+    struct ask *left = call_ask_first(call);
+    int64_t now = clock_wall(caller->server->opts.clock);
+    for (; left; left = call_ask_next(call, left)) {
+        const struct ask_record *record = ask_record(left);
+        bool expired = record->expires_ms && record->expires_ms <= now;
+        if (!(caller->opened && record->kind == ASK_URL && record->wait_done) && !expired)
+            break;
+    }
+    if (left)
+        round_again(caller);
+    else
+        hold(caller); /* a page, the clock or another node has the word */
+}
+
+static void fed(void *data, const struct answer_result *result)
+{
+    struct feed *feed = data;
+    struct caller2026 *caller = feed->caller;
+
+    if (result->pending && result->problems.len) {
+        struct note *note = ARENA_NEW(&caller->arena, struct note);
+        if (note) {
+            *note = (struct note){ caller->notes, feed->key,
+                                   arena_str(&caller->arena, result->problems) };
+            caller->notes = note;
+        }
+    }
+    if (result->pending && result->status == NOD_OK)
+        caller->opened = true;
+    if (--caller->feeding == 0 && caller->server)
+        caller_defer(caller, decide);
+    caller->busy--;
+    caller_settle(caller);
+}
+
+static bool content_fits(struct caller2026 *caller, const struct ask_record *ask,
+                         const struct json *content)
+{
+    struct schema_problems problems = { 0 };
+    struct schema *schema;
+    struct arena arena;
+    bool fits = false;
+
+    if (ask->kind != ASK_FORM || ask->detail.len == 0 || !json_is(content, JSON_OBJECT))
+        return ask->kind != ASK_FORM;
+    (void)caller;
+    arena_init(&arena, STATE_ARENA_MAX);
+    const struct json *text = json_parse(&arena, ask->detail, NULL, NULL);
+    schema = text ? schema_compile(text, NULL, &arena, &problems) : NULL;
+    fits = schema && schema_check(schema, content, &arena, &problems) == NOD_OK;
+    schema_destroy(schema);
+    arena_finish(&arena);
+    return fits;
+}
+
+/* Was this very question put to the client before, so that a response can be an answer to it? */
+static bool was_asked(const struct caller2026 *caller, const struct ask_record *ask)
+{
+    for (size_t i = 0; caller->resumed && i < caller->state.ask_count; i++)
+        if (str_eq(caller->state.asks[i].id, ask->id))
+            return true;
+    return false;
+}
+
+/* Does this response count for this ask? */
+static bool counts(struct caller2026 *caller, const struct ask_record *ask,
+                   const struct json *response)
+{
+    struct answer answer;
+
+    if (was_asked(caller, ask))
+        return true;
+    return !ask->consent && ask->kind != ASK_URL && mrtr_read(ask, response, &answer) &&
+           (answer.action != ASK_ACCEPTED || content_fits(caller, ask, answer.content));
+}
+
+static void feed_one(struct feed *feed)
+{
+    struct caller2026 *caller = feed->caller;
+    struct mcp_server *server = caller->server;
+    struct ask *ask = engine_ask(server->opts.engine, id_str(&feed->ask));
+    struct answer answer;
+
+    if (!ask || !mrtr_read(ask_record(ask), feed->response, &answer)) {
+        fed(feed, &(struct answer_result){ .status = NOD_E_STALE });
+        return;
+    }
+    answer.by = caller->principal;
+    answer.surface = server->mrtr;
+    ask_answer(server->opts.engine, id_str(&feed->ask), &answer, fed, feed);
+}
+
+static void feed_all(void *data)
+{
+    struct caller2026 *caller = data;
+    struct call *call = caller->caller.call;
+    size_t count = 0, at = 0;
+
+    if (caller->over || !call)
+        return;
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
+        count++;
+    struct feed *feeds = arena_zalloc(&caller->arena, (count + 1) * sizeof(*feeds));
+    for (struct ask *ask = call_ask_first(call); feeds && ask; ask = call_ask_next(call, ask)) {
+        const struct ask_record *record = ask_record(ask);
+        const struct json *response = json_get(caller->responses, record->key);
+        if (!response || !counts(caller, record, response))
+            continue;
+        struct feed *feed = &feeds[at++];
+        *feed = (struct feed){ .caller = caller,
+                               .key = arena_str(&caller->arena, record->key),
+                               .response = response };
+        memcpy(feed->ask.text, record->id.at, record->id.len < ID_LEN ? record->id.len : ID_LEN);
+    }
+    caller->feeding = at + 1;
+    caller->busy += (unsigned)at;
+    for (size_t i = 0; i < at; i++)
+        feed_one(&feeds[i]);
+    if (--caller->feeding == 0)
+        caller_defer(caller, decide);
+}
+
+/* --- the round ----------------------------------------------------------------------------------
+ */
+
+struct view {
+    bool answered;      /* a response is there that counts */
+    bool malformed;     /* or one that is not shaped as it should */
+    bool expired;       /* time is up for one */
+    bool drawable;      /* the client may be asked one */
+    bool elsewhere;     /* one is for another surface */
+    struct str missing; /* capability without which nobody can be asked one */
+};
+
+static struct view look(struct caller2026 *caller, struct call *call)
+{
+    struct view view = { 0 };
+    int64_t now = clock_wall(caller->server->opts.clock);
+    struct answer answer;
+
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
+        const struct ask_record *record = ask_record(ask);
+        const struct json *response = json_get(caller->responses, record->key);
+        if (response && was_asked(caller, record) && !mrtr_read(record, response, &answer))
+            view.malformed = true;
+        else if (response && counts(caller, record, response))
+            view.answered = true;
+        if (record->expires_ms && record->expires_ms <= now)
+            view.expired = true;
+        if (mrtr_can(caller->can, record))
+            view.drawable = true;
+        else if (engine_can_elsewhere(caller->server->opts.engine, call, record->kind,
+                                      record->consent, caller->server->mrtr))
+            view.elsewhere = true;
+        else
+            view.missing = result_capability(record->kind, record->kind == ASK_SAMPLE &&
+                                                               caller->can & SESSION_CAN_SAMPLE);
+    }
+    return view;
+}
+
+static void fail_missing(struct caller2026 *caller, struct str capability)
+{
+    struct str data =
+        arena_fmt(&caller->arena, "{\"requiredCapabilities\":" STR_FMT "}", STR_ARG(capability));
+
+    caller_fail(caller, 400, MCP_MISSING_CAPABILITY,
+                STR("The client does not declare a capability that this request needs."), data);
+}
+
+enum caller_way round_asked(struct caller2026 *caller, struct call *call)
+{
+    const struct entry *entries;
+    size_t count;
+
+    if (!caller->server || caller->over) {
+        if (caller->server)
+            caller_defer(caller, NULL);
+        return CALLER_LEAVES;
+    }
+    struct view view = look(caller, call);
+    if (view.malformed) {
+        caller_fail(caller, 400, RPC_INVALID_PARAMS,
+                    STR("params.inputResponses: a response is not shaped as its request wants it."),
+                    STR_NONE);
+    } else if (view.answered) {
+        caller_defer(caller, feed_all); /* as soon as the asks can be found */
+        return CALLER_CARRIES;
+    } else if (view.expired) {
+        hold(caller); /* the clock will say so */
+        return CALLER_CARRIES;
+    } else if (view.missing.len) {
+        fail_missing(caller, view.missing);
+    } else if (!view.drawable) {
+        hold(caller); /* another surface has it */
+        return CALLER_HOLDS;
+    } else {
+        entries = call_journal(call, &count);
+        send_round(caller, call, entries, count, call_notices(call));
+    }
+    caller_defer(caller, NULL); /* the engine still has it in its hands */
+    return CALLER_LEAVES;
+}

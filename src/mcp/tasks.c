@@ -1,0 +1,536 @@
+/*
+ * mcp/tasks: the life of a task, and how many there may be.
+ *
+ *     working ⇄ input_required ─▶ completed │ failed │ cancelled ─▶ forgotten
+ *
+ * A task is the caller of its call: the call asks it, tells it how far it is, and ends in it. No
+ * connection has a part in this. When the time to live is over, a task that has not ended fails and
+ * its call is cancelled; one that has ended is forgotten.
+ *
+ * Holds always: the terminal statuses are final. A task belongs to one principal, and does not
+ * exist for any other. While a call points to a task, the task is there.
+ */
+#include "mcp/tasks.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/catalog.h"
+#include "mcp/mrtr.h"
+#include "mcp/result.h"
+
+enum { TASK_ARENA_MAX = 16 << 20 };
+
+struct tasks {
+    struct map by_id;
+    struct map owners; /* principal -> struct task_owner */
+    struct list ended; /* oldest first */
+    struct list work;  /* struct task_work */
+    struct heap due;
+    size_t bytes; /* of what is kept */
+};
+
+struct tasks *tasks_create(void)
+{
+    struct tasks *tasks = MEM_NEW(struct tasks);
+
+    map_init(&tasks->by_id, TASKS_MAX);
+    map_init(&tasks->owners, TASKS_MAX);
+    list_init(&tasks->ended);
+    list_init(&tasks->work);
+    heap_init(&tasks->due);
+    return tasks;
+}
+
+void task_work_add(struct mcp_server *server, struct task_work *work)
+{
+    work->server = server;
+    list_append(&server->tasks->work, &work->link);
+}
+
+void task_work_done(struct task_work *work)
+{
+    list_remove(&work->link);
+}
+
+void tasks_destroy(struct mcp_server *server)
+{
+    struct tasks *tasks = server->tasks;
+    struct task *task;
+
+    for (size_t at = 0; (task = map_next(&tasks->by_id, &at));)
+        task_forget(task);
+    LIST_EACH (at, &tasks->work) {
+        LIST_OF(at, struct task_work, link)->server = NULL;
+        list_remove(at);
+    }
+    map_finish(&tasks->by_id);
+    map_finish(&tasks->owners);
+    heap_finish(&tasks->due);
+    mem_free(tasks);
+    server->tasks = NULL;
+}
+
+bool tasks_offered(const struct mcp_server *server)
+{
+    const struct catalog *catalog = server->opts.catalog;
+
+    if (server->tasks->by_id.count) /* perhaps of a tool that has gone since */
+        return true;
+    for (size_t i = 0; i < catalog_count(catalog, TARGET_TOOL, false); i++)
+        if (catalog_at(catalog, TARGET_TOOL, false, i)->task != NOD_TASK_NEVER)
+            return true;
+    return false;
+}
+
+/* --- coming and going ---------------------------------------------------------------------------
+ */
+
+static struct task_owner *owner_of(struct tasks *tasks, struct str name)
+{
+    struct task_owner *owner = map_get(&tasks->owners, name);
+
+    if (owner)
+        return owner;
+    owner = mem_zalloc(sizeof(*owner) + name.len);
+    list_init(&owner->ended);
+    owner->len = name.len;
+    if (name.len)
+        memcpy(owner->name, name.at, name.len);
+    map_set(&tasks->owners, str_n(owner->name, owner->len), owner);
+    return owner;
+}
+
+static void owner_drop(struct tasks *tasks, struct task_owner *owner)
+{
+    if (owner->count)
+        return;
+    map_remove(&tasks->owners, str_n(owner->name, owner->len));
+    mem_free(owner);
+}
+
+static void forget_first(struct list *ended, bool own)
+{
+    struct list *at = list_first(ended);
+
+    if (at)
+        task_forget(own ? LIST_OF(at, struct task, own) : LIST_OF(at, struct task, ended));
+}
+
+/* Those that have ended make room for the one that begins, which its owner counts already. */
+static bool make_room(struct tasks *tasks, struct task_owner *owner)
+{
+    if (owner->count > TASKS_PER_PRINCIPAL_MAX)
+        forget_first(&owner->ended, true);
+    else if (tasks->by_id.count >= TASKS_MAX)
+        forget_first(&tasks->ended, false);
+    return owner->count <= TASKS_PER_PRINCIPAL_MAX && tasks->by_id.count < TASKS_MAX;
+}
+
+static int64_t ttl_within(int64_t ttl_ms)
+{
+    int64_t most = (int64_t)TASK_TTL_MAX_DAYS * 24 * 3600 * 1000;
+
+    return ttl_ms < most ? ttl_ms : most;
+}
+
+struct task *task_create(struct mcp_server *server, const struct task_spec *spec)
+{
+    struct tasks *tasks = server->tasks;
+    struct task_owner *owner = owner_of(tasks, spec->principal);
+
+    owner->count++;
+    if (!make_room(tasks, owner) || map_get(&tasks->by_id, spec->id)) {
+        owner->count--;
+        owner_drop(tasks, owner);
+        return NULL;
+    }
+    struct task *task = MEM_NEW(struct task);
+    task->caller.ops = &task_caller_ops;
+    task->server = server;
+    task->owner = owner;
+    list_init(&task->ended);
+    list_init(&task->own);
+    if (spec->id.len == ID_LEN)
+        memcpy(task->id.text, spec->id.at, ID_LEN);
+    else
+        id_random(&task->id);
+    arena_init(&task->arena, TASK_ARENA_MAX);
+    task->tool = arena_str(&task->arena, spec->tool);
+    task->args = arena_str(&task->arena, spec->args);
+    task->can = spec->can;
+    task->created_ms = task->updated_ms = clock_wall(server->opts.clock);
+    task->ttl_ms = ttl_within(server->opts.task_ttl_ms);
+    map_set(&tasks->by_id, id_str(&task->id), task);
+    heap_set(&tasks->due, &task->due, task_expires(task));
+    return task;
+}
+
+static void count_running(struct task *task, bool running)
+{
+    struct mcp_server *server = task->server;
+
+    if (task->running == running)
+        return;
+    task->running = running;
+    if (running)
+        server->calls++;
+    else
+        server->calls--;
+    if (!running)
+        server_moved(server);
+}
+
+void task_forget(struct task *task)
+{
+    struct tasks *tasks = task->server->tasks;
+    struct task_owner *owner = task->owner;
+
+    if (task->caller.call)
+        call_let_go(task->caller.call);
+    count_running(task, false);
+    map_remove(&tasks->by_id, id_str(&task->id));
+    heap_remove(&tasks->due, &task->due);
+    list_remove(&task->ended);
+    list_remove(&task->own);
+    tasks->bytes -= task->end.len;
+    mem_free((char *)task->end.at);
+    mem_free(task->message);
+    arena_finish(&task->arena);
+    mem_free(task);
+    owner->count--;
+    owner_drop(tasks, owner);
+}
+
+struct str task_principal(const struct task *task)
+{
+    return str_n(task->owner->name, task->owner->len);
+}
+
+int64_t task_expires(const struct task *task)
+{
+    int64_t at;
+
+    return __builtin_add_overflow(task->created_ms, task->ttl_ms, &at) ? INT64_MAX : at;
+}
+
+void task_set_ttl(struct task *task, int64_t ttl_ms)
+{
+    task->ttl_ms = ttl_within(ttl_ms);
+    heap_set(&task->server->tasks->due, &task->due, task_expires(task));
+}
+
+/* --- its end ------------------------------------------------------------------------------------
+ */
+
+bool task_over(const struct task *task)
+{
+    return task->status >= TASK_COMPLETED;
+}
+
+static void touch(struct task *task)
+{
+    int64_t now = clock_wall(task->server->opts.clock);
+
+    if (now > task->updated_ms)
+        task->updated_ms = now;
+}
+
+void task_say(struct task *task, struct str message)
+{
+    if (message.len > TASK_MESSAGE_MAX) {
+        message.len = TASK_MESSAGE_MAX;
+        while (message.len && ((unsigned char)message.at[message.len] & 0xC0) == 0x80)
+            message.len--; /* not in the middle of a character */
+    }
+    mem_free(task->message);
+    task->message = NULL;
+    task->message_len = message.len;
+    if (message.len) {
+        task->message = mem_alloc(message.len);
+        memcpy(task->message, message.at, message.len);
+    }
+    touch(task);
+}
+
+/* Until its time is over, and a while at least: its client has to learn of the end. */
+static void keep_until(struct task *task)
+{
+    int64_t until = task_expires(task);
+
+    if (until < task->updated_ms + TASK_ENDED_KEEP_MS)
+        until = task->updated_ms + TASK_ENDED_KEEP_MS;
+    heap_set(&task->server->tasks->due, &task->due, until);
+}
+
+void task_end(struct task *task, enum task_status status, struct str end, struct str message)
+{
+    struct tasks *tasks = task->server->tasks;
+
+    if (task_over(task)) {
+        mem_free((char *)end.at);
+        return;
+    }
+    task->status = status;
+    task->end = end;
+    tasks->bytes += end.len;
+    task_say(task, message);
+    count_running(task, false);
+    task->notes = NULL;
+    task->note_count = 0;
+    task->tool = task->args = STR_NONE; /* nobody will run it again */
+    arena_finish(&task->arena);
+    arena_init(&task->arena, TASK_ARENA_MAX);
+    keep_until(task);
+    list_append(&tasks->ended, &task->ended);
+    list_append(&task->owner->ended, &task->own);
+    task_store(task);
+    subscriptions_task(task->server, task);
+    while (tasks->bytes > TASKS_BYTES_MAX && list_first(&tasks->ended) != &task->ended)
+        forget_first(&tasks->ended, false);
+}
+
+void task_restored(struct task *task, int64_t updated_ms)
+{
+    task->updated_ms = updated_ms;
+    task->kept = true;
+    keep_until(task);
+}
+
+void task_fail(struct task *task, int64_t code, struct str message)
+{
+    struct json_writer w;
+    struct buf end;
+
+    buf_init(&end, TASK_END_MAX);
+    json_writer_init(&w, &end);
+    jw_object(&w);
+    jw_key_i64(&w, STR("code"), code);
+    jw_key_str(&w, STR("message"), message);
+    jw_end(&w);
+    task_end(task, TASK_FAILED, buf_take(&end), message);
+    buf_finish(&end);
+}
+
+void task_end_outcome(struct task *task, const struct outcome *outcome)
+{
+    const struct mcp_opts *opts = &task->server->opts;
+    struct json_writer w;
+    struct buf end;
+
+    if (outcome->status == NOD_E_CANCELLED) {
+        task_end(task, TASK_CANCELLED, STR_NONE, outcome->message);
+        return;
+    }
+    bool is_result = !outcome->rpc_code && outcome->status != NOD_E_NOT_SUPPORTED;
+    buf_init(&end, TASK_END_MAX);
+    if (is_result && result_of_outcome(&end, opts, PART_TOOL_RESULT, outcome)) {
+        task_end(task, TASK_COMPLETED, buf_take(&end), STR_NONE);
+    } else if (is_result) {
+        task_fail(task, RPC_INTERNAL_ERROR,
+                  STR("The result is too large to be kept, or is not valid."));
+    } else {
+        json_writer_init(&w, &end);
+        result_error(&w, PART_TOOL_RESULT, outcome);
+        if (json_writer_done(&w))
+            task_end(task, TASK_FAILED, buf_take(&end), outcome->message);
+        else
+            task_fail(task, RPC_INTERNAL_ERROR, STR("The error is too large to be kept."));
+    }
+    buf_finish(&end);
+}
+
+static void task_due(struct task *task)
+{
+    struct call *call = task->caller.call;
+
+    if (task_over(task)) {
+        task_forget(task);
+        return;
+    }
+    task_fail(task, RPC_INTERNAL_ERROR, STR("The time to live of the task is over."));
+    if (call)
+        call_cancel(call, STR("the time to live of the task is over"));
+}
+
+void tasks_sweep(struct mcp_server *server)
+{
+    int64_t now = clock_wall(server->opts.clock);
+    struct heap_node *first;
+
+    while ((first = heap_first(&server->tasks->due)) && first->at <= now)
+        task_due(HEAP_OF(first, struct task, due));
+}
+
+struct task *task_by_id(const struct mcp_server *server, struct str id)
+{
+    return map_get(&server->tasks->by_id, id);
+}
+
+struct task *task_find(struct mcp_server *server, struct str id, struct str principal)
+{
+    tasks_sweep(server); /* the clock decides, not how often it is looked at */
+    struct task *task = task_by_id(server, id);
+
+    return task && str_eq(task_principal(task), principal) ? task : NULL;
+}
+
+/* --- as a caller --------------------------------------------------------------------------------
+ */
+
+static struct task *task_of(struct caller *caller)
+{
+    return (struct task *)(void *)caller;
+}
+
+uint8_t task_can(const struct call *call)
+{
+    struct caller *caller = call ? call_caller(call) : NULL;
+
+    return caller && caller->ops == &task_caller_ops ? task_of(caller)->can : 0;
+}
+
+static int64_t task_ask_ttl(struct caller *caller, const struct call *call)
+{
+    struct task *task = task_of(caller);
+
+    (void)call;
+    return task_expires(task) - clock_wall(task->server->opts.clock) - TASK_LAST_WORD_MS;
+}
+
+static enum caller_way task_asked(struct caller *caller, struct call *call)
+{
+    struct task *task = task_of(caller);
+    enum caller_way way = CALLER_CARRIES;
+
+    task->asked = true;
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
+        if (!mrtr_can(task->can, ask_record(ask)))
+            way = CALLER_HOLDS; /* another surface may have it, or it ends there */
+    task_refresh(task, true);
+    return way;
+}
+
+/* Progress becomes the status message: tasks have no other notifications. */
+static void task_notify(struct caller *caller, struct call *call, const struct notice *notice)
+{
+    (void)call;
+    if (notice->kind == NOTICE_PROGRESS && notice->text.len && !task_over(task_of(caller)))
+        task_say(task_of(caller), notice->text);
+}
+
+static void task_waiting(struct caller *caller, struct call *call, bool waiting)
+{
+    struct task *task = task_of(caller);
+
+    (void)call;
+    if (task_over(task))
+        return;
+    count_running(task, !waiting);
+    if (!waiting)
+        task->asked = false;
+    if (!waiting && task->status == TASK_INPUT_REQUIRED) {
+        task->status = TASK_WORKING;
+        touch(task);
+        subscriptions_task(task->server, task);
+    }
+}
+
+static void task_finished(struct caller *caller, struct call *call, const struct outcome *outcome)
+{
+    (void)call;
+    if (!task_over(task_of(caller)))
+        task_end_outcome(task_of(caller), outcome);
+}
+
+const struct caller_ops task_caller_ops = {
+    .asked = task_asked,
+    .notify = task_notify,
+    .finished = task_finished,
+    .waiting = task_waiting,
+    .carries = true,
+    .ask_ttl_ms = task_ask_ttl,
+};
+
+void task_count(struct task *task)
+{
+    count_running(task, true);
+}
+
+void task_begin(struct task *task, struct target *target, const struct json *args)
+{
+    count_running(task, true);
+    engine_call(task->server->opts.engine,
+                &(struct call_spec){ .target = target,
+                                     .args = args,
+                                     .principal = task_principal(task),
+                                     .scope = task_principal(task),
+                                     .keep_ms = task->ttl_ms + TASK_ENDED_KEEP_MS,
+                                     .caller = &task->caller,
+                                     .id = id_str(&task->id) });
+}
+
+void task_go_on(struct task *task, struct call *call)
+{
+    count_running(task, true);
+    call_hand_over(call, &task->caller);
+}
+
+/* --- what it waits for --------------------------------------------------------------------------
+ */
+
+struct task_note *task_note(const struct task *task, struct str ask_id)
+{
+    for (struct task_note *note = task->notes; note; note = note->next)
+        if (str_eq(id_str(&note->ask), ask_id))
+            return note;
+    return NULL;
+}
+
+struct task_note *task_note_add(struct task *task, struct str ask_id)
+{
+    struct task_note *note = task_note(task, ask_id);
+
+    if (note || ask_id.len != ID_LEN || task->note_count == TASK_NOTES_MAX)
+        return note;
+    note = ARENA_NEW(&task->arena, struct task_note);
+    if (!note)
+        return NULL;
+    memcpy(note->ask.text, ask_id.at, ID_LEN);
+    note->next = task->notes;
+    task->notes = note;
+    task->note_count++;
+    return note;
+}
+
+bool task_shows(const struct task *task, const struct ask_record *ask)
+{
+    const struct task_note *note = task_note(task, ask->id);
+
+    return mrtr_can(task->can, ask) && !(note && note->opened);
+}
+
+struct str task_key(struct arena *arena, const struct ask_record *ask)
+{
+    /* An author's key never begins with #, and a numbered one is # and digits alone. */
+    if (ask->attempt <= 1)
+        return ask->key;
+    return arena_fmt(arena, "#%d:" STR_FMT, ask->attempt, STR_ARG(ask->key));
+}
+
+void task_refresh(struct task *task, bool tell)
+{
+    struct call *call = task->caller.call;
+    enum task_status status = TASK_WORKING;
+
+    if (task_over(task) || !call)
+        return;
+    for (struct ask *ask = task->asked ? call_ask_first(call) : NULL; ask;
+         ask = call_ask_next(call, ask))
+        if (task_shows(task, ask_record(ask)))
+            status = TASK_INPUT_REQUIRED;
+    if (status == task->status && !tell)
+        return;
+    task->status = status;
+    touch(task);
+    subscriptions_task(task->server, task);
+}

@@ -1,0 +1,194 @@
+/*
+ * mcp/tasks: the extension io.modelcontextprotocol/tasks (SEP-2663).
+ *
+ * A task is a call whose caller is no request: the client is given its id and comes back with it.
+ * The id is the id of the call. What the call asks is shown by tasks/get and answered by
+ * tasks/update; how it ended is kept until the time to live is over.
+ *
+ *   tasks.c        the life of a task, and the limits
+ *   tasks_wire.c   a task as the client sees it, and notifications about it
+ *   tasks_rpc.c    tools/call that makes one, tasks/get, tasks/update, tasks/cancel
+ *   tasks_store.c  tasks that outlive the process, where the store does
+ */
+#ifndef NOD_MCP_TASKS_H
+#define NOD_MCP_TASKS_H
+
+#include "base/heap.h"
+#include "base/list.h"
+#include "json/write.h"
+#include "mcp/era2026.h"
+
+enum {
+    TASKS_MAX = 20000,              /* in all; the oldest that have ended make room */
+    TASKS_PER_PRINCIPAL_MAX = 1000, /* the same, of one principal */
+    TASKS_BYTES_MAX = 256 << 20,    /* of results that are kept */
+    TASK_TTL_MS = 3600000,          /* from its creation */
+    TASK_TTL_MAX_DAYS = 3650,       /* what is longer is taken for this */
+    TASK_POLL_MS = 1000,            /* how often a client is asked to look */
+    TASK_ENDED_KEEP_MS = 60000,     /* an end is kept that long at least */
+    TASK_LAST_WORD_MS = 1000,       /* questions end that much before their task: it can end well */
+    TASK_MESSAGE_MAX = 1000,        /* bytes of a statusMessage */
+    TASK_END_MAX = MCP_MESSAGE_MAX - (64 << 10), /* bytes of a result or an error */
+    TASK_NOTES_MAX = 256,                        /* asks of which something is noted */
+};
+
+#define TASKS_STORE_KIND "task"
+#define TASKS_REQUIRED   "{\"requiredCapabilities\":{\"extensions\":{\"" META_TASKS "\":{}}}}"
+
+enum task_status {
+    TASK_WORKING,
+    TASK_INPUT_REQUIRED,
+    TASK_COMPLETED,
+    TASK_FAILED,
+    TASK_CANCELLED,
+};
+
+struct task_note { /* what is known of an ask beside its record */
+    struct task_note *next;
+    struct id ask;
+    int attempt;         /* the last that was put up */
+    bool opened;         /* a page was agreed to; it ends when the page is done */
+    struct str problems; /* of the last answer, JSON; in the task's arena */
+};
+
+struct task_owner { /* a principal with tasks */
+    size_t count;
+    struct list ended; /* oldest first */
+    size_t len;
+    char name[];
+};
+
+struct task {
+    struct caller caller; /* first */
+    struct mcp_server *server;
+    struct heap_node due;   /* wall clock: it fails, or is forgotten */
+    struct list ended, own; /* once it has ended: of the server, of its owner; oldest first */
+    struct task_owner *owner;
+    struct id id;
+    struct arena arena; /* of what is noted while it lives */
+    struct str tool, args;
+    uint8_t can; /* enum session_can: of the client that made it */
+    enum task_status status;
+    bool asked;   /* what its call asks is stored, and open */
+    bool running; /* counted among the server's calls */
+    bool kept;    /* the store has a record of it */
+    bool storing; /* a writing of it is under way */
+    bool stale;   /* and is to be followed by another */
+    int64_t created_ms, updated_ms, ttl_ms;
+    struct task_note *notes;
+    size_t note_count;
+    size_t message_len;
+    char *message;  /* heap, or NULL */
+    struct str end; /* heap: the result (completed) or the error (failed), JSON */
+};
+
+/* What the server has of them. */
+struct tasks;
+struct tasks *tasks_create(void);
+/* Nobody is told more; what the store knows stays. */
+void tasks_destroy(struct mcp_server *server);
+void tasks_sweep(struct mcp_server *server);
+/* Has some tool tasks? */
+bool tasks_offered(const struct mcp_server *server);
+
+/* The methods. */
+void tasks_get(struct request *request);
+void tasks_update(struct request *request);
+void tasks_cancel(struct request *request);
+
+/* tools/call: true if the request was answered or taken over here. */
+bool tasks_call(struct request *request, struct target *target, const struct json *args);
+/* Replies that the client has to declare the extension. */
+void tasks_missing(struct request *request);
+
+/* What the client of a task can be asked; 0 for calls of other callers. */
+uint8_t task_can(const struct call *call);
+/* By its id, for its principal; NULL: none that we know of here. */
+struct task *task_find(struct mcp_server *server, struct str id, struct str principal);
+
+/* The members of a task; with `detailed` also inputRequests, result or error. */
+void task_write(struct json_writer *w, struct task *task, bool detailed);
+/* A whole response with resultType "task" in server->out. */
+void task_write_created(struct mcp_server *server, struct str request_id, struct task *task);
+/* The same for tasks/get, and for what is only acknowledged. */
+void task_write_detailed(struct mcp_server *server, struct str request_id, struct task *task);
+void task_write_done(struct mcp_server *server, struct str request_id);
+struct str task_status_name(enum task_status status);
+
+/*
+ * A request whose call is about to do its first step: the call becomes a task, and everybody who
+ * waits for it is told so. False: there is no room, and the request goes on waiting.
+ */
+struct caller2026;
+bool tasks_take(struct caller2026 *caller, struct call *call);
+/* Everybody who waits is given this task. */
+void tasks_respond(struct caller2026 *caller, struct task *task);
+
+/* --- between the files of tasks ----------------------------------------------------------------
+ */
+
+struct task_spec {
+    struct str id; /* empty: random */
+    struct str principal, tool, args;
+    uint8_t can;
+};
+/* NULL: too many. */
+struct task *task_create(struct mcp_server *server, const struct task_spec *spec);
+/* Its call begins, or goes on with the task as its caller. */
+void task_begin(struct task *task, struct target *target, const struct json *args);
+void task_go_on(struct task *task, struct call *call);
+/* It runs: a server that shuts down waits for it. */
+void task_count(struct task *task);
+void task_set_ttl(struct task *task, int64_t ttl_ms);
+/* Whosever it is. */
+struct task *task_by_id(const struct mcp_server *server, struct str id);
+struct str task_principal(const struct task *task);
+/* Also from the middle of its life: the call is let go of. */
+void task_forget(struct task *task);
+bool task_over(const struct task *task);
+int64_t task_expires(const struct task *task);
+/* Terminal. `end` is taken over (heap). */
+void task_end(struct task *task, enum task_status status, struct str end, struct str message);
+/* It had ended before, at this time. */
+void task_restored(struct task *task, int64_t updated_ms);
+void task_end_outcome(struct task *task, const struct outcome *outcome);
+void task_fail(struct task *task, int64_t code, struct str message);
+void task_say(struct task *task, struct str message);
+/* Is it waiting for input? Tells listeners if that has changed, or with `tell`. */
+void task_refresh(struct task *task, bool tell);
+struct task_note *task_note(const struct task *task, struct str ask_id);
+struct task_note *task_note_add(struct task *task, struct str ask_id);
+
+/* The key under which an ask is up now; in the arena. No two asks, and no two offers of one, have
+ * the same in the life of a task. */
+struct str task_key(struct arena *arena, const struct ask_record *ask);
+/* Is it shown to the client? */
+bool task_shows(const struct task *task, const struct ask_record *ask);
+
+extern const struct caller_ops task_caller_ops;
+
+/* tasks_store.c: does the store outlive us, or do others see it? */
+bool tasks_survive(const struct mcp_server *server);
+/* Writes its record anew, if there is one, as soon as the last writing has ended. */
+void task_store(struct task *task);
+/*
+ * Its first record, if tasks survive: done(task) when it is there, perhaps at once; done(NULL) if
+ * it could not be written, or the task or the server has gone. Without a record there is no task.
+ */
+void task_store_first(struct task *task, void (*done)(void *data, struct task *task), void *data);
+/*
+ * Looks for a task of this principal that we do not have. `done` comes later, with NULL if there is
+ * none. The task may be one to look at only: it is forgotten after done().
+ */
+void task_load(struct mcp_server *server, struct str id, struct str principal,
+               void (*done)(void *data, struct task *task, nod_status status), void *data);
+
+/* Work under way that points to the server: found by it when it goes. */
+struct task_work {
+    struct list link;
+    struct mcp_server *server; /* NULL: gone */
+};
+void task_work_add(struct mcp_server *server, struct task_work *work);
+void task_work_done(struct task_work *work);
+
+#endif

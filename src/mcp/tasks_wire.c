@@ -1,0 +1,176 @@
+/*
+ * mcp/tasks_wire: a task as the client sees it.
+ *
+ * The same members are in the result that makes a task, in tasks/get and in notifications/tasks;
+ * only the first leaves out inputRequests, result and error. Nothing of a task is ever a
+ * requestState.
+ */
+#include <time.h>
+
+#include "mcp/caller2026.h"
+#include "mcp/mrtr.h"
+#include "mcp/result.h"
+#include "mcp/tasks.h"
+
+enum { TIME_TEXT_MAX = 64, KEYS_ARENA_MAX = 1 << 20 };
+
+static const struct str statuses[] = {
+    [TASK_WORKING] = STR_INIT("working"),     [TASK_INPUT_REQUIRED] = STR_INIT("input_required"),
+    [TASK_COMPLETED] = STR_INIT("completed"), [TASK_FAILED] = STR_INIT("failed"),
+    [TASK_CANCELLED] = STR_INIT("cancelled"),
+};
+
+struct str task_status_name(enum task_status status)
+{
+    return statuses[status];
+}
+
+/* ISO 8601, in UTC, to the millisecond. */
+static void write_time(struct json_writer *w, struct str key, int64_t ms)
+{
+    char text[TIME_TEXT_MAX];
+    struct tm tm = { 0 };
+    time_t seconds = (time_t)(ms / 1000);
+    struct buf whole;
+
+    gmtime_r(&seconds, &tm);
+    size_t len = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+    buf_init(&whole, TIME_TEXT_MAX);
+    buf_add(&whole, str_n(text, len));
+    buf_fmt(&whole, ".%03dZ", (int)(ms % 1000));
+    jw_key_str(w, key, buf_str(&whole));
+    buf_finish(&whole);
+}
+
+static void write_requests(struct json_writer *w, struct task *task)
+{
+    struct call *call = task->caller.call;
+    struct arena arena;
+
+    arena_init(&arena, KEYS_ARENA_MAX);
+    jw_key(w, STR("inputRequests"));
+    jw_object(w);
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
+        const struct ask_record *record = ask_record(ask);
+        const struct task_note *note = task_note(task, record->id);
+        if (!task_shows(task, record))
+            continue;
+        jw_key(w, task_key(&arena, record));
+        mrtr_write(w, record, note ? note->problems : STR_NONE);
+    }
+    jw_end(w);
+    arena_finish(&arena);
+}
+
+void task_write(struct json_writer *w, struct task *task, bool detailed)
+{
+    jw_key_str(w, STR("taskId"), id_str(&task->id));
+    jw_key_str(w, STR("status"), statuses[task->status]);
+    if (task->message_len)
+        jw_key_str(w, STR("statusMessage"), str_n(task->message, task->message_len));
+    write_time(w, STR("createdAt"), task->created_ms);
+    write_time(w, STR("lastUpdatedAt"), task->updated_ms);
+    jw_key_i64(w, STR("ttlMs"), task->ttl_ms);
+    jw_key_i64(w, STR("pollIntervalMs"), TASK_POLL_MS);
+    if (!detailed)
+        return;
+    if (task->status == TASK_INPUT_REQUIRED)
+        write_requests(w, task);
+    else if (task->status == TASK_COMPLETED)
+        jw_key_raw(w, STR("result"), task->end);
+    else if (task->status == TASK_FAILED)
+        jw_key_raw(w, STR("error"), task->end);
+}
+
+static void write_response(struct mcp_server *server, struct str request_id, struct task *task,
+                           struct str type, bool detailed)
+{
+    struct buf *out = &server->out;
+    struct json_writer w;
+
+    buf_clear(out);
+    json_writer_init(&w, out);
+    jw_object(&w);
+    jw_key_str(&w, STR("jsonrpc"), STR("2.0"));
+    jw_key_raw(&w, STR("id"), request_id);
+    jw_key(&w, STR("result"));
+    jw_object(&w);
+    result_begin(&w, &server->opts, type);
+    if (task)
+        task_write(&w, task, detailed);
+    jw_end(&w);
+    jw_end(&w);
+    if (json_writer_done(&w))
+        return;
+    buf_clear(out);
+    rpc_write_error(out, request_id, RPC_INTERNAL_ERROR, STR("The task is too large to be sent."),
+                    STR_NONE);
+}
+
+void task_write_created(struct mcp_server *server, struct str request_id, struct task *task)
+{
+    write_response(server, request_id, task, STR("task"), false);
+}
+
+void task_write_detailed(struct mcp_server *server, struct str request_id, struct task *task)
+{
+    task_refresh(task, false);
+    write_response(server, request_id, task, STR("complete"), true);
+}
+
+void task_write_done(struct mcp_server *server, struct str request_id)
+{
+    write_response(server, request_id, NULL, STR("complete"), false);
+}
+
+/* --- a request that becomes a task --------------------------------------------------------------
+ */
+
+void tasks_respond(struct caller2026 *caller, struct task *task)
+{
+    struct buf *out = &caller->server->out;
+
+    LIST_EACH (at, &caller->waiters) {
+        struct waiter *waiter = LIST_OF(at, struct waiter, link);
+        task_write_created(caller->server, waiter_id(waiter), task);
+        response_end(&waiter->response, 200, buf_str(out));
+        buf_clear(out);
+        waiter_free(waiter);
+    }
+    caller_over(caller);
+}
+
+/* The handle is given out when it is good for something: not before its record is stored. */
+static void taken(void *data, struct task *task)
+{
+    struct caller2026 *caller = data;
+
+    if (task && task->caller.call)
+        call_step_on(task->caller.call);
+    if (caller->server && !caller->over) {
+        if (task)
+            tasks_respond(caller, task);
+        else
+            caller_fail(caller, 200, RPC_INTERNAL_ERROR,
+                        STR("The task could not be stored; try again later."), STR_NONE);
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+bool tasks_take(struct caller2026 *caller, struct call *call)
+{
+    struct task *task =
+        task_create(caller->server, &(struct task_spec){ .id = call_id(call),
+                                                         .principal = caller->principal,
+                                                         .tool = caller->target->name,
+                                                         .args = call_args(call),
+                                                         .can = caller->can });
+
+    if (!task)
+        return false;
+    task_go_on(task, call);
+    caller->busy++;
+    task_store_first(task, taken, caller);
+    return true;
+}

@@ -1,0 +1,169 @@
+/*
+ * rounds: tools of the probe whose calls go from request to request, and from node to node.
+ *
+ * What is done is written to the file PROBE_FILE, a line a deed, so that a test can count what
+ * happened whoever did it. PROBE_CLOCK_AHEAD_MS puts the wall clock of this process ahead of the
+ * machine's: nod reads it through clock_gettime, which is replaced here.
+ */
+#include "rounds.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* --- time --- */
+
+static int64_t ahead_ms(void)
+{
+    static int64_t ahead = -1;
+
+    if (ahead < 0) {
+        const char *text = getenv("PROBE_CLOCK_AHEAD_MS");
+        ahead = text != NULL ? strtoll(text, NULL, 10) : 0;
+    }
+    return ahead;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+    int failed = (int)syscall(SYS_clock_gettime, clock, out);
+
+    if (failed == 0 && clock == CLOCK_REALTIME)
+        out->tv_sec += (time_t)(ahead_ms() / 1000);
+    return failed;
+}
+
+/* --- deeds --- */
+
+struct deed {
+    const char *line;
+    int64_t ms; /* how long it takes */
+};
+
+static nod_status write_deed(nod_step_run *step, void *arg)
+{
+    const struct deed *deed = arg;
+    const char *path = getenv("PROBE_FILE");
+    FILE *file = path != NULL ? fopen(path, "a") : NULL;
+    (void)step;
+
+    if (file == NULL)
+        return NOD_E_IO;
+    nanosleep(&(struct timespec){ .tv_sec = deed->ms / 1000,
+                                  .tv_nsec = (long)(deed->ms % 1000) * 1000000 },
+              NULL);
+    fprintf(file, "%s\n", deed->line);
+    return fclose(file) == 0 ? NOD_OK : NOD_E_IO;
+}
+
+/* --- tools --- */
+
+static const nod_form one_word = { sizeof(nod_field),
+                                   (const nod_field[]){ NOD_TEXT("word", .required = true) }, 1 };
+
+static const char *word_of(const nod_answer *answer)
+{
+    switch (answer->action) {
+    case NOD_ACCEPT:
+        return nod_get_str(answer->content, "word");
+    case NOD_DECLINE:
+        return "(declined)";
+    case NOD_CANCEL:
+        return "(cancelled)";
+    default:
+        return "(nothing)";
+    }
+}
+
+static nod_status two_rounds(nod_call *call)
+{
+    nod_answer first, second;
+
+    NOD_TRY(nod_elicit(call, &first, .key = "first", .message = "First", .form = &one_word));
+    NOD_TRY(nod_elicit(call, &second, .key = "second", .form = &one_word,
+                       .message = nod_fmt(call, "After %.100s", word_of(&first))));
+    return nod_reply_textf(call, "%s %s", word_of(&first), word_of(&second));
+}
+
+static nod_status write_line(nod_call *call)
+{
+    nod_answer first, second;
+
+    NOD_TRY(nod_elicit(call, &first, .key = "first", .message = "First", .form = &one_word));
+    NOD_TRY(nod_elicit(call, &second, .key = "second", .message = "Second", .form = &one_word));
+
+    struct deed deed = { nod_fmt(call, "%s %s", word_of(&first), word_of(&second)), 0 };
+    NOD_TRY(nod_step(call, "write", write_deed, &deed, NULL,
+                     .idempotent = nod_arg_bool_or(call, "idempotent", false)));
+    return nod_reply_textf(call, "wrote %s", deed.line);
+}
+
+/* The deed comes before the question, so that every retry passes by it. */
+static nod_status write_then_ask(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_step(call, "write", write_deed, &((struct deed){ "begun", 0 }), NULL));
+    NOD_TRY(nod_elicit(call, &answer, .key = "word", .message = "And now?", .form = &one_word));
+    return nod_reply_text(call, word_of(&answer));
+}
+
+static nod_status write_slowly(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .key = "word", .message = "Which word?", .form = &one_word));
+    NOD_TRY(nod_step(call, "write", write_deed,
+                     &((struct deed){ word_of(&answer), nod_arg_int_or(call, "ms", 300) }), NULL));
+    return nod_reply_textf(call, "wrote %s", word_of(&answer));
+}
+
+static nod_status every_kind(nod_call *call)
+{
+    nod_answer name, idea, folders;
+
+    NOD_TRY(nod_want(call, &name, .key = "name", .message = "Who?", .form = &one_word));
+    NOD_TRY(nod_want_sample(call, &idea, .key = "idea", .prompt = "Say something"));
+    NOD_TRY(nod_want_roots(call, &folders, .key = "folders"));
+    NOD_TRY(nod_await(call));
+    return nod_reply_textf(call, "%s, %s, %zu roots", word_of(&name),
+                           nod_get_str(nod_get(idea.content, "content"), "text"),
+                           nod_count(nod_get(folders.content, "roots")));
+}
+
+static nod_status consents(nod_call *call)
+{
+    nod_answer note;
+    nod_approval approval;
+    bool sure;
+
+    NOD_TRY(nod_elicit(call, &note, .key = "note", .message = "A note?", .form = &one_word));
+    NOD_TRY(nod_confirm(call, &sure, .key = "sure", .message = "Sure?"));
+    NOD_TRY(nod_approve(call, &approval, .key = "approval", .message = "Approved?"));
+    return nod_reply_textf(call, "%s, sure %d, approved %d", word_of(&note), sure,
+                           approval.approved);
+}
+
+static const nod_tool tools[] = {
+    { .name = "two_rounds", .handler = two_rounds, .input = NOD_FORM(NOD_TEXT("for")) },
+    { .name = "two_rounds_blocking", .handler = two_rounds, .blocking = true },
+    { .name = "write_line", .handler = write_line, .input = NOD_FORM(NOD_BOOL("idempotent")) },
+    { .name = "write_then_ask", .handler = write_then_ask },
+    { .name = "write_slowly",
+      .handler = write_slowly,
+      .input = NOD_FORM(NOD_INT("ms")),
+      .blocking = true },
+    { .name = "every_kind", .handler = every_kind },
+    { .name = "consents", .handler = consents },
+};
+
+/* Named like the tool: a state of the one must not serve the other. */
+static const nod_prompt prompts[] = { { .name = "two_rounds", .get = two_rounds } };
+
+nod_status rounds_add(nod_server *server)
+{
+    NOD_TRY(nod_tools(server, tools));
+    return nod_prompts(server, prompts);
+}
