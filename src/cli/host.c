@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "cli/options.h"
 #include "cli/secrets.h"
+#include "cli/storage.h"
 #include "provider/handler.h"
 #include "store/memory.h"
 
@@ -101,6 +102,7 @@ static bool keep_opts(nod_server *server, const struct nod_server_opts *opts)
     server->opts.version = keep(server, opts->version);
     server->opts.title = keep(server, opts->title);
     server->opts.instructions = keep(server, opts->instructions);
+    server->opts.store = keep(server, opts->store);
     server->opts.boolean_confirm_clients = keep_list(server, opts->boolean_confirm_clients);
     if (server->arena.exhausted)
         LOG_ERROR("the server's options are not valid",
@@ -165,6 +167,8 @@ void nod_server_destroy(nod_server *server)
     server->engine = NULL;
     tokens_destroy(server->tokens);
     server->tokens = NULL;
+    keyring_destroy(server->ring);
+    server->ring = NULL;
     if (!ended) /* its code still runs, on what is left */
         return;
     local_destroy(server->local);
@@ -297,13 +301,10 @@ static void watch_signals(nod_server *server)
         LOG_WARN("signals cannot be watched: SIGINT and SIGTERM end the process at once");
 }
 
-static bool make_mcp(nod_server *server)
+static void make_mcp(nod_server *server)
 {
     const struct nod_server_opts *opts = &server->opts;
-    struct keyring *keyring;
 
-    if (!secrets_keyring(&keyring))
-        return false;
     watch_signals(server);
     server->mcp = mcp_server_create(&(struct mcp_opts){
         .loop = server->loop,
@@ -319,9 +320,8 @@ static bool make_mcp(nod_server *server)
         .page_size = opts->page_size,
         .boolean_confirm_clients = opts->boolean_confirm_clients,
         .task_ttl_ms = opts->task_ttl_ms,
-        .keyring = keyring,
+        .keyring = server->ring ? keyring_copy(server->ring) : NULL,
     });
-    return true;
 }
 
 /* Takes 0 and 1 away from the rest of the program. */
@@ -349,13 +349,30 @@ bool host_serve_stdio(nod_server *server)
         LOG_ERROR("standard input or output is closed");
         return false;
     }
-    if (!make_mcp(server))
-        return false;
+    make_mcp(server);
     nod_status status = mcp_stdio_start(server->mcp, in, out, stop, server);
     if (status != NOD_OK)
         LOG_ERROR("cannot serve on standard input and output",
                   LOG_CSTR("why", nod_status_name(status)));
     return status == NOD_OK;
+}
+
+bool host_open_store(nod_server *server, const struct options *options)
+{
+    if (!secrets_keyring(&server->ring))
+        return false;
+    struct store *store = storage_open(&(struct storage_opts){
+        .address = options->store ? options->store : server->opts.store,
+        .ephemeral = options->ephemeral,
+        .loop = server->loop,
+        .ring = server->ring,
+    });
+    if (!store)
+        return false;
+    engine_use_store(server->engine, store);
+    server->store->ops->destroy(server->store); /* nothing was in it yet */
+    server->store = store;
+    return true;
 }
 
 static bool load_tokens(nod_server *server, const char *path)
@@ -384,8 +401,7 @@ bool host_serve_http(nod_server *server, const struct options *options)
 
     if (options->token_file && !load_tokens(server, options->token_file))
         return false;
-    if (!make_mcp(server))
-        return false;
+    make_mcp(server);
     nod_status status = mcp_http_start(server->mcp, &(struct mcp_http_opts){
                                                         .host = host,
                                                         .port = options->port,
@@ -404,5 +420,8 @@ bool host_serve_http(nod_server *server, const struct options *options)
 
 void host_run(nod_server *server)
 {
+    /* The loop ends when the server has, and not when it happens to have nothing to wait for. */
+    loop_hold(server->loop);
     loop_run(server->loop);
+    loop_release(server->loop);
 }

@@ -30,13 +30,17 @@ struct nod_server {
     struct local *local;
     struct mcp_server *mcp; /* while it serves */
     struct tokens *tokens;
+    struct keyring *ring; /* of the secrets that are set, or NULL */
     struct timer tick; /* for the engine's next deadline */
     bool stopping;
 };
 
+/* Opens the store that the command line or the program names; false, logged, if it cannot be used.
+ * Before serving, and once. */
+struct options;
+bool host_open_store(nod_server *server, const struct options *options);
 /* Begins to serve; false, logged, if it cannot. */
 bool host_serve_stdio(nod_server *server);
-struct options;
 bool host_serve_http(nod_server *server, const struct options *options);
 /* Until the server was told to stop and what ran has ended. */
 void host_run(nod_server *server);

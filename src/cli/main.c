@@ -19,6 +19,8 @@ static const char *program_name(int argc, char **argv)
 
 static int serve(nod_server *server, const struct options *options)
 {
+    if (!host_open_store(server, options))
+        return EXIT_CANNOT_SERVE;
     bool serving = options->http ? host_serve_http(server, options) : host_serve_stdio(server);
 
     if (!serving)

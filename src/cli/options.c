@@ -49,6 +49,19 @@ static bool take_allow_origin(struct options *options, const char *value)
     return add_name(options->allow_origins, value);
 }
 
+static bool take_store(struct options *options, const char *value)
+{
+    options->store = value;
+    return strchr(value, ':') != NULL;
+}
+
+static bool take_ephemeral(struct options *options, const char *value)
+{
+    (void)value;
+    options->ephemeral = true;
+    return true;
+}
+
 static bool take_log(struct options *options, const char *value)
 {
     return log_level_parse(str_of(value), &options->log.level);
@@ -67,6 +80,8 @@ static const struct option table[] = {
     { "--token-file", "FILE", true, take_token_file },
     { "--allow-host", "NAME", true, take_allow_host },
     { "--allow-origin", "ORIGIN", true, take_allow_origin },
+    { "--store", "memory: or sqlite:PATH", false, take_store },
+    { "--ephemeral", NULL, false, take_ephemeral },
     { "--log", "error, warn, info or debug", false, take_log },
     { "--log-format", "logfmt or json", false, take_log_format },
 };
@@ -79,6 +94,9 @@ const char *options_help(void)
            "  --token-file FILE      bearer tokens, a line each: token name\n"
            "  --allow-host NAME      a further name clients may use for this host; repeatable\n"
            "  --allow-origin ORIGIN  a web origin that may connect; repeatable\n"
+           "  --store ADDRESS        where calls are kept: memory: (default) or sqlite:PATH\n"
+           "  --ephemeral            this process may be stopped at any moment: refuses a store\n"
+           "                         that would lose what it has\n"
            "  --log LEVEL            error, warn, info (default) or debug\n"
            "  --log-format FORMAT    logfmt (default) or json\n"
            "  --help, --version\n";
@@ -154,9 +172,11 @@ enum options_do options_read(struct options *options, int argc, char **argv)
         const struct option *option = find(name);
         if (!option)
             return wrong(options, "%s is not an option", argv[i]);
-        if (!joined && i + 1 >= argc)
+        if (!option->value && joined)
+            return wrong(options, "%s takes no value", option->name);
+        if (option->value && !joined && i + 1 >= argc)
             return wrong(options, "%s needs a value: %s", option->name, option->value);
-        const char *given = joined ? value.at : argv[++i];
+        const char *given = !option->value ? "" : joined ? value.at : argv[++i];
         if (!option->take(options, given))
             return wrong(options, "%s takes %s", option->name, option->value);
         if (option->http_only)

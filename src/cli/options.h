@@ -24,6 +24,8 @@ struct options {
     const char *token_file;
     const char *allow_hosts[OPTIONS_NAMES_MAX + 1]; /* NULL-terminated */
     const char *allow_origins[OPTIONS_NAMES_MAX + 1];
+    const char *store; /* an address; NULL: as the program says */
+    bool ephemeral;
     struct log_opts log;
     char problem[OPTIONS_PROBLEM_MAX]; /* with OPTIONS_WRONG */
 };

@@ -32,6 +32,13 @@ static void wake(void *data, struct str id)
         call_take(call);
 }
 
+void engine_use_store(struct engine *engine, struct store *store)
+{
+    engine->store = store;
+    if (store->ops->watch)
+        store->ops->watch(store, engine->node, wake, engine);
+}
+
 struct engine *engine_create(const struct engine_opts *opts)
 {
     struct engine *engine = MEM_NEW(struct engine);
@@ -50,7 +57,6 @@ struct engine *engine_create(const struct engine_opts *opts)
     if (engine->opts.ask_ttl_ms > RUN_TTL_MAX_MS)
         engine->opts.ask_ttl_ms = RUN_TTL_MAX_MS;
     engine->clock = opts->clock;
-    engine->store = opts->store;
     if (opts->node.len) {
         engine->node_text = str_dup(opts->node);
         engine->node = str_n(engine->node_text, opts->node.len);
@@ -68,8 +74,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     list_init(&engine->claims);
     list_init(&engine->returns);
     nobody_init(&engine->nobody);
-    if (engine->store->ops->watch)
-        engine->store->ops->watch(engine->store, engine->node, wake, engine);
+    engine_use_store(engine, opts->store);
     return engine;
 }
 

@@ -58,6 +58,9 @@ struct engine *engine_create(const struct engine_opts *opts);
  */
 void engine_destroy(struct engine *engine);
 
+/* Another store than the one it was made with, before its first call. */
+void engine_use_store(struct engine *engine, struct store *store);
+
 /* In order of preference. */
 void engine_add_surface(struct engine *engine, struct surface *surface);
 struct hooks *engine_hooks(struct engine *engine);

@@ -26,7 +26,9 @@
  * expires_ms becomes an expiry, and a claim for the clock before it is refused with NOD_E_STALE.
  *
  * Statuses: NOD_OK; NOD_E_STALE; NOD_E_NOT_FOUND; NOD_E_LIMIT; NOD_E_STORE (away, or failed: the
- * operation may or may not have happened; send it again with the same token to find out).
+ * operation may or may not have happened; send it again with the same token to find out);
+ * NOD_E_REFUSED and NOD_E_PARSE (a record in the store was tampered with, is damaged, or was
+ * written by a newer nod: it was logged, and nothing happened). A scan leaves such records out.
  */
 #ifndef NOD_CORE_STORE_H
 #define NOD_CORE_STORE_H
@@ -72,11 +74,12 @@ struct store_scan {
     struct str key; /* call id, stream */
     int64_t before; /* STORE_ASKS_DUE: expires_ms before this; 0: the store's now */
     uint64_t after; /* STORE_EVENTS: seq after this */
-    size_t limit;
+    size_t
+        limit; /* 0: as many as the store gives at once; there may be fewer rows than asked for */
 };
 
 struct store_row {
-    const struct call_record *call;
+    const struct call_record *call; /* perhaps without its journal: take or load it */
     const struct ask_record *ask;
     const struct store_event *event;
 };

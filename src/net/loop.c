@@ -54,6 +54,7 @@ struct loop {
     uv_idle_t busy; /* active while something is deferred: the loop does not sleep */
     struct heap timers;
     int64_t armed_at; /* of `clock`; 0: not armed */
+    size_t held;      /* what is on its way from other threads */
     bool firing;
     bool settling;
     struct task before_wait;
@@ -159,6 +160,19 @@ void loop_post(struct loop *loop, void (*fn)(void *data), void *data)
     tasks_add(&loop->posted, fn, data);
     uv_async_send(&loop->wake); /* inside the lock: the loop cannot be gone yet */
     uv_mutex_unlock(&loop->lock);
+}
+
+void loop_hold(struct loop *loop)
+{
+    if (loop->held++ == 0)
+        uv_ref((uv_handle_t *)&loop->wake);
+}
+
+void loop_release(struct loop *loop)
+{
+    assert(loop->held > 0);
+    if (--loop->held == 0)
+        uv_unref((uv_handle_t *)&loop->wake);
 }
 
 static void on_clock(uv_timer_t *handle);

@@ -40,6 +40,13 @@ int64_t loop_now(const struct loop *loop);
 /* From any thread: fn(data) on the loop thread, in the order of the calls. */
 void loop_post(struct loop *loop, void (*fn)(void *data), void *data);
 
+/*
+ * On the loop thread: something is on its way through loop_post, so loop_run is not to end for want
+ * of anything to wait for. As many releases as holds.
+ */
+void loop_hold(struct loop *loop);
+void loop_release(struct loop *loop);
+
 /* On the loop thread only: fn(data) later in this turn or in the next, before waiting for I/O. */
 void loop_defer(struct loop *loop, void (*fn)(void *data), void *data);
 

@@ -9,117 +9,14 @@
  * Holds always: an ask that is not pending never changes again. A call's record outlives every
  * completion that is on its way with a view of it (refs).
  */
-#include "store/memory.h"
+#include "store/memory_inside.h"
 
-#include "base/buf.h"
-#include "base/heap.h"
-#include "base/list.h"
-#include "base/map.h"
 #include "base/mem.h"
-#include "core/journal.h"
-
-struct memory_store {
-    struct store store; /* first */
-    struct memory_opts opts;
-    struct map calls;   /* id -> struct stored_call */
-    struct map asks;    /* id -> struct stored_ask */
-    struct map values;  /* kind NUL key -> struct stored_value */
-    struct map streams; /* stream -> struct stored_stream */
-    struct heap ended;  /* calls that have ended, by when they are dropped */
-    struct heap idle;   /* runnable ones, by when nobody is expected to come for them */
-    struct map spent;   /* id -> struct spent */
-    struct heap spent_due;
-    struct heap due;     /* pending asks by expiry */
-    struct list replies; /* completions on their way */
-    uint64_t version;
-    void (*wake)(void *data, struct str call_id);
-    void *wake_data;
-};
-
-struct stored_call {
-    struct id id;
-    struct call_record record; /* slices point behind the struct, and into journal */
-    struct journal journal;
-    struct list asks;
-    size_t pending;
-    struct id token; /* of the newest operation */
-    char *result;
-    struct heap_node keep; /* in ended, or in idle */
-    unsigned refs;
-    bool dropped;
-};
-
-struct stored_ask {
-    struct id id;
-    struct stored_call *call;
-    struct list link; /* in call->asks */
-    struct heap_node due;
-    struct ask_record record;
-    struct id token; /* of the claim that ended it */
-    uint64_t took;   /* the epoch that claim took, or 0 */
-    char *answer;    /* content and by */
-};
-
-struct spent { /* a call that ended and had effects, when its record had to make room */
-    struct id id;
-    struct heap_node due;
-};
-
-struct stored_value {
-    size_t key_len;
-    struct str value;
-    uint64_t version;
-    int64_t expires_ms;
-    char key[];
-};
-
-struct stored_event {
-    struct list link;
-    struct store_event event;
-    int64_t expires_ms;
-    char text[];
-};
-
-struct stored_stream {
-    struct list events;
-    size_t len;
-    char name[];
-};
 
 enum {
-    VALUES_MAX = 1000000,    /* small records, and streams */
-    STREAM_EVENTS_MAX = 256, /* kept of one stream; the oldest go first */
-    SCAN_MOST = 1000,        /* rows of one scan */
-    SWEEP_MOST = 4,          /* records dropped with one operation */
-    SPENT_MAX = 1000000,     /* calls that must not happen again, after their records are gone */
+    SWEEP_MOST = 4,      /* records dropped with one operation */
+    SPENT_MAX = 1000000, /* calls that must not happen again, after their records are gone */
 };
-
-struct reply { /* a completion on its way */
-    struct list link;
-    struct memory_store *memory;
-    store_done *done;
-    void *data;
-    nod_status status;
-    struct store_reply reply;
-    struct stored_call *call; /* held */
-    struct stored_ask *ask;   /* lives as long as its call */
-    bool with_call;
-    bool wakes; /* a hint, not a completion */
-    char *value;
-    struct store_scan scan;
-    char *scan_key;
-    store_row_fn *row;
-};
-
-static struct memory_store *of(struct store *store)
-{
-    return (struct memory_store *)store;
-}
-
-static int64_t now_of(const struct memory_store *memory)
-{
-    return clock_wall(memory->opts.clock);
-}
 
 static void id_set(struct id *id, struct str s)
 {
@@ -137,40 +34,50 @@ static bool id_is(const struct id *id, struct str s)
 
 static int64_t keep_of(const struct memory_store *memory, const struct stored_call *call)
 {
-    return call->record.keep_ms > 0 ? call->record.keep_ms : memory->opts.keep_ms;
+    return call->keep_ms > 0 ? call->keep_ms : memory->opts.keep_ms;
 }
 
 /* --- records -------------------------------------------------------------------------------------
  */
 
-static struct stored_call *call_find(struct memory_store *memory, struct str id)
+/* Room behind an object for its texts, and what they will be found by. */
+static size_t texts_bytes(const struct str *texts, size_t count)
 {
-    return map_get(&memory->calls, id);
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++)
+        bytes += texts[i].len + 1;
+    return bytes;
+}
+
+static void texts_place(char *at, uint32_t *lens, const struct str *texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        lens[i] = (uint32_t)str_place(&at, texts[i]).len;
 }
 
 static struct stored_call *call_add(struct memory_store *memory, const struct call_record *open)
 {
-    size_t text = open->principal.len + open->scope.len + open->target.len + open->args.len +
-                  open->uri.len + open->caller.len + 6;
-    struct stored_call *call = mem_zalloc(sizeof(*call) + text);
-    char *at = (char *)(call + 1);
+    const struct str texts[CALL_TEXTS] = {
+        [TEXT_PRINCIPAL] = open->principal,
+        [TEXT_SCOPE] = open->scope,
+        [TEXT_TARGET] = open->target,
+        [TEXT_ARGS] = open->args,
+        [TEXT_URI] = open->uri,
+        [TEXT_CALLER] = open->caller,
+    };
+    struct stored_call *call = mem_zalloc(sizeof(*call) + texts_bytes(texts, CALL_TEXTS));
 
+    texts_place(call->text, call->text_len, texts, CALL_TEXTS);
     id_set(&call->id, open->id);
-    call->record = *open;
-    call->record.id = id_str(&call->id);
-    call->record.principal = str_place(&at, open->principal);
-    call->record.scope = str_place(&at, open->scope);
-    call->record.target = str_place(&at, open->target);
-    call->record.args = str_place(&at, open->args);
-    call->record.uri = str_place(&at, open->uri);
-    call->record.caller = str_place(&at, open->caller);
-    call->record.entries = NULL;
-    call->record.entry_count = 0;
-    call->record.state = CALL_STORED_RUNNING;
-    call->record.epoch = 1;
-    call->record.opened_ms = now_of(memory);
+    call->kind = (unsigned char)open->kind;
+    call->keep_ms = open->keep_ms;
+    call->notices = open->notices;
+    call->state = CALL_STORED_RUNNING;
+    call->epoch = 1;
+    call->opened_ms = memory_now(memory);
     list_init(&call->asks);
-    map_set(&memory->calls, call->record.id, call);
+    map_set(&memory->calls, id_str(&call->id), call);
     return call;
 }
 
@@ -178,11 +85,11 @@ static void call_free(struct stored_call *call)
 {
     LIST_EACH (at, &call->asks) {
         struct stored_ask *ask = LIST_OF(at, struct stored_ask, link);
-        mem_free(ask->answer);
+        mem_free(ask->end);
         mem_free(ask);
     }
     journal_finish(&call->journal);
-    mem_free(call->result);
+    mem_free((char *)call->result.at);
     mem_free(call);
 }
 
@@ -200,11 +107,11 @@ static void call_drop(struct memory_store *memory, struct stored_call *call)
         heap_remove(&memory->due, &ask->due);
         map_remove(&memory->asks, id_str(&ask->id));
     }
-    if (call->record.state == CALL_STORED_RUNNABLE)
+    if (call->state == CALL_STORED_RUNNABLE)
         heap_remove(&memory->idle, &call->keep);
     else
         heap_remove(&memory->ended, &call->keep);
-    map_remove(&memory->calls, call->record.id);
+    map_remove(&memory->calls, id_str(&call->id));
     call->dropped = true;
     if (call->refs == 0)
         call_free(call);
@@ -239,8 +146,8 @@ static int64_t last_expiry(const struct stored_call *call)
 
     LIST_EACH (at, &call->asks) {
         const struct stored_ask *ask = LIST_OF(at, struct stored_ask, link);
-        if (ask->record.state == ASK_PENDING && ask->record.expires_ms > last)
-            last = ask->record.expires_ms;
+        if (!ask->end && ask->expires_ms > last)
+            last = ask->expires_ms;
     }
     return last;
 }
@@ -248,7 +155,7 @@ static int64_t last_expiry(const struct stored_call *call)
 /* Drops a few records whose time is over; called with every end, so that none piles up. */
 static void sweep(struct memory_store *memory)
 {
-    int64_t now = now_of(memory);
+    int64_t now = memory_now(memory);
     struct heap_node *first;
 
     for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->ended)); i++) {
@@ -294,78 +201,90 @@ static void journal_add(struct stored_call *call, const struct entry *entries, s
     journal_make(&longer, call->journal.entries, call->journal.count, entries, count);
     journal_finish(&call->journal);
     call->journal = longer;
-    call->record.entries = longer.entries;
-    call->record.entry_count = longer.count;
 }
 
 static void ask_add(struct memory_store *memory, struct stored_call *call,
                     const struct ask_record *record)
 {
-    size_t text = record->key.len + record->message.len + record->detail.len + record->url.len + 4;
-    struct stored_ask *ask = mem_zalloc(sizeof(*ask) + text);
-    char *at = (char *)(ask + 1);
+    const struct str texts[ASK_TEXTS] = { [TEXT_KEY] = record->key,
+                                          [TEXT_MESSAGE] = record->message,
+                                          [TEXT_DETAIL] = record->detail,
+                                          [TEXT_URL] = record->url };
+    struct stored_ask *ask = mem_zalloc(sizeof(*ask) + texts_bytes(texts, ASK_TEXTS));
 
+    texts_place(ask->text, ask->text_len, texts, ASK_TEXTS);
     id_set(&ask->id, record->id);
     ask->call = call;
-    ask->record = *record;
-    ask->record.id = id_str(&ask->id);
-    ask->record.call_id = call->record.id;
-    ask->record.principal = call->record.principal;
-    ask->record.scope = call->record.scope;
-    ask->record.target = call->record.target;
-    ask->record.key = str_place(&at, record->key);
-    ask->record.message = str_place(&at, record->message);
-    ask->record.detail = str_place(&at, record->detail);
-    ask->record.url = str_place(&at, record->url);
-    ask->record.state = ASK_PENDING;
-    ask->record.content = ask->record.by = STR_NONE;
-    if (!ask->record.asked_ms)
-        ask->record.asked_ms = now_of(memory);
-    if (!ask->record.expires_ms)
-        ask->record.expires_ms = ask->record.asked_ms + record->ttl_ms;
+    ask->kind = (unsigned char)record->kind;
+    ask->consent = record->consent;
+    ask->sensitive = record->sensitive;
+    ask->wait_done = record->wait_done;
+    memcpy(ask->digest, record->digest, DIGEST_BYTES);
+    ask->ttl_ms = record->ttl_ms;
+    ask->attempts = record->attempts;
+    ask->attempt = record->attempt;
+    ask->seq = record->seq;
+    ask->asked_ms = record->asked_ms ? record->asked_ms : memory_now(memory);
+    ask->expires_ms = record->expires_ms ? record->expires_ms : ask->asked_ms + record->ttl_ms;
     list_append(&call->asks, &ask->link);
     call->pending++;
-    map_set(&memory->asks, ask->record.id, ask);
-    heap_set(&memory->due, &ask->due, ask->record.expires_ms);
+    map_set(&memory->asks, id_str(&ask->id), ask);
+    heap_set(&memory->due, &ask->due, ask->expires_ms);
 }
 
 static void ask_close(struct memory_store *memory, struct stored_ask *ask, enum ask_state state,
                       struct str content, struct str by)
 {
-    ask->answer = mem_alloc(content.len + by.len + 2);
-    char *at = ask->answer;
+    ask->end = mem_zalloc(sizeof(*ask->end) + content.len + by.len + 2);
+    char *at = ask->end->text;
 
-    ask->record.state = state;
-    ask->record.content = str_place(&at, content);
-    ask->record.by = str_place(&at, by);
-    ask->record.ended_ms = now_of(memory);
+    ask->end->state = state;
+    ask->end->content = str_place(&at, content);
+    ask->end->by = str_place(&at, by);
+    ask->end->ended_ms = memory_now(memory);
     heap_remove(&memory->due, &ask->due);
     ask->call->pending--;
+}
+
+/* What a person gave in confidence is needed no longer: it goes, and from the journal too. */
+static void ask_erase(struct stored_ask *ask)
+{
+    struct journal *journal = &ask->call->journal;
+
+    explicit_bzero(ask->end->text, ask->end->content.len);
+    ask->end->content = STR_NONE;
+    for (size_t i = 0; i < journal->count; i++) {
+        struct entry *entry = &journal->entries[i];
+        if (entry->class != ENTRY_ASK || !str_eq(entry->ask_id, id_str(&ask->id)))
+            continue;
+        if (entry->content.len)
+            explicit_bzero((char *)entry->content.at, entry->content.len);
+        entry->content = STR_NONE;
+    }
 }
 
 static void call_close(struct memory_store *memory, struct stored_call *call, enum call_state state,
                        struct str result)
 {
-    if (call->record.state == CALL_STORED_RUNNABLE)
+    if (call->state == CALL_STORED_RUNNABLE)
         heap_remove(&memory->idle, &call->keep);
-    call->record.state = state;
-    call->result = str_dup(result);
-    call->record.result = str_n(call->result, result.len);
+    call->state = (unsigned char)state;
+    call->result = str_n(str_dup(result), result.len);
     LIST_EACH (at, &call->asks) {
         struct stored_ask *ask = LIST_OF(at, struct stored_ask, link);
-        if (ask->record.state == ASK_PENDING)
+        if (!ask->end)
             ask_close(memory, ask, ASK_WITHDRAWN, STR_NONE, STR("nod"));
-        if (ask->record.sensitive)
-            ask->record.content = STR_NONE;
+        if (ask->sensitive)
+            ask_erase(ask);
     }
-    heap_set(&memory->ended, &call->keep, now_of(memory) + keep_of(memory, call));
+    heap_set(&memory->ended, &call->keep, memory_now(memory) + keep_of(memory, call));
 }
 
 /* --- completions
  * ----------------------------------------------------------------------------------- */
 
-static struct reply *reply_new(struct memory_store *memory, store_done *done, void *data,
-                               nod_status status)
+struct reply *memory_reply(struct memory_store *memory, store_done *done, void *data,
+                           nod_status status)
 {
     struct reply *reply = MEM_NEW(struct reply);
 
@@ -373,12 +292,12 @@ static struct reply *reply_new(struct memory_store *memory, store_done *done, vo
     reply->done = done;
     reply->data = data;
     reply->status = status;
-    reply->reply.now_ms = now_of(memory);
+    reply->reply.now_ms = memory_now(memory);
     list_append(&memory->replies, &reply->link);
     return reply;
 }
 
-static void reply_hold(struct reply *reply, struct stored_call *call)
+void memory_hold(struct reply *reply, struct stored_call *call)
 {
     call_unref(reply->call);
     reply->call = call;
@@ -394,8 +313,6 @@ static void reply_free(struct reply *reply)
     mem_free(reply);
 }
 
-static void scan_rows(struct reply *reply);
-
 static void deliver(void *data)
 {
     struct reply *reply = data;
@@ -405,13 +322,19 @@ static void deliver(void *data)
         return;
     }
     if (reply->row && reply->status == NOD_OK)
-        scan_rows(reply);
-    if (reply->call && reply->with_call)
-        reply->reply.call = &reply->call->record;
-    if (reply->ask)
-        reply->reply.ask = &reply->ask->record;
+        memory_scan_rows(reply);
+    struct call_record call;
+    struct ask_record ask;
+    if (reply->call && reply->with_call) {
+        call = memory_call_view(reply->call);
+        reply->reply.call = &call;
+    }
+    if (reply->ask) {
+        ask = memory_ask_view(reply->ask);
+        reply->reply.ask = &ask;
+    }
     if (reply->wakes)
-        reply->memory->wake(reply->memory->wake_data, reply->call->record.id);
+        reply->memory->wake(reply->memory->wake_data, id_str(&reply->call->id));
     if (reply->done)
         reply->done(reply->data, reply->status, &reply->reply);
     if (reply->memory)
@@ -420,7 +343,7 @@ static void deliver(void *data)
         mem_free(reply);
 }
 
-static void reply_send(struct reply *reply)
+void memory_send(struct reply *reply)
 {
     reply->memory->opts.defer(reply->memory->opts.defer_ctx, deliver, reply);
 }
@@ -432,7 +355,7 @@ static bool fails_before(struct memory_store *memory, const char *verb, enum mem
     *fault = memory->opts.fault ? memory->opts.fault(memory->opts.fault_ctx, verb) : MEMORY_FINE;
     if (*fault != MEMORY_FAIL_BEFORE)
         return false;
-    reply_send(reply_new(memory, done, data, NOD_E_STORE));
+    memory_send(memory_reply(memory, done, data, NOD_E_STORE));
     return true;
 }
 
@@ -445,7 +368,7 @@ static void finish_reply(struct reply *reply, enum memory_fault fault)
         reply->row = NULL;
         reply->reply = (struct store_reply){ 0 };
     }
-    reply_send(reply);
+    memory_send(reply);
 }
 
 /* --- transitions
@@ -457,17 +380,17 @@ static void hint(struct memory_store *memory, struct stored_call *call)
 
     if (!memory->wake)
         return;
-    reply = reply_new(memory, NULL, NULL, NOD_OK);
-    reply_hold(reply, call);
+    reply = memory_reply(memory, NULL, NULL, NOD_OK);
+    memory_hold(reply, call);
     reply->wakes = true;
-    reply_send(reply);
+    memory_send(reply);
 }
 
 /* Whoever comes next may take it; who waits for it here is told. */
 static void call_runnable(struct memory_store *memory, struct stored_call *call)
 {
-    call->record.state = CALL_STORED_RUNNABLE;
-    heap_set(&memory->idle, &call->keep, now_of(memory) + keep_of(memory, call));
+    call->state = CALL_STORED_RUNNABLE;
+    heap_set(&memory->idle, &call->keep, memory_now(memory) + keep_of(memory, call));
     hint(memory, call);
 }
 
@@ -477,7 +400,7 @@ static struct stored_call *running_call(struct memory_store *memory, const struc
                                         struct str call_id, uint64_t epoch, struct str token,
                                         nod_status *status)
 {
-    struct stored_call *call = call_find(memory, call_id);
+    struct stored_call *call = map_get(&memory->calls, call_id);
 
     *status = NOD_OK;
     if (call && id_is(&call->token, token))
@@ -488,7 +411,7 @@ static struct stored_call *running_call(struct memory_store *memory, const struc
         call = call_add(memory, open);
     else if (!call)
         *status = NOD_E_NOT_FOUND;
-    else if (open || call->record.epoch != epoch || call->record.state != CALL_STORED_RUNNING)
+    else if (open || call->epoch != epoch || call->state != CALL_STORED_RUNNING)
         *status = NOD_E_STALE; /* with `open`: it is here already */
     if (*status != NOD_OK)
         return NULL;
@@ -500,9 +423,9 @@ static struct stored_call *running_call(struct memory_store *memory, const struc
 static void drop_behind(struct memory_store *memory, const struct call_record *open,
                         size_t entry_count)
 {
-    struct stored_call *call = open ? call_find(memory, open->id) : NULL;
+    struct stored_call *call = open ? map_get(&memory->calls, open->id) : NULL;
 
-    if (call && call->record.state == CALL_STORED_WAITING && call->journal.count < entry_count)
+    if (call && call->state == CALL_STORED_WAITING && call->journal.count < entry_count)
         call_drop(memory, call);
 }
 
@@ -512,7 +435,7 @@ static void memory_park(struct store *store, struct str token, const struct call
                         const struct ask_record *asks, size_t ask_count, store_done *done,
                         void *data)
 {
-    struct memory_store *memory = of(store);
+    struct memory_store *memory = memory_of(store);
     enum memory_fault fault;
     nod_status status;
 
@@ -523,14 +446,14 @@ static void memory_park(struct store *store, struct str token, const struct call
     struct stored_call *call = running_call(memory, open, call_id, epoch, token, &status);
     if (call) {
         journal_add(call, entries, entry_count);
-        call->record.notices = notices;
+        call->notices = notices;
         for (size_t i = 0; i < ask_count; i++)
             ask_add(memory, call, &asks[i]);
-        call->record.state = CALL_STORED_WAITING;
+        call->state = CALL_STORED_WAITING;
         if (call->pending == 0)
             call_runnable(memory, call);
     }
-    finish_reply(reply_new(memory, done, data, status), fault);
+    finish_reply(memory_reply(memory, done, data, status), fault);
     sweep(memory);
 }
 
@@ -539,7 +462,7 @@ static void memory_append(struct store *store, struct str token, const struct ca
                           const struct entry *entries, size_t entry_count, store_done *done,
                           void *data)
 {
-    struct memory_store *memory = of(store);
+    struct memory_store *memory = memory_of(store);
     enum memory_fault fault;
     nod_status status;
 
@@ -549,38 +472,39 @@ static void memory_append(struct store *store, struct str token, const struct ca
     struct stored_call *call = running_call(memory, open, call_id, epoch, token, &status);
     if (call) {
         journal_add(call, entries, entry_count);
-        call->record.notices = notices;
+        call->notices = notices;
     }
-    finish_reply(reply_new(memory, done, data, status), fault);
+    finish_reply(memory_reply(memory, done, data, status), fault);
 }
 
 static void call_start(struct memory_store *memory, struct stored_call *call)
 {
-    if (call->record.state == CALL_STORED_RUNNABLE)
+    if (call->state == CALL_STORED_RUNNABLE)
         heap_remove(&memory->idle, &call->keep);
-    call->record.state = CALL_STORED_RUNNING;
-    call->record.epoch++;
+    call->state = CALL_STORED_RUNNING;
+    call->epoch++;
 }
 
 /* The journal entry of an ask that has ended. */
 static void journal_ask(struct stored_ask *ask)
 {
+    struct ask_record record = memory_ask_view(ask);
     struct entry entry = { .class = ENTRY_ASK,
-                           .key = ask->record.key,
-                           .state = ask->record.state,
-                           .number = ask->record.ttl_ms,
-                           .ask_id = ask->record.id,
-                           .content = ask->record.content,
-                           .by = ask->record.by };
+                           .key = record.key,
+                           .state = record.state,
+                           .number = record.ttl_ms,
+                           .ask_id = record.id,
+                           .content = record.content,
+                           .by = record.by };
 
-    memcpy(entry.digest, ask->record.digest, DIGEST_BYTES);
+    memcpy(entry.digest, ask->digest, DIGEST_BYTES);
     journal_add(ask->call, &entry, 1);
 }
 
 static nod_status claim_now(struct memory_store *memory, struct stored_ask *ask, struct str token,
                             const struct claim_spec *claim)
 {
-    bool due = now_of(memory) >= ask->record.expires_ms;
+    bool due = memory_now(memory) >= ask->expires_ms;
     bool persons_word = claim->outcome == ASK_ACCEPTED || claim->outcome == ASK_DECLINED ||
                         claim->outcome == ASK_CANCELLED || claim->outcome == ASK_INVALID;
 
@@ -590,12 +514,12 @@ static nod_status claim_now(struct memory_store *memory, struct stored_ask *ask,
         ask_close(memory, ask, ASK_EXPIRED, STR_NONE, STR("nod"));
     else
         ask_close(memory, ask, claim->outcome, claim->content, claim->by);
-    id_set(&ask->token, token);
+    id_set(&ask->end->token, token);
     journal_ask(ask);
-    if (ask->call->pending == 0 && ask->call->record.state == CALL_STORED_WAITING) {
+    if (ask->call->pending == 0 && ask->call->state == CALL_STORED_WAITING) {
         if (claim->take_for.len) {
             call_start(memory, ask->call);
-            ask->took = ask->call->record.epoch;
+            ask->end->took = ask->call->epoch;
         } else {
             call_runnable(memory, ask->call);
         }
@@ -606,22 +530,22 @@ static nod_status claim_now(struct memory_store *memory, struct stored_ask *ask,
 static void memory_claim(struct store *store, struct str token, const struct claim_spec *claim,
                          store_done *done, void *data)
 {
-    struct memory_store *memory = of(store);
+    struct memory_store *memory = memory_of(store);
     enum memory_fault fault;
 
     if (fails_before(memory, "claim", &fault, done, data))
         return;
     struct stored_ask *ask = map_get(&memory->asks, claim->ask_id);
     nod_status status = ask ? NOD_OK : NOD_E_NOT_FOUND;
-    if (ask && ask->record.state == ASK_PENDING)
+    if (ask && !ask->end)
         status = claim_now(memory, ask, token, claim);
-    struct reply *reply = reply_new(memory, done, data, status);
+    struct reply *reply = memory_reply(memory, done, data, status);
     if (ask && status == NOD_OK) {
-        reply_hold(reply, ask->call);
+        memory_hold(reply, ask->call);
         reply->ask = ask;
-        reply->reply.won = id_is(&ask->token, token);
-        reply->reply.taken = reply->reply.won && ask->took != 0;
-        reply->reply.epoch = reply->reply.taken ? ask->took : 0;
+        reply->reply.won = id_is(&ask->end->token, token);
+        reply->reply.taken = reply->reply.won && ask->end->took != 0;
+        reply->reply.epoch = reply->reply.taken ? ask->end->took : 0;
         reply->with_call = reply->reply.taken;
     }
     finish_reply(reply, fault);
@@ -630,328 +554,84 @@ static void memory_claim(struct store *store, struct str token, const struct cla
 static void memory_take(struct store *store, struct str token, struct str call_id, struct str node,
                         store_done *done, void *data)
 {
-    struct memory_store *memory = of(store);
+    struct memory_store *memory = memory_of(store);
     enum memory_fault fault;
     nod_status status = NOD_OK;
 
     (void)node;
     if (fails_before(memory, "take", &fault, done, data))
         return;
-    struct stored_call *call = call_find(memory, call_id);
+    struct stored_call *call = map_get(&memory->calls, call_id);
     if (!call) {
         status = NOD_E_NOT_FOUND;
     } else if (!id_is(&call->token, token)) {
-        if (call->record.state == CALL_STORED_RUNNABLE) {
+        if (call->state == CALL_STORED_RUNNABLE) {
             call_start(memory, call);
             id_set(&call->token, token);
         } else {
             status = NOD_E_STALE;
         }
     }
-    struct reply *reply = reply_new(memory, done, data, status);
+    struct reply *reply = memory_reply(memory, done, data, status);
     if (status == NOD_OK) {
-        reply_hold(reply, call);
+        memory_hold(reply, call);
         reply->with_call = true;
-        reply->reply.epoch = call->record.epoch;
+        reply->reply.epoch = call->epoch;
         reply->reply.taken = true;
     }
     finish_reply(reply, fault);
-}
-
-static void event_add(struct memory_store *memory, const struct store_event *event)
-{
-    struct stored_stream *stream = map_get(&memory->streams, event->stream);
-    size_t kept = 0;
-
-    if (!stream) {
-        stream = mem_zalloc(sizeof(*stream) + event->stream.len);
-        stream->len = event->stream.len;
-        memcpy(stream->name, event->stream.at, event->stream.len);
-        list_init(&stream->events);
-        if (!map_set(&memory->streams, str_n(stream->name, stream->len), stream)) {
-            mem_free(stream);
-            return;
-        }
-    }
-    struct stored_event *stored = mem_zalloc(sizeof(*stored) + event->text.len + 1);
-    char *at = stored->text;
-    stored->event = *event;
-    stored->event.stream = str_n(stream->name, stream->len);
-    stored->event.text = str_place(&at, event->text);
-    stored->expires_ms = now_of(memory) + event->ttl_ms;
-    list_append(&stream->events, &stored->link);
-    LIST_EACH (link, &stream->events)
-        kept++;
-    if (kept > STREAM_EVENTS_MAX) {
-        struct list *oldest = list_first(&stream->events);
-        list_remove(oldest);
-        mem_free(LIST_OF(oldest, struct stored_event, link));
-    }
 }
 
 static void memory_finish(struct store *store, struct str token, struct str call_id, uint64_t epoch,
                           struct str result, const struct store_event *event, store_done *done,
                           void *data)
 {
-    struct memory_store *memory = of(store);
+    struct memory_store *memory = memory_of(store);
     enum memory_fault fault;
     nod_status status = NOD_OK;
 
     if (fails_before(memory, "finish", &fault, done, data))
         return;
-    struct stored_call *call = call_find(memory, call_id);
+    struct stored_call *call = map_get(&memory->calls, call_id);
     if (!call) {
         status = NOD_E_NOT_FOUND;
     } else if (!id_is(&call->token, token)) {
-        bool ended = call->record.state == CALL_STORED_FINISHED ||
-                     call->record.state == CALL_STORED_CANCELLED;
-        if (ended || call->record.epoch != epoch) {
+        bool ended = call->state == CALL_STORED_FINISHED || call->state == CALL_STORED_CANCELLED;
+        if (ended || call->epoch != epoch) {
             status = NOD_E_STALE;
         } else {
             id_set(&call->token, token);
             call_close(memory, call, CALL_STORED_FINISHED, result);
             if (event)
-                event_add(memory, event);
+                memory_event_add(memory, event);
         }
     }
-    finish_reply(reply_new(memory, done, data, status), fault);
+    finish_reply(memory_reply(memory, done, data, status), fault);
     sweep(memory);
 }
 
 static void memory_cancel(struct store *store, struct str token, struct str call_id, struct str why,
                           store_done *done, void *data)
 {
-    struct memory_store *memory = of(store);
+    struct memory_store *memory = memory_of(store);
     enum memory_fault fault;
     nod_status status = NOD_OK;
 
     if (fails_before(memory, "cancel", &fault, done, data))
         return;
-    struct stored_call *call = call_find(memory, call_id);
+    struct stored_call *call = map_get(&memory->calls, call_id);
     if (!call) {
         status = NOD_E_NOT_FOUND;
     } else if (!id_is(&call->token, token)) {
-        if (call->record.state == CALL_STORED_FINISHED ||
-            call->record.state == CALL_STORED_CANCELLED) {
+        if (call->state == CALL_STORED_FINISHED || call->state == CALL_STORED_CANCELLED) {
             status = NOD_E_STALE;
         } else {
             id_set(&call->token, token);
             call_close(memory, call, CALL_STORED_CANCELLED, why);
         }
     }
-    finish_reply(reply_new(memory, done, data, status), fault);
+    finish_reply(memory_reply(memory, done, data, status), fault);
     sweep(memory);
-}
-
-/* --- looking
- * ------------------------------------------------------------------------------------------ */
-
-static void memory_load_call(struct store *store, struct str call_id, store_done *done, void *data)
-{
-    struct memory_store *memory = of(store);
-    struct stored_call *call = call_find(memory, call_id);
-    nod_status gone = map_get(&memory->spent, call_id) ? NOD_E_STALE : NOD_E_NOT_FOUND;
-    struct reply *reply = reply_new(memory, done, data, call ? NOD_OK : gone);
-
-    if (call) {
-        reply_hold(reply, call);
-        reply->with_call = true;
-    }
-    reply_send(reply);
-}
-
-static void memory_load_ask(struct store *store, struct str ask_id, store_done *done, void *data)
-{
-    struct memory_store *memory = of(store);
-    struct stored_ask *ask = map_get(&memory->asks, ask_id);
-    struct reply *reply = reply_new(memory, done, data, ask ? NOD_OK : NOD_E_NOT_FOUND);
-
-    if (ask) {
-        reply_hold(reply, ask->call);
-        reply->ask = ask;
-    }
-    reply_send(reply);
-}
-
-static void scan_asks_due(struct reply *reply, size_t most)
-{
-    struct memory_store *memory = reply->memory;
-    int64_t before = reply->scan.before ? reply->scan.before : now_of(memory);
-
-    /* The heap is not sorted; what is due stands in its upper part, and the caller asks again until
-     * nothing is. */
-    for (size_t i = 0; i < memory->due.count && most > 0; i++) {
-        struct stored_ask *ask = HEAP_OF(memory->due.nodes[i], struct stored_ask, due);
-        if (ask->record.expires_ms > before)
-            continue;
-        reply->row(reply->data, &(struct store_row){ .ask = &ask->record });
-        most--;
-    }
-}
-
-static void scan_rows(struct reply *reply)
-{
-    struct memory_store *memory = reply->memory;
-    size_t most =
-        reply->scan.limit && reply->scan.limit < SCAN_MOST ? reply->scan.limit : SCAN_MOST;
-    struct str key = str_of(reply->scan_key);
-    size_t at = 0;
-
-    switch (reply->scan.index) {
-    case STORE_RUNNABLE:
-        for (struct stored_call *call; most > 0 && (call = map_next(&memory->calls, &at));) {
-            if (call->record.state != CALL_STORED_RUNNABLE)
-                continue;
-            reply->row(reply->data, &(struct store_row){ .call = &call->record });
-            most--;
-        }
-        break;
-    case STORE_ASKS_DUE:
-        scan_asks_due(reply, most);
-        break;
-    case STORE_ASKS_OF_CALL: {
-        struct stored_call *call = call_find(memory, key);
-        if (!call)
-            break;
-        LIST_EACH (link, &call->asks)
-            reply->row(reply->data, &(struct store_row){
-                                        .ask = &LIST_OF(link, struct stored_ask, link)->record });
-        break;
-    }
-    case STORE_EVENTS: {
-        struct stored_stream *stream = map_get(&memory->streams, key);
-        if (!stream)
-            break;
-        LIST_EACH (link, &stream->events) {
-            struct stored_event *stored = LIST_OF(link, struct stored_event, link);
-            if (stored->event.seq > reply->scan.after && stored->expires_ms > now_of(memory))
-                reply->row(reply->data, &(struct store_row){ .event = &stored->event });
-        }
-        break;
-    }
-    }
-}
-
-static void memory_scan(struct store *store, const struct store_scan *scan, store_row_fn *row,
-                        store_done *done, void *data)
-{
-    struct reply *reply = reply_new(of(store), done, data, NOD_OK);
-
-    reply->scan = *scan;
-    reply->scan_key = str_dup(scan->key);
-    reply->row = row;
-    reply_send(reply);
-}
-
-/* --- small records
- * --------------------------------------------------------------------------------------- */
-
-static struct str value_key(struct buf *buf, struct str kind, struct str key)
-{
-    buf_init(buf, kind.len + key.len + 1);
-    buf_add(buf, kind);
-    buf_add_char(buf, '\0');
-    buf_add(buf, key);
-    return buf_str(buf);
-}
-
-static struct stored_value *value_find(struct memory_store *memory, struct str whole)
-{
-    struct stored_value *value = map_get(&memory->values, whole);
-
-    if (value && value->expires_ms && value->expires_ms <= now_of(memory)) {
-        map_remove(&memory->values, whole);
-        mem_free((char *)value->value.at);
-        mem_free(value);
-        return NULL;
-    }
-    return value;
-}
-
-static void memory_put(struct store *store, struct str kind, struct str key, struct str value,
-                       uint64_t version, int64_t ttl_ms, store_done *done, void *data)
-{
-    struct memory_store *memory = of(store);
-    struct buf buf;
-    struct str whole = value_key(&buf, kind, key);
-    struct stored_value *stored = value_find(memory, whole);
-    nod_status status = NOD_OK;
-
-    if (version && (!stored || stored->version != version))
-        status = NOD_E_STALE;
-    if (status == NOD_OK && !stored) {
-        stored = mem_zalloc(sizeof(*stored) + whole.len);
-        stored->key_len = whole.len;
-        memcpy(stored->key, whole.at, whole.len);
-        if (!map_set(&memory->values, str_n(stored->key, stored->key_len), stored)) {
-            mem_free(stored);
-            stored = NULL;
-            status = NOD_E_LIMIT;
-        }
-    }
-    struct reply *reply = reply_new(memory, done, data, status);
-    if (status == NOD_OK) {
-        mem_free((char *)stored->value.at);
-        stored->value = str_n(str_dup(value), value.len);
-        stored->version = ++memory->version;
-        stored->expires_ms = ttl_ms > 0 ? now_of(memory) + ttl_ms : 0;
-        reply->reply.version = stored->version;
-    }
-    buf_finish(&buf);
-    reply_send(reply);
-}
-
-static void memory_get(struct store *store, struct str kind, struct str key, store_done *done,
-                       void *data)
-{
-    struct memory_store *memory = of(store);
-    struct buf buf;
-    struct stored_value *stored = value_find(memory, value_key(&buf, kind, key));
-    struct reply *reply = reply_new(memory, done, data, stored ? NOD_OK : NOD_E_NOT_FOUND);
-
-    if (stored) {
-        reply->value = str_dup(stored->value);
-        reply->reply.value = str_n(reply->value, stored->value.len);
-        reply->reply.version = stored->version;
-    }
-    buf_finish(&buf);
-    reply_send(reply);
-}
-
-static void memory_del(struct store *store, struct str kind, struct str key, store_done *done,
-                       void *data)
-{
-    struct memory_store *memory = of(store);
-    struct buf buf;
-    struct str whole = value_key(&buf, kind, key);
-    struct stored_value *stored = value_find(memory, whole);
-
-    if (stored) {
-        map_remove(&memory->values, whole);
-        mem_free((char *)stored->value.at);
-        mem_free(stored);
-    }
-    buf_finish(&buf);
-    reply_send(reply_new(memory, done, data, stored ? NOD_OK : NOD_E_NOT_FOUND));
-}
-
-/* One process, one node: it is alive as long as its store. */
-static void memory_beat(struct store *store, struct str node, int64_t ttl_ms, store_done *done,
-                        void *data)
-{
-    (void)node;
-    (void)ttl_ms;
-    reply_send(reply_new(of(store), done, data, NOD_OK));
-}
-
-static void memory_watch(struct store *store, struct str node,
-                         void (*wake)(void *data, struct str call_id), void *data)
-{
-    struct memory_store *memory = of(store);
-
-    (void)node;
-    memory->wake = wake;
-    memory->wake_data = data;
 }
 
 /* --- the whole
@@ -960,7 +640,7 @@ static void memory_watch(struct store *store, struct str node,
 
 static void memory_destroy(struct store *store)
 {
-    struct memory_store *memory = of(store);
+    struct memory_store *memory = memory_of(store);
     size_t at = 0;
 
     LIST_EACH (link, &memory->replies) {
@@ -974,17 +654,7 @@ static void memory_destroy(struct store *store)
     }
     for (struct stored_call *call; (call = map_next(&memory->calls, &at));)
         call_free(call);
-    at = 0;
-    for (struct stored_value *value; (value = map_next(&memory->values, &at));) {
-        mem_free((char *)value->value.at);
-        mem_free(value);
-    }
-    at = 0;
-    for (struct stored_stream *stream; (stream = map_next(&memory->streams, &at));) {
-        LIST_EACH (link, &stream->events)
-            mem_free(LIST_OF(link, struct stored_event, link));
-        mem_free(stream);
-    }
+    memory_values_finish(memory);
     at = 0;
     for (struct spent *spent; (spent = map_next(&memory->spent, &at));)
         mem_free(spent);
@@ -994,8 +664,6 @@ static void memory_destroy(struct store *store)
     heap_finish(&memory->idle);
     map_finish(&memory->calls);
     map_finish(&memory->asks);
-    map_finish(&memory->values);
-    map_finish(&memory->streams);
     heap_finish(&memory->due);
     mem_free(memory);
 }
@@ -1031,8 +699,7 @@ struct store *memory_store_create(const struct memory_opts *opts)
         memory->opts.keep_most = MEMORY_KEEP_MOST;
     map_init(&memory->calls, SIZE_MAX / 2);
     map_init(&memory->asks, SIZE_MAX / 2);
-    map_init(&memory->values, VALUES_MAX);
-    map_init(&memory->streams, VALUES_MAX);
+    memory_values_init(memory);
     heap_init(&memory->ended);
     heap_init(&memory->idle);
     heap_init(&memory->spent_due);

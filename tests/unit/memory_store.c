@@ -22,6 +22,8 @@ static struct {
 static size_t queued;
 static nod_status last;
 static struct store_reply reply_seen;
+static struct call_record call_seen; /* copies: a reply lives during done() */
+static struct ask_record ask_seen;
 static int tokens;
 
 static void defer(void *ctx, void (*fn)(void *data), void *data)
@@ -44,6 +46,14 @@ static void done(void *data, nod_status status, const struct store_reply *reply)
     (void)data;
     last = status;
     reply_seen = *reply;
+    if (reply->call) {
+        call_seen = *reply->call;
+        reply_seen.call = &call_seen;
+    }
+    if (reply->ask) {
+        ask_seen = *reply->ask;
+        reply_seen.ask = &ask_seen;
+    }
 }
 
 static int begin(void **state)

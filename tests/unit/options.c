@@ -116,6 +116,24 @@ static void names_are_bounded(void **state)
     assert_int_equal(read_line(argv), OPTIONS_WRONG);
 }
 
+static void a_store_is_named_and_a_flag_takes_no_value(void **state)
+{
+    (void)state;
+
+    assert_int_equal(READ("--log", "info"), OPTIONS_RUN);
+    assert_null(options.store);
+    assert_int_equal(READ("--store", "sqlite:x.db", "--ephemeral"), OPTIONS_RUN);
+    assert_string_equal(options.store, "sqlite:x.db");
+    assert_true(options.ephemeral);
+    assert_int_equal(READ("--ephemeral", "--store=memory:"), OPTIONS_RUN);
+    assert_string_equal(options.store, "memory:");
+    assert_int_equal(READ("--ephemeral=yes"), OPTIONS_WRONG);
+    assert_non_null(strstr(options.problem, "takes no value"));
+    assert_int_equal(READ("--store", "x.db"), OPTIONS_WRONG);
+    assert_non_null(strstr(options.problem, "sqlite:PATH"));
+    assert_int_equal(READ("--store"), OPTIONS_WRONG);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +144,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_named),
         cmocka_unit_test(help_and_version_come_before_anything_behind_them),
         cmocka_unit_test(names_are_bounded),
+        cmocka_unit_test(a_store_is_named_and_a_flag_takes_no_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

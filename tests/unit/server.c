@@ -257,12 +257,11 @@ static void what_a_handler_prints_never_gets_between_the_messages(void **state)
     assert_non_null(strstr(said, "this is not a message"));
 }
 
-static void a_question_goes_out_and_its_answer_comes_back(void **state)
+static void ask_and_answer(const char *const *args)
 {
     char *id, reply[512];
-    (void)state;
 
-    start(NULL);
+    start(args);
     handshake();
     call_tool("ask");
     expect_line("\"method\":\"elicitation/create\"");
@@ -273,6 +272,106 @@ static void a_question_goes_out_and_its_answer_comes_back(void **state)
         (int)strcspn(id, "\""), id);
     send_line(reply);
     expect_line("\"text\":\"yes\"");
+    expect_end(0);
+}
+
+static void a_question_goes_out_and_its_answer_comes_back(void **state)
+{
+    (void)state;
+    ask_and_answer(NULL);
+    assert_non_null(strstr(said, "kept in memory"));
+}
+
+static char store_address[128];
+
+static int make_store(void **state)
+{
+    char folder[] = "/tmp/nod-server-XXXXXX";
+
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(store_address, sizeof(store_address), "sqlite:%s/store.db", folder);
+    return 0;
+}
+
+static int remove_store(void **state)
+{
+    static const char *const tails[] = { "", "-wal", "-shm", ".lock" };
+    char name[160];
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(name, sizeof(name), "%s%s", store_address + strlen("sqlite:"), tails[i]);
+        unlink(name);
+    }
+    *strrchr(store_address, '/') = '\0';
+    return rmdir(store_address + strlen("sqlite:"));
+}
+
+static void a_server_keeps_its_calls_in_the_file_it_is_given(void **state)
+{
+    const char *const args[] = { "--store", store_address, NULL };
+    (void)state;
+
+    for (int i = 0; i < 2; i++) { /* and finds them again */
+        ask_and_answer(args);
+        assert_non_null(strstr(said, "store=sqlite"));
+        assert_non_null(strstr(said, "synchronous=full"));
+    }
+}
+
+static void a_file_that_another_server_owns_is_refused(void **state)
+{
+    const char *const args[] = { "--store", store_address, NULL };
+    (void)state;
+
+    start(args);
+    handshake();
+    int first_to = to, first_from = from, first_errors = errors;
+    pid_t first = pid;
+    start(args);
+    expect_end(1);
+    assert_non_null(strstr(said, "in use by process"));
+    to = first_to;
+    from = first_from;
+    errors = first_errors;
+    pid = first;
+    expect_end(0);
+}
+
+static void memory_is_no_store_for_a_process_that_may_be_stopped_at_any_moment(void **state)
+{
+    (void)state;
+    start((const char *const[]){ "--ephemeral", NULL });
+    expect_end(1);
+    assert_non_null(strstr(said, "configure Redis"));
+    start((const char *const[]){ "--store", "nowhere:x", NULL });
+    expect_end(1);
+    assert_non_null(strstr(said, "memory: or sqlite:PATH"));
+}
+
+static void a_short_secret_is_refused(void **state)
+{
+    (void)state;
+    setenv("MCP_SERVER_SECRET", "too-short-by-far", 1);
+    start(NULL);
+    expect_end(1);
+    assert_non_null(strstr(said, "less than 32 characters"));
+    assert_null(strstr(said, "too-short-by-far"));
+    setenv("MCP_SERVER_SECRET", "long-enough-long-enough-long-enough-", 1);
+    ask_and_answer((const char *const[]){ "--store", store_address, NULL });
+    assert_non_null(strstr(said, "sealed=yes"));
+    unsetenv("MCP_SERVER_SECRET");
+}
+
+static void the_end_of_the_input_withdraws_what_a_file_holds(void **state)
+{
+    (void)state;
+    start((const char *const[]){ "--store", store_address, NULL });
+    handshake();
+    call_tool("ask");
+    expect_line("elicitation/create");
     expect_end(0);
 }
 
@@ -371,6 +470,8 @@ static void over_http_it_says_where_it_listens(void **state)
     assert_non_null(strstr(line, "no secret is set")); /* and what that means */
     assert_non_null(strstr(line, "after a restart"));
     assert_true(read_line(errors));
+    assert_non_null(strstr(line, "kept in memory"));
+    assert_true(read_line(errors));
     if (!strstr(line, "event=listening url=http://127.0.0.1:") || !strstr(line, "/mcp"))
         fail_msg("%s", line);
     kill(pid, SIGINT);
@@ -414,6 +515,8 @@ static void with_a_secret_there_is_nothing_to_warn_of(void **state)
     setenv("MCP_ELICITATION_SECRET", "a secret of at least thirty-two characters", 1);
     setenv("MCP_PREVIOUS_SECRETS", " an older one that was good for a long time ,", 1);
     start(args);
+    assert_true(read_line(errors));
+    assert_non_null(strstr(line, "kept in memory"));
     assert_true(read_line(errors));
     assert_non_null(strstr(line, "event=listening"));
     kill(pid, SIGINT);
@@ -468,6 +571,14 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_end_of_the_input_ends_the_server_in_order),
         cmocka_unit_test(what_a_handler_prints_never_gets_between_the_messages),
         cmocka_unit_test(a_question_goes_out_and_its_answer_comes_back),
+        cmocka_unit_test_setup_teardown(a_server_keeps_its_calls_in_the_file_it_is_given,
+                                        make_store, remove_store),
+        cmocka_unit_test_setup_teardown(a_file_that_another_server_owns_is_refused, make_store,
+                                        remove_store),
+        cmocka_unit_test(memory_is_no_store_for_a_process_that_may_be_stopped_at_any_moment),
+        cmocka_unit_test_setup_teardown(a_short_secret_is_refused, make_store, remove_store),
+        cmocka_unit_test_setup_teardown(the_end_of_the_input_withdraws_what_a_file_holds,
+                                        make_store, remove_store),
         cmocka_unit_test(an_ask_expires_by_the_clock_of_the_host),
         cmocka_unit_test(a_signal_ends_the_server_while_a_person_still_thinks),
         cmocka_unit_test(nod_stop_from_another_thread_stops),

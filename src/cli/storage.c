@@ -1,0 +1,112 @@
+/*
+ * cli/storage: an address becomes a store.
+ *
+ * One table of kinds. Whatever is opened, the log says what it does not do, so that nobody learns
+ * it from a loss.
+ */
+#include "cli/storage.h"
+
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "net/loop.h"
+#include "store/memory.h"
+#include "store/sqlite.h"
+
+static struct store *refuse(const char *address, const char *why)
+{
+    LOG_ERROR("the store cannot be used", LOG_CSTR("store", address), LOG_CSTR("why", why));
+    return NULL;
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+static void defer_on_loop(void *ctx, void (*fn)(void *data), void *data)
+{
+    loop_defer(ctx, fn, data);
+}
+
+static struct store *open_memory(const struct storage_opts *opts, struct str rest)
+{
+    if (rest.len)
+        return refuse(opts->address, "memory: takes nothing behind it");
+    if (opts->ephemeral)
+        return refuse("memory:",
+                      "with --ephemeral this process may be stopped at any moment, and what is in "
+                      "its memory would be lost: configure Redis, --store redis://HOST:PORT");
+    LOG_INFO("calls are kept in memory: questions, answers and results are lost when this process "
+             "ends, and no other node sees them",
+             LOG_CSTR("store", "memory:"), LOG_CSTR("instead", "--store sqlite:PATH"));
+    return memory_store_create(&(struct memory_opts){
+        .clock = clock_system(), .defer = defer_on_loop, .defer_ctx = opts->loop });
+}
+
+/* --- sqlite ----------------------------------------------------------------------------------- */
+
+/* Takes the option off the path. False: it is not one. */
+static bool read_synchronous(struct str *path, enum sqlite_sync *out)
+{
+    static const struct {
+        struct str text;
+        enum sqlite_sync sync;
+    } known[] = { { STR_INIT("?synchronous=full"), LITE_SYNC_FULL },
+                  { STR_INIT("?synchronous=normal"), LITE_SYNC_NORMAL } };
+
+    *out = LITE_SYNC_FULL;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (!str_ends(*path, known[i].text))
+            continue;
+        path->len -= known[i].text.len;
+        *out = known[i].sync;
+        return true;
+    }
+    return str_find(*path, STR("?synchronous=")) < 0;
+}
+
+static struct store *open_sqlite(const struct storage_opts *opts, struct str rest)
+{
+    char why[LITE_WHY_MAX];
+    enum sqlite_sync sync;
+
+    if (!read_synchronous(&rest, &sync))
+        return refuse(opts->address, "synchronous is full or normal");
+    if (rest.len == 0)
+        return refuse(opts->address, "it names no file: sqlite:PATH");
+    char *path = str_dup(rest);
+    struct store *store = sqlite_store_open(
+        &(struct sqlite_opts){
+            .path = path, .loop = opts->loop, .ring = opts->ring, .synchronous = sync },
+        why);
+    if (!store)
+        refuse(opts->address, why);
+    else
+        LOG_INFO("calls are kept in a file", LOG_CSTR("store", "sqlite"), LOG_CSTR("file", path),
+                 LOG_CSTR("synchronous", sync == LITE_SYNC_FULL ? "full" : "normal"),
+                 LOG_CSTR("sealed", opts->ring ? "yes" : "no: no secret is set"));
+    mem_free(path);
+    return store;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static const struct {
+    struct str prefix;
+    struct store *(*open)(const struct storage_opts *opts, struct str rest);
+} kinds[] = {
+    { STR_INIT("memory:"), open_memory },
+    { STR_INIT("sqlite:"), open_sqlite },
+};
+
+struct store *storage_open(const struct storage_opts *opts)
+{
+    struct storage_opts with = *opts;
+
+    if (!with.address)
+        with.address = "memory:";
+    struct str address = str_of(with.address);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (str_starts(address, kinds[i].prefix))
+            return kinds[i].open(&with, str_skip(address, kinds[i].prefix.len));
+    return refuse(with.address, "it is memory: or sqlite:PATH");
+}

@@ -1,0 +1,26 @@
+/*
+ * cli/storage: where a server keeps its calls, by address.
+ *
+ *     memory:                            in this process, until it ends
+ *     sqlite:PATH                        in a file, by one server at a time
+ *     sqlite:PATH?synchronous=normal     faster; see docs/store.md for what that gives up
+ */
+#ifndef NOD_CLI_STORAGE_H
+#define NOD_CLI_STORAGE_H
+
+#include "core/store.h"
+
+struct keyring;
+struct loop;
+
+struct storage_opts {
+    const char *address; /* NULL: memory: */
+    bool ephemeral;      /* this process may be stopped at any moment */
+    struct loop *loop;
+    const struct keyring *ring; /* copied; NULL: records are not sealed */
+};
+
+/* NULL, and the reason logged, if it cannot be used. There is no falling back to memory. */
+struct store *storage_open(const struct storage_opts *opts);
+
+#endif

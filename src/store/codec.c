@@ -1,0 +1,492 @@
+/*
+ * store/codec: see codec.h.
+ *
+ * A writer adds the fields of a record to a body, one after the other, and a reader takes them in
+ * the same order; a reader that met something wrong stays empty and says so once at the end
+ * (`bad`). The order of the fields is the format: another order is another CODEC_VERSION.
+ *
+ * Holds always: a reader never looks behind its bytes, and never makes room for more entries than
+ * the bytes it was given can hold.
+ */
+#include "store/codec.h"
+
+#include <stdio.h>
+
+#include "base/log.h"
+
+enum { FLAG_PLAIN = 0, FLAG_SEALED = 1 };
+
+enum {
+    VARINT_MAX = 10,  /* bytes of a number */
+    ENTRY_LEAST = 41, /* bytes: no entry is shorter */
+};
+
+/* Also the name that is bound into a sealed record. */
+static const char *const kind_names[] = {
+    [CODEC_CALL] = "call",       [CODEC_ASK] = "ask",       [CODEC_ANSWER] = "answer",
+    [CODEC_ENTRIES] = "entries", [CODEC_RESULT] = "result", [CODEC_EVENT] = "event",
+    [CODEC_VALUE] = "value",
+};
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+static void put_number(struct buf *out, uint64_t n)
+{
+    char bytes[VARINT_MAX];
+    size_t len = 0;
+
+    do {
+        bytes[len++] = (char)((n & 0x7f) | (n > 0x7f ? 0x80 : 0));
+        n >>= 7;
+    } while (n);
+    buf_add(out, str_n(bytes, len));
+}
+
+/* Small negative numbers are short too. */
+static void put_signed(struct buf *out, int64_t n)
+{
+    put_number(out, (uint64_t)n << 1 ^ (uint64_t)(n < 0 ? -1 : 0));
+}
+
+static void put_text(struct buf *out, struct str s)
+{
+    put_number(out, s.len);
+    buf_add(out, s);
+}
+
+static nod_status add_sealed(struct codec *codec, enum codec_kind kind, struct str scope,
+                             struct str id, struct str body, struct buf *out)
+{
+    struct str bound[] = { str_of(kind_names[kind]), scope, id };
+
+    return seal_bytes(codec->ring, &(struct seal_for){ STR("record"), scope, bound, 3 }, body, out);
+}
+
+/* The body becomes a record behind what is in `out`, and is let go of. */
+static nod_status body_done(struct codec *codec, enum codec_kind kind, struct str scope,
+                            struct str id, struct buf *body, struct buf *out)
+{
+    size_t before = out->len;
+    nod_status status = NOD_E_LIMIT;
+
+    if (!body->overflow && scope.len <= CODEC_SCOPE_MAX) {
+        char head[] = { CODEC_VERSION, (char)kind, codec->ring ? FLAG_SEALED : FLAG_PLAIN };
+        buf_add(out, str_n(head, sizeof(head)));
+        put_text(out, scope);
+        if (codec->ring)
+            status = add_sealed(codec, kind, scope, id, buf_str(body), out);
+        else
+            status = buf_add(out, buf_str(body)) ? NOD_OK : NOD_E_LIMIT;
+        if (out->overflow)
+            status = NOD_E_LIMIT;
+    }
+    if (status != NOD_OK)
+        out->len = before;
+    buf_finish(body);
+    return status;
+}
+
+nod_status codec_write_call(struct codec *codec, const struct call_record *call, struct buf *out)
+{
+    struct buf body;
+
+    buf_init(&body, CODEC_RECORD_MAX);
+    put_text(&body, call->principal);
+    put_number(&body, call->kind);
+    put_text(&body, call->target);
+    put_text(&body, call->args);
+    put_text(&body, call->uri);
+    put_text(&body, call->caller);
+    put_signed(&body, call->keep_ms);
+    return body_done(codec, CODEC_CALL, call->scope, call->id, &body, out);
+}
+
+nod_status codec_write_ask(struct codec *codec, const struct ask_record *ask, struct buf *out)
+{
+    struct buf body;
+
+    buf_init(&body, CODEC_RECORD_MAX);
+    put_text(&body, ask->call_id);
+    put_text(&body, ask->key);
+    put_text(&body, ask->principal);
+    put_number(&body, ask->kind);
+    put_number(&body,
+               (ask->consent ? 1u : 0u) | (ask->sensitive ? 2u : 0u) | (ask->wait_done ? 4u : 0u));
+    put_text(&body, ask->target);
+    put_text(&body, ask->message);
+    put_text(&body, ask->detail);
+    put_text(&body, ask->url);
+    buf_add(&body, str_n((const char *)ask->digest, DIGEST_BYTES));
+    put_signed(&body, ask->ttl_ms);
+    put_signed(&body, ask->attempts);
+    put_signed(&body, ask->attempt);
+    put_number(&body, ask->seq);
+    return body_done(codec, CODEC_ASK, ask->scope, ask->id, &body, out);
+}
+
+nod_status codec_write_answer(struct codec *codec, const struct ask_record *ask, struct buf *out)
+{
+    struct buf body;
+
+    buf_init(&body, CODEC_RECORD_MAX);
+    put_number(&body, ask->state);
+    put_text(&body, ask->content);
+    put_text(&body, ask->by);
+    put_signed(&body, ask->ended_ms);
+    return body_done(codec, CODEC_ANSWER, ask->scope, ask->id, &body, out);
+}
+
+nod_status codec_write_entries(struct codec *codec, struct str scope, struct str call_id,
+                               const struct entry *entries, size_t count, struct buf *out)
+{
+    struct buf body;
+
+    if (count > CODEC_ENTRIES_MAX)
+        return NOD_E_LIMIT;
+    buf_init(&body, CODEC_RECORD_MAX);
+    put_number(&body, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct entry *entry = &entries[i];
+        put_number(&body, entry->class);
+        put_text(&body, entry->key);
+        buf_add(&body, str_n((const char *)entry->digest, DIGEST_BYTES));
+        put_number(&body, entry->state);
+        put_signed(&body, entry->status);
+        put_signed(&body, entry->number);
+        put_text(&body, entry->ask_id);
+        put_text(&body, entry->content);
+        put_text(&body, entry->by);
+        buf_add_char(&body, '\0'); /* the end of an entry */
+    }
+    return body_done(codec, CODEC_ENTRIES, scope, call_id, &body, out);
+}
+
+enum { SEQ_TEXT_MAX = 24 }; /* digits of a number, and its end */
+
+static struct str seq_text(char text[SEQ_TEXT_MAX], uint64_t seq)
+{
+    int len = snprintf(text, SEQ_TEXT_MAX, "%llu", (unsigned long long)seq);
+
+    return str_n(text, (size_t)len);
+}
+
+nod_status codec_write_event(struct codec *codec, const struct store_event *event, struct buf *out)
+{
+    char seq[SEQ_TEXT_MAX];
+    struct buf body;
+
+    buf_init(&body, CODEC_RECORD_MAX);
+    put_signed(&body, event->ttl_ms);
+    put_text(&body, event->text);
+    return body_done(codec, CODEC_EVENT, event->stream, seq_text(seq, event->seq), &body, out);
+}
+
+nod_status codec_write_text(struct codec *codec, enum codec_kind kind, struct str scope,
+                            struct str id, struct str text, struct buf *out)
+{
+    struct buf body;
+
+    buf_init(&body, CODEC_RECORD_MAX);
+    put_text(&body, text);
+    return body_done(codec, kind, scope, id, &body, out);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+struct reader {
+    struct str rest;
+    bool bad;
+};
+
+static void reader_spoil(struct reader *reader)
+{
+    reader->bad = true;
+    reader->rest = STR_NONE;
+}
+
+static uint64_t get_number(struct reader *reader)
+{
+    uint64_t n = 0;
+
+    for (unsigned i = 0; i < VARINT_MAX && i < reader->rest.len; i++) {
+        uint64_t byte = (unsigned char)reader->rest.at[i];
+        if (i == VARINT_MAX - 1 && byte > 1)
+            break; /* more than 64 bits */
+        n |= (byte & 0x7f) << (7 * i);
+        if (byte & 0x80)
+            continue;
+        reader->rest = str_skip(reader->rest, i + 1);
+        return n;
+    }
+    reader_spoil(reader);
+    return 0;
+}
+
+static int64_t get_signed(struct reader *reader)
+{
+    uint64_t n = get_number(reader);
+
+    return (int64_t)(n >> 1 ^ (n & 1 ? UINT64_MAX : 0));
+}
+
+/* A number that has to be less than `end`. */
+static unsigned get_below(struct reader *reader, unsigned end)
+{
+    uint64_t n = get_number(reader);
+
+    if (n < end)
+        return (unsigned)n;
+    reader_spoil(reader);
+    return 0;
+}
+
+static int get_int(struct reader *reader)
+{
+    int64_t n = get_signed(reader);
+
+    if (n >= INT32_MIN && n <= INT32_MAX)
+        return (int)n;
+    reader_spoil(reader);
+    return 0;
+}
+
+static struct str get_bytes(struct reader *reader, uint64_t len)
+{
+    if (len > reader->rest.len) {
+        reader_spoil(reader);
+        return STR_NONE;
+    }
+    struct str s = str_n(reader->rest.at, (size_t)len);
+    reader->rest = str_skip(reader->rest, (size_t)len);
+    return s;
+}
+
+static struct str get_text(struct reader *reader)
+{
+    return get_bytes(reader, get_number(reader));
+}
+
+static void get_digest(struct reader *reader, unsigned char *digest)
+{
+    struct str s = get_bytes(reader, DIGEST_BYTES);
+
+    if (s.len == DIGEST_BYTES)
+        memcpy(digest, s.at, DIGEST_BYTES);
+}
+
+static nod_status refuse(struct codec *codec, nod_status status, enum codec_kind kind,
+                         struct str id, const char *why)
+{
+    codec->why = why;
+    if (codec->store)
+        LOG_ERROR("a record in the store was refused", LOG_CSTR("store", codec->store),
+                  LOG_CSTR("record", kind_names[kind]), LOG_STR("id", id), LOG_CSTR("why", why));
+    return status;
+}
+
+/* Checks the head and opens the body; *scope is what it was written for. */
+static nod_status open_body(struct codec *codec, enum codec_kind kind, struct str id,
+                            struct str bytes, struct arena *arena, struct str *scope,
+                            struct reader *reader)
+{
+    *reader = (struct reader){ .rest = bytes };
+    if (bytes.len < 3)
+        return refuse(codec, NOD_E_PARSE, kind, id, "it is no record: too short");
+    unsigned char version = (unsigned char)bytes.at[0];
+    if (version > CODEC_VERSION)
+        return refuse(codec, NOD_E_PARSE, kind, id,
+                      "it was written by a newer nod; run that, or restore an older store");
+    if (version != CODEC_VERSION || bytes.at[1] != (char)kind ||
+        (unsigned char)bytes.at[2] > FLAG_SEALED)
+        return refuse(codec, NOD_E_PARSE, kind, id, "it is no record of this kind");
+    bool sealed = bytes.at[2] == FLAG_SEALED;
+    reader->rest = str_skip(bytes, 3);
+    *scope = get_text(reader);
+    if (reader->bad || scope->len > CODEC_SCOPE_MAX)
+        return refuse(codec, NOD_E_PARSE, kind, id, "it is damaged: its scope");
+    if (!sealed && codec->ring)
+        return refuse(codec, NOD_E_REFUSED, kind, id,
+                      "it is not sealed, and a secret is set: somebody else wrote it, or it is "
+                      "older than the secret");
+    if (sealed && !codec->ring)
+        return refuse(codec, NOD_E_REFUSED, kind, id,
+                      "it is sealed, and no secret is set: set the one it was written with");
+    if (!sealed)
+        return NOD_OK;
+    struct str bound[] = { str_of(kind_names[kind]), *scope, id };
+    nod_status status =
+        seal_open_bytes(codec->ring, &(struct seal_for){ STR("record"), *scope, bound, 3 },
+                        reader->rest, arena, &reader->rest);
+    if (status != NOD_OK)
+        return refuse(codec, NOD_E_REFUSED, kind, id,
+                      "its seal does not fit: changed, moved from another record, or written with "
+                      "a secret that is not set");
+    return NOD_OK;
+}
+
+static nod_status close_body(struct codec *codec, enum codec_kind kind, struct str id,
+                             const struct reader *reader)
+{
+    if (reader->bad || reader->rest.len)
+        return refuse(codec, NOD_E_PARSE, kind, id, "it is damaged: its body");
+    return NOD_OK;
+}
+
+nod_status codec_read_call(struct codec *codec, struct str id, struct str bytes,
+                           struct arena *arena, struct call_record *out)
+{
+    struct reader reader;
+    nod_status status = open_body(codec, CODEC_CALL, id, bytes, arena, &out->scope, &reader);
+
+    if (status != NOD_OK)
+        return status;
+    out->id = id;
+    out->principal = get_text(&reader);
+    out->kind = (enum target_kind)get_below(&reader, TARGET_PROMPT + 1);
+    out->target = get_text(&reader);
+    out->args = get_text(&reader);
+    out->uri = get_text(&reader);
+    out->caller = get_text(&reader);
+    out->keep_ms = get_signed(&reader);
+    return close_body(codec, CODEC_CALL, id, &reader);
+}
+
+nod_status codec_read_ask(struct codec *codec, struct str id, struct str bytes, struct arena *arena,
+                          struct ask_record *out)
+{
+    struct reader reader;
+    nod_status status = open_body(codec, CODEC_ASK, id, bytes, arena, &out->scope, &reader);
+
+    if (status != NOD_OK)
+        return status;
+    out->id = id;
+    out->call_id = get_text(&reader);
+    out->key = get_text(&reader);
+    out->principal = get_text(&reader);
+    out->kind = (enum ask_kind)get_below(&reader, ASK_ROOTS + 1);
+    unsigned flags = get_below(&reader, 8);
+    out->consent = flags & 1;
+    out->sensitive = flags & 2;
+    out->wait_done = flags & 4;
+    out->target = get_text(&reader);
+    out->message = get_text(&reader);
+    out->detail = get_text(&reader);
+    out->url = get_text(&reader);
+    get_digest(&reader, out->digest);
+    out->ttl_ms = get_signed(&reader);
+    out->attempts = get_int(&reader);
+    out->attempt = get_int(&reader);
+    out->seq = get_number(&reader);
+    return close_body(codec, CODEC_ASK, id, &reader);
+}
+
+nod_status codec_read_answer(struct codec *codec, struct str bytes, struct arena *arena,
+                             struct ask_record *out)
+{
+    struct reader reader;
+    struct str scope;
+    nod_status status = open_body(codec, CODEC_ANSWER, out->id, bytes, arena, &scope, &reader);
+
+    if (status != NOD_OK)
+        return status;
+    if (!str_eq(scope, out->scope))
+        return refuse(codec, NOD_E_REFUSED, CODEC_ANSWER, out->id, "it is of another scope");
+    out->state = (enum ask_state)get_below(&reader, ASK_INVALID + 1);
+    out->content = get_text(&reader);
+    out->by = get_text(&reader);
+    out->ended_ms = get_signed(&reader);
+    return close_body(codec, CODEC_ANSWER, out->id, &reader);
+}
+
+static void get_entry(struct reader *reader, struct entry *entry)
+{
+    *entry = (struct entry){ .class = (enum entry_class)get_below(reader, ENTRY_RANDOM + 1) };
+    entry->key = get_text(reader);
+    get_digest(reader, entry->digest);
+    entry->state = (enum ask_state)get_below(reader, ASK_INVALID + 1);
+    entry->status = (nod_status)get_int(reader);
+    entry->number = get_signed(reader);
+    entry->ask_id = get_text(reader);
+    entry->content = get_text(reader);
+    entry->by = get_text(reader);
+    if (get_below(reader, 1) != 0)
+        reader_spoil(reader);
+}
+
+nod_status codec_read_entries(struct codec *codec, struct str call_id, struct str bytes,
+                              struct arena *arena, struct entry **entries, size_t *count)
+{
+    struct reader reader;
+    struct str scope;
+    nod_status status = open_body(codec, CODEC_ENTRIES, call_id, bytes, arena, &scope, &reader);
+
+    *entries = NULL;
+    *count = 0;
+    if (status != NOD_OK)
+        return status;
+    uint64_t most = get_number(&reader);
+    if (most > CODEC_ENTRIES_MAX || most > reader.rest.len / ENTRY_LEAST)
+        return refuse(codec, NOD_E_PARSE, CODEC_ENTRIES, call_id, "it is damaged: its length");
+    struct entry *made = most ? arena_zalloc(arena, (size_t)most * sizeof(*made)) : NULL;
+    if (most && !made)
+        return refuse(codec, NOD_E_LIMIT, CODEC_ENTRIES, call_id, "it is too large to be read");
+    for (size_t i = 0; i < most && !reader.bad; i++)
+        get_entry(&reader, &made[i]);
+    status = close_body(codec, CODEC_ENTRIES, call_id, &reader);
+    if (status == NOD_OK) {
+        *entries = made;
+        *count = (size_t)most;
+    }
+    return status;
+}
+
+/* What holds a text alone, or a number before it. The scope has to be the one that is asked for. */
+static nod_status read_scoped(struct codec *codec, enum codec_kind kind, struct str scope,
+                              struct str id, struct str bytes, struct arena *arena, int64_t *number,
+                              struct str *text)
+{
+    struct reader reader;
+    struct str written;
+    nod_status status = open_body(codec, kind, id, bytes, arena, &written, &reader);
+
+    *text = STR_NONE;
+    if (status != NOD_OK)
+        return status;
+    if (!str_eq(written, scope))
+        return refuse(codec, NOD_E_REFUSED, kind, id, "it is of another scope");
+    if (number)
+        *number = get_signed(&reader);
+    *text = get_text(&reader);
+    return close_body(codec, kind, id, &reader);
+}
+
+nod_status codec_read_event(struct codec *codec, struct str stream, uint64_t seq, struct str bytes,
+                            struct arena *arena, struct store_event *out)
+{
+    char id[SEQ_TEXT_MAX];
+
+    out->stream = stream;
+    out->seq = seq;
+    return read_scoped(codec, CODEC_EVENT, stream, seq_text(id, seq), bytes, arena, &out->ttl_ms,
+                       &out->text);
+}
+
+nod_status codec_read_text(struct codec *codec, enum codec_kind kind, struct str scope,
+                           struct str id, struct str bytes, struct arena *arena, struct str *text)
+{
+    return read_scoped(codec, kind, scope, id, bytes, arena, NULL, text);
+}
+
+struct entry codec_entry_of(const struct ask_record *ask)
+{
+    struct entry entry = { .class = ENTRY_ASK,
+                           .key = ask->key,
+                           .state = ask->state,
+                           .number = ask->ttl_ms,
+                           .ask_id = ask->id,
+                           .content = ask->content,
+                           .by = ask->by };
+
+    memcpy(entry.digest, ask->digest, DIGEST_BYTES);
+    return entry;
+}

@@ -1,0 +1,191 @@
+/*
+ * store/memory: what its files share.
+ *
+ * memory.c has the records of calls and asks, their transitions and the completions;
+ * memory_values.c reads them, and has the small records and the stream events.
+ */
+#ifndef NOD_STORE_MEMORY_INSIDE_H
+#define NOD_STORE_MEMORY_INSIDE_H
+
+#include "base/heap.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "core/journal.h"
+#include "store/memory.h"
+
+struct memory_store {
+    struct store store; /* first */
+    struct memory_opts opts;
+    struct map calls;   /* id -> struct stored_call */
+    struct map asks;    /* id -> struct stored_ask */
+    struct map values;  /* kind NUL key -> struct stored_value */
+    struct map streams; /* stream -> struct stored_stream */
+    struct heap ended;  /* calls that have ended, by when they are dropped */
+    struct heap idle;   /* runnable ones, by when nobody is expected to come for them */
+    struct map spent;   /* id -> struct spent */
+    struct heap spent_due;
+    struct heap due;     /* pending asks by expiry */
+    struct list replies; /* completions on their way */
+    uint64_t version;
+    void (*wake)(void *data, struct str call_id);
+    void *wake_data;
+};
+
+/*
+ * Millions of these may wait, so they are small: texts stand one behind the other in one piece of
+ * memory, each NUL-terminated, and become records (memory_call_view, memory_ask_view) when somebody
+ * looks.
+ */
+enum call_text {
+    TEXT_PRINCIPAL,
+    TEXT_SCOPE,
+    TEXT_TARGET,
+    TEXT_ARGS,
+    TEXT_URI,
+    TEXT_CALLER,
+    CALL_TEXTS
+};
+enum ask_text { TEXT_KEY, TEXT_MESSAGE, TEXT_DETAIL, TEXT_URL, ASK_TEXTS };
+
+struct stored_call {
+    struct list asks;
+    struct journal journal;
+    struct heap_node keep; /* in ended, or in idle */
+    struct str result;     /* its own memory */
+    uint64_t epoch;
+    int64_t keep_ms;
+    int64_t opened_ms;
+    uint32_t notices;
+    uint32_t pending;
+    uint32_t refs;
+    uint32_t text_len[CALL_TEXTS];
+    unsigned char state; /* enum call_state */
+    unsigned char kind;  /* enum target_kind */
+    bool dropped;
+    struct id id;
+    struct id token; /* of the newest operation */
+    char text[];
+};
+
+struct stored_ask {
+    struct stored_call *call;
+    struct list link; /* in call->asks */
+    struct heap_node due;
+    struct ask_end *end; /* NULL: it is pending */
+    int64_t ttl_ms;
+    int64_t asked_ms;
+    int64_t expires_ms;
+    uint64_t seq;
+    int attempts;
+    int attempt;
+    uint32_t text_len[ASK_TEXTS];
+    unsigned char digest[DIGEST_BYTES];
+    unsigned char kind; /* enum ask_kind */
+    bool consent : 1;
+    bool sensitive : 1;
+    bool wait_done : 1;
+    struct id id;
+    char text[];
+};
+
+struct ask_end {
+    enum ask_state state;
+    struct id token; /* of the claim that ended it; empty: it was withdrawn */
+    uint64_t took;   /* the epoch that claim took, or 0 */
+    int64_t ended_ms;
+    struct str content;
+    struct str by;
+    char text[];
+};
+
+struct spent { /* a call that ended and had effects, when its record had to make room */
+    struct id id;
+    struct heap_node due;
+};
+
+struct stored_value {
+    size_t key_len;
+    struct str value;
+    uint64_t version;
+    int64_t expires_ms;
+    char key[];
+};
+
+struct stored_event {
+    struct list link;
+    struct store_event event;
+    int64_t expires_ms;
+    char text[];
+};
+
+struct stored_stream {
+    struct list events;
+    size_t len;
+    char name[];
+};
+
+struct reply { /* a completion on its way */
+    struct list link;
+    struct memory_store *memory;
+    store_done *done;
+    void *data;
+    nod_status status;
+    struct store_reply reply;
+    struct stored_call *call; /* held */
+    struct stored_ask *ask;   /* lives as long as its call */
+    bool with_call;
+    bool wakes; /* a hint, not a completion */
+    char *value;
+    struct store_scan scan;
+    char *scan_key;
+    store_row_fn *row;
+};
+
+static inline struct memory_store *memory_of(struct store *store)
+{
+    return (struct memory_store *)store;
+}
+
+static inline int64_t memory_now(const struct memory_store *memory)
+{
+    return clock_wall(memory->opts.clock);
+}
+
+static inline enum ask_state memory_ask_state(const struct stored_ask *ask)
+{
+    return ask->end ? ask->end->state : ASK_PENDING;
+}
+
+/* --- memory.c --- */
+
+/* A completion; memory_send puts it on its way. */
+struct reply *memory_reply(struct memory_store *memory, store_done *done, void *data,
+                           nod_status status);
+/* It shows the call, which therefore outlives it. */
+void memory_hold(struct reply *reply, struct stored_call *call);
+void memory_send(struct reply *reply);
+
+/* --- memory_values.c --- */
+
+void memory_values_init(struct memory_store *memory);
+void memory_values_finish(struct memory_store *memory);
+void memory_event_add(struct memory_store *memory, const struct store_event *event);
+struct call_record memory_call_view(const struct stored_call *call);
+struct ask_record memory_ask_view(const struct stored_ask *ask);
+/* Rows of a scan, as the store is when its completion is delivered. */
+void memory_scan_rows(struct reply *reply);
+
+void memory_load_call(struct store *store, struct str call_id, store_done *done, void *data);
+void memory_load_ask(struct store *store, struct str ask_id, store_done *done, void *data);
+void memory_scan(struct store *store, const struct store_scan *scan, store_row_fn *row,
+                 store_done *done, void *data);
+void memory_put(struct store *store, struct str kind, struct str key, struct str value,
+                uint64_t version, int64_t ttl_ms, store_done *done, void *data);
+void memory_get(struct store *store, struct str kind, struct str key, store_done *done, void *data);
+void memory_del(struct store *store, struct str kind, struct str key, store_done *done, void *data);
+void memory_beat(struct store *store, struct str node, int64_t ttl_ms, store_done *done,
+                 void *data);
+void memory_watch(struct store *store, struct str node,
+                  void (*wake)(void *data, struct str call_id), void *data);
+
+#endif

@@ -1,0 +1,358 @@
+/*
+ * store/memory: what is read, the small records and the events of streams.
+ *
+ * A value or an event whose time is over is not shown any more, and goes when it is met. Of one
+ * stream the newest STREAM_EVENTS_MAX events are kept.
+ */
+#include "store/memory_inside.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+enum {
+    VALUES_MAX = 1000000,    /* small records, and streams */
+    STREAM_EVENTS_MAX = 256, /* kept of one stream; the oldest go first */
+    SCAN_MOST = 1000,        /* rows of one scan */
+};
+
+/* --- stream events --- */
+
+void memory_event_add(struct memory_store *memory, const struct store_event *event)
+{
+    struct stored_stream *stream = map_get(&memory->streams, event->stream);
+    size_t kept = 0;
+
+    if (!stream) {
+        stream = mem_zalloc(sizeof(*stream) + event->stream.len);
+        stream->len = event->stream.len;
+        memcpy(stream->name, event->stream.at, event->stream.len);
+        list_init(&stream->events);
+        if (!map_set(&memory->streams, str_n(stream->name, stream->len), stream)) {
+            mem_free(stream);
+            return;
+        }
+    }
+    struct stored_event *stored = mem_zalloc(sizeof(*stored) + event->text.len + 1);
+    char *at = stored->text;
+    stored->event = *event;
+    stored->event.stream = str_n(stream->name, stream->len);
+    stored->event.text = str_place(&at, event->text);
+    stored->expires_ms = memory_now(memory) + event->ttl_ms;
+    list_append(&stream->events, &stored->link);
+    LIST_EACH (link, &stream->events)
+        kept++;
+    if (kept > STREAM_EVENTS_MAX) {
+        struct list *oldest = list_first(&stream->events);
+        list_remove(oldest);
+        mem_free(LIST_OF(oldest, struct stored_event, link));
+    }
+}
+
+/* --- reading --- */
+
+static struct str text_next(const char **at, uint32_t len)
+{
+    struct str s = str_n(*at, len);
+
+    *at += len + 1;
+    return s;
+}
+
+struct call_record memory_call_view(const struct stored_call *call)
+{
+    const uint32_t *len = call->text_len;
+    const char *at = call->text;
+    struct call_record record = { .id = id_str(&call->id) };
+
+    record.principal = text_next(&at, len[TEXT_PRINCIPAL]);
+    record.scope = text_next(&at, len[TEXT_SCOPE]);
+    record.target = text_next(&at, len[TEXT_TARGET]);
+    record.args = text_next(&at, len[TEXT_ARGS]);
+    record.uri = text_next(&at, len[TEXT_URI]);
+    record.caller = text_next(&at, len[TEXT_CALLER]);
+    record.kind = (enum target_kind)call->kind;
+    record.keep_ms = call->keep_ms;
+    record.notices = call->notices;
+    record.entries = call->journal.entries;
+    record.entry_count = call->journal.count;
+    record.state = (enum call_state)call->state;
+    record.epoch = call->epoch;
+    record.result = call->result;
+    record.opened_ms = call->opened_ms;
+    return record;
+}
+
+struct ask_record memory_ask_view(const struct stored_ask *ask)
+{
+    struct call_record call = memory_call_view(ask->call);
+    const uint32_t *len = ask->text_len;
+    const char *at = ask->text;
+    struct ask_record record = { .id = id_str(&ask->id),
+                                 .call_id = call.id,
+                                 .principal = call.principal,
+                                 .scope = call.scope,
+                                 .target = call.target,
+                                 .kind = (enum ask_kind)ask->kind,
+                                 .consent = ask->consent,
+                                 .sensitive = ask->sensitive,
+                                 .wait_done = ask->wait_done,
+                                 .ttl_ms = ask->ttl_ms,
+                                 .attempts = ask->attempts,
+                                 .attempt = ask->attempt,
+                                 .seq = ask->seq,
+                                 .asked_ms = ask->asked_ms,
+                                 .expires_ms = ask->expires_ms,
+                                 .state = memory_ask_state(ask) };
+
+    record.key = text_next(&at, len[TEXT_KEY]);
+    record.message = text_next(&at, len[TEXT_MESSAGE]);
+    record.detail = text_next(&at, len[TEXT_DETAIL]);
+    record.url = text_next(&at, len[TEXT_URL]);
+    memcpy(record.digest, ask->digest, DIGEST_BYTES);
+    if (ask->end) {
+        record.content = ask->end->content;
+        record.by = ask->end->by;
+        record.ended_ms = ask->end->ended_ms;
+    }
+    return record;
+}
+
+void memory_load_call(struct store *store, struct str call_id, store_done *done, void *data)
+{
+    struct memory_store *memory = memory_of(store);
+    struct stored_call *call = map_get(&memory->calls, call_id);
+    nod_status gone = map_get(&memory->spent, call_id) ? NOD_E_STALE : NOD_E_NOT_FOUND;
+    struct reply *reply = memory_reply(memory, done, data, call ? NOD_OK : gone);
+
+    if (call) {
+        memory_hold(reply, call);
+        reply->with_call = true;
+    }
+    memory_send(reply);
+}
+
+void memory_load_ask(struct store *store, struct str ask_id, store_done *done, void *data)
+{
+    struct memory_store *memory = memory_of(store);
+    struct stored_ask *ask = map_get(&memory->asks, ask_id);
+    struct reply *reply = memory_reply(memory, done, data, ask ? NOD_OK : NOD_E_NOT_FOUND);
+
+    if (ask) {
+        memory_hold(reply, ask->call);
+        reply->ask = ask;
+    }
+    memory_send(reply);
+}
+
+static void scan_asks_due(struct reply *reply, size_t most)
+{
+    struct memory_store *memory = reply->memory;
+    int64_t before = reply->scan.before ? reply->scan.before : memory_now(memory);
+
+    /* The heap is not sorted; what is due stands in its upper part, and the caller asks again until
+     * nothing is. */
+    for (size_t i = 0; i < memory->due.count && most > 0; i++) {
+        struct stored_ask *ask = HEAP_OF(memory->due.nodes[i], struct stored_ask, due);
+        if (ask->expires_ms > before)
+            continue;
+        struct ask_record record = memory_ask_view(ask);
+        reply->row(reply->data, &(struct store_row){ .ask = &record });
+        most--;
+    }
+}
+
+void memory_scan_rows(struct reply *reply)
+{
+    struct memory_store *memory = reply->memory;
+    size_t most =
+        reply->scan.limit && reply->scan.limit < SCAN_MOST ? reply->scan.limit : SCAN_MOST;
+    struct str key = reply->scan.key;
+    size_t at = 0;
+
+    switch (reply->scan.index) {
+    case STORE_RUNNABLE:
+        for (struct stored_call *call; most > 0 && (call = map_next(&memory->calls, &at));) {
+            if (call->state != CALL_STORED_RUNNABLE)
+                continue;
+            struct call_record record = memory_call_view(call);
+            reply->row(reply->data, &(struct store_row){ .call = &record });
+            most--;
+        }
+        break;
+    case STORE_ASKS_DUE:
+        scan_asks_due(reply, most);
+        break;
+    case STORE_ASKS_OF_CALL: {
+        struct stored_call *call = map_get(&memory->calls, key);
+        if (!call)
+            break;
+        LIST_EACH (link, &call->asks) {
+            if (most-- == 0)
+                break;
+            struct ask_record record = memory_ask_view(LIST_OF(link, struct stored_ask, link));
+            reply->row(reply->data, &(struct store_row){ .ask = &record });
+        }
+        break;
+    }
+    case STORE_EVENTS: {
+        struct stored_stream *stream = map_get(&memory->streams, key);
+        if (!stream)
+            break;
+        LIST_EACH (link, &stream->events) {
+            struct stored_event *stored = LIST_OF(link, struct stored_event, link);
+            if (stored->event.seq <= reply->scan.after || stored->expires_ms <= memory_now(memory))
+                continue;
+            if (most-- == 0)
+                break;
+            reply->row(reply->data, &(struct store_row){ .event = &stored->event });
+        }
+        break;
+    }
+    }
+}
+
+void memory_scan(struct store *store, const struct store_scan *scan, store_row_fn *row,
+                 store_done *done, void *data)
+{
+    struct reply *reply = memory_reply(memory_of(store), done, data, NOD_OK);
+
+    reply->scan = *scan;
+    reply->scan_key = str_dup(scan->key);
+    reply->scan.key = str_n(reply->scan_key, scan->key.len);
+    reply->row = row;
+    memory_send(reply);
+}
+
+/* --- small records
+ * --------------------------------------------------------------------------------------- */
+
+static struct str value_key(struct buf *buf, struct str kind, struct str key)
+{
+    buf_init(buf, kind.len + key.len + 1);
+    buf_add(buf, kind);
+    buf_add_char(buf, '\0');
+    buf_add(buf, key);
+    return buf_str(buf);
+}
+
+static struct stored_value *value_find(struct memory_store *memory, struct str whole)
+{
+    struct stored_value *value = map_get(&memory->values, whole);
+
+    if (value && value->expires_ms && value->expires_ms <= memory_now(memory)) {
+        map_remove(&memory->values, whole);
+        mem_free((char *)value->value.at);
+        mem_free(value);
+        return NULL;
+    }
+    return value;
+}
+
+void memory_put(struct store *store, struct str kind, struct str key, struct str value,
+                uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+{
+    struct memory_store *memory = memory_of(store);
+    struct buf buf;
+    struct str whole = value_key(&buf, kind, key);
+    struct stored_value *stored = value_find(memory, whole);
+    nod_status status = NOD_OK;
+
+    if (version && (!stored || stored->version != version))
+        status = NOD_E_STALE;
+    if (status == NOD_OK && !stored) {
+        stored = mem_zalloc(sizeof(*stored) + whole.len);
+        stored->key_len = whole.len;
+        memcpy(stored->key, whole.at, whole.len);
+        if (!map_set(&memory->values, str_n(stored->key, stored->key_len), stored)) {
+            mem_free(stored);
+            stored = NULL;
+            status = NOD_E_LIMIT;
+        }
+    }
+    struct reply *reply = memory_reply(memory, done, data, status);
+    if (status == NOD_OK) {
+        mem_free((char *)stored->value.at);
+        stored->value = str_n(str_dup(value), value.len);
+        stored->version = ++memory->version;
+        stored->expires_ms = ttl_ms > 0 ? memory_now(memory) + ttl_ms : 0;
+        reply->reply.version = stored->version;
+    }
+    buf_finish(&buf);
+    memory_send(reply);
+}
+
+void memory_get(struct store *store, struct str kind, struct str key, store_done *done, void *data)
+{
+    struct memory_store *memory = memory_of(store);
+    struct buf buf;
+    struct stored_value *stored = value_find(memory, value_key(&buf, kind, key));
+    struct reply *reply = memory_reply(memory, done, data, stored ? NOD_OK : NOD_E_NOT_FOUND);
+
+    if (stored) {
+        reply->value = str_dup(stored->value);
+        reply->reply.value = str_n(reply->value, stored->value.len);
+        reply->reply.version = stored->version;
+    }
+    buf_finish(&buf);
+    memory_send(reply);
+}
+
+void memory_del(struct store *store, struct str kind, struct str key, store_done *done, void *data)
+{
+    struct memory_store *memory = memory_of(store);
+    struct buf buf;
+    struct str whole = value_key(&buf, kind, key);
+    struct stored_value *stored = value_find(memory, whole);
+
+    if (stored) {
+        map_remove(&memory->values, whole);
+        mem_free((char *)stored->value.at);
+        mem_free(stored);
+    }
+    buf_finish(&buf);
+    memory_send(memory_reply(memory, done, data, stored ? NOD_OK : NOD_E_NOT_FOUND));
+}
+
+/* One process, one node: it is alive as long as its store. */
+void memory_beat(struct store *store, struct str node, int64_t ttl_ms, store_done *done, void *data)
+{
+    (void)node;
+    (void)ttl_ms;
+    memory_send(memory_reply(memory_of(store), done, data, NOD_OK));
+}
+
+void memory_watch(struct store *store, struct str node,
+                  void (*wake)(void *data, struct str call_id), void *data)
+{
+    struct memory_store *memory = memory_of(store);
+
+    (void)node;
+    memory->wake = wake;
+    memory->wake_data = data;
+}
+
+/* --- the whole --- */
+
+void memory_values_init(struct memory_store *memory)
+{
+    map_init(&memory->values, VALUES_MAX);
+    map_init(&memory->streams, VALUES_MAX);
+}
+
+void memory_values_finish(struct memory_store *memory)
+{
+    size_t at = 0;
+
+    for (struct stored_value *value; (value = map_next(&memory->values, &at));) {
+        mem_free((char *)value->value.at);
+        mem_free(value);
+    }
+    at = 0;
+    for (struct stored_stream *stream; (stream = map_next(&memory->streams, &at));) {
+        LIST_EACH (link, &stream->events)
+            mem_free(LIST_OF(link, struct stored_event, link));
+        mem_free(stream);
+    }
+    map_finish(&memory->values);
+    map_finish(&memory->streams);
+}

@@ -1,0 +1,497 @@
+/*
+ * store/sqlite: the store of one server, in a file.
+ *
+ * This file is the loop's part: an operation is copied, gets the time, and goes into the queue of
+ * the writer or of the reader; when it comes back it is delivered here, and freed.
+ *
+ * Holds always: between submit and delivery an operation belongs to one thread. Completions that
+ * are on their way when the store is destroyed find the mailbox empty, and are dropped.
+ */
+#include "store/sqlite_inside.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/journal.h"
+
+static struct sqlite_store *of(struct store *store)
+{
+    return (struct sqlite_store *)store;
+}
+
+/* --- delivery --------------------------------------------------------------------------------- */
+
+struct delivery {
+    struct sqlite_mailbox *mailbox;
+    struct list ops;
+};
+
+static void sent(struct sqlite_store *store)
+{
+    store->in_flight++;
+    loop_hold(store->loop);
+}
+
+static void came_back(struct sqlite_store *store)
+{
+    store->in_flight--;
+    loop_release(store->loop);
+}
+
+static void op_free(struct sqlite_op *op)
+{
+    list_remove(&op->link);
+    arena_finish(&op->arena);
+    mem_free(op);
+}
+
+static void mailbox_unref(struct sqlite_mailbox *mailbox)
+{
+    if (atomic_fetch_sub(&mailbox->refs, 1) == 1)
+        mem_free(mailbox);
+}
+
+static void op_tell(struct sqlite_mailbox *mailbox, struct sqlite_op *op)
+{
+    if (op->row && op->status == NOD_OK)
+        for (struct sqlite_row *at = op->rows; at && mailbox->store; at = at->next)
+            op->row(op->data, &at->row);
+    if (op->done && mailbox->store)
+        op->done(op->data, op->status, &op->reply);
+    if (op->wake.len && mailbox->store && mailbox->store->wake)
+        mailbox->store->wake(mailbox->store->wake_data, op->wake);
+}
+
+/* On the loop. Whoever is told may destroy the store. */
+static void arrive(void *data)
+{
+    struct delivery *delivery = data;
+
+    LIST_EACH (at, &delivery->ops) {
+        struct sqlite_op *op = LIST_OF(at, struct sqlite_op, link);
+        if (delivery->mailbox->store)
+            came_back(delivery->mailbox->store);
+        op_tell(delivery->mailbox, op);
+        op_free(op);
+    }
+    mailbox_unref(delivery->mailbox);
+    mem_free(delivery);
+}
+
+void sqlite_deliver(struct sqlite_store *store, struct list *ops)
+{
+    struct delivery *delivery = MEM_NEW(struct delivery);
+
+    list_init(&delivery->ops);
+    LIST_EACH (at, ops) {
+        list_remove(at);
+        list_append(&delivery->ops, at);
+    }
+    delivery->mailbox = store->mailbox;
+    atomic_fetch_add(&store->mailbox->refs, 1);
+    loop_post(store->loop, arrive, delivery);
+}
+
+/* --- submission ------------------------------------------------------------------------------- */
+
+static struct sqlite_op *op_new(struct sqlite_store *store, const struct sqlite_verb *verb,
+                                store_done *done, void *data)
+{
+    struct sqlite_op *op = MEM_NEW(struct sqlite_op);
+
+    list_init(&op->link);
+    op->verb = verb;
+    op->done = done;
+    op->data = data;
+    op->now = clock_wall(store->clock);
+    op->reply.now_ms = op->now;
+    op->rows_end = &op->rows;
+    arena_init(&op->arena, LITE_OP_BYTES);
+    return op;
+}
+
+static void op_submit(struct sqlite_store *store, struct sqlite_side *side, struct sqlite_op *op)
+{
+    sent(store);
+    if (op->arena.exhausted)
+        op->status = NOD_E_LIMIT;
+    else if (sqlite_side_submit(side, op))
+        return;
+    else
+        op->status = NOD_E_STORE;
+    LOG_ERROR("the store did not take an operation", LOG_CSTR("store", "sqlite"),
+              LOG_CSTR("file", store->path), LOG_CSTR("what", op->verb->name),
+              LOG_CSTR("why", op->status == NOD_E_LIMIT ? "it is too large"
+                                                        : "too many wait for the disk"));
+    struct list alone;
+    list_init(&alone);
+    list_append(&alone, &op->link);
+    sqlite_deliver(store, &alone);
+}
+
+static struct str copy(struct sqlite_op *op, struct str s)
+{
+    return s.len ? arena_str(&op->arena, s) : STR_NONE;
+}
+
+static const struct call_record *copy_call(struct sqlite_op *op, const struct call_record *call)
+{
+    if (!call)
+        return NULL;
+    struct call_record *made = ARENA_NEW(&op->arena, struct call_record);
+    if (!made)
+        return NULL;
+    *made = (struct call_record){
+        .id = copy(op, call->id),
+        .principal = copy(op, call->principal),
+        .scope = copy(op, call->scope),
+        .kind = call->kind,
+        .target = copy(op, call->target),
+        .args = copy(op, call->args),
+        .uri = copy(op, call->uri),
+        .caller = copy(op, call->caller),
+        .keep_ms = call->keep_ms,
+    };
+    return made;
+}
+
+static void copy_entries(struct sqlite_op *op, const struct entry *entries, size_t count)
+{
+    if (count == 0)
+        return;
+    op->entries = arena_alloc(&op->arena, count * sizeof(*entries));
+    char *text = arena_alloc(&op->arena, entries_text_bytes(entries, count) + 1);
+    if (!op->entries || !text)
+        return;
+    entries_copy(op->entries, entries, count, &text);
+    op->entry_count = count;
+}
+
+static void copy_asks(struct sqlite_op *op, const struct ask_record *asks, size_t count)
+{
+    if (count == 0)
+        return;
+    op->asks = arena_alloc(&op->arena, count * sizeof(*asks));
+    for (size_t i = 0; op->asks && i < count; i++) {
+        struct ask_record *ask = &op->asks[i];
+        *ask = asks[i];
+        ask->id = copy(op, asks[i].id);
+        ask->call_id = op->id;
+        ask->key = copy(op, asks[i].key);
+        ask->principal = copy(op, asks[i].principal);
+        ask->target = copy(op, asks[i].target);
+        ask->message = copy(op, asks[i].message);
+        ask->detail = copy(op, asks[i].detail);
+        ask->url = copy(op, asks[i].url);
+        ask->scope = ask->content = ask->by = STR_NONE;
+    }
+    op->ask_count = count;
+}
+
+static void op_save(struct store *store, const struct sqlite_verb *verb, struct str token,
+                    const struct call_record *open, struct str node, struct str call_id,
+                    uint64_t epoch, uint32_t notices, const struct entry *entries,
+                    size_t entry_count, const struct ask_record *asks, size_t ask_count,
+                    store_done *done, void *data)
+{
+    struct sqlite_op *op = op_new(of(store), verb, done, data);
+
+    op->token = copy(op, token);
+    op->id = copy(op, call_id);
+    op->node = copy(op, node);
+    op->epoch = epoch;
+    op->notices = notices;
+    op->open = copy_call(op, open);
+    copy_entries(op, entries, entry_count);
+    copy_asks(op, asks, ask_count);
+    op_submit(of(store), &of(store)->writer, op);
+}
+
+/* --- the vtable ------------------------------------------------------------------------------- */
+
+static const struct sqlite_verb verb_park = { "park", sqlite_park };
+static const struct sqlite_verb verb_append = { "append", sqlite_append };
+static const struct sqlite_verb verb_claim = { "claim", sqlite_claim };
+static const struct sqlite_verb verb_take = { "take", sqlite_take };
+static const struct sqlite_verb verb_finish = { "finish", sqlite_finish };
+static const struct sqlite_verb verb_cancel = { "cancel", sqlite_cancel };
+static const struct sqlite_verb verb_load_call = { "load_call", sqlite_load_call };
+static const struct sqlite_verb verb_load_ask = { "load_ask", sqlite_load_ask };
+static const struct sqlite_verb verb_scan = { "scan", sqlite_scan };
+static const struct sqlite_verb verb_put = { "put", sqlite_put };
+static const struct sqlite_verb verb_get = { "get", sqlite_get };
+static const struct sqlite_verb verb_del = { "del", sqlite_del };
+static const struct sqlite_verb verb_beat = { "beat", sqlite_beat };
+
+static void op_park(struct store *store, struct str token, const struct call_record *open,
+                    struct str node, struct str call_id, uint64_t epoch, uint32_t notices,
+                    const struct entry *entries, size_t entry_count, const struct ask_record *asks,
+                    size_t ask_count, store_done *done, void *data)
+{
+    op_save(store, &verb_park, token, open, node, call_id, epoch, notices, entries, entry_count,
+            asks, ask_count, done, data);
+}
+
+static void op_append(struct store *store, struct str token, const struct call_record *open,
+                      struct str node, struct str call_id, uint64_t epoch, uint32_t notices,
+                      const struct entry *entries, size_t entry_count, store_done *done, void *data)
+{
+    op_save(store, &verb_append, token, open, node, call_id, epoch, notices, entries, entry_count,
+            NULL, 0, done, data);
+}
+
+static void op_claim(struct store *store, struct str token, const struct claim_spec *claim,
+                     store_done *done, void *data)
+{
+    struct sqlite_op *op = op_new(of(store), &verb_claim, done, data);
+
+    op->token = copy(op, token);
+    op->id = copy(op, claim->ask_id);
+    op->outcome = claim->outcome;
+    op->content = copy(op, claim->content);
+    op->by = copy(op, claim->by);
+    op->node = copy(op, claim->take_for);
+    op_submit(of(store), &of(store)->writer, op);
+}
+
+static void op_take(struct store *store, struct str token, struct str call_id, struct str node,
+                    store_done *done, void *data)
+{
+    struct sqlite_op *op = op_new(of(store), &verb_take, done, data);
+
+    op->token = copy(op, token);
+    op->id = copy(op, call_id);
+    op->node = copy(op, node);
+    op_submit(of(store), &of(store)->writer, op);
+}
+
+static void op_finish(struct store *store, struct str token, struct str call_id, uint64_t epoch,
+                      struct str result, const struct store_event *event, store_done *done,
+                      void *data)
+{
+    struct sqlite_op *op = op_new(of(store), &verb_finish, done, data);
+
+    op->token = copy(op, token);
+    op->id = copy(op, call_id);
+    op->epoch = epoch;
+    op->content = copy(op, result);
+    if (event && (op->event = ARENA_NEW(&op->arena, struct store_event))) {
+        *op->event = *event;
+        op->event->stream = copy(op, event->stream);
+        op->event->text = copy(op, event->text);
+    }
+    op_submit(of(store), &of(store)->writer, op);
+}
+
+static void op_cancel(struct store *store, struct str token, struct str call_id, struct str why,
+                      store_done *done, void *data)
+{
+    struct sqlite_op *op = op_new(of(store), &verb_cancel, done, data);
+
+    op->token = copy(op, token);
+    op->id = copy(op, call_id);
+    op->content = copy(op, why);
+    op_submit(of(store), &of(store)->writer, op);
+}
+
+static void op_load_call(struct store *store, struct str call_id, store_done *done, void *data)
+{
+    struct sqlite_op *op = op_new(of(store), &verb_load_call, done, data);
+
+    op->id = copy(op, call_id);
+    op_submit(of(store), &of(store)->reader, op);
+}
+
+static void op_load_ask(struct store *store, struct str ask_id, store_done *done, void *data)
+{
+    struct sqlite_op *op = op_new(of(store), &verb_load_ask, done, data);
+
+    op->id = copy(op, ask_id);
+    op_submit(of(store), &of(store)->reader, op);
+}
+
+static void op_scan(struct store *store, const struct store_scan *scan, store_row_fn *row,
+                    store_done *done, void *data)
+{
+    struct sqlite_op *op = op_new(of(store), &verb_scan, done, data);
+
+    op->scan = *scan;
+    op->id = op->scan.key = copy(op, scan->key);
+    op->row = row;
+    op_submit(of(store), &of(store)->reader, op);
+}
+
+static void op_put(struct store *store, struct str kind, struct str key, struct str value,
+                   uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+{
+    struct sqlite_op *op = op_new(of(store), &verb_put, done, data);
+
+    op->kind = copy(op, kind);
+    op->id = copy(op, key);
+    op->content = copy(op, value);
+    op->version = version;
+    op->ttl_ms = ttl_ms;
+    op_submit(of(store), &of(store)->writer, op);
+}
+
+static void op_get(struct store *store, struct str kind, struct str key, store_done *done,
+                   void *data)
+{
+    struct sqlite_op *op = op_new(of(store), &verb_get, done, data);
+
+    op->kind = copy(op, kind);
+    op->id = copy(op, key);
+    op_submit(of(store), &of(store)->reader, op);
+}
+
+static void op_del(struct store *store, struct str kind, struct str key, store_done *done,
+                   void *data)
+{
+    struct sqlite_op *op = op_new(of(store), &verb_del, done, data);
+
+    op->kind = copy(op, kind);
+    op->id = copy(op, key);
+    op_submit(of(store), &of(store)->writer, op);
+}
+
+static void op_beat(struct store *store, struct str node, int64_t ttl_ms, store_done *done,
+                    void *data)
+{
+    struct sqlite_op *op = op_new(of(store), &verb_beat, done, data);
+
+    op->node = copy(op, node);
+    op->ttl_ms = ttl_ms;
+    op_submit(of(store), &of(store)->writer, op);
+}
+
+/* One process owns the file, so there is one node to give hints to. */
+static void set_watch(struct store *store, struct str node,
+                      void (*wake)(void *data, struct str call_id), void *data)
+{
+    (void)node;
+    of(store)->wake = wake;
+    of(store)->wake_data = data;
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static void sweep_run(struct sqlite_side *side, struct sqlite_op *op)
+{
+    (void)side;
+    (void)op; /* its time is what counts: the batch looks for what is over by then */
+}
+
+static const struct sqlite_verb verb_sweep = { "sweep", sweep_run };
+
+static void sweep_due(void *data)
+{
+    struct sqlite_store *store = data;
+
+    op_submit(store, &store->writer, op_new(store, &verb_sweep, NULL, NULL));
+    timer_set(store->loop, &store->sweep, LITE_SWEEP_EVERY_MS, sweep_due, store);
+}
+
+static void side_init(struct sqlite_store *store, struct sqlite_side *side, bool writes,
+                      const struct keyring *ring)
+{
+    side->store = store;
+    side->writes = writes;
+    side->codec = (struct codec){ .ring = ring ? keyring_copy(ring) : NULL, .store = "sqlite" };
+    buf_init(&side->buf, CODEC_RECORD_MAX + SEAL_OVERHEAD + CODEC_SCOPE_MAX + 64);
+    list_init(&side->queue);
+    pthread_mutex_init(&side->lock, NULL);
+    pthread_cond_init(&side->wake, NULL);
+}
+
+static void side_finish(struct sqlite_side *side)
+{
+    LIST_EACH (at, &side->queue)
+        op_free(LIST_OF(at, struct sqlite_op, link));
+    sqlite_disconnect(side);
+    pthread_cond_destroy(&side->wake);
+    pthread_mutex_destroy(&side->lock);
+}
+
+static void destroy(struct store *base)
+{
+    struct sqlite_store *store = of(base);
+
+    store->mailbox->store = NULL;
+    while (store->in_flight)
+        came_back(store);
+    timer_stop(store->loop, &store->sweep);
+    sqlite_side_stop(&store->writer);
+    sqlite_side_stop(&store->reader);
+    side_finish(&store->reader);
+    side_finish(&store->writer); /* the last connection moves the whole log into the file */
+    if (store->lock_fd >= 0)
+        close(store->lock_fd);
+    mailbox_unref(store->mailbox);
+    mem_free(store->path);
+    mem_free(store->vfs);
+    mem_free(store);
+}
+
+static const struct store_ops sqlite_ops = {
+    .name = "sqlite",
+    .durable = true,
+    .park = op_park,
+    .append = op_append,
+    .claim = op_claim,
+    .take = op_take,
+    .finish = op_finish,
+    .cancel = op_cancel,
+    .load_call = op_load_call,
+    .load_ask = op_load_ask,
+    .scan = op_scan,
+    .put = op_put,
+    .get = op_get,
+    .del = op_del,
+    .beat = op_beat,
+    .watch = set_watch,
+    .destroy = destroy,
+};
+
+static bool begin(struct sqlite_store *store, char *why)
+{
+    if (!sqlite_file_lock(store, why) || !sqlite_connect(&store->writer, why) ||
+        !sqlite_migrate(&store->writer, why) || !sqlite_connect(&store->reader, why))
+        return false;
+    if (sqlite_side_start(&store->writer) && sqlite_side_start(&store->reader))
+        return true;
+    snprintf(why, LITE_WHY_MAX, "the threads of the store cannot be started");
+    return false;
+}
+
+struct store *sqlite_store_open(const struct sqlite_opts *opts, char why[LITE_WHY_MAX])
+{
+    struct sqlite_store *store = MEM_NEW(struct sqlite_store);
+
+    store->store.ops = &sqlite_ops;
+    store->loop = opts->loop;
+    store->clock = opts->clock ? opts->clock : clock_system();
+    store->path = str_dup(str_of(opts->path));
+    store->vfs = opts->vfs ? str_dup(str_of(opts->vfs)) : NULL;
+    store->lock_fd = -1;
+    store->synchronous = opts->synchronous;
+    store->keep_ms = opts->keep_ms > 0 ? opts->keep_ms : LITE_KEEP_MS;
+    store->mailbox = MEM_NEW(struct sqlite_mailbox);
+    store->mailbox->store = store;
+    atomic_store(&store->mailbox->refs, 1);
+    side_init(store, &store->writer, true, opts->ring);
+    side_init(store, &store->reader, false, opts->ring);
+    why[0] = '\0';
+    if (!begin(store, why)) {
+        destroy(&store->store);
+        return NULL;
+    }
+    timer_set(store->loop, &store->sweep, LITE_SWEEP_EVERY_MS, sweep_due, store);
+    return &store->store;
+}
+
+uint64_t sqlite_store_commits(const struct store *store)
+{
+    return atomic_load(&((struct sqlite_store *)(void *)store)->commits);
+}

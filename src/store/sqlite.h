@@ -1,0 +1,48 @@
+/*
+ * store/sqlite: the store of one server, in a file.
+ *
+ * It keeps the contract of core/store.h across the end of the process and of the machine. One
+ * process owns a file at a time. The loop never waits for the disk: a writer thread makes the
+ * transitions, many in one commit when many are waiting, and a reader thread answers what only
+ * reads.
+ *
+ * With `synchronous` FULL (the default) a completion means that the transition is on the disk. With
+ * NORMAL the file stays sound, but the newest transitions may be lost when the machine (not the
+ * process) dies.
+ */
+#ifndef NOD_STORE_SQLITE_H
+#define NOD_STORE_SQLITE_H
+
+#include "base/clock.h"
+#include "core/store.h"
+
+struct keyring;
+struct loop;
+
+enum sqlite_sync { LITE_SYNC_FULL, LITE_SYNC_NORMAL };
+
+enum {
+    LITE_KEEP_MS = 24 * 3600 * 1000, /* an ended call is kept for those who ask late */
+    LITE_WHY_MAX = 512,              /* bytes of a sentence */
+};
+
+struct sqlite_opts {
+    const char *path;
+    struct loop *loop;          /* where completions arrive */
+    const struct clock *clock;  /* NULL: the system's */
+    const struct keyring *ring; /* copied; NULL: records are not sealed */
+    enum sqlite_sync synchronous;
+    int64_t keep_ms; /* of calls that have ended; 0: LITE_KEEP_MS */
+    const char *vfs; /* tests; NULL: SQLite's own */
+};
+
+/*
+ * NULL, and a sentence in `why`, when the file cannot be used: it is owned by another process, is
+ * something else, was written by a newer nod, or cannot be read or written.
+ */
+struct store *sqlite_store_open(const struct sqlite_opts *opts, char why[LITE_WHY_MAX]);
+
+/* For figures: transactions committed so far. */
+uint64_t sqlite_store_commits(const struct store *store);
+
+#endif

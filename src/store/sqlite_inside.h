@@ -1,0 +1,261 @@
+/*
+ * store/sqlite: what its files share.
+ *
+ *     sqlite.c         the vtable: operations are copied and queued, completions delivered
+ *     sqlite_side.c    a thread with its connection and its queue; group commit
+ *     sqlite_write.c   the transitions
+ *     sqlite_read.c    rows back into records; load, scan, get
+ *     sqlite_schema.c  the file: lock, pragmas, tables, migrations
+ *     sqlite_query.c   prepared statements
+ *
+ * Holds always: a connection is used by its own thread alone, after the store was opened and until
+ * its thread was joined. Threads read no clock: an operation carries the time it was asked for.
+ */
+#ifndef NOD_STORE_SQLITE_INSIDE_H
+#define NOD_STORE_SQLITE_INSIDE_H
+
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdatomic.h>
+
+#include "base/arena.h"
+#include "base/list.h"
+#include "net/loop.h"
+#include "store/codec.h"
+#include "store/sqlite.h"
+
+enum {
+    LITE_SCHEMA = 1,                /* the newest version of the tables */
+    LITE_QUEUE_MOST = 200000,       /* operations that wait for a thread */
+    LITE_BATCH_MOST = 1024,         /* operations in one commit */
+    LITE_OP_BYTES = 96 << 20,       /* memory of one operation with what it reads */
+    LITE_SCAN_MOST = 1000,          /* rows of one scan */
+    LITE_SCAN_BYTES = 8 << 20,      /* and bytes of its records, after which it ends early */
+    LITE_STREAM_EVENTS = 256,       /* kept of one stream; the oldest go first */
+    LITE_SWEEP_EVERY_MS = 5000,     /* how often what is over is looked for */
+    LITE_SWEEP_CALLS = 32,          /* removed in one commit */
+    LITE_SWEEP_ROWS = 128,          /* of events and of small records */
+    LITE_CHECKPOINT_PAGES = 1000,   /* of the log, before the reader moves them into the file */
+    LITE_WAL_MOST_PAGES = 16 << 10, /* before the writer stops to do it itself */
+    LITE_BUSY_MS = 5000,            /* that somebody else may hold the file */
+};
+
+struct sqlite_store;
+struct sqlite_side;
+struct sqlite_op;
+
+/* --- operations ------------------------------------------------------------------------------- */
+
+struct sqlite_verb {
+    const char *name;
+    void (*run)(struct sqlite_side *side, struct sqlite_op *op);
+};
+
+struct sqlite_row { /* of a scan */
+    struct sqlite_row *next;
+    struct store_row row;
+};
+
+/* Everything it points to lies in its arena. */
+struct sqlite_op {
+    struct list link;
+    const struct sqlite_verb *verb;
+    store_done *done; /* NULL: nobody waits */
+    void *data;
+    nod_status status;
+    struct store_reply reply;
+    struct arena arena;
+    int64_t now;
+
+    struct str token;
+    struct str id; /* of the call, or of the ask; stream; key */
+    struct str node;
+    uint64_t epoch;
+    uint32_t notices;
+    const struct call_record *open;
+    struct entry *entries;
+    size_t entry_count;
+    struct ask_record *asks;
+    size_t ask_count;
+    enum ask_state outcome;
+    struct str content; /* of an answer; result; value */
+    struct str by;
+    struct store_event *event;
+    struct str kind; /* of a small record */
+    uint64_t version;
+    int64_t ttl_ms;
+    struct store_scan scan;
+    store_row_fn *row;
+    struct sqlite_row *rows;
+    struct sqlite_row **rows_end;
+    struct str wake; /* a call to give a hint of, when it is done */
+};
+
+/* --- a thread with its connection ------------------------------------------------------------- */
+
+enum sql {
+    SQL_BEGIN,
+    SQL_BEGIN_READ,
+    SQL_COMMIT,
+    SQL_ROLLBACK,
+    SQL_SAVE,
+    SQL_SAVE_KEEP,
+    SQL_SAVE_UNDO,
+    SQL_CALL_FIND,
+    SQL_CALL_ADD,
+    SQL_CALL_PARK,
+    SQL_CALL_MOVE,
+    SQL_CALL_CLAIMED,
+    SQL_CALL_END,
+    SQL_CALL_LOAD,
+    SQL_CALLS_RUNNABLE,
+    SQL_CALLS_OVER,
+    SQL_CALL_DROP,
+    SQL_ASK_ADD,
+    SQL_ASK_FIND,
+    SQL_ASK_END,
+    SQL_ASKS_WITHDRAW,
+    SQL_ASKS_SENSITIVE,
+    SQL_ASK_ERASE,
+    SQL_ASKS_DUE,
+    SQL_ASKS_OF_CALL,
+    SQL_ASKS_DROP,
+    SQL_JOURNAL_ADD,
+    SQL_JOURNAL_LOAD,
+    SQL_JOURNAL_REPLACE,
+    SQL_JOURNAL_DROP,
+    SQL_EVENT_ADD,
+    SQL_EVENTS_TRIM,
+    SQL_EVENTS,
+    SQL_EVENTS_SWEEP,
+    SQL_SMALL_FIND,
+    SQL_SMALL_PUT,
+    SQL_SMALL_DEL,
+    SQL_SMALL_SWEEP,
+    SQL_NODE_BEAT,
+    SQL_NODE_ALIVE,
+    SQL_NODES_SWEEP,
+    SQL_COUNT,
+};
+
+struct sqlite_side {
+    struct sqlite_store *store;
+    bool writes;
+    sqlite3 *db;
+    sqlite3_stmt *statements[SQL_COUNT];
+    struct codec codec;
+    struct buf buf;     /* a record being written */
+    int error;          /* SQLite's, of the operation at hand; 0: none */
+    nod_status refused; /* the operation at hand met a record that was refused */
+    uint64_t newest;    /* version of a small record; the writer's */
+    int64_t now;        /* of the newest operation; the writer's */
+    int64_t swept_ms;   /* the writer's */
+    bool sweep_on;      /* there is more to remove */
+    bool told;          /* that the store fails; until it works again */
+    int wal_pages;      /* after the last commit */
+    int asked_pages;    /* when the reader was last asked to move them */
+
+    pthread_t thread;
+    bool started;
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t wake;
+    struct list queue;
+    size_t queued;
+    bool checkpoint; /* the reader's: wanted */
+    bool stopping;
+};
+
+/* Outlives the store for as long as completions are on their way to the loop. */
+struct sqlite_mailbox {
+    struct sqlite_store *store; /* NULL: the store is gone. The loop thread's alone */
+    atomic_uint refs;
+};
+
+struct sqlite_store {
+    struct store store; /* first */
+    struct loop *loop;
+    const struct clock *clock;
+    char *path;
+    char *vfs;
+    int lock_fd;
+    enum sqlite_sync synchronous;
+    int64_t keep_ms;
+    struct sqlite_side writer;
+    struct sqlite_side reader;
+    struct sqlite_mailbox *mailbox;
+    struct timer sweep;
+    size_t in_flight; /* operations that keep the loop waiting; the loop thread's */
+    void (*wake)(void *data, struct str call_id);
+    void *wake_data;
+    atomic_ullong commits;
+};
+
+/* sqlite.c */
+void sqlite_deliver(struct sqlite_store *store, struct list *ops); /* from a side's thread */
+
+/* sqlite_side.c */
+bool sqlite_side_start(struct sqlite_side *side);
+/* The writer first works through its queue; the reader's is dropped. */
+void sqlite_side_stop(struct sqlite_side *side);
+/* False: too many wait. */
+bool sqlite_side_submit(struct sqlite_side *side, struct sqlite_op *op);
+
+/* sqlite_schema.c */
+bool sqlite_file_lock(struct sqlite_store *store, char *why);
+bool sqlite_connect(struct sqlite_side *side, char *why);
+bool sqlite_migrate(struct sqlite_side *side, char *why);
+void sqlite_disconnect(struct sqlite_side *side);
+
+/* sqlite_write.c */
+void sqlite_park(struct sqlite_side *side, struct sqlite_op *op);
+void sqlite_append(struct sqlite_side *side, struct sqlite_op *op);
+void sqlite_claim(struct sqlite_side *side, struct sqlite_op *op);
+void sqlite_take(struct sqlite_side *side, struct sqlite_op *op);
+void sqlite_finish(struct sqlite_side *side, struct sqlite_op *op);
+void sqlite_cancel(struct sqlite_side *side, struct sqlite_op *op);
+void sqlite_put(struct sqlite_side *side, struct sqlite_op *op);
+void sqlite_del(struct sqlite_side *side, struct sqlite_op *op);
+void sqlite_beat(struct sqlite_side *side, struct sqlite_op *op);
+/* Removes a slice of what is over. */
+void sqlite_sweep(struct sqlite_side *side);
+
+/* sqlite_read.c */
+void sqlite_load_call(struct sqlite_side *side, struct sqlite_op *op);
+void sqlite_load_ask(struct sqlite_side *side, struct sqlite_op *op);
+void sqlite_scan(struct sqlite_side *side, struct sqlite_op *op);
+void sqlite_get(struct sqlite_side *side, struct sqlite_op *op);
+/* The call with its journal; NULL: side->error or side->refused is set, or it is not there. */
+const struct call_record *sqlite_read_call(struct sqlite_side *side, struct sqlite_op *op,
+                                           struct str id, bool journal);
+
+/* --- sqlite_query.c: one statement being run -------------------------------------------------- */
+
+struct query {
+    struct sqlite_side *side;
+    sqlite3_stmt *stmt; /* NULL: it failed */
+    int bound;
+    int column;
+};
+
+struct query query(struct sqlite_side *side, enum sql name);
+/* Each binds the next parameter. What is bound has to live until the query has ended. */
+void query_text(struct query *q, struct str s);
+void query_blob(struct query *q, struct str s);
+void query_int(struct query *q, int64_t n);
+void query_null(struct query *q);
+/* True: a row is there. A query that gives no more rows, or fails (side->error), has ended. */
+bool query_row(struct query *q);
+void query_end(struct query *q);
+/* Binds are done: runs a statement without rows. False: side->error is set. */
+bool query_run(struct query *q);
+/* Each takes the next column. Text and blobs are copied into the arena. */
+int64_t query_get_int(struct query *q);
+struct str query_get_bytes(struct query *q, struct arena *arena);
+/* Sets side->error, as a failed statement does. */
+void query_fail(struct sqlite_side *side, int error);
+
+/* The ask of a row whose columns are, from the next: id, state, asked_ms, expires_ms, ended_ms,
+ * record, answer. False: it was refused (side->refused), or side->error. */
+bool sqlite_read_ask(struct query *q, struct arena *arena, struct ask_record *out);
+
+#endif

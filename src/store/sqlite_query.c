@@ -1,0 +1,200 @@
+/*
+ * store/sqlite: prepared statements.
+ *
+ * Each side prepares a statement when it first needs it and keeps it. An error sticks to the side
+ * (side->error) until the operation is over, so that a transition can be written straight down and
+ * looked at once at its end.
+ */
+#include "store/sqlite_inside.h"
+
+#define CALL_COLUMNS "n, id, state, epoch, notices, keep_ms, opened_ms, record, result"
+#define ASK_COLUMNS  "id, state, asked_ms, expires_ms, ended_ms, record, answer"
+
+static const char *const texts[SQL_COUNT] = {
+    [SQL_BEGIN] = "BEGIN IMMEDIATE",
+    [SQL_BEGIN_READ] = "BEGIN",
+    [SQL_COMMIT] = "COMMIT",
+    [SQL_ROLLBACK] = "ROLLBACK",
+    [SQL_SAVE] = "SAVEPOINT transition",
+    [SQL_SAVE_KEEP] = "RELEASE transition",
+    [SQL_SAVE_UNDO] = "ROLLBACK TO transition",
+
+    [SQL_CALL_FIND] = "SELECT n, state, epoch, pending, token, keep_ms, scope, node, drop_ms"
+                      " FROM calls WHERE id = ?",
+    [SQL_CALL_ADD] =
+        "INSERT INTO calls (id, scope, record, keep_ms, opened_ms, epoch, state, pending,"
+        " token, notices, node, drop_ms) VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?)",
+    [SQL_CALL_PARK] = "UPDATE calls SET state = ?, pending = ?, token = ?, notices = ?, node = ?,"
+                      " drop_ms = ? WHERE n = ?",
+    [SQL_CALL_MOVE] = "UPDATE calls SET state = 0, epoch = epoch + 1, token = ?, node = ?,"
+                      " drop_ms = NULL WHERE n = ?",
+    [SQL_CALL_CLAIMED] = "UPDATE calls SET state = ?, epoch = ?, pending = ?, node = ?, drop_ms = ?"
+                         " WHERE n = ?",
+    [SQL_CALL_END] = "UPDATE calls SET state = ?, token = ?, result = ?, pending = 0, drop_ms = ?"
+                     " WHERE n = ?",
+    [SQL_CALL_LOAD] = "SELECT " CALL_COLUMNS " FROM calls WHERE id = ?",
+    [SQL_CALLS_RUNNABLE] =
+        "SELECT " CALL_COLUMNS " FROM calls WHERE state IN (0, 2) AND (state = 2 OR NOT EXISTS"
+        " (SELECT 1 FROM nodes WHERE nodes.node = calls.node AND nodes.expires_ms > ?)) LIMIT ?",
+    [SQL_CALLS_OVER] = "SELECT n FROM calls WHERE drop_ms <= ? ORDER BY drop_ms LIMIT ?",
+    [SQL_CALL_DROP] = "DELETE FROM calls WHERE n = ?",
+
+    [SQL_ASK_ADD] = "INSERT INTO asks (id, call, state, sensitive, asked_ms, expires_ms, record)"
+                    " VALUES (?, ?, 0, ?, ?, ?, ?)",
+    [SQL_ASK_FIND] = "SELECT " ASK_COLUMNS ", n, call, token, took FROM asks WHERE id = ?",
+    [SQL_ASK_END] = "UPDATE asks SET state = ?, token = ?, took = ?, entry = ?, ended_ms = ?,"
+                    " answer = ? WHERE n = ?",
+    [SQL_ASKS_WITHDRAW] = "UPDATE asks SET state = 5, ended_ms = ? WHERE call = ? AND state = 0",
+    [SQL_ASKS_SENSITIVE] = "SELECT " ASK_COLUMNS ", n, entry FROM asks WHERE call = ?"
+                           " AND sensitive = 1 AND answer IS NOT NULL",
+    [SQL_ASK_ERASE] = "UPDATE asks SET answer = ? WHERE n = ?",
+    [SQL_ASKS_DUE] = "SELECT " ASK_COLUMNS " FROM asks WHERE state = 0 AND expires_ms <= ?"
+                     " ORDER BY expires_ms LIMIT ?",
+    [SQL_ASKS_OF_CALL] = "SELECT " ASK_COLUMNS " FROM asks WHERE call ="
+                         " (SELECT n FROM calls WHERE id = ?) ORDER BY n LIMIT ?",
+    [SQL_ASKS_DROP] = "DELETE FROM asks WHERE call = ?",
+
+    [SQL_JOURNAL_ADD] = "INSERT INTO journal (call, entries) VALUES (?, ?)",
+    [SQL_JOURNAL_LOAD] = "SELECT entries FROM journal WHERE call = ? ORDER BY n",
+    [SQL_JOURNAL_REPLACE] = "UPDATE journal SET entries = ? WHERE n = ?",
+    [SQL_JOURNAL_DROP] = "DELETE FROM journal WHERE call = ?",
+
+    [SQL_EVENT_ADD] = "INSERT OR REPLACE INTO events (stream, seq, expires_ms, event)"
+                      " VALUES (?, ?, ?, ?)",
+    [SQL_EVENTS_TRIM] = "DELETE FROM events WHERE stream = ?1 AND seq <= (SELECT seq FROM events"
+                        " WHERE stream = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2)",
+    [SQL_EVENTS] = "SELECT seq, event FROM events WHERE stream = ? AND seq > ? AND expires_ms > ?"
+                   " ORDER BY seq LIMIT ?",
+    [SQL_EVENTS_SWEEP] = "DELETE FROM events WHERE n IN (SELECT n FROM events WHERE expires_ms <= ?"
+                         " LIMIT ?)",
+
+    [SQL_SMALL_FIND] = "SELECT version, value FROM small WHERE kind = ? AND key = ?"
+                       " AND (expires_ms IS NULL OR expires_ms > ?)",
+    [SQL_SMALL_PUT] = "INSERT INTO small (kind, key, version, expires_ms, value)"
+                      " VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind, key) DO UPDATE SET"
+                      " version = excluded.version, expires_ms = excluded.expires_ms,"
+                      " value = excluded.value",
+    [SQL_SMALL_DEL] = "DELETE FROM small WHERE kind = ? AND key = ?",
+    [SQL_SMALL_SWEEP] = "DELETE FROM small WHERE n IN (SELECT n FROM small WHERE expires_ms <= ?"
+                        " LIMIT ?)",
+
+    [SQL_NODE_BEAT] = "INSERT INTO nodes (node, expires_ms) VALUES (?, ?) ON CONFLICT (node)"
+                      " DO UPDATE SET expires_ms = excluded.expires_ms",
+    [SQL_NODE_ALIVE] = "SELECT 1 FROM nodes WHERE node = ? AND expires_ms > ?",
+    [SQL_NODES_SWEEP] = "DELETE FROM nodes WHERE expires_ms <= ?",
+};
+
+void query_fail(struct sqlite_side *side, int error)
+{
+    if (!side->error)
+        side->error = error;
+}
+
+struct query query(struct sqlite_side *side, enum sql name)
+{
+    struct query q = { .side = side };
+    sqlite3_stmt **kept = &side->statements[name];
+
+    if (side->error && name > SQL_SAVE_UNDO)
+        return q;
+    if (!*kept) {
+        int error =
+            sqlite3_prepare_v3(side->db, texts[name], -1, SQLITE_PREPARE_PERSISTENT, kept, NULL);
+        if (error != SQLITE_OK) {
+            query_fail(side, error);
+            return q;
+        }
+    }
+    q.stmt = *kept;
+    return q;
+}
+
+static void check(struct query *q, int error)
+{
+    if (error == SQLITE_OK)
+        return;
+    query_fail(q->side, error);
+    query_end(q);
+}
+
+/* An empty text is not NULL, wherever its pointer points. */
+static const char *somewhere(struct str s)
+{
+    return s.len ? s.at : "";
+}
+
+void query_text(struct query *q, struct str s)
+{
+    if (q->stmt)
+        check(q, sqlite3_bind_text64(q->stmt, ++q->bound, somewhere(s), s.len, SQLITE_STATIC,
+                                     SQLITE_UTF8));
+}
+
+void query_blob(struct query *q, struct str s)
+{
+    if (q->stmt)
+        check(q, sqlite3_bind_blob64(q->stmt, ++q->bound, somewhere(s), s.len, SQLITE_STATIC));
+}
+
+void query_int(struct query *q, int64_t n)
+{
+    if (q->stmt)
+        check(q, sqlite3_bind_int64(q->stmt, ++q->bound, n));
+}
+
+void query_null(struct query *q)
+{
+    if (q->stmt)
+        check(q, sqlite3_bind_null(q->stmt, ++q->bound));
+}
+
+void query_end(struct query *q)
+{
+    if (!q->stmt)
+        return;
+    sqlite3_reset(q->stmt);
+    sqlite3_clear_bindings(q->stmt);
+    q->stmt = NULL;
+}
+
+bool query_row(struct query *q)
+{
+    if (!q->stmt)
+        return false;
+    int result = sqlite3_step(q->stmt);
+    q->column = 0;
+    if (result == SQLITE_ROW)
+        return true;
+    if (result != SQLITE_DONE)
+        query_fail(q->side, result);
+    query_end(q);
+    return false;
+}
+
+bool query_run(struct query *q)
+{
+    bool begun = q->stmt != NULL;
+
+    while (query_row(q))
+        continue;
+    return begun && !q->side->error;
+}
+
+int64_t query_get_int(struct query *q)
+{
+    return sqlite3_column_int64(q->stmt, q->column++);
+}
+
+struct str query_get_bytes(struct query *q, struct arena *arena)
+{
+    const void *at = sqlite3_column_blob(q->stmt, q->column);
+    int len = sqlite3_column_bytes(q->stmt, q->column++);
+    struct str s = STR_NONE;
+
+    if (at && len > 0) {
+        s = arena_str(arena, str_n(at, (size_t)len));
+        if (!s.at)
+            query_fail(q->side, SQLITE_NOMEM);
+    }
+    return s;
+}

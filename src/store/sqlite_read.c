@@ -1,0 +1,279 @@
+/*
+ * store/sqlite: rows back into records.
+ *
+ * Runs on the reader's thread, and on the writer's where a transition shows what it changed. A
+ * record that the codec refuses ends a load with that status; in a scan it is left out, so that one
+ * bad record does not hide the others. Either way the codec has logged it.
+ */
+#include "store/sqlite_inside.h"
+
+/* --- asks ------------------------------------------------------------------------------------- */
+
+static bool refused(struct sqlite_side *side, nod_status status)
+{
+    if (status != NOD_OK)
+        side->refused = status;
+    return status == NOD_OK;
+}
+
+bool sqlite_read_ask(struct query *q, struct arena *arena, struct ask_record *out)
+{
+    struct sqlite_side *side = q->side;
+
+    *out = (struct ask_record){ 0 };
+    struct str id = query_get_bytes(q, arena);
+    enum ask_state state = (enum ask_state)query_get_int(q);
+    int64_t asked_ms = query_get_int(q);
+    int64_t expires_ms = query_get_int(q);
+    int64_t ended_ms = query_get_int(q);
+    struct str record = query_get_bytes(q, arena);
+    struct str answer = query_get_bytes(q, arena);
+
+    if (side->error || !refused(side, codec_read_ask(&side->codec, id, record, arena, out)))
+        return false;
+    if (answer.len && !refused(side, codec_read_answer(&side->codec, answer, arena, out)))
+        return false;
+    if (answer.len && out->state != state) { /* a state that was changed beside its answer */
+        side->refused = NOD_E_REFUSED;
+        return false;
+    }
+    out->state = state;
+    out->asked_ms = asked_ms;
+    out->expires_ms = expires_ms;
+    out->ended_ms = ended_ms;
+    if (state == ASK_WITHDRAWN)
+        out->by = STR("nod");
+    return true;
+}
+
+void sqlite_load_ask(struct sqlite_side *side, struct sqlite_op *op)
+{
+    struct query q = query(side, SQL_ASK_FIND);
+    struct ask_record *ask = ARENA_NEW(&op->arena, struct ask_record);
+
+    query_text(&q, op->id);
+    op->status = NOD_E_NOT_FOUND;
+    if (query_row(&q) && ask && sqlite_read_ask(&q, &op->arena, ask)) {
+        op->status = NOD_OK;
+        op->reply.ask = ask;
+    }
+    query_end(&q);
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+/* The columns of CALL_COLUMNS; the row's number into *n. */
+static bool read_call(struct query *q, struct arena *arena, struct call_record *out, int64_t *n)
+{
+    struct sqlite_side *side = q->side;
+
+    *out = (struct call_record){ 0 };
+    *n = query_get_int(q);
+    struct str id = query_get_bytes(q, arena);
+    enum call_state state = (enum call_state)query_get_int(q);
+    int64_t epoch = query_get_int(q);
+    int64_t notices = query_get_int(q);
+    int64_t keep_ms = query_get_int(q);
+    int64_t opened_ms = query_get_int(q);
+    struct str record = query_get_bytes(q, arena);
+    struct str result = query_get_bytes(q, arena);
+
+    if (side->error || !refused(side, codec_read_call(&side->codec, id, record, arena, out)))
+        return false;
+    if (result.len && !refused(side, codec_read_text(&side->codec, CODEC_RESULT, out->scope, id,
+                                                     result, arena, &out->result)))
+        return false;
+    out->state = state;
+    out->epoch = (uint64_t)epoch;
+    out->notices = (uint32_t)notices;
+    out->keep_ms = keep_ms;
+    out->opened_ms = opened_ms;
+    return true;
+}
+
+struct part { /* one record of entries */
+    struct part *next;
+    struct entry *entries;
+    size_t count;
+};
+
+static bool read_journal(struct sqlite_side *side, struct arena *arena, int64_t n,
+                         struct call_record *call)
+{
+    struct query q = query(side, SQL_JOURNAL_LOAD);
+    struct part *first = NULL, **end = &first;
+    size_t count = 0;
+
+    query_int(&q, n);
+    while (query_row(&q)) {
+        struct part *part = ARENA_NEW(arena, struct part);
+        struct str bytes = query_get_bytes(&q, arena);
+        if (!part || side->error ||
+            !refused(side, codec_read_entries(&side->codec, call->id, bytes, arena, &part->entries,
+                                              &part->count))) {
+            query_end(&q);
+            return false;
+        }
+        *end = part;
+        end = &part->next;
+        count += part->count;
+    }
+    if (side->error || count == 0)
+        return !side->error;
+    struct entry *all = arena_alloc(arena, count * sizeof(*all));
+    if (!all) {
+        query_fail(side, SQLITE_NOMEM);
+        return false;
+    }
+    size_t at = 0;
+    for (const struct part *part = first; part; part = part->next) {
+        if (part->count)
+            memcpy(all + at, part->entries, part->count * sizeof(*all));
+        at += part->count;
+    }
+    call->entries = all;
+    call->entry_count = count;
+    return true;
+}
+
+const struct call_record *sqlite_read_call(struct sqlite_side *side, struct sqlite_op *op,
+                                           struct str id, bool journal)
+{
+    struct query q = query(side, SQL_CALL_LOAD);
+    struct call_record *call = ARENA_NEW(&op->arena, struct call_record);
+    int64_t n = 0;
+
+    query_text(&q, id);
+    bool read = query_row(&q) && call && read_call(&q, &op->arena, call, &n);
+    query_end(&q);
+    return read && (!journal || read_journal(side, &op->arena, n, call)) ? call : NULL;
+}
+
+void sqlite_load_call(struct sqlite_side *side, struct sqlite_op *op)
+{
+    op->reply.call = sqlite_read_call(side, op, op->id, true);
+    op->status = op->reply.call ? NOD_OK : NOD_E_NOT_FOUND;
+}
+
+/* --- scans ------------------------------------------------------------------------------------ */
+
+static void row_add(struct sqlite_op *op, struct store_row row)
+{
+    struct sqlite_row *added = ARENA_NEW(&op->arena, struct sqlite_row);
+
+    if (!added)
+        return;
+    added->row = row;
+    *op->rows_end = added;
+    op->rows_end = &added->next;
+}
+
+/* A scan shows the records it can read. */
+static void row_skip(struct sqlite_side *side)
+{
+    side->refused = NOD_OK;
+}
+
+static bool room_left(const struct sqlite_op *op)
+{
+    return op->arena.used < LITE_SCAN_BYTES;
+}
+
+static void scan_calls(struct query *q, struct sqlite_op *op)
+{
+    while (room_left(op) && query_row(q)) {
+        struct call_record *call = ARENA_NEW(&op->arena, struct call_record);
+        int64_t n;
+        if (call && read_call(q, &op->arena, call, &n))
+            row_add(op, (struct store_row){ .call = call });
+        else
+            row_skip(q->side);
+    }
+    query_end(q);
+}
+
+static void scan_asks(struct query *q, struct sqlite_op *op)
+{
+    while (room_left(op) && query_row(q)) {
+        struct ask_record *ask = ARENA_NEW(&op->arena, struct ask_record);
+        if (ask && sqlite_read_ask(q, &op->arena, ask))
+            row_add(op, (struct store_row){ .ask = ask });
+        else
+            row_skip(q->side);
+    }
+    query_end(q);
+}
+
+static void scan_events(struct query *q, struct sqlite_op *op)
+{
+    struct codec *codec = &q->side->codec;
+
+    while (room_left(op) && query_row(q)) {
+        struct store_event *event = ARENA_NEW(&op->arena, struct store_event);
+        uint64_t seq = (uint64_t)query_get_int(q);
+        struct str bytes = query_get_bytes(q, &op->arena);
+        if (event && !q->side->error &&
+            codec_read_event(codec, op->id, seq, bytes, &op->arena, event) == NOD_OK)
+            row_add(op, (struct store_row){ .event = event });
+    }
+    query_end(q);
+}
+
+void sqlite_scan(struct sqlite_side *side, struct sqlite_op *op)
+{
+    static const enum sql statements[] = {
+        [STORE_RUNNABLE] = SQL_CALLS_RUNNABLE,
+        [STORE_ASKS_DUE] = SQL_ASKS_DUE,
+        [STORE_ASKS_OF_CALL] = SQL_ASKS_OF_CALL,
+        [STORE_EVENTS] = SQL_EVENTS,
+    };
+    const struct store_scan *scan = &op->scan;
+    size_t most = scan->limit && scan->limit < LITE_SCAN_MOST ? scan->limit : LITE_SCAN_MOST;
+    struct query q = query(side, statements[scan->index]);
+
+    switch (scan->index) {
+    case STORE_RUNNABLE:
+        query_int(&q, op->now);
+        query_int(&q, (int64_t)most);
+        scan_calls(&q, op);
+        break;
+    case STORE_ASKS_DUE:
+        query_int(&q, scan->before ? scan->before : op->now);
+        query_int(&q, (int64_t)most);
+        scan_asks(&q, op);
+        break;
+    case STORE_ASKS_OF_CALL:
+        query_text(&q, op->id);
+        query_int(&q, (int64_t)most);
+        scan_asks(&q, op);
+        break;
+    case STORE_EVENTS:
+        query_blob(&q, op->id);
+        query_int(&q, (int64_t)scan->after);
+        query_int(&q, op->now);
+        query_int(&q, (int64_t)most);
+        scan_events(&q, op);
+        break;
+    }
+}
+
+/* --- small records ---------------------------------------------------------------------------- */
+
+void sqlite_get(struct sqlite_side *side, struct sqlite_op *op)
+{
+    struct query q = query(side, SQL_SMALL_FIND);
+
+    query_blob(&q, op->kind);
+    query_blob(&q, op->id);
+    query_int(&q, op->now);
+    op->status = NOD_E_NOT_FOUND;
+    if (query_row(&q)) {
+        op->reply.version = (uint64_t)query_get_int(&q);
+        struct str bytes = query_get_bytes(&q, &op->arena);
+        op->status = NOD_OK;
+        if (!side->error)
+            refused(side, codec_read_text(&side->codec, CODEC_VALUE, op->kind, op->id, bytes,
+                                          &op->arena, &op->reply.value));
+    }
+    query_end(&q);
+}

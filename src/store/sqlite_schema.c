@@ -1,0 +1,247 @@
+/*
+ * store/sqlite: the file.
+ *
+ * Beside PATH stand SQLite's own PATH-wal and PATH-shm, and PATH.lock, which is locked as long as a
+ * server owns the file and says which process that is. The tables have a version (user_version); an
+ * older file is brought up to date, one step a transaction, each noted in `migrations`; a newer one
+ * is refused.
+ *
+ * Content stands in columns that hold records of store/codec (record, result, answer, entries,
+ * event, value). Everything else is what has to be found or compared: ids, states, epochs, times,
+ * the node that owns a call.
+ */
+#include "store/sqlite_inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+enum {
+    APPLICATION_ID = 0x6e6f6421, /* how `file` and others tell it from any SQLite file */
+    LOCK_TEXT_MAX = 32,          /* bytes of a process id */
+};
+
+struct migration {
+    const char *what;
+    const char *sql;
+};
+
+/* Step n makes version n + 1. A step that was released is never changed. */
+static const struct migration steps[LITE_SCHEMA] = {
+    { "calls, asks, journals, events, small records, nodes",
+      "CREATE TABLE calls (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, state INTEGER NOT NULL,"
+      " epoch INTEGER NOT NULL, pending INTEGER NOT NULL, token TEXT NOT NULL, node TEXT NOT NULL,"
+      " notices INTEGER NOT NULL, keep_ms INTEGER NOT NULL, opened_ms INTEGER NOT NULL,"
+      " drop_ms INTEGER, scope BLOB NOT NULL, record BLOB NOT NULL, result BLOB) STRICT;"
+      "CREATE INDEX calls_active ON calls (state) WHERE state IN (0, 2);"
+      "CREATE INDEX calls_over ON calls (drop_ms) WHERE drop_ms IS NOT NULL;"
+      "CREATE TABLE asks (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, call INTEGER NOT NULL,"
+      " state INTEGER NOT NULL, sensitive INTEGER NOT NULL, asked_ms INTEGER NOT NULL,"
+      " expires_ms INTEGER NOT NULL, ended_ms INTEGER NOT NULL DEFAULT 0,"
+      " token TEXT NOT NULL DEFAULT '', took INTEGER NOT NULL DEFAULT 0, entry INTEGER,"
+      " record BLOB NOT NULL, answer BLOB) STRICT;"
+      "CREATE INDEX asks_of_call ON asks (call);"
+      "CREATE INDEX asks_due ON asks (expires_ms) WHERE state = 0;"
+      "CREATE TABLE journal (n INTEGER PRIMARY KEY, call INTEGER NOT NULL, entries BLOB NOT NULL)"
+      " STRICT;"
+      "CREATE INDEX journal_of_call ON journal (call);"
+      "CREATE TABLE events (n INTEGER PRIMARY KEY, stream BLOB NOT NULL, seq INTEGER NOT NULL,"
+      " expires_ms INTEGER NOT NULL, event BLOB NOT NULL, UNIQUE (stream, seq)) STRICT;"
+      "CREATE INDEX events_over ON events (expires_ms);"
+      "CREATE TABLE small (n INTEGER PRIMARY KEY, kind BLOB NOT NULL, key BLOB NOT NULL,"
+      " version INTEGER NOT NULL, expires_ms INTEGER, value BLOB NOT NULL, UNIQUE (kind, key))"
+      " STRICT;"
+      "CREATE INDEX small_over ON small (expires_ms) WHERE expires_ms IS NOT NULL;"
+      "CREATE INDEX small_newest ON small (version);"
+      "CREATE TABLE nodes (node TEXT PRIMARY KEY, expires_ms INTEGER NOT NULL) STRICT;" },
+};
+
+/* --- the lock --------------------------------------------------------------------------------- */
+
+static void say_owner(int fd, const char *path, char *why)
+{
+    char pid[LOCK_TEXT_MAX] = { 0 };
+
+    if (pread(fd, pid, sizeof(pid) - 1, 0) <= 0)
+        snprintf(pid, sizeof(pid), "unknown");
+    pid[strcspn(pid, "\n")] = '\0';
+    snprintf(why, LITE_WHY_MAX,
+             "%s is in use by process %s; give each server its own file, or let them share a Redis",
+             path, pid);
+}
+
+bool sqlite_file_lock(struct sqlite_store *store, char *why)
+{
+    char *name = mem_alloc(strlen(store->path) + sizeof(".lock"));
+    char pid[LOCK_TEXT_MAX];
+
+    snprintf(name, strlen(store->path) + sizeof(".lock"), "%s.lock", store->path);
+    store->lock_fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (store->lock_fd < 0)
+        snprintf(why, LITE_WHY_MAX, "%s cannot be made: %s", name, strerror(errno));
+    mem_free(name);
+    if (store->lock_fd < 0)
+        return false;
+    if (flock(store->lock_fd, LOCK_EX | LOCK_NB) != 0) {
+        say_owner(store->lock_fd, store->path, why);
+        return false;
+    }
+    /* Nobody else is to read it; SQLite gives its other files the same rights. */
+    int fd = open(store->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        snprintf(why, LITE_WHY_MAX, "%s cannot be opened: %s", store->path, strerror(errno));
+        return false;
+    }
+    close(fd);
+    int len = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
+    if (ftruncate(store->lock_fd, 0) != 0 || pwrite(store->lock_fd, pid, (size_t)len, 0) != len)
+        LOG_WARN("the lock of the store cannot say who holds it", LOG_CSTR("store", store->path));
+    return true;
+}
+
+/* --- connections ------------------------------------------------------------------------------ */
+
+static bool run(struct sqlite_side *side, const char *sql, char *why)
+{
+    if (sqlite3_exec(side->db, sql, NULL, NULL, NULL) == SQLITE_OK)
+        return true;
+    snprintf(why, LITE_WHY_MAX, "%s cannot be used: %s", side->store->path,
+             sqlite3_errmsg(side->db));
+    return false;
+}
+
+/* The one number that a statement gives; -1: it failed. */
+static int64_t ask_number(struct sqlite_side *side, const char *sql, char *why)
+{
+    sqlite3_stmt *stmt = NULL;
+    int64_t n = -1;
+
+    if (sqlite3_prepare_v2(side->db, sql, -1, &stmt, NULL) == SQLITE_OK &&
+        sqlite3_step(stmt) == SQLITE_ROW)
+        n = sqlite3_column_int64(stmt, 0);
+    else
+        snprintf(why, LITE_WHY_MAX, "%s cannot be read: %s", side->store->path,
+                 sqlite3_errmsg(side->db));
+    sqlite3_finalize(stmt);
+    return n;
+}
+
+static bool has_log(struct sqlite_side *side, char *why)
+{
+    sqlite3_stmt *stmt = NULL;
+    bool has = sqlite3_prepare_v2(side->db, "PRAGMA journal_mode", -1, &stmt, NULL) == SQLITE_OK &&
+               sqlite3_step(stmt) == SQLITE_ROW &&
+               str_eq(str_of((const char *)sqlite3_column_text(stmt, 0)), STR("wal"));
+
+    sqlite3_finalize(stmt);
+    if (!has)
+        snprintf(why, LITE_WHY_MAX,
+                 "%s cannot have a write-ahead log; is it on a network file system?",
+                 side->store->path);
+    return has;
+}
+
+static int wal_grew(void *data, sqlite3 *db, const char *name, int pages)
+{
+    struct sqlite_side *side = data;
+
+    (void)db;
+    (void)name;
+    side->wal_pages = pages;
+    return SQLITE_OK;
+}
+
+bool sqlite_connect(struct sqlite_side *side, char *why)
+{
+    struct sqlite_store *store = side->store;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+
+    if (sqlite3_open_v2(store->path, &side->db, flags, store->vfs) != SQLITE_OK) {
+        snprintf(why, LITE_WHY_MAX, "%s cannot be opened: %s", store->path,
+                 side->db ? sqlite3_errmsg(side->db) : "no memory");
+        return false;
+    }
+    sqlite3_extended_result_codes(side->db, 1);
+    sqlite3_busy_timeout(side->db, LITE_BUSY_MS);
+    /* What was erased must not be found in the file: freed space is overwritten. */
+    if (!run(side,
+             "PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON;"
+             "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;"
+             "PRAGMA wal_autocheckpoint = 0; PRAGMA trusted_schema = OFF;",
+             why) ||
+        !run(side,
+             store->synchronous == LITE_SYNC_NORMAL ? "PRAGMA synchronous = NORMAL"
+                                                    : "PRAGMA synchronous = FULL",
+             why) ||
+        !has_log(side, why))
+        return false;
+    sqlite3_wal_hook(side->db, wal_grew, side);
+    return true;
+}
+
+static bool step_up(struct sqlite_side *side, int version, char *why)
+{
+    char note[256];
+
+    snprintf(note, sizeof(note),
+             "INSERT INTO migrations VALUES (%d, %lld, '%s'); PRAGMA user_version = %d;"
+             "PRAGMA application_id = %d; COMMIT",
+             version + 1, (long long)clock_wall(side->store->clock), steps[version].what,
+             version + 1, APPLICATION_ID);
+    if (run(side,
+            "BEGIN IMMEDIATE; CREATE TABLE IF NOT EXISTS migrations"
+            " (version INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, what TEXT NOT NULL) STRICT;",
+            why) &&
+        run(side, steps[version].sql, why) && run(side, note, why))
+        return true;
+    sqlite3_exec(side->db, "ROLLBACK", NULL, NULL, NULL);
+    return false;
+}
+
+/* Nodes of an earlier process are gone: this one alone owns the file. */
+static bool forget_nodes(struct sqlite_side *side, char *why)
+{
+    return run(side, "DELETE FROM nodes", why);
+}
+
+bool sqlite_migrate(struct sqlite_side *side, char *why)
+{
+    int64_t version = ask_number(side, "PRAGMA user_version", why);
+    int64_t others = ask_number(side, "SELECT count(*) FROM sqlite_schema", why);
+    int64_t application = ask_number(side, "PRAGMA application_id", why);
+
+    if (version < 0 || others < 0 || application < 0)
+        return false;
+    if (others > 0 && application != APPLICATION_ID) {
+        snprintf(why, LITE_WHY_MAX, "%s is a database of something else; name another file",
+                 side->store->path);
+        return false;
+    }
+    if (version > LITE_SCHEMA) {
+        snprintf(why, LITE_WHY_MAX,
+                 "%s was written by a newer nod (version %lld of its tables, and this one knows "
+                 "%d); run that one, or name another file",
+                 side->store->path, (long long)version, LITE_SCHEMA);
+        return false;
+    }
+    for (int at = (int)version; at < LITE_SCHEMA; at++)
+        if (!step_up(side, at, why))
+            return false;
+    side->newest = (uint64_t)ask_number(side, "SELECT coalesce(max(version), 0) FROM small", why);
+    return side->newest != UINT64_MAX && forget_nodes(side, why);
+}
+
+void sqlite_disconnect(struct sqlite_side *side)
+{
+    for (size_t i = 0; i < SQL_COUNT; i++)
+        sqlite3_finalize(side->statements[i]);
+    sqlite3_close(side->db);
+    keyring_destroy(side->codec.ring);
+    buf_finish(&side->buf);
+}

@@ -1,0 +1,282 @@
+/*
+ * store/sqlite: a thread with its connection and its queue.
+ *
+ * Group commit: the writer takes everything that waits, runs it in one transaction, each transition
+ * in a savepoint of its own, and commits once; meanwhile the next ones gather. Completions leave
+ * after the COMMIT. A transition that fails is undone alone; when the transaction itself is lost,
+ * or cannot be committed, every operation of the batch failed, and whoever sent them sends them
+ * again with their tokens.
+ *
+ * The log (WAL) is moved into the file by the reader, between two of its batches, so that a commit
+ * does not wait for it. Only when the log has grown past LITE_WAL_MOST_PAGES, because commits
+ * never pause, the writer does it itself, and the log begins anew.
+ */
+#include "store/sqlite_inside.h"
+
+#include <signal.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+static void run_plain(struct sqlite_side *side, enum sql statement)
+{
+    struct query q = query(side, statement);
+
+    query_run(&q);
+}
+
+static void tell_failure(struct sqlite_side *side, const char *what)
+{
+    LOG_ERROR("the store failed", LOG_CSTR("store", "sqlite"), LOG_CSTR("file", side->store->path),
+              LOG_CSTR("what", what), LOG_CSTR("why", sqlite3_errstr(side->error)),
+              LOG_CSTR("detail", sqlite3_errmsg(side->db)));
+    side->told = true;
+}
+
+static void tell_recovery(struct sqlite_side *side)
+{
+    if (!side->told)
+        return;
+    side->told = false;
+    LOG_INFO("the store works again", LOG_CSTR("store", "sqlite"),
+             LOG_CSTR("file", side->store->path));
+}
+
+static void op_clear(struct sqlite_op *op, nod_status status)
+{
+    op->status = status;
+    op->reply = (struct store_reply){ .now_ms = op->now };
+    op->rows = NULL;
+    op->wake = STR_NONE;
+}
+
+/* What became of an operation that ran; clears the side for the next one. */
+static bool op_failed(struct sqlite_side *side, struct sqlite_op *op)
+{
+    bool failed = side->error || side->refused || op->arena.exhausted;
+
+    if (side->error && (side->error & 0xff) == SQLITE_CONSTRAINT)
+        op_clear(op, NOD_E_STALE); /* an id that is there already, of another operation */
+    else if (op->arena.exhausted)
+        op_clear(op, NOD_E_LIMIT);
+    else if (side->error)
+        op_clear(op, NOD_E_STORE);
+    else if (side->refused)
+        op_clear(op, side->refused);
+    if (op->status == NOD_E_STORE)
+        tell_failure(side, op->verb->name);
+    side->error = SQLITE_OK;
+    side->refused = NOD_OK;
+    return failed;
+}
+
+/* --- the writer ------------------------------------------------------------------------------- */
+
+static void fail_all(struct sqlite_side *side, struct list *ops, const char *what)
+{
+    tell_failure(side, what);
+    LIST_EACH (at, ops)
+        op_clear(LIST_OF(at, struct sqlite_op, link), NOD_E_STORE);
+    side->error = SQLITE_OK;
+    side->refused = NOD_OK;
+    side->sweep_on = false; /* not again and again on a disk that fails: the next timer asks */
+    side->swept_ms = side->now;
+    if (!sqlite3_get_autocommit(side->db))
+        run_plain(side, SQL_ROLLBACK);
+    side->error = SQLITE_OK;
+}
+
+/* False: the transaction is lost. */
+static bool run_transition(struct sqlite_side *side, struct sqlite_op *op)
+{
+    run_plain(side, SQL_SAVE);
+    if (!side->error)
+        op->verb->run(side, op);
+    if (side->error && sqlite3_get_autocommit(side->db))
+        return false;
+    if (op_failed(side, op)) {
+        run_plain(side, SQL_SAVE_UNDO);
+        if (side->error)
+            return false;
+    }
+    run_plain(side, SQL_SAVE_KEEP);
+    return !side->error;
+}
+
+static void sweep_when_due(struct sqlite_side *side)
+{
+    if (side->now < side->swept_ms + LITE_SWEEP_EVERY_MS && !side->sweep_on)
+        return;
+    sqlite_sweep(side);
+}
+
+static void write_batch(struct sqlite_side *side, struct list *ops)
+{
+    run_plain(side, SQL_BEGIN);
+    if (side->error) {
+        fail_all(side, ops, "begin");
+        return;
+    }
+    LIST_EACH (at, ops) {
+        struct sqlite_op *op = LIST_OF(at, struct sqlite_op, link);
+        if (op->now > side->now)
+            side->now = op->now;
+        if (!run_transition(side, op)) {
+            fail_all(side, ops, op->verb->name);
+            return;
+        }
+    }
+    sweep_when_due(side);
+    if (!side->error)
+        run_plain(side, SQL_COMMIT);
+    if (side->error) {
+        fail_all(side, ops, "commit");
+        return;
+    }
+    atomic_fetch_add(&side->store->commits, 1);
+    tell_recovery(side);
+}
+
+static void checkpoint(struct sqlite_side *side)
+{
+    int error = sqlite3_wal_checkpoint_v2(side->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+
+    if (error != SQLITE_OK && error != SQLITE_BUSY && error != SQLITE_LOCKED)
+        LOG_ERROR("the store's log cannot be moved into its file", LOG_CSTR("store", "sqlite"),
+                  LOG_CSTR("file", side->store->path), LOG_CSTR("why", sqlite3_errmsg(side->db)));
+}
+
+/* After a commit: has the log grown enough? */
+static void watch_log(struct sqlite_side *side)
+{
+    struct sqlite_side *reader = &side->store->reader;
+
+    if (side->wal_pages < side->asked_pages)
+        side->asked_pages = 0; /* it began anew */
+    if (side->wal_pages >= LITE_WAL_MOST_PAGES) {
+        checkpoint(side);
+        side->asked_pages = side->wal_pages = 0;
+    } else if (side->wal_pages >= side->asked_pages + LITE_CHECKPOINT_PAGES) {
+        side->asked_pages = side->wal_pages;
+        pthread_mutex_lock(&reader->lock);
+        reader->checkpoint = true;
+        pthread_cond_signal(&reader->wake);
+        pthread_mutex_unlock(&reader->lock);
+    }
+}
+
+/* --- the reader ------------------------------------------------------------------------------- */
+
+/* One snapshot for the batch: it is as new as everything that was told before its operations came.
+ */
+static void read_batch(struct sqlite_side *side, struct list *ops)
+{
+    run_plain(side, SQL_BEGIN_READ);
+    if (side->error) {
+        fail_all(side, ops, "begin");
+        return;
+    }
+    LIST_EACH (at, ops) {
+        struct sqlite_op *op = LIST_OF(at, struct sqlite_op, link);
+        op->verb->run(side, op);
+        op_failed(side, op);
+    }
+    run_plain(side, SQL_COMMIT);
+    if (side->error) {
+        side->error = SQLITE_OK;
+        run_plain(side, SQL_ROLLBACK);
+        side->error = SQLITE_OK;
+    }
+}
+
+/* --- the thread ------------------------------------------------------------------------------- */
+
+static bool has_work(const struct sqlite_side *side)
+{
+    return !list_empty(&side->queue) || side->checkpoint || side->sweep_on;
+}
+
+static void take_batch(struct sqlite_side *side, struct list *ops)
+{
+    list_init(ops);
+    for (int i = 0; i < LITE_BATCH_MOST && !list_empty(&side->queue); i++) {
+        struct list *first = list_first(&side->queue);
+        list_remove(first);
+        list_append(ops, first);
+        side->queued--;
+    }
+}
+
+static void work(struct sqlite_side *side, struct list *ops, bool move_log)
+{
+    if (side->writes) {
+        write_batch(side, ops);
+    } else if (!list_empty(ops)) {
+        read_batch(side, ops);
+    }
+    if (!list_empty(ops))
+        sqlite_deliver(side->store, ops);
+    if (side->writes)
+        watch_log(side);
+    else if (move_log)
+        checkpoint(side);
+}
+
+static void *side_main(void *data)
+{
+    struct sqlite_side *side = data;
+    struct list ops;
+
+    pthread_mutex_lock(&side->lock);
+    for (;;) {
+        while (!side->stopping && !has_work(side))
+            pthread_cond_wait(&side->wake, &side->lock);
+        if (side->stopping && (!side->writes || list_empty(&side->queue)))
+            break;
+        bool move_log = side->checkpoint;
+        side->checkpoint = false;
+        take_batch(side, &ops);
+        pthread_mutex_unlock(&side->lock);
+        work(side, &ops, move_log);
+        pthread_mutex_lock(&side->lock);
+    }
+    pthread_mutex_unlock(&side->lock);
+    return NULL;
+}
+
+bool sqlite_side_start(struct sqlite_side *side)
+{
+    sigset_t all, before;
+
+    /* Signals are the loop's. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    side->started = pthread_create(&side->thread, NULL, side_main, side) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return side->started;
+}
+
+void sqlite_side_stop(struct sqlite_side *side)
+{
+    if (!side->started)
+        return;
+    pthread_mutex_lock(&side->lock);
+    side->stopping = true;
+    pthread_cond_signal(&side->wake);
+    pthread_mutex_unlock(&side->lock);
+    pthread_join(side->thread, NULL);
+    side->started = false;
+}
+
+bool sqlite_side_submit(struct sqlite_side *side, struct sqlite_op *op)
+{
+    pthread_mutex_lock(&side->lock);
+    bool room = side->queued < LITE_QUEUE_MOST;
+    if (room) {
+        list_append(&side->queue, &op->link);
+        side->queued++;
+        pthread_cond_signal(&side->wake);
+    }
+    pthread_mutex_unlock(&side->lock);
+    return room;
+}
