@@ -3,6 +3,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { ZERO_BY_HAND_MAX = 1024 }; /* bytes that mem_zalloc clears itself */
 
 static void out_of_memory(size_t size)
 {
@@ -22,9 +25,17 @@ void *mem_alloc(size_t size)
     return p;
 }
 
+/*
+ * Most objects are small and short-lived: malloc hands those out from a cache of the thread, which
+ * calloc of the GNU library goes past. A large piece comes zeroed from the kernel, by calloc.
+ */
 void *mem_zalloc(size_t size)
 {
-    void *p = calloc(1, size ? size : 1);
+    if (size <= ZERO_BY_HAND_MAX) {
+        void *small = mem_alloc(size);
+        return memset(small, 0, size);
+    }
+    void *p = calloc(1, size);
 
     if (!p)
         out_of_memory(size);

@@ -120,7 +120,7 @@ struct ask_record memory_ask_view(const struct stored_ask *ask)
 void memory_load_call(struct store *store, struct str call_id, store_done *done, void *data)
 {
     struct memory_store *memory = memory_of(store);
-    struct stored_call *call = map_get(&memory->calls, call_id);
+    struct stored_call *call = map_find(&memory->calls, call_id);
     nod_status gone = map_get(&memory->spent, call_id) ? NOD_E_STALE : NOD_E_NOT_FOUND;
     struct reply *reply = memory_reply(memory, done, data, call ? NOD_OK : gone);
 
@@ -134,7 +134,7 @@ void memory_load_call(struct store *store, struct str call_id, store_done *done,
 void memory_load_ask(struct store *store, struct str ask_id, store_done *done, void *data)
 {
     struct memory_store *memory = memory_of(store);
-    struct stored_ask *ask = map_get(&memory->asks, ask_id);
+    struct stored_ask *ask = map_find(&memory->asks, ask_id);
     struct reply *reply = memory_reply(memory, done, data, ask ? NOD_OK : NOD_E_NOT_FOUND);
 
     if (ask) {
@@ -152,7 +152,7 @@ static void scan_asks_due(struct reply *reply, size_t most)
     /* The heap is not sorted; what is due stands in its upper part, and the caller asks again until
      * nothing is. */
     for (size_t i = 0; i < memory->due.count && most > 0; i++) {
-        struct stored_ask *ask = HEAP_OF(memory->due.nodes[i], struct stored_ask, due);
+        struct stored_ask *ask = HEAP_OF(memory->due.slots[i].node, struct stored_ask, due);
         if (ask->expires_ms > before)
             continue;
         struct ask_record record = memory_ask_view(ask);
@@ -183,7 +183,7 @@ void memory_scan_rows(struct reply *reply)
         scan_asks_due(reply, most);
         break;
     case STORE_ASKS_OF_CALL: {
-        struct stored_call *call = map_get(&memory->calls, key);
+        struct stored_call *call = map_find(&memory->calls, key);
         if (!call)
             break;
         LIST_EACH (link, &call->asks) {
