@@ -352,6 +352,7 @@ void memory_send(struct reply *reply)
 static bool fails_before(struct memory_store *memory, const char *verb, enum memory_fault *fault,
                          store_done *done, void *data)
 {
+    memory_begin(memory);
     *fault = memory->opts.fault ? memory->opts.fault(memory->opts.fault_ctx, verb) : MEMORY_FINE;
     if (*fault != MEMORY_FAIL_BEFORE)
         return false;
