@@ -32,8 +32,10 @@ struct sqlite_opts {
     const struct clock *clock;  /* NULL: the system's */
     const struct keyring *ring; /* copied; NULL: records are not sealed */
     enum sqlite_sync synchronous;
-    int64_t keep_ms; /* of calls that have ended; 0: LITE_KEEP_MS */
-    const char *vfs; /* tests; NULL: SQLite's own */
+    int64_t keep_ms;                   /* of calls that have ended; 0: LITE_KEEP_MS */
+    size_t pending_asks;               /* questions that may wait, in all; 0: no bound */
+    size_t pending_asks_per_principal; /* and for one principal */
+    const char *vfs;                   /* tests; NULL: SQLite's own */
 };
 
 /*

@@ -136,7 +136,7 @@ static void a_newer_file_is_refused(void **state)
     meddle("PRAGMA user_version = 99");
     assert_null(open_store(suite_rig));
     assert_non_null(strstr(mine()->why, "newer nod"));
-    meddle("PRAGMA user_version = 1");
+    meddle("PRAGMA user_version = 2");
     suite_store = open_store(suite_rig);
     assert_non_null(suite_store);
 }
