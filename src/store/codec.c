@@ -15,6 +15,7 @@
 #include "base/log.h"
 
 enum { FLAG_PLAIN = 0, FLAG_SEALED = 1 };
+enum { ENTRY_PLAIN = 0, ENTRY_SENSITIVE = 1 }; /* the end of an entry */
 
 enum {
     VARINT_MAX = 10,  /* bytes of a number */
@@ -156,7 +157,7 @@ nod_status codec_write_entries(struct codec *codec, struct str scope, struct str
         put_text(&body, entry->ask_id);
         put_text(&body, entry->content);
         put_text(&body, entry->by);
-        buf_add_char(&body, '\0'); /* the end of an entry */
+        buf_add_char(&body, entry->sensitive ? ENTRY_SENSITIVE : ENTRY_PLAIN);
     }
     return body_done(codec, CODEC_ENTRIES, scope, call_id, &body, out);
 }
@@ -409,8 +410,7 @@ static void get_entry(struct reader *reader, struct entry *entry)
     entry->ask_id = get_text(reader);
     entry->content = get_text(reader);
     entry->by = get_text(reader);
-    if (get_below(reader, 1) != 0)
-        reader_spoil(reader);
+    entry->sensitive = get_below(reader, ENTRY_SENSITIVE + 1) == ENTRY_SENSITIVE;
 }
 
 nod_status codec_read_entries(struct codec *codec, struct str call_id, struct str bytes,
@@ -485,7 +485,8 @@ struct entry codec_entry_of(const struct ask_record *ask)
                            .number = ask->ttl_ms,
                            .ask_id = ask->id,
                            .content = ask->content,
-                           .by = ask->by };
+                           .by = ask->by,
+                           .sensitive = ask->sensitive };
 
     memcpy(entry.digest, ask->digest, DIGEST_BYTES);
     return entry;

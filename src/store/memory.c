@@ -246,13 +246,15 @@ static void ask_close(struct memory_store *memory, struct stored_ask *ask, enum 
 /* What a person gave in confidence is needed no longer: it goes, and from the journal too. */
 static void ask_erase(struct stored_ask *ask)
 {
-    struct journal *journal = &ask->call->journal;
-
     explicit_bzero(ask->end->text, ask->end->content.len);
     ask->end->content = STR_NONE;
+}
+
+static void journal_erase(struct journal *journal)
+{
     for (size_t i = 0; i < journal->count; i++) {
         struct entry *entry = &journal->entries[i];
-        if (entry->class != ENTRY_ASK || !str_eq(entry->ask_id, id_str(&ask->id)))
+        if (!entry->sensitive)
             continue;
         if (entry->content.len)
             explicit_bzero((char *)entry->content.at, entry->content.len);
@@ -274,6 +276,7 @@ static void call_close(struct memory_store *memory, struct stored_call *call, en
         if (ask->sensitive)
             ask_erase(ask);
     }
+    journal_erase(&call->journal);
     heap_set(&memory->ended, &call->keep, memory_now(memory) + memory_keep(memory, call));
 }
 
@@ -505,7 +508,8 @@ static void journal_ask(struct stored_ask *ask)
                            .number = record.ttl_ms,
                            .ask_id = record.id,
                            .content = record.content,
-                           .by = record.by };
+                           .by = record.by,
+                           .sensitive = record.sensitive };
 
     memcpy(entry.digest, ask->digest, DIGEST_BYTES);
     journal_add(ask->call, &entry, 1);

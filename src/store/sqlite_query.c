@@ -53,10 +53,10 @@ static const char *const texts[SQL_COUNT] = {
         "SELECT asks.id, asks.state, asks.asked_ms, asks.expires_ms, asks.ended_ms, asks.record,"
         " asks.answer, asks.n, asks.token, asks.took, " ROW_OF_CALL
         " FROM asks JOIN calls ON calls.n = asks.call WHERE asks.id = ?",
-    [SQL_ASK_END] = "UPDATE asks SET state = ?, token = ?, took = ?, entry = ?, ended_ms = ?,"
+    [SQL_ASK_END] = "UPDATE asks SET state = ?, token = ?, took = ?, ended_ms = ?,"
                     " answer = ? WHERE n = ?",
     [SQL_ASKS_WITHDRAW] = "UPDATE asks SET state = 5, ended_ms = ? WHERE call = ? AND state = 0",
-    [SQL_ASKS_SENSITIVE] = "SELECT " ASK_COLUMNS ", n, entry FROM asks WHERE call = ?"
+    [SQL_ASKS_SENSITIVE] = "SELECT " ASK_COLUMNS ", n FROM asks WHERE call = ?"
                            " AND sensitive = 1 AND answer IS NOT NULL",
     [SQL_ASK_ERASE] = "UPDATE asks SET answer = ? WHERE n = ?",
     [SQL_ASKS_DUE] = "SELECT " ASK_COLUMNS " FROM asks WHERE state = 0 AND expires_ms <= ?"
@@ -72,6 +72,7 @@ static const char *const texts[SQL_COUNT] = {
 
     [SQL_JOURNAL_ADD] = "INSERT INTO journal (call, entries) VALUES (?, ?)",
     [SQL_JOURNAL_LOAD] = "SELECT entries FROM journal WHERE call = ? ORDER BY n",
+    [SQL_JOURNAL_PARTS] = "SELECT n, entries FROM journal WHERE call = ? ORDER BY n",
     [SQL_JOURNAL_REPLACE] = "UPDATE journal SET entries = ? WHERE n = ?",
     [SQL_JOURNAL_DROP] = "DELETE FROM journal WHERE call = ?",
 

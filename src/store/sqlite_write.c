@@ -147,18 +147,17 @@ static bool call_parked(struct sqlite_side *side, struct sqlite_op *op, const st
     return query_run(&q);
 }
 
-/* The number of the row, or 0. */
-static int64_t journal_add(struct sqlite_side *side, const struct call_row *row, struct str call_id,
-                           const struct entry *entries, size_t count)
+static void journal_add(struct sqlite_side *side, const struct call_row *row, struct str call_id,
+                        const struct entry *entries, size_t count)
 {
     buf_clear(&side->buf);
     if (!wrote(side,
                codec_write_entries(&side->codec, row->scope, call_id, entries, count, &side->buf)))
-        return 0;
+        return;
     struct query q = query(side, SQL_JOURNAL_ADD);
     query_int(&q, row->n);
     query_blob(&q, fresh(side));
-    return query_run(&q) ? sqlite3_last_insert_rowid(side->db) : 0;
+    query_run(&q);
 }
 
 static void ask_add(struct sqlite_side *side, const struct call_row *row, struct ask_record *ask)
@@ -214,6 +213,8 @@ static void row_set(struct sqlite_side *side, struct sqlite_op *op, struct call_
     row->pending += (int64_t)op->ask_count;
     for (size_t i = 0; i < op->ask_count; i++)
         row->sensitive |= op->asks[i].sensitive;
+    for (size_t i = 0; i < op->entry_count; i++)
+        row->sensitive |= op->entries[i].sensitive;
     if (op->verb->run != sqlite_park) {
         row->state = CALL_STORED_RUNNING;
         row->drop_ms = 0;
@@ -344,8 +345,7 @@ static void ask_close(struct sqlite_op *op, struct ask_record *ask, bool due)
     ask->ended_ms = op->now;
 }
 
-static void ask_closed(struct sqlite_side *side, struct sqlite_op *op, const struct ask_row *row,
-                       int64_t entry)
+static void ask_closed(struct sqlite_side *side, struct sqlite_op *op, const struct ask_row *row)
 {
     buf_clear(&side->buf);
     if (!wrote(side, codec_write_answer(&side->codec, row->record, &side->buf)))
@@ -354,7 +354,6 @@ static void ask_closed(struct sqlite_side *side, struct sqlite_op *op, const str
     query_int(&q, row->record->state);
     query_text(&q, op->token);
     query_int(&q, (int64_t)row->took);
-    query_int(&q, entry);
     query_int(&q, row->record->ended_ms);
     query_blob(&q, fresh(side));
     query_int(&q, row->n);
@@ -398,9 +397,9 @@ static void claim_now(struct sqlite_side *side, struct sqlite_op *op, struct ask
     }
     ask_close(op, ask->record, due);
     struct entry entry = codec_entry_of(ask->record);
-    int64_t n = journal_add(side, &ask->call, ask->record->call_id, &entry, 1);
+    journal_add(side, &ask->call, ask->record->call_id, &entry, 1);
     call_claimed(side, op, &ask->call, ask);
-    ask_closed(side, op, ask, n);
+    ask_closed(side, op, ask);
     ask->token = op->token;
     side->moved_owner = ask->call.owner;
     side->moved = sqlite_quota_counts(side, ask->record->expires_ms) ? -1 : 0;
@@ -470,8 +469,7 @@ void sqlite_take(struct sqlite_side *side, struct sqlite_op *op)
 
 /* --- finish, cancel --------------------------------------------------------------------------- */
 
-static void erase_answer(struct sqlite_side *side, const struct call_row *row,
-                         struct ask_record *ask, int64_t n, int64_t journal_n)
+static void erase_answer(struct sqlite_side *side, struct ask_record *ask, int64_t n)
 {
     ask->content = STR_NONE;
     buf_clear(&side->buf);
@@ -481,41 +479,68 @@ static void erase_answer(struct sqlite_side *side, const struct call_row *row,
     query_blob(&q, fresh(side));
     query_int(&q, n);
     query_run(&q);
-
-    struct entry entry = codec_entry_of(ask);
-    buf_clear(&side->buf);
-    if (!wrote(side,
-               codec_write_entries(&side->codec, row->scope, ask->call_id, &entry, 1, &side->buf)))
-        return;
-    q = query(side, SQL_JOURNAL_REPLACE);
-    query_blob(&q, fresh(side));
-    query_int(&q, journal_n);
-    query_run(&q);
 }
 
-/* What was given in confidence is needed no longer: it goes, from the journal too. */
-static void erase_sensitive(struct sqlite_side *side, struct sqlite_op *op,
-                            const struct call_row *row)
+static void erase_answers(struct sqlite_side *side, struct sqlite_op *op,
+                          const struct call_row *row)
 {
     struct query q = query(side, SQL_ASKS_SENSITIVE);
 
     query_int(&q, row->n);
     while (query_row(&q)) {
         struct ask_record ask;
-        if (!sqlite_read_ask(&q, &op->arena, &ask)) {
+        if (sqlite_read_ask(&q, &op->arena, &ask))
+            erase_answer(side, &ask, query_get_int(&q));
+        else
             side->refused = NOD_OK; /* it was logged, and does not keep the call from ending */
-            continue;
-        }
+    }
+}
+
+static bool entries_clear(struct entry *entries, size_t count)
+{
+    bool had = false;
+
+    for (size_t i = 0; i < count; i++) {
+        had |= entries[i].sensitive && entries[i].content.len;
+        if (entries[i].sensitive)
+            entries[i].content = STR_NONE;
+    }
+    return had;
+}
+
+static void erase_entries(struct sqlite_side *side, struct sqlite_op *op,
+                          const struct call_row *row)
+{
+    struct query q = query(side, SQL_JOURNAL_PARTS);
+
+    query_int(&q, row->n);
+    while (query_row(&q)) {
         int64_t n = query_get_int(&q);
-        erase_answer(side, row, &ask, n, query_get_int(&q));
+        struct str bytes = query_get_bytes(&q, &op->arena);
+        struct entry *entries;
+        size_t count;
+        if (codec_read_entries(&side->codec, op->id, bytes, &op->arena, &entries, &count) !=
+                NOD_OK ||
+            !entries_clear(entries, count))
+            continue;
+        buf_clear(&side->buf);
+        if (!wrote(side, codec_write_entries(&side->codec, row->scope, op->id, entries, count,
+                                             &side->buf)))
+            continue;
+        struct query change = query(side, SQL_JOURNAL_REPLACE);
+        query_blob(&change, fresh(side));
+        query_int(&change, n);
+        query_run(&change);
     }
 }
 
 static void call_close(struct sqlite_side *side, struct sqlite_op *op, const struct call_row *row,
                        enum call_state state)
 {
-    if (row->sensitive)
-        erase_sensitive(side, op, row);
+    if (row->sensitive) { /* what was given in confidence is needed no longer */
+        erase_answers(side, op, row);
+        erase_entries(side, op, row);
+    }
     if (row->pending) {
         side->moved_owner = row->owner;
         side->moved = -sqlite_quota_of_call(side, row->n);
