@@ -38,8 +38,13 @@ static struct store *open_memory(const struct storage_opts *opts, struct str res
     LOG_INFO("calls are kept in memory: questions, answers and results are lost when this process "
              "ends, and no other node sees them",
              LOG_CSTR("store", "memory:"), LOG_CSTR("instead", "--store sqlite:PATH"));
-    return memory_store_create(&(struct memory_opts){
-        .clock = clock_system(), .defer = defer_on_loop, .defer_ctx = opts->loop });
+    return memory_store_create(
+        &(struct memory_opts){ .clock = clock_system(),
+                               .defer = defer_on_loop,
+                               .defer_ctx = opts->loop,
+                               .keep_ms = opts->keep_ms,
+                               .pending_asks = opts->pending_asks,
+                               .pending_asks_per_principal = opts->pending_asks_per_principal });
 }
 
 /* --- sqlite ----------------------------------------------------------------------------------- */
@@ -75,8 +80,13 @@ static struct store *open_sqlite(const struct storage_opts *opts, struct str res
         return refuse(opts->address, "it names no file: sqlite:PATH");
     char *path = str_dup(rest);
     struct store *store = sqlite_store_open(
-        &(struct sqlite_opts){
-            .path = path, .loop = opts->loop, .ring = opts->ring, .synchronous = sync },
+        &(struct sqlite_opts){ .path = path,
+                               .loop = opts->loop,
+                               .ring = opts->ring,
+                               .synchronous = sync,
+                               .keep_ms = opts->keep_ms,
+                               .pending_asks = opts->pending_asks,
+                               .pending_asks_per_principal = opts->pending_asks_per_principal },
         why);
     if (!store)
         refuse(opts->address, why);
