@@ -26,4 +26,9 @@ struct storage_opts {
 /* NULL, and the reason logged, if it cannot be used. There is no falling back to memory. */
 struct store *storage_open(const struct storage_opts *opts);
 
+/* Brings every record under the newest secret of the ring; with `plain` those that are not sealed
+ * too. False, and the reason logged, if it cannot be done to the end. */
+struct reseal_counts;
+bool storage_reseal(const struct storage_opts *opts, bool plain, struct reseal_counts *counts);
+
 #endif

@@ -436,7 +436,8 @@ static void destroy(struct store *base)
     store->mailbox->store = NULL;
     while (store->in_flight)
         came_back(store);
-    timer_stop(store->loop, &store->sweep);
+    if (store->loop)
+        timer_stop(store->loop, &store->sweep);
     sqlite_side_stop(&store->writer);
     sqlite_side_stop(&store->reader);
     side_finish(&store->reader);
@@ -470,10 +471,15 @@ static const struct store_ops sqlite_ops = {
     .destroy = destroy,
 };
 
+static bool begin_writer(struct sqlite_store *store, char *why)
+{
+    return sqlite_file_lock(store, why) && sqlite_connect(&store->writer, why) &&
+           sqlite_migrate(&store->writer, why);
+}
+
 static bool begin(struct sqlite_store *store, char *why)
 {
-    if (!sqlite_file_lock(store, why) || !sqlite_connect(&store->writer, why) ||
-        !sqlite_migrate(&store->writer, why) || !sqlite_connect(&store->reader, why))
+    if (!begin_writer(store, why) || !sqlite_connect(&store->reader, why))
         return false;
     if (sqlite_side_start(&store->writer) && sqlite_side_start(&store->reader))
         return true;
@@ -481,7 +487,7 @@ static bool begin(struct sqlite_store *store, char *why)
     return false;
 }
 
-struct store *sqlite_store_open(const struct sqlite_opts *opts, char why[LITE_WHY_MAX])
+static struct sqlite_store *make(const struct sqlite_opts *opts, char *why)
 {
     struct sqlite_store *store = MEM_NEW(struct sqlite_store);
 
@@ -501,12 +507,30 @@ struct store *sqlite_store_open(const struct sqlite_opts *opts, char why[LITE_WH
     side_init(store, &store->writer, true, opts->ring);
     side_init(store, &store->reader, false, opts->ring);
     why[0] = '\0';
+    return store;
+}
+
+struct store *sqlite_store_open(const struct sqlite_opts *opts, char why[LITE_WHY_MAX])
+{
+    struct sqlite_store *store = make(opts, why);
+
     if (!begin(store, why)) {
         destroy(&store->store);
         return NULL;
     }
     timer_set(store->loop, &store->sweep, LITE_SWEEP_EVERY_MS, sweep_due, store);
     return &store->store;
+}
+
+struct sqlite_store *sqlite_store_offline(const struct sqlite_opts *opts, char *why)
+{
+    struct sqlite_store *store = make(opts, why);
+
+    store->loop = NULL;
+    if (begin_writer(store, why))
+        return store;
+    destroy(&store->store);
+    return NULL;
 }
 
 uint64_t sqlite_store_commits(const struct store *store)

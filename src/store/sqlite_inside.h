@@ -7,6 +7,7 @@
  *     sqlite_quota.c   how many questions wait, in all and for each principal
  *     sqlite_sweep.c   what is over goes, a slice at a time
  *     sqlite_read.c    rows back into records; load, scan, get
+ *     sqlite_reseal.c  every record under the newest secret
  *     sqlite_schema.c  the file: lock, pragmas, tables, migrations
  *     sqlite_query.c   prepared statements
  *
@@ -39,6 +40,7 @@ enum {
     LITE_SWEEP_EVERY_MS = 5000,     /* how often what is over is looked for */
     LITE_SWEEP_CALLS = 32,          /* removed in one commit */
     LITE_SWEEP_ROWS = 128,          /* of events and of small records */
+    LITE_RESEAL_MOST = 256,         /* records brought under the newest secret in one commit */
     LITE_LAPSE_MOST = 512,          /* questions that ran out, looked at in one commit */
     LITE_TALLIES_MOST = 4096,       /* principals whose counts are kept in memory */
     LITE_PROBE_EVERY_MS = 1000,     /* how often a store that fails is tried again */
@@ -222,6 +224,9 @@ struct sqlite_store {
 };
 
 /* sqlite.c */
+/* A store without its threads: the file is locked and up to date, and the writer's connection is
+ * the caller's. NULL: see why. Ends with ops->destroy. */
+struct sqlite_store *sqlite_store_offline(const struct sqlite_opts *opts, char *why);
 void sqlite_deliver(struct sqlite_store *store, struct list *ops); /* from a side's thread */
 
 /* sqlite_side.c */
