@@ -12,7 +12,10 @@
 #include "base/mem.h"
 #include "net/loop.h"
 #include "store/memory.h"
+#include "store/redis.h"
 #include "store/sqlite.h"
+
+enum { SCHEME_MAX = 64 }; /* bytes shown of an address that is none */
 
 static struct store *refuse(const char *address, const char *why)
 {
@@ -88,14 +91,35 @@ static struct store *open_sqlite(const struct storage_opts *opts, struct str res
     return store;
 }
 
+/* --- redis ------------------------------------------------------------------------------------ */
+
+/* The address may hold a password: what is logged is made by the store. */
+static struct store *open_redis(const struct storage_opts *opts, struct str rest)
+{
+    char why[REDIS_WHY_MAX], shown[REDIS_WHY_MAX];
+
+    (void)rest; /* it reads the whole address */
+    if (!redis_address_shown(opts->address, shown, why))
+        return refuse(shown, why);
+    struct store *store = redis_store_open(
+        &(struct redis_opts){ .url = opts->address, .loop = opts->loop, .ring = opts->ring }, why);
+    if (!store)
+        return refuse(shown, why);
+    LOG_INFO("calls are kept in Redis, and other nodes that name it share them",
+             LOG_CSTR("store", "redis"), LOG_CSTR("where", shown),
+             LOG_CSTR("sealed", opts->ring ? "yes" : "no: no secret is set"));
+    return store;
+}
+
 /* --- the table -------------------------------------------------------------------------------- */
 
 static const struct {
     struct str prefix;
     struct store *(*open)(const struct storage_opts *opts, struct str rest);
 } kinds[] = {
-    { STR_INIT("memory:"), open_memory },
-    { STR_INIT("sqlite:"), open_sqlite },
+    { STR_INIT("memory:"), open_memory },      { STR_INIT("sqlite:"), open_sqlite },
+    { STR_INIT("redis://"), open_redis },      { STR_INIT("rediss://"), open_redis },
+    { STR_INIT("redis+unix://"), open_redis }, { STR_INIT("unix://"), open_redis },
 };
 
 struct store *storage_open(const struct storage_opts *opts)
@@ -108,5 +132,13 @@ struct store *storage_open(const struct storage_opts *opts)
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         if (str_starts(address, kinds[i].prefix))
             return kinds[i].open(&with, str_skip(address, kinds[i].prefix.len));
-    return refuse(with.address, "it is memory: or sqlite:PATH");
+    /* A misspelt scheme may stand before a password. */
+    struct str scheme = address;
+    if (str_cut(address, ':', &scheme, &address))
+        scheme.len++;
+    char shown[SCHEME_MAX];
+    snprintf(shown, sizeof(shown), STR_FMT, STR_ARG(scheme));
+    return refuse(shown,
+                  "it is none of memory:, sqlite:PATH, redis://HOST:PORT, rediss://HOST:PORT "
+                  "and redis+unix:///PATH");
 }

@@ -138,6 +138,9 @@ struct store_ops {
     void (*watch)(struct store *store, struct str node,
                   void (*wake)(void *data, struct str call_id), void *data);
 
+    /* It can be reached now; false: *why says why not, until the loop turns. NULL: always. */
+    bool (*ready)(struct store *store, struct str *why);
+
     void (*destroy)(struct store *store);
 };
 
