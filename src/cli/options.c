@@ -80,7 +80,7 @@ static const struct option table[] = {
     { "--token-file", "FILE", true, take_token_file },
     { "--allow-host", "NAME", true, take_allow_host },
     { "--allow-origin", "ORIGIN", true, take_allow_origin },
-    { "--store", "memory: or sqlite:PATH", false, take_store },
+    { "--store", "memory:, sqlite:PATH or redis://HOST:PORT", false, take_store },
     { "--ephemeral", NULL, false, take_ephemeral },
     { "--log", "error, warn, info or debug", false, take_log },
     { "--log-format", "logfmt or json", false, take_log_format },
@@ -94,7 +94,8 @@ const char *options_help(void)
            "  --token-file FILE      bearer tokens, a line each: token name\n"
            "  --allow-host NAME      a further name clients may use for this host; repeatable\n"
            "  --allow-origin ORIGIN  a web origin that may connect; repeatable\n"
-           "  --store ADDRESS        where calls are kept: memory: (default) or sqlite:PATH\n"
+           "  --store ADDRESS        where calls are kept: memory: (default), sqlite:PATH,\n"
+           "                         redis://HOST:PORT\n"
            "  --ephemeral            this process may be stopped at any moment: refuses a store\n"
            "                         that would lose what it has\n"
            "  --log LEVEL            error, warn, info (default) or debug\n"
