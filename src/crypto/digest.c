@@ -7,6 +7,7 @@
  */
 #include "crypto/digest.h"
 
+#include <endian.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <pthread.h>
@@ -202,12 +203,21 @@ void base64url_encode(struct str bytes, char *out)
     const unsigned char *in = (const unsigned char *)bytes.at;
     size_t left = bytes.len;
 
-    for (; left >= 3; left -= 3, in += 3, out += 4) {
+    for (uint32_t word; left > 3; left -= 3, in += 3, out += 4) { /* one byte of it is the next */
+        memcpy(&word, in, sizeof(word));
+        word = be32toh(word);
+        out[0] = base64_digits[word >> 26];
+        out[1] = base64_digits[word >> 20 & 63];
+        out[2] = base64_digits[word >> 14 & 63];
+        out[3] = base64_digits[word >> 8 & 63];
+    }
+    if (left == 3) {
         uint32_t bits = (uint32_t)in[0] << 16 | (uint32_t)in[1] << 8 | in[2];
         out[0] = base64_digits[bits >> 18];
         out[1] = base64_digits[bits >> 12 & 63];
         out[2] = base64_digits[bits >> 6 & 63];
         out[3] = base64_digits[bits & 63];
+        return;
     }
     if (left == 0)
         return;
@@ -257,7 +267,7 @@ bool base64url_decode(struct str text, uint8_t *out, size_t room, size_t *len)
                  d = base64_values[in[3]];
         if (!a || !b || !c || !d)
             return false;
-        bits = (a - 1) << 18 | (b - 1) << 12 | (c - 1) << 6 | (d - 1);
+        bits = (a << 18) + (b << 12) + (c << 6) + d - 0x41041; /* one less in each place */
         out[0] = (uint8_t)(bits >> 16);
         out[1] = (uint8_t)(bits >> 8);
         out[2] = (uint8_t)bits;
