@@ -82,6 +82,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     heap_init(&engine->due);
     list_init(&engine->claims);
     list_init(&engine->returns);
+    list_init(&engine->cancels);
     nobody_init(&engine->nobody);
     engine_use_store(engine, opts->store);
     return engine;
@@ -104,8 +105,10 @@ void engine_destroy(struct engine *engine)
 
     if (!engine)
         return;
+    recovery_free(engine);
     claims_drop(engine);
     returns_drop(engine);
+    cancels_drop(engine);
     for (struct call *call; (call = map_next(&engine->calls, &at));)
         call_free(call);
     schemas_forget(engine);
@@ -175,6 +178,11 @@ void engine_tick(struct engine *engine)
         heap_remove(&engine->due, first);
         due->fire(due);
     }
+}
+
+bool engine_survives(const struct engine *engine)
+{
+    return engine->store->ops->durable || engine->store->ops->shared;
 }
 
 struct store *engine_store(const struct engine *engine)

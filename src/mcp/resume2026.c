@@ -8,7 +8,7 @@
  *   not known to the store                  imported from the state
  *   waiting, with a shorter journal         imported: it went on where our store is not shared
  *   waiting, or runnable                    adopted
- *   running elsewhere                       looked at again, within MCP_HOLD_MS
+ *   running elsewhere                       adopted: the core waits for its end, or its turn
  *   finished                                the stored result, if the answers are those it had
  *   cancelled, or forgotten on purpose      refused
  *
@@ -200,6 +200,13 @@ static void import(struct caller2026 *caller)
         caller_refuse(caller);
 }
 
+static struct str why_not(nod_status status)
+{
+    return status == NOD_E_STORE
+               ? STR("The store cannot be reached; try again later.")
+               : STR("What the store has of this call cannot be read; make the call again.");
+}
+
 static void asks_scanned(void *data, nod_status status, const struct store_reply *reply)
 {
     struct caller2026 *caller = data;
@@ -209,8 +216,7 @@ static void asks_scanned(void *data, nod_status status, const struct store_reply
         if (status == NOD_OK)
             adopt(caller, false);
         else
-            caller_fail(caller, 200, RPC_INTERNAL_ERROR,
-                        STR("The store cannot be reached; try again later."), STR_NONE);
+            caller_fail(caller, 200, RPC_INTERNAL_ERROR, why_not(status), STR_NONE);
     }
     caller->busy--;
     caller_settle(caller);
@@ -285,6 +291,7 @@ static void found(struct caller2026 *caller, const struct call_record *record)
         scan_asks(caller);
         break;
     case CALL_STORED_RUNNABLE:
+    case CALL_STORED_RUNNING:
         keep_record(caller, record);
         caller->ask_count = 0;
         adopt(caller, false);
@@ -292,10 +299,8 @@ static void found(struct caller2026 *caller, const struct call_record *record)
     case CALL_STORED_FINISHED:
         respond_stored(caller, record->result);
         break;
-    case CALL_STORED_RUNNING:
     case CALL_STORED_CANCELLED:
-        look_later(caller);
-        break;
+        break; /* was refused above */
     }
 }
 
@@ -311,8 +316,7 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
         else if (status == NOD_E_STALE)
             caller_refuse(caller); /* it has ended, and how is no longer known */
         else
-            caller_fail(caller, 200, RPC_INTERNAL_ERROR,
-                        STR("The store cannot be reached; try again later."), STR_NONE);
+            caller_fail(caller, 200, RPC_INTERNAL_ERROR, why_not(status), STR_NONE);
     }
     caller->busy--;
     caller_settle(caller);
