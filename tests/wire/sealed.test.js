@@ -9,10 +9,11 @@ import { stores } from './stores.js';
 const FIRST = 'the-first-secret-of-this-store-0123456789';
 const SECOND = 'the-second-secret-of-this-store-012345678';
 const THIRD = 'the-third-secret-of-this-store-0123456789';
+const PATIENCE = { timeout: 60000 };
 const TASKS = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
 
 const onEachStore = (name, body) => {
-  for (const { name: store, create } of stores) test(`${store}: ${name}`, (t) => body(t, create(t)));
+  for (const { name: store, create } of stores) test(`${store}: ${name}`, PATIENCE, (t) => body(t, create(t)));
 };
 
 const secrets = (newest, ...previous) => ({
