@@ -76,6 +76,11 @@ struct claim_spec {
         take_for; /* a node: take the call in the same transition, if this makes it runnable */
 };
 
+/*
+ * STORE_RUNNABLE lists the calls that can be taken and whose record names a caller (call_record.
+ * caller): somebody will come back for them, so they are run on. The others wait for whoever has a
+ * right to them.
+ */
 enum store_index { STORE_RUNNABLE, STORE_ASKS_DUE, STORE_ASKS_OF_CALL, STORE_EVENTS };
 
 struct store_scan {
@@ -147,7 +152,8 @@ struct store_ops {
     void (*watch)(struct store *store, struct str node,
                   void (*wake)(void *data, struct str call_id), void *data);
 
-    bool (*ready)(struct store *store, struct str *why); /* NULL: always */
+    /* It can be reached now; false: *why says why not, until the loop turns. NULL: always. */
+    bool (*ready)(struct store *store, struct str *why);
 
     void (*destroy)(struct store *store);
 };
