@@ -11,6 +11,7 @@
  */
 #include "core/inside.h"
 
+#include "base/crash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
@@ -298,6 +299,7 @@ static void finish_send(struct op *op)
     bool told =
         call->caller->ops->event &&
         call->caller->ops->event(call->caller, call, &call_ending(call)->outcome, &arena, &event);
+    CRASH_POINT(result_before);
     engine->store->ops->finish(engine->store, id_str(&op->token), id_str(&call->id), call->epoch,
                                buf_str(&call_ending(call)->result), told ? &event : NULL,
                                op_completed, op);
@@ -322,6 +324,7 @@ static void finish_done(struct op *op, nod_status status, const struct store_rep
     struct call *call = OP_OF(op, struct call, op);
 
     (void)reply;
+    CRASH_POINT(result_after);
     finish_checked(call, status);
     flow_next(&call->flow);
 }
@@ -387,6 +390,7 @@ void call_deliver(struct call *call)
     struct caller *caller = call->caller; /* only now: it may have gone meanwhile */
     caller->call = NULL;
     caller->ops->finished(caller, call, &call_ending(call)->outcome);
+    CRASH_POINT(reply_after);
     call_free(call);
 }
 
@@ -398,6 +402,7 @@ static void cancel_send(struct op *op)
     struct call *call = OP_OF(op, struct call, op);
     struct engine *engine = call->engine;
 
+    CRASH_POINT(cancel_before);
     engine->store->ops->cancel(engine->store, id_str(&op->token), id_str(&call->id),
                                buf_str(&call_ending(call)->result), op_completed, op);
 }
@@ -407,6 +412,7 @@ static void cancel_done(struct op *op, nod_status status, const struct store_rep
     struct call *call = OP_OF(op, struct call, op);
 
     (void)reply;
+    CRASH_POINT(cancel_after);
     if (status != NOD_OK)
         LOG_WARN("cancel not stored", LOG_STR("call", id_str(&call->id)),
                  LOG_CSTR("why", nod_status_name(status)));

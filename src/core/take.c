@@ -13,6 +13,7 @@
 
 #include <limits.h>
 
+#include "base/crash.h"
 #include "base/mem.h"
 
 enum { TAKE_AGAIN_MS = 1000 };
@@ -92,6 +93,7 @@ static void resume(struct call *call)
         return;
     }
     call_tell_waiting(call, false);
+    CRASH_POINT(rerun_before);
     flow_again(&call->flow); /* its stage looks whether it was cancelled */
 }
 
@@ -248,6 +250,7 @@ static void take_send(struct op *op)
     struct call *call = OP_OF(op, struct call, op);
     struct engine *engine = call->engine;
 
+    CRASH_POINT(take_before);
     engine->store->ops->take(engine->store, id_str(&op->token), id_str(&call->id), engine->node,
                              op_completed, op);
 }
@@ -256,6 +259,7 @@ static void take_done(struct op *op, nod_status status, const struct store_reply
 {
     struct call *call = OP_OF(op, struct call, op);
 
+    CRASH_POINT(take_after);
     if (decided(call))
         return;
     if (status == NOD_OK) {

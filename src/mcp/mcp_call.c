@@ -14,6 +14,7 @@
 
 #include <math.h>
 
+#include "base/crash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "mcp/caller2026.h"
@@ -179,6 +180,7 @@ static enum caller_way call_asked(struct caller *caller, struct call *engine_cal
     /* The client must have an event id to come back with before it is asked anything. */
     if (call->session && !call->stream->pipe)
         mcp_stream_begin(call->stream);
+    CRASH_POINT(priming_after);
     return CALLER_HOLDS;
 }
 
