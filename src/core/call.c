@@ -11,6 +11,8 @@
  */
 #include "core/inside.h"
 
+#include <limits.h>
+
 #include "base/crash.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -325,6 +327,10 @@ static void finish_done(struct op *op, nod_status status, const struct store_rep
 
     (void)reply;
     CRASH_POINT(result_after);
+    if (status == NOD_E_STALE && !call->cancel_wanted) {
+        call_lost(call); /* the result is another's to give */
+        return;
+    }
     finish_checked(call, status);
     flow_next(&call->flow);
 }
@@ -336,6 +342,8 @@ static void finish_begin(struct call *call,
     buf_clear(&call_ending(call)->result);
     outcome_write(&call_ending(call)->result, &call_ending(call)->outcome);
     op_start(call->engine, &call->op, finish_send, done);
+    if (engine_survives(call->engine)) /* a result is not lost because the store is away */
+        call->op.most = INT_MAX;
 }
 
 static void stage_finish(struct flow *flow, void *subject)

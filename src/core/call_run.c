@@ -12,6 +12,8 @@
  */
 #include "core/inside.h"
 
+#include <limits.h>
+
 #include "base/crash.h"
 #include "base/mem.h"
 #include "core/catalog.h"
@@ -285,6 +287,13 @@ static int64_t keep_with_asks(const struct call *call)
     return call->keep_ms > 0 ? call->keep_ms + longest : 0;
 }
 
+/* A new call fails when the store is away. One that has learned something waits until it is back. */
+static void keep_trying(struct call *call)
+{
+    if (call->stored && engine_survives(call->engine))
+        call->op.most = INT_MAX;
+}
+
 static void park_send(struct op *op)
 {
     struct call *call = OP_OF(op, struct call, op);
@@ -302,12 +311,17 @@ static void park_send(struct op *op)
 static void park_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct call *call = OP_OF(op, struct call, op);
+    bool lost = status == NOD_E_STALE && call->stored && !call->cancel_wanted;
 
     (void)reply;
     CRASH_POINT(ask_after);
     if (status == NOD_OK)
         journal_grow(call);
     saved(call); /* if it failed, the store may know it all the same */
+    if (lost) {
+        call_lost(call);
+        return;
+    }
     if (status != NOD_OK) {
         asks_drop(call);
         if (call->cancel_wanted)
@@ -379,6 +393,7 @@ void call_asks_settled(struct call *call)
     call->state = LIVE_SAVING;
     call->woken = false;
     op_start(call->engine, &call->op, park_send, park_done);
+    keep_trying(call);
 }
 
 void call_asks_begin(struct call *call)
@@ -419,6 +434,7 @@ static void append_done(struct op *op, nod_status status, const struct store_rep
 {
     struct call *call = OP_OF(op, struct call, op);
     bool intent = appends_intent(call);
+    bool lost = status == NOD_E_STALE && call->stored;
 
     (void)reply;
     if (intent)
@@ -432,6 +448,8 @@ static void append_done(struct op *op, nod_status status, const struct store_rep
     saved(call);
     if (call->cancel_wanted)
         call_end_cancelled(call);
+    else if (lost)
+        call_lost(call);
     else if (status == NOD_OK)
         flow_again(&call->flow);
     else if (intent)
@@ -452,19 +470,48 @@ static void steps_go(struct due *due)
         flow_again(&call->flow);
 }
 
-/* What this run has noted (times, chance) nobody has seen: the next one notes it anew. */
-static void call_steps_held(struct call *call)
+static void steps_tell(struct call *call)
 {
     struct caller *caller = call->caller;
 
-    run_free(call->run);
-    call->run = NULL;
     call->hold_steps = false;
     call->held = true;
     if (caller->ops->stepping)
         caller->ops->stepping(caller, call);
     else
         call_step_on(call);
+}
+
+static void opened(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct call *call = OP_OF(op, struct call, op);
+
+    (void)reply;
+    call->saving_count = 0;
+    saved(call);
+    if (call->cancel_wanted)
+        call_end_cancelled(call);
+    else if (status == NOD_OK)
+        steps_tell(call);
+    else
+        store_failed(call, status, "the call");
+}
+
+/*
+ * What this run has noted (times, chance) nobody has seen: the next one notes it anew. Where the
+ * store survives it knows the call before its first step: whoever is told of it can come back.
+ */
+static void call_steps_held(struct call *call)
+{
+    run_free(call->run);
+    call->run = NULL;
+    if (call->stored || !engine_survives(call->engine)) {
+        steps_tell(call);
+        return;
+    }
+    call->saving_count = 0;
+    call->state = LIVE_SAVING;
+    op_start(call->engine, &call->op, append_send, opened);
 }
 
 void call_step_on(struct call *call)
@@ -500,6 +547,7 @@ static void call_pending(struct call *call)
         saving_fill(call);
         call->state = LIVE_SAVING;
         op_start(call->engine, &call->op, append_send, append_done);
+        keep_trying(call);
     }
 }
 

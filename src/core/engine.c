@@ -95,6 +95,7 @@ void engine_destroy(struct engine *engine)
 
     if (!engine)
         return;
+    recovery_free(engine);
     claims_drop(engine);
     returns_drop(engine);
     for (struct call *call; (call = map_next(&engine->calls, &at));)
@@ -166,6 +167,11 @@ void engine_tick(struct engine *engine)
         heap_remove(&engine->due, first);
         due->fire(due);
     }
+}
+
+bool engine_survives(const struct engine *engine)
+{
+    return engine->store->ops->durable || engine->store->ops->shared;
 }
 
 struct store *engine_store(const struct engine *engine)

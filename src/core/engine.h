@@ -75,6 +75,29 @@ struct store *engine_store(const struct engine *engine);
 size_t engine_calls(const struct engine *engine);
 size_t engine_pending(const struct engine *engine); /* asks */
 
+/* The store outlives this process, or other nodes see it. */
+bool engine_survives(const struct engine *engine);
+
+/* --- what nobody works on any more --------------------------------------------------------- */
+
+enum {
+    RECOVERY_NODE_TTL_MS = 5000, /* a node that has been silent for that long counts as gone */
+    RECOVERY_BEATS = 5,          /* heartbeats in that time */
+};
+
+struct recovery_opts {
+    /*
+     * This call can be run, and is not live here. It may be adopted, now or later, or left to
+     * others; it is shown again as long as nobody has. The record may lack its journal.
+     */
+    void (*orphan)(void *data, const struct call_record *record);
+    void *data;
+    int64_t node_ttl_ms; /* 0: RECOVERY_NODE_TTL_MS */
+};
+/* From now on, where the store survives; otherwise there is nothing to recover. Before the first
+ * call. */
+void engine_recover(struct engine *engine, const struct recovery_opts *opts);
+
 /* --- calls --------------------------------------------------------------------------------- */
 
 struct call_spec {
@@ -167,6 +190,7 @@ struct answer {
     enum ask_state action;      /* ASK_ACCEPTED, ASK_DECLINED, ASK_CANCELLED */
     const struct json *content; /* with ASK_ACCEPTED; may be NULL where nothing is asked for */
     struct str by;              /* the principal who answers, as verified */
+    struct str scope;           /* not empty: the ask must be of this scope */
     const struct surface *surface;
     int attempt; /* the offer it answers; 0: whichever is up */
 };
@@ -190,6 +214,12 @@ typedef void answered_fn(void *data, const struct answer_result *result);
  */
 void ask_answer(struct engine *engine, struct str ask_id, const struct answer *answer,
                 answered_fn *done, void *data);
+
+/*
+ * Whoever could put this ask to its person cannot, and no surface of this node has it: it ends in
+ * ASK_UNSUPPORTED.
+ */
+void ask_unsupported(struct engine *engine, struct str ask_id, answered_fn *done, void *data);
 
 /* The page behind a URL ask is done: ends one with wait_done as accepted. */
 void ask_url_done(struct engine *engine, struct str ask_id, answered_fn *done, void *data);
