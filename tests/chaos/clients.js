@@ -56,6 +56,9 @@ function connectionFailed(error) {
   return error.cause?.code ?? error.cause?.message ?? error.message;
 }
 
+// Which node has answered, where a proxy says so.
+const servedBy = (headers) => headers.get('x-served-by')?.split(', ').at(-1);
+
 const away = (status) => status === 502 || status === 503 || status === 504;
 
 // A request gives up by itself, so that a server that is asleep does not hold the client for ever.
@@ -68,6 +71,7 @@ export class Client2026 {
     this.urls = [urls].flat();
     this.patienceMs = patienceMs;
     this.turn = 0;
+    this.answers = this.elsewhere = 0; // given, and through another node than the one that asked
     this.modern = new Modern(this.urls[0]);
   }
 
@@ -101,10 +105,14 @@ export class Client2026 {
     const story = new Story(tool, tag, ms);
     const args = { tag, ...(slow_ms ? { slow_ms } : {}) };
     let retry;
+    let asker;
     for (;;) {
       const reply = await this.request(story, 'tools/call', { name: tool, arguments: args, ...retry }, { fragile: !retry });
       if (!retry) story.begun++;
       if (!reply) continue; // no state yet: begun again
+      if (retry) this.answers++;
+      if (retry && servedBy(reply.headers) !== asker) this.elsewhere++;
+      asker = servedBy(reply.headers);
       const { result } = reply;
       if (!result) return { error: reply.error, story };
       if (result.resultType === 'complete') return { result, text: textOf(result), story };
@@ -181,6 +189,7 @@ export class Client2025 {
     this.urls = [urls].flat();
     this.patienceMs = patienceMs;
     this.turn = 0;
+    this.answers = this.elsewhere = 0;
   }
 
   get url() {
@@ -226,7 +235,7 @@ export class Client2025 {
       try {
         const reply = await this.fetch(story, 'POST', { jsonrpc: '2.0', ...message });
         const text = await reply.text();
-        if (reply.status === 202) return;
+        if (reply.status === 202) return reply;
         if (!away(reply.status)) throw story.lost(`an answer was refused: ${reply.status} ${text}`);
         await story.again(`answer: ${reply.status}`);
       } catch (error) {
@@ -235,9 +244,11 @@ export class Client2025 {
     }
   }
 
-  async answer(story, tag, ask) {
+  async answer(story, tag, ask, asker) {
     const key = /the (\w+) word/.exec(ask.params.message)[1];
-    await this.post(story, { id: ask.id, result: word(wordsOf(tag)[key]) });
+    const taken = await this.post(story, { id: ask.id, result: word(wordsOf(tag)[key]) });
+    this.answers++;
+    if (servedBy(taken.headers) !== asker) this.elsewhere++;
     story.note(`answered ${key} (${ask.id})`);
   }
 
@@ -249,7 +260,7 @@ export class Client2025 {
       const message = JSON.parse(event.data);
       if (message.method === 'elicitation/create') {
         story.note(`asked (${message.id}) at ${event.id}`);
-        answers.push(onAsk ? onAsk(message, story) : this.answer(story, tag, message));
+        answers.push(onAsk ? onAsk(message, story) : this.answer(story, tag, message, servedBy(response.headers)));
         answers.at(-1).catch((error) => (seen.failure = error));
       } else if (message.id === id && !message.method) {
         return message;

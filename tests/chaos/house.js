@@ -15,6 +15,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PATIENCE_MS, environment, pause, watchStderr, within } from '../wire/harness.js';
 
+export { pause };
+
 const SECRET = 'the-secret-that-outlives-every-process-0123456789';
 const program = path.join(process.env.NOD_BIN_DIR, 'tests/chaos/chaos-server');
 
@@ -106,17 +108,15 @@ class Node {
     return this;
   }
 
-  // Brings it back whenever it dies, with the next crash point there is.
-  keep(crashes = [], pauseMs = 0) {
+  // Brings it back whenever it dies; `nextCrash` says where its next life ends.
+  keep(nextCrash = () => undefined) {
     this.kept = (async () => {
       for (;;) {
         const end = await this.ended;
         if (this.stopping) return;
         assert.deepEqual(end, { code: null, signal: 'SIGKILL' }, `the server ended by itself:\n${this.log}`);
         this.deaths++;
-        if (pauseMs) await pause(pauseMs);
-        if (this.stopping) return;
-        await this.start(crashes.shift());
+        await this.start(nextCrash());
       }
     })();
     this.kept.catch((error) => (this.failure = error));
