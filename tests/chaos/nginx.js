@@ -29,7 +29,7 @@ export async function startNginx(t, ports) {
   // Around it: what lets nginx run from a folder, and a header by which the test sees who has answered.
   const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/temp/${name};`);
   writeFileSync(path.join(folder, 'nginx.conf'), `
-    ${process.getuid() === 0 ? 'user root;' : ''} daemon off; worker_processes 1; pid ${folder}/pid; error_log stderr warn;
+    ${process.getuid() === 0 ? 'user root;' : ''} daemon off; master_process off; pid ${folder}/pid; error_log stderr warn;
     events { worker_connections 4096; }
     http { access_log off; ${temp.join(' ')} add_header X-Served-By $upstream_addr always;
     ${site} }`);
