@@ -166,7 +166,7 @@ export async function openHouse(t, store, { redis } = {}) {
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(path.join(folder, 'deeds'));
   const address = store === 'sqlite' ? `sqlite:${path.join(folder, 'store.db')}`
-    : `redis://127.0.0.1:${redis.port}/0?prefix=h${++lastHouse}`;
+    : `redis://127.0.0.1:${redis.port}/0?prefix=h${++lastHouse}:`;
   const nodes = [];
   const house = {
     folder,
