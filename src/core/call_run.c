@@ -287,7 +287,8 @@ static int64_t keep_with_asks(const struct call *call)
     return call->keep_ms > 0 ? call->keep_ms + longest : 0;
 }
 
-/* A new call fails when the store is away. One that has learned something waits until it is back. */
+/* A new call fails when the store is away. One that has learned something waits until it is back.
+ */
 static void keep_trying(struct call *call)
 {
     if (call->stored && engine_survives(call->engine))

@@ -361,7 +361,7 @@ static void stage_publish(struct flow *flow, void *subject)
     op_start(claim->engine, &claim->op, publish_send, publish_done);
     /* Nobody would send this answer a second time, or the call may be taken by it in an epoch that
      * only the reply tells: go on for as long as the store is away. */
-    if (!claim->done || engine_ask(claim->engine, claim->ask_id))
+    if (claim->answer.once || engine_ask(claim->engine, claim->ask_id))
         claim->op.most = INT_MAX;
 }
 
@@ -398,15 +398,15 @@ const struct flow_table answer_flow = { NOD_FLOW_ANSWER, answer_stages,
                                         claim_describe };
 
 /*
- * A hook objected to an answer that cannot be given twice (nobody listens for what became of it):
- * its surface is done with this ask, which moves on.
+ * A hook objected to an answer that cannot be given twice: its surface is done with this ask, which
+ * moves on.
  */
 static void offer_spent(const struct claim *claim)
 {
     struct ask *ask = engine_ask(claim->engine, claim->ask_id);
     const struct surface *surface = claim->answer.surface;
 
-    if (ask && !claim->done && !claim->by_engine && surface && ask->surface == surface)
+    if (ask && claim->answer.once && !claim->by_engine && surface && ask->surface == surface)
         ask_offered(ask, ask->surface, OFFER_REFUSED);
 }
 
@@ -440,6 +440,7 @@ void ask_answer(struct engine *engine, struct str ask_id, const struct answer *a
     claim->answer = *answer;
     claim->answer.by = arena_str(&claim->arena, answer->by);
     claim->answer.scope = arena_str(&claim->arena, answer->scope);
+    claim->answer.once |= !done;
     claim->done = done;
     claim->data = data;
     flow_start(&claim->flow, &answer_flow, &engine->hooks, NULL, claim, claim_flow_done);
@@ -450,6 +451,7 @@ void ask_url_done(struct engine *engine, struct str ask_id, answered_fn *done, v
     struct claim *claim = claim_create(engine, ask_id, ASK_ACCEPTED);
 
     claim->url_done = true;
+    claim->answer.once = !done;
     claim->done = done;
     claim->data = data;
     flow_start(&claim->flow, &answer_flow, &engine->hooks, NULL, claim, claim_flow_done);
@@ -459,6 +461,7 @@ void ask_url_done(struct engine *engine, struct str ask_id, answered_fn *done, v
 static void claim_own(struct claim *claim)
 {
     claim->by_engine = true;
+    claim->answer.once = !claim->done;
     claim->answer.by = STR("nod");
     flow_place(&claim->flow, &answer_flow, &claim->engine->hooks, "buildResult", claim,
                claim_flow_done);

@@ -73,6 +73,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     heap_init(&engine->due);
     list_init(&engine->claims);
     list_init(&engine->returns);
+    list_init(&engine->cancels);
     nobody_init(&engine->nobody);
     engine_use_store(engine, opts->store);
     return engine;
@@ -98,6 +99,7 @@ void engine_destroy(struct engine *engine)
     recovery_free(engine);
     claims_drop(engine);
     returns_drop(engine);
+    cancels_drop(engine);
     for (struct call *call; (call = map_next(&engine->calls, &at));)
         call_free(call);
     schemas_forget(engine);

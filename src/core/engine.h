@@ -147,6 +147,8 @@ struct call *engine_find(const struct engine *engine, struct str call_id);
  */
 void call_let_go(struct call *call);
 
+/* Perhaps it has gone on elsewhere: asks the store, if it waits. */
+void call_wake(struct call *call);
 /* Another caller waits for it from now on; the old one is not called again. */
 void call_hand_over(struct call *call, struct caller *to);
 /* After caller_ops.stepping, now or later: on with its steps. */
@@ -155,6 +157,9 @@ void call_step_on(struct call *call);
 /* Cancels: its asks are withdrawn, finished() comes with NOD_E_CANCELLED, perhaps before this
  * returns. */
 void call_cancel(struct call *call, struct str why);
+
+/* The same by its id, wherever it is; nothing, if it has ended or is unknown. */
+void engine_cancel(struct engine *engine, struct str call_id, struct str why);
 
 struct str call_id(const struct call *call);
 struct str call_principal(const struct call *call);
@@ -193,6 +198,8 @@ struct answer {
     struct str scope;           /* not empty: the ask must be of this scope */
     const struct surface *surface;
     int attempt; /* the offer it answers; 0: whichever is up */
+    bool once;   /* whoever answers will not do it again: the surface is done with this ask. Also
+                    where nobody listens for what became of it */
 };
 
 struct answer_result {

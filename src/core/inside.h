@@ -51,6 +51,7 @@ struct engine {
     size_t pending;       /* asks on their way to the store, or waiting */
     struct list claims;   /* answers under way */
     struct list returns;  /* calls that are being given back to the store */
+    struct list cancels;  /* of calls that are not live here */
     struct caller nobody; /* of calls whose caller is gone */
     struct recovery *recovery;
 };
@@ -177,6 +178,7 @@ void call_go_on(struct call *call);
 /* It was taken in this epoch, and nobody is here to run it: the next who comes may. */
 void call_give_back(struct engine *engine, const struct call_record *record, uint64_t epoch);
 void returns_drop(struct engine *engine);
+void cancels_drop(struct engine *engine);
 bool call_is_alone(const struct call *call); /* its caller is gone */
 void call_free(struct call *call);
 /* fn(call) when the stack is clear, unless the call is gone by then. */
@@ -223,7 +225,7 @@ struct ask {
     size_t surface_at;       /* its place in the engine's order */
     bool opened;             /* a URL that was opened; it ends when its page is done */
     bool counted;            /* for its principal */
-    bool still;    /* pending, as the store sees it: while it is looked at */
+    bool still;              /* pending, as the store sees it: while it is looked at */
     bool claiming; /* ended by the engine itself (expired, unsupported): a claim is under way */
     struct due expiry;
     struct flow flow;

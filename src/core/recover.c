@@ -95,8 +95,8 @@ static void due_done(void *data, nod_status status, const struct store_reply *re
     struct recovery *recovery = data;
 
     (void)reply;
-    bool more = status == NOD_OK && recovery->rows >= LOOK_ROWS &&
-                recovery->expiring < EXPIRING_MOST;
+    bool more =
+        status == NOD_OK && recovery->rows >= LOOK_ROWS && recovery->expiring < EXPIRING_MOST;
     due_set(recovery->engine, &recovery->look, more ? LOOK_AGAIN_MS : LOOK_MS, look);
 }
 
@@ -137,9 +137,8 @@ static void runnable_done(void *data, nod_status status, const struct store_repl
     memcpy(recovery->seen, recovery->seeing, sizeof(recovery->seen));
     recovery->seen_count = recovery->seeing_count;
     recovery->rows = 0;
-    store->ops->scan(store,
-                     &(struct store_scan){ .index = STORE_ASKS_DUE, .limit = LOOK_ROWS }, due_row,
-                     due_done, recovery);
+    store->ops->scan(store, &(struct store_scan){ .index = STORE_ASKS_DUE, .limit = LOOK_ROWS },
+                     due_row, due_done, recovery);
 }
 
 static void look(struct due *due)
@@ -148,8 +147,7 @@ static void look(struct due *due)
     struct store *store = recovery->engine->store;
 
     recovery->seeing_count = 0;
-    store->ops->scan(store,
-                     &(struct store_scan){ .index = STORE_RUNNABLE, .limit = LOOK_ROWS },
+    store->ops->scan(store, &(struct store_scan){ .index = STORE_RUNNABLE, .limit = LOOK_ROWS },
                      runnable_row, runnable_done, recovery);
 }
 

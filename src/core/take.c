@@ -361,6 +361,11 @@ void call_take(struct call *call)
     call->op.most = INT_MAX; /* the epoch it gave us, perhaps, only its reply tells */
 }
 
+void call_wake(struct call *call)
+{
+    call_take(call);
+}
+
 /* Its asks were never told to anybody, and its run counts for nothing. */
 void call_lost(struct call *call)
 {

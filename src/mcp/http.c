@@ -236,19 +236,24 @@ static void handle_other(struct mcp_server *server, struct http_exchange *exchan
     }
 }
 
-static void handle_mcp(struct mcp_server *server, struct http_exchange *exchange,
-                       const struct http_request *http)
+void endpoint_again(struct mcp_server *server, struct http_exchange *exchange,
+                    const struct http_request *http, struct str principal)
 {
-    struct str principal = authenticate(server, exchange, http);
-
-    if (principal.len == 0) /* it is answered, and the request is gone */
-        return;
     if (server->draining)
         endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, "The server is shutting down.");
     else if (str_eq(http->method, STR("POST")))
         handle_post(server, exchange, http, principal);
     else
         handle_other(server, exchange, http, principal);
+}
+
+static void handle_mcp(struct mcp_server *server, struct http_exchange *exchange,
+                       const struct http_request *http)
+{
+    struct str principal = authenticate(server, exchange, http);
+
+    if (principal.len) /* otherwise it is answered, and the request is gone */
+        endpoint_again(server, exchange, http, principal);
 }
 
 static void handle_health(struct http_exchange *exchange, const struct http_request *http)

@@ -65,7 +65,7 @@ static void take_message(struct stdio *stdio, const struct rpc_message *message)
         break;
     case RPC_RESULT:
     case RPC_ERROR:
-        era2025_response(session, message);
+        era2025_response(session, message, NULL, NULL);
         break;
     }
 }
