@@ -6,8 +6,6 @@
  */
 #include "base/crash.h"
 
-#ifdef NOD_CRASH_POINTS
-
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -69,5 +67,3 @@ __attribute__((constructor)) static void crash_setup(void)
     fprintf(stderr, "NOD_CRASH_AT=%s: it is list, a name of that list, or name:N\n", at);
     _Exit(CRASH_WRONG_EXIT);
 }
-
-#endif
