@@ -171,8 +171,8 @@ export class TaskClient extends Client2026 {
       status = reply.result.status;
       if (Date.now() > story.until) throw story.lost('not in time');
     }
-    await this.request(story, 'tasks/cancel', { taskId }, { capabilities: TASKS });
     for (let status; status !== 'cancelled'; await pause(POLL_MS)) {
+      await this.request(story, 'tasks/cancel', { taskId }, { capabilities: TASKS }); // it is a wish, and may be forgotten
       const reply = await this.get(story, taskId);
       status = reply.result?.status;
       if (Date.now() > story.until) throw story.lost(`not in time: ${reply.text}`);

@@ -72,7 +72,7 @@ class Node {
     this.#house = house;
     this.#options = options;
     this.deaths = 0;
-    this.port = options.port ?? 0;
+    this.port = options.port;
     this.log = '';
   }
 
@@ -103,8 +103,7 @@ class Node {
     });
     const listens = this.watched.lines.next((line) => /listening/.test(line), 'the server listens');
     listens.catch(() => {});
-    const line = await Promise.race([listens, early]);
-    if (line) this.port = Number(/url="?http:\/\/[^:]+:(\d+)/.exec(line)[1]);
+    await Promise.race([listens, early]);
     return this;
   }
 
@@ -174,7 +173,7 @@ export async function openHouse(t, store, { redis } = {}) {
     address,
     nodes,
     async node(options = {}) {
-      const node = new Node(house, options);
+      const node = new Node(house, { port: await freePort(), ...options });
       nodes.push(node);
       t.after(() => node.stop());
       return node.start(options.crash);
