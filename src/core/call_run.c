@@ -270,6 +270,11 @@ static void store_failed(struct call *call, nod_status status, const char *what)
     if (status == NOD_E_STORE)
         message = arena_fmt(&call_ending(call)->arena,
                             "The %s store did not take %s; try the call again later", store, what);
+    else if (status == NOD_E_LIMIT)
+        message = arena_fmt(&call_ending(call)->arena,
+                            "The %s store refused %s: too many questions are waiting for an answer "
+                            "(try again when some are answered), or it is too large",
+                            store, what);
     else
         message = arena_fmt(&call_ending(call)->arena, "The %s store refused %s: %s", store, what,
                             nod_status_name(status));

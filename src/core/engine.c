@@ -39,6 +39,15 @@ void engine_use_store(struct engine *engine, struct store *store)
         store->ops->watch(store, engine->node, wake, engine);
 }
 
+void engine_bound_asks(struct engine *engine, size_t in_all, size_t per_principal)
+{
+    struct engine_limits *limits = &engine->opts.limits;
+
+    limits->pending_asks = or_default(in_all, limits->pending_asks);
+    limits->pending_asks_per_principal =
+        or_default(per_principal, limits->pending_asks_per_principal);
+}
+
 struct engine *engine_create(const struct engine_opts *opts)
 {
     struct engine *engine = MEM_NEW(struct engine);

@@ -60,6 +60,8 @@ void engine_destroy(struct engine *engine);
 
 /* Another store than the one it was made with, before its first call. */
 void engine_use_store(struct engine *engine, struct store *store);
+/* Other bounds on the questions that wait here; 0: as it is. Before its first call. */
+void engine_bound_asks(struct engine *engine, size_t in_all, size_t per_principal);
 
 /* In order of preference. */
 void engine_add_surface(struct engine *engine, struct surface *surface);

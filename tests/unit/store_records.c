@@ -368,6 +368,35 @@ static void a_sensitive_answer_is_erased_when_its_call_ends(void **state)
     assert_str(suite_load_ask(&questions[1].id)->reply.ask->content, "{\"n\":1}");
 }
 
+/* A client brought the journal of its call from a node that does not share this store. */
+static void a_sensitive_answer_that_came_with_the_journal_is_erased_too(void **state)
+{
+    struct question question = { .key = "next" };
+    struct entry entries[] = { { .class = ENTRY_ASK,
+                                 .key = STR("pin"),
+                                 .state = ASK_ACCEPTED,
+                                 .content = STR("{\"pin\":\"1234\"}"),
+                                 .sensitive = true },
+                               { .class = ENTRY_STEP, .key = STR("s"), .content = STR("{}") } };
+    struct parking parking = { .call = suite_id(),
+                               .open = true,
+                               .entries = entries,
+                               .entry_count = 2,
+                               .questions = &question,
+                               .count = 1 };
+    (void)state;
+
+    suite_park(&parking);
+    assert_str(suite_load_call(&parking.call)->reply.call->entries[0].content,
+               "{\"pin\":\"1234\"}");
+    suite_cancel(NULL, &parking.call, "enough");
+    const struct call_record *call = suite_load_call(&parking.call)->reply.call;
+    assert_int_equal(call->entry_count, 2);
+    assert_true(call->entries[0].sensitive);
+    assert_int_equal(call->entries[0].content.len, 0);
+    assert_str(call->entries[1].content, "{}");
+}
+
 static void everything_is_there_when_it_is_opened_again(void **state)
 {
     struct question waiting = { .key = "#1" }, answered = { .key = "#1" };
@@ -469,6 +498,7 @@ const struct CMUnitTest suite_records[] = {
     TEST(many_entries_in_one_transition_keep_their_order),
     TEST(a_call_that_has_ended_is_kept_for_its_time_and_no_longer),
     TEST(a_sensitive_answer_is_erased_when_its_call_ends),
+    TEST(a_sensitive_answer_that_came_with_the_journal_is_erased_too),
     TEST(everything_is_there_when_it_is_opened_again),
     TEST(ten_thousand_questions_are_all_answered_once),
 };
