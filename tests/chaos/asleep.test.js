@@ -8,14 +8,13 @@ import { PATIENCE_MS, sseEvents, textOf, within } from '../wire/harness.js';
 import { retryOf, word } from '../wire/modern.js';
 
 const SLOW_MS = 1500; // in which the node falls asleep
-const NODE_TTL_MS = 1000;
+const LATE_MS = 1000; // for what must not come any more
 const tools = ['deed', 'deed_blocking'];
 
 async function twoNodes(t) {
   const redis = await startRedis(t);
   const house = await openHouse(t, 'redis', { redis });
-  const env = { CHAOS_NODE_TTL_MS: String(NODE_TTL_MS) };
-  return { house, sleeper: await house.node({ env }), other: await house.node({ env }) };
+  return { house, sleeper: await house.node(), other: await house.node() };
 }
 
 async function until(what, isTrue) {
@@ -79,7 +78,7 @@ for (const tool of tools.filter(() => combinations.some(({ era, store }) => era 
     const message = await within(PATIENCE_MS, 'the result at the other node', client.read(story, 's', again, 'the-call', seen, []));
     assert.equal(textOf(message.result), rightText(tool, 's'), JSON.stringify(message));
     await wakeUp(house, sleeper, 's');
-    await pause(NODE_TTL_MS);
+    await pause(LATE_MS);
     for (const late of results) assert.deepEqual(late, message, 'what the old stream still says is the same');
     await house.close();
     await held;

@@ -56,6 +56,9 @@ function connectionFailed(error) {
   return error.cause?.code ?? error.cause?.message ?? error.message;
 }
 
+// Nobody was there: what was to begin has not begun.
+const refused = (error) => error.cause?.code === 'ECONNREFUSED';
+
 // Which node has answered, where a proxy says so.
 const servedBy = (headers) => headers.get('x-served-by')?.split(', ').at(-1);
 
@@ -86,11 +89,13 @@ export class Client2026 {
 
   async request(story, method, params, options = {}) {
     for (;;) {
+      if (options.fragile) story.begun++;
       try {
         const reply = await this.modern.request(method, params, { url: this.url, signal: patience(story, this.patienceMs), ...options });
         if (!away(reply.status) && !this.tryLater(reply)) return reply;
         await story.again(`${method}: ${reply.status} ${reply.text}`);
       } catch (error) {
+        if (options.fragile && refused(error)) story.begun--;
         await story.again(`${method}: ${connectionFailed(error)}`);
       }
       if (options.fragile) return null;
@@ -108,7 +113,6 @@ export class Client2026 {
     let asker;
     for (;;) {
       const reply = await this.request(story, 'tools/call', { name: tool, arguments: args, ...retry }, { fragile: !retry });
-      if (!retry) story.begun++;
       if (!reply) continue; // no state yet: begun again
       if (retry) this.answers++;
       if (retry && servedBy(reply.headers) !== asker) this.elsewhere++;
@@ -128,7 +132,6 @@ export class Client2026 {
 export class TaskClient extends Client2026 {
   async begin(story, tool, tag) {
     for (;;) {
-      story.begun++;
       const reply = await this.request(story, 'tools/call', { name: tool, arguments: { tag } }, { capabilities: TASKS, fragile: true });
       if (reply && !reply.result?.taskId) throw story.lost(`no task: ${reply.text}`);
       if (reply) return reply.result.taskId;
@@ -308,6 +311,7 @@ export class Client2025 {
         }
         await story.again('the stream has ended');
       } catch (error) {
+        if (seen.last === undefined && refused(error)) story.begun--;
         await story.again(connectionFailed(error));
       }
       if (seen.failure) throw seen.failure;

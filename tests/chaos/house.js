@@ -18,6 +18,7 @@ import { PATIENCE_MS, environment, pause, watchStderr, within } from '../wire/ha
 export { pause };
 
 const SECRET = 'the-secret-that-outlives-every-process-0123456789';
+const NODE_TTL_MS = '1500'; // so that nobody waits long for what a dead node has left
 const program = path.join(process.env.NOD_BIN_DIR, 'tests/chaos/chaos-server');
 
 export const stores = ['sqlite', 'redis'];
@@ -88,7 +89,7 @@ class Node {
   async start(crash) {
     const { args = [], env = {} } = this.#options;
     const child = spawn(program, ['--http', `127.0.0.1:${this.port}`, '--store', this.#house.address, '--log', 'debug', ...args], {
-      env: environment({ MCP_ELICITATION_SECRET: SECRET, CHAOS_DIR: this.#house.folder, ...env, ...(crash ? { NOD_CRASH_AT: crash } : {}) }),
+      env: environment({ MCP_ELICITATION_SECRET: SECRET, CHAOS_DIR: this.#house.folder, CHAOS_NODE_TTL_MS: NODE_TTL_MS, ...env, ...(crash ? { NOD_CRASH_AT: crash } : {}) }),
       stdio: ['ignore', 'inherit', 'pipe'],
     });
     this.child = child;

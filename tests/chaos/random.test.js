@@ -35,7 +35,7 @@ async function clientsOf(era, url) {
 // Half of its deaths come by the clock, half at a point.
 async function killNowAndThen(node, random, isOver) {
   while (!isOver() && node.deaths < DEATHS) {
-    await pause(50 + random.below(500));
+    await pause(30 + random.below(300));
     if (!isOver() && node.deaths < DEATHS && random.below(2)) node.child.kill('SIGKILL');
   }
 }

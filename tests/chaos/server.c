@@ -121,8 +121,9 @@ int main(int argc, char **argv)
         fputs("CHAOS_DIR names the folder of the deeds\n", stderr);
         return 2;
     }
-    nod_server *server =
-        nod_server_new(.name = "chaos", .version = NOD_VERSION, .workers = WORKERS);
+    const char *ttl = getenv("CHAOS_NODE_TTL_MS");
+    nod_server *server = nod_server_new(.name = "chaos", .version = NOD_VERSION, .workers = WORKERS,
+                                        .node_ttl_ms = ttl != NULL ? strtoll(ttl, NULL, 10) : 0);
     if (server == NULL)
         return 1;
     if (nod_tools(server, tools) != NOD_OK) {
