@@ -75,6 +75,11 @@ struct claim_spec {
         take_for; /* a node: take the call in the same transition, if this makes it runnable */
 };
 
+/*
+ * STORE_RUNNABLE lists the calls that can be taken and whose record names a caller (call_record.
+ * caller): somebody will come back for them, so they are run on. The others wait for whoever has a
+ * right to them.
+ */
 enum store_index { STORE_RUNNABLE, STORE_ASKS_DUE, STORE_ASKS_OF_CALL, STORE_EVENTS };
 
 struct store_scan {

@@ -178,7 +178,7 @@ void memory_scan_rows(struct reply *reply)
     switch (reply->scan.index) {
     case STORE_RUNNABLE:
         for (struct stored_call *call; most > 0 && (call = map_next(&memory->calls, &at));) {
-            if (call->state != CALL_STORED_RUNNABLE)
+            if (call->state != CALL_STORED_RUNNABLE || call->text_len[TEXT_CALLER] == 0)
                 continue;
             struct call_record record = memory_call_view(call);
             reply->row(reply->data, &(struct store_row){ .call = &record });

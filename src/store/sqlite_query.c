@@ -26,8 +26,9 @@ static const char *const texts[SQL_COUNT] = {
 
     [SQL_CALL_FIND] = "SELECT " ROW_COLUMNS " FROM calls WHERE id = ?",
     [SQL_CALL_ADD] =
-        "INSERT INTO calls (id, scope, record, keep_ms, opened_ms, owner, epoch, sensitive, state,"
-        " pending, token, notices, node, drop_ms) VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)"
+        "INSERT INTO calls (id, scope, record, keep_ms, opened_ms, owner, called, epoch,"
+        " sensitive, state, pending, token, notices, node, drop_ms)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (id) DO NOTHING",
     [SQL_CALL_PARK] = "UPDATE calls SET sensitive = ?, state = ?, pending = ?, token = ?,"
                       " notices = ?, node = ?, drop_ms = ? WHERE n = ?",
@@ -40,7 +41,8 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_CALL_LOAD] = "SELECT " CALL_COLUMNS " FROM calls WHERE id = ?",
     [SQL_CALL_LOAD_NUMBER] = "SELECT " CALL_COLUMNS " FROM calls WHERE n = ?",
     [SQL_CALLS_RUNNABLE] =
-        "SELECT " CALL_COLUMNS " FROM calls WHERE state IN (0, 2) AND (state = 2 OR NOT EXISTS"
+        "SELECT " CALL_COLUMNS
+        " FROM calls WHERE state IN (0, 2) AND called = 1 AND (state = 2 OR NOT EXISTS"
         " (SELECT 1 FROM nodes WHERE nodes.node = calls.node AND nodes.expires_ms > ?)) LIMIT ?",
     [SQL_CALLS_OVER] =
         "SELECT n, pending, owner FROM calls WHERE drop_ms <= ? ORDER BY drop_ms LIMIT ?",

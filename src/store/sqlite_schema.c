@@ -64,6 +64,9 @@ static const struct migration steps[LITE_SCHEMA] = {
     { "how many questions wait, in all and for each principal",
       "ALTER TABLE calls ADD COLUMN owner INTEGER NOT NULL DEFAULT 0;"
       "ALTER TABLE calls ADD COLUMN sensitive INTEGER NOT NULL DEFAULT 1;"
+      "ALTER TABLE calls ADD COLUMN called INTEGER NOT NULL DEFAULT 0;"
+      "DROP INDEX calls_active;"
+      "CREATE INDEX calls_active ON calls (state) WHERE state IN (0, 2) AND called = 1;"
       "CREATE TABLE quota (owner INTEGER PRIMARY KEY, pending INTEGER NOT NULL) STRICT;"
       "CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;"
       "INSERT INTO quota SELECT 0, count(*) FROM asks WHERE state = 0;" },
@@ -228,10 +231,18 @@ static bool step_up(struct sqlite_side *side, int version, char *why)
     return false;
 }
 
-/* Nodes of an earlier process are gone: this one alone owns the file. */
+/* Nodes of an earlier process are gone: this one alone owns the file. What ran on them can be run
+ * again, and is not kept for ever if nobody comes. */
 static bool forget_nodes(struct sqlite_side *side, char *why)
 {
-    return run(side, "DELETE FROM nodes", why);
+    char sql[256];
+
+    snprintf(sql, sizeof(sql),
+             "DELETE FROM nodes; UPDATE calls SET drop_ms = %lld +"
+             " CASE WHEN keep_ms > 0 THEN keep_ms ELSE %lld END WHERE state = %d",
+             (long long)clock_wall(side->store->clock), (long long)side->store->keep_ms,
+             CALL_STORED_RUNNING);
+    return run(side, sql, why);
 }
 
 bool sqlite_migrate(struct sqlite_side *side, char *why)

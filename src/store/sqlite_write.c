@@ -119,6 +119,7 @@ static bool call_add(struct sqlite_side *side, struct sqlite_op *op, struct call
     query_int(&q, open->keep_ms);
     query_int(&q, op->now);
     query_int(&q, row->owner);
+    query_int(&q, open->caller.len > 0);
     query_int(&q, row->sensitive);
     query_int(&q, row->state);
     query_int(&q, row->pending);

@@ -35,6 +35,33 @@ static void runnable_calls_are_listed_up_to_a_limit(void **state)
     assert_int_equal(suite_scan(&(struct store_scan){ .index = STORE_RUNNABLE })->rows, 3);
 }
 
+static void a_call_that_nobody_comes_back_for_is_not_listed_and_can_be_taken(void **state)
+{
+    struct parking parking = { .call = suite_id(), .open = true, .alone = true };
+    (void)state;
+
+    suite_beat("node-a", SUITE_LONG_MS);
+    suite_park(&parking);
+    assert_int_equal(suite_load_call(&parking.call)->reply.call->state, CALL_STORED_RUNNABLE);
+    assert_int_equal(suite_scan(&(struct store_scan){ .index = STORE_RUNNABLE })->rows, 0);
+    assert_int_equal(suite_take(NULL, &parking.call, "node-a")->status, NOD_OK);
+}
+
+static void an_append_without_entries_opens_a_call(void **state)
+{
+    struct parking parking = { .call = suite_id(), .open = true };
+    (void)state;
+
+    suite_beat("node-a", SUITE_LONG_MS);
+    assert_int_equal(suite_append(&parking)->status, NOD_OK);
+    assert_int_equal(suite_load_call(&parking.call)->reply.call->state, CALL_STORED_RUNNING);
+    assert_int_equal(suite_load_call(&parking.call)->reply.call->entry_count, 0);
+    parking.open = false;
+    parking.token = (struct id){ 0 };
+    assert_int_equal(suite_park(&parking)->status, NOD_OK);
+    assert_int_equal(suite_load_call(&parking.call)->reply.call->state, CALL_STORED_RUNNABLE);
+}
+
 static void asks_that_are_due_are_listed_up_to_a_limit(void **state)
 {
     struct question due[4] = { { .key = "#1" }, { .key = "#1" }, { .key = "#1" }, { .key = "#1" } };
@@ -486,6 +513,8 @@ static void ten_thousand_questions_are_all_answered_once(void **state)
 
 const struct CMUnitTest suite_records[] = {
     TEST(runnable_calls_are_listed_up_to_a_limit),
+    TEST(a_call_that_nobody_comes_back_for_is_not_listed_and_can_be_taken),
+    TEST(an_append_without_entries_opens_a_call),
     TEST(asks_that_are_due_are_listed_up_to_a_limit),
     TEST(the_asks_of_a_call_are_listed_in_order),
     TEST(events_are_read_after_a_number_until_their_time_is_over),

@@ -174,7 +174,7 @@ static struct call_record record_of(const struct parking *parking)
                                  .target = STR("delete_account"),
                                  .args = STR("{\"userId\":\"7\"}"),
                                  .uri = STR("note://7"),
-                                 .caller = STR("{\"stream\":\"s1\"}"),
+                                 .caller = parking->alone ? STR_NONE : STR("{\"stream\":\"s1\"}"),
                                  .keep_ms = parking->keep_ms };
 }
 

@@ -90,6 +90,7 @@ struct parking {
     const char *node;
     int64_t keep_ms;
     const char *principal; /* NULL: ada */
+    bool alone;            /* its record names no caller */
 };
 
 struct got *suite_park(const struct parking *parking);
