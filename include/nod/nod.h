@@ -183,7 +183,8 @@ struct nod_server_opts {
     /* Clients (by the name they give) that draw an empty form badly and get one required boolean. */
     const char *const *boolean_confirm_clients; /* NULL-terminated, or NULL */
     int64_t task_ttl_ms; /* a task is there that long, from its beginning; 0: 1 hour */
-    /* Where calls are kept: "memory:", "sqlite:PATH"; NULL: memory:. --store goes before it. */
+    /* Where calls are kept: "memory:", "sqlite:PATH", "redis://HOST:PORT"; NULL: memory:. --store
+     * goes before it. */
     const char *store;
     int64_t keep_ms; /* a call that has ended, and its questions, are kept that long; 0: as the store
                         is set: 24 hours, in memory 10 minutes */

@@ -128,7 +128,7 @@ static const struct option table[] = {
     { "--token-file", "FILE", true, take_token_file },
     { "--allow-host", "NAME", true, take_allow_host },
     { "--allow-origin", "ORIGIN", true, take_allow_origin },
-    { "--store", "memory: or sqlite:PATH", false, take_store },
+    { "--store", "memory:, sqlite:PATH or redis://HOST:PORT", false, take_store },
     { "--ephemeral", NULL, false, take_ephemeral },
     { "--keep", "a time such as 90s, 30m, 24h or 7d", false, take_keep },
     { "--pending", "a number of questions", false, take_pending },
@@ -145,7 +145,8 @@ const char *options_help(void)
            "  --token-file FILE      bearer tokens, a line each: token name\n"
            "  --allow-host NAME      a further name clients may use for this host; repeatable\n"
            "  --allow-origin ORIGIN  a web origin that may connect; repeatable\n"
-           "  --store ADDRESS        where calls are kept: memory: (default) or sqlite:PATH\n"
+           "  --store ADDRESS        where calls are kept: memory: (default), sqlite:PATH,\n"
+           "                         redis://HOST:PORT\n"
            "  --ephemeral            this process may be stopped at any moment: refuses a store\n"
            "                         that would lose what it has\n"
            "  --keep TIME            how long calls that have ended are kept: 90s, 30m, 24h, 7d;\n"

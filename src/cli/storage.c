@@ -13,7 +13,10 @@
 #include "base/mem.h"
 #include "net/loop.h"
 #include "store/memory.h"
+#include "store/redis.h"
 #include "store/sqlite.h"
+
+enum { SCHEME_MAX = 64 }; /* bytes shown of an address that is none */
 
 static struct store *refuse(const char *address, const char *why)
 {
@@ -132,6 +135,26 @@ static bool reseal_sqlite(const struct storage_opts *opts, struct str rest, bool
     return done;
 }
 
+/* --- redis ------------------------------------------------------------------------------------ */
+
+/* The address may hold a password: what is logged is made by the store. */
+static struct store *open_redis(const struct storage_opts *opts, struct str rest)
+{
+    char why[REDIS_WHY_MAX], shown[REDIS_WHY_MAX];
+
+    (void)rest; /* it reads the whole address */
+    if (!redis_address_shown(opts->address, shown, why))
+        return refuse(shown, why);
+    struct store *store = redis_store_open(
+        &(struct redis_opts){ .url = opts->address, .loop = opts->loop, .ring = opts->ring }, why);
+    if (!store)
+        return refuse(shown, why);
+    LOG_INFO("calls are kept in Redis, and other nodes that name it share them",
+             LOG_CSTR("store", "redis"), LOG_CSTR("where", shown),
+             LOG_CSTR("sealed", opts->ring ? "yes" : "no: no secret is set"));
+    return store;
+}
+
 /* --- the table -------------------------------------------------------------------------------- */
 
 struct storage_kind {
@@ -144,6 +167,10 @@ struct storage_kind {
 static const struct storage_kind kinds[] = {
     { STR_INIT("memory:"), open_memory, NULL },
     { STR_INIT("sqlite:"), open_sqlite, reseal_sqlite },
+    { STR_INIT("redis://"), open_redis, NULL },
+    { STR_INIT("rediss://"), open_redis, NULL },
+    { STR_INIT("redis+unix://"), open_redis, NULL },
+    { STR_INIT("unix://"), open_redis, NULL },
 };
 
 static const struct storage_kind *kind_of(struct str address)
@@ -152,6 +179,20 @@ static const struct storage_kind *kind_of(struct str address)
         if (str_starts(address, kinds[i].prefix))
             return &kinds[i];
     return NULL;
+}
+
+/* A misspelt scheme may stand before a password. */
+static struct store *refuse_scheme(struct str address)
+{
+    struct str scheme = address, rest;
+    char shown[SCHEME_MAX];
+
+    if (str_cut(address, ':', &scheme, &rest))
+        scheme.len++;
+    snprintf(shown, sizeof(shown), STR_FMT, STR_ARG(scheme));
+    return refuse(shown,
+                  "it is none of memory:, sqlite:PATH, redis://HOST:PORT, rediss://HOST:PORT "
+                  "and redis+unix:///PATH");
 }
 
 struct store *storage_open(const struct storage_opts *opts)
@@ -163,7 +204,7 @@ struct store *storage_open(const struct storage_opts *opts)
     struct str address = str_of(with.address);
     const struct storage_kind *kind = kind_of(address);
     if (!kind)
-        return refuse(with.address, "it is memory: or sqlite:PATH");
+        return refuse_scheme(address);
     return kind->open(&with, str_skip(address, kind->prefix.len));
 }
 

@@ -4,6 +4,9 @@
  *     memory:                            in this process, until it ends
  *     sqlite:PATH                        in a file, by one server at a time
  *     sqlite:PATH?synchronous=normal     faster; see docs/store.md for what that gives up
+ *     redis://[USER:PASSWORD@]HOST[:PORT][/DB]   in a Redis that several servers share
+ *     rediss://...                       the same over TLS
+ *     redis+unix:///PATH                 the same over a Unix socket; store/redis.h has the options
  */
 #ifndef NOD_CLI_STORAGE_H
 #define NOD_CLI_STORAGE_H

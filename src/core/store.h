@@ -151,7 +151,8 @@ struct store_ops {
     void (*watch)(struct store *store, struct str node,
                   void (*wake)(void *data, struct str call_id), void *data);
 
-    bool (*ready)(struct store *store, struct str *why); /* NULL: always */
+    /* It can be reached now; false: *why says why not, until the loop turns. NULL: always. */
+    bool (*ready)(struct store *store, struct str *why);
 
     void (*destroy)(struct store *store);
 };

@@ -25,6 +25,8 @@ enum {
     LOOP_QUEUE_FIRST = 16,
     LOOP_SETTLE_BATCHES = 16, /* of deferred calls, before other I/O is looked at */
     LOOP_DESTROY_TURNS = 64,  /* turns that closing handles get before a leak is reported */
+    LOOP_LOOKUP_MS = 30000,   /* that a name being looked up on a thread may take to come home */
+    LOOP_LOOKUP_TURN_MS = 50, /* between two looks whether it has */
 };
 
 struct task {
@@ -58,6 +60,7 @@ struct loop {
     bool firing;
     bool settling;
     struct task before_wait;
+    struct list lasts; /* struct loop_last, to be called before the next wait */
     struct tasks deferred;
     struct tasks batch; /* memory of the batch being run, kept for the next one */
     uv_mutex_t lock;    /* guards `posted` alone */
@@ -97,6 +100,29 @@ static void run_deferred(struct loop *loop)
         uv_idle_stop(&loop->busy);
 }
 
+static void on_busy(uv_idle_t *handle);
+
+/* As the batch it was: one that asks again has its turn after I/O was looked at. */
+static void run_lasts(struct loop *loop)
+{
+    struct list batch;
+
+    if (list_empty(&loop->lasts))
+        return;
+    list_init(&batch);
+    LIST_EACH (at, &loop->lasts) {
+        list_remove(at);
+        list_append(&batch, at);
+    }
+    for (struct list *at; (at = list_first(&batch));) {
+        struct loop_last *last = LIST_OF(at, struct loop_last, link);
+        list_remove(at);
+        last->fn(last->data);
+    }
+    if (!list_empty(&loop->lasts))
+        uv_idle_start(&loop->busy, on_busy);
+}
+
 static void on_before_io(uv_prepare_t *handle)
 {
     struct loop *loop = handle->data;
@@ -104,6 +130,23 @@ static void on_before_io(uv_prepare_t *handle)
     run_deferred(loop);
     if (loop->before_wait.fn)
         loop->before_wait.fn(loop->before_wait.data);
+    run_lasts(loop);
+}
+
+void loop_last(struct loop *loop, struct loop_last *last, void (*fn)(void *data), void *data)
+{
+    last->fn = fn;
+    last->data = data;
+    if (last->link.next && !list_empty(&last->link))
+        return;
+    list_init(&last->link);
+    list_append(&loop->lasts, &last->link);
+}
+
+void loop_last_stop(struct loop_last *last)
+{
+    if (last->link.next)
+        list_remove(&last->link);
 }
 
 static void on_after_io(uv_check_t *handle)
@@ -287,6 +330,7 @@ struct loop *loop_create(void)
     uv_unref((uv_handle_t *)&loop->before_io);
     uv_unref((uv_handle_t *)&loop->after_io);
     heap_init(&loop->timers);
+    list_init(&loop->lasts);
     return loop;
 }
 
@@ -322,6 +366,9 @@ void loop_destroy(struct loop *loop)
         if (!loop->deferred.count && !uv_loop_alive(&loop->uv))
             break;
     }
+    for (int64_t until = loop_now(loop) + LOOP_LOOKUP_MS;
+         loop->uv.active_reqs.count && loop_now(loop) < until;)
+        loop_turn(loop, LOOP_LOOKUP_TURN_MS);
     close_own_handles(loop);
     uv_run(&loop->uv, UV_RUN_NOWAIT);
     if (uv_loop_close(&loop->uv) != 0) {

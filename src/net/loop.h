@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/heap.h"
+#include "base/list.h"
 
 struct loop;
 struct uv_loop_s;
@@ -55,6 +56,19 @@ void loop_defer(struct loop *loop, void (*fn)(void *data), void *data);
  * set a timer for a deadline that anything may have moved. One only; fn defers nothing.
  */
 void loop_before_wait(struct loop *loop, void (*fn)(void *data), void *data);
+
+/*
+ * fn(data) once, before the loop next waits for I/O and behind everything that was deferred: the
+ * place to write out in one piece what a whole turn has gathered. Asking again before it was called
+ * changes nothing. Embedded in its object, zeroed at first.
+ */
+struct loop_last {
+    struct list link; /* zeroed or alone: not asked for */
+    void (*fn)(void *data);
+    void *data;
+};
+void loop_last(struct loop *loop, struct loop_last *last, void (*fn)(void *data), void *data);
+void loop_last_stop(struct loop_last *last);
 
 /*
  * Runs what was deferred now, within a bound: for the outermost callback of a handle, whose stack

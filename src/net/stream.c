@@ -321,6 +321,23 @@ nod_status stream_accept(struct loop *loop, struct uv_stream_s *listening, struc
     return NOD_OK;
 }
 
+nod_status stream_unconnected(struct loop *loop, bool local, bool background, struct stream **out,
+                              struct uv_stream_s **handle)
+{
+    uv_handle_type type = local ? UV_NAMED_PIPE : UV_TCP;
+    struct wire *wire = wire_create(type);
+
+    if (wire_init(wire, loop, type) != 0) {
+        mem_free(wire);
+        return NOD_E_IO;
+    }
+    if (background)
+        uv_unref(&wire->handle.any);
+    *out = &wire->stream;
+    *handle = &wire->handle.uv;
+    return NOD_OK;
+}
+
 static nod_status fd_refused(int fd, int error)
 {
     LOG_ERROR("a descriptor cannot be used as a stream", LOG_INT("fd", fd),

@@ -98,6 +98,13 @@ nod_status stream_open_fd(struct loop *loop, int fd, struct stream **out);
 /* The next connection of a listening libuv handle. NOD_E_IO if there is none after all. */
 nod_status stream_accept(struct loop *loop, struct uv_stream_s *listening, struct stream **out);
 
+/*
+ * A socket (a Unix one if `local`) that is not connected yet, and its libuv handle: net/connect
+ * connects it before anybody else sees it. With `background` it does not keep loop_run alive.
+ */
+nod_status stream_unconnected(struct loop *loop, bool local, bool background, struct stream **out,
+                              struct uv_stream_s **handle);
+
 /* Reads from the one, writes to the other; owns and closes both. */
 struct stream *stream_join(struct stream *reader, struct stream *writer);
 

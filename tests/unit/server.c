@@ -348,7 +348,7 @@ static void memory_is_no_store_for_a_process_that_may_be_stopped_at_any_moment(v
     assert_non_null(strstr(said, "configure Redis"));
     start((const char *const[]){ "--store", "nowhere:x", NULL });
     expect_end(1);
-    assert_non_null(strstr(said, "memory: or sqlite:PATH"));
+    assert_non_null(strstr(said, "memory:, sqlite:PATH, redis://HOST:PORT"));
 }
 
 static void a_short_secret_is_refused(void **state)

@@ -1,0 +1,279 @@
+/*
+ * store/redis: the store that several nodes share.
+ *
+ * This file opens and ends it, and has the small records and the heartbeats, which are one command
+ * or one small script each. The rest is beside it; redis_inside.h says where.
+ *
+ * Holds always: nothing here waits. The one exception is the opening, which turns the loop until
+ * the first greeting has worked out, so that a wrong address ends a server at its start and not at
+ * its first call.
+ */
+#include "store/redis.h"
+
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "store/redis_inside.h"
+
+enum { OPEN_TURN_MS = 20, SWEEP_LOOKS = 64 };
+
+/* --- small records ---------------------------------------------------------------------------- */
+
+/* The kind stands behind its length, so that no two records share a key. */
+static struct str value_key(struct redis_op *op)
+{
+    struct buf tail;
+    struct str key;
+
+    buf_init(&tail, REDIS_OP_BYTES);
+    buf_fmt(&tail, "%zu:", op->kind.len);
+    buf_add(&tail, op->kind);
+    buf_add_char(&tail, ':');
+    buf_add(&tail, op->key);
+    key = redis_key(op, op->key, "k:", buf_str(&tail));
+    buf_finish(&tail);
+    return key;
+}
+
+static struct redis_op *value_op(struct store *store, const struct redis_verb *verb,
+                                 struct str kind, struct str key, store_done *done, void *data)
+{
+    struct redis_op *op = redis_op_new(redis_of(store), verb, done, data);
+
+    op->kind = arena_str(&op->arena, kind);
+    op->key = arena_str(&op->arena, key);
+    return op;
+}
+
+static void put_reply(struct redis_op *op, size_t at, const struct redis_value *value)
+{
+    (void)at;
+    if (redis_op_said(op, value))
+        op->reply.version = (uint64_t)redis_number(redis_item(value, 2));
+}
+
+static const struct redis_verb put_verb = { "put", put_reply };
+
+static void op_put(struct store *base, struct str kind, struct str key, struct str value,
+                   uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+{
+    struct redis_store *store = redis_of(base);
+    struct redis_op *op = value_op(base, &put_verb, kind, key, done, data);
+    nod_status status =
+        codec_write_text(&store->codec, CODEC_VALUE, kind, key, value, &store->record);
+    struct str at = value_key(op);
+    struct str words[] = { arena_fmt(&op->arena, "%llu", (unsigned long long)version),
+                           arena_fmt(&op->arena, "%lld", (long long)(ttl_ms > 0 ? ttl_ms : 0)),
+                           buf_str(&store->record) };
+
+    redis_op_script(op, SCRIPT_PUT, &at, 1, words, 3);
+    buf_clear(&store->record);
+    if (status == NOD_OK)
+        redis_op_send(op);
+    else
+        redis_op_end(op, status);
+}
+
+static void get_reply(struct redis_op *op, size_t at, const struct redis_value *value)
+{
+    struct str record = redis_text(redis_item(value, 1));
+
+    (void)at;
+    if (redis_item(value, 0)->type == REDIS_IS_NIL) {
+        op->status = NOD_E_NOT_FOUND;
+        return;
+    }
+    op->reply.version = (uint64_t)redis_number(redis_item(value, 0));
+    op->status = codec_read_text(&op->store->codec, CODEC_VALUE, op->kind, op->key, record,
+                                 &op->arena, &op->reply.value);
+}
+
+static const struct redis_verb get_verb = { "get", get_reply };
+
+static void op_get(struct store *store, struct str kind, struct str key, store_done *done,
+                   void *data)
+{
+    struct redis_op *op = value_op(store, &get_verb, kind, key, done, data);
+
+    redis_op_say(op, (struct str[]){ STR("HMGET"), value_key(op), STR("v"), STR("d") }, 4);
+    redis_op_send(op);
+}
+
+static void del_reply(struct redis_op *op, size_t at, const struct redis_value *value)
+{
+    (void)at;
+    if (redis_number(value) == 0)
+        op->status = NOD_E_NOT_FOUND;
+}
+
+static const struct redis_verb del_verb = { "del", del_reply };
+
+static void op_del(struct store *store, struct str kind, struct str key, store_done *done,
+                   void *data)
+{
+    struct redis_op *op = value_op(store, &del_verb, kind, key, done, data);
+
+    redis_op_say(op, (struct str[]){ STR("DEL"), value_key(op) }, 2);
+    redis_op_send(op);
+}
+
+/* --- nodes, sweeping -------------------------------------------------------------------------- */
+
+static const struct redis_verb beat_verb = { "beat", NULL };
+static const struct redis_verb sweep_verb = { "sweep", NULL };
+
+static void op_beat(struct store *base, struct str node, int64_t ttl_ms, store_done *done,
+                    void *data)
+{
+    struct redis_op *op = redis_op_new(redis_of(base), &beat_verb, done, data);
+    struct str ttl = arena_fmt(&op->arena, "%lld", (long long)(ttl_ms > 0 ? ttl_ms : 1));
+
+    redis_op_say(
+        op, (struct str[]){ STR("SET"), redis_key(op, node, "n:", node), STR("1"), STR("PX"), ttl },
+        5);
+    redis_op_send(op);
+}
+
+static void sweep_due(void *data)
+{
+    struct redis_store *store = data;
+
+    timer_set(store->loop, &store->sweep, REDIS_SWEEP_EVERY_MS, sweep_due, store);
+    if (!store->commands->ready)
+        return;
+    struct redis_op *op = redis_op_new(store, &sweep_verb, NULL, NULL);
+    unsigned shard = store->swept++ % REDIS_SHARDS;
+    struct str keys[] = { redis_shard_key(op, shard, "r", STR_NONE),
+                          redis_shard_key(op, shard, "d", STR_NONE) };
+    struct str words[] = { redis_shard_key(op, shard, "c:", STR_NONE),
+                           arena_fmt(&op->arena, "%d", SWEEP_LOOKS) };
+    redis_op_script(op, SCRIPT_SWEEP, keys, 2, words, 2);
+    redis_op_send(op);
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static bool op_ready(struct store *base, struct str *why)
+{
+    const struct redis_store *store = redis_of(base);
+
+    if (!store->commands->ready)
+        *why = str_of(store->commands->why);
+    else if (!redis_watching(store))
+        *why = str_of(store->wakes->why);
+    else
+        return true;
+    return false;
+}
+
+static void destroy(struct store *base)
+{
+    struct redis_store *store = redis_of(base);
+
+    timer_stop(store->loop, &store->sweep);
+    redis_ops_drop(store);
+    redis_link_destroy(store->wakes);
+    redis_link_destroy(store->commands);
+    redis_forget_all(store);
+    keyring_destroy(store->codec.ring);
+    buf_finish(&store->record);
+    tls_context_destroy(store->tls);
+    mem_free(store->node_text);
+    mem_free(store->channel_text);
+    explicit_bzero(&store->url, sizeof(store->url));
+    mem_free(store);
+}
+
+static const struct store_ops redis_ops = {
+    .name = "redis",
+    .shared = true,
+    .durable = true,
+    .park = redis_park,
+    .append = redis_append,
+    .claim = redis_claim,
+    .take = redis_take,
+    .finish = redis_finish,
+    .cancel = redis_cancel,
+    .load_call = redis_load_call,
+    .load_ask = redis_load_ask,
+    .scan = redis_scan,
+    .put = op_put,
+    .get = op_get,
+    .del = op_del,
+    .beat = op_beat,
+    .watch = redis_watch,
+    .ready = op_ready,
+    .destroy = destroy,
+};
+
+/* Greeted, or known to be useless. */
+static bool first_greeting(struct redis_store *store, char *why)
+{
+    struct redis_link *link = store->commands;
+    int64_t until = loop_now(store->loop) + store->url.timeout_ms;
+
+    while (!link->ready && !link->hopeless && loop_now(store->loop) < until)
+        loop_turn(store->loop, OPEN_TURN_MS);
+    if (!link->ready)
+        snprintf(why, REDIS_WHY_MAX, "%.80s: %.400s", store->url.shown, link->why);
+    return link->ready;
+}
+
+static bool use_tls(struct redis_store *store, char *why)
+{
+    const struct redis_url *url = &store->url;
+    char reason[TLS_WHY_MAX];
+
+    if (!url->tls)
+        return true;
+    store->tls =
+        tls_context_create(&(struct tls_opts){ .ca_file = url->ca[0] ? url->ca : NULL,
+                                               .cert_file = url->cert[0] ? url->cert : NULL,
+                                               .key_file = url->key[0] ? url->key : NULL },
+                           reason);
+    if (!store->tls)
+        snprintf(why, REDIS_WHY_MAX, "%s", reason);
+    return store->tls != NULL;
+}
+
+struct store *redis_store_open(const struct redis_opts *opts, char why[REDIS_WHY_MAX])
+{
+    struct redis_store *store = MEM_NEW(struct redis_store);
+
+    why[0] = '\0';
+    store->store.ops = &redis_ops;
+    store->loop = opts->loop;
+    if (!redis_url_parse(str_of(opts->url), &store->url, why) || !use_tls(store, why)) {
+        explicit_bzero(&store->url, sizeof(store->url));
+        mem_free(store);
+        return NULL;
+    }
+    store->url.strict |= opts->strict;
+    store->keep_ms = opts->keep_ms > 0 ? opts->keep_ms : REDIS_KEEP_MS;
+    store->codec =
+        (struct codec){ .ring = opts->ring ? keyring_copy(opts->ring) : NULL, .store = "redis" };
+    buf_init(&store->record, CODEC_RECORD_MAX + SEAL_OVERHEAD + CODEC_SCOPE_MAX + 64);
+    list_init(&store->waiting);
+    list_init(&store->sent);
+    list_init(&store->finished);
+    list_init(&store->known_order);
+    map_init(&store->known, REDIS_KNOWN_MOST);
+    store->home = MEM_NEW(struct redis_home);
+    store->home->store = store;
+    store->commands = redis_link_create(store->loop, &store->url, store->tls, STR_NONE,
+                                        &redis_command_events, store);
+    if (!first_greeting(store, why)) {
+        destroy(&store->store);
+        return NULL;
+    }
+    timer_set(store->loop, &store->sweep, REDIS_SWEEP_EVERY_MS, sweep_due, store);
+    return &store->store;
+}
+
+struct redis_figures redis_store_figures(const struct store *store)
+{
+    const struct redis_store *redis = (const struct redis_store *)(const void *)store;
+
+    return (struct redis_figures){ redis->commands_sent, redis->commands->writes };
+}

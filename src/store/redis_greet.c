@@ -1,0 +1,298 @@
+/*
+ * store/redis: what is said and asked when a connection begins.
+ *
+ * One table of steps, all sent in one piece, each with its own look at the reply: who we are, which
+ * database, whether this server can be written to, which of its settings the promise rests on, the
+ * scripts, the time. A subscriber says who it is, and subscribes.
+ *
+ * Holds always: a connection carries operations only after every step was answered well. What a
+ * server does not let us read (CONFIG is often refused) is said to be unknown, not guessed.
+ */
+#include <stdio.h>
+
+#include "base/log.h"
+#include "store/redis_inside.h"
+
+enum fact { FACT_APPENDONLY, FACT_FSYNC, FACT_POLICY, FACT_MAXMEMORY };
+
+enum { STEPS_MOST = 16 + SCRIPTS }; /* of a greeting */
+
+struct step {
+    bool (*wanted)(const struct redis_link *link);
+    void (*say)(const struct redis_link *link, unsigned which, struct buf *out);
+    bool (*heard)(struct redis_link *link, unsigned which, const struct redis_value *value);
+    unsigned which;
+};
+
+static bool refuse(struct redis_link *link, bool hopeless, const char *what, struct str said)
+{
+    link->hopeless = hopeless;
+    snprintf(link->why, sizeof(link->why), "%s%s" STR_FMT, what, said.len ? ": " : "",
+             STR_ARG(said));
+    return false;
+}
+
+static bool for_commands(const struct redis_link *link)
+{
+    return link->channel.len == 0;
+}
+
+static bool for_hints(const struct redis_link *link)
+{
+    return link->channel.len > 0;
+}
+
+/* --- who, where ------------------------------------------------------------------------------- */
+
+static bool has_password(const struct redis_link *link)
+{
+    return link->url->password[0] != '\0';
+}
+
+static void say_auth(const struct redis_link *link, unsigned which, struct buf *out)
+{
+    struct str user = str_of(link->url->user), password = str_of(link->url->password);
+
+    (void)which;
+    if (user.len)
+        redis_command(out, (struct str[]){ STR("AUTH"), user, password }, 3);
+    else
+        redis_command(out, (struct str[]){ STR("AUTH"), password }, 2);
+}
+
+static bool heard_auth(struct redis_link *link, unsigned which, const struct redis_value *value)
+{
+    (void)which;
+    if (value->type != REDIS_IS_ERROR)
+        return true;
+    bool loads = redis_error_is(value, "LOADING");
+    return refuse(link, !loads, "it does not accept the user and password", value->text);
+}
+
+static bool other_db(const struct redis_link *link)
+{
+    return link->url->db != 0 && for_commands(link);
+}
+
+static void say_select(const struct redis_link *link, unsigned which, struct buf *out)
+{
+    char db[16];
+    int len = snprintf(db, sizeof(db), "%d", link->url->db);
+
+    (void)which;
+    redis_command(out, (struct str[]){ STR("SELECT"), str_n(db, (size_t)len) }, 2);
+}
+
+static bool heard_select(struct redis_link *link, unsigned which, const struct redis_value *value)
+{
+    (void)which;
+    if (value->type != REDIS_IS_ERROR)
+        return true;
+    return refuse(link, true, "it does not give us the database", value->text);
+}
+
+/* --- what it is ------------------------------------------------------------------------------- */
+
+static void say_role(const struct redis_link *link, unsigned which, struct buf *out)
+{
+    (void)link;
+    (void)which;
+    redis_command(out, (struct str[]){ STR("ROLE") }, 1);
+}
+
+static bool heard_role(struct redis_link *link, unsigned which, const struct redis_value *value)
+{
+    struct str role = redis_text(redis_item(value, 0));
+
+    (void)which;
+    if (redis_error_is(value, "LOADING"))
+        return refuse(link, false, "it is still loading its data", STR(""));
+    if (redis_error_is(value, "NOAUTH"))
+        return refuse(link, true, "it wants a password, and the address has none", STR(""));
+    if (redis_error_is(value, "NOPERM"))
+        return true; /* a replica that hides its role refuses to be written to */
+    if (value->type == REDIS_IS_ERROR)
+        return refuse(link, false, "it does not say what it is", value->text);
+    if (str_eq(role, STR("master")))
+        return true;
+    return refuse(link, true,
+                  "it is no primary, and cannot be written to: name the primary. Its role is",
+                  role.len ? role : STR("unknown"));
+}
+
+static const char *const settings[] = {
+    [FACT_APPENDONLY] = "appendonly",
+    [FACT_FSYNC] = "appendfsync",
+    [FACT_POLICY] = "maxmemory-policy",
+    [FACT_MAXMEMORY] = "maxmemory",
+};
+
+static void say_config(const struct redis_link *link, unsigned which, struct buf *out)
+{
+    (void)link;
+    redis_command(out, (struct str[]){ STR("CONFIG"), STR("GET"), str_of(settings[which]) }, 3);
+}
+
+static bool heard_config(struct redis_link *link, unsigned which, const struct redis_value *value)
+{
+    struct str text = redis_text(redis_item(value, 1));
+
+    snprintf(link->facts[which], sizeof(link->facts[which]), STR_FMT, STR_ARG(text));
+    return true;
+}
+
+/* --- scripts, time ---------------------------------------------------------------------------- */
+
+static void say_script(const struct redis_link *link, unsigned which, struct buf *out)
+{
+    (void)link;
+    redis_command(
+        out,
+        (struct str[]){ STR("SCRIPT"), STR("LOAD"), redis_script_text((enum redis_script)which) },
+        3);
+}
+
+static bool heard_script(struct redis_link *link, unsigned which, const struct redis_value *value)
+{
+    struct str sha = redis_text(value);
+
+    if (sha.len != SHA_LEN)
+        return refuse(link, value->type == REDIS_IS_ERROR, "it does not take our scripts",
+                      value->type == REDIS_IS_ERROR ? value->text : STR(""));
+    memcpy(link->shas[which], sha.at, SHA_LEN);
+    return true;
+}
+
+static void say_time(const struct redis_link *link, unsigned which, struct buf *out)
+{
+    (void)link;
+    (void)which;
+    redis_command(out, (struct str[]){ STR("TIME") }, 1);
+}
+
+static bool heard_time(struct redis_link *link, unsigned which, const struct redis_value *value)
+{
+    int64_t seconds = redis_number(redis_item(value, 0));
+    int64_t micros = redis_number(redis_item(value, 1));
+
+    (void)which;
+    if (seconds <= 0 || seconds > INT64_MAX / 2000 || micros < 0 || micros > 1000000)
+        return refuse(link, false, "it does not say what time it is", STR(""));
+    link->offset_ms = seconds * 1000 + micros / 1000 - loop_now(link->loop);
+    return true;
+}
+
+static void say_subscribe(const struct redis_link *link, unsigned which, struct buf *out)
+{
+    (void)which;
+    redis_command(out, (struct str[]){ STR("SUBSCRIBE"), link->channel }, 2);
+}
+
+static bool heard_subscribe(struct redis_link *link, unsigned which,
+                            const struct redis_value *value)
+{
+    (void)which;
+    if (str_eq(redis_text(redis_item(value, 0)), STR("subscribe")))
+        return true;
+    return refuse(link, redis_error_is(value, "NOPERM"), "it does not let us subscribe",
+                  value->type == REDIS_IS_ERROR ? value->text : STR(""));
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static const struct step steps[] = {
+    { has_password, say_auth, heard_auth, 0 },
+    { other_db, say_select, heard_select, 0 },
+    { for_commands, say_role, heard_role, 0 },
+    { for_commands, say_config, heard_config, FACT_APPENDONLY },
+    { for_commands, say_config, heard_config, FACT_FSYNC },
+    { for_commands, say_config, heard_config, FACT_POLICY },
+    { for_commands, say_config, heard_config, FACT_MAXMEMORY },
+    { for_commands, say_script, heard_script, SCRIPT_SAVE },
+    { for_commands, say_script, heard_script, SCRIPT_CLAIM },
+    { for_commands, say_script, heard_script, SCRIPT_TAKE },
+    { for_commands, say_script, heard_script, SCRIPT_END },
+    { for_commands, say_script, heard_script, SCRIPT_PUT },
+    { for_commands, say_script, heard_script, SCRIPT_EVENT },
+    { for_commands, say_script, heard_script, SCRIPT_SWEEP },
+    { for_commands, say_time, heard_time, 0 },
+    { for_hints, say_subscribe, heard_subscribe, 0 },
+};
+
+enum { STEP_COUNT = sizeof(steps) / sizeof(steps[0]) };
+
+size_t redis_greeting(struct redis_link *link, struct buf *out)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < STEP_COUNT; i++) {
+        if (!steps[i].wanted(link))
+            continue;
+        steps[i].say(link, steps[i].which, out);
+        count++;
+    }
+    return count;
+}
+
+bool redis_greeting_reply(struct redis_link *link, size_t at, const struct redis_value *value)
+{
+    for (size_t i = 0; i < STEP_COUNT; i++)
+        if (steps[i].wanted(link) && at-- == 0)
+            return steps[i].heard(link, steps[i].which, value);
+    return false;
+}
+
+/* --- what the settings mean ------------------------------------------------------------------- */
+
+static bool is(const struct redis_link *link, enum fact fact, const char *text)
+{
+    return strcmp(link->facts[fact], text) == 0;
+}
+
+/* What the settings take away from the promise; "": nothing. */
+static const char *shortcoming(const struct redis_link *link)
+{
+    if (!link->facts[FACT_APPENDONLY][0])
+        return "its settings cannot be read (CONFIG GET is refused), so nothing is known of what "
+               "it "
+               "keeps";
+    if (!is(link, FACT_POLICY, "noeviction"))
+        return "its maxmemory-policy lets it drop records when memory is short: set it to "
+               "noeviction";
+    if (!is(link, FACT_APPENDONLY, "yes"))
+        return "it has no append-only file, so what was answered since its last snapshot is lost "
+               "when it stops: set appendonly yes";
+    if (is(link, FACT_FSYNC, "no"))
+        return "it leaves it to the system when its file is written (appendfsync no), so half a "
+               "minute may be lost when its machine stops: set appendfsync always, or everysec";
+    return "";
+}
+
+static void say_settings(struct redis_link *link, const char *lacks)
+{
+    if (strcmp(link->told, lacks) == 0 && link->settled)
+        return;
+    snprintf(link->told, sizeof(link->told), "%s", lacks);
+    if (lacks[0])
+        LOG_WARN("the store cannot keep the whole promise", LOG_CSTR("store", "redis"),
+                 LOG_CSTR("where", link->url->shown), LOG_CSTR("why", lacks));
+    else if (!is(link, FACT_FSYNC, "always"))
+        LOG_INFO("the store keeps the promise when its process stops; when its machine does, up to "
+                 "a second may be lost",
+                 LOG_CSTR("store", "redis"), LOG_CSTR("where", link->url->shown),
+                 LOG_CSTR("instead", "appendfsync always"));
+    else
+        LOG_INFO("the store keeps the promise", LOG_CSTR("store", "redis"),
+                 LOG_CSTR("where", link->url->shown), LOG_CSTR("appendfsync", "always"));
+}
+
+bool redis_greeting_done(struct redis_link *link)
+{
+    if (link->channel.len)
+        return true;
+    const char *lacks = shortcoming(link);
+    if (lacks[0] && link->strict)
+        return refuse(link, true, "strict", str_of(lacks));
+    say_settings(link, lacks);
+    return true;
+}

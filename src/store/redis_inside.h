@@ -1,0 +1,408 @@
+/*
+ * store/redis: what its files share.
+ *
+ *     redis.c          the store: opening, the vtable, small records
+ *     redis_calls.c    the transitions of calls and asks
+ *     redis_scan.c     load, scan
+ *     redis_known.c    what is remembered of calls and asks
+ *     redis_op.c       operations on their way: queue, deadlines, delivery
+ *     redis_link.c     one connection: connecting, greeting, connecting again
+ *     redis_greet.c    what is said and asked when a connection begins
+ *     redis_reply.c    bytes of the server become values
+ *     redis_read.c     values become records
+ *     redis_scripts.c  the transitions, in Lua
+ *     redis_wake.c     the second connection: hints from other nodes
+ *     redis_url.c      the address
+ *
+ * The keys. All that belongs to a call is in the shard of the call's id, and a shard is a hash tag:
+ * one script touches one slot of a Redis Cluster, the shard's indexes included.
+ *
+ *     {shard of the call}c:CALL      hash: the call, its journal, its asks (redis_scripts.c)
+ *     {shard of the call}r           hash: running and runnable calls -> their node, or ""
+ *     {shard of the call}d           sorted set: pending asks (CALL ASK) by expiry
+ *     {shard of the call}v:CALL      the stream event of the call's end
+ *     {shard of the ask}p:ASK        the ask's call; written before the ask, and only a pointer
+ *     {shard of the stream}e:STREAM  sorted set: (seq CALL) by seq; written before the event
+ *     {shard of the record}k:N:KIND:KEY  hash: a small record; N is the length of KIND
+ *     {shard of the node}n:NODE      there while the node is alive
+ *
+ * Pointers cross shards, so they cannot be in the transition. They are written before it: one that
+ * leads to nothing is harmless, and none is ever missing.
+ */
+#ifndef NOD_STORE_REDIS_INSIDE_H
+#define NOD_STORE_REDIS_INSIDE_H
+
+#include "base/arena.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "net/connect.h"
+#include "net/loop.h"
+#include "net/tls.h"
+#include "store/codec.h"
+#include "store/redis.h"
+
+struct redisReader;
+
+enum {
+    REDIS_SHARDS = 64,             /* hash tags that calls, pointers and records are spread over */
+    REDIS_QUEUE_MOST = 200000,     /* operations on their way */
+    REDIS_QUEUE_BYTES = 256 << 20, /* of operations on their way */
+    REDIS_REPLY_BYTES = 96 << 20,  /* memory of one reply */
+    REDIS_LINE_MAX = 64 << 10,     /* of a reply's line that is no bulk */
+    REDIS_UNREAD_BYTES = 64 << 20, /* of a reply that is not complete yet */
+    REDIS_BACKOFF_MIN_MS = 50,     /* the first pause before connecting again; they double */
+    REDIS_BACKOFF_MOST_MS = 2000,  /* the longest */
+    REDIS_SCAN_MOST = 1000,        /* rows of one scan */
+    REDIS_SCAN_BYTES = 8 << 20,    /* and bytes of its records, after which it ends early */
+    REDIS_STREAM_EVENTS = 256,     /* kept of one stream; the oldest go first */
+    REDIS_KNOWN_MOST = 65536,      /* calls and asks whose scope is remembered here */
+    REDIS_SWEEP_EVERY_MS = 5000,   /* how often the indexes of one shard are looked through */
+    REDIS_ASKS_MOST = 1000,        /* of one transition */
+    REDIS_OP_BYTES = 96 << 20,     /* memory of one operation with what it reads */
+};
+
+/* --- redis_url.c ------------------------------------------------------------------------------ */
+
+enum {
+    REDIS_HOST_MAX = 256,   /* bytes of a host, with its end */
+    REDIS_PATH_MAX = 1024,  /* of a file's name */
+    REDIS_SECRET_MAX = 512, /* of a user's name, of a password */
+    REDIS_PREFIX_MAX = 128, /* of the prefix of keys */
+};
+
+struct redis_url {
+    bool tls;
+    bool strict;
+    int port;
+    int db;
+    int64_t timeout_ms;
+    char host[REDIS_HOST_MAX];
+    char path[REDIS_PATH_MAX]; /* of a Unix socket; "": host and port */
+    char user[REDIS_SECRET_MAX];
+    char password[REDIS_SECRET_MAX];
+    char prefix[REDIS_PREFIX_MAX];
+    char ca[REDIS_PATH_MAX];
+    char cert[REDIS_PATH_MAX];
+    char key[REDIS_PATH_MAX];
+    char shown[REDIS_WHY_MAX]; /* the address without what is secret */
+};
+
+bool redis_url_parse(struct str text, struct redis_url *out, char why[REDIS_WHY_MAX]);
+
+/* --- redis_reply.c ---------------------------------------------------------------------------- */
+
+enum redis_type { REDIS_IS_NIL, REDIS_IS_TEXT, REDIS_IS_NUMBER, REDIS_IS_LIST, REDIS_IS_ERROR };
+
+struct redis_value {
+    enum redis_type type;
+    struct str text; /* text, error */
+    int64_t number;
+    struct redis_value *items;
+    size_t count;
+};
+
+struct redis_replies; /* bytes in, values out */
+
+struct redis_replies *redis_replies_create(void);
+void redis_replies_destroy(struct redis_replies *replies);
+void redis_replies_feed(struct redis_replies *replies, struct str bytes);
+/* The next value, which lives until the next call; NULL: not complete yet, or `why` says what is
+ * wrong with it, and nothing comes any more. */
+const struct redis_value *redis_replies_next(struct redis_replies *replies, const char **why);
+/* What lives as long as the newest value. */
+struct arena *redis_replies_arena(struct redis_replies *replies);
+
+/* The item of a list, or a nil. */
+const struct redis_value *redis_item(const struct redis_value *list, size_t at);
+/* 0 for what is no number, also as text. */
+int64_t redis_number(const struct redis_value *value);
+struct str redis_text(const struct redis_value *value);
+
+/* --- redis_scripts.c -------------------------------------------------------------------------- */
+
+enum redis_script {
+    SCRIPT_SAVE,
+    SCRIPT_CLAIM,
+    SCRIPT_TAKE,
+    SCRIPT_END,
+    SCRIPT_PUT,
+    SCRIPT_EVENT,
+    SCRIPT_SWEEP,
+    SCRIPTS,
+};
+
+struct str redis_script_text(enum redis_script script);
+
+/* What a script says first; behind it the time. */
+enum { SAID_DONE = 0, SAID_NOT_FOUND = 1, SAID_STALE = 2, SAID_RUNS = 3 };
+
+/* --- redis_link.c, redis_greet.c -------------------------------------------------------------- */
+
+struct redis_link;
+
+struct redis_link_events {
+    void (*ready)(struct redis_link *link);
+    void (*down)(struct redis_link *link, const char *why); /* was ready, and is no more */
+    void (*value)(struct redis_link *link, const struct redis_value *value);
+};
+
+enum { SHA_LEN = 40 };
+
+struct redis_link {
+    struct loop *loop;
+    const struct redis_url *url;
+    struct tls_context *tls;
+    const struct redis_link_events *events;
+    void *owner;        /* NULL: it was let go of, and frees itself */
+    struct str channel; /* a subscriber's; empty: for commands */
+    struct connecting *connecting;
+    struct stream *stream;
+    struct redis_replies *replies;
+    struct buf out; /* goes out at the end of the turn */
+    struct loop_last flush;
+    struct timer timer; /* the greeting's deadline, or the pause before the next try */
+    int64_t pause_ms;
+    bool ready;
+    bool strict;
+    bool settled;    /* greeted, or failed, at least once */
+    bool hopeless;   /* what failed does not get better by itself */
+    int busy;        /* inside of its own callbacks */
+    size_t greeting; /* replies that the greeting has */
+    size_t greeted;  /* that have come */
+    char shas[SCRIPTS][SHA_LEN + 1];
+    int64_t offset_ms;        /* Redis's wall clock less loop_now */
+    char facts[4][64];        /* appendonly, appendfsync, maxmemory-policy, cluster */
+    char told[REDIS_WHY_MAX]; /* what was last said of the settings */
+    char why[REDIS_WHY_MAX];  /* it is not ready */
+    uint64_t writes;
+};
+
+struct redis_link *redis_link_create(struct loop *loop, const struct redis_url *url,
+                                     struct tls_context *tls, struct str channel,
+                                     const struct redis_link_events *events, void *owner);
+/* No event any more; it is freed when its stream is closed. */
+void redis_link_destroy(struct redis_link *link);
+/* Only while it is ready. */
+void redis_link_write(struct redis_link *link, struct str bytes);
+/* Drops the connection, and begins another after a pause. */
+void redis_link_fail(struct redis_link *link, const char *why);
+
+/* What is said first; the number of replies to it. */
+size_t redis_greeting(struct redis_link *link, struct buf *out);
+/* The next reply to it. False: this server cannot be used, and link->why says why. */
+bool redis_greeting_reply(struct redis_link *link, size_t at, const struct redis_value *value);
+/* All were fine: says what the settings mean. False: they are refused. */
+bool redis_greeting_done(struct redis_link *link);
+
+/* One command as bytes behind what is in `out`. */
+void redis_command(struct buf *out, const struct str *words, size_t count);
+/* True for an error of the server that begins so. */
+bool redis_error_is(const struct redis_value *value, const char *begin);
+
+/* --- the store -------------------------------------------------------------------------------- */
+
+/*
+ * What is remembered of a call or an ask that went through here: its scope, which a record is
+ * sealed for, and an ask's call, which says where it is. Never changes, so it is never wrong; what
+ * is not remembered is read first.
+ */
+struct known {
+    struct list link; /* oldest first */
+    struct id id;
+    struct id call;
+    bool sensitive;
+    size_t scope_len;
+    char scope[];
+};
+
+struct redis_home { /* outlives the store while a deferred call is on its way */
+    struct redis_store *store;
+    bool turning; /* a deferred call is on its way */
+    int telling;  /* completions on the stack */
+};
+
+struct redis_store {
+    struct store store; /* first */
+    struct loop *loop;
+    struct redis_url url;
+    struct tls_context *tls;
+    struct redis_link *commands;
+    struct redis_link *wakes; /* NULL: nobody watches */
+    struct redis_home *home;
+    struct codec codec;
+    struct buf record; /* one being written */
+    int64_t keep_ms;
+
+    struct list waiting;  /* for a connection */
+    struct list sent;     /* for a reply, in order */
+    struct list finished; /* to be told on another turn */
+    size_t in_flight;
+    size_t bytes;
+    struct timer deadline;
+    struct timer sweep;
+    unsigned swept;        /* the shard that is next */
+    bool told;             /* that it is away; until it is back */
+    int64_t complained_ms; /* when a refusal was last logged */
+
+    struct map known; /* id -> struct known */
+    struct list known_order;
+
+    struct str node; /* that watches; its own memory */
+    char *node_text;
+    char *channel_text;
+    void (*wake)(void *data, struct str call_id);
+    void *wake_data;
+    uint64_t commands_sent;
+};
+
+static inline struct redis_store *redis_of(struct store *store)
+{
+    return (struct redis_store *)(void *)store;
+}
+
+/* Redis's wall clock, as well as it is known without asking. */
+static inline int64_t redis_now(const struct redis_store *store)
+{
+    return loop_now(store->loop) + store->commands->offset_ms;
+}
+
+/* --- redis_op.c ------------------------------------------------------------------------------- */
+
+struct redis_op;
+
+struct redis_verb {
+    const char *name;
+    /* Reply `at` of op->expected. Behind the last one the operation has ended, unless it has said
+     * something new (redis_op_more). */
+    void (*reply)(struct redis_op *op, size_t at, const struct redis_value *value);
+};
+
+struct redis_row { /* of a scan */
+    struct redis_row *next;
+    struct store_row row;
+};
+
+struct redis_op {
+    struct list link;
+    struct redis_store *store;
+    const struct redis_verb *verb;
+    store_done *done; /* NULL: nobody waits */
+    void *data;
+    int64_t deadline;
+    struct buf bytes; /* the commands */
+    size_t counted;   /* of them, in store->bytes */
+    size_t expected;  /* replies */
+    size_t got;
+    bool again; /* a script was not known: all is said again */
+    bool more;  /* there is something new to say */
+    bool wakes; /* the call's node, which is this one */
+    bool leave; /* the server can no longer be used */
+    int tries;  /* that it was said again */
+    nod_status status;
+    struct store_reply reply;
+    struct arena arena;
+    int phase;
+
+    struct id call;
+    struct id ask;
+    const void *with;  /* of a verb that says more than once: what it is about, in the arena */
+    struct str kind;   /* of a small record */
+    struct str key;    /* and of a stream */
+    store_row_fn *row; /* of a scan */
+    struct redis_row *rows;
+    struct redis_row **rows_end;
+    size_t row_count;
+};
+
+struct redis_op *redis_op_new(struct redis_store *store, const struct redis_verb *verb,
+                              store_done *done, void *data);
+/* Commands of the operation, one behind the other. */
+void redis_op_say(struct redis_op *op, const struct str *words, size_t count);
+void redis_op_script(struct redis_op *op, enum redis_script script, const struct str *keys,
+                     size_t key_count, const struct str *args, size_t arg_count);
+void redis_op_send(struct redis_op *op);
+/* Ends it with this status, on another turn; instead of sending. */
+void redis_op_end(struct redis_op *op, nod_status status);
+/* Inside of verb->reply: forget what was said, the next is to come. */
+void redis_op_more(struct redis_op *op);
+/* A script's reply: its first two words. False: the operation ends here, with op->status. */
+bool redis_op_said(struct redis_op *op, const struct redis_value *value);
+/* The server has said no: NOD_E_STORE, and a line in the log. */
+void redis_op_refused(struct redis_op *op, const struct redis_value *value);
+/* Sends what waits, if it may go out now. */
+void redis_ops_flow(struct redis_store *store);
+/* Everything on its way is dropped without a word. */
+void redis_ops_drop(struct redis_store *store);
+extern const struct redis_link_events redis_command_events;
+
+/* A key: prefix, shard of `of` as a hash tag, a letter, and texts behind it. Lives in the arena. */
+struct str redis_key(struct redis_op *op, struct str of, const char *letter, struct str tail);
+struct str redis_shard_key(struct redis_op *op, unsigned shard, const char *letter,
+                           struct str tail);
+unsigned redis_shard(struct str of);
+struct str redis_channel(const struct redis_store *store, struct arena *arena, struct str node);
+
+/* --- redis_calls.c ---------------------------------------------------------------------------- */
+
+void redis_park(struct store *store, struct str token, const struct call_record *open,
+                struct str node, struct str call_id, uint64_t epoch, uint32_t notices,
+                const struct entry *entries, size_t entry_count, const struct ask_record *asks,
+                size_t ask_count, store_done *done, void *data);
+void redis_append(struct store *store, struct str token, const struct call_record *open,
+                  struct str node, struct str call_id, uint64_t epoch, uint32_t notices,
+                  const struct entry *entries, size_t entry_count, store_done *done, void *data);
+void redis_claim(struct store *store, struct str token, const struct claim_spec *claim,
+                 store_done *done, void *data);
+void redis_take(struct store *store, struct str token, struct str call_id, struct str node,
+                store_done *done, void *data);
+void redis_finish(struct store *store, struct str token, struct str call_id, uint64_t epoch,
+                  struct str result, const struct store_event *event, store_done *done, void *data);
+void redis_cancel(struct store *store, struct str token, struct str call_id, struct str why,
+                  store_done *done, void *data);
+
+/* --- redis_known.c ---------------------------------------------------------------------------- */
+
+/* NULL: not remembered. */
+const struct known *redis_known(struct redis_store *store, struct str id);
+void redis_know(struct redis_store *store, struct str id, struct str call, struct str scope,
+                bool sensitive);
+void redis_forget(struct redis_store *store, struct str id);
+void redis_forget_all(struct redis_store *store);
+/* Ids are of one length, and nothing else is looked for. */
+bool redis_is_id(struct str id);
+void redis_id_set(struct id *id, struct str s);
+
+/* --- redis_scan.c ----------------------------------------------------------------------------- */
+
+void redis_load_call(struct store *store, struct str call_id, store_done *done, void *data);
+void redis_load_ask(struct store *store, struct str ask_id, store_done *done, void *data);
+void redis_scan(struct store *store, const struct store_scan *scan, store_row_fn *row,
+                store_done *done, void *data);
+
+/* --- redis_read.c ----------------------------------------------------------------------------- */
+
+/*
+ * `pairs` is a call's hash as HGETALL gives it. NOD_E_NOT_FOUND when it is empty. With `journal`
+ * its entries too.
+ */
+nod_status redis_read_call(struct codec *codec, struct str id, const struct redis_value *pairs,
+                           bool journal, struct arena *arena, struct call_record *out);
+/* meta, record and answer as they stand in the call's hash. */
+nod_status redis_read_ask(struct codec *codec, struct str id, const struct redis_value *meta,
+                          const struct redis_value *record, const struct redis_value *answer,
+                          struct arena *arena, struct ask_record *out);
+/* Each ask of a call, in order, that can be read. */
+void redis_read_asks(struct codec *codec, const struct redis_value *pairs, struct arena *arena,
+                     size_t most, store_row_fn *row, void *data);
+/* One of them. */
+nod_status redis_read_ask_of(struct codec *codec, const struct redis_value *pairs, struct str id,
+                             struct arena *arena, struct ask_record *out);
+
+/* --- redis_wake.c ----------------------------------------------------------------------------- */
+
+void redis_watch(struct store *store, struct str node, void (*wake)(void *data, struct str call_id),
+                 void *data);
+/* Hints can arrive, or nobody waits for any. */
+bool redis_watching(const struct redis_store *store);
+
+#endif

@@ -1,0 +1,457 @@
+/*
+ * store/redis: operations on their way.
+ *
+ * An operation says one or more commands, which go out together, and hears as many replies. Those
+ * that find no connection wait for one. Replies come in the order of the commands, so what is sent
+ * is a queue, and so are the deadlines: all commands have the same time, and the first in the queue
+ * is the first whose time is over.
+ *
+ * When a connection is lost, everything that was sent completes with NOD_E_STORE: it may have
+ * happened or not, and whoever asked sends it again with the same token to find out. Nothing is
+ * sent again here, with one exception: a script that Redis did not know (it was restarted, or its
+ * scripts were flushed) has certainly not run, and is said again behind the scripts themselves.
+ *
+ * Holds always: done() is called once, on a turn after the call that began it, and not at all after
+ * the store was destroyed, which done() itself may do.
+ */
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "store/redis_inside.h"
+
+enum { WORDS_FEW = 32, LOG_EVERY_MS = 1000 };
+
+/* --- keys ------------------------------------------------------------------------------------- */
+
+/* The same on every node and for ever: FNV-1a. */
+unsigned redis_shard(struct str of)
+{
+    uint32_t hash = 2166136261u;
+
+    for (size_t i = 0; i < of.len; i++)
+        hash = (hash ^ (unsigned char)of.at[i]) * 16777619u;
+    return (hash ^ hash >> 16) % REDIS_SHARDS;
+}
+
+struct str redis_shard_key(struct redis_op *op, unsigned shard, const char *letter, struct str tail)
+{
+    const char *prefix = op->store->url.prefix;
+    size_t head = strlen(prefix) + 4 + strlen(letter);
+    char *at = arena_alloc(&op->arena, head + tail.len + 1);
+
+    if (!at)
+        return STR_NONE;
+    snprintf(at, head + 1, "%s{%02u}%s", prefix, shard, letter);
+    if (tail.len)
+        memcpy(at + head, tail.at, tail.len);
+    return str_n(at, head + tail.len);
+}
+
+struct str redis_key(struct redis_op *op, struct str of, const char *letter, struct str tail)
+{
+    return redis_shard_key(op, redis_shard(of), letter, tail);
+}
+
+/* Channels know no databases, so the number is part of the name. */
+struct str redis_channel(const struct redis_store *store, struct arena *arena, struct str node)
+{
+    return arena_fmt(arena, "%swake:%d:" STR_FMT, store->url.prefix, store->url.db, STR_ARG(node));
+}
+
+/* --- making one ------------------------------------------------------------------------------- */
+
+struct redis_op *redis_op_new(struct redis_store *store, const struct redis_verb *verb,
+                              store_done *done, void *data)
+{
+    struct redis_op *op = MEM_NEW(struct redis_op);
+
+    list_init(&op->link);
+    op->store = store;
+    op->verb = verb;
+    op->done = done;
+    op->data = data;
+    op->rows_end = &op->rows;
+    buf_init(&op->bytes, REDIS_OP_BYTES);
+    arena_init(&op->arena, REDIS_OP_BYTES);
+    store->in_flight++;
+    loop_hold(store->loop);
+    return op;
+}
+
+static void op_free(struct redis_op *op)
+{
+    list_remove(&op->link);
+    buf_finish(&op->bytes);
+    arena_finish(&op->arena);
+    mem_free(op);
+}
+
+void redis_op_say(struct redis_op *op, const struct str *words, size_t count)
+{
+    redis_command(&op->bytes, words, count);
+    op->expected++;
+}
+
+void redis_op_script(struct redis_op *op, enum redis_script script, const struct str *keys,
+                     size_t key_count, const struct str *args, size_t arg_count)
+{
+    size_t count = 3 + key_count + arg_count;
+    struct str few[WORDS_FEW];
+    struct str *words = count <= WORDS_FEW ? few : mem_alloc(count * sizeof(*words));
+    char keys_text[16];
+    int len = snprintf(keys_text, sizeof(keys_text), "%zu", key_count);
+
+    words[0] = STR("EVALSHA");
+    words[1] = str_n(op->store->commands->shas[script], SHA_LEN);
+    words[2] = str_n(keys_text, (size_t)len);
+    memcpy(words + 3, keys, key_count * sizeof(*keys));
+    if (arg_count)
+        memcpy(words + 3 + key_count, args, arg_count * sizeof(*args));
+    redis_op_say(op, words, count);
+    if (words != few)
+        mem_free(words);
+}
+
+/* --- the end of one --------------------------------------------------------------------------- */
+
+static void uncount(struct redis_op *op)
+{
+    op->store->bytes -= op->counted;
+    op->counted = 0;
+}
+
+/* Tells, and frees. The store may be gone after this. */
+static void op_tell(struct redis_op *op)
+{
+    struct redis_store *store = op->store;
+    struct redis_home *home = store->home;
+
+    list_remove(&op->link);
+    uncount(op);
+    store->in_flight--;
+    loop_release(store->loop);
+    if (!op->reply.now_ms)
+        op->reply.now_ms = redis_now(store);
+    home->telling++;
+    if (op->status == NOD_OK)
+        for (const struct redis_row *at = op->rows; at && home->store; at = at->next)
+            op->row(op->data, &at->row);
+    if (op->done && home->store)
+        op->done(op->data, op->status, &op->reply);
+    if (op->wakes && home->store && store->wake)
+        store->wake(store->wake_data, id_str(&op->call));
+    if (--home->telling == 0 && !home->store && !home->turning)
+        mem_free(home);
+    op_free(op);
+}
+
+static void tell_finished(void *data)
+{
+    struct redis_home *home = data;
+
+    home->turning = false;
+    if (!home->store) {
+        if (!home->telling)
+            mem_free(home);
+        return;
+    }
+    home->telling++; /* it has to outlive what it tells */
+    struct redis_store *store = home->store;
+    struct list *last = store->finished.prev; /* what is added meanwhile has its own turn */
+    while (home->store && !list_empty(&store->finished)) {
+        struct list *first = list_first(&store->finished);
+        bool end = first == last;
+        op_tell(LIST_OF(first, struct redis_op, link));
+        if (end)
+            break;
+    }
+    if (--home->telling == 0 && !home->store && !home->turning)
+        mem_free(home);
+}
+
+static void finish_later(struct redis_op *op)
+{
+    struct redis_home *home = op->store->home;
+
+    list_remove(&op->link);
+    list_append(&op->store->finished, &op->link);
+    if (home->turning)
+        return;
+    home->turning = true;
+    loop_defer(op->store->loop, tell_finished, home);
+}
+
+void redis_op_end(struct redis_op *op, nod_status status)
+{
+    op->status = status;
+    op->reply.won = op->reply.taken = false;
+    op->reply.call = NULL;
+    op->reply.ask = NULL;
+    finish_later(op);
+}
+
+static void op_fail(struct redis_op *op)
+{
+    op->wakes = false;
+    redis_op_end(op, NOD_E_STORE);
+}
+
+static void say_away(struct redis_store *store, const char *what, const char *why)
+{
+    if (store->told)
+        return;
+    store->told = true;
+    LOG_ERROR("the store is away: what needs it fails, what waits goes on waiting",
+              LOG_CSTR("store", "redis"), LOG_CSTR("where", store->url.shown),
+              LOG_CSTR("what", what), LOG_CSTR("why", why));
+}
+
+void redis_op_refused(struct redis_op *op, const struct redis_value *value)
+{
+    static const char *const turned[] = { "READONLY", "LOADING", "MASTERDOWN", "NOAUTH",
+                                          "CLUSTERDOWN" };
+    struct redis_store *store = op->store;
+    struct str said = value->type == REDIS_IS_ERROR ? value->text : STR("a reply of another kind");
+
+    op->status = NOD_E_STORE;
+    for (size_t i = 0; i < sizeof(turned) / sizeof(turned[0]); i++)
+        if (redis_error_is(value, turned[i]))
+            op->leave = true;
+    if (loop_now(store->loop) - store->complained_ms < LOG_EVERY_MS)
+        return;
+    store->complained_ms = loop_now(store->loop);
+    LOG_ERROR("the store refused an operation", LOG_CSTR("store", "redis"),
+              LOG_CSTR("where", store->url.shown), LOG_CSTR("what", op->verb->name),
+              LOG_STR("why", said),
+              LOG_CSTR("hint", redis_error_is(value, "MOVED")
+                                   ? "this is one node of a Redis Cluster of several; name a "
+                                     "proxy of it, or a Redis of its own"
+                               : redis_error_is(value, "READONLY")
+                                   ? "it has become a replica; name the primary"
+                                   : ""));
+}
+
+bool redis_op_said(struct redis_op *op, const struct redis_value *value)
+{
+    int64_t said = redis_number(redis_item(value, 0));
+
+    if (value->type != REDIS_IS_LIST || value->count < 2) {
+        redis_op_refused(op, value);
+        return false;
+    }
+    op->reply.now_ms = redis_number(redis_item(value, 1));
+    op->store->commands->offset_ms = op->reply.now_ms - loop_now(op->store->loop);
+    if (said == SAID_NOT_FOUND)
+        op->status = NOD_E_NOT_FOUND;
+    else if (said == SAID_STALE)
+        op->status = NOD_E_STALE;
+    else if (said != SAID_DONE && said != SAID_RUNS)
+        redis_op_refused(op, value);
+    return op->status == NOD_OK;
+}
+
+/* --- deadlines -------------------------------------------------------------------------------- */
+
+static void deadline_due(void *data);
+
+static void deadline_set(struct redis_store *store)
+{
+    struct list *first = list_first(&store->sent);
+
+    if (!first)
+        first = list_first(&store->waiting);
+    if (!first)
+        timer_stop(store->loop, &store->deadline);
+    else if (!heap_has(&store->deadline.node))
+        timer_set(store->loop, &store->deadline,
+                  LIST_OF(first, struct redis_op, link)->deadline - loop_now(store->loop),
+                  deadline_due, store);
+}
+
+static bool overdue(const struct redis_store *store, const struct list *queue)
+{
+    struct list *first = list_first(queue);
+
+    return first && LIST_OF(first, struct redis_op, link)->deadline <= loop_now(store->loop);
+}
+
+static void deadline_due(void *data)
+{
+    struct redis_store *store = data;
+    char why[REDIS_WHY_MAX];
+
+    while (overdue(store, &store->waiting)) {
+        struct redis_op *op = LIST_OF(list_first(&store->waiting), struct redis_op, link);
+        const char *reason =
+            store->commands->ready && store->wakes ? store->wakes->why : store->commands->why;
+        say_away(store, op->verb->name, reason);
+        op_fail(op);
+    }
+    if (overdue(store, &store->sent)) {
+        snprintf(why, sizeof(why), "it did not answer within %lld ms",
+                 (long long)store->url.timeout_ms);
+        redis_link_fail(store->commands, why); /* fails all that was sent */
+    }
+    deadline_set(store);
+}
+
+/* --- sending ---------------------------------------------------------------------------------- */
+
+static bool flows(const struct redis_store *store)
+{
+    return store->commands->ready && redis_watching(store);
+}
+
+static void op_go(struct redis_op *op)
+{
+    struct redis_store *store = op->store;
+
+    list_remove(&op->link);
+    list_append(&store->sent, &op->link);
+    op->got = 0;
+    op->again = false;
+    store->commands_sent += op->expected;
+    redis_link_write(store->commands, buf_str(&op->bytes));
+}
+
+void redis_ops_flow(struct redis_store *store)
+{
+    while (flows(store) && !list_empty(&store->waiting))
+        op_go(LIST_OF(list_first(&store->waiting), struct redis_op, link));
+    deadline_set(store);
+}
+
+void redis_op_send(struct redis_op *op)
+{
+    struct redis_store *store = op->store;
+    bool large = op->bytes.overflow || op->arena.exhausted;
+    bool full =
+        store->in_flight > REDIS_QUEUE_MOST || op->bytes.len > REDIS_QUEUE_BYTES - store->bytes;
+
+    if (large || full) {
+        LOG_ERROR("the store did not take an operation", LOG_CSTR("store", "redis"),
+                  LOG_CSTR("where", store->url.shown), LOG_CSTR("what", op->verb->name),
+                  LOG_CSTR("why", large ? "it is too large" : "too many wait for replies"));
+        redis_op_end(op, large ? NOD_E_LIMIT : NOD_E_STORE);
+        return;
+    }
+    op->counted = op->bytes.len;
+    store->bytes += op->counted;
+    op->deadline = loop_now(store->loop) + store->url.timeout_ms;
+    list_append(&store->waiting, &op->link);
+    if (flows(store) && list_first(&store->waiting) == &op->link)
+        op_go(op);
+    deadline_set(store);
+}
+
+void redis_op_more(struct redis_op *op)
+{
+    uncount(op);
+    buf_clear(&op->bytes);
+    op->expected = 0;
+    op->phase++;
+    op->more = true;
+}
+
+/* --- replies ---------------------------------------------------------------------------------- */
+
+/* The scripts, and then once more what needed them. Their own replies are nobody's. */
+static void say_again(struct redis_op *op)
+{
+    struct redis_store *store = op->store;
+    static const struct redis_verb loading = { "load a script", NULL };
+    struct redis_op *load = redis_op_new(store, &loading, NULL, NULL);
+
+    for (unsigned i = 0; i < SCRIPTS; i++)
+        redis_op_say(
+            load,
+            (struct str[]){ STR("SCRIPT"), STR("LOAD"), redis_script_text((enum redis_script)i) },
+            3);
+    op->tries++;
+    uncount(op);
+    redis_op_send(load);
+    redis_op_send(op);
+}
+
+static void heard(struct redis_op *op, const struct redis_value *value)
+{
+    size_t at = op->got++;
+
+    if (redis_error_is(value, "NOSCRIPT") && op->tries == 0)
+        op->again = true;
+    else if (value->type == REDIS_IS_ERROR)
+        redis_op_refused(op, value);
+    else if (op->verb->reply && op->status == NOD_OK && !op->again)
+        op->verb->reply(op, at, value);
+}
+
+static void on_value(struct redis_link *link, const struct redis_value *value)
+{
+    struct redis_store *store = link->owner;
+    struct list *first = list_first(&store->sent);
+
+    if (!first) {
+        redis_link_fail(link, "it sends what nobody asked for");
+        return;
+    }
+    struct redis_op *op = LIST_OF(first, struct redis_op, link);
+    heard(op, value);
+    if (op->got < op->expected && !op->more)
+        return;
+    list_remove(&op->link);
+    if (op->status == NOD_OK && op->more) {
+        op->more = false;
+        redis_op_send(op);
+    } else if (op->status == NOD_OK && op->again) {
+        say_again(op);
+    } else {
+        bool leave = op->leave;
+        if (op->status != NOD_OK)
+            op->wakes = false;
+        op_tell(op);
+        if (link->owner && leave)
+            redis_link_fail(link, "it cannot be written to any more");
+    }
+    if (link->owner)
+        deadline_set(store);
+}
+
+static void on_ready(struct redis_link *link)
+{
+    struct redis_store *store = link->owner;
+
+    if (store->told)
+        LOG_INFO("the store is back", LOG_CSTR("store", "redis"),
+                 LOG_CSTR("where", store->url.shown));
+    store->told = false;
+    redis_ops_flow(store);
+}
+
+static void on_down(struct redis_link *link, const char *why)
+{
+    struct redis_store *store = link->owner;
+
+    say_away(store, "connection", why);
+    while (!list_empty(&store->sent))
+        op_fail(LIST_OF(list_first(&store->sent), struct redis_op, link));
+    deadline_set(store);
+}
+
+const struct redis_link_events redis_command_events = { on_ready, on_down, on_value };
+
+void redis_ops_drop(struct redis_store *store)
+{
+    struct list *queues[] = { &store->waiting, &store->sent, &store->finished };
+
+    for (size_t i = 0; i < 3; i++)
+        LIST_EACH (at, queues[i])
+            op_free(LIST_OF(at, struct redis_op, link));
+    for (; store->in_flight; store->in_flight--)
+        loop_release(store->loop);
+    timer_stop(store->loop, &store->deadline);
+    struct redis_home *home = store->home;
+    home->store = NULL;
+    if (!home->turning && !home->telling)
+        mem_free(home);
+}

@@ -1,0 +1,271 @@
+/*
+ * store/redis: values become records.
+ *
+ * Whatever a server says, reading is bounded and linear: a call's hash is put into a map once, and
+ * everything else is looked up there. What stands in clear beside a record (states, times) is
+ * believed only as far as it goes: an answer whose sealed state is not the one beside it is
+ * refused, and so is a person's word without its record.
+ */
+#include "base/log.h"
+#include "store/redis_inside.h"
+
+enum { META_FIELDS = 6, DIGITS_MOST = 20, ITEMS_MOST = 1 << 16, FIELD_MAX = 32 };
+
+static nod_status damaged(struct codec *codec, struct str id, const char *why)
+{
+    codec->why = why;
+    if (codec->store)
+        LOG_ERROR("a record in the store was refused", LOG_CSTR("store", codec->store),
+                  LOG_STR("id", id), LOG_CSTR("why", why));
+    return NOD_E_PARSE;
+}
+
+/* --- asks ------------------------------------------------------------------------------------- */
+
+/* "state asked expires ended took sensitive token" */
+static bool read_meta(struct str meta, struct ask_record *out)
+{
+    int64_t numbers[META_FIELDS];
+
+    for (size_t i = 0; i < META_FIELDS; i++) {
+        struct str field;
+        if (!str_cut(meta, ' ', &field, &meta) || field.len > DIGITS_MOST ||
+            !str_to_i64(field, &numbers[i]))
+            return false;
+    }
+    if (numbers[0] < ASK_PENDING || numbers[0] > ASK_INVALID)
+        return false;
+    out->state = (enum ask_state)numbers[0];
+    out->asked_ms = numbers[1];
+    out->expires_ms = numbers[2];
+    out->ended_ms = numbers[3];
+    return true;
+}
+
+/* Ends that nobody's word has brought about: they have no answer. */
+static bool ends_alone(enum ask_state state)
+{
+    return state == ASK_PENDING || state == ASK_EXPIRED || state == ASK_WITHDRAWN;
+}
+
+nod_status redis_read_ask(struct codec *codec, struct str id, const struct redis_value *meta,
+                          const struct redis_value *record, const struct redis_value *answer,
+                          struct arena *arena, struct ask_record *out)
+{
+    struct ask_record beside = { 0 };
+
+    *out = (struct ask_record){ 0 };
+    if (meta->type == REDIS_IS_NIL)
+        return NOD_E_NOT_FOUND;
+    if (!read_meta(redis_text(meta), &beside))
+        return damaged(codec, id, "it is damaged: its state");
+    nod_status status = codec_read_ask(codec, id, redis_text(record), arena, out);
+    bool answered = answer->type == REDIS_IS_TEXT && answer->text.len;
+    if (status == NOD_OK && answered)
+        status = codec_read_answer(codec, answer->text, arena, out);
+    if (status != NOD_OK)
+        return status;
+    if (answered ? out->state != beside.state : !ends_alone(beside.state)) {
+        damaged(codec, id, "its state is not the one of its answer");
+        return NOD_E_REFUSED;
+    }
+    if (!answered && beside.state != ASK_PENDING)
+        out->by = STR("nod");
+    out->state = beside.state;
+    out->asked_ms = beside.asked_ms;
+    out->expires_ms = beside.expires_ms;
+    out->ended_ms = beside.ended_ms;
+    return NOD_OK;
+}
+
+/* --- a call's hash ---------------------------------------------------------------------------- */
+
+struct fields {
+    struct map map; /* field -> struct redis_value */
+};
+
+static void fields_init(struct fields *fields, const struct redis_value *pairs)
+{
+    map_init(&fields->map, pairs->count / 2 + 1);
+    for (size_t i = 0; i + 1 < pairs->count; i += 2)
+        map_set(&fields->map, redis_text(&pairs->items[i]), &pairs->items[i + 1]);
+}
+
+static const struct redis_value *field(const struct fields *fields, struct str name)
+{
+    static const struct redis_value nil = { .type = REDIS_IS_NIL };
+    const struct redis_value *value = map_get(&fields->map, name);
+
+    return value ? value : &nil;
+}
+
+static const struct redis_value *ask_field(const struct fields *fields, char letter, struct str id)
+{
+    char name[FIELD_MAX];
+
+    if (id.len != ID_LEN)
+        return field(fields, STR_NONE);
+    name[0] = letter;
+    memcpy(name + 1, id.at, ID_LEN);
+    return field(fields, str_n(name, ID_LEN + 1));
+}
+
+static nod_status read_ask_in(struct codec *codec, const struct fields *fields, struct str id,
+                              struct arena *arena, struct ask_record *out)
+{
+    return redis_read_ask(codec, id, ask_field(fields, 'm', id), ask_field(fields, 'q', id),
+                          ask_field(fields, 'a', id), arena, out);
+}
+
+/* --- the journal ------------------------------------------------------------------------------ */
+
+struct part { /* one item of the journal */
+    struct part *next;
+    struct entry *entries;
+    size_t count;
+};
+
+static nod_status read_item(struct codec *codec, const struct fields *fields, struct str call,
+                            struct str item, struct arena *arena, struct part *part)
+{
+    if (!item.len || item.at[0] != '@')
+        return codec_read_entries(codec, call, item, arena, &part->entries, &part->count);
+    struct ask_record ask;
+    nod_status status =
+        read_ask_in(codec, fields, arena_str(arena, str_skip(item, 1)), arena, &ask);
+    if (status == NOD_E_NOT_FOUND || (status == NOD_OK && ask.state == ASK_PENDING))
+        return damaged(codec, call, "its journal names an ask that has not ended");
+    part->entries = ARENA_NEW(arena, struct entry);
+    if (status != NOD_OK || !part->entries)
+        return status != NOD_OK ? status : NOD_E_LIMIT;
+    part->entries[0] = codec_entry_of(&ask);
+    part->count = 1;
+    return NOD_OK;
+}
+
+static struct str item_name(char name[FIELD_MAX], int64_t at)
+{
+    size_t len = 0, digits = 0;
+    char turned[DIGITS_MOST];
+
+    do
+        turned[digits++] = (char)('0' + at % 10);
+    while ((at /= 10) > 0 && digits < DIGITS_MOST);
+    name[len++] = 'j';
+    while (digits)
+        name[len++] = turned[--digits];
+    return str_n(name, len);
+}
+
+static nod_status join_parts(const struct part *first, size_t count, struct arena *arena,
+                             struct call_record *call)
+{
+    struct entry *all = count ? arena_alloc(arena, count * sizeof(*all)) : NULL;
+    size_t at = 0;
+
+    if (count && !all)
+        return NOD_E_LIMIT;
+    for (const struct part *part = first; part; part = part->next) {
+        if (part->count)
+            memcpy(all + at, part->entries, part->count * sizeof(*all));
+        at += part->count;
+    }
+    call->entries = all;
+    call->entry_count = count;
+    return NOD_OK;
+}
+
+static nod_status read_journal(struct codec *codec, const struct fields *fields,
+                               struct arena *arena, struct call_record *call)
+{
+    int64_t items = redis_number(field(fields, STR("J")));
+    struct part *first = NULL, **end = &first;
+    char name[FIELD_MAX];
+    size_t count = 0;
+
+    if (items < 0 || items > ITEMS_MOST)
+        return damaged(codec, call->id, "it is damaged: the length of its journal");
+    for (int64_t i = 0; i < items; i++) {
+        struct part *part = ARENA_NEW(arena, struct part);
+        if (!part)
+            return NOD_E_LIMIT;
+        nod_status status = read_item(codec, fields, call->id,
+                                      redis_text(field(fields, item_name(name, i))), arena, part);
+        if (status != NOD_OK)
+            return status;
+        *end = part;
+        end = &part->next;
+        count += part->count;
+    }
+    return join_parts(first, count, arena, call);
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+static nod_status read_call(struct codec *codec, struct str id, const struct fields *fields,
+                            struct arena *arena, struct call_record *out)
+{
+    struct str result = redis_text(field(fields, STR("r")));
+    int64_t state = redis_number(field(fields, STR("s")));
+
+    nod_status status = codec_read_call(codec, id, redis_text(field(fields, STR("c"))), arena, out);
+    if (status == NOD_OK && result.len)
+        status = codec_read_text(codec, CODEC_RESULT, out->scope, id, result, arena, &out->result);
+    if (status != NOD_OK)
+        return status;
+    if (state < CALL_STORED_RUNNING || state > CALL_STORED_CANCELLED)
+        return damaged(codec, id, "it is damaged: its state");
+    out->state = (enum call_state)state;
+    out->epoch = (uint64_t)redis_number(field(fields, STR("e")));
+    out->notices = (uint32_t)redis_number(field(fields, STR("n")));
+    out->opened_ms = redis_number(field(fields, STR("o")));
+    return NOD_OK;
+}
+
+nod_status redis_read_call(struct codec *codec, struct str id, const struct redis_value *pairs,
+                           bool journal, struct arena *arena, struct call_record *out)
+{
+    struct fields fields;
+
+    *out = (struct call_record){ 0 };
+    if (pairs->type != REDIS_IS_LIST || pairs->count < 2)
+        return NOD_E_NOT_FOUND;
+    fields_init(&fields, pairs);
+    nod_status status = read_call(codec, id, &fields, arena, out);
+    if (status == NOD_OK && journal)
+        status = read_journal(codec, &fields, arena, out);
+    map_finish(&fields.map);
+    return status;
+}
+
+nod_status redis_read_ask_of(struct codec *codec, const struct redis_value *pairs, struct str id,
+                             struct arena *arena, struct ask_record *out)
+{
+    struct fields fields;
+
+    if (pairs->type != REDIS_IS_LIST)
+        return NOD_E_NOT_FOUND;
+    fields_init(&fields, pairs);
+    nod_status status = read_ask_in(codec, &fields, id, arena, out);
+    map_finish(&fields.map);
+    return status;
+}
+
+void redis_read_asks(struct codec *codec, const struct redis_value *pairs, struct arena *arena,
+                     size_t most, store_row_fn *row, void *data)
+{
+    struct fields fields;
+
+    if (pairs->type != REDIS_IS_LIST)
+        return;
+    fields_init(&fields, pairs);
+    struct str ids = redis_text(field(&fields, STR("L")));
+    for (; ids.len >= ID_LEN && most > 0; ids = str_skip(ids, ID_LEN)) {
+        struct ask_record ask;
+        if (read_ask_in(codec, &fields, str_n(ids.at, ID_LEN), arena, &ask) != NOD_OK)
+            continue;
+        row(data, &(struct store_row){ .ask = &ask });
+        most--;
+    }
+    map_finish(&fields.map);
+}
