@@ -42,7 +42,10 @@
     X(task_before)          /* the record of a task is about to be stored */                       \
     X(task_after)           /* it is stored, and the client does not know its id */                \
     X(sqlite_commit_before) /* SQLite: a batch has been written, and not committed */              \
-    X(sqlite_commit_after)  /* SQLite: it is committed, and no completion has left */
+    X(sqlite_commit_after)  /* SQLite: it is committed, and no completion has left */              \
+    X(redis_send_before)    /* Redis: an operation is about to be sent */                          \
+    X(redis_send_after)     /* Redis: what gathered was sent, and no reply was read */             \
+    X(redis_reply_after)    /* Redis: a reply was read, and nobody has been told */
 
 #ifdef NOD_CRASH_POINTS
 

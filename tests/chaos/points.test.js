@@ -19,6 +19,9 @@ const unreached = {
   task_after: ({ era }) => era === '2025',
   sqlite_commit_before: ({ store }) => store !== 'sqlite',
   sqlite_commit_after: ({ store }) => store !== 'sqlite',
+  redis_send_before: ({ store }) => store !== 'redis',
+  redis_send_after: ({ store }) => store !== 'redis',
+  redis_reply_after: ({ store }) => store !== 'redis',
   // Where a state could be presented twice, a step that is not idempotent is refused (docs/mcp.md).
   intent_before: ({ era, store }) => era === '2026' && store === 'sqlite',
   intent_after: ({ era, store }) => era === '2026' && store === 'sqlite',
@@ -27,6 +30,7 @@ const unreached = {
 // How a server is made to come by a point: the lives it has, each with where it ends.
 function livesOf(point) {
   if (point.startsWith('take_')) return [['answer_after:1', point], ['answer_after:3', `${point}:2`]];
+  if (/^(sqlite|redis)_/.test(point)) return [2, 6, 11, 17, 24, 32].map((n) => [`${point}:${n}`]); // for heartbeats too
   return [[point], [`${point}:2`], [`${point}:5`], [point, point]];
 }
 
