@@ -106,6 +106,7 @@ struct mcp_server {
     bool draining;
     bool drained; /* no call is left, or the time is up: only the last bytes are on their way */
     bool http_drained;
+    bool flushing, flushed; /* the store is taking the last records; its time for that is up */
     struct timer drain_limit;
     struct timer drain_turn;
     void (*drain_done)(void *data);
@@ -132,6 +133,9 @@ void server_moved(struct mcp_server *server);
 
 /* mcp/http: the endpoint. */
 void mcp_http_stop(struct mcp_server *server);
+
+/* mcp/stdio_left: what an earlier process has asked over its pipe is withdrawn. */
+void stdio_left_withdraw(struct mcp_server *server);
 
 /* mcp/stdio */
 void mcp_stdio_moved(struct mcp_server *server);

@@ -16,6 +16,7 @@
 
 #include <signal.h>
 
+#include "base/crash.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -190,12 +191,14 @@ static void write_batch(struct sqlite_side *side, struct list *ops)
         return;
     sweep_when_due(side);
     sqlite_quota_save(side);
+    CRASH_POINT(sqlite_commit_before);
     if (!side->error && sqlite_file_is_there(side))
         run_plain(side, SQL_COMMIT);
     if (side->error) {
         fail_all(side, ops, "commit");
         return;
     }
+    CRASH_POINT(sqlite_commit_after);
     atomic_fetch_add(&side->store->commits, 1);
     tell_recovery(side);
 }
