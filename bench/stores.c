@@ -2,6 +2,7 @@
  * bench/stores: questions asked and answered over HTTP at 128 clients, on each store.
  *
  *   store.sqlite_vs_memory   calls a second on SQLite over those on memory, in one run
+ *   store.redis_vs_memory    and on a redis-server of its own, on loopback
  *
  * A call is what bench/mcp_load does: a tool asks one form, is answered, and ends. The stores take
  * turns, so that whatever else the machine does slows all of them down; of the two eras the lower
@@ -9,16 +10,23 @@
  *
  * Run as: bench-stores SERVER. Files lie in the folder of TMPDIR, or in /tmp.
  */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "load.h"
 #include "mcp_load.h"
 #include "server_process.h"
 
-enum { CLIENTS = 128, ROUNDS = 5, ADDRESS_MAX = 300 };
+enum { CLIENTS = 128, ROUNDS = 5, ADDRESS_MAX = 300, REDIS_TRIES = 500 };
 
 struct kind {
     const char *name;
@@ -56,10 +64,73 @@ static void sqlite_begin(char address[ADDRESS_MAX])
     snprintf(address, ADDRESS_MAX, "sqlite:%s", path);
 }
 
+/* --- redis ------------------------------------------------------------------------------------ */
+
+static pid_t redis_pid;
+static char redis_folder[ADDRESS_MAX];
+
+/* Binds to a free port, or connects to this one; -1 if it cannot. */
+static int on_loopback(int *port, int (*how)(int, const struct sockaddr *, socklen_t))
+{
+    struct sockaddr_in at = { .sin_family = AF_INET,
+                              .sin_port = htons((uint16_t)*port),
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t len = sizeof(at);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int failed = how(fd, (struct sockaddr *)&at, len);
+
+    if (!failed)
+        getsockname(fd, (struct sockaddr *)&at, &len);
+    close(fd);
+    if (!failed && *port == 0)
+        *port = ntohs(at.sin_port);
+    return failed;
+}
+
+static void run_redis(int port)
+{
+    char number[16];
+    int nothing = open("/dev/null", O_WRONLY);
+
+    snprintf(number, sizeof(number), "%d", port);
+    dup2(nothing, 1);
+    execlp("redis-server", "redis-server", "--bind", "127.0.0.1", "--port", number, "--dir",
+           redis_folder, "--appendonly", "yes", "--appendfsync", "always", "--save", "", NULL);
+    _exit(127);
+}
+
+static void redis_begin(char address[ADDRESS_MAX])
+{
+    int port = 0;
+
+    snprintf(redis_folder, sizeof(redis_folder), "%s-redis", path);
+    mkdir(redis_folder, 0700);
+    if (on_loopback(&port, bind) != 0)
+        port = 0;
+    redis_pid = fork();
+    if (redis_pid == 0)
+        run_redis(port);
+    for (int i = 0; i < REDIS_TRIES && on_loopback(&port, connect) != 0; i++)
+        nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+    snprintf(address, ADDRESS_MAX, "redis://127.0.0.1:%d", port);
+}
+
+static void redis_end(void)
+{
+    char command[ADDRESS_MAX + 16];
+
+    kill(redis_pid, SIGKILL);
+    waitpid(redis_pid, NULL, 0);
+    snprintf(command, sizeof(command), "rm -rf '%s'", redis_folder);
+    if (system(command) != 0)
+        fprintf(stderr, "bench-stores: %s is left\n", redis_folder);
+}
+
 /* The first is what the others are measured against. */
 static const struct kind kinds[] = {
     { "memory", "nothing", 10000, memory_begin, nothing_to_end },
     { "sqlite", "fsync (synchronous=full)", 4000, sqlite_begin, sqlite_end },
+    { "redis", "fsync (appendfsync always)", 4000, redis_begin, redis_end },
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 

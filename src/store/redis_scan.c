@@ -208,7 +208,8 @@ static void of_call_reply(struct redis_op *op, size_t at, const struct redis_val
     struct scanning *scanning = (struct scanning *)(uintptr_t)op->with;
 
     (void)at;
-    redis_read_asks(&op->store->codec, value, &op->arena, scanning->most, keep_row, op);
+    op->status =
+        redis_read_asks(&op->store->codec, value, &op->arena, scanning->most, keep_row, op);
 }
 
 static const struct redis_verb of_call_verb = { "scan the asks of a call", of_call_reply };
