@@ -186,6 +186,10 @@ struct nod_server_opts {
     /* Where calls are kept: "memory:", "sqlite:PATH", "redis://HOST:PORT"; NULL: memory:. --store
      * goes before it. */
     const char *store;
+    int64_t keep_ms; /* a call that has ended, and its questions, are kept that long; 0: as the store
+                        is set: 24 hours, in memory 10 minutes */
+    size_t pending_asks;               /* questions that may wait, in all; 0: 1000000 */
+    size_t pending_asks_per_principal; /* and for one principal; 0: 10000 */
 };
 
 /* NULL, with the reason on stderr, if an option is not valid. */

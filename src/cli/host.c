@@ -71,6 +71,8 @@ static bool opts_fit(const struct nod_server_opts *opts)
         wrong = "task_ttl_ms is negative";
     else if (opts->session_idle_ms < 0)
         wrong = "session_idle_ms is negative";
+    else if (opts->keep_ms < 0)
+        wrong = "keep_ms is negative";
     if (wrong)
         LOG_ERROR("the server's options are not valid", LOG_CSTR("why", wrong));
     return !wrong;
@@ -357,18 +359,31 @@ bool host_serve_stdio(nod_server *server)
     return status == NOD_OK;
 }
 
+static size_t first_of(size_t given, size_t programs, size_t usual)
+{
+    return given ? given : programs ? programs : usual;
+}
+
 bool host_open_store(nod_server *server, const struct options *options)
 {
     if (!secrets_keyring(&server->ring))
         return false;
+    size_t in_all = first_of(options->pending_asks, server->opts.pending_asks, ENGINE_PENDING_ASKS);
+    size_t each =
+        first_of(options->pending_asks_per_principal, server->opts.pending_asks_per_principal,
+                 ENGINE_PENDING_ASKS_PER_PRINCIPAL);
     struct store *store = storage_open(&(struct storage_opts){
         .address = options->store ? options->store : server->opts.store,
         .ephemeral = options->ephemeral,
         .loop = server->loop,
         .ring = server->ring,
+        .keep_ms = options->keep_ms ? options->keep_ms : server->opts.keep_ms,
+        .pending_asks = in_all,
+        .pending_asks_per_principal = each,
     });
     if (!store)
         return false;
+    engine_bound_asks(server->engine, in_all, each);
     engine_use_store(server->engine, store);
     server->store->ops->destroy(server->store); /* nothing was in it yet */
     server->store = store;

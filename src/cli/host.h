@@ -31,7 +31,7 @@ struct nod_server {
     struct mcp_server *mcp; /* while it serves */
     struct tokens *tokens;
     struct keyring *ring; /* of the secrets that are set, or NULL */
-    struct timer tick; /* for the engine's next deadline */
+    struct timer tick;    /* for the engine's next deadline */
     bool stopping;
 };
 

@@ -62,6 +62,54 @@ static bool take_ephemeral(struct options *options, const char *value)
     return true;
 }
 
+bool options_duration(struct str text, int64_t *ms)
+{
+    static const struct {
+        char letter;
+        int64_t ms;
+    } units[] = { { 's', 1000 }, { 'm', 60000 }, { 'h', 3600000 }, { 'd', 86400000 } };
+    int64_t count;
+
+    if (text.len < 2 || text.at[0] < '0' || text.at[0] > '9' ||
+        !str_to_i64(str_n(text.at, text.len - 1), &count))
+        return false;
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (units[i].letter != text.at[text.len - 1])
+            continue;
+        if (count <= 0 || count > OPTIONS_DAYS_MAX * INT64_C(86400000) / units[i].ms)
+            return false;
+        *ms = count * units[i].ms;
+        return true;
+    }
+    return false;
+}
+
+static bool take_keep(struct options *options, const char *value)
+{
+    return options_duration(str_of(value), &options->keep_ms);
+}
+
+static bool read_count(struct str text, size_t *count)
+{
+    int64_t n;
+
+    if (text.len == 0 || text.at[0] < '0' || text.at[0] > '9' || !str_to_i64(text, &n) || n <= 0 ||
+        n > OPTIONS_COUNT_MAX)
+        return false;
+    *count = (size_t)n;
+    return true;
+}
+
+static bool take_pending(struct options *options, const char *value)
+{
+    return read_count(str_of(value), &options->pending_asks);
+}
+
+static bool take_pending_each(struct options *options, const char *value)
+{
+    return read_count(str_of(value), &options->pending_asks_per_principal);
+}
+
 static bool take_log(struct options *options, const char *value)
 {
     return log_level_parse(str_of(value), &options->log.level);
@@ -82,6 +130,9 @@ static const struct option table[] = {
     { "--allow-origin", "ORIGIN", true, take_allow_origin },
     { "--store", "memory:, sqlite:PATH or redis://HOST:PORT", false, take_store },
     { "--ephemeral", NULL, false, take_ephemeral },
+    { "--keep", "a time such as 90s, 30m, 24h or 7d", false, take_keep },
+    { "--pending", "a number of questions", false, take_pending },
+    { "--pending-per-principal", "a number of questions", false, take_pending_each },
     { "--log", "error, warn, info or debug", false, take_log },
     { "--log-format", "logfmt or json", false, take_log_format },
 };
@@ -98,6 +149,10 @@ const char *options_help(void)
            "                         redis://HOST:PORT\n"
            "  --ephemeral            this process may be stopped at any moment: refuses a store\n"
            "                         that would lose what it has\n"
+           "  --keep TIME            how long calls that have ended are kept: 90s, 30m, 24h, 7d;\n"
+           "                         default 24h, in memory 10m\n"
+           "  --pending N            questions that may wait, in all; default 1000000\n"
+           "  --pending-per-principal N  and for one principal; default 10000\n"
            "  --log LEVEL            error, warn, info (default) or debug\n"
            "  --log-format FORMAT    logfmt (default) or json\n"
            "  --help, --version\n";

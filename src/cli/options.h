@@ -13,6 +13,8 @@
 enum {
     OPTIONS_NAMES_MAX = 64,    /* of --allow-host, and of --allow-origin */
     OPTIONS_PROBLEM_MAX = 256, /* bytes of a sentence */
+    OPTIONS_DAYS_MAX = 3650,   /* of a duration */
+    OPTIONS_COUNT_MAX = 1000000000,
 };
 
 enum options_do { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_WRONG };
@@ -26,12 +28,17 @@ struct options {
     const char *allow_origins[OPTIONS_NAMES_MAX + 1];
     const char *store; /* an address; NULL: as the program says */
     bool ephemeral;
+    int64_t keep_ms; /* 0: as the program says */
+    size_t pending_asks;
+    size_t pending_asks_per_principal;
     struct log_opts log;
     char problem[OPTIONS_PROBLEM_MAX]; /* with OPTIONS_WRONG */
 };
 
 /* The slices point into argv. */
 enum options_do options_read(struct options *options, int argc, char **argv);
+/* "90s", "30m", "24h", "7d". */
+bool options_duration(struct str text, int64_t *ms);
 /* "HOST:PORT", ":PORT", "PORT", "[::1]:PORT". */
 bool options_address(struct str text, struct str *host, int *port);
 const char *options_help(void);

@@ -7,6 +7,7 @@
 #include "cli/storage.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -41,8 +42,13 @@ static struct store *open_memory(const struct storage_opts *opts, struct str res
     LOG_INFO("calls are kept in memory: questions, answers and results are lost when this process "
              "ends, and no other node sees them",
              LOG_CSTR("store", "memory:"), LOG_CSTR("instead", "--store sqlite:PATH"));
-    return memory_store_create(&(struct memory_opts){
-        .clock = clock_system(), .defer = defer_on_loop, .defer_ctx = opts->loop });
+    return memory_store_create(
+        &(struct memory_opts){ .clock = clock_system(),
+                               .defer = defer_on_loop,
+                               .defer_ctx = opts->loop,
+                               .keep_ms = opts->keep_ms,
+                               .pending_asks = opts->pending_asks,
+                               .pending_asks_per_principal = opts->pending_asks_per_principal });
 }
 
 /* --- sqlite ----------------------------------------------------------------------------------- */
@@ -67,19 +73,34 @@ static bool read_synchronous(struct str *path, enum sqlite_sync *out)
     return str_find(*path, STR("?synchronous=")) < 0;
 }
 
+/* The file that an address names, to be freed; NULL: refused. */
+static char *read_sqlite(const struct storage_opts *opts, struct str rest, enum sqlite_sync *sync)
+{
+    if (!read_synchronous(&rest, sync))
+        refuse(opts->address, "synchronous is full or normal");
+    else if (rest.len == 0)
+        refuse(opts->address, "it names no file: sqlite:PATH");
+    else
+        return str_dup(rest);
+    return NULL;
+}
+
 static struct store *open_sqlite(const struct storage_opts *opts, struct str rest)
 {
     char why[LITE_WHY_MAX];
     enum sqlite_sync sync;
+    char *path = read_sqlite(opts, rest, &sync);
 
-    if (!read_synchronous(&rest, &sync))
-        return refuse(opts->address, "synchronous is full or normal");
-    if (rest.len == 0)
-        return refuse(opts->address, "it names no file: sqlite:PATH");
-    char *path = str_dup(rest);
+    if (!path)
+        return NULL;
     struct store *store = sqlite_store_open(
-        &(struct sqlite_opts){
-            .path = path, .loop = opts->loop, .ring = opts->ring, .synchronous = sync },
+        &(struct sqlite_opts){ .path = path,
+                               .loop = opts->loop,
+                               .ring = opts->ring,
+                               .synchronous = sync,
+                               .keep_ms = opts->keep_ms,
+                               .pending_asks = opts->pending_asks,
+                               .pending_asks_per_principal = opts->pending_asks_per_principal },
         why);
     if (!store)
         refuse(opts->address, why);
@@ -89,6 +110,29 @@ static struct store *open_sqlite(const struct storage_opts *opts, struct str res
                  LOG_CSTR("sealed", opts->ring ? "yes" : "no: no secret is set"));
     mem_free(path);
     return store;
+}
+
+/* A file that is not there is not made: there would be nothing in it. */
+static bool reseal_sqlite(const struct storage_opts *opts, struct str rest, bool plain,
+                          struct reseal_counts *counts)
+{
+    char why[LITE_WHY_MAX];
+    enum sqlite_sync sync;
+    char *path = read_sqlite(opts, rest, &sync);
+
+    if (!path)
+        return false;
+    bool done = false;
+    if (access(path, F_OK) != 0)
+        refuse(opts->address, "there is no such file");
+    else if (sqlite_store_reseal(
+                 &(struct sqlite_opts){ .path = path, .ring = opts->ring, .synchronous = sync },
+                 plain, counts, why))
+        done = true;
+    else
+        refuse(opts->address, why);
+    mem_free(path);
+    return done;
 }
 
 /* --- redis ------------------------------------------------------------------------------------ */
@@ -101,8 +145,11 @@ static struct store *open_redis(const struct storage_opts *opts, struct str rest
     (void)rest; /* it reads the whole address */
     if (!redis_address_shown(opts->address, shown, why))
         return refuse(shown, why);
-    struct store *store = redis_store_open(
-        &(struct redis_opts){ .url = opts->address, .loop = opts->loop, .ring = opts->ring }, why);
+    struct store *store = redis_store_open(&(struct redis_opts){ .url = opts->address,
+                                                                 .loop = opts->loop,
+                                                                 .ring = opts->ring,
+                                                                 .keep_ms = opts->keep_ms },
+                                           why);
     if (!store)
         return refuse(shown, why);
     LOG_INFO("calls are kept in Redis, and other nodes that name it share them",
@@ -113,14 +160,43 @@ static struct store *open_redis(const struct storage_opts *opts, struct str rest
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-static const struct {
+struct storage_kind {
     struct str prefix;
     struct store *(*open)(const struct storage_opts *opts, struct str rest);
-} kinds[] = {
-    { STR_INIT("memory:"), open_memory },      { STR_INIT("sqlite:"), open_sqlite },
-    { STR_INIT("redis://"), open_redis },      { STR_INIT("rediss://"), open_redis },
-    { STR_INIT("redis+unix://"), open_redis }, { STR_INIT("unix://"), open_redis },
+    bool (*reseal)(const struct storage_opts *opts, struct str rest, bool plain,
+                   struct reseal_counts *counts); /* NULL: nothing of it outlives a process */
 };
+
+static const struct storage_kind kinds[] = {
+    { STR_INIT("memory:"), open_memory, NULL },
+    { STR_INIT("sqlite:"), open_sqlite, reseal_sqlite },
+    { STR_INIT("redis://"), open_redis, NULL },
+    { STR_INIT("rediss://"), open_redis, NULL },
+    { STR_INIT("redis+unix://"), open_redis, NULL },
+    { STR_INIT("unix://"), open_redis, NULL },
+};
+
+static const struct storage_kind *kind_of(struct str address)
+{
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (str_starts(address, kinds[i].prefix))
+            return &kinds[i];
+    return NULL;
+}
+
+/* A misspelt scheme may stand before a password. */
+static struct store *refuse_scheme(struct str address)
+{
+    struct str scheme = address, rest;
+    char shown[SCHEME_MAX];
+
+    if (str_cut(address, ':', &scheme, &rest))
+        scheme.len++;
+    snprintf(shown, sizeof(shown), STR_FMT, STR_ARG(scheme));
+    return refuse(shown,
+                  "it is none of memory:, sqlite:PATH, redis://HOST:PORT, rediss://HOST:PORT "
+                  "and redis+unix:///PATH");
+}
 
 struct store *storage_open(const struct storage_opts *opts)
 {
@@ -129,16 +205,19 @@ struct store *storage_open(const struct storage_opts *opts)
     if (!with.address)
         with.address = "memory:";
     struct str address = str_of(with.address);
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        if (str_starts(address, kinds[i].prefix))
-            return kinds[i].open(&with, str_skip(address, kinds[i].prefix.len));
-    /* A misspelt scheme may stand before a password. */
-    struct str scheme = address;
-    if (str_cut(address, ':', &scheme, &address))
-        scheme.len++;
-    char shown[SCHEME_MAX];
-    snprintf(shown, sizeof(shown), STR_FMT, STR_ARG(scheme));
-    return refuse(shown,
-                  "it is none of memory:, sqlite:PATH, redis://HOST:PORT, rediss://HOST:PORT "
-                  "and redis+unix:///PATH");
+    const struct storage_kind *kind = kind_of(address);
+    if (!kind)
+        return refuse_scheme(address);
+    return kind->open(&with, str_skip(address, kind->prefix.len));
+}
+
+bool storage_reseal(const struct storage_opts *opts, bool plain, struct reseal_counts *counts)
+{
+    struct str address = str_of(opts->address);
+    const struct storage_kind *kind = kind_of(address);
+
+    if (kind && kind->reseal)
+        return kind->reseal(opts, str_skip(address, kind->prefix.len), plain, counts);
+    refuse(opts->address, "it has to be a store that outlives a process: sqlite:PATH");
+    return false;
 }

@@ -21,9 +21,17 @@ struct storage_opts {
     bool ephemeral;      /* this process may be stopped at any moment */
     struct loop *loop;
     const struct keyring *ring; /* copied; NULL: records are not sealed */
+    int64_t keep_ms;            /* of what has ended; 0: as the store is set */
+    size_t pending_asks;        /* questions that may wait, in all; 0: no bound */
+    size_t pending_asks_per_principal;
 };
 
 /* NULL, and the reason logged, if it cannot be used. There is no falling back to memory. */
 struct store *storage_open(const struct storage_opts *opts);
+
+/* Brings every record under the newest secret of the ring; with `plain` those that are not sealed
+ * too. False, and the reason logged, if it cannot be done to the end. */
+struct reseal_counts;
+bool storage_reseal(const struct storage_opts *opts, bool plain, struct reseal_counts *counts);
 
 #endif

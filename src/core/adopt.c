@@ -152,3 +152,62 @@ struct call *engine_find(const struct engine *engine, struct str call_id)
 {
     return map_get(&engine->calls, call_id);
 }
+
+/* --- ending what is not here -------------------------------------------------------------------
+ */
+
+struct cancelling {
+    struct list link; /* in engine->cancels */
+    struct op op;
+    struct id call;
+    struct buf result; /* the outcome as the store keeps it */
+};
+
+static void cancelling_free(struct cancelling *cancelling)
+{
+    op_abandon(&cancelling->op);
+    list_remove(&cancelling->link);
+    buf_finish(&cancelling->result);
+    mem_free(cancelling);
+}
+
+void cancels_drop(struct engine *engine)
+{
+    LIST_EACH (at, &engine->cancels)
+        cancelling_free(LIST_OF(at, struct cancelling, link));
+}
+
+static void cancelling_send(struct op *op)
+{
+    struct cancelling *cancelling = OP_OF(op, struct cancelling, op);
+    struct store *store = op->engine->store;
+
+    store->ops->cancel(store, id_str(&op->token), id_str(&cancelling->call),
+                       buf_str(&cancelling->result), op_completed, op);
+}
+
+static void cancelling_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    (void)status, (void)reply;
+    cancelling_free(OP_OF(op, struct cancelling, op));
+}
+
+void engine_cancel(struct engine *engine, struct str call_id, struct str why)
+{
+    enum { CANCELLED_MAX = 64 << 10 }; /* bytes of the outcome */
+    struct call *live = engine_find(engine, call_id);
+
+    if (live) {
+        call_cancel(live, why);
+        return;
+    }
+    struct cancelling *cancelling = MEM_NEW(struct cancelling);
+    memcpy(cancelling->call.text, call_id.at, call_id.len < ID_LEN ? call_id.len : ID_LEN);
+    list_init(&cancelling->link);
+    list_append(&engine->cancels, &cancelling->link);
+    buf_init(&cancelling->result, CANCELLED_MAX);
+    outcome_write(&cancelling->result, &(struct outcome){ .status = NOD_E_CANCELLED,
+                                                          .code = outcome_code(NOD_E_CANCELLED),
+                                                          .message = why });
+    op_start(engine, &cancelling->op, cancelling_send, cancelling_done);
+}

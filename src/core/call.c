@@ -11,6 +11,8 @@
  */
 #include "core/inside.h"
 
+#include <limits.h>
+
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
@@ -322,6 +324,10 @@ static void finish_done(struct op *op, nod_status status, const struct store_rep
     struct call *call = OP_OF(op, struct call, op);
 
     (void)reply;
+    if (status == NOD_E_STALE && !call->cancel_wanted) {
+        call_lost(call); /* the result is another's to give */
+        return;
+    }
     finish_checked(call, status);
     flow_next(&call->flow);
 }
@@ -333,6 +339,8 @@ static void finish_begin(struct call *call,
     buf_clear(&call_ending(call)->result);
     outcome_write(&call_ending(call)->result, &call_ending(call)->outcome);
     op_start(call->engine, &call->op, finish_send, done);
+    if (engine_survives(call->engine)) /* a result is not lost because the store is away */
+        call->op.most = INT_MAX;
 }
 
 static void stage_finish(struct flow *flow, void *subject)

@@ -12,6 +12,8 @@
  */
 #include "core/inside.h"
 
+#include <limits.h>
+
 #include "base/mem.h"
 #include "core/catalog.h"
 
@@ -267,6 +269,11 @@ static void store_failed(struct call *call, nod_status status, const char *what)
     if (status == NOD_E_STORE)
         message = arena_fmt(&call_ending(call)->arena,
                             "The %s store did not take %s; try the call again later", store, what);
+    else if (status == NOD_E_LIMIT)
+        message = arena_fmt(&call_ending(call)->arena,
+                            "The %s store refused %s: too many questions are waiting for an answer "
+                            "(try again when some are answered), or it is too large",
+                            store, what);
     else
         message = arena_fmt(&call_ending(call)->arena, "The %s store refused %s: %s", store, what,
                             nod_status_name(status));
@@ -282,6 +289,14 @@ static int64_t keep_with_asks(const struct call *call)
         if (call->saving[i].ttl_ms > longest)
             longest = call->saving[i].ttl_ms;
     return call->keep_ms > 0 ? call->keep_ms + longest : 0;
+}
+
+/* A new call fails when the store is away. One that has learned something waits until it is back.
+ */
+static void keep_trying(struct call *call)
+{
+    if (call->stored && engine_survives(call->engine))
+        call->op.most = INT_MAX;
 }
 
 static void park_send(struct op *op)
@@ -300,11 +315,16 @@ static void park_send(struct op *op)
 static void park_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct call *call = OP_OF(op, struct call, op);
+    bool lost = status == NOD_E_STALE && call->stored && !call->cancel_wanted;
 
     (void)reply;
     if (status == NOD_OK)
         journal_grow(call);
     saved(call); /* if it failed, the store may know it all the same */
+    if (lost) {
+        call_lost(call);
+        return;
+    }
     if (status != NOD_OK) {
         asks_drop(call);
         if (call->cancel_wanted)
@@ -375,6 +395,7 @@ void call_asks_settled(struct call *call)
     call->state = LIVE_SAVING;
     call->woken = false;
     op_start(call->engine, &call->op, park_send, park_done);
+    keep_trying(call);
 }
 
 void call_asks_begin(struct call *call)
@@ -409,6 +430,7 @@ static void append_done(struct op *op, nod_status status, const struct store_rep
     struct call *call = OP_OF(op, struct call, op);
     const struct entry *last = &call->saving_entries[call->saving_count - 1];
     bool intent = last->class == ENTRY_INTENT;
+    bool lost = status == NOD_E_STALE && call->stored;
 
     (void)reply;
     if (status == NOD_OK) {
@@ -418,6 +440,8 @@ static void append_done(struct op *op, nod_status status, const struct store_rep
     saved(call);
     if (call->cancel_wanted)
         call_end_cancelled(call);
+    else if (lost)
+        call_lost(call);
     else if (status == NOD_OK)
         flow_again(&call->flow);
     else if (intent)
@@ -438,19 +462,48 @@ static void steps_go(struct due *due)
         flow_again(&call->flow);
 }
 
-/* What this run has noted (times, chance) nobody has seen: the next one notes it anew. */
-static void call_steps_held(struct call *call)
+static void steps_tell(struct call *call)
 {
     struct caller *caller = call->caller;
 
-    run_free(call->run);
-    call->run = NULL;
     call->hold_steps = false;
     call->held = true;
     if (caller->ops->stepping)
         caller->ops->stepping(caller, call);
     else
         call_step_on(call);
+}
+
+static void opened(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct call *call = OP_OF(op, struct call, op);
+
+    (void)reply;
+    call->saving_count = 0;
+    saved(call);
+    if (call->cancel_wanted)
+        call_end_cancelled(call);
+    else if (status == NOD_OK)
+        steps_tell(call);
+    else
+        store_failed(call, status, "the call");
+}
+
+/*
+ * What this run has noted (times, chance) nobody has seen: the next one notes it anew. Where the
+ * store survives it knows the call before its first step: whoever is told of it can come back.
+ */
+static void call_steps_held(struct call *call)
+{
+    run_free(call->run);
+    call->run = NULL;
+    if (call->stored || !engine_survives(call->engine)) {
+        steps_tell(call);
+        return;
+    }
+    call->saving_count = 0;
+    call->state = LIVE_SAVING;
+    op_start(call->engine, &call->op, append_send, opened);
 }
 
 void call_step_on(struct call *call)
@@ -486,6 +539,7 @@ static void call_pending(struct call *call)
         saving_fill(call);
         call->state = LIVE_SAVING;
         op_start(call->engine, &call->op, append_send, append_done);
+        keep_trying(call);
     }
 }
 

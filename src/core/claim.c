@@ -112,7 +112,8 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
 
     if (claim->url_done) /* a page is opened for whom it was put to */
         claim->answer.by = arena_str(&claim->arena, record->principal);
-    if (!str_eq(record->principal, claim->answer.by) || (claim->url_done && !page)) {
+    bool foreign = claim->answer.scope.len && !str_eq(record->scope, claim->answer.scope);
+    if (!str_eq(record->principal, claim->answer.by) || foreign || (claim->url_done && !page)) {
         reject(claim, NOD_E_NOT_FOUND); /* whose it is, is nobody else's business */
     } else if (record->state != ASK_PENDING) {
         claim->result.state = record->state;
@@ -143,6 +144,7 @@ static void loaded(void *data, nod_status status, const struct store_reply *repl
     claim->record.call_id = arena_str(arena, reply->ask->call_id);
     claim->record.key = arena_str(arena, reply->ask->key);
     claim->record.principal = arena_str(arena, reply->ask->principal);
+    claim->record.scope = arena_str(arena, reply->ask->scope);
     claim->record.detail = arena_str(arena, reply->ask->detail);
     claim->record.message = arena_str(arena, reply->ask->message);
     claim->record.by = arena_str(arena, reply->ask->by);
@@ -354,8 +356,9 @@ static void stage_publish(struct flow *flow, void *subject)
 
     (void)flow;
     op_start(claim->engine, &claim->op, publish_send, publish_done);
-    /* Nobody would send this answer a second time: go on for as long as the store is away. */
-    if (!claim->done)
+    /* Nobody would send this answer a second time, or the call may be taken by it in an epoch that
+     * only the reply tells: go on for as long as the store is away. */
+    if (claim->answer.once || engine_ask(claim->engine, claim->ask_id))
         claim->op.most = INT_MAX;
 }
 
@@ -392,15 +395,15 @@ const struct flow_table answer_flow = { NOD_FLOW_ANSWER, answer_stages,
                                         claim_describe };
 
 /*
- * A hook objected to an answer that cannot be given twice (nobody listens for what became of it):
- * its surface is done with this ask, which moves on.
+ * A hook objected to an answer that cannot be given twice: its surface is done with this ask, which
+ * moves on.
  */
 static void offer_spent(const struct claim *claim)
 {
     struct ask *ask = engine_ask(claim->engine, claim->ask_id);
     const struct surface *surface = claim->answer.surface;
 
-    if (ask && !claim->done && !claim->by_engine && surface && ask->surface == surface)
+    if (ask && claim->answer.once && !claim->by_engine && surface && ask->surface == surface)
         ask_offered(ask, ask->surface, OFFER_REFUSED);
 }
 
@@ -433,6 +436,8 @@ void ask_answer(struct engine *engine, struct str ask_id, const struct answer *a
 
     claim->answer = *answer;
     claim->answer.by = arena_str(&claim->arena, answer->by);
+    claim->answer.scope = arena_str(&claim->arena, answer->scope);
+    claim->answer.once |= !done;
     claim->done = done;
     claim->data = data;
     flow_start(&claim->flow, &answer_flow, &engine->hooks, NULL, claim, claim_flow_done);
@@ -443,20 +448,46 @@ void ask_url_done(struct engine *engine, struct str ask_id, answered_fn *done, v
     struct claim *claim = claim_create(engine, ask_id, ASK_ACCEPTED);
 
     claim->url_done = true;
+    claim->answer.once = !done;
     claim->done = done;
     claim->data = data;
     flow_start(&claim->flow, &answer_flow, &engine->hooks, NULL, claim, claim_flow_done);
 }
 
-void claim_by_engine(struct ask *ask, enum ask_state outcome)
+/* The engine's own word comes in behind the questions of who may answer, and what. */
+static void claim_own(struct claim *claim)
 {
-    struct engine *engine = ask->call->engine;
-    struct claim *claim = claim_create(engine, id_str(&ask->id), outcome);
-
-    ask->claiming = true;
     claim->by_engine = true;
+    claim->answer.once = !claim->done;
     claim->answer.by = STR("nod");
-    flow_place(&claim->flow, &answer_flow, &engine->hooks, "buildResult", claim, claim_flow_done);
+    flow_place(&claim->flow, &answer_flow, &claim->engine->hooks, "buildResult", claim,
+               claim_flow_done);
     claim->flow.firm = true; /* a hook may object to an answer; not to the clock */
     flow_enter(&claim->flow);
+}
+
+void claim_by_engine(struct ask *ask, enum ask_state outcome)
+{
+    ask->claiming = true;
+    claim_own(claim_create(ask->call->engine, id_str(&ask->id), outcome));
+}
+
+static void claim_elsewhere(struct engine *engine, struct str ask_id, enum ask_state outcome,
+                            answered_fn *done, void *data)
+{
+    struct claim *claim = claim_create(engine, ask_id, outcome);
+
+    claim->done = done;
+    claim->data = data;
+    claim_own(claim);
+}
+
+void claim_overdue(struct engine *engine, struct str ask_id, answered_fn *done, void *data)
+{
+    claim_elsewhere(engine, ask_id, ASK_EXPIRED, done, data);
+}
+
+void ask_unsupported(struct engine *engine, struct str ask_id, answered_fn *done, void *data)
+{
+    claim_elsewhere(engine, ask_id, ASK_UNSUPPORTED, done, data);
 }

@@ -39,6 +39,15 @@ void engine_use_store(struct engine *engine, struct store *store)
         store->ops->watch(store, engine->node, wake, engine);
 }
 
+void engine_bound_asks(struct engine *engine, size_t in_all, size_t per_principal)
+{
+    struct engine_limits *limits = &engine->opts.limits;
+
+    limits->pending_asks = or_default(in_all, limits->pending_asks);
+    limits->pending_asks_per_principal =
+        or_default(per_principal, limits->pending_asks_per_principal);
+}
+
 struct engine *engine_create(const struct engine_opts *opts)
 {
     struct engine *engine = MEM_NEW(struct engine);
@@ -73,6 +82,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     heap_init(&engine->due);
     list_init(&engine->claims);
     list_init(&engine->returns);
+    list_init(&engine->cancels);
     nobody_init(&engine->nobody);
     engine_use_store(engine, opts->store);
     return engine;
@@ -95,8 +105,10 @@ void engine_destroy(struct engine *engine)
 
     if (!engine)
         return;
+    recovery_free(engine);
     claims_drop(engine);
     returns_drop(engine);
+    cancels_drop(engine);
     for (struct call *call; (call = map_next(&engine->calls, &at));)
         call_free(call);
     schemas_forget(engine);
@@ -166,6 +178,11 @@ void engine_tick(struct engine *engine)
         heap_remove(&engine->due, first);
         due->fire(due);
     }
+}
+
+bool engine_survives(const struct engine *engine)
+{
+    return engine->store->ops->durable || engine->store->ops->shared;
 }
 
 struct store *engine_store(const struct engine *engine)

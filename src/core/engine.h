@@ -60,6 +60,8 @@ void engine_destroy(struct engine *engine);
 
 /* Another store than the one it was made with, before its first call. */
 void engine_use_store(struct engine *engine, struct store *store);
+/* Other bounds on the questions that wait here; 0: as it is. Before its first call. */
+void engine_bound_asks(struct engine *engine, size_t in_all, size_t per_principal);
 
 /* In order of preference. */
 void engine_add_surface(struct engine *engine, struct surface *surface);
@@ -74,6 +76,29 @@ void engine_tick(struct engine *engine);
 struct store *engine_store(const struct engine *engine);
 size_t engine_calls(const struct engine *engine);
 size_t engine_pending(const struct engine *engine); /* asks */
+
+/* The store outlives this process, or other nodes see it. */
+bool engine_survives(const struct engine *engine);
+
+/* --- what nobody works on any more --------------------------------------------------------- */
+
+enum {
+    RECOVERY_NODE_TTL_MS = 5000, /* a node that has been silent for that long counts as gone */
+    RECOVERY_BEATS = 5,          /* heartbeats in that time */
+};
+
+struct recovery_opts {
+    /*
+     * This call can be run, and is not live here. It may be adopted, now or later, or left to
+     * others; it is shown again as long as nobody has. The record may lack its journal.
+     */
+    void (*orphan)(void *data, const struct call_record *record);
+    void *data;
+    int64_t node_ttl_ms; /* 0: RECOVERY_NODE_TTL_MS */
+};
+/* From now on, where the store survives; otherwise there is nothing to recover. Before the first
+ * call. */
+void engine_recover(struct engine *engine, const struct recovery_opts *opts);
 
 /* --- calls --------------------------------------------------------------------------------- */
 
@@ -124,6 +149,8 @@ struct call *engine_find(const struct engine *engine, struct str call_id);
  */
 void call_let_go(struct call *call);
 
+/* Perhaps it has gone on elsewhere: asks the store, if it waits. */
+void call_wake(struct call *call);
 /* Another caller waits for it from now on; the old one is not called again. */
 void call_hand_over(struct call *call, struct caller *to);
 /* After caller_ops.stepping, now or later: on with its steps. */
@@ -132,6 +159,9 @@ void call_step_on(struct call *call);
 /* Cancels: its asks are withdrawn, finished() comes with NOD_E_CANCELLED, perhaps before this
  * returns. */
 void call_cancel(struct call *call, struct str why);
+
+/* The same by its id, wherever it is; nothing, if it has ended or is unknown. */
+void engine_cancel(struct engine *engine, struct str call_id, struct str why);
 
 struct str call_id(const struct call *call);
 struct str call_principal(const struct call *call);
@@ -167,8 +197,11 @@ struct answer {
     enum ask_state action;      /* ASK_ACCEPTED, ASK_DECLINED, ASK_CANCELLED */
     const struct json *content; /* with ASK_ACCEPTED; may be NULL where nothing is asked for */
     struct str by;              /* the principal who answers, as verified */
+    struct str scope;           /* not empty: the ask must be of this scope */
     const struct surface *surface;
     int attempt; /* the offer it answers; 0: whichever is up */
+    bool once;   /* whoever answers will not do it again: the surface is done with this ask. Also
+                    where nobody listens for what became of it */
 };
 
 struct answer_result {
@@ -190,6 +223,12 @@ typedef void answered_fn(void *data, const struct answer_result *result);
  */
 void ask_answer(struct engine *engine, struct str ask_id, const struct answer *answer,
                 answered_fn *done, void *data);
+
+/*
+ * Whoever could put this ask to its person cannot, and no surface of this node has it: it ends in
+ * ASK_UNSUPPORTED.
+ */
+void ask_unsupported(struct engine *engine, struct str ask_id, answered_fn *done, void *data);
 
 /* The page behind a URL ask is done: ends one with wait_done as accepted. */
 void ask_url_done(struct engine *engine, struct str ask_id, answered_fn *done, void *data);

@@ -8,6 +8,7 @@
  * claim.c    an answer: result stages, the claim, what follows
  * take.c     a call becomes ours to run again, or turns out to have ended elsewhere
  * adopt.c    a call that comes back, or is let go of
+ * recover.c  calls and questions that no node works on
  * op.c       a store operation that is sent again while the store fails
  */
 #ifndef NOD_CORE_INSIDE_H
@@ -50,7 +51,9 @@ struct engine {
     size_t pending;       /* asks on their way to the store, or waiting */
     struct list claims;   /* answers under way */
     struct list returns;  /* calls that are being given back to the store */
+    struct list cancels;  /* of calls that are not live here */
     struct caller nobody; /* of calls whose caller is gone */
+    struct recovery *recovery;
 };
 
 struct tally { /* pending asks of a principal */
@@ -70,6 +73,7 @@ bool tally_add(struct engine *engine, struct str principal, bool comes_back);
 void tally_drop(struct engine *engine, struct str principal);
 
 void nobody_init(struct caller *nobody);
+void recovery_free(struct engine *engine);
 
 /* --- op ------------------------------------------------------------------------------------- */
 
@@ -167,11 +171,14 @@ void call_asks_settled(struct call *call);
 bool call_taken(struct call *call, const struct store_reply *reply);
 /* Became runnable elsewhere, perhaps: take it. */
 void call_take(struct call *call);
+/* The store refused a write: another node has taken it over. Waits for its end, or its turn. */
+void call_lost(struct call *call);
 /* After engine_adopt: goes on where it waited. */
 void call_go_on(struct call *call);
 /* It was taken in this epoch, and nobody is here to run it: the next who comes may. */
 void call_give_back(struct engine *engine, const struct call_record *record, uint64_t epoch);
 void returns_drop(struct engine *engine);
+void cancels_drop(struct engine *engine);
 bool call_is_alone(const struct call *call); /* its caller is gone */
 void call_free(struct call *call);
 /* fn(call) when the stack is clear, unless the call is gone by then. */
@@ -218,6 +225,7 @@ struct ask {
     size_t surface_at;       /* its place in the engine's order */
     bool opened;             /* a URL that was opened; it ends when its page is done */
     bool counted;            /* for its principal */
+    bool still;              /* pending, as the store sees it: while it is looked at */
     bool claiming; /* ended by the engine itself (expired, unsupported): a claim is under way */
     struct due expiry;
     struct flow flow;
@@ -245,6 +253,8 @@ bool engine_can(const struct engine *engine, const struct call *call, enum ask_k
 
 /* The engine's own word: ASK_EXPIRED, ASK_UNSUPPORTED, ASK_CANCELLED. */
 void claim_by_engine(struct ask *ask, enum ask_state outcome);
+/* The time of an ask is up that waits on no node, perhaps. */
+void claim_overdue(struct engine *engine, struct str ask_id, answered_fn *done, void *data);
 void claims_drop(struct engine *engine);
 
 #endif

@@ -84,6 +84,7 @@ struct entry {
     struct str ask_id;                  /* ENTRY_ASK */
     struct str content;                 /* JSON, or empty */
     struct str by;                      /* ENTRY_ASK */
+    bool sensitive; /* ENTRY_ASK: the content is erased as soon as the call ends */
 };
 
 enum call_state {

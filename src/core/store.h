@@ -25,6 +25,14 @@
  * ask, call runnable. Expiry is decided by the store's clock: a claim for a person at or after
  * expires_ms becomes an expiry, and a claim for the clock before it is refused with NOD_E_STALE.
  *
+ * A store bounds how many questions wait, in all and for one principal, as its options say: a park
+ * that would go past either is refused with NOD_E_LIMIT and changes nothing. A question counts from
+ * its park, on whatever node, until it ends or runs out. One that comes back with its call
+ * (expires_ms given) is never refused.
+ *
+ * ready says, at once and without waiting, whether the store does its work as far as it knows; if
+ * not, `why` is a short text that lives on and holds nothing secret.
+ *
  * Statuses: NOD_OK; NOD_E_STALE; NOD_E_NOT_FOUND; NOD_E_LIMIT; NOD_E_STORE (away, or failed: the
  * operation may or may not have happened; send it again with the same token to find out);
  * NOD_E_REFUSED and NOD_E_PARSE (a record in the store was tampered with, is damaged, or was
@@ -67,6 +75,11 @@ struct claim_spec {
         take_for; /* a node: take the call in the same transition, if this makes it runnable */
 };
 
+/*
+ * STORE_RUNNABLE lists the calls that can be taken and whose record names a caller (call_record.
+ * caller): somebody will come back for them, so they are run on. The others wait for whoever has a
+ * right to them.
+ */
 enum store_index { STORE_RUNNABLE, STORE_ASKS_DUE, STORE_ASKS_OF_CALL, STORE_EVENTS };
 
 struct store_scan {

@@ -13,6 +13,7 @@
 
 #include <limits.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 
 enum { TAKE_AGAIN_MS = 1000 };
@@ -157,6 +158,14 @@ static void deliver_stored(struct call *call, struct str result)
         call_give_up(call, status, STR("The stored result of this call cannot be read"));
 }
 
+static void look_later(struct call *call)
+{
+    if (call->woken)
+        call_take(call);
+    else
+        due_set(call->engine, &call->timeout, TAKE_AGAIN_MS, take_again);
+}
+
 static void ask_found(void *data, const struct store_row *row)
 {
     struct call *call = OP_OF(data, struct call, op);
@@ -189,18 +198,64 @@ static void asks_done(struct op *op, nod_status status, const struct store_reply
     else if (status == NOD_OK && !list_empty(&call->asks))
         call_asked(call);
     else
-        due_set(call->engine, &call->timeout, TAKE_AGAIN_MS, take_again);
+        look_later(call);
 }
 
 /* It asked again while our caller was on the way: these are its questions now. */
 static void waits_again(struct call *call, const struct call_record *record)
 {
+    asks_end(call);
     journal_finish(&call->journal);
     journal_make(&call->journal, record->entries, record->entry_count, NULL, 0);
     call->epoch = record->epoch;
     call->notices = record->notices;
     call->state = LIVE_TAKING;
     op_start(call->engine, &call->op, asks_send, asks_done);
+}
+
+/*
+ * It waits as we know it. A question of ours may have been answered elsewhere all the same, while
+ * another one is still open.
+ */
+static void ask_seen(void *data, const struct store_row *row)
+{
+    struct call *call = OP_OF(data, struct call, op);
+    struct ask *ask = engine_ask(call->engine, row->ask->id);
+
+    if (ask && ask->call == call && row->ask->state == ASK_PENDING)
+        ask->still = true;
+}
+
+static void seen_send(struct op *op)
+{
+    struct call *call = OP_OF(op, struct call, op);
+    struct store *store = call->engine->store;
+
+    LIST_EACH (at, &call->asks)
+        LIST_OF(at, struct ask, link)->still = false;
+    store->ops->scan(store,
+                     &(struct store_scan){ .index = STORE_ASKS_OF_CALL, .key = id_str(&call->id) },
+                     ask_seen, op_completed, op);
+}
+
+static void seen_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct call *call = OP_OF(op, struct call, op);
+
+    (void)reply;
+    if (decided(call))
+        return;
+    if (call_is_alone(call)) {
+        call_leave(call);
+        return;
+    }
+    LIST_EACH (at, &call->asks) {
+        struct ask *ask = LIST_OF(at, struct ask, link);
+        if (status == NOD_OK && !ask->still)
+            ask_end(ask, NULL, STR("The question was answered elsewhere"));
+    }
+    if (call->woken || list_empty(&call->asks))
+        look_later(call);
 }
 
 static void look_send(struct op *op)
@@ -221,6 +276,24 @@ static void not_taken(struct call *call, nod_status status)
                                  call->engine->store->ops->name));
 }
 
+static void waits(struct call *call, const struct call_record *record)
+{
+    if (list_empty(&call->asks) || record->epoch != call->epoch) {
+        waits_again(call, record);
+        return;
+    }
+    call->state = LIVE_TAKING;
+    op_start(call->engine, &call->op, seen_send, seen_done);
+    call->op.most = INT_MAX;
+}
+
+/* What we knew of its questions is old. */
+static void runs_elsewhere(struct call *call)
+{
+    asks_end(call);
+    look_later(call);
+}
+
 static void look_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct call *call = OP_OF(op, struct call, op);
@@ -235,9 +308,9 @@ static void look_done(struct op *op, nod_status status, const struct store_reply
              reply->call->state == CALL_STORED_CANCELLED)
         deliver_stored(call, reply->call->result);
     else if (reply->call->state == CALL_STORED_WAITING)
-        waits_again(call, reply->call);
+        waits(call, reply->call);
     else
-        due_set(call->engine, &call->timeout, TAKE_AGAIN_MS, take_again);
+        runs_elsewhere(call);
 }
 
 /* --- taking ------------------------------------------------------------------------------------
@@ -262,12 +335,10 @@ static void take_done(struct op *op, nod_status status, const struct store_reply
         call_taken(call, reply);
     } else if (call_is_alone(call)) {
         call_leave(call);
-    } else if (!list_empty(&call->asks)) {
-        if (call->woken) /* since the take was decided */
-            call_take(call);
     } else if (status == NOD_E_STALE) {
         call->state = LIVE_TAKING;
         op_start(call->engine, &call->op, look_send, look_done);
+        call->op.most = INT_MAX;
     } else {
         not_taken(call, status);
     }
@@ -283,4 +354,25 @@ void call_take(struct call *call)
     call->woken = false;
     call->state = LIVE_TAKING;
     op_start(call->engine, &call->op, take_send, take_done);
+    call->op.most = INT_MAX; /* the epoch it gave us, perhaps, only its reply tells */
+}
+
+void call_wake(struct call *call)
+{
+    call_take(call);
+}
+
+/* Its asks were never told to anybody, and its run counts for nothing. */
+void call_lost(struct call *call)
+{
+    LOG_INFO("a call has been taken over by another node", LOG_STR("call", id_str(&call->id)));
+    LIST_EACH (at, &call->asks)
+        ask_free(LIST_OF(at, struct ask, link));
+    journal_finish(&call->journal);
+    flow_place(&call->flow, &call_flow, &call->engine->hooks, "gate", call, call_flow_done);
+    call->state = LIVE_WAITING;
+    if (call_is_alone(call))
+        call_leave(call);
+    else
+        call_take(call);
 }

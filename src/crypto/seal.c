@@ -442,3 +442,9 @@ nod_status seal_open_text(struct keyring *ring, const struct seal_for *what, str
         form = base64url_bytes(arena, text);
     return seal_open_bytes(ring, what, form, arena, plain);
 }
+
+bool seal_is_newest(const struct keyring *ring, struct str sealed)
+{
+    return sealed.len >= SEAL_OVERHEAD && sealed.at[0] == VERSION &&
+           memcmp(sealed.at + ID_AT, ring->secrets[0].id, KEY_ID_LEN) == 0;
+}

@@ -71,6 +71,9 @@ nod_status seal_open_bytes(struct keyring *ring, const struct seal_for *what, st
 nod_status seal_open_text(struct keyring *ring, const struct seal_for *what, struct str text,
                           struct arena *arena, struct str *plain);
 
+/* Does it name the newest secret as its own? Says nothing of whether it opens. */
+bool seal_is_newest(const struct keyring *ring, struct str sealed);
+
 /* RFC 5869 with SHA-256. False only for more than 255 * 32 bytes. */
 bool hkdf_sha256(struct str secret, struct str salt, struct str info, uint8_t *out, size_t len);
 

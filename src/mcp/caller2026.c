@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
+#include "mcp/absent.h"
 #include "mcp/mrtr.h"
 #include "mcp/notice.h"
 #include "mcp/result.h"
@@ -35,8 +36,9 @@ struct caller2026 *caller2026_of(const struct call *call)
 uint8_t caller2026_can(const struct call *call)
 {
     const struct caller2026 *caller = caller2026_of(call);
+    uint8_t can = caller ? caller->can : task_can(call);
 
-    return caller ? caller->can : task_can(call);
+    return can ? can : absent_can(call, false);
 }
 
 bool caller_elsewhere_too(const struct mcp_server *server)

@@ -14,6 +14,11 @@ void endpoint_fault(struct mcp_server *server, struct http_exchange *exchange,
                     const struct rpc_fault *fault);
 /* 405 with the methods that are allowed. */
 void endpoint_not_allowed(struct http_exchange *exchange, struct str allow);
+/* 404: there is no such session. */
+void endpoint_no_session(struct http_exchange *exchange);
+/* Handles a request that had to wait as if it had just come. */
+void endpoint_again(struct mcp_server *server, struct http_exchange *exchange,
+                    const struct http_request *http, struct str principal);
 /* Is the media type among those of an Accept header? Wildcards count. */
 bool endpoint_accepts(struct str accept, struct str type, struct str subtype);
 /* Is it exactly this media type, whatever its parameters? */

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "mcp/mcp_call.h"
+#include "mcp/resume2025.h"
 #include "surface/client.h"
 
 /* --- initialize ------------------------------------------------------------------------------- */
@@ -166,8 +167,12 @@ static void cancelled(struct session *session, const struct json *params)
     struct str reason = json_get_str(params, STR("reason"));
     struct mcp_call *call = id.len ? session_call(session, id) : NULL;
 
+    if (reason.len == 0)
+        reason = STR("the client has cancelled the request");
     if (call)
-        mcp_call_cancel(call, reason.len ? reason : STR("the client has cancelled the request"));
+        mcp_call_cancel(call, reason);
+    else if (id.len && server_survives(session->server))
+        resume2025_cancel(session, id, reason);
 }
 
 void era2025_notification(struct session *session, const struct rpc_message *message)
@@ -178,7 +183,8 @@ void era2025_notification(struct session *session, const struct rpc_message *mes
         LOG_DEBUG("notification", LOG_STR("method", message->method));
 }
 
-void era2025_response(struct session *session, const struct rpc_message *message)
+void era2025_response(struct session *session, const struct rpc_message *message, answered_fn *done,
+                      void *data)
 {
-    client_surface_response(session->server->client, session, message);
+    client_surface_response(session->server->client, session, message, done, data);
 }

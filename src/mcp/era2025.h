@@ -12,7 +12,10 @@
 void era2025_request(struct request *request, struct str method);
 void era2025_notification(struct session *session, const struct rpc_message *message);
 /* To one of our own requests. */
-void era2025_response(struct session *session, const struct rpc_message *message);
+/* done (may be NULL) comes once, perhaps before this returns: what became of the answer is stored,
+ * unless its status is NOD_E_STORE. */
+void era2025_response(struct session *session, const struct rpc_message *message, answered_fn *done,
+                      void *data);
 
 /* A POST of the endpoint, by a known principal: one message, or (message NULL) an array of them. */
 void era2025_post(struct mcp_server *server, struct http_exchange *exchange,

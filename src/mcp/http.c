@@ -15,6 +15,7 @@
 #include "mcp/era.h"
 #include "mcp/era2025.h"
 #include "mcp/era2026.h"
+#include "mcp/health.h"
 #include "mcp/tokens.h"
 
 static const struct str local_principal = STR_INIT("local");
@@ -236,13 +237,9 @@ static void handle_other(struct mcp_server *server, struct http_exchange *exchan
     }
 }
 
-static void handle_mcp(struct mcp_server *server, struct http_exchange *exchange,
-                       const struct http_request *http)
+void endpoint_again(struct mcp_server *server, struct http_exchange *exchange,
+                    const struct http_request *http, struct str principal)
 {
-    struct str principal = authenticate(server, exchange, http);
-
-    if (principal.len == 0) /* it is answered, and the request is gone */
-        return;
     if (server->draining)
         endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, "The server is shutting down.");
     else if (str_eq(http->method, STR("POST")))
@@ -251,21 +248,27 @@ static void handle_mcp(struct mcp_server *server, struct http_exchange *exchange
         handle_other(server, exchange, http, principal);
 }
 
-static void handle_health(struct http_exchange *exchange, const struct http_request *http)
+static void handle_mcp(struct mcp_server *server, struct http_exchange *exchange,
+                       const struct http_request *http)
 {
-    static const struct http_header text = { STR_INIT("Content-Type"), STR_INIT("text/plain") };
+    struct str principal = authenticate(server, exchange, http);
 
-    if (str_eq(http->method, STR("GET")) || str_eq(http->method, STR("HEAD")))
-        http_reply(exchange, 200, &text, 1, STR("ok"));
-    else
-        endpoint_not_allowed(exchange, STR("GET, HEAD"));
+    if (principal.len) /* otherwise it is answered, and the request is gone */
+        endpoint_again(server, exchange, http, principal);
+}
+
+/* Probes name a server by its address; see mcp/health.h. */
+static bool host_ok(const struct mcp_server *server, const struct http_request *http)
+{
+    return (server->tokens && health_has(http->path)) ||
+           origin_host_ok(&server->origins, str_trim(http_header(http, STR("Host"))));
 }
 
 static void on_request(struct http_exchange *exchange, const struct http_request *http, void *data)
 {
     struct mcp_server *server = data;
 
-    if (!origin_host_ok(&server->origins, str_trim(http_header(http, STR("Host"))))) {
+    if (!host_ok(server, http)) {
         endpoint_error(exchange, 403, RPC_INVALID_REQUEST,
                        "This Host is not allowed; use a loopback name, or allow it in the "
                        "server's settings.");
@@ -274,8 +277,8 @@ static void on_request(struct http_exchange *exchange, const struct http_request
                        "This Origin is not allowed; allow it in the server's settings.");
     } else if (str_eq(http->path, STR("/mcp"))) {
         handle_mcp(server, exchange, http);
-    } else if (str_eq(http->path, STR("/healthz"))) {
-        handle_health(exchange, http);
+    } else if (health_has(http->path)) {
+        health_reply(server, exchange, http);
     } else {
         http_reply(exchange, 404, NULL, 0, STR_NONE);
     }

@@ -10,8 +10,11 @@
  */
 #include <stdio.h>
 
+#include "base/mem.h"
 #include "mcp/endpoint.h"
 #include "mcp/era2025.h"
+#include "mcp/resume2025.h"
+#include "mcp/session_store.h"
 
 static const struct str session_header = STR_INIT("Mcp-Session-Id");
 
@@ -32,6 +35,47 @@ static void reply_json(struct http_exchange *exchange, int status, struct str bo
 /* --- POST
  * ---------------------------------------------------------------------------------------------- */
 
+/* A session's id is given out once any node can find it. */
+struct beginning {
+    struct http_exchange *exchange; /* NULL: the client has gone */
+    struct buf reply;
+};
+
+static void beginner_gone(void *data)
+{
+    struct beginning *beginning = data;
+
+    beginning->exchange = NULL;
+}
+
+static void session_kept(void *data, struct session *session, nod_status status)
+{
+    struct beginning *beginning = data;
+
+    if (beginning->exchange && session && status == NOD_OK)
+        reply_json(beginning->exchange, 200, buf_str(&beginning->reply), session);
+    else if (beginning->exchange)
+        endpoint_error(beginning->exchange, 503, RPC_INTERNAL_ERROR,
+                       "The session could not be stored; try again later.");
+    if (session && (status != NOD_OK || !beginning->exchange))
+        session_end(session, STR("nobody was told of it"));
+    buf_finish(&beginning->reply);
+    mem_free(beginning);
+}
+
+static void reply_when_kept(struct session *session, struct http_exchange *exchange)
+{
+    struct buf *out = &session->server->out;
+    struct beginning *beginning = MEM_NEW(struct beginning);
+
+    buf_init(&beginning->reply, MCP_MESSAGE_MAX);
+    buf_add(&beginning->reply, buf_str(out));
+    buf_clear(out);
+    beginning->exchange = exchange;
+    http_on_gone(exchange, beginner_gone, beginning);
+    session_keep(session, session_kept, beginning);
+}
+
 static void post_initialize(struct mcp_server *server, struct http_exchange *exchange,
                             const struct rpc_message *message, struct str principal)
 {
@@ -48,6 +92,10 @@ static void post_initialize(struct mcp_server *server, struct http_exchange *exc
                                .params = message->params,
                                .exchange = exchange };
     era2025_request(&request, message->method);
+    if (!request.failed && server_survives(server)) {
+        reply_when_kept(session, exchange);
+        return;
+    }
     reply_json(exchange, 200, buf_str(&server->out), request.failed ? NULL : session);
     buf_clear(&server->out);
     if (request.failed)
@@ -87,7 +135,7 @@ static void batch_message(struct session *session, struct mcp_stream *stream, no
         return;
     }
     if (status == NOD_OK && message->kind != RPC_REQUEST) {
-        era2025_response(session, message);
+        era2025_response(session, message, NULL, NULL);
         return;
     }
     if (status != NOD_OK) {
@@ -142,7 +190,13 @@ static void post_batch(struct session *session, struct http_exchange *exchange,
         http_reply(exchange, 202, NULL, 0, STR_NONE);
 }
 
-/* The session of a request that must have one, or NULL after a reply. */
+void endpoint_no_session(struct http_exchange *exchange)
+{
+    endpoint_error(exchange, 404, RPC_INVALID_REQUEST,
+                   "There is no such session, or it has ended; begin a new one with initialize.");
+}
+
+/* The session of a request that must have one; NULL after a reply, or while it is looked for. */
 static struct session *find_session(struct mcp_server *server, struct http_exchange *exchange,
                                     const struct http_request *http, struct str principal)
 {
@@ -156,14 +210,52 @@ static struct session *find_session(struct mcp_server *server, struct http_excha
         return NULL;
     }
     session = session_find(server, id, principal);
+    if (server_survives(server) && id.len == ID_LEN && (!session || !session_is_fresh(session))) {
+        resume2025_session(server, exchange, http, principal, id);
+        return NULL;
+    }
     if (!session) {
-        endpoint_error(exchange, 404, RPC_INVALID_REQUEST,
-                       "There is no such session, or it has ended; begin a new one with "
-                       "initialize.");
+        endpoint_no_session(exchange);
         return NULL;
     }
     session_touch(session);
+    session_refresh(session, false);
     return session;
+}
+
+/* An answer that was accepted is not lost: 202 comes when it is stored. */
+struct accepting {
+    struct http_exchange *exchange; /* NULL: the client has gone */
+};
+
+static void answerer_gone(void *data)
+{
+    struct accepting *accepting = data;
+
+    accepting->exchange = NULL;
+}
+
+static void answer_stored(void *data, const struct answer_result *result)
+{
+    struct accepting *accepting = data;
+    struct http_exchange *exchange = accepting->exchange;
+
+    if (exchange && result->status == NOD_E_STORE)
+        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR,
+                       "The answer could not be stored; send it again.");
+    else if (exchange)
+        http_reply(exchange, 202, NULL, 0, STR_NONE);
+    mem_free(accepting);
+}
+
+static void accept_when_stored(struct session *session, struct http_exchange *exchange,
+                               const struct rpc_message *message)
+{
+    struct accepting *accepting = MEM_NEW(struct accepting);
+
+    accepting->exchange = exchange;
+    http_on_gone(exchange, answerer_gone, accepting);
+    era2025_response(session, message, answer_stored, accepting);
 }
 
 static void post_message(struct mcp_server *server, struct http_exchange *exchange,
@@ -183,11 +275,15 @@ static void post_message(struct mcp_server *server, struct http_exchange *exchan
         post_request(session, exchange, message);
         return;
     }
-    if (message->kind == RPC_NOTIFICATION)
+    if (message->kind == RPC_NOTIFICATION) {
         era2025_notification(session, message);
-    else
-        era2025_response(session, message);
-    http_reply(exchange, 202, NULL, 0, STR_NONE);
+        http_reply(exchange, 202, NULL, 0, STR_NONE);
+    } else if (server_survives(server)) {
+        accept_when_stored(session, exchange, message);
+    } else {
+        era2025_response(session, message, NULL, NULL);
+        http_reply(exchange, 202, NULL, 0, STR_NONE);
+    }
 }
 
 static void post_array(struct mcp_server *server, struct http_exchange *exchange,
@@ -218,10 +314,22 @@ void era2025_post(struct mcp_server *server, struct http_exchange *exchange,
 /* --- GET, DELETE
  * ---------------------------------------------------------------------------------------- */
 
+/* The client may have been elsewhere meanwhile, and its call with it. */
+static void resume_here(struct mcp_stream *stream, struct http_exchange *exchange, uint32_t seq)
+{
+    struct mcp_server *server = stream->session->server;
+    struct call *call =
+        stream->of_call ? engine_find(server->opts.engine, str_of(stream->name)) : NULL;
+
+    mcp_stream_resume(stream, exchange, seq);
+    if (call && engine_store(server->opts.engine)->ops->shared)
+        call_wake(call);
+}
+
 static void handle_get(struct mcp_server *server, struct http_exchange *exchange,
                        const struct http_request *http, struct str principal)
 {
-    struct str last = str_trim(http_header(http, STR("Last-Event-ID")));
+    struct str last = str_trim(http_header(http, STR("Last-Event-ID"))), name = STR_NONE;
     uint32_t seq;
 
     if (!endpoint_accepts(http_header(http, STR("Accept")), STR("text"), STR("event-stream"))) {
@@ -235,13 +343,31 @@ static void handle_get(struct mcp_server *server, struct http_exchange *exchange
         mcp_stream_standing(session, exchange);
         return;
     }
-    struct mcp_stream *stream = mcp_stream_find(session, last, &seq);
+    struct mcp_stream *stream =
+        mcp_event_id_read(last, &name, &seq) ? mcp_stream_find(session, name, seq) : NULL;
     if (stream)
-        mcp_stream_resume(stream, exchange, seq);
+        resume_here(stream, exchange, seq);
+    else if (server_survives(server) && mcp_stream_name_is_standing(name))
+        mcp_stream_standing(session, exchange);
+    else if (server_survives(server) && name.len == ID_LEN)
+        resume2025_stream(session, exchange, name, seq);
     else
         endpoint_error(exchange, 400, RPC_INVALID_REQUEST,
                        "This Last-Event-ID belongs to no stream of the session that is still "
                        "kept; send the request again.");
+}
+
+static void session_erased(void *data, nod_status status)
+{
+    struct accepting *accepting = data;
+    struct http_exchange *exchange = accepting->exchange;
+
+    if (exchange && status == NOD_E_STORE)
+        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR,
+                       "The session could not be ended everywhere; try again later.");
+    else if (exchange)
+        http_reply(exchange, 204, NULL, 0, STR_NONE);
+    mem_free(accepting);
 }
 
 static void handle_delete(struct mcp_server *server, struct http_exchange *exchange,
@@ -251,7 +377,14 @@ static void handle_delete(struct mcp_server *server, struct http_exchange *excha
 
     if (!session)
         return;
-    http_reply(exchange, 204, NULL, 0, STR_NONE);
+    if (server_survives(server)) {
+        struct accepting *accepting = MEM_NEW(struct accepting);
+        accepting->exchange = exchange;
+        http_on_gone(exchange, answerer_gone, accepting);
+        session_erase(server, id_str(&session->id), session_erased, accepting);
+    } else {
+        http_reply(exchange, 204, NULL, 0, STR_NONE);
+    }
     session_end(session, STR("the client has ended the session"));
 }
 

@@ -4,6 +4,7 @@
  * Until the client says otherwise, everything from "info" on.
  */
 #include "mcp/request.h"
+#include "mcp/session_store.h"
 
 static const struct str levels[] = {
     [NOD_LOG_DEBUG] = STR_INIT("debug"),   [NOD_LOG_INFO] = STR_INIT("info"),
@@ -39,6 +40,8 @@ void logging_set_level(struct request *request)
         reply_error(request, RPC_INVALID_PARAMS,
                     STR("params.level must be one of debug, info, notice, warning, error, "
                         "critical, alert, emergency."));
-    else
+    else {
+        session_refresh(request->session, true);
         reply_empty(request);
+    }
 }

@@ -16,8 +16,11 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "mcp/absent.h"
 #include "mcp/caller2026.h"
+#include "mcp/came_by.h"
 #include "mcp/notice.h"
+#include "mcp/resume2025.h"
 
 static const struct caller_ops mcp_call_ops;
 
@@ -40,22 +43,44 @@ static struct str call_token(const struct mcp_call *call)
 
 /* --- beginning ------------------------------------------------------------------------------ */
 
-static struct mcp_call *call_create(struct request *request, const struct mcp_call_spec *spec)
+static struct mcp_call *call_create(struct session *session, struct str id, struct str token,
+                                    enum revision_part part)
 {
-    struct str token =
-        rpc_id_of(&request->server->message,
-                  json_get(json_get(request->params, STR("_meta")), STR("progressToken")));
-    struct mcp_call *call = mem_zalloc(sizeof(*call) + request->id.len + token.len);
+    struct mcp_call *call = mem_zalloc(sizeof(*call) + id.len + token.len);
 
     call->caller.ops = &mcp_call_ops;
-    call->session = request->session;
-    call->part = (uint8_t)spec->part;
-    call->id_len = (uint16_t)request->id.len;
+    call->session = session;
+    call->part = (uint8_t)part;
+    call->id_len = (uint16_t)id.len;
     call->token_len = (uint16_t)token.len;
-    memcpy(call->text, request->id.at, request->id.len);
+    memcpy(call->text, id.at, id.len);
     if (token.len)
         memcpy(call->text + call->id_len, token.at, token.len);
     return call;
+}
+
+/* From now on the stream waits for its response. */
+static void call_join(struct mcp_call *call, struct mcp_stream *stream)
+{
+    struct session *session = call->session;
+
+    call->stream = stream;
+    mcp_stream_await(stream);
+    session_add_call(session, call);
+    session->server->calls++;
+}
+
+/* Where the store survives: how its client can be reached from anywhere. */
+static struct str caller_record(const struct mcp_call *call)
+{
+    struct session *session = call->session;
+    struct came_by by = { .held = true,
+                          .can = session->can,
+                          .revision = session->revision,
+                          .id = call_request_id(call),
+                          .token = call_token(call) };
+
+    return call->stream->of_call ? came_by_write(&session->server->message, &by) : STR_NONE;
 }
 
 void mcp_call_start(struct request *request, const struct mcp_call_spec *spec)
@@ -78,30 +103,72 @@ void mcp_call_start(struct request *request, const struct mcp_call_spec *spec)
         return;
     }
 
-    struct mcp_call *call = call_create(request, spec);
-    if (!request->stream)
+    struct mcp_server *server = session->server;
+    struct str token = rpc_id_of(
+        &server->message, json_get(json_get(request->params, STR("_meta")), STR("progressToken")));
+    struct mcp_call *call = call_create(session, request->id, token, spec->part);
+    struct id id = { 0 };
+    if (!request->stream) {
         request->stream = mcp_stream_held(session, request->exchange, false);
-    call->stream = request->stream;
-    mcp_stream_await(call->stream);
-    session_add_call(session, call);
-    session->server->calls++;
+        if (server_survives(server)) {
+            id_random(&id);
+            mcp_stream_name(request->stream, &id);
+        }
+    }
+    call_join(call, request->stream);
     request->later = true;
 
     bool over = false;
     call->over = &over;
-    engine_call(session->server->opts.engine,
-                &(struct call_spec){ .target = spec->target,
-                                     .args = spec->args,
-                                     .uri = spec->uri,
-                                     .principal = session_principal(session),
-                                     .scope = session_scope(session),
-                                     .caller = &call->caller });
+    engine_call(server->opts.engine, &(struct call_spec){ .target = spec->target,
+                                                          .args = spec->args,
+                                                          .uri = spec->uri,
+                                                          .principal = session_principal(session),
+                                                          .scope = session_scope(session),
+                                                          .caller_record = caller_record(call),
+                                                          .id = id_str(&id),
+                                                          .hold_steps = call->stream->of_call,
+                                                          .caller = &call->caller });
     if (over)
         return;
     call->over = NULL;
     /* It is held now, perhaps for long: the request's memory is not needed. */
     if (call->stream->exchange && !call->stream->begun && !call->stream->array)
         http_release(call->stream->exchange);
+}
+
+enum revision_part mcp_call_part(enum target_kind kind)
+{
+    static const enum revision_part parts[] = {
+        [TARGET_TOOL] = PART_TOOL_RESULT,
+        [TARGET_RESOURCE] = PART_RESOURCE_RESULT,
+        [TARGET_PROMPT] = PART_PROMPT_RESULT,
+    };
+    return parts[kind];
+}
+
+bool mcp_call_back(struct session *session, struct mcp_stream *stream,
+                   const struct call_record *record, const struct came_by *by,
+                   struct target *target)
+{
+    struct engine *engine = session->server->opts.engine;
+    struct call *live = engine_find(engine, record->id);
+
+    if (session_call(session, by->id) || session->call_count >= MCP_CALLS_PER_SESSION_MAX)
+        return false;
+    struct mcp_call *call = call_create(session, by->id, by->token, mcp_call_part(record->kind));
+    call->back = true;
+    call_join(call, stream);
+    if (live ? absent_hand_over(live, &call->caller)
+             : engine_adopt(engine, &(struct adopt_spec){ .record = record,
+                                                          .target = target,
+                                                          .caller = &call->caller }))
+        return true;
+    session_drop_call(session, call);
+    session->server->calls--;
+    stream->awaited--;
+    mem_free(call);
+    return false;
 }
 
 void mcp_call_cancel(struct mcp_call *call, struct str why)
@@ -119,6 +186,7 @@ static void send_progress(struct mcp_call *call, double value, double total, str
 {
     /* The value MUST rise; one that does not is a handler's slip, and would only confuse the
      * client. */
+    call->back = false;
     if (!call->token_len || !isfinite(value) || (call->progressed && value <= call->progress))
         return;
     call->progressed = true;
@@ -143,7 +211,7 @@ static void call_beat(void *data)
     timer_set(server->opts.loop, &call->beat, server->opts.heartbeat_ms, call_beat, call);
     if (!call->stream->exchange && !call->stream->pipe)
         return;
-    if (call->token_len)
+    if (call->token_len && !call->back)
         send_progress(call, next_progress(call), 0, STR("Waiting for an answer."));
     else
         mcp_stream_comment(call->stream);
@@ -171,15 +239,38 @@ static void call_waiting_changed(struct caller *caller, struct call *engine_call
 /* --- meanwhile ---------------------------------------------------------------------------------
  */
 
-static enum caller_way call_asked(struct caller *caller, struct call *engine_call_)
+/* The client must have an event id to come back with before it is asked anything, or anything is
+ * done. */
+static void call_prime(const struct mcp_call *call)
 {
-    struct mcp_call *call = (struct mcp_call *)(void *)caller;
-
-    (void)engine_call_;
-    /* The client must have an event id to come back with before it is asked anything. */
     if (call->session && !call->stream->pipe)
         mcp_stream_begin(call->stream);
+}
+
+static enum caller_way call_asked(struct caller *caller, struct call *engine_call_)
+{
+    const struct mcp_call *call = (const struct mcp_call *)(const void *)caller;
+
+    call_prime(call);
+    if (call->session && call->stream->pipe)
+        stdio_left_note(call->session);
+    if (call->session && call->stream->of_call && !call->back)
+        resume2025_note(call->session, call_request_id(call), call_id(engine_call_));
     return CALLER_HOLDS;
+}
+
+static void call_stepping(struct caller *caller, struct call *engine_call_)
+{
+    call_prime((struct mcp_call *)(void *)caller);
+    call_step_on(engine_call_);
+}
+
+static uint64_t call_reserve(struct caller *caller, struct call *engine_call_)
+{
+    const struct mcp_call *call = (const struct mcp_call *)(const void *)caller;
+
+    (void)engine_call_;
+    return call->session && call->stream->of_call ? mcp_stream_reserve(call->stream) : 0;
 }
 
 static void send_log(struct mcp_call *call, const struct notice *notice)
@@ -320,15 +411,6 @@ void mcp_call_write(struct buf *out, struct str id, enum revision revision, enum
     }
 }
 
-static bool call_event(struct caller *caller, struct call *engine_call_,
-                       const struct outcome *outcome, struct arena *arena,
-                       struct store_event *event)
-{
-    /* The log of the stream has what a client may come back for. */
-    (void)caller, (void)engine_call_, (void)outcome, (void)arena, (void)event;
-    return false;
-}
-
 static void call_free(struct mcp_call *call)
 {
     for (struct offer *offer = call->offers, *next; offer; offer = next) {
@@ -368,10 +450,28 @@ static void call_finished(struct caller *caller, struct call *engine_call_,
     server_moved(server);
 }
 
+void mcp_call_leave(struct mcp_call *call)
+{
+    struct session *session = call->session;
+    struct mcp_server *server = session->server;
+    struct mcp_stream *stream = call->stream;
+
+    call_waiting_changed(&call->caller, NULL, false);
+    timer_stop(server->opts.loop, &call->beat);
+    call_let_go(call->caller.call);
+    session_drop_call(session, call);
+    server->calls--;
+    call_free(call);
+    mcp_stream_close(stream);
+    mcp_stream_skip(stream);
+    server_moved(server);
+}
+
 static const struct caller_ops mcp_call_ops = {
     .asked = call_asked,
+    .reserve = call_reserve,
+    .stepping = call_stepping,
     .notify = call_notify,
-    .event = call_event,
     .finished = call_finished,
     .waiting = call_waiting_changed,
 };

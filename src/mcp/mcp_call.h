@@ -32,6 +32,7 @@ struct mcp_call {
     bool waiting;
     bool cancelled; /* call_cancel was called */
     bool *over;     /* told when it has ended, while it is being started */
+    bool back;      /* it came from another node: what progress was told there is not known */
     bool quiet;     /* no response: the client has cancelled it, or the session is over */
     uint16_t id_len;
     uint16_t token_len;
@@ -48,11 +49,26 @@ struct mcp_call_spec {
 /* Replies with an error instead if the id is in use or there are too many. */
 void mcp_call_start(struct request *request, const struct mcp_call_spec *spec);
 
+/*
+ * A request that was made of another node, or before a restart: goes on with its call here, on this
+ * stream. False, and nothing happened: the session has a request of this id, or too many.
+ */
+struct came_by;
+bool mcp_call_back(struct session *session, struct mcp_stream *stream,
+                   const struct call_record *record, const struct came_by *by,
+                   struct target *target);
+
+/* The server goes, and the store has the call: the client may come back for it. */
+void mcp_call_leave(struct mcp_call *call);
+
 /* The held request behind a call, or NULL if somebody else made it. */
 struct mcp_call *mcp_call_of(const struct call *call);
 
 /* By the client (requestId, JSON text) or because of the session: no response is sent. */
 void mcp_call_cancel(struct mcp_call *call, struct str why);
+
+/* What the result of such a target is. */
+enum revision_part mcp_call_part(enum target_kind kind);
 
 /* Writes how a call ended as a whole response. */
 void mcp_call_write(struct buf *out, struct str id, enum revision revision, enum revision_part part,

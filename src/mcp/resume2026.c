@@ -8,7 +8,7 @@
  *   not known to the store                  imported from the state
  *   waiting, with a shorter journal         imported: it went on where our store is not shared
  *   waiting, or runnable                    adopted
- *   running elsewhere                       looked at again, within MCP_HOLD_MS
+ *   running elsewhere                       adopted: the core waits for its end, or its turn
  *   finished                                the stored result, if the answers are those it had
  *   cancelled, or forgotten on purpose      refused
  *
@@ -285,6 +285,7 @@ static void found(struct caller2026 *caller, const struct call_record *record)
         scan_asks(caller);
         break;
     case CALL_STORED_RUNNABLE:
+    case CALL_STORED_RUNNING:
         keep_record(caller, record);
         caller->ask_count = 0;
         adopt(caller, false);
@@ -292,10 +293,8 @@ static void found(struct caller2026 *caller, const struct call_record *record)
     case CALL_STORED_FINISHED:
         respond_stored(caller, record->result);
         break;
-    case CALL_STORED_RUNNING:
     case CALL_STORED_CANCELLED:
-        look_later(caller);
-        break;
+        break; /* was refused above */
     }
 }
 

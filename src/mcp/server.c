@@ -1,18 +1,20 @@
 /*
  * mcp/server: the server itself: its options, its clockwork, its end.
  *
- * A drain refuses new requests, lets what runs end, and then cancels what waits for a person: those
- * calls are stored, but their clients hold a connection to this process. It is complete when no
- * call is left, or when its time is up.
+ * A drain refuses new requests, lets what runs end, and then cancels what waits for a person: its
+ * clients hold a connection to this process. Where the store survives it is let go of instead, and
+ * the clients come back for it. A drain is complete when no call is left, or when its time is up.
  */
 #include "mcp/server_inside.h"
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "crypto/seal.h"
+#include "mcp/absent.h"
 #include "mcp/era2026.h"
 #include "mcp/mcp_call.h"
 #include "mcp/mrtr.h"
+#include "mcp/session_store.h"
 #include "mcp/tasks.h"
 #include "surface/client.h"
 
@@ -24,6 +26,7 @@ static void server_sweep(void *data)
     int64_t now = clock_mono(server->opts.clock);
 
     session_sweep(server, now);
+    session_recheck(server, now);
     mcp_stream_sweep(server, now);
     tasks_sweep(server);
     if (server->out.room > MCP_TREE_KEEP) {
@@ -101,6 +104,8 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     list_init(&server->kept);
     list_init(&server->callers);
     list_init(&server->listeners);
+    list_init(&server->works);
+    list_init(&server->absents);
     map_init(&server->on_pipe, MCP_PIPE_REQUESTS_MAX);
     server->tasks = tasks_create();
     server->secret_given = opts->keyring != NULL;
@@ -110,16 +115,37 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     server->mrtr = mrtr_surface_create();
     engine_add_surface(own->engine, server->mrtr);
     catalog_watch(own->catalog, catalog_changed, server);
+    engine_recover(own->engine, &(struct recovery_opts){ .orphan = absent_orphan,
+                                                         .data = server,
+                                                         .node_ttl_ms = own->node_ttl_ms });
     timer_set(own->loop, &server->sweep, MCP_SWEEP_MS, server_sweep, server);
     return server;
+}
+
+void server_work_add(struct mcp_server *server, struct server_work *work)
+{
+    work->server = server;
+    list_append(&server->works, &work->link);
+}
+
+void server_work_done(struct server_work *work)
+{
+    list_remove(&work->link);
 }
 
 static void end_sessions(struct mcp_server *server, struct str why)
 {
     struct list *at;
 
-    while ((at = list_first(&server->by_use)))
-        session_end(LIST_OF(at, struct session, by_use), why);
+    while ((at = list_first(&server->by_use))) {
+        struct session *session = LIST_OF(at, struct session, by_use);
+        LIST_EACH (link, &session->call_list) {
+            struct mcp_call *call = LIST_OF(link, struct mcp_call, link);
+            if (call->stream->of_call && !call->cancelled)
+                mcp_call_leave(call); /* others may go on with it */
+        }
+        session_end(session, why);
+    }
 }
 
 static void not_any_more(void *data)
@@ -142,6 +168,11 @@ void mcp_server_destroy(struct mcp_server *server)
     LIST_EACH (at, &server->ending)
         session_orphan(LIST_OF(at, struct session, by_use));
     mcp_http_stop(server);
+    absent_stop(server);
+    LIST_EACH (at, &server->works) {
+        LIST_OF(at, struct server_work, link)->server = NULL;
+        list_remove(at);
+    }
     timer_stop(server->opts.loop, &server->sweep);
     timer_stop(server->opts.loop, &server->drain_limit);
     timer_stop(server->opts.loop, &server->drain_turn);
@@ -190,14 +221,17 @@ static void drain_last(struct mcp_server *server)
         timer_set(server->opts.loop, &server->drain_turn, 0, drain_http_done, server);
 }
 
-/* Those who wait are told, and not left hanging. */
+/* Those who wait are told, and not left hanging. Where the store survives their calls are there,
+ * and they come back for them. */
 static void cancel_waiting(struct mcp_server *server)
 {
     LIST_EACH (at, &server->by_use) {
         struct session *session = LIST_OF(at, struct session, by_use);
         LIST_EACH (link, &session->call_list) {
             struct mcp_call *call = LIST_OF(link, struct mcp_call, link);
-            if (call->waiting && !call->cancelled) {
+            if (call->waiting && !call->cancelled && call->stream->of_call) {
+                mcp_call_leave(call);
+            } else if (call->waiting && !call->cancelled) {
                 call->cancelled = true;
                 call_cancel(call->caller.call, STR("the server is shutting down"));
             }

@@ -1,7 +1,8 @@
 /*
  * mcp/server: the Model Context Protocol in front of an engine.
  *
- * One mcp_server serves every transport of the process. It registers its client surface with the engine itself.
+ * One mcp_server serves every transport of the process. It registers its client surface with the
+ * engine itself.
  */
 #ifndef NOD_MCP_SERVER_H
 #define NOD_MCP_SERVER_H
@@ -21,39 +22,46 @@ struct mcp_opts {
     struct catalog *catalog;
     const struct clock *clock;
     struct str name, title, version, instructions;
-    int64_t heartbeat_ms;    /* 0: 15000 */
-    int64_t session_idle_ms; /* 0: one hour */
-    size_t page_size;        /* 0: 100 */
+    int64_t heartbeat_ms;                       /* 0: 15000 */
+    int64_t session_idle_ms;                    /* 0: one hour */
+    size_t page_size;                           /* 0: 100 */
     const char *const *boolean_confirm_clients; /* NULL-terminated, or NULL */
-    int64_t hold_ms; /* how long a retry waits for a page, or for another node; 0: 20000 */
-    int64_t task_ttl_ms; /* how long a task lives; 0: one hour */
-    struct keyring *keyring; /* seals what clients carry; taken over. NULL: a random key for the life of the server */
+    int64_t hold_ms;         /* how long a retry waits for a page, or for another node; 0: 20000 */
+    int64_t node_ttl_ms;     /* a node that has been silent for that long is gone; 0:
+                                RECOVERY_NODE_TTL_MS */
+    int64_t task_ttl_ms;     /* how long a task lives; 0: one hour */
+    struct keyring *keyring; /* seals what clients carry; taken over. NULL: a random key for the
+                                life of the server */
 };
 
 struct mcp_server *mcp_server_create(const struct mcp_opts *opts);
 void mcp_server_destroy(struct mcp_server *server);
 
-/* stdio: one session with the local user. ended() when the input has ended and the last reply is out. */
-nod_status mcp_stdio_start(struct mcp_server *server, int read_fd, int write_fd, void (*ended)(void *data),
-                           void *data);
+/* stdio: one session with the local user. ended() when the input has ended and the last reply is
+ * out. */
+nod_status mcp_stdio_start(struct mcp_server *server, int read_fd, int write_fd,
+                           void (*ended)(void *data), void *data);
 
 struct mcp_http_opts {
     struct str host;
-    int port;                           /* 0: a free one */
-    struct tokens *tokens;              /* NULL: loopback only, as the local user */
-    const char *const *allowed_hosts;   /* further Host names, besides loopback; NULL-terminated, or NULL */
+    int port;              /* 0: a free one */
+    struct tokens *tokens; /* NULL: loopback only, as the local user */
+    const char *const
+        *allowed_hosts; /* further Host names, besides loopback; NULL-terminated, or NULL */
     const char *const *allowed_origins; /* further Origins; likewise */
 };
 /* Serves /mcp. NOD_E_REFUSED: a non-loopback address without tokens (logged). */
 nod_status mcp_http_start(struct mcp_server *server, const struct mcp_http_opts *opts);
 int mcp_http_port(const struct mcp_server *server);
 
-/* No new requests; done() when what runs has ended or after grace_ms; waiting calls are cancelled then. */
+/* No new requests; done() when what runs has ended or after grace_ms; waiting calls are cancelled
+ * then. */
 void mcp_drain(struct mcp_server *server, int grace_ms, void (*done)(void *data), void *data);
 
 /* On the loop thread. */
 void mcp_resource_updated(struct mcp_server *server, struct str uri);
-/* The page of a URL elicitation is done: ends an ask that waits for it, and tells the client that was given it. */
+/* The page of a URL elicitation is done: ends an ask that waits for it, and tells the client that
+ * was given it. */
 void mcp_url_done(struct mcp_server *server, struct str elicitation_id);
 
 #endif

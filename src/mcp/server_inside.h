@@ -91,6 +91,9 @@ struct mcp_server {
     struct map on_pipe;      /* stdio: request id -> struct in_flight */
     struct mcp_stream *pipe; /* stdio: where lines go; NULL: there is none */
 
+    struct list works;   /* struct server_work */
+    struct list absents; /* struct absent: calls that are run for clients who are away */
+
     struct http_server *http;
     struct tokens *tokens;
     struct origin_rules origins;
@@ -109,11 +112,29 @@ struct mcp_server {
     void *drain_data;
 };
 
+/* Something under way in the store that points to the server. `server` is NULL once that has gone:
+ * then there is nothing to do but to free what belongs to it. */
+struct server_work {
+    struct list link;
+    struct mcp_server *server;
+};
+void server_work_add(struct mcp_server *server, struct server_work *work);
+void server_work_done(struct server_work *work);
+
+/* What is stored outlives this process, or other nodes see it: clients may come back. */
+static inline bool server_survives(const struct mcp_server *server)
+{
+    return engine_survives(server->opts.engine);
+}
+
 /* A call has begun to wait, has ended or a transport has closed: is a drain complete now? */
 void server_moved(struct mcp_server *server);
 
 /* mcp/http: the endpoint. */
 void mcp_http_stop(struct mcp_server *server);
+
+/* mcp/stdio_left: what an earlier process has asked over its pipe is withdrawn. */
+void stdio_left_withdraw(struct mcp_server *server);
 
 /* mcp/stdio */
 void mcp_stdio_moved(struct mcp_server *server);

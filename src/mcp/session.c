@@ -16,14 +16,40 @@
 #include "mcp/mcp_call.h"
 #include "surface/client.h"
 
+static bool session_is_idle(const struct session *session);
+
+/* Where the store has them, sessions that nobody uses right now need not be here. */
+static void make_room(struct mcp_server *server)
+{
+    if (server->sessions.count < MCP_SESSIONS_MAX || !server_survives(server))
+        return;
+    LIST_EACH (at, &server->by_use) {
+        struct session *session = LIST_OF(at, struct session, by_use);
+        if (session_is_idle(session) && !session->writing) {
+            session_end(session, STR("others need its room"));
+            return;
+        }
+    }
+}
+
 struct session *session_create(struct mcp_server *server, struct str principal)
 {
+    struct id id;
+
+    id_random(&id);
+    return session_restore(server, principal, &id);
+}
+
+struct session *session_restore(struct mcp_server *server, struct str principal,
+                                const struct id *id)
+{
+    make_room(server);
     if (server->sessions.count >= MCP_SESSIONS_MAX)
         return NULL;
 
     struct session *session = mem_zalloc(sizeof(*session) + principal.len + 1 + ID_LEN);
     session->server = server;
-    id_random(&session->id);
+    session->id = *id;
     memcpy(session->text, principal.at, principal.len);
     session->text[principal.len] = '/';
     memcpy(session->text + principal.len + 1, session->id.text, ID_LEN);

@@ -46,6 +46,11 @@ struct session {
     struct list urls; /* elicitations whose page it was given (surface/client) */
     struct list by_use;
     int64_t used_ms;
+    /* Its record, where the store survives (mcp/session_store). */
+    int64_t written_ms; /* the last writing began */
+    int64_t checked_ms; /* the store had it; INT64_MIN: perhaps no longer */
+    uint64_t version;
+    bool writing;
     uint16_t principal_len;
     uint16_t scope_len;
     char text[]; /* the scope: principal, '/', id */
@@ -53,6 +58,9 @@ struct session {
 
 /* NULL: MCP_SESSIONS_MAX. */
 struct session *session_create(struct mcp_server *server, struct str principal);
+/* One that was begun elsewhere, or before a restart. */
+struct session *session_restore(struct mcp_server *server, struct str principal,
+                                const struct id *id);
 /* Ends it: cancels its calls, closes its streams. Freed now or when its last call has ended. */
 void session_end(struct session *session, struct str why);
 /* A call or stream has gone: frees an ended session that nothing points to any more. */
@@ -72,7 +80,7 @@ void session_drop_call(struct session *session, struct mcp_call *call);
 
 /* It is in use right now. */
 void session_touch(struct session *session);
-/* Ends those that have been idle too long. */
+/* Ends those that have been idle too long; where the store survives, only here. */
 void session_sweep(struct mcp_server *server, int64_t now);
 
 static inline struct str session_principal(const struct session *session)
@@ -89,6 +97,9 @@ static inline const struct revision_facts *session_knows(const struct session *s
 {
     return revision_facts((enum revision)session->revision);
 }
+
+/* mcp/stdio_left: a call of this session, on the pipe, waits for its client. */
+void stdio_left_note(struct session *session);
 
 /* A message outside of any call: to stdout, or to the GET stream if there ever was one. */
 void session_notify(struct session *session, struct str message);

@@ -16,7 +16,8 @@ enum {
     FORM_WHOLE = 0,
     FORM_HANDLE = 1,
     VARINT_MAX = 10,
-    ENTRY_BYTES_MIN = 8, /* class, key, state, status, number, id, content, by */
+    ENTRY_BYTES_MIN = 8,    /* class, key, state, status, number, id, content, by */
+    ENTRY_IS_SENSITIVE = 8, /* with the class */
     ASK_BYTES_MIN = DIGEST_BYTES + 11,
 };
 
@@ -51,7 +52,7 @@ static void put_digest(struct buf *out, const unsigned char digest[DIGEST_BYTES]
 
 static void put_entry(struct buf *out, const struct entry *entry)
 {
-    put_u64(out, entry->class);
+    put_u64(out, (uint64_t)entry->class | (entry->sensitive ? ENTRY_IS_SENSITIVE : 0));
     put_str(out, entry->key);
     if (entry->class == ENTRY_ASK)
         put_digest(out, entry->digest);
@@ -188,7 +189,12 @@ static size_t take_count(struct reader *r, uint64_t most, size_t bytes_min)
 
 static void take_entry(struct reader *r, struct entry *entry)
 {
-    entry->class = (enum entry_class)take_upto(r, ENTRY_RANDOM);
+    uint64_t class = take_upto(r, ENTRY_RANDOM | ENTRY_IS_SENSITIVE);
+
+    entry->sensitive = class & ENTRY_IS_SENSITIVE;
+    class &= ~(uint64_t)ENTRY_IS_SENSITIVE;
+    r->bad |= class > ENTRY_RANDOM;
+    entry->class = (enum entry_class)(class > ENTRY_RANDOM ? 0 : class);
     entry->key = take_str(r);
     if (entry->class == ENTRY_ASK)
         take_digest(r, entry->digest);

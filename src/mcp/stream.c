@@ -12,6 +12,8 @@
  */
 #include "mcp/stream.h"
 
+#include <stdio.h>
+
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/sse.h"
@@ -24,7 +26,7 @@ struct mcp_event {
     char text[];
 };
 
-enum { EVENT_ID_MAX = 24 };
+enum { EVENT_ID_MAX = STREAM_NAME_MAX + 12, STANDING_MARK = 'g' };
 
 static size_t digits_before(char *out, size_t at, uint32_t number)
 {
@@ -38,8 +40,15 @@ static struct str event_id(const struct mcp_stream *stream, uint32_t seq, char o
 {
     size_t at = digits_before(out, EVENT_ID_MAX, seq);
 
+    struct str name = str_of(stream->name);
+
     out[--at] = '_';
-    at = digits_before(out, at, stream->number);
+    if (name.len) {
+        at -= name.len;
+        memcpy(out + at, name.at, name.len);
+    } else {
+        at = digits_before(out, at, stream->number);
+    }
     return str_n(out + at, EVENT_ID_MAX - at);
 }
 
@@ -75,9 +84,27 @@ static struct mcp_stream *stream_create(struct session *session)
 
     stream->session = session;
     stream->number = ++session->next_stream;
+    stream->next_seq = 1;
     list_init(&stream->kept);
     list_append(&session->streams, &stream->link);
     return stream;
+}
+
+/* Numbers would be given out by every node: none can tell whose they are. */
+static void name_alone(struct mcp_stream *stream, const char *mark)
+{
+    struct id id;
+
+    if (!server_survives(stream->session->server))
+        return;
+    id_random(&id);
+    snprintf(stream->name, sizeof(stream->name), "%s%s", mark, id.text);
+}
+
+void mcp_stream_name(struct mcp_stream *stream, const struct id *call_id)
+{
+    memcpy(stream->name, call_id->text, ID_LEN + 1);
+    stream->of_call = true;
 }
 
 struct mcp_stream *mcp_stream_held(struct session *session, struct http_exchange *exchange,
@@ -87,6 +114,22 @@ struct mcp_stream *mcp_stream_held(struct session *session, struct http_exchange
 
     stream->array = array;
     stream_attach(stream, exchange);
+    if (array)
+        name_alone(stream, "");
+    return stream;
+}
+
+struct mcp_stream *mcp_stream_back(struct session *session, struct http_exchange *exchange,
+                                   struct str call_id, uint32_t seq)
+{
+    struct mcp_stream *stream = mcp_stream_held(session, exchange, false);
+
+    memcpy(stream->name, call_id.at, ID_LEN);
+    stream->of_call = true;
+    stream->seen = seq;
+    stream->next_seq = seq + 1;
+    stream->begun = true;
+    sse_begin(exchange, NULL, 0);
     return stream;
 }
 
@@ -132,6 +175,7 @@ struct mcp_stream *mcp_stream_standing(struct session *session, struct http_exch
     standing_make_room(session);
     struct mcp_stream *stream = stream_create(session);
     stream->standing = true;
+    name_alone(stream, (char[]){ STANDING_MARK, '\0' });
     stream->beat = MEM_NEW(struct timer);
     session->standing_count++;
     stream_attach(stream, exchange);
@@ -206,12 +250,13 @@ static bool log_drop(struct mcp_stream *stream, bool kept)
     return false;
 }
 
-static void log_add(struct mcp_stream *stream, enum event_sort sort, struct str message)
+static void log_add_at(struct mcp_stream *stream, enum event_sort sort, uint32_t seq,
+                       struct str message)
 {
     struct mcp_event *event = mem_alloc(sizeof(*event) + message.len);
 
     event->next = NULL;
-    event->seq = stream->next_seq++;
+    event->seq = seq;
     event->len = (uint32_t)message.len;
     event->kept = sort == EVENT_KEPT;
     memcpy(event->text, message.at, message.len);
@@ -226,6 +271,11 @@ static void log_add(struct mcp_stream *stream, enum event_sort sort, struct str 
         stream->unsent = event;
     while (over_caps(stream) && (log_drop(stream, false) || log_drop(stream, true)))
         continue;
+}
+
+static void log_add(struct mcp_stream *stream, enum event_sort sort, struct str message)
+{
+    log_add_at(stream, sort, stream->next_seq++, message);
 }
 
 /* --- writing ------------------------------------------------------------------------------- */
@@ -305,7 +355,6 @@ void mcp_stream_begin(struct mcp_stream *stream)
     stream->begun = true;
     sse_begin(stream->exchange, NULL, 0);
     stream->unprimed = session_knows(stream->session)->priming;
-    stream->next_seq = 1;
     if (stream->batch) {
         /* Responses that were to be one array go out one by one now. */
         struct str text = buf_str(stream->batch), one;
@@ -327,6 +376,24 @@ void mcp_stream_send(struct mcp_stream *stream, enum event_sort sort, struct str
         return;
     mcp_stream_begin(stream);
     log_add(stream, sort, message);
+    mcp_stream_pump(stream);
+}
+
+uint32_t mcp_stream_reserve(struct mcp_stream *stream)
+{
+    return stream->next_seq++;
+}
+
+void mcp_stream_send_at(struct mcp_stream *stream, uint32_t seq, struct str message)
+{
+    if (stream->lost || (stream->session->ended && !stream->exchange))
+        return;
+    if (seq >= stream->next_seq)
+        stream->next_seq = seq + 1;
+    if (seq <= stream->seen)
+        return;
+    mcp_stream_begin(stream);
+    log_add_at(stream, EVENT_KEPT, seq, message);
     mcp_stream_pump(stream);
 }
 
@@ -469,7 +536,8 @@ void mcp_stream_respond(struct mcp_stream *stream, struct str message)
         return;
     }
     if (stream->begun && !stream->session->ended) {
-        log_add(stream, EVENT_KEPT, message);
+        log_add_at(stream, EVENT_KEPT, stream->of_call ? EVENT_SEQ_RESULT : stream->next_seq++,
+                   message);
         if (stream->awaited > 1)
             mcp_stream_pump(stream);
     } else if (stream->exchange && !stream->begun) {
@@ -514,22 +582,43 @@ void mcp_stream_close(struct mcp_stream *stream)
 
 /* --- resuming ------------------------------------------------------------------------------- */
 
-struct mcp_stream *mcp_stream_find(struct session *session, struct str id, uint32_t *seq)
+bool mcp_event_id_read(struct str event_id, struct str *stream, uint32_t *seq)
 {
-    struct str number_text, seq_text;
-    uint64_t number, after;
+    size_t at = event_id.len;
+    uint64_t number;
 
-    if (id.len >= EVENT_ID_MAX || !str_cut(id, '_', &number_text, &seq_text) ||
-        !str_to_u64(number_text, &number) || !str_to_u64(seq_text, &after))
-        return NULL;
+    while (at > 0 && event_id.at[at - 1] != '_') /* a name may have some, too */
+        at--;
+    if (event_id.len >= EVENT_ID_MAX || at < 2 || !str_to_u64(str_skip(event_id, at), &number) ||
+        number > EVENT_SEQ_RESULT)
+        return false;
+    *stream = str_n(event_id.at, at - 1);
+    *seq = (uint32_t)number;
+    return true;
+}
+
+bool mcp_stream_name_is_standing(struct str name)
+{
+    return name.len == STREAM_NAME_MAX && name.at[0] == STANDING_MARK;
+}
+
+static bool is_named(const struct mcp_stream *stream, struct str name)
+{
+    uint64_t number;
+
+    if (stream->name[0])
+        return str_eq(str_of(stream->name), name);
+    return str_to_u64(name, &number) && stream->number == number;
+}
+
+struct mcp_stream *mcp_stream_find(struct session *session, struct str name, uint32_t seq)
+{
     LIST_EACH (at, &session->streams) {
         struct mcp_stream *stream = LIST_OF(at, struct mcp_stream, link);
-        if (stream->number == number) {
-            if (!stream->begun || after >= stream->next_seq)
-                return NULL;
-            *seq = (uint32_t)after;
-            return stream;
-        }
+        if (!is_named(stream, name))
+            continue;
+        /* Of a call, other nodes may have sent more than we have. */
+        return stream->begun && (stream->of_call || seq < stream->next_seq) ? stream : NULL;
     }
     return NULL;
 }
@@ -543,6 +632,10 @@ void mcp_stream_resume(struct mcp_stream *stream, struct http_exchange *exchange
     stream->exchange = NULL;
     if (old)
         http_end(old);
+    if (seq >= stream->next_seq && seq < EVENT_SEQ_RESULT) {
+        stream->next_seq = seq + 1;
+        stream->seen = seq;
+    }
     stream_attach(stream, exchange);
     sse_begin(exchange, NULL, 0);
     stream->unsent = stream->first;

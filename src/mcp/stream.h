@@ -11,6 +11,10 @@
  * Events have ids `<stream>_<seq>` and are kept, under caps, so that a client that lost its
  * connection can resume right behind the last one it has seen. Progress and log messages are
  * dropped first.
+ *
+ * Where the store survives, the stream of a request is named by the call, and what a client can
+ * come back for is made anew from the records: questions have the seq that was stored with them,
+ * and the result is behind all others. So any node can go on with a stream (mcp/resume2025).
  */
 #ifndef NOD_MCP_STREAM_H
 #define NOD_MCP_STREAM_H
@@ -23,6 +27,11 @@ struct mcp_event;
 enum event_sort {
     EVENT_VOLATILE, /* progress, logs: may be dropped under the caps */
     EVENT_KEPT,     /* asks, results */
+};
+
+enum {
+    STREAM_NAME_MAX = ID_LEN + 1,  /* a call's id; or, of what no store knows, one with a mark */
+    EVENT_SEQ_RESULT = 0x7fffffff, /* of the response that ends the stream of a call */
 };
 
 struct mcp_stream {
@@ -38,6 +47,7 @@ struct mcp_stream {
     int64_t ended_ms;
     uint32_t number;
     uint32_t next_seq;
+    uint32_t seen; /* the client has shown an event up to here, of those that another node sent */
     uint32_t bytes;
     uint16_t count;
     uint16_t awaited; /* responses still to come */
@@ -45,23 +55,38 @@ struct mcp_stream {
     bool array; /* the POST was an array */
     bool begun; /* server-sent events */
     bool ended;
-    bool unprimed;  /* its first event, with an id, is still to be written */
-    bool delivered; /* it ended on a connection that took all of it */
-    bool lost;      /* the client went before it had anything to come back with */
+    bool unprimed;                  /* its first event, with an id, is still to be written */
+    bool delivered;                 /* it ended on a connection that took all of it */
+    bool lost;                      /* the client went before it had anything to come back with */
+    bool of_call;                   /* its name is the id of the one call it is for */
+    char name[STREAM_NAME_MAX + 1]; /* empty: its number */
 };
 
 struct mcp_stream *mcp_stream_held(struct session *session, struct http_exchange *exchange,
                                    bool array);
 struct mcp_stream *mcp_stream_standing(struct session *session, struct http_exchange *exchange);
 struct mcp_stream *mcp_stream_lines(struct session *session, struct pipe_lines *pipe);
-/* The stream that an event id of this session belongs to, or NULL. */
-struct mcp_stream *mcp_stream_find(struct session *session, struct str event_id, uint32_t *seq);
+/* The stream of this call goes on here: the client has seen what came up to `seq`. */
+struct mcp_stream *mcp_stream_back(struct session *session, struct http_exchange *exchange,
+                                   struct str call_id, uint32_t seq);
+/* Names it by the call it is for, before anything is sent. */
+void mcp_stream_name(struct mcp_stream *stream, const struct id *call_id);
+/* Splits an event id. False: we never gave out such a one. */
+bool mcp_event_id_read(struct str event_id, struct str *stream, uint32_t *seq);
+/* The stream of this session that an event belongs to, or NULL. */
+struct mcp_stream *mcp_stream_find(struct session *session, struct str name, uint32_t seq);
+/* Is this the name of a standing stream, which any node may begin anew? */
+bool mcp_stream_name_is_standing(struct str name);
 
 /* One more response will come (mcp_stream_respond or mcp_stream_skip). */
 void mcp_stream_await(struct mcp_stream *stream);
 /* Turns a held response into events, with a priming one where the client knows them. */
 void mcp_stream_begin(struct mcp_stream *stream);
 void mcp_stream_send(struct mcp_stream *stream, enum event_sort sort, struct str message);
+/* A place for something that is stored before it is sent; then it is sent there, unless the client
+ * has it from another node. Places are used in the order they were given out. */
+uint32_t mcp_stream_reserve(struct mcp_stream *stream);
+void mcp_stream_send_at(struct mcp_stream *stream, uint32_t seq, struct str message);
 /* The last of the awaited responses ends a held stream, and perhaps frees it. */
 void mcp_stream_respond(struct mcp_stream *stream, struct str message);
 void mcp_stream_skip(struct mcp_stream *stream);

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
+#include "mcp/came_by.h"
 #include "mcp/mrtr.h"
 #include "mcp/result.h"
 
@@ -24,7 +25,6 @@ struct tasks {
     struct map by_id;
     struct map owners; /* principal -> struct task_owner */
     struct list ended; /* oldest first */
-    struct list work;  /* struct task_work */
     struct heap due;
     size_t bytes; /* of what is kept */
 };
@@ -36,20 +36,8 @@ struct tasks *tasks_create(void)
     map_init(&tasks->by_id, TASKS_MAX);
     map_init(&tasks->owners, TASKS_MAX);
     list_init(&tasks->ended);
-    list_init(&tasks->work);
     heap_init(&tasks->due);
     return tasks;
-}
-
-void task_work_add(struct mcp_server *server, struct task_work *work)
-{
-    work->server = server;
-    list_append(&server->tasks->work, &work->link);
-}
-
-void task_work_done(struct task_work *work)
-{
-    list_remove(&work->link);
 }
 
 void tasks_destroy(struct mcp_server *server)
@@ -59,10 +47,6 @@ void tasks_destroy(struct mcp_server *server)
 
     for (size_t at = 0; (task = map_next(&tasks->by_id, &at));)
         task_forget(task);
-    LIST_EACH (at, &tasks->work) {
-        LIST_OF(at, struct task_work, link)->server = NULL;
-        list_remove(at);
-    }
     map_finish(&tasks->by_id);
     map_finish(&tasks->owners);
     heap_finish(&tasks->due);
@@ -458,13 +442,19 @@ void task_count(struct task *task)
 
 void task_begin(struct task *task, struct target *target, const struct json *args)
 {
+    struct mcp_server *server = task->server;
+    struct came_by by = { .can = task->can, .asks_until = task_expires(task) - TASK_LAST_WORD_MS };
+
     count_running(task, true);
-    engine_call(task->server->opts.engine,
+    engine_call(server->opts.engine,
                 &(struct call_spec){ .target = target,
                                      .args = args,
                                      .principal = task_principal(task),
                                      .scope = task_principal(task),
                                      .keep_ms = task->ttl_ms + TASK_ENDED_KEEP_MS,
+                                     .caller_record = server_survives(server)
+                                                          ? came_by_write(&task->arena, &by)
+                                                          : STR_NONE,
                                      .caller = &task->caller,
                                      .id = id_str(&task->id) });
 }

@@ -167,9 +167,7 @@ bool task_shows(const struct task *task, const struct ask_record *ask);
 
 extern const struct caller_ops task_caller_ops;
 
-/* tasks_store.c: does the store outlive us, or do others see it? */
-bool tasks_survive(const struct mcp_server *server);
-/* Writes its record anew, if there is one, as soon as the last writing has ended. */
+/* tasks_store.c. Writes its record anew, if there is one, as soon as the last writing has ended. */
 void task_store(struct task *task);
 /*
  * Its first record, if tasks survive: done(task) when it is there, perhaps at once; done(NULL) if
@@ -182,13 +180,5 @@ void task_store_first(struct task *task, void (*done)(void *data, struct task *t
  */
 void task_load(struct mcp_server *server, struct str id, struct str principal,
                void (*done)(void *data, struct task *task, nod_status status), void *data);
-
-/* Work under way that points to the server: found by it when it goes. */
-struct task_work {
-    struct list link;
-    struct mcp_server *server; /* NULL: gone */
-};
-void task_work_add(struct mcp_server *server, struct task_work *work);
-void task_work_done(struct task_work *work);
 
 #endif

@@ -15,7 +15,7 @@ enum { WAIT_ARENA_MAX = 32 << 20 };
 
 /* A request that waits: for a task to be loaded, for its record to be stored, for its answers. */
 struct wait {
-    struct task_work work; /* first */
+    struct server_work work; /* first */
     struct response response;
     struct in_flight in_flight;
     void (*go_on)(struct wait *wait, struct task *task);
@@ -40,7 +40,7 @@ struct feed {
 static void wait_free(struct wait *wait)
 {
     pipe_remove(&wait->in_flight);
-    task_work_done(&wait->work);
+    server_work_done(&wait->work);
     if (wait->target)
         target_release(wait->target);
     arena_finish(&wait->arena);
@@ -71,7 +71,7 @@ static struct wait *wait_create(struct request *request)
         mem_free(wait);
         return NULL;
     }
-    task_work_add(request->server, &wait->work);
+    server_work_add(request->server, &wait->work);
     response_take(&wait->response, request, wait_gone);
     return wait;
 }
@@ -142,7 +142,7 @@ static struct task *task_of_request(struct request *request, const struct json *
     struct task *task = task_find(server, id, request->principal);
     if (task)
         return task;
-    if (!tasks_survive(server) || id.len != ID_LEN) {
+    if (!server_survives(server) || id.len != ID_LEN) {
         reply_error(request, RPC_INVALID_PARAMS, unknown);
         return NULL;
     }
@@ -202,7 +202,7 @@ static void begin_stored(struct request *request, struct task *task, struct targ
 static void begin(struct request *request, struct target *target, const struct json *args)
 {
     struct mcp_server *server = request->server;
-    bool survives = tasks_survive(server);
+    bool survives = server_survives(server);
     struct buf text;
 
     buf_init(&text, MCP_BODY_MAX);

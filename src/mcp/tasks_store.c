@@ -25,13 +25,6 @@ enum {
     LOAD_ARENA_MAX = 64 << 20,
 };
 
-bool tasks_survive(const struct mcp_server *server)
-{
-    const struct store_ops *ops = engine_store(server->opts.engine)->ops;
-
-    return ops->durable || ops->shared;
-}
-
 /* --- writing ------------------------------------------------------------------------------------
  */
 
@@ -74,7 +67,7 @@ static bool write_record(struct buf *out, const struct task *task)
 }
 
 struct writing {
-    struct task_work work; /* first */
+    struct server_work work; /* first */
     struct id task;
     void (*done)(void *data, struct task *task);
     void *data;
@@ -105,7 +98,7 @@ static void written(void *data, nod_status status, const struct store_reply *rep
     }
     if (writing->done)
         writing->done(writing->data, task);
-    task_work_done(&writing->work);
+    server_work_done(&writing->work);
     mem_free(writing);
 }
 
@@ -122,7 +115,7 @@ static void write_now(struct task *task, void (*done)(void *data, struct task *t
     writing->task = task->id;
     writing->done = done;
     writing->data = data;
-    task_work_add(server, &writing->work);
+    server_work_add(server, &writing->work);
     buf_init(&record, RECORD_MAX);
     write_record(&record, task);
     store->ops->put(store, STR(TASKS_STORE_KIND), id_str(&task->id), buf_str(&record), 0,
@@ -142,7 +135,7 @@ void task_store(struct task *task)
 
 void task_store_first(struct task *task, void (*done)(void *data, struct task *task), void *data)
 {
-    if (!tasks_survive(task->server)) {
+    if (!server_survives(task->server)) {
         done(data, task);
         return;
     }
@@ -154,7 +147,7 @@ void task_store_first(struct task *task, void (*done)(void *data, struct task *t
  */
 
 struct loading {
-    struct task_work work; /* first */
+    struct server_work work; /* first */
     struct arena arena;
     struct str id, principal;
     const struct json *record;
@@ -168,7 +161,7 @@ struct loading {
 static void loaded(struct loading *loading, struct task *task, nod_status status)
 {
     loading->done(loading->data, task, status);
-    task_work_done(&loading->work);
+    server_work_done(&loading->work);
     arena_finish(&loading->arena);
     mem_free(loading);
 }
@@ -500,6 +493,6 @@ void task_load(struct mcp_server *server, struct str id, struct str principal,
     loading->principal = arena_str(&loading->arena, principal);
     loading->done = done;
     loading->data = data;
-    task_work_add(server, &loading->work);
+    server_work_add(server, &loading->work);
     store->ops->get(store, STR(TASKS_STORE_KIND), loading->id, record_loaded, loading);
 }

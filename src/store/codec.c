@@ -15,6 +15,7 @@
 #include "base/log.h"
 
 enum { FLAG_PLAIN = 0, FLAG_SEALED = 1 };
+enum { ENTRY_PLAIN = 0, ENTRY_SENSITIVE = 1 }; /* the end of an entry */
 
 enum {
     VARINT_MAX = 10,  /* bytes of a number */
@@ -156,7 +157,7 @@ nod_status codec_write_entries(struct codec *codec, struct str scope, struct str
         put_text(&body, entry->ask_id);
         put_text(&body, entry->content);
         put_text(&body, entry->by);
-        buf_add_char(&body, '\0'); /* the end of an entry */
+        buf_add_char(&body, entry->sensitive ? ENTRY_SENSITIVE : ENTRY_PLAIN);
     }
     return body_done(codec, CODEC_ENTRIES, scope, call_id, &body, out);
 }
@@ -284,9 +285,9 @@ static nod_status refuse(struct codec *codec, nod_status status, enum codec_kind
     return status;
 }
 
-/* Checks the head and opens the body; *scope is what it was written for. */
-static nod_status open_body(struct codec *codec, enum codec_kind kind, struct str id,
-                            struct str bytes, struct arena *arena, struct str *scope,
+/* Takes the head off; what is left is the body, sealed or not. */
+static nod_status open_head(struct codec *codec, enum codec_kind kind, struct str id,
+                            struct str bytes, struct str *scope, bool *sealed,
                             struct reader *reader)
 {
     *reader = (struct reader){ .rest = bytes };
@@ -299,29 +300,51 @@ static nod_status open_body(struct codec *codec, enum codec_kind kind, struct st
     if (version != CODEC_VERSION || bytes.at[1] != (char)kind ||
         (unsigned char)bytes.at[2] > FLAG_SEALED)
         return refuse(codec, NOD_E_PARSE, kind, id, "it is no record of this kind");
-    bool sealed = bytes.at[2] == FLAG_SEALED;
+    *sealed = bytes.at[2] == FLAG_SEALED;
     reader->rest = str_skip(bytes, 3);
     *scope = get_text(reader);
     if (reader->bad || scope->len > CODEC_SCOPE_MAX)
         return refuse(codec, NOD_E_PARSE, kind, id, "it is damaged: its scope");
-    if (!sealed && codec->ring)
-        return refuse(codec, NOD_E_REFUSED, kind, id,
-                      "it is not sealed, and a secret is set: somebody else wrote it, or it is "
-                      "older than the secret");
-    if (sealed && !codec->ring)
-        return refuse(codec, NOD_E_REFUSED, kind, id,
-                      "it is sealed, and no secret is set: set the one it was written with");
-    if (!sealed)
-        return NOD_OK;
-    struct str bound[] = { str_of(kind_names[kind]), *scope, id };
-    nod_status status =
-        seal_open_bytes(codec->ring, &(struct seal_for){ STR("record"), *scope, bound, 3 },
-                        reader->rest, arena, &reader->rest);
+    return NOD_OK;
+}
+
+static nod_status unseal(struct codec *codec, enum codec_kind kind, struct str id, struct str scope,
+                         struct arena *arena, struct str *body)
+{
+    struct str bound[] = { str_of(kind_names[kind]), scope, id };
+    nod_status status = seal_open_bytes(
+        codec->ring, &(struct seal_for){ STR("record"), scope, bound, 3 }, *body, arena, body);
+
     if (status != NOD_OK)
         return refuse(codec, NOD_E_REFUSED, kind, id,
                       "its seal does not fit: changed, moved from another record, or written with "
                       "a secret that is not set");
     return NOD_OK;
+}
+
+static nod_status refuse_plain(struct codec *codec, enum codec_kind kind, struct str id)
+{
+    return refuse(codec, NOD_E_REFUSED, kind, id,
+                  "it is not sealed, and a secret is set: somebody else wrote it, or it is older "
+                  "than the secret");
+}
+
+/* Checks the head and opens the body; *scope is what it was written for. */
+static nod_status open_body(struct codec *codec, enum codec_kind kind, struct str id,
+                            struct str bytes, struct arena *arena, struct str *scope,
+                            struct reader *reader)
+{
+    bool sealed;
+    nod_status status = open_head(codec, kind, id, bytes, scope, &sealed, reader);
+
+    if (status != NOD_OK)
+        return status;
+    if (!sealed && codec->ring)
+        return refuse_plain(codec, kind, id);
+    if (sealed && !codec->ring)
+        return refuse(codec, NOD_E_REFUSED, kind, id,
+                      "it is sealed, and no secret is set: set the one it was written with");
+    return sealed ? unseal(codec, kind, id, *scope, arena, &reader->rest) : NOD_OK;
 }
 
 static nod_status close_body(struct codec *codec, enum codec_kind kind, struct str id,
@@ -409,8 +432,7 @@ static void get_entry(struct reader *reader, struct entry *entry)
     entry->ask_id = get_text(reader);
     entry->content = get_text(reader);
     entry->by = get_text(reader);
-    if (get_below(reader, 1) != 0)
-        reader_spoil(reader);
+    entry->sensitive = get_below(reader, ENTRY_SENSITIVE + 1) == ENTRY_SENSITIVE;
 }
 
 nod_status codec_read_entries(struct codec *codec, struct str call_id, struct str bytes,
@@ -485,8 +507,32 @@ struct entry codec_entry_of(const struct ask_record *ask)
                            .number = ask->ttl_ms,
                            .ask_id = ask->id,
                            .content = ask->content,
-                           .by = ask->by };
+                           .by = ask->by,
+                           .sensitive = ask->sensitive };
 
     memcpy(entry.digest, ask->digest, DIGEST_BYTES);
     return entry;
+}
+
+nod_status codec_reseal(struct codec *codec, enum codec_kind kind, struct str id, struct str bytes,
+                        bool plain, struct arena *arena, struct buf *out)
+{
+    struct reader reader;
+    struct str scope;
+    struct buf body;
+    bool sealed;
+    nod_status status = open_head(codec, kind, id, bytes, &scope, &sealed, &reader);
+
+    if (status != NOD_OK)
+        return status;
+    if (!sealed && !plain)
+        return refuse_plain(codec, kind, id);
+    bool newest = sealed && seal_is_newest(codec->ring, reader.rest);
+    if (sealed)
+        status = unseal(codec, kind, id, scope, arena, &reader.rest);
+    if (status != NOD_OK || newest)
+        return status;
+    buf_init(&body, CODEC_RECORD_MAX);
+    buf_add(&body, reader.rest);
+    return body_done(codec, kind, scope, id, &body, out);
 }

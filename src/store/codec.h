@@ -65,6 +65,14 @@ nod_status codec_write_event(struct codec *codec, const struct store_event *even
 nod_status codec_write_text(struct codec *codec, enum codec_kind kind, struct str scope,
                             struct str id, struct str text, struct buf *out);
 
+/*
+ * The same record under the newest secret, behind what is in `out`; nothing is added if that sealed
+ * it already. With `plain` one that is not sealed is sealed; without, it is refused as by reading.
+ * What it was bound to stays as it is: a record that was moved is refused still where it stands.
+ */
+nod_status codec_reseal(struct codec *codec, enum codec_kind kind, struct str id, struct str bytes,
+                        bool plain, struct arena *arena, struct buf *out);
+
 /* Each sets what its counterpart wrote, and the id it was given; the rest of *out is left alone. */
 nod_status codec_read_call(struct codec *codec, struct str id, struct str bytes,
                            struct arena *arena, struct call_record *out);

@@ -32,11 +32,6 @@ static bool id_is(const struct id *id, struct str s)
     return s.len == ID_LEN && memcmp(id->text, s.at, ID_LEN) == 0;
 }
 
-static int64_t keep_of(const struct memory_store *memory, const struct stored_call *call)
-{
-    return call->keep_ms > 0 ? call->keep_ms : memory->opts.keep_ms;
-}
-
 /* --- records -------------------------------------------------------------------------------------
  */
 
@@ -104,7 +99,8 @@ static void call_drop(struct memory_store *memory, struct stored_call *call)
 {
     LIST_EACH (at, &call->asks) {
         struct stored_ask *ask = LIST_OF(at, struct stored_ask, link);
-        heap_remove(&memory->due, &ask->due);
+        if (!ask->end)
+            memory_quota_remove(memory, ask);
         map_remove(&memory->asks, id_str(&ask->id));
     }
     if (call->state == CALL_STORED_RUNNABLE)
@@ -167,13 +163,14 @@ static void sweep(struct memory_store *memory)
         call_drop(memory, call);
     }
     /* A question that ran out long ago, and whose call nobody came back for. */
-    for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->due)); i++) {
+    memory_quota_lapse(memory, SWEEP_MOST);
+    for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->lapsed)); i++) {
         struct stored_call *call = HEAP_OF(first, struct stored_ask, due)->call;
-        int64_t last = last_expiry(call);
-        if (first->at + keep_of(memory, call) > now)
+        int64_t last = last_expiry(call) + memory_keep(memory, call);
+        if (first->at > now)
             break;
-        if (first->at < last) /* another one still counts: look again when that is over */
-            heap_set(&memory->due, first, last);
+        if (last > now) /* another one still counts: look again when that is over */
+            heap_set(&memory->lapsed, first, last);
         else
             call_drop(memory, call);
     }
@@ -229,7 +226,7 @@ static void ask_add(struct memory_store *memory, struct stored_call *call,
     list_append(&call->asks, &ask->link);
     call->pending++;
     map_set(&memory->asks, id_str(&ask->id), ask);
-    heap_set(&memory->due, &ask->due, ask->expires_ms);
+    memory_quota_add(memory, ask);
 }
 
 static void ask_close(struct memory_store *memory, struct stored_ask *ask, enum ask_state state,
@@ -242,20 +239,22 @@ static void ask_close(struct memory_store *memory, struct stored_ask *ask, enum 
     ask->end->content = str_place(&at, content);
     ask->end->by = str_place(&at, by);
     ask->end->ended_ms = memory_now(memory);
-    heap_remove(&memory->due, &ask->due);
+    memory_quota_remove(memory, ask);
     ask->call->pending--;
 }
 
 /* What a person gave in confidence is needed no longer: it goes, and from the journal too. */
 static void ask_erase(struct stored_ask *ask)
 {
-    struct journal *journal = &ask->call->journal;
-
     explicit_bzero(ask->end->text, ask->end->content.len);
     ask->end->content = STR_NONE;
+}
+
+static void journal_erase(struct journal *journal)
+{
     for (size_t i = 0; i < journal->count; i++) {
         struct entry *entry = &journal->entries[i];
-        if (entry->class != ENTRY_ASK || !str_eq(entry->ask_id, id_str(&ask->id)))
+        if (!entry->sensitive)
             continue;
         if (entry->content.len)
             explicit_bzero((char *)entry->content.at, entry->content.len);
@@ -277,7 +276,8 @@ static void call_close(struct memory_store *memory, struct stored_call *call, en
         if (ask->sensitive)
             ask_erase(ask);
     }
-    heap_set(&memory->ended, &call->keep, memory_now(memory) + keep_of(memory, call));
+    journal_erase(&call->journal);
+    heap_set(&memory->ended, &call->keep, memory_now(memory) + memory_keep(memory, call));
 }
 
 /* --- completions
@@ -390,7 +390,7 @@ static void hint(struct memory_store *memory, struct stored_call *call)
 static void call_runnable(struct memory_store *memory, struct stored_call *call)
 {
     call->state = CALL_STORED_RUNNABLE;
-    heap_set(&memory->idle, &call->keep, memory_now(memory) + keep_of(memory, call));
+    heap_set(&memory->idle, &call->keep, memory_now(memory) + memory_keep(memory, call));
     hint(memory, call);
 }
 
@@ -398,7 +398,7 @@ static void call_runnable(struct memory_store *memory, struct stored_call *call)
  * has already). */
 static struct stored_call *running_call(struct memory_store *memory, const struct call_record *open,
                                         struct str call_id, uint64_t epoch, struct str token,
-                                        nod_status *status)
+                                        size_t new_asks, nod_status *status)
 {
     struct stored_call *call = map_get(&memory->calls, call_id);
 
@@ -407,14 +407,16 @@ static struct stored_call *running_call(struct memory_store *memory, const struc
         return NULL; /* this very operation has happened */
     if (!call && map_get(&memory->spent, call_id))
         *status = NOD_E_STALE;
-    else if (!call && open)
-        call = call_add(memory, open);
-    else if (!call)
+    else if (!call && !open)
         *status = NOD_E_NOT_FOUND;
-    else if (open || call->epoch != epoch || call->state != CALL_STORED_RUNNING)
+    else if (call && (open || call->epoch != epoch || call->state != CALL_STORED_RUNNING))
         *status = NOD_E_STALE; /* with `open`: it is here already */
+    else if (!memory_quota_room(memory, call ? memory_principal(call) : open->principal, new_asks))
+        *status = NOD_E_LIMIT;
     if (*status != NOD_OK)
         return NULL;
+    if (!call)
+        call = call_add(memory, open);
     id_set(&call->token, token);
     return call;
 }
@@ -427,6 +429,16 @@ static void drop_behind(struct memory_store *memory, const struct call_record *o
 
     if (call && call->state == CALL_STORED_WAITING && call->journal.count < entry_count)
         call_drop(memory, call);
+}
+
+/* What comes back with its call was let in before. */
+static size_t new_ones(const struct ask_record *asks, size_t count)
+{
+    size_t new = 0;
+
+    for (size_t i = 0; i < count; i++)
+        new += asks[i].expires_ms == 0;
+    return new;
 }
 
 static void memory_park(struct store *store, struct str token, const struct call_record *open,
@@ -443,7 +455,8 @@ static void memory_park(struct store *store, struct str token, const struct call
     if (fails_before(memory, "park", &fault, done, data))
         return;
     drop_behind(memory, open, entry_count);
-    struct stored_call *call = running_call(memory, open, call_id, epoch, token, &status);
+    struct stored_call *call =
+        running_call(memory, open, call_id, epoch, token, new_ones(asks, ask_count), &status);
     if (call) {
         journal_add(call, entries, entry_count);
         call->notices = notices;
@@ -469,7 +482,7 @@ static void memory_append(struct store *store, struct str token, const struct ca
     (void)node;
     if (fails_before(memory, "append", &fault, done, data))
         return;
-    struct stored_call *call = running_call(memory, open, call_id, epoch, token, &status);
+    struct stored_call *call = running_call(memory, open, call_id, epoch, token, 0, &status);
     if (call) {
         journal_add(call, entries, entry_count);
         call->notices = notices;
@@ -495,7 +508,8 @@ static void journal_ask(struct stored_ask *ask)
                            .number = record.ttl_ms,
                            .ask_id = record.id,
                            .content = record.content,
-                           .by = record.by };
+                           .by = record.by,
+                           .sensitive = record.sensitive };
 
     memcpy(entry.digest, ask->digest, DIGEST_BYTES);
     journal_add(ask->call, &entry, 1);
@@ -664,7 +678,7 @@ static void memory_destroy(struct store *store)
     heap_finish(&memory->idle);
     map_finish(&memory->calls);
     map_finish(&memory->asks);
-    heap_finish(&memory->due);
+    memory_quota_finish(memory);
     mem_free(memory);
 }
 
@@ -705,7 +719,7 @@ struct store *memory_store_create(const struct memory_opts *opts)
     heap_init(&memory->spent_due);
     map_init(&memory->spent, SPENT_MAX);
     list_init(&memory->replies);
-    heap_init(&memory->due);
+    memory_quota_init(memory);
     return &memory->store;
 }
 

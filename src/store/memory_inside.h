@@ -2,7 +2,8 @@
  * store/memory: what its files share.
  *
  * memory.c has the records of calls and asks, their transitions and the completions;
- * memory_values.c reads them, and has the small records and the stream events.
+ * memory_quota.c counts the questions that wait; memory_values.c reads records, and has the small
+ * ones and the stream events.
  */
 #ifndef NOD_STORE_MEMORY_INSIDE_H
 #define NOD_STORE_MEMORY_INSIDE_H
@@ -24,7 +25,10 @@ struct memory_store {
     struct heap idle;   /* runnable ones, by when nobody is expected to come for them */
     struct map spent;   /* id -> struct spent */
     struct heap spent_due;
-    struct heap due;     /* pending asks by expiry */
+    struct heap due;    /* pending asks by expiry; these are counted */
+    struct heap lapsed; /* pending ones that ran out, by when nobody is expected to come for them */
+    struct map tallies; /* principal -> struct tally */
+    size_t pending;     /* in due */
     struct list replies; /* completions on their way */
     uint64_t version;
     void (*wake)(void *data, struct str call_id);
@@ -69,9 +73,9 @@ struct stored_call {
 
 struct stored_ask {
     struct stored_call *call;
-    struct list link; /* in call->asks */
-    struct heap_node due;
-    struct ask_end *end; /* NULL: it is pending */
+    struct list link;     /* in call->asks */
+    struct heap_node due; /* in memory->due, or in lapsed */
+    struct ask_end *end;  /* NULL: it is pending */
     int64_t ttl_ms;
     int64_t asked_ms;
     int64_t expires_ms;
@@ -84,6 +88,7 @@ struct stored_ask {
     bool consent : 1;
     bool sensitive : 1;
     bool wait_done : 1;
+    bool lapsed : 1;
     struct id id;
     char text[];
 };
@@ -164,6 +169,28 @@ struct reply *memory_reply(struct memory_store *memory, store_done *done, void *
 /* It shows the call, which therefore outlives it. */
 void memory_hold(struct reply *reply, struct stored_call *call);
 void memory_send(struct reply *reply);
+
+/* --- memory_quota.c --- */
+
+void memory_quota_init(struct memory_store *memory);
+void memory_quota_finish(struct memory_store *memory);
+/* May so many more questions be put to this principal? */
+bool memory_quota_room(struct memory_store *memory, struct str principal, size_t more);
+/* A question begins to wait, and does not wait any more. */
+void memory_quota_add(struct memory_store *memory, struct stored_ask *ask);
+void memory_quota_remove(struct memory_store *memory, struct stored_ask *ask);
+/* Stops counting those that ran out, at most so many. */
+void memory_quota_lapse(struct memory_store *memory, size_t most);
+
+static inline struct str memory_principal(const struct stored_call *call)
+{
+    return str_n(call->text, call->text_len[TEXT_PRINCIPAL]); /* the first of its texts */
+}
+
+static inline int64_t memory_keep(const struct memory_store *memory, const struct stored_call *call)
+{
+    return call->keep_ms > 0 ? call->keep_ms : memory->opts.keep_ms;
+}
 
 /* --- memory_values.c --- */
 

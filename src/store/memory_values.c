@@ -144,21 +144,27 @@ void memory_load_ask(struct store *store, struct str ask_id, store_done *done, v
     memory_send(reply);
 }
 
-static void scan_asks_due(struct reply *reply, size_t most)
+/* The heaps are not sorted; the caller asks again until nothing is due. */
+static size_t scan_heap(struct reply *reply, const struct heap *heap, int64_t before, size_t most)
 {
-    struct memory_store *memory = reply->memory;
-    int64_t before = reply->scan.before ? reply->scan.before : memory_now(memory);
-
-    /* The heap is not sorted; what is due stands in its upper part, and the caller asks again until
-     * nothing is. */
-    for (size_t i = 0; i < memory->due.count && most > 0; i++) {
-        struct stored_ask *ask = HEAP_OF(memory->due.nodes[i], struct stored_ask, due);
+    for (size_t i = 0; i < heap->count && most > 0; i++) {
+        struct stored_ask *ask = HEAP_OF(heap->nodes[i], struct stored_ask, due);
         if (ask->expires_ms > before)
             continue;
         struct ask_record record = memory_ask_view(ask);
         reply->row(reply->data, &(struct store_row){ .ask = &record });
         most--;
     }
+    return most;
+}
+
+static void scan_asks_due(struct reply *reply, size_t most)
+{
+    struct memory_store *memory = reply->memory;
+    int64_t before = reply->scan.before ? reply->scan.before : memory_now(memory);
+
+    most = scan_heap(reply, &memory->lapsed, before, most);
+    scan_heap(reply, &memory->due, before, most);
 }
 
 void memory_scan_rows(struct reply *reply)
@@ -172,7 +178,7 @@ void memory_scan_rows(struct reply *reply)
     switch (reply->scan.index) {
     case STORE_RUNNABLE:
         for (struct stored_call *call; most > 0 && (call = map_next(&memory->calls, &at));) {
-            if (call->state != CALL_STORED_RUNNABLE)
+            if (call->state != CALL_STORED_RUNNABLE || call->text_len[TEXT_CALLER] == 0)
                 continue;
             struct call_record record = memory_call_view(call);
             reply->row(reply->data, &(struct store_row){ .call = &record });

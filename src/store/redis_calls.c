@@ -126,7 +126,7 @@ struct saving {
     bool parks;
 };
 
-enum { SAVE_WORDS = 12, ASK_WORDS = 6 };
+enum { SAVE_WORDS = 13, ASK_WORDS = 6 };
 
 /* Its call, for whoever comes with its id alone. It outlives the ask for as long as the call may.
  */
@@ -167,6 +167,28 @@ static struct str save_entries(struct redis_op *op, const struct saving *saving,
                                         saving->entries, saving->entry_count, &op->store->record));
 }
 
+/* The same without what is sensitive; nothing if that is nothing. */
+static struct str save_erased(struct redis_op *op, const struct saving *saving, struct str scope)
+{
+    struct entry *entries = NULL;
+
+    for (size_t i = 0; i < saving->entry_count; i++) {
+        if (!saving->entries[i].sensitive || !saving->entries[i].content.len)
+            continue;
+        if (!entries) {
+            entries = arena_alloc(&op->arena, saving->entry_count * sizeof(*entries));
+            if (!entries)
+                return STR_NONE; /* the arena remembers it: nothing is sent */
+            memcpy(entries, saving->entries, saving->entry_count * sizeof(*entries));
+        }
+        entries[i].content = STR_NONE;
+    }
+    if (!entries)
+        return STR_NONE;
+    return kept(op, codec_write_entries(&op->store->codec, scope, id_str(&op->call), entries,
+                                        saving->entry_count, &op->store->record));
+}
+
 static struct str save_call(struct redis_op *op, const struct saving *saving)
 {
     if (!saving->open)
@@ -199,6 +221,7 @@ static void save_say(struct redis_op *op, const struct saving *saving, struct st
     words[9] = call;
     words[10] = store->node;
     words[11] = channel(op);
+    words[12] = save_erased(op, saving, scope);
     for (size_t i = 0; i < saving->ask_count; i++) {
         ask_words(op, &saving->asks[i], scope, words + SAVE_WORDS + ASK_WORDS * i);
         say_pointer(op, &saving->asks[i], keep);

@@ -391,9 +391,9 @@ nod_status redis_read_call(struct codec *codec, struct str id, const struct redi
 nod_status redis_read_ask(struct codec *codec, struct str id, const struct redis_value *meta,
                           const struct redis_value *record, const struct redis_value *answer,
                           struct arena *arena, struct ask_record *out);
-/* Each ask of a call, in order, that can be read. */
-void redis_read_asks(struct codec *codec, const struct redis_value *pairs, struct arena *arena,
-                     size_t most, store_row_fn *row, void *data);
+/* Each ask of a call, in order, up to one that cannot be read: then its status. */
+nod_status redis_read_asks(struct codec *codec, const struct redis_value *pairs,
+                           struct arena *arena, size_t most, store_row_fn *row, void *data);
 /* One of them. */
 nod_status redis_read_ask_of(struct codec *codec, const struct redis_value *pairs, struct str id,
                              struct arena *arena, struct ask_record *out);

@@ -59,8 +59,9 @@
 
 /*
  * park, append. KEYS call, live, due. ARGV token, epoch, node, notices, p or a, keep ("": is not
- * opened), call's record, record of entries, how many, call, me, channel; and of each ask: id,
- * asked, expires, ttl, sensitive, record.
+ * opened), call's record, record of entries, how many, call, me, channel, record of the entries
+ * without what is sensitive ("": nothing is); and of each ask: id, asked, expires, ttl, sensitive,
+ * record.
  */
 static const char save[] = NOW HEAD TELL
     "local open, parks, id = ARGV[6] ~= '', ARGV[5] == 'p', ARGV[10]\n"
@@ -87,10 +88,15 @@ static const char save[] = NOW HEAD TELL
     "if ARGV[8] ~= '' then\n"
     "  set[#set + 1] = 'j' .. J\n"
     "  set[#set + 1] = ARGV[8]\n"
+    "  if ARGV[13] ~= '' then\n"
+    "    set[#set + 1] = 'y' .. J\n"
+    "    set[#set + 1] = ARGV[13]\n"
+    "    S = S + 1\n"
+    "  end\n"
     "  J, N = J + 1, N + ARGV[9]\n"
     "end\n"
     "local last = now\n"
-    "for i = 13, #ARGV, 6 do\n"
+    "for i = 14, #ARGV, 6 do\n"
     "  local ask, asked, expires = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])\n"
     "  if asked == 0 then asked = now end\n"
     "  if expires == 0 then expires = asked + ARGV[i + 3] end\n"
@@ -191,6 +197,10 @@ static const char take[] =
              "if t ~= ARGV[1] then\n"
              "  local gone = ARGV[4] == '1' and w == ARGV[5] and e == ARGV[6]\n"
              "  if s == '0' and not gone then return {3, now, w, e} end\n"
+             "  if s == '1' and w ~= ARGV[2] then\n" /* it waits: whoever wanted it is told first */
+             "    h, w = w, ARGV[2]\n"
+             "    call('HSET', KEYS[1], 'x', head())\n"
+             "  end\n"
              "  if s ~= '2' and s ~= '0' then return {2, now} end\n"
              "  if w ~= ARGV[2] then h = w end\n"
              "  t, s, e, w = ARGV[1], '0', e + 1, ARGV[2]\n"
@@ -224,6 +234,13 @@ static const char end[] =
     "    elseif a[2] then\n"
     "      call('HSET', KEYS[1], 'a' .. ask, a[2])\n"
     "      call('HDEL', KEYS[1], 'z' .. ask)\n"
+    "    end\n"
+    "  end\n"
+    "  for i = 0, S == '0' and -1 or J - 1 do\n"
+    "    local erased = call('HGET', KEYS[1], 'y' .. i)\n"
+    "    if erased then\n"
+    "      call('HSET', KEYS[1], 'j' .. i, erased)\n"
+    "      call('HDEL', KEYS[1], 'y' .. i)\n"
     "    end\n"
     "  end\n"
     "end\n"

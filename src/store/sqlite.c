@@ -177,6 +177,7 @@ static void copy_asks(struct sqlite_op *op, const struct ask_record *asks, size_
     for (size_t i = 0; op->asks && i < count; i++) {
         struct ask_record *ask = &op->asks[i];
         *ask = asks[i];
+        op->new_asks += asks[i].expires_ms == 0;
         ask->id = copy(op, asks[i].id);
         ask->call_id = op->id;
         ask->key = copy(op, asks[i].key);
@@ -390,7 +391,20 @@ static void sweep_due(void *data)
     struct sqlite_store *store = data;
 
     op_submit(store, &store->writer, op_new(store, &verb_sweep, NULL, NULL));
-    timer_set(store->loop, &store->sweep, LITE_SWEEP_EVERY_MS, sweep_due, store);
+    timer_set(store->loop, &store->sweep,
+              atomic_load(&store->failing) ? LITE_PROBE_EVERY_MS : LITE_SWEEP_EVERY_MS, sweep_due,
+              store);
+}
+
+static bool ready(struct store *base, struct str *why)
+{
+    int error = atomic_load(&of(base)->failing);
+
+    if (error == SQLITE_CANTOPEN)
+        *why = STR("its file was removed or replaced");
+    else if (error)
+        *why = str_of(sqlite3_errstr(error));
+    return error == SQLITE_OK;
 }
 
 static void side_init(struct sqlite_store *store, struct sqlite_side *side, bool writes,
@@ -401,6 +415,7 @@ static void side_init(struct sqlite_store *store, struct sqlite_side *side, bool
     side->codec = (struct codec){ .ring = ring ? keyring_copy(ring) : NULL, .store = "sqlite" };
     buf_init(&side->buf, CODEC_RECORD_MAX + SEAL_OVERHEAD + CODEC_SCOPE_MAX + 64);
     list_init(&side->queue);
+    map_init(&side->tallies, SIZE_MAX / 2);
     pthread_mutex_init(&side->lock, NULL);
     pthread_cond_init(&side->wake, NULL);
 }
@@ -421,7 +436,8 @@ static void destroy(struct store *base)
     store->mailbox->store = NULL;
     while (store->in_flight)
         came_back(store);
-    timer_stop(store->loop, &store->sweep);
+    if (store->loop)
+        timer_stop(store->loop, &store->sweep);
     sqlite_side_stop(&store->writer);
     sqlite_side_stop(&store->reader);
     side_finish(&store->reader);
@@ -451,13 +467,19 @@ static const struct store_ops sqlite_ops = {
     .del = op_del,
     .beat = op_beat,
     .watch = set_watch,
+    .ready = ready,
     .destroy = destroy,
 };
 
+static bool begin_writer(struct sqlite_store *store, char *why)
+{
+    return sqlite_file_lock(store, why) && sqlite_connect(&store->writer, why) &&
+           sqlite_migrate(&store->writer, why);
+}
+
 static bool begin(struct sqlite_store *store, char *why)
 {
-    if (!sqlite_file_lock(store, why) || !sqlite_connect(&store->writer, why) ||
-        !sqlite_migrate(&store->writer, why) || !sqlite_connect(&store->reader, why))
+    if (!begin_writer(store, why) || !sqlite_connect(&store->reader, why))
         return false;
     if (sqlite_side_start(&store->writer) && sqlite_side_start(&store->reader))
         return true;
@@ -465,7 +487,7 @@ static bool begin(struct sqlite_store *store, char *why)
     return false;
 }
 
-struct store *sqlite_store_open(const struct sqlite_opts *opts, char why[LITE_WHY_MAX])
+static struct sqlite_store *make(const struct sqlite_opts *opts, char *why)
 {
     struct sqlite_store *store = MEM_NEW(struct sqlite_store);
 
@@ -477,18 +499,38 @@ struct store *sqlite_store_open(const struct sqlite_opts *opts, char why[LITE_WH
     store->lock_fd = -1;
     store->synchronous = opts->synchronous;
     store->keep_ms = opts->keep_ms > 0 ? opts->keep_ms : LITE_KEEP_MS;
+    store->pending_most = (int64_t)opts->pending_asks;
+    store->pending_most_each = (int64_t)opts->pending_asks_per_principal;
     store->mailbox = MEM_NEW(struct sqlite_mailbox);
     store->mailbox->store = store;
     atomic_store(&store->mailbox->refs, 1);
     side_init(store, &store->writer, true, opts->ring);
     side_init(store, &store->reader, false, opts->ring);
     why[0] = '\0';
+    return store;
+}
+
+struct store *sqlite_store_open(const struct sqlite_opts *opts, char why[LITE_WHY_MAX])
+{
+    struct sqlite_store *store = make(opts, why);
+
     if (!begin(store, why)) {
         destroy(&store->store);
         return NULL;
     }
     timer_set(store->loop, &store->sweep, LITE_SWEEP_EVERY_MS, sweep_due, store);
     return &store->store;
+}
+
+struct sqlite_store *sqlite_store_offline(const struct sqlite_opts *opts, char *why)
+{
+    struct sqlite_store *store = make(opts, why);
+
+    store->loop = NULL;
+    if (begin_writer(store, why))
+        return store;
+    destroy(&store->store);
+    return NULL;
 }
 
 uint64_t sqlite_store_commits(const struct store *store)

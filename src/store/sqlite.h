@@ -32,8 +32,10 @@ struct sqlite_opts {
     const struct clock *clock;  /* NULL: the system's */
     const struct keyring *ring; /* copied; NULL: records are not sealed */
     enum sqlite_sync synchronous;
-    int64_t keep_ms; /* of calls that have ended; 0: LITE_KEEP_MS */
-    const char *vfs; /* tests; NULL: SQLite's own */
+    int64_t keep_ms;                   /* of calls that have ended; 0: LITE_KEEP_MS */
+    size_t pending_asks;               /* questions that may wait, in all; 0: no bound */
+    size_t pending_asks_per_principal; /* and for one principal */
+    const char *vfs;                   /* tests; NULL: SQLite's own */
 };
 
 /*
@@ -41,6 +43,23 @@ struct sqlite_opts {
  * something else, was written by a newer nod, or cannot be read or written.
  */
 struct store *sqlite_store_open(const struct sqlite_opts *opts, char why[LITE_WHY_MAX]);
+
+/*
+ * Brings every record of a file under the newest of the secrets, so that the older ones can be
+ * dropped. A few hundred records a commit: it may be stopped at any moment and run again. The file
+ * must not be in use. With `plain` records that were written without a secret are sealed too: only
+ * for a file that nobody else could write to.
+ *
+ * False, and a sentence in `why`, when the file cannot be used or the disk fails; what was done
+ * until then is done. Records that the codec refuses are logged, counted, and left as they are.
+ */
+struct reseal_counts {
+    uint64_t records;
+    uint64_t resealed;
+    uint64_t refused;
+};
+bool sqlite_store_reseal(const struct sqlite_opts *opts, bool plain, struct reseal_counts *counts,
+                         char why[LITE_WHY_MAX]);
 
 /* For figures: transactions committed so far. */
 uint64_t sqlite_store_commits(const struct store *store);

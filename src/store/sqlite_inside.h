@@ -4,7 +4,10 @@
  *     sqlite.c         the vtable: operations are copied and queued, completions delivered
  *     sqlite_side.c    a thread with its connection and its queue; group commit
  *     sqlite_write.c   the transitions
+ *     sqlite_quota.c   how many questions wait, in all and for each principal
+ *     sqlite_sweep.c   what is over goes, a slice at a time
  *     sqlite_read.c    rows back into records; load, scan, get
+ *     sqlite_reseal.c  every record under the newest secret
  *     sqlite_schema.c  the file: lock, pragmas, tables, migrations
  *     sqlite_query.c   prepared statements
  *
@@ -17,15 +20,17 @@
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
+#include <sys/types.h>
 
 #include "base/arena.h"
 #include "base/list.h"
+#include "base/map.h"
 #include "net/loop.h"
 #include "store/codec.h"
 #include "store/sqlite.h"
 
 enum {
-    LITE_SCHEMA = 1,                /* the newest version of the tables */
+    LITE_SCHEMA = 2,                /* the newest version of the tables */
     LITE_QUEUE_MOST = 200000,       /* operations that wait for a thread */
     LITE_BATCH_MOST = 1024,         /* operations in one commit */
     LITE_OP_BYTES = 96 << 20,       /* memory of one operation with what it reads */
@@ -35,6 +40,10 @@ enum {
     LITE_SWEEP_EVERY_MS = 5000,     /* how often what is over is looked for */
     LITE_SWEEP_CALLS = 32,          /* removed in one commit */
     LITE_SWEEP_ROWS = 128,          /* of events and of small records */
+    LITE_RESEAL_MOST = 256,         /* records brought under the newest secret in one commit */
+    LITE_LAPSE_MOST = 512,          /* questions that ran out, looked at in one commit */
+    LITE_TALLIES_MOST = 4096,       /* principals whose counts are kept in memory */
+    LITE_PROBE_EVERY_MS = 1000,     /* how often a store that fails is tried again */
     LITE_CHECKPOINT_PAGES = 1000,   /* of the log, before the reader moves them into the file */
     LITE_WAL_MOST_PAGES = 16 << 10, /* before the writer stops to do it itself */
     LITE_BUSY_MS = 5000,            /* that somebody else may hold the file */
@@ -77,6 +86,7 @@ struct sqlite_op {
     size_t entry_count;
     struct ask_record *asks;
     size_t ask_count;
+    size_t new_asks; /* of them: not asked before */
     enum ask_state outcome;
     struct str content; /* of an answer; result; value */
     struct str by;
@@ -108,11 +118,13 @@ enum sql {
     SQL_CALL_CLAIMED,
     SQL_CALL_END,
     SQL_CALL_LOAD,
+    SQL_CALL_LOAD_NUMBER,
     SQL_CALLS_RUNNABLE,
     SQL_CALLS_OVER,
     SQL_CALL_DROP,
     SQL_ASK_ADD,
     SQL_ASK_FIND,
+    SQL_ASK_CLAIM,
     SQL_ASK_END,
     SQL_ASKS_WITHDRAW,
     SQL_ASKS_SENSITIVE,
@@ -120,8 +132,11 @@ enum sql {
     SQL_ASKS_DUE,
     SQL_ASKS_OF_CALL,
     SQL_ASKS_DROP,
+    SQL_ASKS_COUNTED,
+    SQL_ASKS_LAPSED,
     SQL_JOURNAL_ADD,
     SQL_JOURNAL_LOAD,
+    SQL_JOURNAL_PARTS,
     SQL_JOURNAL_REPLACE,
     SQL_JOURNAL_DROP,
     SQL_EVENT_ADD,
@@ -135,6 +150,11 @@ enum sql {
     SQL_NODE_BEAT,
     SQL_NODE_ALIVE,
     SQL_NODES_SWEEP,
+    SQL_QUOTA_FIND,
+    SQL_QUOTA_SET,
+    SQL_QUOTA_DROP,
+    SQL_MARK_FIND,
+    SQL_MARK_SET,
     SQL_COUNT,
 };
 
@@ -152,8 +172,16 @@ struct sqlite_side {
     int64_t swept_ms;   /* the writer's */
     bool sweep_on;      /* there is more to remove */
     bool told;          /* that the store fails; until it works again */
-    int wal_pages;      /* after the last commit */
-    int asked_pages;    /* when the reader was last asked to move them */
+    struct map
+        tallies; /* owner -> struct tally, as they will be with the next commit; the writer's */
+    int64_t lapsed_ms; /* questions that ran out until then are not counted any more */
+    bool lapsed_known; /* lapsed_ms was read */
+    bool lapsed_ahead; /* it is further on than in the file */
+    bool mark_wanted;  /* somebody relied on it: it has to be saved */
+    int64_t moved;     /* by so many the operation at hand changes what waits */
+    int64_t moved_owner;
+    int wal_pages;   /* after the last commit */
+    int asked_pages; /* when the reader was last asked to move them */
 
     pthread_t thread;
     bool started;
@@ -180,6 +208,11 @@ struct sqlite_store {
     int lock_fd;
     enum sqlite_sync synchronous;
     int64_t keep_ms;
+    int64_t pending_most;      /* questions that wait, in all; 0: no bound */
+    int64_t pending_most_each; /* and for one principal */
+    dev_t device; /* of the file as it was opened: another one in its place is not it */
+    ino_t inode;
+    atomic_int failing; /* SQLite's error, while what is written does not come to the disk */
     struct sqlite_side writer;
     struct sqlite_side reader;
     struct sqlite_mailbox *mailbox;
@@ -191,6 +224,9 @@ struct sqlite_store {
 };
 
 /* sqlite.c */
+/* A store without its threads: the file is locked and up to date, and the writer's connection is
+ * the caller's. NULL: see why. Ends with ops->destroy. */
+struct sqlite_store *sqlite_store_offline(const struct sqlite_opts *opts, char *why);
 void sqlite_deliver(struct sqlite_store *store, struct list *ops); /* from a side's thread */
 
 /* sqlite_side.c */
@@ -205,6 +241,8 @@ bool sqlite_file_lock(struct sqlite_store *store, char *why);
 bool sqlite_connect(struct sqlite_side *side, char *why);
 bool sqlite_migrate(struct sqlite_side *side, char *why);
 void sqlite_disconnect(struct sqlite_side *side);
+/* False, with side->error: the file was removed or replaced, and a commit would reach nobody. */
+bool sqlite_file_is_there(struct sqlite_side *side);
 
 /* sqlite_write.c */
 void sqlite_park(struct sqlite_side *side, struct sqlite_op *op);
@@ -216,8 +254,29 @@ void sqlite_cancel(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_put(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_del(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_beat(struct sqlite_side *side, struct sqlite_op *op);
-/* Removes a slice of what is over. */
+/* A call with all that belongs to it; how many of its questions were counted. */
+int64_t sqlite_call_drop(struct sqlite_side *side, int64_t n, int64_t pending);
+
+/* sqlite_sweep.c: removes a slice of what is over. */
 void sqlite_sweep(struct sqlite_side *side);
+
+/* sqlite_quota.c */
+/* A principal as a number; never 0, which stands for nobody in particular. */
+int64_t sqlite_quota_owner(struct str principal);
+/* May so many more questions wait? */
+bool sqlite_quota_room(struct sqlite_side *side, int64_t owner, int64_t more, int64_t now);
+/* So many more of them, or fewer. */
+void sqlite_quota_move(struct sqlite_side *side, int64_t owner, int64_t by);
+/* Is a question with this deadline counted? */
+bool sqlite_quota_counts(struct sqlite_side *side, int64_t expires_ms);
+/* Of a call: its questions that wait and are counted. */
+int64_t sqlite_quota_of_call(struct sqlite_side *side, int64_t n);
+/* Stops counting a slice of what has run out by then. True: there is more. */
+bool sqlite_quota_lapse(struct sqlite_side *side, int64_t now);
+/* Before a commit. */
+void sqlite_quota_save(struct sqlite_side *side);
+/* After a transaction was undone: what was counted in it did not happen. */
+void sqlite_quota_forget(struct sqlite_side *side);
 
 /* sqlite_read.c */
 void sqlite_load_call(struct sqlite_side *side, struct sqlite_op *op);
@@ -226,7 +285,10 @@ void sqlite_scan(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_get(struct sqlite_side *side, struct sqlite_op *op);
 /* The call with its journal; NULL: side->error or side->refused is set, or it is not there. */
 const struct call_record *sqlite_read_call(struct sqlite_side *side, struct sqlite_op *op,
-                                           struct str id, bool journal);
+                                           struct str id);
+/* The same, by its number. */
+const struct call_record *sqlite_read_call_number(struct sqlite_side *side, struct sqlite_op *op,
+                                                  int64_t n);
 
 /* --- sqlite_query.c: one statement being run -------------------------------------------------- */
 

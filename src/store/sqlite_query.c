@@ -9,6 +9,11 @@
 
 #define CALL_COLUMNS "n, id, state, epoch, notices, keep_ms, opened_ms, record, result"
 #define ASK_COLUMNS  "id, state, asked_ms, expires_ms, ended_ms, record, answer"
+#define ROW_COLUMNS                                                                                \
+    "n, state, epoch, pending, token, keep_ms, scope, node, drop_ms, owner, sensitive"
+#define ROW_OF_CALL                                                                                \
+    "calls.n, calls.state, calls.epoch, calls.pending, calls.token, calls.keep_ms, calls.scope,"   \
+    " calls.node, calls.drop_ms, calls.owner, calls.sensitive"
 
 static const char *const texts[SQL_COUNT] = {
     [SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -19,13 +24,14 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_SAVE_KEEP] = "RELEASE transition",
     [SQL_SAVE_UNDO] = "ROLLBACK TO transition",
 
-    [SQL_CALL_FIND] = "SELECT n, state, epoch, pending, token, keep_ms, scope, node, drop_ms"
-                      " FROM calls WHERE id = ?",
+    [SQL_CALL_FIND] = "SELECT " ROW_COLUMNS " FROM calls WHERE id = ?",
     [SQL_CALL_ADD] =
-        "INSERT INTO calls (id, scope, record, keep_ms, opened_ms, epoch, state, pending,"
-        " token, notices, node, drop_ms) VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?)",
-    [SQL_CALL_PARK] = "UPDATE calls SET state = ?, pending = ?, token = ?, notices = ?, node = ?,"
-                      " drop_ms = ? WHERE n = ?",
+        "INSERT INTO calls (id, scope, record, keep_ms, opened_ms, owner, called, epoch,"
+        " sensitive, state, pending, token, notices, node, drop_ms)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)"
+        " ON CONFLICT (id) DO NOTHING",
+    [SQL_CALL_PARK] = "UPDATE calls SET sensitive = ?, state = ?, pending = ?, token = ?,"
+                      " notices = ?, node = ?, drop_ms = ? WHERE n = ?",
     [SQL_CALL_MOVE] = "UPDATE calls SET state = 0, epoch = epoch + 1, token = ?, node = ?,"
                       " drop_ms = NULL WHERE n = ?",
     [SQL_CALL_CLAIMED] = "UPDATE calls SET state = ?, epoch = ?, pending = ?, node = ?, drop_ms = ?"
@@ -33,19 +39,26 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_CALL_END] = "UPDATE calls SET state = ?, token = ?, result = ?, pending = 0, drop_ms = ?"
                      " WHERE n = ?",
     [SQL_CALL_LOAD] = "SELECT " CALL_COLUMNS " FROM calls WHERE id = ?",
+    [SQL_CALL_LOAD_NUMBER] = "SELECT " CALL_COLUMNS " FROM calls WHERE n = ?",
     [SQL_CALLS_RUNNABLE] =
-        "SELECT " CALL_COLUMNS " FROM calls WHERE state IN (0, 2) AND (state = 2 OR NOT EXISTS"
+        "SELECT " CALL_COLUMNS
+        " FROM calls WHERE state IN (0, 2) AND called = 1 AND (state = 2 OR NOT EXISTS"
         " (SELECT 1 FROM nodes WHERE nodes.node = calls.node AND nodes.expires_ms > ?)) LIMIT ?",
-    [SQL_CALLS_OVER] = "SELECT n FROM calls WHERE drop_ms <= ? ORDER BY drop_ms LIMIT ?",
+    [SQL_CALLS_OVER] =
+        "SELECT n, pending, owner FROM calls WHERE drop_ms <= ? ORDER BY drop_ms LIMIT ?",
     [SQL_CALL_DROP] = "DELETE FROM calls WHERE n = ?",
 
     [SQL_ASK_ADD] = "INSERT INTO asks (id, call, state, sensitive, asked_ms, expires_ms, record)"
                     " VALUES (?, ?, 0, ?, ?, ?, ?)",
-    [SQL_ASK_FIND] = "SELECT " ASK_COLUMNS ", n, call, token, took FROM asks WHERE id = ?",
-    [SQL_ASK_END] = "UPDATE asks SET state = ?, token = ?, took = ?, entry = ?, ended_ms = ?,"
+    [SQL_ASK_FIND] = "SELECT " ASK_COLUMNS " FROM asks WHERE id = ?",
+    [SQL_ASK_CLAIM] =
+        "SELECT asks.id, asks.state, asks.asked_ms, asks.expires_ms, asks.ended_ms, asks.record,"
+        " asks.answer, asks.n, asks.token, asks.took, " ROW_OF_CALL
+        " FROM asks JOIN calls ON calls.n = asks.call WHERE asks.id = ?",
+    [SQL_ASK_END] = "UPDATE asks SET state = ?, token = ?, took = ?, ended_ms = ?,"
                     " answer = ? WHERE n = ?",
     [SQL_ASKS_WITHDRAW] = "UPDATE asks SET state = 5, ended_ms = ? WHERE call = ? AND state = 0",
-    [SQL_ASKS_SENSITIVE] = "SELECT " ASK_COLUMNS ", n, entry FROM asks WHERE call = ?"
+    [SQL_ASKS_SENSITIVE] = "SELECT " ASK_COLUMNS ", n FROM asks WHERE call = ?"
                            " AND sensitive = 1 AND answer IS NOT NULL",
     [SQL_ASK_ERASE] = "UPDATE asks SET answer = ? WHERE n = ?",
     [SQL_ASKS_DUE] = "SELECT " ASK_COLUMNS " FROM asks WHERE state = 0 AND expires_ms <= ?"
@@ -53,9 +66,15 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_ASKS_OF_CALL] = "SELECT " ASK_COLUMNS " FROM asks WHERE call ="
                          " (SELECT n FROM calls WHERE id = ?) ORDER BY n LIMIT ?",
     [SQL_ASKS_DROP] = "DELETE FROM asks WHERE call = ?",
+    [SQL_ASKS_COUNTED] = "SELECT count(*) FROM asks WHERE call = ? AND state = 0"
+                         " AND expires_ms > ?",
+    [SQL_ASKS_LAPSED] = "SELECT asks.expires_ms, calls.owner FROM asks JOIN calls"
+                        " ON calls.n = asks.call WHERE asks.state = 0 AND asks.expires_ms > ?"
+                        " AND asks.expires_ms <= ? ORDER BY asks.expires_ms",
 
     [SQL_JOURNAL_ADD] = "INSERT INTO journal (call, entries) VALUES (?, ?)",
     [SQL_JOURNAL_LOAD] = "SELECT entries FROM journal WHERE call = ? ORDER BY n",
+    [SQL_JOURNAL_PARTS] = "SELECT n, entries FROM journal WHERE call = ? ORDER BY n",
     [SQL_JOURNAL_REPLACE] = "UPDATE journal SET entries = ? WHERE n = ?",
     [SQL_JOURNAL_DROP] = "DELETE FROM journal WHERE call = ?",
 
@@ -82,6 +101,14 @@ static const char *const texts[SQL_COUNT] = {
                       " DO UPDATE SET expires_ms = excluded.expires_ms",
     [SQL_NODE_ALIVE] = "SELECT 1 FROM nodes WHERE node = ? AND expires_ms > ?",
     [SQL_NODES_SWEEP] = "DELETE FROM nodes WHERE expires_ms <= ?",
+
+    [SQL_QUOTA_FIND] = "SELECT pending FROM quota WHERE owner = ?",
+    [SQL_QUOTA_SET] = "INSERT INTO quota (owner, pending) VALUES (?, ?) ON CONFLICT (owner)"
+                      " DO UPDATE SET pending = excluded.pending",
+    [SQL_QUOTA_DROP] = "DELETE FROM quota WHERE owner = ?",
+    [SQL_MARK_FIND] = "SELECT value FROM marks WHERE name = ?",
+    [SQL_MARK_SET] = "INSERT INTO marks (name, value) VALUES (?, ?) ON CONFLICT (name)"
+                     " DO UPDATE SET value = excluded.value",
 };
 
 void query_fail(struct sqlite_side *side, int error)

@@ -136,22 +136,38 @@ static bool read_journal(struct sqlite_side *side, struct arena *arena, int64_t 
     return true;
 }
 
-const struct call_record *sqlite_read_call(struct sqlite_side *side, struct sqlite_op *op,
-                                           struct str id, bool journal)
+static const struct call_record *read_found(struct query *q, struct sqlite_op *op)
 {
-    struct query q = query(side, SQL_CALL_LOAD);
+    struct sqlite_side *side = q->side;
     struct call_record *call = ARENA_NEW(&op->arena, struct call_record);
     int64_t n = 0;
+    bool read = query_row(q) && call && read_call(q, &op->arena, call, &n);
+
+    query_end(q);
+    return read && read_journal(side, &op->arena, n, call) ? call : NULL;
+}
+
+const struct call_record *sqlite_read_call(struct sqlite_side *side, struct sqlite_op *op,
+                                           struct str id)
+{
+    struct query q = query(side, SQL_CALL_LOAD);
 
     query_text(&q, id);
-    bool read = query_row(&q) && call && read_call(&q, &op->arena, call, &n);
-    query_end(&q);
-    return read && (!journal || read_journal(side, &op->arena, n, call)) ? call : NULL;
+    return read_found(&q, op);
+}
+
+const struct call_record *sqlite_read_call_number(struct sqlite_side *side, struct sqlite_op *op,
+                                                  int64_t n)
+{
+    struct query q = query(side, SQL_CALL_LOAD_NUMBER);
+
+    query_int(&q, n);
+    return read_found(&q, op);
 }
 
 void sqlite_load_call(struct sqlite_side *side, struct sqlite_op *op)
 {
-    op->reply.call = sqlite_read_call(side, op, op->id, true);
+    op->reply.call = sqlite_read_call(side, op, op->id);
     op->status = op->reply.call ? NOD_OK : NOD_E_NOT_FOUND;
 }
 

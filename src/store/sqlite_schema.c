@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -60,6 +61,15 @@ static const struct migration steps[LITE_SCHEMA] = {
       "CREATE INDEX small_over ON small (expires_ms) WHERE expires_ms IS NOT NULL;"
       "CREATE INDEX small_newest ON small (version);"
       "CREATE TABLE nodes (node TEXT PRIMARY KEY, expires_ms INTEGER NOT NULL) STRICT;" },
+    { "how many questions wait, in all and for each principal",
+      "ALTER TABLE calls ADD COLUMN owner INTEGER NOT NULL DEFAULT 0;"
+      "ALTER TABLE calls ADD COLUMN sensitive INTEGER NOT NULL DEFAULT 1;"
+      "ALTER TABLE calls ADD COLUMN called INTEGER NOT NULL DEFAULT 0;"
+      "DROP INDEX calls_active;"
+      "CREATE INDEX calls_active ON calls (state) WHERE state IN (0, 2) AND called = 1;"
+      "CREATE TABLE quota (owner INTEGER PRIMARY KEY, pending INTEGER NOT NULL) STRICT;"
+      "CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;"
+      "INSERT INTO quota SELECT 0, count(*) FROM asks WHERE state = 0;" },
 };
 
 /* --- the lock --------------------------------------------------------------------------------- */
@@ -98,11 +108,28 @@ bool sqlite_file_lock(struct sqlite_store *store, char *why)
         snprintf(why, LITE_WHY_MAX, "%s cannot be opened: %s", store->path, strerror(errno));
         return false;
     }
+    struct stat about;
+    if (fstat(fd, &about) == 0) {
+        store->device = about.st_dev;
+        store->inode = about.st_ino;
+    }
     close(fd);
     int len = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
     if (ftruncate(store->lock_fd, 0) != 0 || pwrite(store->lock_fd, pid, (size_t)len, 0) != len)
         LOG_WARN("the lock of the store cannot say who holds it", LOG_CSTR("store", store->path));
     return true;
+}
+
+bool sqlite_file_is_there(struct sqlite_side *side)
+{
+    const struct sqlite_store *store = side->store;
+    struct stat about;
+
+    if (stat(store->path, &about) == 0 && about.st_dev == store->device &&
+        about.st_ino == store->inode)
+        return true;
+    query_fail(side, SQLITE_CANTOPEN);
+    return false;
 }
 
 /* --- connections ------------------------------------------------------------------------------ */
@@ -204,10 +231,18 @@ static bool step_up(struct sqlite_side *side, int version, char *why)
     return false;
 }
 
-/* Nodes of an earlier process are gone: this one alone owns the file. */
+/* Nodes of an earlier process are gone: this one alone owns the file. What ran on them can be run
+ * again, and is not kept for ever if nobody comes. */
 static bool forget_nodes(struct sqlite_side *side, char *why)
 {
-    return run(side, "DELETE FROM nodes", why);
+    char sql[256];
+
+    snprintf(sql, sizeof(sql),
+             "DELETE FROM nodes; UPDATE calls SET drop_ms = %lld +"
+             " CASE WHEN keep_ms > 0 THEN keep_ms ELSE %lld END WHERE state = %d",
+             (long long)clock_wall(side->store->clock), (long long)side->store->keep_ms,
+             CALL_STORED_RUNNING);
+    return run(side, sql, why);
 }
 
 bool sqlite_migrate(struct sqlite_side *side, char *why)
@@ -239,6 +274,8 @@ bool sqlite_migrate(struct sqlite_side *side, char *why)
 
 void sqlite_disconnect(struct sqlite_side *side)
 {
+    sqlite_quota_forget(side);
+    map_finish(&side->tallies);
     for (size_t i = 0; i < SQL_COUNT; i++)
         sqlite3_finalize(side->statements[i]);
     sqlite3_close(side->db);

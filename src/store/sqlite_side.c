@@ -1,11 +1,12 @@
 /*
  * store/sqlite: a thread with its connection and its queue.
  *
- * Group commit: the writer takes everything that waits, runs it in one transaction, each transition
- * in a savepoint of its own, and commits once; meanwhile the next ones gather. Completions leave
- * after the COMMIT. A transition that fails is undone alone; when the transaction itself is lost,
- * or cannot be committed, every operation of the batch failed, and whoever sent them sends them
- * again with their tokens.
+ * Group commit: the writer takes everything that waits, runs it in one transaction and commits
+ * once; meanwhile the next ones gather. Completions leave after the COMMIT. A transition that fails
+ * looks before it writes, so that nearly always there is nothing to undo. Where there is, the batch
+ * is undone and run again with each transition in a savepoint of its own, which costs more, and the
+ * one that fails is undone alone. When the transaction itself is lost, or cannot be committed,
+ * every operation of the batch failed, and whoever sent them sends them again with their tokens.
  *
  * The log (WAL) is moved into the file by the reader, between two of its batches, so that a commit
  * does not wait for it. Only when the log has grown past LITE_WAL_MOST_PAGES, because commits
@@ -31,6 +32,8 @@ static void tell_failure(struct sqlite_side *side, const char *what)
               LOG_CSTR("what", what), LOG_CSTR("why", sqlite3_errstr(side->error)),
               LOG_CSTR("detail", sqlite3_errmsg(side->db)));
     side->told = true;
+    if (side->writes)
+        atomic_store(&side->store->failing, side->error ? side->error : SQLITE_ERROR);
 }
 
 static void tell_recovery(struct sqlite_side *side)
@@ -38,6 +41,7 @@ static void tell_recovery(struct sqlite_side *side)
     if (!side->told)
         return;
     side->told = false;
+    atomic_store(&side->store->failing, SQLITE_OK);
     LOG_INFO("the store works again", LOG_CSTR("store", "sqlite"),
              LOG_CSTR("file", side->store->path));
 }
@@ -84,23 +88,41 @@ static void fail_all(struct sqlite_side *side, struct list *ops, const char *wha
     if (!sqlite3_get_autocommit(side->db))
         run_plain(side, SQL_ROLLBACK);
     side->error = SQLITE_OK;
+    if (side->writes)
+        sqlite_quota_forget(side);
 }
 
-/* False: the transaction is lost. */
-static bool run_transition(struct sqlite_side *side, struct sqlite_op *op)
+enum batch_end {
+    BATCH_WHOLE,
+    BATCH_TORN, /* a transition failed in the middle: what it wrote has to be undone */
+    BATCH_LOST, /* the transaction is gone */
+};
+
+static enum batch_end run_bare(struct sqlite_side *side, struct sqlite_op *op)
+{
+    int before = sqlite3_total_changes(side->db);
+
+    op->verb->run(side, op);
+    if (side->error && sqlite3_get_autocommit(side->db))
+        return BATCH_LOST;
+    return op_failed(side, op) && sqlite3_total_changes(side->db) != before ? BATCH_TORN
+                                                                            : BATCH_WHOLE;
+}
+
+static enum batch_end run_guarded(struct sqlite_side *side, struct sqlite_op *op)
 {
     run_plain(side, SQL_SAVE);
     if (!side->error)
         op->verb->run(side, op);
     if (side->error && sqlite3_get_autocommit(side->db))
-        return false;
+        return BATCH_LOST;
     if (op_failed(side, op)) {
         run_plain(side, SQL_SAVE_UNDO);
         if (side->error)
-            return false;
+            return BATCH_LOST;
     }
     run_plain(side, SQL_SAVE_KEEP);
-    return !side->error;
+    return side->error ? BATCH_LOST : BATCH_WHOLE;
 }
 
 static void sweep_when_due(struct sqlite_side *side)
@@ -110,24 +132,58 @@ static void sweep_when_due(struct sqlite_side *side)
     sqlite_sweep(side);
 }
 
+static enum batch_end run_batch(struct sqlite_side *side, struct list *ops, bool guarded)
+{
+    LIST_EACH (at, ops) {
+        struct sqlite_op *op = LIST_OF(at, struct sqlite_op, link);
+        side->moved = 0;
+        enum batch_end end = guarded ? run_guarded(side, op) : run_bare(side, op);
+        if (end == BATCH_LOST)
+            fail_all(side, ops, op->verb->name);
+        if (end != BATCH_WHOLE)
+            return end;
+        if (op->status == NOD_OK && side->moved)
+            sqlite_quota_move(side, side->moved_owner, side->moved);
+    }
+    return BATCH_WHOLE;
+}
+
+/* As they were before they ran. */
+static void begin_again(struct sqlite_side *side, struct list *ops)
+{
+    run_plain(side, SQL_ROLLBACK);
+    sqlite_quota_forget(side);
+    LIST_EACH (at, ops) {
+        struct sqlite_op *op = LIST_OF(at, struct sqlite_op, link);
+        op_clear(op, NOD_OK);
+        op->rows_end = &op->rows;
+    }
+    run_plain(side, SQL_BEGIN);
+}
+
 static void write_batch(struct sqlite_side *side, struct list *ops)
 {
+    enum batch_end end;
+
+    LIST_EACH (at, ops) {
+        int64_t now = LIST_OF(at, struct sqlite_op, link)->now;
+        side->now = now > side->now ? now : side->now;
+    }
     run_plain(side, SQL_BEGIN);
     if (side->error) {
         fail_all(side, ops, "begin");
         return;
     }
-    LIST_EACH (at, ops) {
-        struct sqlite_op *op = LIST_OF(at, struct sqlite_op, link);
-        if (op->now > side->now)
-            side->now = op->now;
-        if (!run_transition(side, op)) {
-            fail_all(side, ops, op->verb->name);
-            return;
-        }
+    end = run_batch(side, ops, false);
+    if (end == BATCH_TORN) {
+        begin_again(side, ops);
+        end = run_batch(side, ops, true);
     }
+    if (end == BATCH_LOST)
+        return;
     sweep_when_due(side);
-    if (!side->error)
+    sqlite_quota_save(side);
+    if (!side->error && sqlite_file_is_there(side))
         run_plain(side, SQL_COMMIT);
     if (side->error) {
         fail_all(side, ops, "commit");

@@ -1,9 +1,9 @@
 /*
  * store/sqlite: the transitions, on the writer's thread.
  *
- * Each runs inside a savepoint of the batch's transaction (sqlite_side.c), looks first and writes
- * then. What it may do and what it answers is said in core/store.h; an operation that finds its own
- * token has happened and changes nothing.
+ * Each runs inside the batch's transaction (sqlite_side.c), looks first and writes then. What it
+ * may do and what it answers is said in core/store.h; an operation that finds its own token has
+ * happened and changes nothing. It may be run twice, the first time undone.
  *
  * Holds always: calls.pending is the number of the call's pending asks. Every call but a running
  * one has a drop_ms, after which nobody is expected to come for it, and it is removed.
@@ -20,7 +20,24 @@ struct call_row {
     struct str scope;
     struct str node;
     int64_t drop_ms;
+    int64_t owner;  /* its principal, as sqlite_quota.c counts */
+    bool sensitive; /* one of its questions is */
 };
+
+static void call_row_read(struct query *q, struct arena *arena, struct call_row *row)
+{
+    row->n = query_get_int(q);
+    row->state = (enum call_state)query_get_int(q);
+    row->epoch = (uint64_t)query_get_int(q);
+    row->pending = query_get_int(q);
+    row->token = query_get_bytes(q, arena);
+    row->keep_ms = query_get_int(q);
+    row->scope = query_get_bytes(q, arena);
+    row->node = query_get_bytes(q, arena);
+    row->drop_ms = query_get_int(q);
+    row->owner = query_get_int(q);
+    row->sensitive = query_get_int(q);
+}
 
 static bool call_find(struct sqlite_side *side, struct sqlite_op *op, struct str id,
                       struct call_row *row)
@@ -29,17 +46,8 @@ static bool call_find(struct sqlite_side *side, struct sqlite_op *op, struct str
 
     query_text(&q, id);
     bool found = query_row(&q);
-    if (found) {
-        row->n = query_get_int(&q);
-        row->state = (enum call_state)query_get_int(&q);
-        row->epoch = (uint64_t)query_get_int(&q);
-        row->pending = query_get_int(&q);
-        row->token = query_get_bytes(&q, &op->arena);
-        row->keep_ms = query_get_int(&q);
-        row->scope = query_get_bytes(&q, &op->arena);
-        row->node = query_get_bytes(&q, &op->arena);
-        row->drop_ms = query_get_int(&q);
-    }
+    if (found)
+        call_row_read(&q, &op->arena, row);
     query_end(&q);
     return found;
 }
@@ -75,11 +83,14 @@ static void drop_by_number(struct sqlite_side *side, enum sql statement, int64_t
     query_run(&q);
 }
 
-static void call_drop(struct sqlite_side *side, int64_t n)
+int64_t sqlite_call_drop(struct sqlite_side *side, int64_t n, int64_t pending)
 {
+    int64_t counted = pending ? sqlite_quota_of_call(side, n) : 0;
+
     drop_by_number(side, SQL_ASKS_DROP, n);
     drop_by_number(side, SQL_JOURNAL_DROP, n);
     drop_by_number(side, SQL_CALL_DROP, n);
+    return counted;
 }
 
 /* --- park, append ----------------------------------------------------------------------------- */
@@ -92,10 +103,12 @@ static void query_drop_ms(struct query *q, int64_t drop_ms)
         query_null(q);
 }
 
+/* False, with row->n 0 and no error: it is stored already. */
 static bool call_add(struct sqlite_side *side, struct sqlite_op *op, struct call_row *row)
 {
     const struct call_record *open = op->open;
 
+    row->n = 0;
     buf_clear(&side->buf);
     if (!wrote(side, codec_write_call(&side->codec, open, &side->buf)))
         return false;
@@ -105,13 +118,16 @@ static bool call_add(struct sqlite_side *side, struct sqlite_op *op, struct call
     query_blob(&q, fresh(side));
     query_int(&q, open->keep_ms);
     query_int(&q, op->now);
+    query_int(&q, row->owner);
+    query_int(&q, open->caller.len > 0);
+    query_int(&q, row->sensitive);
     query_int(&q, row->state);
     query_int(&q, row->pending);
     query_text(&q, op->token);
     query_int(&q, op->notices);
     query_text(&q, op->node);
     query_drop_ms(&q, row->drop_ms);
-    if (!query_run(&q))
+    if (!query_run(&q) || sqlite3_changes(side->db) == 0)
         return false;
     row->n = sqlite3_last_insert_rowid(side->db);
     return true;
@@ -121,6 +137,7 @@ static bool call_parked(struct sqlite_side *side, struct sqlite_op *op, const st
 {
     struct query q = query(side, SQL_CALL_PARK);
 
+    query_int(&q, row->sensitive);
     query_int(&q, row->state);
     query_int(&q, row->pending);
     query_text(&q, op->token);
@@ -131,18 +148,17 @@ static bool call_parked(struct sqlite_side *side, struct sqlite_op *op, const st
     return query_run(&q);
 }
 
-/* The number of the row, or 0. */
-static int64_t journal_add(struct sqlite_side *side, const struct call_row *row, struct str call_id,
-                           const struct entry *entries, size_t count)
+static void journal_add(struct sqlite_side *side, const struct call_row *row, struct str call_id,
+                        const struct entry *entries, size_t count)
 {
     buf_clear(&side->buf);
     if (!wrote(side,
                codec_write_entries(&side->codec, row->scope, call_id, entries, count, &side->buf)))
-        return 0;
+        return;
     struct query q = query(side, SQL_JOURNAL_ADD);
     query_int(&q, row->n);
     query_blob(&q, fresh(side));
-    return query_run(&q) ? sqlite3_last_insert_rowid(side->db) : 0;
+    query_run(&q);
 }
 
 static void ask_add(struct sqlite_side *side, const struct call_row *row, struct ask_record *ask)
@@ -183,76 +199,112 @@ static bool drop_behind(struct sqlite_side *side, struct sqlite_op *op, const st
     if (!op->open || row->state != CALL_STORED_WAITING || op->entry_count == 0 ||
         op->verb->run != sqlite_park)
         return false;
-    const struct call_record *call = sqlite_read_call(side, op, op->id, true);
+    const struct call_record *call = sqlite_read_call(side, op, op->id);
     if (!call || call->entry_count >= op->entry_count)
         return false;
-    call_drop(side, row->n);
+    side->moved -= sqlite_call_drop(side, row->n, row->pending);
     return true;
 }
 
-/* Finds the call, or says that it is to be opened. False: the operation ends here. */
-static bool running_call(struct sqlite_side *side, struct sqlite_op *op, struct call_row *row,
-                         bool *opens)
+/* The call as this operation leaves it: waiting for its questions, runnable, or running on. */
+static void row_set(struct sqlite_side *side, struct sqlite_op *op, struct call_row *row)
 {
-    bool found = call_find(side, op, op->id, row);
+    int64_t latest = asks_set_times(op);
 
-    *opens = false;
-    if (found && str_eq(row->token, op->token))
-        return false; /* this very operation has happened */
-    if (found && drop_behind(side, op, row))
-        found = false;
-    if (!found && op->open) {
-        *row =
-            (struct call_row){ .epoch = 1, .keep_ms = op->open->keep_ms, .scope = op->open->scope };
-        *opens = true;
-        return true;
+    row->pending += (int64_t)op->ask_count;
+    for (size_t i = 0; i < op->ask_count; i++)
+        row->sensitive |= op->asks[i].sensitive;
+    for (size_t i = 0; i < op->entry_count; i++)
+        row->sensitive |= op->entries[i].sensitive;
+    if (op->verb->run != sqlite_park) {
+        row->state = CALL_STORED_RUNNING;
+        row->drop_ms = 0;
+        return;
     }
-    if (!found)
-        op->status = NOD_E_NOT_FOUND;
-    else if (op->open || row->epoch != op->epoch || row->state != CALL_STORED_RUNNING)
-        op->status = NOD_E_STALE; /* with `open`: it is here already */
-    return op->status == NOD_OK;
+    row->state = row->pending ? CALL_STORED_WAITING : CALL_STORED_RUNNABLE;
+    row->drop_ms = (latest > op->now ? latest : op->now) + keep_of(side, row->keep_ms);
+    if (!row->pending)
+        op->wake = op->id;
 }
 
-static void save(struct sqlite_side *side, struct sqlite_op *op, const struct call_row *found,
-                 bool opens)
+static void add_parts(struct sqlite_side *side, struct sqlite_op *op, const struct call_row *row)
 {
-    struct call_row row = *found;
-
-    if (!(opens ? call_add(side, op, &row) : call_parked(side, op, &row)))
-        return;
     if (op->entry_count)
-        journal_add(side, &row, op->id, op->entries, op->entry_count);
-    for (size_t i = 0; i < op->ask_count; i++)
-        ask_add(side, &row, &op->asks[i]);
+        journal_add(side, row, op->id, op->entries, op->entry_count);
+    side->moved_owner = row->owner;
+    for (size_t i = 0; i < op->ask_count; i++) {
+        ask_add(side, row, &op->asks[i]);
+        side->moved += sqlite_quota_counts(side, op->asks[i].expires_ms);
+    }
+}
+
+/* What comes back with its call was let in before. */
+static bool room_for_asks(struct sqlite_side *side, struct sqlite_op *op, int64_t owner)
+{
+    return op->new_asks == 0 || sqlite_quota_room(side, owner, (int64_t)op->new_asks, op->now);
+}
+
+/* False: it is stored already, or something failed. */
+static bool open_call(struct sqlite_side *side, struct sqlite_op *op)
+{
+    struct call_row row = { .epoch = 1,
+                            .keep_ms = op->open->keep_ms,
+                            .scope = op->open->scope,
+                            .owner = sqlite_quota_owner(op->open->principal) };
+
+    if (!room_for_asks(side, op, row.owner)) {
+        struct call_row found;
+        if (call_find(side, op, op->id, &found))
+            return false; /* perhaps by this very operation */
+        op->status = NOD_E_LIMIT;
+        return true;
+    }
+    row_set(side, op, &row);
+    if (!call_add(side, op, &row))
+        return side->error || side->refused;
+    add_parts(side, op, &row);
+    return true;
+}
+
+/* One that was stored before. */
+static void save_call(struct sqlite_side *side, struct sqlite_op *op)
+{
+    struct call_row row;
+
+    op->wake = STR_NONE;
+    if (!call_find(side, op, op->id, &row)) {
+        op->status = NOD_E_NOT_FOUND;
+        return;
+    }
+    if (str_eq(row.token, op->token))
+        return; /* this very operation has happened */
+    if (drop_behind(side, op, &row)) {
+        open_call(side, op);
+        return;
+    }
+    if (op->open || row.epoch != op->epoch || row.state != CALL_STORED_RUNNING) {
+        op->status = NOD_E_STALE; /* with `open`: it is here already */
+        return;
+    }
+    if (!room_for_asks(side, op, row.owner)) {
+        op->status = NOD_E_LIMIT;
+        return;
+    }
+    row_set(side, op, &row);
+    if (call_parked(side, op, &row))
+        add_parts(side, op, &row);
 }
 
 void sqlite_park(struct sqlite_side *side, struct sqlite_op *op)
 {
-    struct call_row row;
-    bool opens;
-
-    if (!running_call(side, op, &row, &opens))
-        return;
-    int64_t latest = asks_set_times(op);
-    row.pending += (int64_t)op->ask_count;
-    row.state = row.pending ? CALL_STORED_WAITING : CALL_STORED_RUNNABLE;
-    row.drop_ms = (latest > op->now ? latest : op->now) + keep_of(side, row.keep_ms);
-    if (!row.pending)
-        op->wake = op->id;
-    save(side, op, &row, opens);
+    if (!op->open || !open_call(side, op))
+        save_call(side, op);
 }
 
 void sqlite_append(struct sqlite_side *side, struct sqlite_op *op)
 {
-    struct call_row row;
-    bool opens;
-
-    if (!running_call(side, op, &row, &opens))
-        return;
-    row.state = CALL_STORED_RUNNING;
-    row.drop_ms = 0;
-    save(side, op, &row, opens);
+    if (!op->open || !open_call(side, op))
+        save_call(side, op);
 }
 
 /* --- claim, take ------------------------------------------------------------------------------ */
@@ -262,20 +314,21 @@ struct ask_row {
     int64_t n;
     struct str token;
     uint64_t took;
+    struct call_row call;
 };
 
 static bool ask_find(struct sqlite_side *side, struct sqlite_op *op, struct ask_row *row)
 {
-    struct query q = query(side, SQL_ASK_FIND);
+    struct query q = query(side, SQL_ASK_CLAIM);
 
     row->record = ARENA_NEW(&op->arena, struct ask_record);
     query_text(&q, op->id);
     bool found = query_row(&q) && row->record;
     if (found && sqlite_read_ask(&q, &op->arena, row->record)) {
         row->n = query_get_int(&q);
-        query_get_int(&q); /* its call's number */
         row->token = query_get_bytes(&q, &op->arena);
         row->took = (uint64_t)query_get_int(&q);
+        call_row_read(&q, &op->arena, &row->call);
     }
     query_end(&q);
     return found;
@@ -293,8 +346,7 @@ static void ask_close(struct sqlite_op *op, struct ask_record *ask, bool due)
     ask->ended_ms = op->now;
 }
 
-static void ask_closed(struct sqlite_side *side, struct sqlite_op *op, const struct ask_row *row,
-                       int64_t entry)
+static void ask_closed(struct sqlite_side *side, struct sqlite_op *op, const struct ask_row *row)
 {
     buf_clear(&side->buf);
     if (!wrote(side, codec_write_answer(&side->codec, row->record, &side->buf)))
@@ -303,7 +355,6 @@ static void ask_closed(struct sqlite_side *side, struct sqlite_op *op, const str
     query_int(&q, row->record->state);
     query_text(&q, op->token);
     query_int(&q, (int64_t)row->took);
-    query_int(&q, entry);
     query_int(&q, row->record->ended_ms);
     query_blob(&q, fresh(side));
     query_int(&q, row->n);
@@ -340,22 +391,19 @@ static void call_claimed(struct sqlite_side *side, struct sqlite_op *op, struct 
 static void claim_now(struct sqlite_side *side, struct sqlite_op *op, struct ask_row *ask)
 {
     bool due = op->now >= ask->record->expires_ms;
-    struct call_row call;
 
     if (op->outcome == ASK_EXPIRED && !due) {
         op->status = NOD_E_STALE;
         return;
     }
-    if (!call_find(side, op, ask->record->call_id, &call)) {
-        op->status = NOD_E_NOT_FOUND;
-        return;
-    }
     ask_close(op, ask->record, due);
     struct entry entry = codec_entry_of(ask->record);
-    int64_t n = journal_add(side, &call, ask->record->call_id, &entry, 1);
-    call_claimed(side, op, &call, ask);
-    ask_closed(side, op, ask, n);
+    journal_add(side, &ask->call, ask->record->call_id, &entry, 1);
+    call_claimed(side, op, &ask->call, ask);
+    ask_closed(side, op, ask);
     ask->token = op->token;
+    side->moved_owner = ask->call.owner;
+    side->moved = sqlite_quota_counts(side, ask->record->expires_ms) ? -1 : 0;
 }
 
 void sqlite_claim(struct sqlite_side *side, struct sqlite_op *op)
@@ -377,7 +425,7 @@ void sqlite_claim(struct sqlite_side *side, struct sqlite_op *op)
     op->reply.taken = op->reply.won && ask.took != 0;
     if (op->reply.taken) {
         op->reply.epoch = ask.took;
-        op->reply.call = sqlite_read_call(side, op, ask.record->call_id, true);
+        op->reply.call = sqlite_read_call_number(side, op, ask.call.n);
     }
 }
 
@@ -413,7 +461,7 @@ void sqlite_take(struct sqlite_side *side, struct sqlite_op *op)
         query_int(&q, row.n);
         query_run(&q);
     }
-    op->reply.call = sqlite_read_call(side, op, op->id, true);
+    op->reply.call = sqlite_read_call(side, op, op->id);
     if (op->reply.call) {
         op->reply.epoch = op->reply.call->epoch;
         op->reply.taken = true;
@@ -422,8 +470,7 @@ void sqlite_take(struct sqlite_side *side, struct sqlite_op *op)
 
 /* --- finish, cancel --------------------------------------------------------------------------- */
 
-static void erase_answer(struct sqlite_side *side, const struct call_row *row,
-                         struct ask_record *ask, int64_t n, int64_t journal_n)
+static void erase_answer(struct sqlite_side *side, struct ask_record *ask, int64_t n)
 {
     ask->content = STR_NONE;
     buf_clear(&side->buf);
@@ -433,41 +480,71 @@ static void erase_answer(struct sqlite_side *side, const struct call_row *row,
     query_blob(&q, fresh(side));
     query_int(&q, n);
     query_run(&q);
-
-    struct entry entry = codec_entry_of(ask);
-    buf_clear(&side->buf);
-    if (!wrote(side,
-               codec_write_entries(&side->codec, row->scope, ask->call_id, &entry, 1, &side->buf)))
-        return;
-    q = query(side, SQL_JOURNAL_REPLACE);
-    query_blob(&q, fresh(side));
-    query_int(&q, journal_n);
-    query_run(&q);
 }
 
-/* What was given in confidence is needed no longer: it goes, from the journal too. */
-static void erase_sensitive(struct sqlite_side *side, struct sqlite_op *op,
-                            const struct call_row *row)
+static void erase_answers(struct sqlite_side *side, struct sqlite_op *op,
+                          const struct call_row *row)
 {
     struct query q = query(side, SQL_ASKS_SENSITIVE);
 
     query_int(&q, row->n);
     while (query_row(&q)) {
         struct ask_record ask;
-        if (!sqlite_read_ask(&q, &op->arena, &ask)) {
+        if (sqlite_read_ask(&q, &op->arena, &ask))
+            erase_answer(side, &ask, query_get_int(&q));
+        else
             side->refused = NOD_OK; /* it was logged, and does not keep the call from ending */
-            continue;
-        }
+    }
+}
+
+static bool entries_clear(struct entry *entries, size_t count)
+{
+    bool had = false;
+
+    for (size_t i = 0; i < count; i++) {
+        had |= entries[i].sensitive && entries[i].content.len;
+        if (entries[i].sensitive)
+            entries[i].content = STR_NONE;
+    }
+    return had;
+}
+
+static void erase_entries(struct sqlite_side *side, struct sqlite_op *op,
+                          const struct call_row *row)
+{
+    struct query q = query(side, SQL_JOURNAL_PARTS);
+
+    query_int(&q, row->n);
+    while (query_row(&q)) {
         int64_t n = query_get_int(&q);
-        erase_answer(side, row, &ask, n, query_get_int(&q));
+        struct str bytes = query_get_bytes(&q, &op->arena);
+        struct entry *entries;
+        size_t count;
+        if (codec_read_entries(&side->codec, op->id, bytes, &op->arena, &entries, &count) !=
+                NOD_OK ||
+            !entries_clear(entries, count))
+            continue;
+        buf_clear(&side->buf);
+        if (!wrote(side, codec_write_entries(&side->codec, row->scope, op->id, entries, count,
+                                             &side->buf)))
+            continue;
+        struct query change = query(side, SQL_JOURNAL_REPLACE);
+        query_blob(&change, fresh(side));
+        query_int(&change, n);
+        query_run(&change);
     }
 }
 
 static void call_close(struct sqlite_side *side, struct sqlite_op *op, const struct call_row *row,
                        enum call_state state)
 {
-    erase_sensitive(side, op, row);
+    if (row->sensitive) { /* what was given in confidence is needed no longer */
+        erase_answers(side, op, row);
+        erase_entries(side, op, row);
+    }
     if (row->pending) {
+        side->moved_owner = row->owner;
+        side->moved = -sqlite_quota_of_call(side, row->n);
         struct query q = query(side, SQL_ASKS_WITHDRAW);
         query_int(&q, op->now);
         query_int(&q, row->n);
@@ -499,6 +576,8 @@ static void event_add(struct sqlite_side *side, struct sqlite_op *op)
     query_int(&q, op->now + event->ttl_ms);
     query_blob(&q, fresh(side));
     query_run(&q);
+    if (event->seq <= LITE_STREAM_EVENTS)
+        return; /* there are no more than that: they are numbered from 1 */
     q = query(side, SQL_EVENTS_TRIM);
     query_blob(&q, event->stream);
     query_int(&q, LITE_STREAM_EVENTS);
@@ -601,42 +680,4 @@ void sqlite_beat(struct sqlite_side *side, struct sqlite_op *op)
     query_text(&q, op->node);
     query_int(&q, op->now + op->ttl_ms);
     query_run(&q);
-}
-
-/* --- what is over ----------------------------------------------------------------------------- */
-
-static size_t sweep_calls(struct sqlite_side *side)
-{
-    int64_t over[LITE_SWEEP_CALLS];
-    size_t count = 0;
-    struct query q = query(side, SQL_CALLS_OVER);
-
-    query_int(&q, side->now);
-    query_int(&q, LITE_SWEEP_CALLS);
-    while (count < LITE_SWEEP_CALLS && query_row(&q))
-        over[count++] = query_get_int(&q);
-    query_end(&q);
-    for (size_t i = 0; i < count; i++)
-        call_drop(side, over[i]);
-    return count;
-}
-
-static bool sweep_rows(struct sqlite_side *side, enum sql statement)
-{
-    struct query q = query(side, statement);
-
-    query_int(&q, side->now);
-    query_int(&q, LITE_SWEEP_ROWS);
-    return query_run(&q) && sqlite3_changes(side->db) == LITE_SWEEP_ROWS;
-}
-
-void sqlite_sweep(struct sqlite_side *side)
-{
-    bool more = sweep_calls(side) == LITE_SWEEP_CALLS;
-
-    more |= sweep_rows(side, SQL_EVENTS_SWEEP);
-    more |= sweep_rows(side, SQL_SMALL_SWEEP);
-    drop_by_number(side, SQL_NODES_SWEEP, side->now);
-    side->sweep_on = more;
-    side->swept_ms = side->now;
 }

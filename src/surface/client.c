@@ -5,7 +5,8 @@
  * ask is put again, because the content did not fit, the id is `<ask>.2`, `<ask>.3` and so on. A
  * response counts only if it answers the offer that is up: same id, same attempt, same session (and
  * with it the same principal), and not answered before. Late, foreign and repeated ones are counted
- * and change nothing.
+ * and change nothing. Where the store survives, a question may be up on another node: it is found
+ * by its id, and must be of the same session.
  *
  * A JSON-RPC error means that this client has no handler, or that its handler broke: nobody has
  * refused anything, so the ask moves on to the next surface. Only for sampling does MCP have an
@@ -21,6 +22,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "mcp/absent.h"
 #include "mcp/mcp_call.h"
 
 enum {
@@ -65,7 +67,9 @@ static bool client_can(struct surface *surface, const struct call *call, enum as
     const struct mcp_call *held = mcp_call_of(call);
 
     (void)surface;
-    return held && held->session && (held->session->can & needs[kind]) &&
+    if (!held)
+        return absent_can(call, true) & needs[kind];
+    return held->session && (held->session->can & needs[kind]) &&
            mcp_stream_reachable(held->stream);
 }
 
@@ -361,7 +365,10 @@ static void client_offer(struct surface *surface, struct ask *ask, int attempt, 
     offer_make(call, record->id, attempt)->confirm = d.confirm;
     if (record->kind == ASK_URL)
         url_note(client_of(surface), call->session, record->id);
-    mcp_stream_send(call->stream, EVENT_KEPT, buf_str(out));
+    if (record->seq && attempt == 1)
+        mcp_stream_send_at(call->stream, (uint32_t)record->seq, buf_str(out));
+    else
+        mcp_stream_send(call->stream, EVENT_KEPT, buf_str(out));
     buf_clear(out);
     ask_offered(ask, surface, OFFER_SHOWN);
 }
@@ -400,62 +407,91 @@ static void client_withdraw(struct surface *surface, struct ask *ask, struct str
 /* --- what comes back
  * ----------------------------------------------------------------------------------- */
 
-static void answer(struct client_surface *client, struct ask *ask, const struct offer *offer,
-                   enum ask_state action, const struct json *content)
-{
-    const struct ask_record *record = ask_record(ask);
+/* What a response says to a question. */
+enum reading {
+    READ_ANSWER,  /* action and content */
+    READ_NOTHING, /* the client has no handler, or it broke: nobody has refused anything */
+};
 
-    ask_answer(client->server->opts.engine, record->id,
-               &(struct answer){ .action = action,
-                                 .content = content,
-                                 .by = record->principal,
-                                 .surface = &client->surface,
-                                 .attempt = (int)offer->attempt },
-               NULL, NULL);
-}
+struct response {
+    enum reading reading;
+    enum ask_state action;
+    const struct json *content;
+};
 
 /* Content that fits no question: the answer is invalid, and says nothing about consent. */
-static void answer_invalid(struct client_surface *client, struct ask *ask,
-                           const struct offer *offer)
-{
-    static const struct json not_an_object = { .type = JSON_STRING };
+static const struct json not_an_object = { .type = JSON_STRING };
 
-    answer(client, ask, offer, ASK_ACCEPTED, &not_an_object);
-}
+static const struct response unfit = { .action = ASK_ACCEPTED, .content = &not_an_object };
 
-static void accept_form(struct client_surface *client, struct ask *ask, const struct offer *offer,
-                        const struct json *content)
+static struct response read_form(bool confirm, const struct json *content)
 {
-    const struct json *confirm = json_get(content, STR("confirm"));
+    const struct json *truth = json_get(content, STR("confirm"));
 
     if (content && content->raw.len > ENGINE_JOURNAL_BYTES)
-        answer_invalid(client, ask, offer);
-    else if (!offer->confirm)
-        answer(client, ask, offer, ASK_ACCEPTED, content);
-    else if (json_is(confirm, JSON_BOOL))
-        answer(client, ask, offer, confirm->truth ? ASK_ACCEPTED : ASK_DECLINED, NULL);
-    else
-        answer_invalid(client, ask, offer);
+        return unfit;
+    if (!confirm)
+        return (struct response){ .action = ASK_ACCEPTED, .content = content };
+    if (!json_is(truth, JSON_BOOL))
+        return unfit;
+    return (struct response){ .action = truth->truth ? ASK_ACCEPTED : ASK_DECLINED };
 }
 
-static void elicitation_result(struct client_surface *client, struct ask *ask,
-                               const struct offer *offer, const struct json *result)
+static struct response read_elicitation(const struct ask_record *record, bool confirm,
+                                        const struct json *result)
 {
     struct str action = json_get_str(result, STR("action"));
-    bool url = ask_record(ask)->kind == ASK_URL;
+    bool url = record->kind == ASK_URL;
 
     if (str_eq(action, STR("decline")))
-        answer(client, ask, offer, ASK_DECLINED, NULL);
-    else if (str_eq(action, STR("cancel")))
-        answer(client, ask, offer, ASK_CANCELLED, NULL);
-    else if (str_eq(action, STR("accept")) && url)
-        answer(client, ask, offer, ASK_ACCEPTED, NULL);
-    else if (str_eq(action, STR("accept")))
-        accept_form(client, ask, offer, json_get(result, STR("content")));
-    else if (url)
-        ask_offered(ask, &client->surface, OFFER_REFUSED); /* a link has no content to be invalid */
-    else
-        answer_invalid(client, ask, offer);
+        return (struct response){ .action = ASK_DECLINED };
+    if (str_eq(action, STR("cancel")))
+        return (struct response){ .action = ASK_CANCELLED };
+    if (str_eq(action, STR("accept")) && url)
+        return (struct response){ .action = ASK_ACCEPTED };
+    if (str_eq(action, STR("accept")))
+        return read_form(confirm, json_get(result, STR("content")));
+    if (url) /* a link has no content to be invalid */
+        return (struct response){ .reading = READ_NOTHING };
+    return unfit;
+}
+
+/* `result` is NULL for an error. */
+static struct response read_response(const struct ask_record *record, bool confirm,
+                                     const struct json *result, int64_t code)
+{
+    if (!result && record->kind == ASK_SAMPLE && code == SAMPLING_REJECTED)
+        return (struct response){ .action = ASK_DECLINED };
+    if (!result)
+        return (struct response){ .reading = READ_NOTHING };
+    if (record->kind == ASK_SAMPLE || record->kind == ASK_ROOTS)
+        return (struct response){ .action = ASK_ACCEPTED, .content = result };
+    return read_elicitation(record, confirm, result);
+}
+
+static const struct json *result_of(const struct rpc_message *message)
+{
+    return message->kind == RPC_ERROR ? NULL : message->result;
+}
+
+static void answer(struct client_surface *client, const struct ask_record *record, int attempt,
+                   const struct response *response, answered_fn *done, void *data)
+{
+    ask_answer(client->server->opts.engine, record->id,
+               &(struct answer){ .action = response->action,
+                                 .content = response->content,
+                                 .by = record->principal,
+                                 .scope = record->scope,
+                                 .surface = &client->surface,
+                                 .attempt = attempt,
+                                 .once = true },
+               done, data);
+}
+
+static void tell(answered_fn *done, void *data, nod_status status)
+{
+    if (done)
+        done(data, &(struct answer_result){ .status = status });
 }
 
 /* Splits `<ask>.<attempt>`; attempt 1 is written without. */
@@ -475,50 +511,131 @@ static bool split_id(struct str id, struct str *ask_id, uint32_t *attempt)
     return true;
 }
 
-/* The ask that a response answers, with its offer; NULL for one that answers nothing. */
-static struct ask *find_offered(struct client_surface *client, struct session *session,
-                                const struct rpc_message *message, struct offer **offer)
+/* The ask that is up on this node, with its offer; NULL if there is none in this session. */
+static struct ask *find_offered(struct client_surface *client, const struct session *session,
+                                struct str ask_id, struct offer **offer)
 {
-    struct str ask_id;
-    uint32_t attempt;
-
-    if (!split_id(rpc_id_text(&client->server->message, message->id), &ask_id, &attempt))
-        return NULL;
     struct ask *ask = engine_ask(client->server->opts.engine, ask_id);
     struct mcp_call *call = ask ? mcp_call_of(ask_call(ask)) : NULL;
+
     if (!call || call->session != session)
         return NULL;
     *offer = offer_find(call, ask_id);
-    return *offer && !(*offer)->answered && (*offer)->attempt == attempt ? ask : NULL;
+    return *offer ? ask : NULL;
+}
+
+static void stray(struct client_surface *client, const struct rpc_message *message,
+                  answered_fn *done, void *data)
+{
+    client->server->stray++;
+    LOG_DEBUG("a response answers nothing that is asked", LOG_STR("id", message->id));
+    tell(done, data, NOD_E_NOT_FOUND);
+}
+
+static void answer_here(struct client_surface *client, struct ask *ask, struct offer *offer,
+                        const struct rpc_message *message, answered_fn *done, void *data)
+{
+    const struct ask_record *record = ask_record(ask);
+    struct response response =
+        read_response(record, offer->confirm, result_of(message), message->code);
+
+    /* The same answer once more, because nobody has said yet that the first was stored. */
+    bool again = offer->answered;
+    offer->answered = true;
+    if (response.reading == READ_ANSWER) {
+        answer(client, record, (int)offer->attempt, &response, done, data);
+        return;
+    }
+    LOG_DEBUG("the client has no answer", LOG_INT("code", message->code),
+              LOG_STR("message", message->text));
+    if (!again)
+        ask_offered(ask, &client->surface, OFFER_REFUSED);
+    tell(done, data, NOD_OK);
+}
+
+/* --- answers to what is asked elsewhere
+ * ----------------------------------------------------------------------------------------
+ *
+ * The client sends its answer to whichever node it likes; the store knows the question. */
+
+struct far_answer {
+    struct server_work work; /* first */
+    struct client_surface *client;
+    struct arena arena;
+    struct str scope;
+    bool boolean_confirm;
+    const struct json *result; /* NULL: an error */
+    int64_t code;
+    answered_fn *done;
+    void *data;
+};
+
+static void far_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct far_answer *far = data;
+    const struct ask_record *record = reply ? reply->ask : NULL;
+
+    if (!far->work.server)
+        tell(far->done, far->data, NOD_E_STORE);
+    else if (status != NOD_OK || !str_eq(record->scope, far->scope))
+        tell(far->done, far->data, status == NOD_OK ? NOD_E_NOT_FOUND : status);
+    else if (record->state != ASK_PENDING)
+        tell(far->done, far->data, NOD_E_STALE);
+    else {
+        bool confirm = far->boolean_confirm && record->detail.len == 0;
+        struct response response = read_response(record, confirm, far->result, far->code);
+        if (response.reading == READ_ANSWER)
+            answer(far->client, record, 0, &response, far->done, far->data);
+        else
+            ask_unsupported(far->work.server->opts.engine, record->id, far->done, far->data);
+    }
+    server_work_done(&far->work);
+    arena_finish(&far->arena);
+    mem_free(far);
+}
+
+static void answer_elsewhere(struct client_surface *client, const struct session *session,
+                             struct str ask_id, const struct rpc_message *message,
+                             answered_fn *done, void *data)
+{
+    struct mcp_server *server = client->server;
+    struct store *store = engine_store(server->opts.engine);
+    struct far_answer *far = MEM_NEW(struct far_answer);
+
+    arena_init(&far->arena, CLIENT_ARENA_MAX);
+    far->client = client;
+    far->scope = arena_str(&far->arena, session_scope(session));
+    far->boolean_confirm = session->boolean_confirm;
+    far->result = result_of(message) ? json_copy(&far->arena, result_of(message)) : NULL;
+    far->code = message->code;
+    far->done = done;
+    far->data = data;
+    if (far->arena.exhausted)
+        far->result = &not_an_object; /* larger than any answer may be */
+    server_work_add(server, &far->work);
+    store->ops->load_ask(store, ask_id, far_loaded, far);
 }
 
 void client_surface_response(struct surface *surface, struct session *session,
-                             const struct rpc_message *message)
+                             const struct rpc_message *message, answered_fn *done, void *data)
 {
     struct client_surface *client = client_of(surface);
     struct offer *offer = NULL;
-    struct ask *ask = find_offered(client, session, message, &offer);
+    struct str ask_id;
+    uint32_t attempt;
 
-    if (!ask) {
-        client->server->stray++;
-        LOG_DEBUG("a response answers nothing that is asked", LOG_STR("id", message->id));
+    if (!split_id(rpc_id_text(&client->server->message, message->id), &ask_id, &attempt)) {
+        stray(client, message, done, data);
         return;
     }
-    enum ask_kind kind = ask_record(ask)->kind;
-    struct offer copy = *offer;
-    offer->answered = true;
-    if (message->kind == RPC_ERROR) {
-        LOG_DEBUG("the client has no answer", LOG_INT("code", message->code),
-                  LOG_STR("message", message->text));
-        if (kind == ASK_SAMPLE && message->code == SAMPLING_REJECTED)
-            answer(client, ask, &copy, ASK_DECLINED, NULL);
-        else
-            ask_offered(ask, surface, OFFER_REFUSED);
-    } else if (kind == ASK_SAMPLE || kind == ASK_ROOTS) {
-        answer(client, ask, &copy, ASK_ACCEPTED, message->result);
-    } else {
-        elicitation_result(client, ask, &copy, message->result);
-    }
+    struct ask *ask = find_offered(client, session, ask_id, &offer);
+    bool survives = server_survives(client->server) && !session->lines;
+    if (ask && offer->attempt == attempt && (!offer->answered || survives))
+        answer_here(client, ask, offer, message, done, data);
+    else if (!ask && survives && ask_id.len == ID_LEN)
+        answer_elsewhere(client, session, ask_id, message, done, data);
+    else
+        stray(client, message, done, data);
 }
 
 /* --- the surface

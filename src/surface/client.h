@@ -9,6 +9,7 @@
 #define NOD_SURFACE_CLIENT_H
 
 #include "core/seam.h"
+#include "core/engine.h"
 #include "rpc/message.h"
 
 struct mcp_server;
@@ -17,9 +18,12 @@ struct session;
 struct surface *client_surface_create(struct mcp_server *server);
 void client_surface_destroy(struct surface *surface);
 
-/* A response of this session's client. One that answers nothing changes nothing. */
+/*
+ * A response of this session's client. One that answers nothing changes nothing. `done` (may be
+ * NULL) comes once, perhaps before this returns.
+ */
 void client_surface_response(struct surface *surface, struct session *session,
-                             const struct rpc_message *message);
+                             const struct rpc_message *message, answered_fn *done, void *data);
 
 /* The page of a URL elicitation is done: the client that was given it is told. */
 void client_surface_url_done(struct surface *surface, struct str elicitation_id);

@@ -41,8 +41,13 @@ static struct store *open_store(struct store_rig *base)
 {
     struct memory_rig *rig = (struct memory_rig *)base;
 
-    return memory_store_create(&(struct memory_opts){
-        .clock = &rig->clock.clock, .defer = defer, .defer_ctx = rig, .keep_most = 100000 });
+    return memory_store_create(
+        &(struct memory_opts){ .clock = &rig->clock.clock,
+                               .defer = defer,
+                               .defer_ctx = rig,
+                               .keep_most = 100000,
+                               .pending_asks = base->pending_asks,
+                               .pending_asks_per_principal = base->pending_asks_per_principal });
 }
 
 static void turn(struct store_rig *base)
@@ -73,6 +78,7 @@ int main(void)
 {
     struct memory_rig rig = { .rig = { .name = "memory",
                                        .events_kept = 256,
+                                       .quotas = true,
                                        .begin = begin,
                                        .open = open_store,
                                        .turn = turn,

@@ -35,6 +35,33 @@ static void runnable_calls_are_listed_up_to_a_limit(void **state)
     assert_int_equal(suite_scan(&(struct store_scan){ .index = STORE_RUNNABLE })->rows, 3);
 }
 
+static void a_call_that_nobody_comes_back_for_is_not_listed_and_can_be_taken(void **state)
+{
+    struct parking parking = { .call = suite_id(), .open = true, .alone = true };
+    (void)state;
+
+    suite_beat("node-a", SUITE_LONG_MS);
+    suite_park(&parking);
+    assert_int_equal(suite_load_call(&parking.call)->reply.call->state, CALL_STORED_RUNNABLE);
+    assert_int_equal(suite_scan(&(struct store_scan){ .index = STORE_RUNNABLE })->rows, 0);
+    assert_int_equal(suite_take(NULL, &parking.call, "node-a")->status, NOD_OK);
+}
+
+static void an_append_without_entries_opens_a_call(void **state)
+{
+    struct parking parking = { .call = suite_id(), .open = true };
+    (void)state;
+
+    suite_beat("node-a", SUITE_LONG_MS);
+    assert_int_equal(suite_append(&parking)->status, NOD_OK);
+    assert_int_equal(suite_load_call(&parking.call)->reply.call->state, CALL_STORED_RUNNING);
+    assert_int_equal(suite_load_call(&parking.call)->reply.call->entry_count, 0);
+    parking.open = false;
+    parking.token = (struct id){ 0 };
+    assert_int_equal(suite_park(&parking)->status, NOD_OK);
+    assert_int_equal(suite_load_call(&parking.call)->reply.call->state, CALL_STORED_RUNNABLE);
+}
+
 static void asks_that_are_due_are_listed_up_to_a_limit(void **state)
 {
     struct question due[4] = { { .key = "#1" }, { .key = "#1" }, { .key = "#1" }, { .key = "#1" } };
@@ -368,6 +395,35 @@ static void a_sensitive_answer_is_erased_when_its_call_ends(void **state)
     assert_str(suite_load_ask(&questions[1].id)->reply.ask->content, "{\"n\":1}");
 }
 
+/* A client brought the journal of its call from a node that does not share this store. */
+static void a_sensitive_answer_that_came_with_the_journal_is_erased_too(void **state)
+{
+    struct question question = { .key = "next" };
+    struct entry entries[] = { { .class = ENTRY_ASK,
+                                 .key = STR("pin"),
+                                 .state = ASK_ACCEPTED,
+                                 .content = STR("{\"pin\":\"1234\"}"),
+                                 .sensitive = true },
+                               { .class = ENTRY_STEP, .key = STR("s"), .content = STR("{}") } };
+    struct parking parking = { .call = suite_id(),
+                               .open = true,
+                               .entries = entries,
+                               .entry_count = 2,
+                               .questions = &question,
+                               .count = 1 };
+    (void)state;
+
+    suite_park(&parking);
+    assert_str(suite_load_call(&parking.call)->reply.call->entries[0].content,
+               "{\"pin\":\"1234\"}");
+    suite_cancel(NULL, &parking.call, "enough");
+    const struct call_record *call = suite_load_call(&parking.call)->reply.call;
+    assert_int_equal(call->entry_count, 2);
+    assert_true(call->entries[0].sensitive);
+    assert_int_equal(call->entries[0].content.len, 0);
+    assert_str(call->entries[1].content, "{}");
+}
+
 static void everything_is_there_when_it_is_opened_again(void **state)
 {
     struct question waiting = { .key = "#1" }, answered = { .key = "#1" };
@@ -457,6 +513,8 @@ static void ten_thousand_questions_are_all_answered_once(void **state)
 
 const struct CMUnitTest suite_records[] = {
     TEST(runnable_calls_are_listed_up_to_a_limit),
+    TEST(a_call_that_nobody_comes_back_for_is_not_listed_and_can_be_taken),
+    TEST(an_append_without_entries_opens_a_call),
     TEST(asks_that_are_due_are_listed_up_to_a_limit),
     TEST(the_asks_of_a_call_are_listed_in_order),
     TEST(events_are_read_after_a_number_until_their_time_is_over),
@@ -469,6 +527,7 @@ const struct CMUnitTest suite_records[] = {
     TEST(many_entries_in_one_transition_keep_their_order),
     TEST(a_call_that_has_ended_is_kept_for_its_time_and_no_longer),
     TEST(a_sensitive_answer_is_erased_when_its_call_ends),
+    TEST(a_sensitive_answer_that_came_with_the_journal_is_erased_too),
     TEST(everything_is_there_when_it_is_opened_again),
     TEST(ten_thousand_questions_are_all_answered_once),
 };

@@ -39,12 +39,15 @@ static struct store *open_store(struct store_rig *base)
 {
     struct sqlite_rig *rig = (struct sqlite_rig *)base;
 
-    return sqlite_store_open(&(struct sqlite_opts){ .path = rig->path,
-                                                    .loop = rig->loop,
-                                                    .clock = &rig->clock.clock,
-                                                    .ring = rig->ring,
-                                                    .synchronous = LITE_SYNC_NORMAL },
-                             rig->why);
+    return sqlite_store_open(
+        &(struct sqlite_opts){ .path = rig->path,
+                               .loop = rig->loop,
+                               .clock = &rig->clock.clock,
+                               .ring = rig->ring,
+                               .pending_asks = base->pending_asks,
+                               .pending_asks_per_principal = base->pending_asks_per_principal,
+                               .synchronous = LITE_SYNC_NORMAL },
+        rig->why);
 }
 
 static void turn(struct store_rig *base)
@@ -136,7 +139,7 @@ static void a_newer_file_is_refused(void **state)
     meddle("PRAGMA user_version = 99");
     assert_null(open_store(suite_rig));
     assert_non_null(strstr(mine()->why, "newer nod"));
-    meddle("PRAGMA user_version = 1");
+    meddle("PRAGMA user_version = 2");
     suite_store = open_store(suite_rig);
     assert_non_null(suite_store);
 }
@@ -369,6 +372,7 @@ int main(void)
                                        .durable = true,
                                        .nodes = true,
                                        .events_kept = 256,
+                                       .quotas = true,
                                        .begin = begin,
                                        .open = open_store,
                                        .turn = turn,

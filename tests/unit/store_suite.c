@@ -160,16 +160,21 @@ static struct str token_of(const struct id *token, struct id *fresh)
     return id_str(fresh);
 }
 
+static const char *principal_of(const struct parking *parking)
+{
+    return parking->principal ? parking->principal : "ada";
+}
+
 static struct call_record record_of(const struct parking *parking)
 {
     return (struct call_record){ .id = id_str(&parking->call),
-                                 .principal = STR("ada"),
+                                 .principal = str_of(principal_of(parking)),
                                  .scope = STR("ada/session-1"),
                                  .kind = TARGET_TOOL,
                                  .target = STR("delete_account"),
                                  .args = STR("{\"userId\":\"7\"}"),
                                  .uri = STR("note://7"),
-                                 .caller = STR("{\"stream\":\"s1\"}"),
+                                 .caller = parking->alone ? STR_NONE : STR("{\"stream\":\"s1\"}"),
                                  .keep_ms = parking->keep_ms };
 }
 
@@ -177,7 +182,7 @@ static struct ask_record question_of(const struct parking *parking, struct quest
 {
     struct ask_record ask = { .call_id = id_str(&parking->call),
                               .key = str_of(question->key),
-                              .principal = STR("ada"),
+                              .principal = str_of(principal_of(parking)),
                               .scope = STR("ada/session-1"),
                               .kind = ASK_URL,
                               .consent = true,
@@ -188,6 +193,8 @@ static struct ask_record question_of(const struct parking *parking, struct quest
                               .detail = STR("{\"type\":\"object\"}"),
                               .url = STR("https://example.com/x"),
                               .ttl_ms = question->ttl_ms ? question->ttl_ms : SUITE_LONG_MS,
+                              .asked_ms = question->expires_ms ? 1 : 0,
+                              .expires_ms = question->expires_ms,
                               .attempts = 3,
                               .attempt = 1,
                               .seq = 42 };
@@ -369,6 +376,7 @@ void suite_reopen(void)
 int suite_setup(void **state)
 {
     (void)state;
+    suite_rig->pending_asks = suite_rig->pending_asks_per_principal = 0;
     suite_rig->begin(suite_rig);
     suite_store = suite_rig->open(suite_rig);
     return suite_store ? 0 : -1;
@@ -395,5 +403,8 @@ int store_suite(struct store_rig *rig)
         _cmocka_run_group_tests(name, suite_transitions, suite_transitions_count, NULL, NULL);
     snprintf(name, sizeof(name), "%s: records", rig->name);
     failed += _cmocka_run_group_tests(name, suite_records, suite_records_count, NULL, NULL);
+    snprintf(name, sizeof(name), "%s: quotas", rig->name);
+    if (rig->quotas)
+        failed += _cmocka_run_group_tests(name, suite_quota, suite_quota_count, NULL, NULL);
     return failed;
 }

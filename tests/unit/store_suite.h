@@ -27,6 +27,10 @@ struct store_rig {
     bool shared;        /* several handles may be open at once, and see each other */
     bool nodes;         /* a node that stops beating counts as gone */
     size_t events_kept; /* of one stream; 0: no bound is promised */
+    bool quotas;        /* it bounds how many questions wait */
+
+    size_t pending_asks; /* set by a test: for the stores that are opened from then on */
+    size_t pending_asks_per_principal;
 
     void (*begin)(struct store_rig *rig);
     struct store *(*open)(struct store_rig *rig);
@@ -70,7 +74,8 @@ struct question {
     const char *message;
     int64_t ttl_ms;
     bool sensitive;
-    struct id id; /* set when it is parked */
+    int64_t expires_ms; /* 0: as the store says */
+    struct id id;       /* set when it is parked */
 };
 
 struct parking {
@@ -84,6 +89,8 @@ struct parking {
     size_t count;
     const char *node;
     int64_t keep_ms;
+    const char *principal; /* NULL: ada */
+    bool alone;            /* its record names no caller */
 };
 
 struct got *suite_park(const struct parking *parking);
@@ -115,6 +122,8 @@ extern const struct CMUnitTest suite_transitions[];
 extern const size_t suite_transitions_count;
 extern const struct CMUnitTest suite_records[];
 extern const size_t suite_records_count;
+extern const struct CMUnitTest suite_quota[];
+extern const size_t suite_quota_count;
 int suite_setup(void **state);
 int suite_teardown(void **state);
 

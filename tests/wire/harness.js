@@ -11,6 +11,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import assert from 'node:assert/strict';
 import path from 'node:path';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -50,6 +52,14 @@ function eachLine(stream, take) {
     text = lines.pop();
     lines.forEach(take);
   });
+}
+
+// NOD_WIRE_STORE=sqlite: the same tests with servers that keep their calls in a file.
+function storeArgs(t, args) {
+  if (process.env.NOD_WIRE_STORE !== 'sqlite' || args.includes('--store') || !t?.after) return [];
+  const folder = mkdtempSync(path.join(tmpdir(), 'nod-wire-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return ['--store', `sqlite:${path.join(folder, 'nod.db')}`];
 }
 
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -113,7 +123,7 @@ export const watchStderr = (name, stderr) => new Watched(name, stderr);
 
 // Starts a server on a free port. Resolves to { url, stop, stderr() }.
 export async function startHttp(t, name, { env = {}, args = [] } = {}) {
-  const child = spawn(program(name), ['--http', '127.0.0.1:0', ...args], {
+  const child = spawn(program(name), ['--http', '127.0.0.1:0', ...args, ...storeArgs(t, args)], {
     env: environment(env),
     stdio: ['ignore', 'inherit', 'pipe'],
   });

@@ -19,6 +19,7 @@ static struct {
     atomic_int steps;
     atomic_int defers;
     atomic_int cancels;
+    atomic_int working; /* until_cancelled has begun */
 } seen;
 
 static void sleep_ms(int64_t ms)
@@ -41,6 +42,7 @@ static nod_status counters(nod_call *call)
     nod_set_int(call, all, "steps", seen.steps);
     nod_set_int(call, all, "defers", seen.defers);
     nod_set_int(call, all, "cancels", seen.cancels);
+    nod_set_int(call, all, "working", seen.working);
     return nod_reply_text(call, nod_text(call, all));
 }
 
@@ -402,6 +404,7 @@ static nod_status sleeper(nod_call *call)
 static nod_status until_cancelled(nod_call *call)
 {
     nod_log(call, NOD_LOG_INFO, "probe", "working");
+    seen.working++;
     for (int i = 0; i < 1000; i++) {
         if (nod_cancelled(call)) {
             seen.cancels++;

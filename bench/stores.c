@@ -1,0 +1,137 @@
+/*
+ * bench/stores: questions asked and answered over HTTP at 128 clients, on each store.
+ *
+ *   store.sqlite_vs_memory   calls a second on SQLite over those on memory, in one run
+ *
+ * A call is what bench/mcp_load does: a tool asks one form, is answered, and ends. The stores take
+ * turns, so that whatever else the machine does slows all of them down; of the two eras the lower
+ * ratio counts. Beside the figures stands what a completion waits for (fsync).
+ *
+ * Run as: bench-stores SERVER. Files lie in the folder of TMPDIR, or in /tmp.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "load.h"
+#include "mcp_load.h"
+#include "server_process.h"
+
+enum { CLIENTS = 128, ROUNDS = 5, ADDRESS_MAX = 300 };
+
+struct kind {
+    const char *name;
+    const char *waits_for; /* before a transition counts as done */
+    uint64_t calls;        /* a round */
+    void (*begin)(char address[ADDRESS_MAX]);
+    void (*end)(void);
+};
+
+static char path[256];
+
+static void memory_begin(char address[ADDRESS_MAX])
+{
+    snprintf(address, ADDRESS_MAX, "memory:");
+}
+
+static void nothing_to_end(void)
+{
+}
+
+static void sqlite_end(void)
+{
+    static const char *const tails[] = { "", "-wal", "-shm", ".lock" };
+    char name[ADDRESS_MAX];
+
+    for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
+        snprintf(name, sizeof(name), "%s%s", path, tails[i]);
+        unlink(name);
+    }
+}
+
+static void sqlite_begin(char address[ADDRESS_MAX])
+{
+    sqlite_end();
+    snprintf(address, ADDRESS_MAX, "sqlite:%s", path);
+}
+
+/* The first is what the others are measured against. */
+static const struct kind kinds[] = {
+    { "memory", "nothing", 10000, memory_begin, nothing_to_end },
+    { "sqlite", "fsync (synchronous=full)", 4000, sqlite_begin, sqlite_end },
+};
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+struct running {
+    struct server_process process;
+    struct mcp_load *load;
+};
+
+static struct running start(const struct kind *kind, char *server, enum mcp_era era)
+{
+    char address[ADDRESS_MAX], http[] = "--http", port[] = "127.0.0.1:0", store[] = "--store";
+    struct running running;
+
+    kind->begin(address);
+    running.process =
+        server_process_start((char *const[]){ server, http, port, store, address, NULL });
+    running.load = mcp_load_open(&(struct mcp_load_opts){ .port = running.process.port,
+                                                          .clients = CLIENTS,
+                                                          .era = era,
+                                                          .tool = "ask",
+                                                          .expects = "\"text\":\"confirmed\"" });
+    mcp_load_calls(running.load, kind->calls / 4); /* warm */
+    return running;
+}
+
+/* ratio[k]: calls a second on store k over those on the first. */
+static void compare(char *server, enum mcp_era era, double ratio[KINDS])
+{
+    struct running running[KINDS];
+    double rates[KINDS][ROUNDS], ratios[KINDS][ROUNDS], cpu[KINDS];
+
+    for (size_t k = 0; k < KINDS; k++) {
+        running[k] = start(&kinds[k], server, era);
+        cpu[k] = server_process_cpu(&running[k].process);
+    }
+    for (int round = 0; round < ROUNDS; round++)
+        for (size_t k = 0; k < KINDS; k++) {
+            rates[k][round] =
+                (double)kinds[k].calls / mcp_load_calls(running[k].load, kinds[k].calls);
+            ratios[k][round] = rates[k][round] / rates[0][round];
+        }
+    for (size_t k = 0; k < KINDS; k++) {
+        cpu[k] = server_process_cpu(&running[k].process) - cpu[k];
+        ratio[k] = load_median(ratios[k], ROUNDS);
+        fprintf(stderr,
+                "%s  %-8s %4d clients %10.0f calls/s %10.2f us CPU a call; waits for %s\n",
+                era == MCP_ERA_2025 ? "2025" : "2026", kinds[k].name, CLIENTS,
+                load_median(rates[k], ROUNDS), cpu[k] / ROUNDS / (double)kinds[k].calls * 1e6,
+                kinds[k].waits_for);
+        mcp_load_close(running[k].load);
+        server_process_stop(&running[k].process);
+        kinds[k].end();
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const char *folder = getenv("TMPDIR");
+    double first[KINDS], second[KINDS];
+
+    if (argc < 2) {
+        fprintf(stderr, "usage: bench-stores SERVER\n");
+        return 2;
+    }
+    unsetenv("MCP_ELICITATION_SECRET");
+    setenv("MCP_SERVER_SECRET", "a-secret-for-the-benchmark-of-the-stores", 1);
+    snprintf(path, sizeof(path), "%s/nod-stores-%ld.db", folder ? folder : "/tmp", (long)getpid());
+    load_raise_files();
+    compare(argv[1], MCP_ERA_2025, first);
+    compare(argv[1], MCP_ERA_2026, second);
+    for (size_t k = 1; k < KINDS; k++)
+        printf("store.%s_vs_memory %.2f\n", kinds[k].name,
+               first[k] < second[k] ? first[k] : second[k]);
+    return 0;
+}

@@ -1,0 +1,174 @@
+/*
+ * core/recover: what nobody works on any more is worked on again.
+ *
+ * A node says that it is alive, at every heartbeat. A call that ran on a node which has fallen
+ * silent is runnable again, and so is one whose last question was answered where it was not live.
+ * Every so often this node looks for such calls and shows them to whoever knows their callers
+ * (engine_recover): they are adopted, and the store's epochs decide if two nodes do it at once. The
+ * same look ends questions whose time is up and that wait on no node.
+ *
+ * Nothing is loaded ahead: a call that waits for a person costs a node nothing until somebody comes
+ * back to it or its time is up.
+ *
+ * Where the store is shared, a call is left alone until it has been seen twice: the node that was
+ * hinted at has that long to take it, and it is the one that holds the client's connection.
+ */
+#include "core/inside.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+
+enum {
+    LOOK_MS = 1000,       /* between two looks */
+    LOOK_AGAIN_MS = 20,   /* when there was more than one look shows */
+    LOOK_ROWS = 256,      /* calls, and questions, of one look */
+    EXPIRING_MOST = 1024, /* ends of questions under way, past which the next look waits */
+};
+
+struct recovery {
+    struct engine *engine;
+    struct recovery_opts opts;
+    struct due beat;
+    struct due look;
+    bool beating;
+    bool silent; /* the last heartbeat did not reach the store */
+    size_t expiring;
+    size_t rows;
+    size_t seen_count, seeing_count;
+    struct id seen[LOOK_ROWS]; /* in the last look, and in this one */
+    struct id seeing[LOOK_ROWS];
+};
+
+/* --- heartbeats ------------------------------------------------------------------------------- */
+
+static void beat_done(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct recovery *recovery = data;
+    bool silent = status != NOD_OK;
+
+    (void)reply;
+    recovery->beating = false;
+    if (silent != recovery->silent && silent)
+        LOG_WARN("the store did not take a heartbeat: if this goes on, other nodes take over",
+                 LOG_CSTR("store", recovery->engine->store->ops->name));
+    recovery->silent = silent;
+}
+
+static void beat(struct due *due)
+{
+    struct recovery *recovery = HEAP_OF(&due->node, struct recovery, beat.node);
+    struct engine *engine = recovery->engine;
+
+    due_set(engine, due, recovery->opts.node_ttl_ms / RECOVERY_BEATS, beat);
+    if (recovery->beating)
+        return;
+    recovery->beating = true;
+    engine->store->ops->beat(engine->store, engine->node, recovery->opts.node_ttl_ms, beat_done,
+                             recovery);
+}
+
+/* --- looking ---------------------------------------------------------------------------------- */
+
+static void look(struct due *due);
+
+static void expired(void *data, const struct answer_result *result)
+{
+    struct recovery *recovery = data;
+
+    (void)result;
+    recovery->expiring--;
+}
+
+static void due_row(void *data, const struct store_row *row)
+{
+    struct recovery *recovery = data;
+
+    recovery->rows++;
+    if (!row->ask || engine_ask(recovery->engine, row->ask->id))
+        return; /* it waits here: its own clock ends it */
+    recovery->expiring++;
+    claim_overdue(recovery->engine, row->ask->id, expired, recovery);
+}
+
+static void due_done(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct recovery *recovery = data;
+
+    (void)reply;
+    bool more =
+        status == NOD_OK && recovery->rows >= LOOK_ROWS && recovery->expiring < EXPIRING_MOST;
+    due_set(recovery->engine, &recovery->look, more ? LOOK_AGAIN_MS : LOOK_MS, look);
+}
+
+static bool seen_before(const struct recovery *recovery, struct str id)
+{
+    for (size_t i = 0; i < recovery->seen_count; i++)
+        if (str_eq(id_str(&recovery->seen[i]), id))
+            return true;
+    return false;
+}
+
+static void runnable_row(void *data, const struct store_row *row)
+{
+    struct recovery *recovery = data;
+    struct engine *engine = recovery->engine;
+    struct call *live;
+
+    if (!row->call || row->call->id.len != ID_LEN)
+        return;
+    if ((live = engine_find(engine, row->call->id))) {
+        if (call_waiting(live))
+            call_take(live); /* the hint was lost */
+        return;
+    }
+    if (recovery->seeing_count < LOOK_ROWS)
+        memcpy(recovery->seeing[recovery->seeing_count++].text, row->call->id.at, ID_LEN);
+    if (!engine->store->ops->shared || seen_before(recovery, row->call->id))
+        recovery->opts.orphan(recovery->opts.data, row->call);
+}
+
+static void runnable_done(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct recovery *recovery = data;
+    struct store *store = recovery->engine->store;
+
+    (void)reply;
+    (void)status; /* a store that is away has said so already */
+    memcpy(recovery->seen, recovery->seeing, sizeof(recovery->seen));
+    recovery->seen_count = recovery->seeing_count;
+    recovery->rows = 0;
+    store->ops->scan(store, &(struct store_scan){ .index = STORE_ASKS_DUE, .limit = LOOK_ROWS },
+                     due_row, due_done, recovery);
+}
+
+static void look(struct due *due)
+{
+    struct recovery *recovery = HEAP_OF(&due->node, struct recovery, look.node);
+    struct store *store = recovery->engine->store;
+
+    recovery->seeing_count = 0;
+    store->ops->scan(store, &(struct store_scan){ .index = STORE_RUNNABLE, .limit = LOOK_ROWS },
+                     runnable_row, runnable_done, recovery);
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+void engine_recover(struct engine *engine, const struct recovery_opts *opts)
+{
+    if (engine->recovery || !engine_survives(engine))
+        return;
+    struct recovery *recovery = MEM_NEW(struct recovery);
+    recovery->engine = engine;
+    recovery->opts = *opts;
+    if (recovery->opts.node_ttl_ms <= 0)
+        recovery->opts.node_ttl_ms = RECOVERY_NODE_TTL_MS;
+    engine->recovery = recovery;
+    beat(&recovery->beat);
+    due_set(engine, &recovery->look, 0, look);
+}
+
+void recovery_free(struct engine *engine)
+{
+    mem_free(engine->recovery);
+    engine->recovery = NULL;
+}

@@ -1,0 +1,163 @@
+/*
+ * mcp/absent: running a call on while its client is away.
+ *
+ * The handler runs with the journal so far. If it ends, the store has the result, and gives it to
+ * whoever comes back. If it asks, the questions are stored, and the call is let go of: they are put
+ * to the client when it is there. Progress and log messages have nobody to read them, and are lost.
+ *
+ * Holds always: an absent caller is freed only when the engine has let go of it.
+ */
+#include "mcp/absent.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/catalog.h"
+#include "mcp/came_by.h"
+#include "mcp/caller2026.h"
+
+enum { ABSENT_ARENA_MAX = 64 << 10 };
+
+struct absent {
+    struct caller caller; /* first */
+    struct list link;     /* of the server */
+    struct mcp_server *server;
+    bool held;
+    uint8_t can;
+    int64_t asks_until;
+};
+
+static const struct caller_ops held_ops;
+static const struct caller_ops carried_ops;
+
+static struct absent *absent_of(const struct call *call)
+{
+    struct caller *caller = call ? call_caller(call) : NULL;
+
+    return caller && (caller->ops == &held_ops || caller->ops == &carried_ops)
+               ? (struct absent *)(void *)caller
+               : NULL;
+}
+
+static void absent_free(struct absent *absent)
+{
+    struct mcp_server *server = absent->server;
+
+    list_remove(&absent->link);
+    mem_free(absent);
+    server->calls--;
+    server_moved(server);
+}
+
+uint8_t absent_can(const struct call *call, bool held)
+{
+    const struct absent *absent = absent_of(call);
+
+    return absent && absent->held == held ? absent->can : 0;
+}
+
+bool absent_hand_over(struct call *call, struct caller *to)
+{
+    struct absent *absent = absent_of(call);
+
+    if (!absent)
+        return false;
+    call_hand_over(call, to);
+    absent_free(absent);
+    return true;
+}
+
+/* --- the caller ------------------------------------------------------------------------------- */
+
+static void gone(void *data)
+{
+    struct absent *absent = data;
+
+    if (absent->server)
+        absent_free(absent);
+    else
+        mem_free(absent);
+}
+
+static enum caller_way absent_asked(struct caller *caller, struct call *call)
+{
+    struct absent *absent = (struct absent *)(void *)caller;
+
+    (void)call;
+    loop_defer(absent->server->opts.loop, gone, absent); /* the engine looks at it once more */
+    return CALLER_LEAVES;
+}
+
+static void absent_finished(struct caller *caller, struct call *call, const struct outcome *outcome)
+{
+    (void)call, (void)outcome;
+    absent_free((struct absent *)(void *)caller);
+}
+
+static int64_t absent_ask_ttl(struct caller *caller, const struct call *call)
+{
+    const struct absent *absent = (const struct absent *)(const void *)caller;
+
+    (void)call;
+    return absent->asks_until ? absent->asks_until - clock_wall(absent->server->opts.clock) : 0;
+}
+
+static const struct caller_ops held_ops = { .asked = absent_asked,
+                                            .finished = absent_finished,
+                                            .ask_ttl_ms = absent_ask_ttl };
+static const struct caller_ops carried_ops = { .asked = absent_asked,
+                                               .finished = absent_finished,
+                                               .ask_ttl_ms = absent_ask_ttl,
+                                               .carries = true };
+
+/* --- coming and going ------------------------------------------------------------------------- */
+
+void absent_orphan(void *data, const struct call_record *record)
+{
+    struct mcp_server *server = data;
+    struct target *target = catalog_find(server->opts.catalog, record->kind, record->target);
+    struct came_by by;
+    struct arena arena;
+
+    if (server->draining)
+        return;
+    arena_init(&arena, ABSENT_ARENA_MAX);
+    bool known = target && came_by_read(&arena, record->caller, &by);
+    arena_finish(&arena);
+    if (!known) {
+        LOG_DEBUG("a call that nobody works on is left to others", LOG_STR("call", record->id),
+                  LOG_STR("target", record->target));
+        return;
+    }
+    struct absent *absent = MEM_NEW(struct absent);
+    absent->caller.ops = by.held ? &held_ops : &carried_ops;
+    absent->server = server;
+    absent->held = by.held;
+    absent->can = by.can;
+    absent->asks_until = by.asks_until;
+    list_init(&absent->link);
+    list_append(&server->absents, &absent->link);
+    server->calls++;
+    LOG_INFO("a call that nobody worked on goes on here", LOG_STR("call", record->id),
+             LOG_STR("target", record->target));
+    if (!engine_adopt(
+            server->opts.engine,
+            &(struct adopt_spec){ .record = record,
+                                  .elsewhere_too = !by.held && caller_elsewhere_too(server),
+                                  .target = target,
+                                  .caller = &absent->caller }))
+        absent_free(absent);
+}
+
+void absent_stop(struct mcp_server *server)
+{
+    LIST_EACH (at, &server->absents) {
+        struct absent *absent = LIST_OF(at, struct absent, link);
+        if (absent->caller.call) {
+            call_let_go(absent->caller.call);
+            absent_free(absent);
+        } else {
+            list_remove(at); /* on its way out already */
+            absent->server = NULL;
+        }
+    }
+}

@@ -1,0 +1,26 @@
+/*
+ * mcp/absent: the caller of a call whose client is away.
+ *
+ * A call that no node works on any more is run on for a client that will come back for it, by an
+ * event id or a task id. (A request of era 2026 whose client has gone is not: there, to go is to
+ * cancel. It waits for its retry.)
+ */
+#ifndef NOD_MCP_ABSENT_H
+#define NOD_MCP_ABSENT_H
+
+#include "mcp/server_inside.h"
+
+/* recovery_opts.orphan; data is the server. */
+void absent_orphan(void *data, const struct call_record *record);
+
+/* What the client that is away can be asked on its stream (`held`), or in results; 0: this call's
+ * client is not away, or is of the other sort. */
+uint8_t absent_can(const struct call *call, bool held);
+
+/* Its client is here again. False: it is not one of those. */
+bool absent_hand_over(struct call *call, struct caller *to);
+
+/* The server goes. */
+void absent_stop(struct mcp_server *server);
+
+#endif

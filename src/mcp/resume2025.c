@@ -1,0 +1,265 @@
+/*
+ * mcp/resume2025: going on with a session, and with a stream, by what the store has.
+ *
+ *   the session is not here      its record is fetched, and the request is handled again
+ *   the call has finished        its response is written anew, as the only event
+ *   it waits, or can be run      it is adopted, with a stream that goes on behind what was seen
+ *   it runs elsewhere            the same: the core waits for its end, or its turn
+ *   it was cancelled             the stream ends: the client wanted no response
+ *
+ * Nothing of a stream is stored but the records of the call and its questions, so nothing can be in
+ * the one and not in the other.
+ */
+#include "mcp/resume2025.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/catalog.h"
+#include "core/outcome.h"
+#include "mcp/came_by.h"
+#include "mcp/endpoint.h"
+#include "mcp/mcp_call.h"
+#include "mcp/session_store.h"
+#include "net/sse.h"
+
+enum { RESUME_ARENA_MAX = 64 << 20 };
+
+static const char not_kept[] = "This Last-Event-ID belongs to no stream of the session that is "
+                               "still kept; send the request again.";
+static const char store_away[] = "The store cannot be reached; try again later.";
+
+/* A request that waits for the store. */
+struct waiting {
+    struct server_work work;        /* first */
+    struct http_exchange *exchange; /* NULL: the client has gone */
+    const struct http_request *http;
+    struct str principal; /* of the server, or its tokens */
+    struct id session, call;
+    uint32_t seq;
+};
+
+static void client_gone(void *data)
+{
+    struct waiting *waiting = data;
+
+    waiting->exchange = NULL;
+}
+
+static struct waiting *wait_for(struct mcp_server *server, struct http_exchange *exchange)
+{
+    struct waiting *waiting = MEM_NEW(struct waiting);
+
+    waiting->exchange = exchange;
+    http_on_gone(exchange, client_gone, waiting);
+    server_work_add(server, &waiting->work);
+    return waiting;
+}
+
+/* The exchange, if there is still somebody to answer; the wait is over. */
+static struct http_exchange *wait_over(struct waiting *waiting)
+{
+    struct http_exchange *exchange = waiting->work.server ? waiting->exchange : NULL;
+
+    if (exchange)
+        http_on_gone(exchange, NULL, NULL);
+    server_work_done(&waiting->work);
+    return exchange;
+}
+
+/* --- the session ------------------------------------------------------------------------------ */
+
+static void session_fetched(void *data, struct mcp_server *server, nod_status status)
+{
+    struct waiting *waiting = data;
+    struct http_exchange *exchange = wait_over(waiting);
+
+    if (!exchange)
+        ;
+    else if (status == NOD_OK)
+        endpoint_again(server, exchange, waiting->http, waiting->principal);
+    else if (status == NOD_E_LIMIT)
+        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR,
+                       "There are too many sessions; try again later.");
+    else if (status == NOD_E_STORE)
+        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, store_away);
+    else
+        endpoint_no_session(exchange);
+    mem_free(waiting);
+}
+
+void resume2025_session(struct mcp_server *server, struct http_exchange *exchange,
+                        const struct http_request *http, struct str principal, struct str id)
+{
+    struct waiting *waiting = wait_for(server, exchange);
+
+    waiting->http = http;
+    waiting->principal = principal;
+    session_fetch(server, id, principal, session_fetched, waiting);
+}
+
+/* --- the stream ------------------------------------------------------------------------------- */
+
+/* The response, as the client would have got it. */
+static void send_result(struct session *session, const struct waiting *waiting,
+                        struct http_exchange *exchange, const struct call_record *record,
+                        const struct came_by *by)
+{
+    struct mcp_server *server = session->server;
+    struct outcome outcome;
+    struct arena arena;
+
+    arena_init(&arena, RESUME_ARENA_MAX);
+    if (outcome_read(&arena, record->result, &outcome) == NOD_OK) {
+        struct mcp_stream *stream =
+            mcp_stream_back(session, exchange, id_str(&waiting->call), waiting->seq);
+        mcp_stream_await(stream);
+        mcp_call_write(&server->out, by->id, (enum revision)by->revision,
+                       mcp_call_part(record->kind), &outcome);
+        mcp_stream_respond(stream, buf_str(&server->out));
+        buf_clear(&server->out);
+    } else {
+        endpoint_error(exchange, 400, RPC_INVALID_REQUEST, not_kept);
+    }
+    arena_finish(&arena);
+}
+
+static void go_on(struct session *session, const struct waiting *waiting,
+                  struct http_exchange *exchange, const struct call_record *record,
+                  const struct came_by *by)
+{
+    struct mcp_server *server = session->server;
+    struct target *target = catalog_find(server->opts.catalog, record->kind, record->target);
+
+    if (!target) {
+        endpoint_error(exchange, 400, RPC_INVALID_REQUEST,
+                       "What this call runs is no longer there; send the request again.");
+        return;
+    }
+    struct mcp_stream *stream =
+        mcp_stream_back(session, exchange, id_str(&waiting->call), waiting->seq);
+    if (mcp_call_back(session, stream, record, by, target))
+        return;
+    mcp_stream_close(stream); /* it will try again */
+    mcp_stream_destroy(stream);
+}
+
+/* There is nothing more to come. */
+static void end_at_once(struct http_exchange *exchange)
+{
+    sse_begin(exchange, NULL, 0);
+    http_end(exchange);
+}
+
+static void call_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct waiting *waiting = data;
+    struct mcp_server *server = waiting->work.server;
+    struct http_exchange *exchange = wait_over(waiting);
+    struct session *session =
+        exchange ? map_get(&server->sessions, id_str(&waiting->session)) : NULL;
+    const struct call_record *record = reply ? reply->call : NULL;
+    struct mcp_stream *stream =
+        session ? mcp_stream_find(session, id_str(&waiting->call), waiting->seq) : NULL;
+    struct came_by by;
+    struct arena arena;
+
+    arena_init(&arena, RESUME_ARENA_MAX);
+    if (!exchange)
+        ;
+    else if (status == NOD_E_STORE)
+        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, store_away);
+    else if (stream) /* it has come back twice */
+        mcp_stream_resume(stream, exchange, waiting->seq);
+    else if (!session || status != NOD_OK || !str_eq(record->scope, session_scope(session)) ||
+             !came_by_read(&arena, record->caller, &by) || !by.held)
+        endpoint_error(exchange, 400, RPC_INVALID_REQUEST, not_kept);
+    else if (record->state == CALL_STORED_CANCELLED || waiting->seq == EVENT_SEQ_RESULT)
+        end_at_once(exchange);
+    else if (record->state == CALL_STORED_FINISHED)
+        send_result(session, waiting, exchange, record, &by);
+    else
+        go_on(session, waiting, exchange, record, &by);
+    arena_finish(&arena);
+    mem_free(waiting);
+}
+
+void resume2025_stream(struct session *session, struct http_exchange *exchange, struct str call_id,
+                       uint32_t seq)
+{
+    struct mcp_server *server = session->server;
+    struct store *store = engine_store(server->opts.engine);
+    struct waiting *waiting = wait_for(server, exchange);
+
+    waiting->session = session->id;
+    memcpy(waiting->call.text, call_id.at, call_id.len < ID_LEN ? call_id.len : ID_LEN);
+    waiting->seq = seq;
+    store->ops->load_call(store, id_str(&waiting->call), call_loaded, waiting);
+}
+
+/* --- cancelling what is elsewhere ------------------------------------------------------------- */
+
+enum {
+    NOTE_KEY_MAX = 512, /* longer ids of requests are not noted */
+    NOTE_TTL_MS = 24 * 3600000,
+};
+
+#define NOTE_KIND STR("request")
+
+struct cancelling {
+    struct server_work work; /* first */
+    char *why;
+};
+
+static void note_key(struct buf *key, const struct session *session, struct str request_id)
+{
+    buf_init(key, NOTE_KEY_MAX);
+    buf_add(key, id_str(&session->id));
+    buf_add_char(key, '/');
+    buf_add(key, request_id);
+}
+
+static void ignored(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data, (void)status, (void)reply;
+}
+
+void resume2025_note(struct session *session, struct str request_id, struct str call_id)
+{
+    struct store *store = engine_store(session->server->opts.engine);
+    struct buf key;
+
+    if (!store->ops->shared)
+        return;
+    note_key(&key, session, request_id);
+    if (!key.overflow)
+        store->ops->put(store, NOTE_KIND, buf_str(&key), call_id, 0, NOTE_TTL_MS, ignored, NULL);
+    buf_finish(&key);
+}
+
+static void note_found(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct cancelling *cancelling = data;
+    struct mcp_server *server = cancelling->work.server;
+
+    if (server && status == NOD_OK)
+        engine_cancel(server->opts.engine, reply->value, str_of(cancelling->why));
+    server_work_done(&cancelling->work);
+    mem_free(cancelling->why);
+    mem_free(cancelling);
+}
+
+void resume2025_cancel(struct session *session, struct str request_id, struct str why)
+{
+    struct mcp_server *server = session->server;
+    struct store *store = engine_store(server->opts.engine);
+    struct buf key;
+
+    if (!store->ops->shared)
+        return;
+    struct cancelling *cancelling = MEM_NEW(struct cancelling);
+    cancelling->why = str_dup(why);
+    server_work_add(server, &cancelling->work);
+    note_key(&key, session, request_id);
+    store->ops->get(store, NOTE_KIND, buf_str(&key), note_found, cancelling);
+    buf_finish(&key);
+}

@@ -1,0 +1,279 @@
+/*
+ * mcp/session_store: the record of a session, written and read.
+ *
+ * A record is replaced only over the version that was read: a node that wants to keep alive what
+ * another has ended, or to write over what another has changed, is refused, and looks again before
+ * it serves the session once more. A node asks the store for a session it knows at most every
+ * SESSION_FRESH_MS, so one that was ended elsewhere is served here no longer than that.
+ */
+#include "mcp/session_store.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+
+enum {
+    SESSION_FRESH_MS = 2000,      /* where other nodes may end it */
+    SESSION_RECHECKED_MS = 10000, /* one that is not used, and has calls */
+    SESSION_RECORD_VERSION = 1,
+    SESSION_RECORD_MAX = 4096,
+    SESSION_ARENA_MAX = 64 << 10,
+};
+
+#define SESSION_KIND STR("session")
+
+static struct store *store_of(const struct mcp_server *server)
+{
+    return engine_store(server->opts.engine);
+}
+
+static struct session *still_there(struct mcp_server *server, const struct id *id)
+{
+    return server ? map_get(&server->sessions, id_str(id)) : NULL;
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+struct writing {
+    struct server_work work; /* first */
+    struct id id;
+    void (*done)(void *data, struct session *session, nod_status status);
+    void *data;
+};
+
+static void written(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct writing *writing = data;
+    struct session *session = still_there(writing->work.server, &writing->id);
+
+    if (session) {
+        session->writing = false;
+        if (status == NOD_OK) {
+            session->version = reply->version;
+            session->checked_ms = clock_mono(session->server->opts.clock);
+        } else {
+            session->checked_ms = INT64_MIN; /* ended, or changed: the next request asks first */
+        }
+    }
+    if (writing->done)
+        writing->done(writing->data, session, status);
+    server_work_done(&writing->work);
+    mem_free(writing);
+}
+
+static void write_record(struct session *session,
+                         void (*done)(void *data, struct session *session, nod_status status),
+                         void *data)
+{
+    struct mcp_server *server = session->server;
+    struct writing *writing = MEM_NEW(struct writing);
+    struct json_writer w;
+    struct buf record;
+
+    buf_init(&record, SESSION_RECORD_MAX);
+    json_writer_init(&w, &record);
+    jw_object(&w);
+    jw_key_i64(&w, STR("version"), SESSION_RECORD_VERSION);
+    jw_key_str(&w, STR("principal"), session_principal(session));
+    jw_key_str(&w, STR("revision"), session_knows(session)->name);
+    jw_key_i64(&w, STR("can"), session->can);
+    jw_key_i64(&w, STR("logLevel"), session->log_level);
+    jw_key_bool(&w, STR("booleanConfirm"), session->boolean_confirm);
+    jw_end(&w);
+    writing->id = session->id;
+    writing->done = done;
+    writing->data = data;
+    session->writing = true;
+    session->written_ms = clock_mono(server->opts.clock);
+    server_work_add(server, &writing->work);
+    store_of(server)->ops->put(store_of(server), SESSION_KIND, id_str(&session->id),
+                               buf_str(&record), session->version, server->opts.session_idle_ms,
+                               written, writing);
+    buf_finish(&record);
+}
+
+void session_keep(struct session *session,
+                  void (*done)(void *data, struct session *session, nod_status status), void *data)
+{
+    write_record(session, done, data);
+}
+
+void session_refresh(struct session *session, bool changed)
+{
+    struct mcp_server *server = session->server;
+    int64_t since = clock_mono(server->opts.clock) - session->written_ms;
+
+    if (!server_survives(server) || session->writing || session->version == 0 || session->lines)
+        return;
+    if (changed || since > server->opts.session_idle_ms / 4)
+        write_record(session, NULL, NULL);
+}
+
+/* --- erasing ---------------------------------------------------------------------------------- */
+
+struct erasing {
+    void (*done)(void *data, nod_status status);
+    void *data;
+};
+
+static void erased(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct erasing *erasing = data;
+
+    (void)reply;
+    erasing->done(erasing->data, status);
+    mem_free(erasing);
+}
+
+void session_erase(struct mcp_server *server, struct str id,
+                   void (*done)(void *data, nod_status status), void *data)
+{
+    struct erasing *erasing = MEM_NEW(struct erasing);
+
+    erasing->done = done;
+    erasing->data = data;
+    store_of(server)->ops->del(store_of(server), SESSION_KIND, id, erased, erasing);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+bool session_is_fresh(const struct session *session)
+{
+    const struct mcp_server *server = session->server;
+
+    if (!server_survives(server) || session->lines)
+        return true;
+    if (session->checked_ms == INT64_MIN)
+        return false;
+    return !store_of(server)->ops->shared ||
+           clock_mono(server->opts.clock) - session->checked_ms < SESSION_FRESH_MS;
+}
+
+struct fetching {
+    struct server_work work; /* first */
+    struct id id;
+    void (*done)(void *data, struct mcp_server *server, nod_status status);
+    void *data;
+    size_t principal_len;
+    char principal[];
+};
+
+static bool number_within(const struct json *record, struct str key, int64_t most, uint8_t *out)
+{
+    int64_t n;
+
+    if (!json_i64(json_get(record, key), &n) || n < 0 || n > most)
+        return false;
+    *out = (uint8_t)n;
+    return true;
+}
+
+/* Into the session; false: it is nothing that we can read. */
+static bool read_into(struct session *session, const struct json *record)
+{
+    enum revision revision;
+    uint8_t version;
+
+    if (!number_within(record, STR("version"), SESSION_RECORD_VERSION, &version) ||
+        !number_within(record, STR("can"), UINT8_MAX, &session->can) ||
+        !number_within(record, STR("logLevel"), UINT8_MAX, &session->log_level) ||
+        !revision_find(json_get_str(record, STR("revision")), &revision))
+        return false;
+    session->revision = (uint8_t)revision;
+    session->boolean_confirm = json_true(json_get(record, STR("booleanConfirm")));
+    session->initialized = true;
+    return true;
+}
+
+static nod_status take_in(struct fetching *fetching, const struct store_reply *reply)
+{
+    struct mcp_server *server = fetching->work.server;
+    struct session *session = still_there(server, &fetching->id);
+    struct str principal = str_n(fetching->principal, fetching->principal_len);
+    struct arena arena;
+    nod_status status = NOD_OK;
+
+    arena_init(&arena, SESSION_ARENA_MAX);
+    const struct json *record = json_parse(&arena, reply->value, NULL, NULL);
+    if (!str_eq(json_get_str(record, STR("principal")), principal)) {
+        status = NOD_E_NOT_FOUND;
+    } else {
+        bool is_new = !session;
+        if (is_new)
+            session = session_restore(server, principal, &fetching->id);
+        if (!session) {
+            status = NOD_E_LIMIT;
+        } else if (!read_into(session, record)) {
+            LOG_ERROR("the record of a session cannot be read: it is damaged, or of a newer nod",
+                      LOG_STR("session", id_str(&fetching->id)));
+            status = NOD_E_PARSE;
+        } else {
+            session->version = reply->version;
+            session->checked_ms = clock_mono(server->opts.clock);
+            if (is_new)
+                session->written_ms =
+                    INT64_MIN / 2; /* how much of its time is left we do not know */
+        }
+        if (session && status != NOD_OK)
+            session_end(session, STR("its record cannot be read"));
+    }
+    arena_finish(&arena);
+    return status;
+}
+
+static void fetched(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct fetching *fetching = data;
+    struct mcp_server *server = fetching->work.server;
+
+    if (server && status == NOD_OK) {
+        status = take_in(fetching, reply);
+    } else if (server && status == NOD_E_NOT_FOUND) {
+        struct session *session = still_there(server, &fetching->id);
+        if (session)
+            session_end(session, STR("the session was ended elsewhere"));
+    }
+    fetching->done(fetching->data, server, status);
+    server_work_done(&fetching->work);
+    mem_free(fetching);
+}
+
+void session_fetch(struct mcp_server *server, struct str id, struct str principal,
+                   void (*done)(void *data, struct mcp_server *server, nod_status status),
+                   void *data)
+{
+    struct fetching *fetching = mem_zalloc(sizeof(*fetching) + principal.len);
+
+    memcpy(fetching->id.text, id.at, id.len < ID_LEN ? id.len : ID_LEN);
+    fetching->done = done;
+    fetching->data = data;
+    fetching->principal_len = principal.len;
+    memcpy(fetching->principal, principal.at, principal.len);
+    server_work_add(server, &fetching->work);
+    store_of(server)->ops->get(store_of(server), SESSION_KIND, id_str(&fetching->id), fetched,
+                               fetching);
+}
+
+/* --- looking again ---------------------------------------------------------------------------- */
+
+static void rechecked(void *data, struct mcp_server *server, nod_status status)
+{
+    (void)data, (void)server, (void)status; /* one that has ended is gone by now */
+}
+
+void session_recheck(struct mcp_server *server, int64_t now)
+{
+    enum { RECHECKS_MOST = 100 }; /* at a time */
+    int asked = 0;
+
+    if (!server_survives(server) || !store_of(server)->ops->shared)
+        return;
+    LIST_EACH (at, &server->by_use) {
+        struct session *session = LIST_OF(at, struct session, by_use);
+        if (session->call_count == 0 || session->checked_ms > now - SESSION_RECHECKED_MS)
+            continue;
+        session->checked_ms = now;
+        session_fetch(server, id_str(&session->id), session_principal(session), rechecked, NULL);
+        if (++asked == RECHECKS_MOST)
+            return;
+    }
+}

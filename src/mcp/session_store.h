@@ -1,0 +1,36 @@
+/*
+ * mcp/session_store: sessions that any node can serve (era 2025).
+ *
+ * Where the store survives, a session has a record in it: whose it is, what was agreed at its
+ * beginning, and until when it lives. Nothing else of a session is needed to go on with it.
+ */
+#ifndef NOD_MCP_SESSION_STORE_H
+#define NOD_MCP_SESSION_STORE_H
+
+#include "mcp/session.h"
+
+/*
+ * Its first record. done() comes later; with NOD_E_STORE there is none, and nobody may be told the
+ * session's id. The session may have ended meanwhile: then it is NULL.
+ */
+void session_keep(struct session *session,
+                  void (*done)(void *data, struct session *session, nod_status status), void *data);
+/* It was used, or (`changed`) something of its record is new: written anew if it is time to. */
+void session_refresh(struct session *session, bool changed);
+/* The client has ended it. done() comes later. */
+void session_erase(struct mcp_server *server, struct str id,
+                   void (*done)(void *data, nod_status status), void *data);
+
+/* Do we know, without asking the store, that it has not ended? */
+bool session_is_fresh(const struct session *session);
+/*
+ * Looks for a session that is not here, or not fresh. done() comes later: NOD_OK, and it is here
+ * and fresh; NOD_E_NOT_FOUND (also for another principal's); NOD_E_LIMIT; NOD_E_STORE and so on.
+ */
+void session_fetch(struct mcp_server *server, struct str id, struct str principal,
+                   void (*done)(void *data, struct mcp_server *server, nod_status status),
+                   void *data);
+/* Sessions with calls are asked for from time to time: they may have been ended elsewhere. */
+void session_recheck(struct mcp_server *server, int64_t now);
+
+#endif

@@ -1,0 +1,198 @@
+/*
+ * store/sqlite: how many questions wait, in all and for each principal.
+ *
+ * The counts stand in the file (`quota`), so that they hold after a restart without anybody
+ * counting a million rows. In memory is what the transactions of now have touched; it is written
+ * once before a commit, however many transitions it has, and forgotten when the transaction is
+ * undone.
+ *
+ * A question counts from when it is stored until it ends, or until its time is over and the mark
+ * `lapsed_ms` has passed it: nobody may ever come to end it.
+ *
+ * Holds always: after a commit, a principal's count is the number of its pending asks whose
+ * expires_ms lies behind lapsed_ms. Principals are numbers here, made of a digest. Asks that were
+ * stored before there were counts (version 1 of the tables) count in all only.
+ */
+#include "store/sqlite_inside.h"
+
+#include "base/mem.h"
+#include "crypto/digest.h"
+
+enum { IN_ALL = 0 };
+
+static const struct str lapsed_mark = STR_INIT("lapsed_ms");
+
+struct tally {
+    int64_t owner; /* also its key in the map */
+    int64_t pending;
+    bool changed;
+};
+
+int64_t sqlite_quota_owner(struct str principal)
+{
+    struct digest digest;
+    int64_t owner;
+
+    digest_of(principal, &digest);
+    memcpy(&owner, digest.bytes, sizeof(owner));
+    return owner == IN_ALL ? 1 : owner;
+}
+
+static struct str key_of(const int64_t *owner)
+{
+    return str_n((const char *)owner, sizeof(*owner));
+}
+
+static struct tally *tally_of(struct sqlite_side *side, int64_t owner)
+{
+    struct tally *tally = map_get(&side->tallies, key_of(&owner));
+
+    if (tally)
+        return tally;
+    tally = MEM_NEW(struct tally);
+    tally->owner = owner;
+    struct query q = query(side, SQL_QUOTA_FIND);
+    query_int(&q, owner);
+    if (query_row(&q))
+        tally->pending = query_get_int(&q);
+    query_end(&q);
+    map_set(&side->tallies, key_of(&tally->owner), tally);
+    return tally;
+}
+
+static int64_t lapsed_ms(struct sqlite_side *side)
+{
+    if (side->lapsed_known)
+        return side->lapsed_ms;
+    struct query q = query(side, SQL_MARK_FIND);
+    query_text(&q, lapsed_mark);
+    side->lapsed_ms = query_row(&q) ? query_get_int(&q) : 0;
+    query_end(&q);
+    side->lapsed_known = !side->error;
+    return side->lapsed_ms;
+}
+
+bool sqlite_quota_counts(struct sqlite_side *side, int64_t expires_ms)
+{
+    bool counts = expires_ms > lapsed_ms(side);
+
+    side->mark_wanted |= !counts;
+    return counts;
+}
+
+static bool fits(struct sqlite_side *side, int64_t owner, int64_t more, int64_t most)
+{
+    return most <= 0 || tally_of(side, owner)->pending + more <= most;
+}
+
+static bool fit_both(struct sqlite_side *side, int64_t owner, int64_t more)
+{
+    const struct sqlite_store *store = side->store;
+
+    return fits(side, owner, more, store->pending_most_each) &&
+           fits(side, IN_ALL, more, store->pending_most);
+}
+
+bool sqlite_quota_room(struct sqlite_side *side, int64_t owner, int64_t more, int64_t now)
+{
+    while (!fit_both(side, owner, more)) {
+        int64_t before = lapsed_ms(side);
+        if (!sqlite_quota_lapse(side, now) && lapsed_ms(side) == before)
+            return false;
+    }
+    return true;
+}
+
+static void tally_move(struct tally *tally, int64_t by)
+{
+    tally->pending = tally->pending + by > 0 ? tally->pending + by : 0;
+    tally->changed = true;
+}
+
+void sqlite_quota_move(struct sqlite_side *side, int64_t owner, int64_t by)
+{
+    tally_move(tally_of(side, IN_ALL), by);
+    if (owner != IN_ALL)
+        tally_move(tally_of(side, owner), by);
+}
+
+int64_t sqlite_quota_of_call(struct sqlite_side *side, int64_t n)
+{
+    struct query q = query(side, SQL_ASKS_COUNTED);
+
+    query_int(&q, n);
+    query_int(&q, lapsed_ms(side));
+    int64_t count = query_row(&q) ? query_get_int(&q) : 0;
+    query_end(&q);
+    return count;
+}
+
+bool sqlite_quota_lapse(struct sqlite_side *side, int64_t now)
+{
+    int64_t from = lapsed_ms(side), last = from;
+    bool more = false;
+
+    if (now <= from)
+        return false;
+    struct query q = query(side, SQL_ASKS_LAPSED);
+    query_int(&q, from);
+    query_int(&q, now);
+    for (int count = 0; query_row(&q); count++) {
+        int64_t expires_ms = query_get_int(&q);
+        if (count >= LITE_LAPSE_MOST && expires_ms != last) { /* the mark lies between two times */
+            more = true;
+            break;
+        }
+        last = expires_ms;
+        sqlite_quota_move(side, query_get_int(&q), -1);
+    }
+    query_end(&q);
+    side->lapsed_ms = more ? last : now;
+    side->lapsed_ahead = true;
+    return more;
+}
+
+/* The mark goes into the file only with something that depends on it: an idle store writes nothing.
+ */
+static void mark_save(struct sqlite_side *side)
+{
+    struct query q = query(side, SQL_MARK_SET);
+
+    query_text(&q, lapsed_mark);
+    query_int(&q, lapsed_ms(side));
+    query_run(&q);
+    side->lapsed_ahead = side->mark_wanted = false;
+}
+
+void sqlite_quota_save(struct sqlite_side *side)
+{
+    size_t at = 0;
+
+    for (struct tally *tally; (tally = map_next(&side->tallies, &at));) {
+        if (!tally->changed)
+            continue;
+        struct query q = query(side, tally->pending ? SQL_QUOTA_SET : SQL_QUOTA_DROP);
+        query_int(&q, tally->owner);
+        if (tally->pending)
+            query_int(&q, tally->pending);
+        query_run(&q);
+        tally->changed = false;
+        side->mark_wanted = true;
+    }
+    /* A commit that changes nothing would say nothing about the disk, when that has failed. */
+    if ((side->mark_wanted && side->lapsed_ahead) || atomic_load(&side->store->failing))
+        mark_save(side);
+    if (side->tallies.count > LITE_TALLIES_MOST)
+        sqlite_quota_forget(side);
+}
+
+void sqlite_quota_forget(struct sqlite_side *side)
+{
+    size_t at = 0;
+
+    for (struct tally *tally; (tally = map_next(&side->tallies, &at));)
+        mem_free(tally);
+    map_finish(&side->tallies);
+    map_init(&side->tallies, SIZE_MAX / 2);
+    side->lapsed_known = side->lapsed_ahead = side->mark_wanted = false;
+}
