@@ -176,6 +176,7 @@ static void destroy(struct store *base)
     redis_link_destroy(store->wakes);
     redis_link_destroy(store->commands);
     redis_forget_all(store);
+    redis_tallies_finish(store);
     keyring_destroy(store->codec.ring);
     buf_finish(&store->record);
     tls_context_destroy(store->tls);
@@ -259,6 +260,10 @@ struct store *redis_store_open(const struct redis_opts *opts, char why[REDIS_WHY
     list_init(&store->finished);
     list_init(&store->known_order);
     map_init(&store->known, REDIS_KNOWN_MOST);
+    list_init(&store->tally_order);
+    map_init(&store->tallies, REDIS_TALLIES_MOST);
+    store->pending_asks = opts->pending_asks;
+    store->pending_asks_per_principal = opts->pending_asks_per_principal;
     store->home = MEM_NEW(struct redis_home);
     store->home->store = store;
     store->commands = redis_link_create(store->loop, &store->url, store->tls, STR_NONE,

@@ -247,6 +247,8 @@ bool redis_op_said(struct redis_op *op, const struct redis_value *value)
         op->status = NOD_E_NOT_FOUND;
     else if (said == SAID_STALE)
         op->status = NOD_E_STALE;
+    else if (said == SAID_LIMIT)
+        op->status = NOD_E_LIMIT;
     else if (said != SAID_DONE && said != SAID_RUNS)
         redis_op_refused(op, value);
     return op->status == NOD_OK;
