@@ -3,6 +3,7 @@
 #   make            build everything into build/release
 #   make run        start an example over HTTP, and say what to do next
 #   make test       all tests; SUITE=unit (or wire, conformance, fuzz, ...) for one folder of tests/
+#   make chaos      ROUNDS (300) rounds of calls on servers that are killed at random; SEED=n repeats one
 #   make bench      print the benchmarks and write build/bench.json
 #   make fuzz       each fuzz target for FUZZ_SECONDS (60)
 #   make install    into PREFIX (/usr/local), below DESTDIR
@@ -12,10 +13,11 @@ PREFIX       ?= /usr/local
 DESTDIR      ?=
 SUITE        ?=
 FUZZ_SECONDS ?= 60
+ROUNDS       ?= 300
 EXAMPLE      ?= delete-account
 ADDRESS      ?= 127.0.0.1:8080
 
-.PHONY: all run test bench fuzz install format clean
+.PHONY: all run test chaos bench fuzz install format clean
 
 all: build/release/build.ninja
 	ninja -C build/release
@@ -31,6 +33,9 @@ run: build/release/build.ninja
 
 test: build/.setup-all
 	scripts/test $(SUITE)
+
+chaos: build/.setup-all
+	ROUNDS=$(ROUNDS) scripts/chaos
 
 bench: build/.setup-all build/release/build.ninja
 	ninja -C build/release

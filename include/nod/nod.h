@@ -190,6 +190,9 @@ struct nod_server_opts {
                         is set: 24 hours, in memory 10 minutes */
     size_t pending_asks;               /* questions that may wait, in all; 0: 1000000 */
     size_t pending_asks_per_principal; /* and for one principal; 0: 10000 */
+    /* Where nodes share a store: one that has been silent for that long is gone, and what it ran is
+     * taken over by another; 0: 5000. */
+    int64_t node_ttl_ms;
 };
 
 /* NULL, with the reason on stderr, if an option is not valid. */

@@ -71,6 +71,8 @@ static bool opts_fit(const struct nod_server_opts *opts)
         wrong = "task_ttl_ms is negative";
     else if (opts->session_idle_ms < 0)
         wrong = "session_idle_ms is negative";
+    else if (opts->node_ttl_ms < 0)
+        wrong = "node_ttl_ms is negative";
     else if (opts->keep_ms < 0)
         wrong = "keep_ms is negative";
     if (wrong)
@@ -322,6 +324,7 @@ static void make_mcp(nod_server *server)
         .page_size = opts->page_size,
         .boolean_confirm_clients = opts->boolean_confirm_clients,
         .task_ttl_ms = opts->task_ttl_ms,
+        .node_ttl_ms = opts->node_ttl_ms,
         .keyring = server->ring ? keyring_copy(server->ring) : NULL,
     });
 }

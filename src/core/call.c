@@ -13,6 +13,7 @@
 
 #include <limits.h>
 
+#include "base/crash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
@@ -88,7 +89,7 @@ void call_free(struct call *call)
     call_saving_free(call);
     journal_finish(&call->journal);
     ending_free(call->ending);
-    if (map_get(&engine->calls, id_str(&call->id)) == call)
+    if (map_find(&engine->calls, id_str(&call->id)) == call)
         map_remove(&engine->calls, id_str(&call->id));
     target_release(call->target);
     mem_free(call);
@@ -300,6 +301,7 @@ static void finish_send(struct op *op)
     bool told =
         call->caller->ops->event &&
         call->caller->ops->event(call->caller, call, &call_ending(call)->outcome, &arena, &event);
+    CRASH_POINT(result_before);
     engine->store->ops->finish(engine->store, id_str(&op->token), id_str(&call->id), call->epoch,
                                buf_str(&call_ending(call)->result), told ? &event : NULL,
                                op_completed, op);
@@ -324,6 +326,7 @@ static void finish_done(struct op *op, nod_status status, const struct store_rep
     struct call *call = OP_OF(op, struct call, op);
 
     (void)reply;
+    CRASH_POINT(result_after);
     if (status == NOD_E_STALE && !call->cancel_wanted) {
         call_lost(call); /* the result is another's to give */
         return;
@@ -395,6 +398,7 @@ void call_deliver(struct call *call)
     struct caller *caller = call->caller; /* only now: it may have gone meanwhile */
     caller->call = NULL;
     caller->ops->finished(caller, call, &call_ending(call)->outcome);
+    CRASH_POINT(reply_after);
     call_free(call);
 }
 
@@ -406,6 +410,7 @@ static void cancel_send(struct op *op)
     struct call *call = OP_OF(op, struct call, op);
     struct engine *engine = call->engine;
 
+    CRASH_POINT(cancel_before);
     engine->store->ops->cancel(engine->store, id_str(&op->token), id_str(&call->id),
                                buf_str(&call_ending(call)->result), op_completed, op);
 }
@@ -415,6 +420,7 @@ static void cancel_done(struct op *op, nod_status status, const struct store_rep
     struct call *call = OP_OF(op, struct call, op);
 
     (void)reply;
+    CRASH_POINT(cancel_after);
     if (status != NOD_OK)
         LOG_WARN("cancel not stored", LOG_STR("call", id_str(&call->id)),
                  LOG_CSTR("why", nod_status_name(status)));

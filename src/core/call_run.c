@@ -14,6 +14,7 @@
 
 #include <limits.h>
 
+#include "base/crash.h"
 #include "base/mem.h"
 #include "core/catalog.h"
 
@@ -66,11 +67,15 @@ static void supports(struct call *call)
     if (call_is_alone(call))
         return;
     call->supports = call->supports_consent = 0;
-    for (int kind = ASK_FORM; kind <= ASK_ROOTS; kind++) {
-        if (engine_can(engine, call, (enum ask_kind)kind, false))
+    for (size_t i = 0; i < engine->surface_count; i++) {
+        struct surface *surface = engine->surfaces[i];
+        for (int kind = ASK_FORM; kind <= ASK_ROOTS; kind++) {
+            if (!surface->ops->can(surface, call, (enum ask_kind)kind))
+                continue;
             call->supports |= 1u << kind;
-        if (engine_can(engine, call, (enum ask_kind)kind, true))
-            call->supports_consent |= 1u << kind;
+            if (!surface->ops->model) /* whose word is no consent */
+                call->supports_consent |= 1u << kind;
+        }
     }
 }
 
@@ -306,6 +311,7 @@ static void park_send(struct op *op)
     struct call_record open = call_record_of(call);
 
     open.keep_ms = keep_with_asks(call);
+    CRASH_POINT(ask_before);
     engine->store->ops->park(engine->store, id_str(&op->token), call->stored ? NULL : &open,
                              engine->node, id_str(&call->id), call->epoch ? call->epoch : 1,
                              call->notices, call->saving_entries, call->saving_count, call->saving,
@@ -318,6 +324,7 @@ static void park_done(struct op *op, nod_status status, const struct store_reply
     bool lost = status == NOD_E_STALE && call->stored && !call->cancel_wanted;
 
     (void)reply;
+    CRASH_POINT(ask_after);
     if (status == NOD_OK)
         journal_grow(call);
     saved(call); /* if it failed, the store may know it all the same */
@@ -342,6 +349,7 @@ static void park_done(struct op *op, nod_status status, const struct store_reply
 
 static void call_told(struct call *call, enum caller_way way)
 {
+    CRASH_POINT(told_after);
     call->state = LIVE_WAITING;
     if (call->cancel_wanted)
         call_end_cancelled(call);
@@ -413,12 +421,19 @@ void call_asks_begin(struct call *call)
     call_asks_settled(call);
 }
 
+static bool appends_intent(const struct call *call)
+{
+    return call->saving_entries[call->saving_count - 1].class == ENTRY_INTENT;
+}
+
 static void append_send(struct op *op)
 {
     struct call *call = OP_OF(op, struct call, op);
     struct engine *engine = call->engine;
     struct call_record open = call_record_of(call);
 
+    if (appends_intent(call))
+        CRASH_POINT(intent_before);
     engine->store->ops->append(engine->store, id_str(&op->token), call->stored ? NULL : &open,
                                engine->node, id_str(&call->id), call->epoch ? call->epoch : 1,
                                call->notices, call->saving_entries, call->saving_count,
@@ -428,11 +443,14 @@ static void append_send(struct op *op)
 static void append_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct call *call = OP_OF(op, struct call, op);
-    const struct entry *last = &call->saving_entries[call->saving_count - 1];
-    bool intent = last->class == ENTRY_INTENT;
+    bool intent = appends_intent(call);
     bool lost = status == NOD_E_STALE && call->stored;
 
     (void)reply;
+    if (intent)
+        CRASH_POINT(intent_after);
+    else
+        CRASH_POINT(step_after);
     if (status == NOD_OK) {
         journal_grow(call);
         call->fresh_intent = intent;

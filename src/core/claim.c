@@ -16,6 +16,7 @@
 
 #include <limits.h>
 
+#include "base/crash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "json/write.h"
@@ -284,6 +285,7 @@ static void publish_send(struct op *op)
 
     if (ask) /* its call waits here: take it in the same transition */
         spec.take_for = engine->node;
+    CRASH_POINT(answer_before);
     engine->store->ops->claim(engine->store, id_str(&op->token), &spec, op_completed, op);
 }
 
@@ -319,7 +321,7 @@ static void claim_failed(struct claim *claim, nod_status status)
 /* What follows for the call, if it is here: it may have gone, and come back, meanwhile. */
 static void claimed(struct engine *engine, const struct store_reply *reply)
 {
-    struct call *call = map_get(&engine->calls, reply->ask->call_id);
+    struct call *call = map_find(&engine->calls, reply->ask->call_id);
 
     if (reply->taken && !(call && call_taken(call, reply)))
         call_give_back(engine, reply->call, reply->epoch);
@@ -332,6 +334,7 @@ static void publish_done(struct op *op, nod_status status, const struct store_re
     struct claim *claim = OP_OF(op, struct claim, op);
     struct engine *engine = claim->engine;
 
+    CRASH_POINT(answer_after);
     if (status != NOD_OK) {
         claim_failed(claim, status);
         return;

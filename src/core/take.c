@@ -13,6 +13,7 @@
 
 #include <limits.h>
 
+#include "base/crash.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -93,6 +94,7 @@ static void resume(struct call *call)
         return;
     }
     call_tell_waiting(call, false);
+    CRASH_POINT(rerun_before);
     flow_again(&call->flow); /* its stage looks whether it was cancelled */
 }
 
@@ -197,6 +199,8 @@ static void asks_done(struct op *op, nod_status status, const struct store_reply
         call_leave(call);
     else if (status == NOD_OK && !list_empty(&call->asks))
         call_asked(call);
+    else if (status == NOD_E_REFUSED || status == NOD_E_PARSE) /* nor will it be read later */
+        call_give_up(call, status, STR("What the store has of the call cannot be read"));
     else
         look_later(call);
 }
@@ -321,6 +325,7 @@ static void take_send(struct op *op)
     struct call *call = OP_OF(op, struct call, op);
     struct engine *engine = call->engine;
 
+    CRASH_POINT(take_before);
     engine->store->ops->take(engine->store, id_str(&op->token), id_str(&call->id), engine->node,
                              op_completed, op);
 }
@@ -329,6 +334,7 @@ static void take_done(struct op *op, nod_status status, const struct store_reply
 {
     struct call *call = OP_OF(op, struct call, op);
 
+    CRASH_POINT(take_after);
     if (decided(call))
         return;
     if (status == NOD_OK) {

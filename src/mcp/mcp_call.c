@@ -14,6 +14,7 @@
 
 #include <math.h>
 
+#include "base/crash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "mcp/absent.h"
@@ -245,6 +246,7 @@ static void call_prime(const struct mcp_call *call)
 {
     if (call->session && !call->stream->pipe)
         mcp_stream_begin(call->stream);
+    CRASH_POINT(priming_after);
 }
 
 static enum caller_way call_asked(struct caller *caller, struct call *engine_call_)

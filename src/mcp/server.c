@@ -131,6 +131,8 @@ void server_work_add(struct mcp_server *server, struct server_work *work)
 void server_work_done(struct server_work *work)
 {
     list_remove(&work->link);
+    if (work->server && work->server->drained)
+        server_moved(work->server);
 }
 
 static void end_sessions(struct mcp_server *server, struct str why)
@@ -190,10 +192,26 @@ void mcp_server_destroy(struct mcp_server *server)
 
 /* --- drain ------------------------------------------------------------------------------------ */
 
+static void drain_flushed(void *data)
+{
+    struct mcp_server *server = data;
+
+    server->flushed = true;
+    server_moved(server);
+}
+
+/* What the store has been given comes home first, unless the store is away. */
 static void drain_complete(struct mcp_server *server)
 {
     void (*done)(void *) = server->drain_done;
 
+    if (!list_empty(&server->works) && !server->flushed) {
+        if (!server->flushing)
+            timer_set(server->opts.loop, &server->drain_limit, MCP_FLUSH_MS, drain_flushed, server);
+        server->flushing = true;
+        return;
+    }
+    timer_stop(server->opts.loop, &server->drain_limit);
     server->drain_done = not_any_more;
     done(server->drain_data);
 }

@@ -106,6 +106,7 @@ struct mcp_server {
     bool draining;
     bool drained; /* no call is left, or the time is up: only the last bytes are on their way */
     bool http_drained;
+    bool flushing, flushed; /* the store is taking the last records; its time for that is up */
     struct timer drain_limit;
     struct timer drain_turn;
     void (*drain_done)(void *data);

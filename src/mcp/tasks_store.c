@@ -13,6 +13,7 @@
  *
  * Holds always: at most one writing of a record is under way, and what it writes last is newest.
  */
+#include "base/crash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
@@ -80,6 +81,7 @@ static void written(void *data, nod_status status, const struct store_reply *rep
     struct task *task = server ? task_by_id(server, id_str(&writing->task)) : NULL;
 
     (void)reply;
+    CRASH_POINT(task_after);
     if (status != NOD_OK)
         LOG_WARN("a task could not be stored", LOG_STR("task", id_str(&writing->task)),
                  LOG_CSTR("why", nod_status_name(status)));
@@ -118,6 +120,7 @@ static void write_now(struct task *task, void (*done)(void *data, struct task *t
     server_work_add(server, &writing->work);
     buf_init(&record, RECORD_MAX);
     write_record(&record, task);
+    CRASH_POINT(task_before);
     store->ops->put(store, STR(TASKS_STORE_KIND), id_str(&task->id), buf_str(&record), 0,
                     left > 0 ? left : 1, written, writing);
     buf_finish(&record);

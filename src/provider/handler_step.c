@@ -8,6 +8,7 @@
  * A failure is a result. Its sentence (what nod_reply_error said inside the step) is journalled
  * with it.
  */
+#include "base/crash.h"
 #include "provider/local_inside.h"
 
 struct nod_step_run {
@@ -86,7 +87,9 @@ static nod_status do_it(nod_call *call, struct str key, nod_step_fn *fn, void *a
 
     step.key = nod_fmt(call, STR_FMT ":" STR_FMT, STR_ARG(call->run->call_id), STR_ARG(key));
     call->step = &step;
+    CRASH_POINT(effect_before);
     nod_status status = fn(&step, arg);
+    CRASH_POINT(effect_after);
     call->step = NULL;
     call->stopped = true;
     if (!is_status(status) || status == NOD_PENDING) {

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <uv.h>
 
+#include "base/crash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "store/redis_inside.h"
@@ -199,6 +200,8 @@ static void flush(void *data)
     link->writes++;
     stream_write(link->stream, &(struct str){ link->out.at, link->out.len }, 1);
     buf_clear(&link->out);
+    if (link->ready)
+        CRASH_POINT(redis_send_after);
 }
 
 void redis_link_write(struct redis_link *link, struct str bytes)

@@ -16,6 +16,7 @@
  */
 #include <stdio.h>
 
+#include "base/crash.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "store/redis_inside.h"
@@ -315,6 +316,7 @@ static void op_go(struct redis_op *op)
     op->got = 0;
     op->again = false;
     store->commands_sent += op->expected;
+    CRASH_POINT(redis_send_before);
     redis_link_write(store->commands, buf_str(&op->bytes));
 }
 
@@ -412,6 +414,7 @@ static void on_value(struct redis_link *link, const struct redis_value *value)
         bool leave = op->leave;
         if (op->status != NOD_OK)
             op->wakes = false;
+        CRASH_POINT(redis_reply_after);
         op_tell(op);
         if (link->owner && leave)
             redis_link_fail(link, "it cannot be written to any more");

@@ -557,6 +557,7 @@ static void options_of_a_server_that_make_no_sense_are_refused(void **state)
     assert_null(nod_server_new(.name = "x", .version = "1", .workers = -1));
     assert_null(nod_server_new(.name = "x", .version = "1", .ask_ttl_ms = -1));
     assert_null(nod_server_new(.name = "x", .version = "1", .heartbeat_ms = -1));
+    assert_null(nod_server_new(.name = "x", .version = "1", .node_ttl_ms = -1));
     nod_server *server = nod_server_new(.name = "x", .version = "1");
     assert_non_null(server);
     nod_resource_updated(server, "x://y"); /* before anybody listens: no harm */

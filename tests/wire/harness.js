@@ -26,7 +26,8 @@ const binaries = process.env.NOD_BIN_DIR;
 if (!binaries) throw new Error('NOD_BIN_DIR names the build folder; `make test SUITE=wire` sets it');
 
 export function program(name) {
-  return name === 'probe' ? path.join(binaries, 'tests/wire/probe') : path.join(binaries, 'examples', name);
+  const elsewhere = { probe: 'tests/wire/probe', nod: 'src/cli/nod' };
+  return path.join(binaries, elsewhere[name] ?? `examples/${name}`);
 }
 
 export function environment(extra) {
@@ -138,7 +139,13 @@ export async function startHttp(t, name, { env = {}, args = [] } = {}) {
   const line = await Promise.race([watched.lines.next((text) => /listening/.test(text), `${name} listens`), early]);
   const url = /url="?(http[^\s"]+)/.exec(line)?.[1];
   assert.ok(url, `no address in: ${line}`);
-  return { url, stop, stderr: () => watched.stderr };
+  // As a machine that loses power would.
+  const kill = async () => {
+    stopped = Promise.resolve();
+    child.kill('SIGKILL');
+    await watched.ended;
+  };
+  return { url, stop, kill, stderr: () => watched.stderr };
 }
 
 // Starts a server that is expected to refuse; resolves to its exit code and stderr.

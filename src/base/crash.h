@@ -1,0 +1,64 @@
+/*
+ * base/crash: named instants at which a test build can be told to die.
+ *
+ *     CRASH_POINT(ask_after);
+ *
+ * With the build option crash_points each of these looks whether it is the one that NOD_CRASH_AT
+ * names, and ends the process there with SIGKILL: nothing is flushed, closed or told, as when the
+ * machine stops. Without the option, which is how everything but the tests is built, they are not
+ * there.
+ *
+ *     NOD_CRASH_AT=ask_after        dies when it is there
+ *     NOD_CRASH_AT=ask_after:3      dies when it is there for the third time
+ *     NOD_CRASH_AT=list             prints all names, one a line, and ends
+ *
+ * A point stands on either side of each durable transition: before it is handed to the store, and
+ * after the store has committed it and before the next thing begins. docs/durability.md says what
+ * becomes of a call at each of them.
+ */
+#ifndef NOD_BASE_CRASH_H
+#define NOD_BASE_CRASH_H
+
+#define CRASH_POINTS(X)                                                                            \
+    X(ask_before)           /* questions are made, and the store has not been told */              \
+    X(ask_after)            /* they are stored, and nobody has been told */                        \
+    X(priming_after)        /* 2025: the client has been sent an event id, and no question */      \
+    X(told_after)           /* the client and the surfaces have been told */                       \
+    X(answer_before)        /* an answer is checked, and the store has not been told */            \
+    X(answer_after)         /* it is stored, and neither answerer nor call know */                 \
+    X(take_before)          /* a call that became runnable elsewhere is about to be taken */       \
+    X(take_after)           /* it was taken, and has not been run */                               \
+    X(rerun_before)         /* its answers are there, and the handler is about to run again */     \
+    X(intent_before)        /* at most once: the intent has not been stored */                     \
+    X(intent_after)         /* at most once: it is stored, and nothing was done */                 \
+    X(effect_before)        /* a step is about to be done */                                       \
+    X(effect_after)         /* it was done, and nobody knows */                                    \
+    X(step_after)           /* its result is stored, and the handler has not gone on */            \
+    X(result_before)        /* the call has a result, and the store has not been told */           \
+    X(result_after)         /* the result and its event are stored, and the client was not told */ \
+    X(reply_after)          /* the reply has been handed to the connection */                      \
+    X(cancel_before)        /* a cancel is about to be stored */                                   \
+    X(cancel_after)         /* it is stored, and nobody has been told */                           \
+    X(task_before)          /* the record of a task is about to be stored */                       \
+    X(task_after)           /* it is stored, and the client does not know its id */                \
+    X(sqlite_commit_before) /* SQLite: a batch has been written, and not committed */              \
+    X(sqlite_commit_after)  /* SQLite: it is committed, and no completion has left */              \
+    X(redis_send_before)    /* Redis: an operation is about to be sent */                          \
+    X(redis_send_after)     /* Redis: what gathered was sent, and no reply was read */             \
+    X(redis_reply_after)    /* Redis: a reply was read, and nobody has been told */
+
+#ifdef NOD_CRASH_POINTS
+
+#define CRASH_NAMED(name) CRASH_##name,
+enum crash_point { CRASH_POINTS(CRASH_NAMED) CRASH_POINT_COUNT };
+#undef CRASH_NAMED
+
+/* From any thread. Does not return if this is the time and the place. */
+void crash_reached(enum crash_point point);
+
+#define CRASH_POINT(name) crash_reached(CRASH_##name)
+#else
+#define CRASH_POINT(name) ((void)0)
+#endif
+
+#endif

@@ -1,0 +1,390 @@
+// Clients that come back, as a client would.
+//
+//   2025    keeps its session and the last event id; takes the stream of a call up again by GET with Last-Event-ID; sends
+//           an answer again whose POST got no reply
+//   2026    sends the same request again
+//   tasks   asks for the task again
+//
+// A call that the client has no handle to (no event id, no requestState, no task id) is simply begun again: that is what
+// the promise leaves out. Whatever else does not come to its end is lost: `Lost` says what was seen last.
+import assert from 'node:assert/strict';
+import { defaultHeaders, initializeMessage, pause, sseEvents, textOf } from '../wire/harness.js';
+import { Modern, word } from '../wire/modern.js';
+
+const AGAIN_MS = 25; // before a request that failed is sent again
+const POLL_MS = 25;
+export const CALL_MS = Number(process.env.CHAOS_CALL_MS ?? 30000); // in which a call has to end, whatever is done to the servers
+const TASKS = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
+
+export class Lost extends Error {}
+
+export const wordsOf = (tag) => ({ first: `${tag}-a`, second: `${tag}-b` });
+export const rightText = (tool, tag) =>
+  tool.startsWith('word') ? `${tag}: ${tag}-a` : `${tag}: ${tag}-a ${tag}-b`;
+
+// What a call has been through.
+class Story {
+  constructor(tool, tag, ms = CALL_MS) {
+    this.tool = tool;
+    this.tag = tag;
+    this.until = Date.now() + ms;
+    this.lines = [];
+    this.begun = 0;
+    this.sentAgain = 0;
+  }
+
+  note(line) {
+    this.lines.push(`${new Date().toISOString().slice(17, 23)} ${line}`);
+    if (this.lines.length > 60) this.lines.shift();
+  }
+
+  lost(why) {
+    return new Lost(`${this.tool} ${this.tag}: ${why}\n${this.lines.join('\n')}`);
+  }
+
+  async again(why) {
+    this.note(why);
+    this.sentAgain++;
+    if (Date.now() > this.until) throw this.lost('not in time');
+    await pause(AGAIN_MS);
+  }
+}
+
+// A connection that failed, by whichever name; anything else is a fault of the test or of the server.
+function connectionFailed(error) {
+  if (error instanceof assert.AssertionError || error instanceof Lost || error instanceof SyntaxError) throw error;
+  return error.cause?.code ?? error.cause?.message ?? error.message;
+}
+
+// Nobody was there: what was to begin has not begun.
+const refused = (error) => error.cause?.code === 'ECONNREFUSED';
+
+// Which node has answered, where a proxy says so.
+const servedBy = (headers) => headers.get('x-served-by')?.split(', ').at(-1);
+
+const away = (status) => status === 502 || status === 503 || status === 504;
+
+// A request gives up by itself, so that a server that is asleep does not hold the client for ever.
+const patience = (story, ms) => AbortSignal.timeout(Math.max(1, Math.min(ms, story.until - Date.now())));
+
+// --- 2026 ---
+
+export class Client2026 {
+  constructor(urls, { patienceMs = 30000 } = {}) {
+    this.urls = [urls].flat();
+    this.patienceMs = patienceMs;
+    this.turn = 0;
+    this.answers = this.elsewhere = 0; // given, and through another node than the one that asked
+    this.modern = new Modern(this.urls[0]);
+  }
+
+  async connect() {
+    return this;
+  }
+
+  // One after the other: no two requests of a client need to reach the same node.
+  get url() {
+    return this.urls[this.turn++ % this.urls.length];
+  }
+
+  async request(story, method, params, options = {}) {
+    for (;;) {
+      if (options.fragile) story.begun++;
+      try {
+        const reply = await this.modern.request(method, params, { url: this.url, signal: patience(story, this.patienceMs), ...options });
+        if (!away(reply.status) && !this.tryLater(reply)) return reply;
+        await story.again(`${method}: ${reply.status} ${reply.text}`);
+      } catch (error) {
+        if (options.fragile && refused(error)) story.begun--;
+        await story.again(`${method}: ${connectionFailed(error)}`);
+      }
+      if (options.fragile) return null;
+    }
+  }
+
+  tryLater(reply) {
+    return reply.error && /try again later/.test(reply.error.message);
+  }
+
+  async call(tool, tag, { ms, slow_ms, meanwhile } = {}) {
+    const story = new Story(tool, tag, ms);
+    const args = { tag, ...(slow_ms ? { slow_ms } : {}) };
+    let retry;
+    let asker;
+    for (;;) {
+      const reply = await this.request(story, 'tools/call', { name: tool, arguments: args, ...retry }, { fragile: !retry });
+      if (!reply) continue; // no state yet: begun again
+      if (retry) this.answers++;
+      if (retry && servedBy(reply.headers) !== asker) this.elsewhere++;
+      asker = servedBy(reply.headers);
+      const { result } = reply;
+      if (!result) return { error: reply.error, story };
+      if (result.resultType === 'complete') return { result, text: textOf(result), story };
+      story.note(`asked for ${Object.keys(result.inputRequests ?? {})}`);
+      const words = wordsOf(tag);
+      const responses = Object.fromEntries(Object.keys(result.inputRequests ?? {}).map((key) => [key, word(words[key])]));
+      retry = { requestState: result.requestState, inputResponses: result.inputRequests ? responses : retry?.inputResponses };
+      await meanwhile?.(result);
+    }
+  }
+}
+
+export class TaskClient extends Client2026 {
+  async begin(story, tool, tag) {
+    for (;;) {
+      const reply = await this.request(story, 'tools/call', { name: tool, arguments: { tag } }, { capabilities: TASKS, fragile: true });
+      if (reply && !reply.result?.taskId) throw story.lost(`no task: ${reply.text}`);
+      if (reply) return reply.result.taskId;
+    }
+  }
+
+  get(story, taskId) {
+    return this.request(story, 'tasks/get', { taskId }, { capabilities: TASKS });
+  }
+
+  async call(tool, tag, { ms } = {}) {
+    const story = new Story(tool, tag, ms);
+    const taskId = await this.begin(story, tool, tag);
+    const words = wordsOf(tag);
+    for (;;) {
+      const reply = await this.get(story, taskId);
+      const task = reply.result;
+      if (!task) throw story.lost(`the task is gone: ${reply.text}`);
+      story.note(`${task.status} ${Object.keys(task.inputRequests ?? {})}`);
+      if (task.status === 'completed') return { result: task.result, text: textOf(task.result), story };
+      if (task.status !== 'working' && task.status !== 'input_required') return { error: task, story };
+      if (Date.now() > story.until) throw story.lost('not in time');
+      if (task.status === 'input_required') {
+        const inputResponses = Object.fromEntries(Object.keys(task.inputRequests).map((key) => [key, word(words[key])]));
+        const updated = await this.request(story, 'tasks/update', { taskId, inputResponses }, { capabilities: TASKS });
+        if (!updated.result) throw story.lost(`tasks/update: ${updated.text}`);
+      } else {
+        await pause(POLL_MS);
+      }
+    }
+  }
+
+  // Begins one, and cancels it while it asks.
+  async cancelled(tool, tag) {
+    const story = new Story(tool, tag);
+    const taskId = await this.begin(story, tool, tag);
+    for (let status; status !== 'input_required'; await pause(POLL_MS)) {
+      const reply = await this.get(story, taskId);
+      if (!reply.result) throw story.lost(`the task is gone: ${reply.text}`);
+      status = reply.result.status;
+      if (Date.now() > story.until) throw story.lost('not in time');
+    }
+    for (let status; status !== 'cancelled'; await pause(POLL_MS)) {
+      await this.request(story, 'tasks/cancel', { taskId }, { capabilities: TASKS }); // it is a wish, and may be forgotten
+      const reply = await this.get(story, taskId);
+      status = reply.result?.status;
+      if (Date.now() > story.until) throw story.lost(`not in time: ${reply.text}`);
+    }
+  }
+}
+
+// --- 2025 ---
+
+let lastId = 0;
+
+export class Client2025 {
+  constructor(urls, { patienceMs = 30000 } = {}) {
+    this.urls = [urls].flat();
+    this.patienceMs = patienceMs;
+    this.turn = 0;
+    this.answers = this.elsewhere = 0;
+  }
+
+  get url() {
+    return this.urls[this.turn++ % this.urls.length];
+  }
+
+  headers(extra = {}) {
+    return {
+      ...defaultHeaders,
+      'MCP-Protocol-Version': '2025-11-25',
+      ...(this.session ? { 'Mcp-Session-Id': this.session } : {}),
+      ...extra,
+    };
+  }
+
+  fetch(story, method, body, headers, url = this.url) {
+    return fetch(url, { method, headers: this.headers(headers), body: body && JSON.stringify(body), signal: patience(story, this.patienceMs) });
+  }
+
+  // Begins a session; one whose beginning failed is begun again.
+  async connect() {
+    const story = new Story('initialize', '');
+    for (;;) {
+      try {
+        this.session = undefined;
+        const reply = await this.fetch(story, 'POST', initializeMessage({ elicitation: {} }));
+        await reply.text();
+        assert.equal(reply.status, 200);
+        this.session = reply.headers.get('mcp-session-id');
+        const taken = await this.fetch(story, 'POST', { jsonrpc: '2.0', method: 'notifications/initialized' });
+        await taken.text();
+        if (taken.status === 202) return this;
+        await story.again(`initialized: ${taken.status}`);
+      } catch (error) {
+        await story.again(connectionFailed(error));
+      }
+    }
+  }
+
+  // A message that is not answered by a message: sent until it is taken.
+  async post(story, message) {
+    for (;;) {
+      try {
+        const reply = await this.fetch(story, 'POST', { jsonrpc: '2.0', ...message });
+        const text = await reply.text();
+        if (reply.status === 202) return reply;
+        if (!away(reply.status)) throw story.lost(`an answer was refused: ${reply.status} ${text}`);
+        await story.again(`answer: ${reply.status}`);
+      } catch (error) {
+        await story.again(`answer: ${connectionFailed(error)}`);
+      }
+    }
+  }
+
+  async answer(story, tag, ask, asker) {
+    const key = /the (\w+) word/.exec(ask.params.message)[1];
+    const taken = await this.post(story, { id: ask.id, result: word(wordsOf(tag)[key]) });
+    this.answers++;
+    if (servedBy(taken.headers) !== asker) this.elsewhere++;
+    story.note(`answered ${key} (${ask.id})`);
+  }
+
+  // Reads a response until its end, or the result of `id`. Remembers in `seen` what to come back with.
+  async read(story, tag, response, id, seen, answers, onAsk) {
+    for await (const event of sseEvents(response.body)) {
+      if (event.id) seen.last = event.id;
+      if (!event.data) continue;
+      const message = JSON.parse(event.data);
+      if (message.method === 'elicitation/create') {
+        story.note(`asked (${message.id}) at ${event.id}`);
+        answers.push(onAsk ? onAsk(message, story) : this.answer(story, tag, message, servedBy(response.headers)));
+        answers.at(-1).catch((error) => (seen.failure = error));
+      } else if (message.id === id && !message.method) {
+        return message;
+      }
+      if (seen.failure) throw seen.failure;
+    }
+    return null;
+  }
+
+  async begin(story, tool, args, id) {
+    story.begun++;
+    const message = { jsonrpc: '2.0', id, method: 'tools/call', params: { name: tool, arguments: args } };
+    const response = await this.fetch(story, 'POST', message);
+    if (response.status === 200) return response;
+    const text = await response.text();
+    if (!away(response.status)) throw story.lost(`tools/call: ${response.status} ${text}`);
+    throw new Error(`tools/call: ${response.status}`);
+  }
+
+  async resume(story, seen) {
+    const response = await this.fetch(story, 'GET', undefined, { 'Last-Event-ID': seen.last });
+    if (response.status === 200) return response;
+    const text = await response.text();
+    if (!away(response.status)) throw story.lost(`resuming after ${seen.last}: ${response.status} ${text}`);
+    throw new Error(`resuming: ${response.status}`);
+  }
+
+  async call(tool, tag, { ms, slow_ms, onAsk } = {}) {
+    const story = new Story(tool, tag, ms);
+    const args = { tag, ...(slow_ms ? { slow_ms } : {}) };
+    const answers = [];
+    let seen = {};
+    let id;
+    for (;;) {
+      try {
+        const fresh = seen.last === undefined;
+        if (fresh) id = `${tag}-${++lastId}`;
+        const response = fresh ? await this.begin(story, tool, args, id) : await this.resume(story, seen);
+        story.note(fresh ? 'begun' : `resumed after ${seen.last}`);
+        const message = response.headers.get('content-type')?.startsWith('application/json')
+          ? await response.json() : await this.read(story, tag, response, id, seen, answers, onAsk);
+        if (message) {
+          await Promise.all(answers);
+          return { ...message, text: message.result && textOf(message.result), story };
+        }
+        await story.again('the stream has ended');
+      } catch (error) {
+        if (seen.last === undefined && refused(error)) story.begun--;
+        await story.again(connectionFailed(error));
+      }
+      if (seen.failure) throw seen.failure;
+    }
+  }
+
+  // Begins one, and cancels it when it asks.
+  async cancelled(tool, tag) {
+    const story = new Story(tool, tag);
+    const id = `${tag}-${++lastId}`;
+    for (let asked = false; !asked;) {
+      try {
+        const response = await this.begin(story, tool, { tag }, id);
+        for await (const event of sseEvents(response.body))
+          if (event.data && (asked = JSON.parse(event.data).method === 'elicitation/create')) break;
+        if (!asked) await story.again('the stream has ended');
+      } catch (error) {
+        await story.again(connectionFailed(error));
+      }
+    }
+    await this.post(story, { method: 'notifications/cancelled', params: { requestId: id, reason: 'the test wants it' } });
+  }
+}
+
+// --- what came out ---
+
+const unknownOutcome = (call) => /OUTCOME_UNKNOWN/.test(JSON.stringify(call.result?._meta ?? call.error ?? ''));
+
+// Counts a call: right, or lost, or its deed was done twice.
+export class Count {
+  constructor() {
+    this.calls = this.lost = this.doubled = this.unknown = this.begunAgain = this.sentAgain = 0;
+    this.faults = [];
+  }
+
+  fault(kind, text) {
+    this[kind]++;
+    this.faults.push(text);
+  }
+
+  add(house, tool, tag, call) {
+    const deeds = house.deedsOf(tag);
+    const once = tool === 'deed_once';
+    this.calls++;
+    this.begunAgain += call.story.begun - 1;
+    this.sentAgain += call.story.sentAgain;
+    if (once && unknownOutcome(call)) this.unknown++;
+    else if (call.text !== rightText(tool, tag) || call.result.isError)
+      this.fault('lost', `${tool} ${tag} ended wrongly: ${JSON.stringify(call.result ?? call.error)}\n${call.story.lines.join('\n')}`);
+    else if (!tool.startsWith('word') && deeds !== 1)
+      this.fault(deeds ? 'doubled' : 'lost', `${tool} ${tag}: ${deeds} deeds`);
+    if (deeds > 1) this.fault('doubled', `${tool} ${tag}: ${deeds} deeds`);
+    if (once && house.again().some((name) => name.startsWith(`${tag}@`))) this.fault('doubled', `${tool} ${tag}: tried a second time`);
+  }
+
+  async of(house, tool, tag, promise) {
+    try {
+      this.add(house, tool, tag, await promise);
+    } catch (error) {
+      this.calls++;
+      this.fault('lost', error instanceof Lost ? error.message : error.stack);
+    }
+  }
+
+  join(other, where) {
+    for (const kind of ['calls', 'lost', 'doubled', 'unknown', 'begunAgain', 'sentAgain']) this[kind] += other[kind];
+    this.faults.push(...other.faults.map((fault) => `${where}: ${fault}`));
+  }
+
+  check(t, house, what) {
+    const again = house ? `, second attempts ${house.again().length}` : '';
+    t.diagnostic(`${what}: calls ${this.calls}, lost ${this.lost}, doubled ${this.doubled}, outcome unknown ${this.unknown}` +
+      `${again}, begun again without a handle ${this.begunAgain}, sent again ${this.sentAgain}`);
+    assert.deepEqual({ lost: this.lost, doubled: this.doubled }, { lost: 0, doubled: 0 }, this.faults.slice(0, 3).join('\n\n'));
+  }
+}

@@ -1,0 +1,221 @@
+// The house the chaos tests run in: servers that are killed and brought back, the Redis they share, and the folder in
+// which their deeds can be counted.
+//
+//   const house = await openHouse(t, 'sqlite')     a folder with a store and a secret
+//   const node = await house.node()                a server on it; it comes back on the same port
+//   house.deeds('tag')                             how often the deed of that tag was done
+//
+// A server may die by the SIGKILL it was given, and by nothing else: whatever a sanitizer reports, and every other way
+// to end, fails the test.
+import { spawn } from 'node:child_process';
+import assert from 'node:assert/strict';
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { PATIENCE_MS, environment, pause, watchStderr, within } from '../wire/harness.js';
+
+export { pause };
+
+const SECRET = 'the-secret-that-outlives-every-process-0123456789';
+const NODE_TTL_MS = '1500'; // so that nobody waits long for what a dead node has left
+const program = path.join(process.env.NOD_BIN_DIR, 'tests/chaos/chaos-server');
+
+export const stores = ['sqlite', 'redis'];
+export const eras = ['2025', '2026'];
+
+// CHAOS_ONLY=2026,sqlite narrows a run down, for whoever looks for one fault.
+const only = process.env.CHAOS_ONLY?.split(',') ?? [];
+export const combinations = eras
+  .flatMap((era) => stores.map((store) => ({ era, store })))
+  .filter(({ era, store }) => only.every((word) => word === era || word === store));
+
+// --- processes ---
+
+export async function freePort() {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+// Runs a program in the foreground until the test is over; resolves when `ready` is true of what it says.
+export async function startProgram(t, name, args, ready, options = {}) {
+  const child = spawn(name, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
+  let said = '';
+  const ended = new Promise((resolve) => child.once('close', (code, signal) => resolve({ code, signal })));
+  const missing = new Promise((_, reject) => child.once('error', (error) => reject(new Error(`${name}: ${error.message}; scripts/setup installs it`))));
+  child.stdout.on('data', (data) => (said += data));
+  child.stderr.on('data', (data) => (said += data));
+  const stop = async (signal = 'SIGTERM') => {
+    child.kill(signal);
+    return within(PATIENCE_MS, `${name} ends`, ended);
+  };
+  t.after(() => child.exitCode === null && child.signalCode === null && stop('SIGKILL'));
+  const waits = (async () => {
+    while (!(await ready(said))) {
+      if (child.exitCode !== null) throw new Error(`${name} did not start:\n${said}`);
+      await pause(20);
+    }
+  })();
+  await within(PATIENCE_MS, `${name} is ready`, Promise.race([waits, missing]));
+  return { child, stop, ended, said: () => said };
+}
+
+// --- a server ---
+
+class Node {
+  #house;
+  #options;
+
+  constructor(house, options) {
+    this.#house = house;
+    this.#options = options;
+    this.deaths = 0;
+    this.port = options.port;
+    this.log = '';
+  }
+
+  get url() {
+    return `http://127.0.0.1:${this.port}/mcp`;
+  }
+
+  get pid() {
+    return this.child.pid;
+  }
+
+  // `crash` names the point at which this life of the server is to end.
+  async start(crash) {
+    const { args = [], env = {} } = this.#options;
+    const child = spawn(program, ['--http', `127.0.0.1:${this.port}`, '--store', this.#house.address, '--log', 'debug', ...args], {
+      env: environment({ MCP_ELICITATION_SECRET: SECRET, CHAOS_DIR: this.#house.folder, CHAOS_NODE_TTL_MS: NODE_TTL_MS, ...env, ...(crash ? { NOD_CRASH_AT: crash } : {}) }),
+      stdio: ['ignore', 'inherit', 'pipe'],
+    });
+    this.child = child;
+    this.watched = watchStderr('chaos-server', child.stderr).follow(child);
+    this.ended = this.watched.ended.then((end) => {
+      this.log += `--- a life (${crash ?? 'no crash point'}) ended by ${JSON.stringify(end)}\n${this.watched.stderr}`;
+      return end;
+    });
+    const early = this.ended.then((end) => {
+      if (end.signal !== 'SIGKILL') throw new Error(`the server did not start:\n${this.log}`);
+      return null; // its point was on the way
+    });
+    const listens = this.watched.lines.next((line) => /listening/.test(line), 'the server listens');
+    listens.catch(() => {});
+    await Promise.race([listens, early]);
+    return this;
+  }
+
+  // Brings it back whenever it dies; `nextCrash` says where its next life ends.
+  keep(nextCrash = () => undefined) {
+    this.kept = (async () => {
+      for (;;) {
+        const end = await this.ended;
+        if (this.stopping) return;
+        assert.deepEqual(end, { code: null, signal: 'SIGKILL' }, `the server ended by itself:\n${this.log}`);
+        this.deaths++;
+        await this.start(nextCrash());
+      }
+    })();
+    this.kept.catch((error) => (this.failure = error));
+    return this;
+  }
+
+  async kill() {
+    this.child.kill('SIGKILL');
+    await this.ended;
+  }
+
+  async stop() {
+    if (this.stopped) return this.stopped;
+    this.stopping = true;
+    return (this.stopped = (async () => {
+      if (this.child.exitCode === null && this.child.signalCode === null) {
+        this.child.kill('SIGCONT');
+        await this.watched.stop();
+      }
+      await this.kept;
+      if (this.failure) throw this.failure;
+    })());
+  }
+}
+
+// --- Redis ---
+
+// As the promise asks for it: nothing is acknowledged that is not on the disk.
+export async function startRedis(t, { folder, port } = {}) {
+  const dir = folder ?? mkdtempSync(path.join(tmpdir(), 'nod-redis-'));
+  if (!folder) t.after(() => rmSync(dir, { recursive: true, force: true }));
+  const at = port ?? (await freePort());
+  const args = ['--bind', '127.0.0.1', '--port', String(at), '--dir', dir, '--appendonly', 'yes', '--appendfsync', 'always',
+    '--save', '', '--maxmemory-policy', 'noeviction', '--daemonize', 'no'];
+  const start = () => startProgram(t, 'redis-server', args, (said) => /Ready to accept connections/.test(said));
+  const redis = { port: at, folder: dir, ...(await start()) };
+  redis.again = async () => Object.assign(redis, await start());
+  return redis;
+}
+
+let lastHouse = 0;
+
+// --- the house ---
+
+export async function openHouse(t, store, { redis } = {}) {
+  const folder = mkdtempSync(path.join(tmpdir(), 'nod-chaos-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(path.join(folder, 'deeds'));
+  const address = store === 'sqlite' ? `sqlite:${path.join(folder, 'store.db')}`
+    : `redis://127.0.0.1:${redis.port}/0?prefix=h${++lastHouse}:`;
+  const nodes = [];
+  const house = {
+    folder,
+    store,
+    address,
+    nodes,
+    async node(options = {}) {
+      const node = new Node(house, { port: await freePort(), ...options });
+      nodes.push(node);
+      t.after(() => node.stop());
+      return node.start(options.crash);
+    },
+    deedsOf: (tag) => readdirSync(path.join(folder, 'deeds')).filter((name) => name.startsWith(`${tag}@`)).length,
+    // Second attempts at a deed, by the names of the deeds.
+    again() {
+      const file = path.join(folder, 'again');
+      return existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : [];
+    },
+    deaths: () => nodes.reduce((sum, node) => sum + node.deaths, 0),
+    async close() {
+      await Promise.all(nodes.map((node) => node.stop()));
+    },
+  };
+  return house;
+}
+
+// What the servers of a house said, for whoever looks into a failure; CHAOS_LOG names the file.
+export function keepLog(house, what) {
+  const text = house.nodes.map((node) => `${node.log}--- now\n${node.watched.stderr}`).join('\n');
+  if (process.env.CHAOS_LOG) appendFileSync(process.env.CHAOS_LOG, `=== ${what}\n${text}\n`);
+}
+
+// --- what is random, and can be repeated ---
+
+export function seeded(seed) {
+  let state = seed >>> 0;
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let x = Math.imul(state ^ (state >>> 15), state | 1);
+    x = (x + Math.imul(x ^ (x >>> 7), x | 61)) ^ x;
+    return ((x ^ (x >>> 14)) >>> 0) / 4294967296;
+  };
+  return { next, below: (n) => Math.floor(next() * n), pick: (items) => items[Math.floor(next() * items.length)] };
+}
+
+// Works through the items, so many side by side.
+export async function sideBySide(most, items, work) {
+  let next = 0;
+  await Promise.all(Array.from({ length: most }, async () => {
+    for (let i = next++; i < items.length; i = next++) await work(items[i], i);
+  }));
+}

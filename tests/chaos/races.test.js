@@ -1,0 +1,112 @@
+// Races through two nodes of one Redis: a question that is answered twice at the same instant, and one that is answered
+// and cancelled. One wins, each time, and the other is told so.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { combinations, openHouse, pause, sideBySide, startRedis } from './house.js';
+import { Client2025, Client2026, TaskClient, CALL_MS } from './clients.js';
+import { textOf } from '../wire/harness.js';
+import { retryOf, word } from '../wire/modern.js';
+
+const ASKS = Number(process.env.ASKS ?? 1000);
+const SIDE_BY_SIDE = 16;
+const TASKS = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
+const has = (era) => combinations.some((one) => one.era === era && one.store === 'redis');
+const numbers = Array.from({ length: ASKS }, (_, i) => i);
+
+async function twoNodes(t) {
+  const redis = await startRedis(t);
+  const house = await openHouse(t, 'redis', { redis });
+  return { house, urls: [(await house.node()).url, (await house.node()).url] };
+}
+
+if (has('2026')) {
+  test(`2026: ${ASKS} asks, each answered through two nodes at once: one wins, the other is refused`, async (t) => {
+    const { house, urls } = await twoNodes(t);
+    const { modern } = new Client2026(urls);
+    const wins = { left: 0, right: 0 };
+    await sideBySide(SIDE_BY_SIDE, numbers, async (i) => {
+      const args = { tag: `r${i}` };
+      const asked = await modern.asked('word', args, undefined, { url: urls[i % 2] });
+      const replies = await Promise.all(['left', 'right'].map((side, n) =>
+        modern.call('word', args, retryOf(asked, { first: word(side) }), { url: urls[n] })));
+      const winners = ['left', 'right'].filter((_, n) => replies[n].result);
+      assert.equal(winners.length, 1, replies.map(({ text }) => text).join('\n'));
+      const loser = replies.find(({ result }) => !result);
+      assert.match(loser.error.message, /requestState/);
+      const winner = replies.find(({ result }) => result);
+      assert.equal(textOf(winner.result), `r${i}: ${winners[0]}`);
+      wins[winners[0]]++;
+    });
+    t.diagnostic(`won by one node ${wins.left}, by the other ${wins.right}`);
+    assert.equal(wins.left + wins.right, ASKS);
+    await house.close();
+  });
+
+  test(`2026: ${ASKS} tasks, each answered and cancelled through two nodes at once: one end, the same for both`, async (t) => {
+    const { house, urls } = await twoNodes(t);
+    const tasks = new TaskClient(urls);
+    const ends = { completed: 0, cancelled: 0 };
+    const request = (url, method, params) => tasks.modern.request(method, params, { url, capabilities: TASKS });
+    await sideBySide(SIDE_BY_SIDE, numbers, async (i) => {
+      const begun = await request(urls[i % 2], 'tools/call', { name: 'word_task', arguments: { tag: `r${i}` } });
+      const { taskId } = begun.result;
+      const until = Date.now() + CALL_MS;
+      const look = async (url, wanted) => {
+        for (;;) {
+          const { result, text } = await request(url, 'tasks/get', { taskId });
+          assert.ok(result, text);
+          if (wanted.includes(result.status)) return result;
+          assert.ok(Date.now() < until, text);
+          await pause(10);
+        }
+      };
+      const { inputRequests } = await look(urls[i % 2], ['input_required']);
+      const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, word('yes')]));
+      const [updated, cancelled] = await Promise.all([
+        request(urls[0], 'tasks/update', { taskId, inputResponses }),
+        request(urls[1], 'tasks/cancel', { taskId }),
+      ]);
+      assert.ok(updated.result || updated.error, updated.text);
+      assert.ok(cancelled.result || cancelled.error, cancelled.text);
+      const [one, other] = await Promise.all(urls.map((url) => look(url, ['completed', 'cancelled', 'failed'])));
+      assert.equal(one.status, other.status, 'both nodes say the same');
+      if (one.status === 'completed') assert.equal(textOf(one.result), `r${i}: yes`);
+      ends[one.status]++;
+    });
+    t.diagnostic(`completed ${ends.completed}, cancelled ${ends.cancelled}`);
+    assert.equal(ends.completed + ends.cancelled, ASKS);
+    await house.close();
+  });
+}
+
+if (has('2025')) {
+  const answerBy = async (client, url, id, text) => {
+    const response = await fetch(url, {
+      method: 'POST', headers: client.headers(), body: JSON.stringify({ jsonrpc: '2.0', id, result: word(text) }) });
+    return { status: response.status, text: await response.text() };
+  };
+
+  test(`2025: ${ASKS} asks, each answered through two nodes at once: one answer counts`, async (t) => {
+    const { house, urls } = await twoNodes(t);
+    const clients = await Promise.all(Array.from({ length: SIDE_BY_SIDE }, () => new Client2025(urls).connect()));
+    const wins = { left: 0, right: 0 };
+    const statuses = {};
+    await sideBySide(SIDE_BY_SIDE, numbers, async (i) => {
+      const client = clients[i % SIDE_BY_SIDE];
+      const call = await client.call('word', `r${i}`, {
+        onAsk: async (ask) => {
+          const replies = await Promise.all(['left', 'right'].map((side, n) => answerBy(client, urls[n], ask.id, side)));
+          const key = replies.map(({ status }) => status).sort().join('+');
+          statuses[key] = (statuses[key] ?? 0) + 1;
+          assert.ok(replies.some(({ status }) => status === 202), JSON.stringify(replies));
+        },
+      });
+      const side = /: (left|right)$/.exec(call.text)?.[1];
+      assert.ok(side, call.text);
+      wins[side]++;
+    });
+    t.diagnostic(`won by one node ${wins.left}, by the other ${wins.right}; statuses ${JSON.stringify(statuses)}`);
+    assert.equal(wins.left + wins.right, ASKS);
+    await house.close();
+  });
+}

@@ -1,0 +1,134 @@
+/*
+ * tests/chaos: a server whose tools can be counted.
+ *
+ * Every tool asks for two words, then does a deed, and replies with both. The deed is a file in
+ * CHAOS_DIR that is made with O_EXCL and named after the call's tag and the step's idempotency key:
+ * what is there was done, and it cannot be done twice. A second attempt finds its file; it is
+ * counted in CHAOS_DIR/again and taken for done, as another system would do with a key it knows.
+ *
+ * Knows nothing of nod but its header, and nothing of what is done to it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <nod/nod.h>
+
+enum { PATH_MOST = 1024, WORKERS = 4 };
+
+struct deed {
+    const char *tag;
+    int64_t slow_ms; /* it takes that long, after its file is there */
+};
+
+static const char *folder;
+
+static void note_again(const char *name)
+{
+    char path[PATH_MOST];
+
+    snprintf(path, sizeof(path), "%s/again", folder);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return;
+    dprintf(fd, "%s\n", name);
+    close(fd);
+}
+
+static nod_status do_deed(nod_step_run *step, void *arg)
+{
+    const struct deed *deed = arg;
+    char name[PATH_MOST / 2], path[PATH_MOST];
+
+    snprintf(name, sizeof(name), "%s@%s", deed->tag, nod_step_key(step));
+    snprintf(path, sizeof(path), "%s/deeds/%s", folder, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 && errno != EEXIST)
+        return NOD_E_IO;
+    if (fd < 0) {
+        note_again(name);
+        return NOD_OK;
+    }
+    close(fd);
+    if (deed->slow_ms > 0)
+        nanosleep(&(struct timespec){ .tv_sec = deed->slow_ms / 1000,
+                                      .tv_nsec = (deed->slow_ms % 1000) * 1000000 },
+                  NULL);
+    return NOD_OK;
+}
+
+static nod_status ask_word(nod_call *call, const char *key, const char **out)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .key = key,
+                       .message = nod_fmt(call, "%s, the %s word?", nod_arg_str(call, "tag"), key),
+                       .form = NOD_FORM(NOD_TEXT("word", .required = true))));
+    *out = answer.action == NOD_ACCEPT ? nod_get_str(answer.content, "word") : "(none)";
+    return NOD_OK;
+}
+
+static nod_status two_words(nod_call *call, struct nod_step_opts opts)
+{
+    struct deed deed = { nod_arg_str(call, "tag"), nod_arg_int_or(call, "slow_ms", 0) };
+    const char *first, *second;
+
+    opts.size = sizeof(opts);
+    NOD_TRY(ask_word(call, "first", &first));
+    NOD_TRY(ask_word(call, "second", &second));
+    NOD_TRY(nod_step_with(call, "deed", do_deed, &deed, NULL, &opts));
+    return nod_reply_textf(call, "%s: %s %s", deed.tag, first, second);
+}
+
+/* The key makes it harmless to do again: do_deed looks. */
+static nod_status deed_tool(nod_call *call)
+{
+    return two_words(call, (struct nod_step_opts){ .idempotent = true });
+}
+
+static nod_status once_tool(nod_call *call)
+{
+    return two_words(call, (struct nod_step_opts){ .at_most_once = true });
+}
+
+/* One word and no deed: for races, and for many questions that wait. */
+static nod_status word_tool(nod_call *call)
+{
+    const char *word;
+
+    NOD_TRY(ask_word(call, "first", &word));
+    return nod_reply_textf(call, "%s: %s", nod_arg_str(call, "tag"), word);
+}
+
+#define INPUT NOD_FORM(NOD_TEXT("tag", .required = true), NOD_INT("slow_ms"))
+
+static const nod_tool tools[] = {
+    { .name = "deed", .handler = deed_tool, .input = INPUT },
+    { .name = "deed_blocking", .handler = deed_tool, .input = INPUT, .blocking = true },
+    { .name = "deed_once", .handler = once_tool, .input = INPUT },
+    { .name = "deed_task", .handler = deed_tool, .input = INPUT, .task = NOD_TASK_OPTIONAL },
+    { .name = "word", .handler = word_tool, .input = INPUT },
+    { .name = "word_task", .handler = word_tool, .input = INPUT, .task = NOD_TASK_OPTIONAL },
+};
+
+int main(int argc, char **argv)
+{
+    folder = getenv("CHAOS_DIR");
+    if (folder == NULL) {
+        fputs("CHAOS_DIR names the folder of the deeds\n", stderr);
+        return 2;
+    }
+    const char *ttl = getenv("CHAOS_NODE_TTL_MS");
+    nod_server *server = nod_server_new(.name = "chaos", .version = NOD_VERSION, .workers = WORKERS,
+                                        .node_ttl_ms = ttl != NULL ? strtoll(ttl, NULL, 10) : 0);
+    if (server == NULL)
+        return 1;
+    if (nod_tools(server, tools) != NOD_OK) {
+        nod_server_destroy(server);
+        return 1;
+    }
+    return nod_main(server, argc, argv);
+}
