@@ -2,6 +2,7 @@
  * bench/stores: questions asked and answered over HTTP at 128 clients, on each store.
  *
  *   store.sqlite_vs_memory   calls a second on SQLite over those on memory, in one run
+ *   store.redis_vs_memory    the same on a redis-server of its own, over a Unix socket
  *
  * A call is what bench/mcp_load does: a tool asks one form, is answered, and ends. The stores take
  * turns, so that whatever else the machine does slows all of them down; of the two eras the lower
@@ -9,9 +10,12 @@
  *
  * Run as: bench-stores SERVER. Files lie in the folder of TMPDIR, or in /tmp.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "load.h"
@@ -56,10 +60,54 @@ static void sqlite_begin(char address[ADDRESS_MAX])
     snprintf(address, ADDRESS_MAX, "sqlite:%s", path);
 }
 
+/* --- redis ------------------------------------------------------------------------------------ */
+
+enum { REDIS_WAIT_MS = 10000 };
+
+static pid_t redis;
+static char redis_folder[64];
+
+static void redis_end(void)
+{
+    char command[96];
+
+    if (!redis)
+        return;
+    kill(redis, SIGKILL);
+    waitpid(redis, NULL, 0);
+    redis = 0;
+    snprintf(command, sizeof(command), "rm -rf '%s'", redis_folder);
+    if (system(command) != 0)
+        fprintf(stderr, "%s is left behind\n", redis_folder);
+}
+
+static void redis_begin(char address[ADDRESS_MAX])
+{
+    char at[96];
+
+    redis_end();
+    snprintf(redis_folder, sizeof(redis_folder), "%s", "/tmp/nod-bench-redis-XXXXXX");
+    if (!mkdtemp(redis_folder))
+        exit(1);
+    snprintf(at, sizeof(at), "%s/socket", redis_folder);
+    redis = fork();
+    if (redis == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execlp("redis-server", "redis-server", "--port", "0", "--unixsocket", at, "--dir",
+               redis_folder, "--save", "", "--appendonly", "yes", "--appendfsync",
+               getenv("FS") ? getenv("FS") : "always", "--logfile", "log", (char *)NULL);
+        _exit(127);
+    }
+    for (int i = 0; access(at, F_OK) != 0 && i < REDIS_WAIT_MS / 5; i++)
+        usleep(5000);
+    snprintf(address, ADDRESS_MAX, "redis+unix://%s", at);
+}
+
 /* The first is what the others are measured against. */
 static const struct kind kinds[] = {
     { "memory", "nothing", 10000, memory_begin, nothing_to_end },
     { "sqlite", "fsync (synchronous=full)", 4000, sqlite_begin, sqlite_end },
+    { "redis", "fsync (appendfsync always)", 4000, redis_begin, redis_end },
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 

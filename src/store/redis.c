@@ -23,17 +23,18 @@ enum { OPEN_TURN_MS = 20, SWEEP_LOOKS = 64 };
 /* The kind stands behind its length, so that no two records share a key. */
 static struct str value_key(struct redis_op *op)
 {
-    struct buf tail;
-    struct str key;
+    struct str len = redis_digits(op, (int64_t)op->kind.len);
+    size_t all = len.len + op->kind.len + op->key.len + 2;
+    char *at = arena_alloc_aligned(&op->arena, all + 3, 1), *to = at;
 
-    buf_init(&tail, REDIS_OP_BYTES);
-    buf_fmt(&tail, "%zu:", op->kind.len);
-    buf_add(&tail, op->kind);
-    buf_add_char(&tail, ':');
-    buf_add(&tail, op->key);
-    key = redis_key(op, op->key, "k:", buf_str(&tail));
-    buf_finish(&tail);
-    return key;
+    if (!at || !len.len)
+        return STR_NONE;
+    str_place(&to, len);
+    to[-1] = ':';
+    str_place(&to, op->kind);
+    to[-1] = ':';
+    str_place(&to, op->key);
+    return redis_key(op, op->key, "k:", str_n(at, all));
 }
 
 static struct redis_op *value_op(struct store *store, const struct redis_verb *verb,
@@ -63,8 +64,7 @@ static void op_put(struct store *base, struct str kind, struct str key, struct s
     nod_status status =
         codec_write_text(&store->codec, CODEC_VALUE, kind, key, value, &store->record);
     struct str at = value_key(op);
-    struct str words[] = { arena_fmt(&op->arena, "%llu", (unsigned long long)version),
-                           arena_fmt(&op->arena, "%lld", (long long)(ttl_ms > 0 ? ttl_ms : 0)),
+    struct str words[] = { redis_digits(op, (int64_t)version), redis_digits(op, redis_life(ttl_ms)),
                            buf_str(&store->record) };
 
     redis_op_script(op, SCRIPT_PUT, &at, 1, words, 3);
@@ -264,6 +264,9 @@ struct store *redis_store_open(const struct redis_opts *opts, char why[REDIS_WHY
     map_init(&store->tallies, REDIS_TALLIES_MOST);
     store->pending_asks = opts->pending_asks;
     store->pending_asks_per_principal = opts->pending_asks_per_principal;
+    snprintf(store->channels_text, sizeof(store->channels_text), "%swake:%d:", store->url.prefix,
+             store->url.db);
+    store->channels = str_of(store->channels_text);
     store->home = MEM_NEW(struct redis_home);
     store->home->store = store;
     store->commands = redis_link_create(store->loop, &store->url, store->tls, STR_NONE,

@@ -272,6 +272,8 @@ struct redis_store {
     struct str node; /* that watches; its own memory */
     char *node_text;
     char *channel_text;
+    struct str channels; /* what those of all nodes begin with */
+    char channels_text[REDIS_PREFIX_MAX + 32];
     void (*wake)(void *data, struct str call_id);
     void *wake_data;
     uint64_t commands_sent;

@@ -37,16 +37,19 @@ unsigned redis_shard(struct str of)
 
 struct str redis_shard_key(struct redis_op *op, unsigned shard, const char *letter, struct str tail)
 {
-    const char *prefix = op->store->url.prefix;
-    size_t head = strlen(prefix) + 4 + strlen(letter);
-    char *at = arena_alloc(&op->arena, head + tail.len + 1);
+    struct str prefix = str_of(op->store->url.prefix), name = str_of(letter);
+    const char tag[] = { '{', (char)('0' + shard / 10), (char)('0' + shard % 10), '}' };
+    size_t len = prefix.len + sizeof(tag) + name.len + tail.len;
+    char *at = arena_alloc_aligned(&op->arena, len + 1, 1);
 
     if (!at)
         return STR_NONE;
-    snprintf(at, head + 1, "%s{%02u}%s", prefix, shard, letter);
+    memcpy(at, prefix.at, prefix.len + 1);
+    memcpy(at + prefix.len, tag, sizeof(tag));
+    memcpy(at + prefix.len + sizeof(tag), name.at, name.len);
     if (tail.len)
-        memcpy(at + head, tail.at, tail.len);
-    return str_n(at, head + tail.len);
+        memcpy(at + len - tail.len, tail.at, tail.len);
+    return str_n(at, len);
 }
 
 struct str redis_key(struct redis_op *op, struct str of, const char *letter, struct str tail)

@@ -43,7 +43,7 @@ struct str redis_kept(struct redis_op *op, nod_status status)
 
 struct str redis_my_channel(struct redis_op *op)
 {
-    return redis_channel(op->store, &op->arena, STR_NONE);
+    return op->store->channels;
 }
 
 struct str redis_copy(struct redis_op *op, struct str s)
