@@ -138,9 +138,10 @@ static void op_beat(struct store *base, struct str node, int64_t ttl_ms, store_d
 static void sweep_due(void *data)
 {
     struct redis_store *store = data;
+    const char *why;
 
     timer_set(store->loop, &store->sweep, REDIS_SWEEP_EVERY_MS, sweep_due, store);
-    if (!store->commands->ready)
+    if (!redis_lanes_ready(store, &why))
         return;
     struct redis_op *op = redis_op_new(store, &sweep_verb, NULL, NULL);
     unsigned shard = store->swept++ % REDIS_SHARDS;
@@ -157,13 +158,11 @@ static void sweep_due(void *data)
 static bool op_ready(struct store *base, struct str *why)
 {
     const struct redis_store *store = redis_of(base);
+    const char *reason = "";
 
-    if (!store->commands->ready)
-        *why = str_of(store->commands->why);
-    else if (!redis_watching(store))
-        *why = str_of(store->wakes->why);
-    else
+    if (redis_lanes_ready(store, &reason) && redis_watching(store))
         return true;
+    *why = str_of(reason[0] ? reason : store->wakes ? store->wakes->why : "");
     return false;
 }
 
@@ -174,7 +173,8 @@ static void destroy(struct store *base)
     timer_stop(store->loop, &store->sweep);
     redis_ops_drop(store);
     redis_link_destroy(store->wakes);
-    redis_link_destroy(store->commands);
+    for (unsigned i = 0; i < REDIS_LANES; i++)
+        redis_link_destroy(store->lanes[i]);
     redis_forget_all(store);
     redis_tallies_finish(store);
     keyring_destroy(store->codec.ring);
@@ -208,17 +208,20 @@ static const struct store_ops redis_ops = {
     .destroy = destroy,
 };
 
-/* Greeted, or known to be useless. */
+/* Greeted on every connection, or known to be useless. */
 static bool first_greeting(struct redis_store *store, char *why)
 {
-    struct redis_link *link = store->commands;
     int64_t until = loop_now(store->loop) + store->url.timeout_ms;
+    const char *reason = "";
 
-    while (!link->ready && !link->hopeless && loop_now(store->loop) < until)
+    while (!redis_lanes_ready(store, &reason) && !store->lanes[0]->hopeless &&
+           loop_now(store->loop) < until)
         loop_turn(store->loop, OPEN_TURN_MS);
-    if (!link->ready)
-        snprintf(why, REDIS_WHY_MAX, "%.80s: %.400s", store->url.shown, link->why);
-    return link->ready;
+    bool ready = redis_lanes_ready(store, &reason);
+    if (!ready)
+        snprintf(why, REDIS_WHY_MAX, "%.80s: %.400s", store->url.shown,
+                 store->lanes[0]->hopeless ? store->lanes[0]->why : reason);
+    return ready;
 }
 
 static bool use_tls(struct redis_store *store, char *why)
@@ -256,7 +259,8 @@ struct store *redis_store_open(const struct redis_opts *opts, char why[REDIS_WHY
         (struct codec){ .ring = opts->ring ? keyring_copy(opts->ring) : NULL, .store = "redis" };
     buf_init(&store->record, CODEC_RECORD_MAX + SEAL_OVERHEAD + CODEC_SCOPE_MAX + 64);
     list_init(&store->waiting);
-    list_init(&store->sent);
+    for (unsigned i = 0; i < REDIS_LANES; i++)
+        list_init(&store->sent[i]);
     list_init(&store->finished);
     list_init(&store->known_order);
     map_init(&store->known, REDIS_KNOWN_MOST);
@@ -269,8 +273,11 @@ struct store *redis_store_open(const struct redis_opts *opts, char why[REDIS_WHY
     store->channels = str_of(store->channels_text);
     store->home = MEM_NEW(struct redis_home);
     store->home->store = store;
-    store->commands = redis_link_create(store->loop, &store->url, store->tls, STR_NONE,
-                                        &redis_command_events, store);
+    for (unsigned i = 0; i < REDIS_LANES; i++) {
+        store->lanes[i] = redis_link_create(store->loop, &store->url, store->tls, STR_NONE,
+                                            &redis_command_events, store);
+        store->lanes[i]->lane = i;
+    }
     if (!first_greeting(store, why)) {
         destroy(&store->store);
         return NULL;
@@ -283,5 +290,9 @@ struct redis_figures redis_store_figures(const struct store *store)
 {
     const struct redis_store *redis = (const struct redis_store *)(const void *)store;
 
-    return (struct redis_figures){ redis->commands_sent, redis->commands->writes };
+    struct redis_figures figures = { .commands = redis->commands_sent };
+
+    for (unsigned i = 0; i < REDIS_LANES; i++)
+        figures.writes += redis->lanes[i]->writes;
+    return figures;
 }

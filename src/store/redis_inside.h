@@ -48,8 +48,9 @@
 struct redisReader;
 
 enum {
-    REDIS_SHARDS = 64,             /* hash tags that calls, pointers and records are spread over */
-    REDIS_QUEUE_MOST = 200000,     /* operations on their way */
+    REDIS_SHARDS = 64,         /* hash tags that calls, pointers and records are spread over */
+    REDIS_LANES = 4,           /* connections for commands: Redis reads 16 KiB of each at once */
+    REDIS_QUEUE_MOST = 200000, /* operations on their way */
     REDIS_QUEUE_BYTES = 256 << 20, /* of operations on their way */
     REDIS_REPLY_BYTES = 96 << 20,  /* memory of one reply */
     REDIS_LINE_MAX = 64 << 10,     /* of a reply's line that is no bulk */
@@ -170,6 +171,7 @@ struct redis_link {
     int64_t pause_ms;
     bool ready;
     bool strict;
+    unsigned lane;
     bool settled;    /* greeted, or failed, at least once */
     bool hopeless;   /* what failed does not get better by itself */
     int busy;        /* inside of its own callbacks */
@@ -242,16 +244,16 @@ struct redis_store {
     struct loop *loop;
     struct redis_url url;
     struct tls_context *tls;
-    struct redis_link *commands;
-    struct redis_link *wakes; /* NULL: nobody watches */
+    struct redis_link *lanes[REDIS_LANES]; /* for commands; the first speaks for all */
+    struct redis_link *wakes;              /* NULL: nobody watches */
     struct redis_home *home;
     struct codec codec;
     struct buf record; /* one being written */
     int64_t keep_ms;
 
-    struct list waiting;  /* for a connection */
-    struct list sent;     /* for a reply, in order */
-    struct list finished; /* to be told on another turn */
+    struct list waiting;           /* for a connection */
+    struct list sent[REDIS_LANES]; /* for a reply, in order */
+    struct list finished;          /* to be told on another turn */
     size_t in_flight;
     size_t bytes;
     struct timer deadline;
@@ -287,7 +289,7 @@ static inline struct redis_store *redis_of(struct store *store)
 /* Redis's wall clock, as well as it is known without asking. */
 static inline int64_t redis_now(const struct redis_store *store)
 {
-    return loop_now(store->loop) + store->commands->offset_ms;
+    return loop_now(store->loop) + store->lanes[0]->offset_ms;
 }
 
 /* --- redis_op.c ------------------------------------------------------------------------------- */
@@ -313,6 +315,7 @@ struct redis_op {
     store_done *done; /* NULL: nobody waits */
     void *data;
     int64_t deadline;
+    unsigned shard;   /* that it is about: says which connection it takes */
     struct buf bytes; /* the commands */
     size_t counted;   /* of them, in store->bytes */
     size_t expected;  /* replies */
@@ -358,6 +361,8 @@ void redis_ops_flow(struct redis_store *store);
 /* Everything on its way is dropped without a word. */
 void redis_ops_drop(struct redis_store *store);
 extern const struct redis_link_events redis_command_events;
+/* Every connection for commands is there; if not, why. */
+bool redis_lanes_ready(const struct redis_store *store, const char **why);
 
 /* A key: prefix, shard of `of` as a hash tag, a letter, and texts behind it. Lives in the arena. */
 struct str redis_key(struct redis_op *op, struct str of, const char *letter, struct str tail);

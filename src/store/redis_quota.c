@@ -4,11 +4,11 @@
  * Both are counted from indexes that change with the records: the pending asks of every shard, and
  * those of a principal in every shard; what has run out does not count, whether it was ended or
  * not. Counting asks all shards, so it is done seldom: a node believes a count for a second, and
- * lets itself use a quarter of the room that it has left. So nodes that ask at the same moment go
- * past a bound only where it is all but reached, and by little; one node never does.
+ * lets itself use a quarter of the room that it has left. So questions that are asked at the same
+ * moment go past a bound only where it is all but reached, and by little.
  *
- * Holds always: what this node has let pass before a count was sent is in that count, because
- * commands go out in order; what it has let pass since is added to it.
+ * Holds always: what this node has let pass, and has been told is stored, before a count was sent
+ * is in that count; what it has let pass since the count was sent is added to it.
  */
 #include "store/redis_inside.h"
 
