@@ -8,13 +8,22 @@
  *
  * A call's hash. It has few fields, because every field costs Redis more than the text in it:
  *
- *     x          the head: state, epoch, pending asks, items of the journal, entries in them,
- *                sensitive answers, milliseconds it is kept, when it was opened, notices, ids of
- * its asks one behind the other (or -), token of the newest operation; on lines of their own the
- * node it is with and the one it was with before c          the call's record   r the result's j0
- * j1 ..   an item of the journal: a record of entries, or "@" and an ask that has ended m<ask>
- * "state asked expires ended took sensitive token" q<ask>     the question's record   a<ask> the
- * answer's   z<ask> the answer's without content
+ *     x         the head
+ *     c, r      the call's record, the result's
+ *     j0 j1 ..  an item of the journal: a record of entries, or "@" and an ask that has ended
+ *     y0 ..     the item without what is sensitive, to take its place when the call ends
+ *     m<ask>    "state asked expires ended took sensitive token"
+ *     q<ask>    the question's record
+ *     a<ask>    the answer's record
+ *     z<ask>    the answer's without content, to take its place when the call ends
+ *
+ * The head, by the names that the scripts give its parts:
+ *
+ *     s state, e epoch, p pending asks, J items of the journal, N entries in them, S sensitive
+ *     ones, k milliseconds it is kept, o when it was opened, n notices, C 1 if somebody comes back
+ *     for it, u its principal as it is counted (or -), L ids of its asks, one behind the other (or
+ *     -), t token of the newest operation; on lines of their own w the node it is with and h the
+ *     one it was with before
  *
  * Numbers of states are those of enum call_state and enum ask_state (redis_calls.c asserts them).
  * The journal names asks instead of repeating their answers, so that an answer which is erased is
