@@ -146,8 +146,9 @@ static bool read_head(struct str text, struct head *out)
     out->items = numbers[HEAD_ITEMS];
     out->opened_ms = numbers[HEAD_OPENED];
     out->notices = (uint32_t)numbers[HEAD_NOTICES];
-    str_cut(text, ' ', &out->asks, &text);
-    return true;
+    struct str skipped;
+    return str_cut(text, ' ', &skipped, &text) && str_cut(text, ' ', &skipped, &text) &&
+           str_cut(text, ' ', &out->asks, &text);
 }
 
 /* --- the journal ------------------------------------------------------------------------------ */
@@ -287,6 +288,7 @@ nod_status redis_read_asks(struct codec *codec, const struct redis_value *pairs,
     nod_status status = NOD_OK;
     struct fields fields;
     struct head head = { 0 };
+    nod_status status = NOD_OK;
 
     if (pairs->type != REDIS_IS_LIST)
         return NOD_OK;
