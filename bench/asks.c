@@ -3,9 +3,9 @@
  *
  *   ask2025.vs_best_sdk   server CPU of a call with the better of the official TypeScript SDKs (v1
  *   ask2026.vs_best_sdk   and v2), over ours, at 128 clients; higher is better
- *   ask2025.vs_floor      server CPU of our bare HTTP server for as many exchanges with as many
- *   ask2026.vs_floor      bytes, over that of the calls; 1 would mean that MCP costs nothing
- *   ask2025.vs_epoll      the same against a bare epoll loop that answers canned bytes
+ *   ask2025.vs_floor      server CPU of our bare HTTP server for the same exchanges
+ * (bench/ask_floor), ask2026.vs_floor      over that of the calls; 1 would mean that MCP costs
+ * nothing ask2025.vs_epoll      the same against a bare epoll loop that answers canned bytes
  *   ask2026.vs_epoll
  *
  * A call is what bench/mcp_load does: a tool asks one form, is answered, and ends. Calls per second
@@ -17,13 +17,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "ask_floor.h"
 #include "base/buf.h"
 #include "epoll_floor.h"
 #include "load.h"
 #include "mcp_load.h"
-#include "net/http.h"
 #include "server_process.h"
 
 enum {
@@ -125,78 +124,104 @@ static void show_rivals(const char *era, struct rival *rivals, size_t count)
 /* --- the floors ----------------------------------------------------------------------------------
  */
 
-struct floor {
+#define HEAD_OUT                                                                                   \
+    "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nContent-Type: application/json\r\n"             \
+    "Accept: application/json, text/event-stream\r\nContent-Length: "
+#define HEAD_IN                                                                                    \
+    "HTTP/1.1 200 OK\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n"                                   \
+    "Content-Type: application/json\r\nContent-Length: "
+#define HEAD_END "1234\r\n\r\n"
+
+/* One exchange of the epoll floor: as many bytes as those of the calls have on average. */
+struct canned {
     struct buf request, response;
-    struct str body; /* of the response */
     size_t body_len; /* of the request */
 };
 
-#define HEAD_OUT                                                                                   \
-    "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nContent-Type: application/json\r\n"             \
-    "Accept: application/json, text/event-stream\r\nContent-Length: %4zu\r\n\r\n"
-#define HEAD_IN                                                                                    \
-    "HTTP/1.1 200 OK\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\n"                                   \
-    "Content-Type: application/json\r\nContent-Length: %4zu\r\n\r\n"
-
-static size_t head_len(const char *format)
+static size_t canned_part(struct buf *out, struct str head, size_t whole)
 {
-    return strlen(format) - (strlen("%4zu") - 4);
+    size_t head_len = head.len + strlen(HEAD_END);
+    size_t body = whole > head_len ? whole - head_len : 1;
+
+    buf_init(out, 1 << 20);
+    buf_add(out, head);
+    buf_fmt(out, "%4zu\r\n\r\n", body);
+    for (size_t i = 0; i < body; i++)
+        buf_add_char(out, 'x');
+    return body;
 }
 
-/* A request and a response as long as those of the calls were on average. */
-static void floor_make(struct floor *floor, struct mcp_load_traffic traffic)
+static void canned_make(struct canned *canned, struct mcp_load_traffic traffic)
 {
-    size_t out = (size_t)(traffic.bytes_out / traffic.exchanges);
-    size_t in = (size_t)(traffic.bytes_in / traffic.exchanges);
-    size_t body_in = in > head_len(HEAD_IN) ? in - head_len(HEAD_IN) : 1;
-
-    buf_init(&floor->request, 1 << 20);
-    buf_init(&floor->response, 1 << 20);
-    floor->body_len = out > head_len(HEAD_OUT) ? out - head_len(HEAD_OUT) : 1;
-    buf_fmt(&floor->request, HEAD_OUT, floor->body_len);
-    for (size_t i = 0; i < floor->body_len; i++)
-        buf_add_char(&floor->request, 'x');
-    buf_fmt(&floor->response, HEAD_IN, body_in);
-    for (size_t i = 0; i < body_in; i++)
-        buf_add_char(&floor->response, 'x');
-    floor->body = str_skip(buf_str(&floor->response), floor->response.len - body_in);
+    canned->body_len = canned_part(&canned->request, STR(HEAD_OUT),
+                                   (size_t)(traffic.bytes_out / traffic.exchanges));
+    canned_part(&canned->response, STR(HEAD_IN), (size_t)(traffic.bytes_in / traffic.exchanges));
 }
 
-static void floor_finish(struct floor *floor)
+static void canned_finish(struct canned *canned)
 {
-    buf_finish(&floor->request);
-    buf_finish(&floor->response);
+    buf_finish(&canned->request);
+    buf_finish(&canned->response);
 }
 
-static void on_request(struct http_exchange *exchange, const struct http_request *request,
-                       void *data)
-{
-    static const struct http_header json = { STR_INIT("Content-Type"),
-                                             STR_INIT("application/json") };
-    const struct floor *floor = data;
+/* Our bare HTTP server behind the very clients that make the calls. */
+struct http_floor {
+    struct ask_floor says;
+    struct load_server server;
+    struct mcp_load *load;
+};
 
-    if (request->body.len != floor->body_len)
-        abort();
-    http_reply(exchange, 200, &json, 1, floor->body);
+static void http_floor_open(struct http_floor *floor)
+{
+    floor->server = load_server_start(ask_floor_serve, &floor->says);
+    floor->load = mcp_load_open(&(struct mcp_load_opts){ .port = floor->server.port,
+                                                         .clients = MANY_CLIENTS,
+                                                         .era = floor->says.era,
+                                                         .tool = "ask",
+                                                         .expects = "\"text\":\"confirmed\"" });
 }
 
-static void serve_http(int port_fd, void *data)
+static void http_floor_close(struct http_floor *floor)
 {
-    struct http_opts opts = { .limits = http_limits_default,
-                              .on_request = on_request,
-                              .data = data };
-    struct loop *loop = loop_create();
-    struct http_server *server;
+    mcp_load_close(floor->load);
+    load_server_stop(&floor->server);
+}
 
-    if (http_listen(loop, STR("127.0.0.1"), 0, &opts, &server) != NOD_OK)
+static bool nearly(uint64_t a, uint64_t b)
+{
+    return a < b ? (b - a) * 50 <= b : (a - b) * 50 <= a;
+}
+
+/* A floor that exchanges the bytes of the calls. What is missing at first is the requestState. */
+static void http_floor_start(struct http_floor *floor, const struct cost *ours)
+{
+    http_floor_open(floor);
+    mcp_load_calls(floor->load, ours->calls);
+    struct mcp_load_traffic got = mcp_load_traffic(floor->load);
+    if (ours->traffic.bytes_out > got.bytes_out)
+        floor->says.state_len = (size_t)((ours->traffic.bytes_out - got.bytes_out) / ours->calls);
+    http_floor_close(floor);
+    http_floor_open(floor);
+    mcp_load_calls(floor->load, ours->calls);
+    got = mcp_load_traffic(floor->load);
+    if (got.exchanges != ours->traffic.exchanges ||
+        !nearly(got.bytes_out, ours->traffic.bytes_out) ||
+        !nearly(got.bytes_in, ours->traffic.bytes_in)) {
+        fprintf(stderr, "bench-asks: the floor does not exchange what the calls exchange\n");
         exit(1);
-    int port = http_port(server);
-    if (write(port_fd, &port, sizeof(port)) != sizeof(port))
-        exit(1);
-    loop_run(loop);
+    }
 }
 
-static double floor_cpu(const struct load_server *server, struct load *load, uint64_t exchanges)
+static double http_floor_cpu(const struct http_floor *floor, uint64_t calls)
+{
+    double before = load_cpu_seconds(&floor->server);
+
+    mcp_load_calls(floor->load, calls);
+    return load_cpu_seconds(&floor->server) - before;
+}
+
+static double epoll_floor_cpu(const struct load_server *server, struct load *load,
+                              uint64_t exchanges)
 {
     double before = load_cpu_seconds(server);
 
@@ -204,45 +229,51 @@ static double floor_cpu(const struct load_server *server, struct load *load, uin
     return load_cpu_seconds(server) - before;
 }
 
+static void show_traffic(const char *era, const struct cost *cost, double floor_cpu)
+{
+    double calls = (double)cost->calls;
+
+    fprintf(stderr,
+            "%s  a call is %.1f exchanges, %.0f bytes to the server, %.0f from it; the floor takes "
+            "%.2f us CPU for them\n",
+            era, (double)cost->traffic.exchanges / calls, (double)cost->traffic.bytes_out / calls,
+            (double)cost->traffic.bytes_in / calls, floor_cpu * 1e6);
+}
+
 /* In turns, so that whatever slows the machine down slows all of them down. */
 static void show_floors(struct rival *ours, const char *era)
 {
-    double vs_http[ROUNDS], vs_epoll[ROUNDS];
-    struct floor floor;
+    double vs_http[ROUNDS], vs_epoll[ROUNDS], http_cpu[ROUNDS];
+    struct http_floor http = { .says.era = ours->era };
+    struct canned canned;
 
     ours->process = server_process_start(ours->argv);
     struct mcp_load *load = open_load(ours, MANY_CLIENTS);
     struct cost warm = measure(ours, load, CALLS_OURS / 4);
-    floor_make(&floor, warm.traffic);
-    struct load_server http = load_server_start(serve_http, &floor);
-    struct epoll_floor canned = { floor.body_len, buf_str(&floor.response) };
-    struct load_server epoll = load_server_start(epoll_floor_serve, &canned);
-    struct load_opts opts = { .connections = MANY_CLIENTS, .request = buf_str(&floor.request) };
-    opts.port = http.port;
-    struct load *http_load = load_open(&opts);
-    opts.port = epoll.port;
-    struct load *epoll_load = load_open(&opts);
-    floor_cpu(&http, http_load, warm.traffic.exchanges);
-    floor_cpu(&epoll, epoll_load, warm.traffic.exchanges);
+    http_floor_start(&http, &warm);
+    canned_make(&canned, warm.traffic);
+    struct epoll_floor says = { canned.body_len, buf_str(&canned.response) };
+    struct load_server epoll = load_server_start(epoll_floor_serve, &says);
+    struct load *epoll_load = load_open(&(struct load_opts){
+        .port = epoll.port, .connections = MANY_CLIENTS, .request = buf_str(&canned.request) });
+    epoll_floor_cpu(&epoll, epoll_load, warm.traffic.exchanges);
     for (int i = 0; i < ROUNDS; i++) {
         struct cost cost = measure(ours, load, CALLS_OURS);
         double calls = cost.cpu * (double)cost.calls;
-        vs_http[i] = floor_cpu(&http, http_load, cost.traffic.exchanges) / calls;
-        vs_epoll[i] = floor_cpu(&epoll, epoll_load, cost.traffic.exchanges) / calls;
+        double floor = http_floor_cpu(&http, cost.calls);
+        http_cpu[i] = floor / (double)cost.calls;
+        vs_http[i] = floor / calls;
+        vs_epoll[i] = epoll_floor_cpu(&epoll, epoll_load, cost.traffic.exchanges) / calls;
     }
-    fprintf(stderr, "%s  a call is %.1f exchanges, %.0f bytes to the server, %.0f from it\n", era,
-            (double)warm.traffic.exchanges / (double)warm.calls,
-            (double)warm.traffic.bytes_out / (double)warm.calls,
-            (double)warm.traffic.bytes_in / (double)warm.calls);
+    show_traffic(era, &warm, load_median(http_cpu, ROUNDS));
     printf("ask%s.vs_floor %.3f\n", era, load_median(vs_http, ROUNDS));
     printf("ask%s.vs_epoll %.3f\n", era, load_median(vs_epoll, ROUNDS));
-    load_close(http_load);
     load_close(epoll_load);
-    load_server_stop(&http);
     load_server_stop(&epoll);
+    http_floor_close(&http);
     mcp_load_close(load);
     server_process_stop(&ours->process);
-    floor_finish(&floor);
+    canned_finish(&canned);
 }
 
 /* --- all of them ---------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 /*
  * base/heap: what is due next.
  *
- * A binary heap of deadlines. The node lives inside its object and knows its place, so that
+ * A heap of deadlines. The node lives inside its object and knows its place, so that
  * removing and moving are logarithmic. A zeroed node is not in any heap.
  */
 #ifndef NOD_BASE_HEAP_H
@@ -16,8 +16,13 @@ struct heap_node {
     size_t place; /* 1-based; 0: not in a heap */
 };
 
+struct heap_slot {
+    int64_t at; /* the node's */
+    struct heap_node *node;
+};
+
 struct heap {
-    struct heap_node **nodes;
+    struct heap_slot *slots;
     size_t count;
     size_t room;
 };

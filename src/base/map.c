@@ -7,6 +7,8 @@
  */
 #include "base/map.h"
 
+#include <endian.h>
+
 #include "base/id.h"
 #include "base/mem.h"
 
@@ -51,6 +53,21 @@ __attribute__((constructor)) static void hash_key_init(void)
     random_bytes(hash_key, sizeof(hash_key));
 }
 
+/* The bytes behind the last whole word, the first of them lowest. */
+static uint64_t tail_of(struct str key)
+{
+    size_t rest = key.len % 8;
+    uint64_t word = 0;
+
+    if (rest && key.len > 8) { /* a whole word that ends with them */
+        memcpy(&word, key.at + key.len - 8, 8);
+        return le64toh(word) >> (8 * (8 - rest));
+    }
+    for (size_t i = 0; i < rest; i++)
+        word |= (uint64_t)(unsigned char)key.at[key.len - rest + i] << (8 * i);
+    return word;
+}
+
 /* SipHash-1-3. */
 uint64_t map_hash(struct str key)
 {
@@ -61,13 +78,12 @@ uint64_t map_hash(struct str key)
 
     for (size_t i = 0; i < whole; i++) {
         memcpy(&word, key.at + i * 8, 8);
+        word = le64toh(word);
         s.v3 ^= word;
         sip_round(&s);
         s.v0 ^= word;
     }
-    word = (uint64_t)key.len << 56;
-    for (size_t i = 0; i < key.len % 8; i++)
-        word |= (uint64_t)(unsigned char)key.at[whole * 8 + i] << (8 * i);
+    word = (uint64_t)key.len << 56 | tail_of(key);
     s.v3 ^= word;
     sip_round(&s);
     s.v0 ^= word;
@@ -110,6 +126,7 @@ static void slot_put(struct map *map, struct str key, uint64_t hash, void *value
     if (!map->slots[i].value)
         map->used++;
     map->slots[i] = (struct map_slot){ key, value, hash };
+    map->last = i;
     map->count++;
 }
 
@@ -128,18 +145,40 @@ static void rebuild(struct map *map, size_t room)
 
 void *map_get(const struct map *map, struct str key)
 {
-    struct map_slot *slot = slot_find(map, key, map_hash(key));
+    struct map_slot *slot = map->count ? slot_find(map, key, map_hash(key)) : NULL;
 
     return slot ? slot->value : NULL;
 }
 
+/* The slot of the key if it is the one that was found last. */
+static struct map_slot *slot_again(const struct map *map, struct str key)
+{
+    struct map_slot *slot = map->last < map->room ? &map->slots[map->last] : NULL;
+
+    return slot && slot->value && slot->value != GRAVE && str_eq(slot->key, key) ? slot : NULL;
+}
+
+void *map_find(struct map *map, struct str key)
+{
+    if (map->count == 0)
+        return NULL;
+    struct map_slot *slot = slot_again(map, key);
+    if (!slot) {
+        slot = slot_find(map, key, map_hash(key));
+        if (!slot)
+            return NULL;
+        map->last = (size_t)(slot - map->slots);
+    }
+    return slot->value;
+}
+
 bool map_set(struct map *map, struct str key, void *value)
 {
+    if (!value)
+        return false;
     uint64_t hash = map_hash(key);
     struct map_slot *slot = slot_find(map, key, hash);
 
-    if (!value)
-        return false;
     if (slot) {
         slot->key = key;
         slot->value = value;
@@ -171,8 +210,10 @@ static void sweep(struct map *map, size_t i)
 
 void *map_remove(struct map *map, struct str key)
 {
-    struct map_slot *slot = slot_find(map, key, map_hash(key));
+    struct map_slot *slot = slot_again(map, key);
 
+    if (!slot)
+        slot = slot_find(map, key, map_hash(key));
     if (!slot)
         return NULL;
     void *value = slot->value;

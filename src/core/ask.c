@@ -100,7 +100,7 @@ static void ask_unlist(struct ask *ask)
     struct engine *engine = ask->call->engine;
 
     due_stop(engine, &ask->expiry);
-    if (map_get(&engine->asks, id_str(&ask->id)) == ask)
+    if (map_find(&engine->asks, id_str(&ask->id)) == ask)
         map_remove(&engine->asks, id_str(&ask->id));
     scope_leave(ask);
     if (ask->counted)

@@ -89,7 +89,7 @@ void call_free(struct call *call)
     call_saving_free(call);
     journal_finish(&call->journal);
     ending_free(call->ending);
-    if (map_get(&engine->calls, id_str(&call->id)) == call)
+    if (map_find(&engine->calls, id_str(&call->id)) == call)
         map_remove(&engine->calls, id_str(&call->id));
     target_release(call->target);
     mem_free(call);

@@ -67,11 +67,15 @@ static void supports(struct call *call)
     if (call_is_alone(call))
         return;
     call->supports = call->supports_consent = 0;
-    for (int kind = ASK_FORM; kind <= ASK_ROOTS; kind++) {
-        if (engine_can(engine, call, (enum ask_kind)kind, false))
+    for (size_t i = 0; i < engine->surface_count; i++) {
+        struct surface *surface = engine->surfaces[i];
+        for (int kind = ASK_FORM; kind <= ASK_ROOTS; kind++) {
+            if (!surface->ops->can(surface, call, (enum ask_kind)kind))
+                continue;
             call->supports |= 1u << kind;
-        if (engine_can(engine, call, (enum ask_kind)kind, true))
-            call->supports_consent |= 1u << kind;
+            if (!surface->ops->model) /* whose word is no consent */
+                call->supports_consent |= 1u << kind;
+        }
     }
 }
 

@@ -321,7 +321,7 @@ static void claim_failed(struct claim *claim, nod_status status)
 /* What follows for the call, if it is here: it may have gone, and come back, meanwhile. */
 static void claimed(struct engine *engine, const struct store_reply *reply)
 {
-    struct call *call = map_get(&engine->calls, reply->ask->call_id);
+    struct call *call = map_find(&engine->calls, reply->ask->call_id);
 
     if (reply->taken && !(call && call_taken(call, reply)))
         call_give_back(engine, reply->call, reply->epoch);

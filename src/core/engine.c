@@ -202,14 +202,15 @@ size_t engine_pending(const struct engine *engine)
 
 struct ask *engine_ask(const struct engine *engine, struct str ask_id)
 {
-    return map_get(&engine->asks, ask_id);
+    /* The stages of an answer look for its ask again and again. The engine itself is not constant. */
+    return map_find(&((struct engine *)engine)->asks, ask_id);
 }
 
 /* --- limits ---------------------------------------------------------------------------------- */
 
 bool tally_add(struct engine *engine, struct str principal, bool comes_back)
 {
-    struct tally *tally = map_get(&engine->tallies, principal);
+    struct tally *tally = map_find(&engine->tallies, principal);
     size_t count = tally ? tally->count : 0;
 
     if (!comes_back && (count >= engine->opts.limits.pending_asks_per_principal ||
@@ -229,7 +230,7 @@ bool tally_add(struct engine *engine, struct str principal, bool comes_back)
 
 void tally_drop(struct engine *engine, struct str principal)
 {
-    struct tally *tally = map_get(&engine->tallies, principal);
+    struct tally *tally = map_find(&engine->tallies, principal);
 
     engine->pending--;
     if (tally && --tally->count == 0) {
@@ -242,7 +243,7 @@ void tally_drop(struct engine *engine, struct str principal)
 
 const struct schema *engine_schema(struct engine *engine, struct str text)
 {
-    struct kept_schema *kept = map_get(&engine->schemas, text);
+    struct kept_schema *kept = map_find(&engine->schemas, text);
 
     if (kept)
         return kept->schema;

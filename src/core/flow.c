@@ -61,12 +61,10 @@ nod_status hooks_add(struct hooks *hooks, const struct flow_table *table, const 
 }
 
 /* The first hook that objects decides; the rest is not asked. */
-static nod_status call_hooks(struct flow *flow, nod_when when)
+static nod_status ask_hooks(struct flow *flow, nod_when when)
 {
     struct nod_hook_event event = { .size = sizeof(event) };
 
-    if (flow->hooks->count == 0)
-        return NOD_OK;
     flow->table->describe(flow->subject, &event);
     event.flow = flow->table->id;
     event.stage = flow->table->stages[flow->at].name;
@@ -80,6 +78,11 @@ static nod_status call_hooks(struct flow *flow, nod_when when)
             return status == NOD_PENDING ? NOD_E_USAGE : status;
     }
     return NOD_OK;
+}
+
+static inline nod_status call_hooks(struct flow *flow, nod_when when)
+{
+    return flow->hooks->count ? ask_hooks(flow, when) : NOD_OK; /* mostly there are none */
 }
 
 static void flow_end(struct flow *flow, nod_status status)

@@ -18,6 +18,8 @@
 #include "json/form.h"
 #include "json/write.h"
 
+enum { QUESTION_KEPT_MAX = 2048 }; /* bytes of a question whose digest is remembered */
+
 nod_status run_fail(struct run *run, nod_status status, const char *code, struct str message)
 {
     run->fault = (struct fault){ .status = status,
@@ -137,15 +139,31 @@ static nod_status check_key(struct run *run, struct str key)
 
 /* --- asking -------------------------------------------------------------------------------- */
 
-static void question_digest(const struct ask_spec *spec, struct entry *entry)
+/*
+ * A question is asked the same on every run of its call, and mostly by every call of its tool: what
+ * SHA-256 made of the very same bytes before is taken from the memo. That keeps the strength of the
+ * digest, which is carried in states and records, and saves the second time.
+ */
+static void question_digest(const struct run *run, const struct ask_spec *spec, struct entry *entry)
 {
+    char bytes[QUESTION_KEPT_MAX];
     char flags[2] = { (char)('0' + (int)spec->kind), spec->consent ? '1' : '0' };
     struct str parts[] = { str_n(flags, 2), spec->message, spec->detail, spec->url };
+    size_t count = sizeof(parts) / sizeof(parts[0]);
+    struct str whole = STR_NONE, known;
     struct digest digest;
 
     _Static_assert((int)DIGEST_BYTES == (int)DIGEST_LEN, "a record's digest is a SHA-256");
-    digest_of_parts(parts, sizeof(parts) / sizeof(parts[0]), &digest);
+    if (run->digests && !spec->sensitive)
+        whole = digest_gather(parts, count, bytes, sizeof(bytes));
+    if (whole.len && memo_find(run->digests, whole, &known)) {
+        memcpy(entry->digest, known.at, DIGEST_BYTES);
+        return;
+    }
+    digest_of_parts(parts, count, &digest);
     memcpy(entry->digest, digest.bytes, DIGEST_BYTES);
+    if (whole.len)
+        memo_keep(run->digests, whole, digest_str(&digest));
 }
 
 static nod_status not_deterministic(struct run *run, struct str key)
@@ -204,7 +222,7 @@ static nod_status bad_schema(struct run *run, struct str path, struct str messag
     return NOD_E_BAD_SCHEMA;
 }
 
-static nod_status check_form(struct run *run, struct str detail)
+static nod_status look_at_form(struct run *run, struct str detail)
 {
     struct json_error error;
     struct schema_problems problems = { 0 };
@@ -226,6 +244,19 @@ static nod_status check_form(struct run *run, struct str detail)
             run, arena_fmt(&run->arena, "/properties/" STR_FMT, STR_ARG(field)),
             STR("asks for a secret, and secrets never go through a form: send the person to a page "
                 "with nod_elicit_url"));
+    return NOD_OK;
+}
+
+/* A schema that may be asked may always be asked: that it may is remembered. */
+static nod_status check_form(struct run *run, struct str detail)
+{
+    struct str nothing;
+
+    if (run->checked && memo_find(run->checked, detail, &nothing))
+        return NOD_OK;
+    NOD_TRY(look_at_form(run, detail));
+    if (run->checked)
+        memo_keep(run->checked, detail, STR_NONE);
     return NOD_OK;
 }
 
@@ -274,7 +305,7 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
         int len = snprintf(numbered, sizeof(numbered), "#%zu", ++run->ask_ordinal);
         key = str_n(numbered, (size_t)len);
     }
-    question_digest(spec, &probe);
+    question_digest(run, spec, &probe);
 
     const struct entry *known = journal_find(run->journal, run->journal_count, ENTRY_ASK, key);
     if (known) {

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
+#include "base/memo.h"
 #include "core/seam.h"
 
 struct ask_spec {
@@ -89,6 +90,10 @@ struct run {
     int64_t ask_ttl_ms;
     size_t entries_max, bytes_max;
     const struct clock *clock;
+    /* Remembered from earlier runs; NULL: nothing is. A provider sets them that works on the run on
+     * the loop's thread. */
+    struct memo *checked; /* schemas that were found fit to be asked */
+    struct memo *digests; /* of questions */
 
     /* Made by the run. */
     struct arena arena;

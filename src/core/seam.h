@@ -57,13 +57,16 @@ struct target {
     enum target_kind kind;
     struct str name; /* tool or prompt name; resource uri or uri template */
     struct provider *provider;
-    struct str descriptor;      /* JSON object, as it is listed: Tool, Resource, ResourceTemplate or
-                                   Prompt of 2025-11-25 */
-    struct str title;           /* for people; the name if there is none */
-    const struct schema *input; /* checked before a run; NULL: anything */
-    bool is_template;           /* TARGET_RESOURCE: name is a uri template */
-    bool subscribable;          /* TARGET_RESOURCE */
-    bool completes;             /* has completions for some argument */
+    struct str descriptor; /* JSON object, as it is listed: Tool, Resource, ResourceTemplate or
+                              Prompt of 2025-11-25 */
+    unsigned char
+        version[DIGEST_BYTES];    /* the descriptor's digest, once somebody has asked for it */
+    bool versioned;               /* it is there; whoever gives it another descriptor clears this */
+    struct str title;             /* for people; the name if there is none */
+    const struct schema *input;   /* checked before a run; NULL: anything */
+    bool is_template;             /* TARGET_RESOURCE: name is a uri template */
+    bool subscribable;            /* TARGET_RESOURCE */
+    bool completes;               /* has completions for some argument */
     const struct mirror *mirrors; /* TARGET_TOOL: arguments that headers repeat */
     size_t mirror_count;
     bool requires_confirmation;

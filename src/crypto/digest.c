@@ -7,6 +7,7 @@
  */
 #include "crypto/digest.h"
 
+#include <endian.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <pthread.h>
@@ -14,6 +15,11 @@
 #include <stdlib.h>
 
 #include "json/write.h"
+
+enum {
+    PART_HEAD = 8,             /* bytes of a part's length in front of it */
+    PARTS_TOGETHER_MAX = 2048, /* bytes that are hashed in one piece */
+};
 
 static EVP_MD *sha256;
 
@@ -39,26 +45,89 @@ static const EVP_MD *md(void)
     return sha256;
 }
 
-void digest_of(struct str bytes, struct digest *out)
+static pthread_key_t ctx_key;
+
+static void ctx_free(void *ctx)
 {
-    must(EVP_Digest(bytes.at ? bytes.at : "", bytes.len, out->bytes, NULL, md(), NULL) == 1);
+    EVP_MD_CTX_free(ctx);
 }
 
-void digest_of_parts(const struct str *parts, size_t count, struct digest *out)
+static void ctx_key_make(void)
+{
+    must(pthread_key_create(&ctx_key, ctx_free) == 0);
+}
+
+/* The thread's own, freed when it ends: making one costs more than hashing a short text. */
+static EVP_MD_CTX *thread_ctx(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static _Thread_local EVP_MD_CTX *ctx;
+
+    if (ctx)
+        return ctx;
+    pthread_once(&once, ctx_key_make);
+    ctx = EVP_MD_CTX_new();
+    must(ctx && pthread_setspecific(ctx_key, ctx) == 0);
+    return ctx;
+}
+
+void digest_of(struct str bytes, struct digest *out)
+{
+    EVP_MD_CTX *ctx = thread_ctx();
+
+    must(EVP_DigestInit_ex2(ctx, md(), NULL) == 1 &&
+         (bytes.len == 0 || EVP_DigestUpdate(ctx, bytes.at, bytes.len) == 1) &&
+         EVP_DigestFinal_ex(ctx, out->bytes, NULL) == 1);
+}
+
+static void put_length(uint8_t out[PART_HEAD], size_t len)
+{
+    for (int i = 0; i < PART_HEAD; i++)
+        out[i] = (uint8_t)((uint64_t)len >> (56 - 8 * i));
+}
+
+static void parts_one_by_one(const struct str *parts, size_t count, struct digest *out)
 {
     EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    uint8_t head[PART_HEAD];
 
     must(ctx && EVP_DigestInit_ex2(ctx, md(), NULL) == 1);
     for (size_t i = 0; i < count; i++) {
-        uint8_t head[8];
-        for (int b = 0; b < 8; b++)
-            head[b] = (uint8_t)((uint64_t)parts[i].len >> (56 - 8 * b));
+        put_length(head, parts[i].len);
         must(EVP_DigestUpdate(ctx, head, sizeof(head)) == 1);
         if (parts[i].len)
             must(EVP_DigestUpdate(ctx, parts[i].at, parts[i].len) == 1);
     }
     must(EVP_DigestFinal_ex(ctx, out->bytes, NULL) == 1);
     EVP_MD_CTX_free(ctx);
+}
+
+struct str digest_gather(const struct str *parts, size_t count, char *out, size_t room)
+{
+    size_t len = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].len > room || room - parts[i].len < len + PART_HEAD)
+            return STR_NONE;
+        put_length((uint8_t *)out + len, parts[i].len);
+        len += PART_HEAD;
+        if (parts[i].len)
+            memcpy(out + len, parts[i].at, parts[i].len);
+        len += parts[i].len;
+    }
+    return str_n(out, len);
+}
+
+/* Each step of OpenSSL's costs as much as some hundred bytes: short parts are brought together. */
+void digest_of_parts(const struct str *parts, size_t count, struct digest *out)
+{
+    char bytes[PARTS_TOGETHER_MAX];
+    struct str whole = digest_gather(parts, count, bytes, sizeof(bytes));
+
+    if (whole.at)
+        digest_of(whole, out);
+    else
+        parts_one_by_one(parts, count, out);
 }
 
 nod_status digest_of_json(const struct json *value, struct digest *out)
@@ -134,12 +203,21 @@ void base64url_encode(struct str bytes, char *out)
     const unsigned char *in = (const unsigned char *)bytes.at;
     size_t left = bytes.len;
 
-    for (; left >= 3; left -= 3, in += 3, out += 4) {
+    for (uint32_t word; left > 3; left -= 3, in += 3, out += 4) { /* one byte of it is the next */
+        memcpy(&word, in, sizeof(word));
+        word = be32toh(word);
+        out[0] = base64_digits[word >> 26];
+        out[1] = base64_digits[word >> 20 & 63];
+        out[2] = base64_digits[word >> 14 & 63];
+        out[3] = base64_digits[word >> 8 & 63];
+    }
+    if (left == 3) {
         uint32_t bits = (uint32_t)in[0] << 16 | (uint32_t)in[1] << 8 | in[2];
         out[0] = base64_digits[bits >> 18];
         out[1] = base64_digits[bits >> 12 & 63];
         out[2] = base64_digits[bits >> 6 & 63];
         out[3] = base64_digits[bits & 63];
+        return;
     }
     if (left == 0)
         return;
@@ -185,8 +263,11 @@ bool base64url_decode(struct str text, uint8_t *out, size_t room, size_t *len)
     if (rest == 1 || bytes > room)
         return false;
     for (size_t i = 0; i < text.len / 4; i++, in += 4, out += 3) {
-        if (!group(in, 4, &bits))
+        uint32_t a = base64_values[in[0]], b = base64_values[in[1]], c = base64_values[in[2]],
+                 d = base64_values[in[3]];
+        if (!a || !b || !c || !d)
             return false;
+        bits = (a << 18) + (b << 12) + (c << 6) + d - 0x41041; /* one less in each place */
         out[0] = (uint8_t)(bits >> 16);
         out[1] = (uint8_t)(bits >> 8);
         out[2] = (uint8_t)bits;

@@ -25,6 +25,8 @@ struct digest {
 void digest_of(struct str bytes, struct digest *out);
 /* Of several parts, each with its length, so that ("ab", "c") and ("a", "bc") differ. */
 void digest_of_parts(const struct str *parts, size_t count, struct digest *out);
+/* The bytes that digest_of_parts takes the digest of, in `out`; none: they are more than `room`. */
+struct str digest_gather(const struct str *parts, size_t count, char *out, size_t room);
 /* NOD_E_LIMIT past DIGEST_JSON_MAX, NOD_E_INVALID for a tree that cannot be written. */
 nod_status digest_of_json(const struct json *value, struct digest *out);
 

@@ -38,6 +38,7 @@ enum {
     ID_AT = 1,
     NONCE_AT = ID_AT + KEY_ID_LEN,
     BODY_AT = NONCE_AT + NONCE_LEN,
+    BIND_TOGETHER_MAX = 512, /* bound bytes that are handed to OpenSSL in one piece */
 };
 _Static_assert(BODY_AT + TAG_LEN == SEAL_OVERHEAD, "the form in seal.h");
 _Static_assert(SEAL_PLAIN_MAX < INT32_MAX && SEAL_PART_MAX < INT32_MAX, "OpenSSL counts in int");
@@ -260,7 +261,7 @@ static struct keys *keys_for(struct keyring *ring, const struct seal_for *what)
 {
     char info[INFO_MAX];
     struct str text = write_info(what, info);
-    struct keys *keys = map_get(&ring->cache, text);
+    struct keys *keys = map_find(&ring->cache, text);
 
     if (!keys)
         keys = keys_add(ring, text);
@@ -295,27 +296,54 @@ static bool within_limits(const struct seal_for *what)
     return true;
 }
 
-static void add_bound(EVP_CIPHER_CTX *ctx, struct str bytes)
+/* What is bound, gathered: each step of OpenSSL's costs more than some hundred bytes. */
+struct binding {
+    EVP_CIPHER_CTX *ctx;
+    size_t len;
+    uint8_t bytes[BIND_TOGETHER_MAX];
+};
+
+static void binding_flush(struct binding *b)
 {
     int len;
 
-    if (bytes.len)
-        must(EVP_CipherUpdate(ctx, NULL, &len, (const uint8_t *)bytes.at, (int)bytes.len) == 1);
+    if (b->len)
+        must(EVP_CipherUpdate(b->ctx, NULL, &len, b->bytes, (int)b->len) == 1);
+    b->len = 0;
+}
+
+static void binding_add(struct binding *b, const void *bytes, size_t bytes_len)
+{
+    int len;
+
+    if (bytes_len > sizeof(b->bytes) - b->len)
+        binding_flush(b);
+    if (bytes_len > sizeof(b->bytes)) {
+        must(EVP_CipherUpdate(b->ctx, NULL, &len, bytes, (int)bytes_len) == 1);
+        return;
+    }
+    if (bytes_len)
+        memcpy(b->bytes + b->len, bytes, bytes_len);
+    b->len += bytes_len;
 }
 
 /* The header, the number of parts, and each part with its length: no two lists read the same. */
 static void bind(EVP_CIPHER_CTX *ctx, const uint8_t *form, const struct seal_for *what)
 {
+    struct binding b;
     uint8_t length[8];
 
-    add_bound(ctx, str_n((const char *)form, NONCE_AT));
+    b.ctx = ctx;
+    b.len = 0;
+    binding_add(&b, form, NONCE_AT);
     put_length(length, what->bound_count);
-    add_bound(ctx, str_n((const char *)length, sizeof(length)));
+    binding_add(&b, length, sizeof(length));
     for (size_t i = 0; i < what->bound_count; i++) {
         put_length(length, what->bound[i].len);
-        add_bound(ctx, str_n((const char *)length, sizeof(length)));
-        add_bound(ctx, what->bound[i]);
+        binding_add(&b, length, sizeof(length));
+        binding_add(&b, what->bound[i].at, what->bound[i].len);
     }
+    binding_flush(&b);
 }
 
 /* Writes the whole form, plain.len + SEAL_OVERHEAD bytes. */

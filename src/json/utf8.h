@@ -64,6 +64,61 @@ static inline const char *utf8_plain(const char *at, const char *end)
     return at;
 }
 
+/*
+ * Copies, and says whether every byte was plain: most keys and texts are short and plain, and need
+ * no look of their own then. If not, what was copied is worth nothing.
+ */
+static inline bool utf8_copy_plain(char *to, const char *at, size_t len)
+{
+    uint64_t first, last;
+    uint32_t head, tail;
+
+#ifdef __SSE2__
+    if (len >= 16) {
+        const char *end = at + len;
+        __m128i odd = _mm_setzero_si128();
+        for (;; at += 16, to += 16) {
+            if (end - at < 16) { /* the last sixteen, of which some were looked at before */
+                to -= 16 - (end - at);
+                at = end - 16;
+            }
+            __m128i v = _mm_loadu_si128((const __m128i *)(const void *)at);
+            _mm_storeu_si128((__m128i *)(void *)to, v);
+            odd = _mm_or_si128(odd, _mm_cmplt_epi8(v, _mm_set1_epi8(0x20)));
+            odd = _mm_or_si128(odd, _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')),
+                                                 _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'))));
+            if (end - at == 16)
+                return _mm_movemask_epi8(odd) == 0;
+        }
+    }
+#else
+    if (len > 16) {
+        memcpy(to, at, len);
+        return utf8_plain(at, at + len) == at + len;
+    }
+#endif
+    if (len >= 8) {
+        memcpy(&first, at, 8);
+        memcpy(&last, at + len - 8, 8);
+        memcpy(to, &first, 8);
+        memcpy(to + len - 8, &last, 8);
+        return !(utf8_marks(first) | utf8_marks(last));
+    }
+    if (len >= 4) {
+        memcpy(&head, at, 4);
+        memcpy(&tail, at + len - 4, 4);
+        memcpy(to, &head, 4);
+        memcpy(to + len - 4, &tail, 4);
+        return !utf8_marks((uint64_t)head << 32 | tail);
+    }
+    bool plain = true;
+    for (size_t i = 0; i < len; i++) {
+        to[i] = at[i];
+        plain &= utf8_is_plain((unsigned char)at[i]);
+    }
+    return plain;
+}
+
 static inline bool utf8_is_tail(char c)
 {
     return ((unsigned char)c & 0xC0) == 0x80;

@@ -179,10 +179,27 @@ static inline char *quoted_put(char *to, struct str s, bool plain)
     return to;
 }
 
+/* A text that needs no escapes, in one pass over it. False, and nothing written: it may need some.
+ */
+static inline bool plain_str(struct json_writer *w, struct str s)
+{
+    char *to = s.len <= SIZE_MAX / 16 ? value_begin(w, s.len + 2) : NULL;
+
+    if (!to)
+        return w->failed;
+    if (s.len && !utf8_copy_plain(to + 1, s.at, s.len))
+        return false;
+    *to = to[s.len + 1] = '"';
+    value_end(w, to + s.len + 2);
+    return true;
+}
+
 void jw_str(struct json_writer *w, struct str s)
 {
     size_t more = 0;
 
+    if (plain_str(w, s))
+        return;
     if (s.len && !escapes_count(s, &more)) {
         fail(w);
         return;
@@ -192,22 +209,38 @@ void jw_str(struct json_writer *w, struct str s)
         value_end(w, quoted_put(to, s, more == 0));
 }
 
+/* Where a key of so many bytes goes, behind its comma; NULL: there is no room. */
+static inline char *key_begin(struct json_writer *w, size_t len)
+{
+    char *to = len <= SIZE_MAX / 2 ? buf_reserve(w->out, len + 3 + w->need_comma) : NULL;
+
+    if (to && w->need_comma)
+        *to++ = ',';
+    return to;
+}
+
 void jw_key(struct json_writer *w, struct str key)
 {
     size_t more = 0;
 
-    if (w->failed || w->have_key || !in_object(w) || (key.len && !escapes_count(key, &more))) {
+    if (w->failed || w->have_key || !in_object(w)) {
         fail(w);
         return;
     }
-    char *to = buf_reserve(w->out, key.len + more + 3 + w->need_comma);
+    char *to = key_begin(w, key.len);
+    bool plain = to && (key.len == 0 || utf8_copy_plain(to + 1, key.at, key.len));
+    if (to && !plain)
+        to = escapes_count(key, &more) ? key_begin(w, key.len + more) : NULL;
     if (!to) {
         fail(w);
         return;
     }
-    if (w->need_comma)
-        *to++ = ',';
-    to = quoted_put(to, key, more == 0);
+    if (plain) {
+        *to = to[key.len + 1] = '"';
+        to += key.len + 2;
+    } else {
+        to = quoted_put(to, key, more == 0);
+    }
     *to++ = ':';
     w->out->len = (size_t)(to - w->out->at);
     w->need_comma = false;

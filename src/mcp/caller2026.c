@@ -215,13 +215,24 @@ static const struct str methods[] = {
     [PART_RESOURCE_RESULT] = STR_INIT("resources/read"),
 };
 
-struct state_bound caller_bound(const struct caller2026 *caller, struct digest *version)
+static struct str target_version(struct target *target)
 {
-    digest_of(caller->target->descriptor, version);
+    struct digest digest;
+
+    if (!target->versioned) {
+        digest_of(target->descriptor, &digest);
+        memcpy(target->version, digest.bytes, sizeof(target->version));
+        target->versioned = true;
+    }
+    return str_n((const char *)target->version, sizeof(target->version));
+}
+
+struct state_bound caller_bound(const struct caller2026 *caller)
+{
     return (struct state_bound){ .principal = caller->principal,
                                  .method = methods[caller->part],
                                  .target = caller->target->name,
-                                 .version = digest_str(version),
+                                 .version = target_version(caller->target),
                                  .args = digest_str(&caller->args_digest),
                                  .uri = caller->uri };
 }
@@ -257,31 +268,47 @@ static bool read_retry(struct request *request, struct str *state, const struct 
     return true;
 }
 
+/* Of "{}", which many tools are called with. */
+static void digest_of_nothing(struct digest *out)
+{
+    static struct digest kept;
+    static bool known;
+
+    if (!known)
+        digest_of(STR("{}"), &kept);
+    known = true;
+    *out = kept;
+}
+
+bool caller_keep_args(struct caller2026 *caller, struct str text, const struct json *args)
+{
+    caller->args = arena_str(&caller->arena, text);
+    if (str_eq(text, STR("{}"))) {
+        digest_of_nothing(&caller->args_digest);
+        return caller->args.at;
+    }
+    if (!args)
+        args = json_parse(&caller->arena, caller->args, NULL, NULL);
+    return args && digest_of_json(args, &caller->args_digest) == NOD_OK;
+}
+
 static bool keep_args(struct caller2026 *caller, const struct json *args)
 {
     struct buf text;
-    const struct json *object = args ? args : json_new_object(&caller->arena);
 
+    if (!json_first(args))
+        return caller_keep_args(caller, STR("{}"), NULL);
     buf_init(&text, MCP_BODY_MAX);
-    bool fine = object && digest_of_json(object, &caller->args_digest) == NOD_OK &&
-                json_write(&text, object);
-    caller->args = arena_str(&caller->arena, buf_str(&text));
+    bool fine = json_write(&text, args) && caller_keep_args(caller, buf_str(&text), args);
     buf_finish(&text);
-    return fine && caller->args.at;
+    return fine;
 }
 
-static void keep_same(struct caller2026 *caller)
+bool caller_same(const struct caller2026 *a, const struct caller2026 *b)
 {
-    struct buf text;
-
-    buf_init(&text, MCP_MESSAGE_MAX);
-    if (caller->responses)
-        json_write_canonical(&text, caller->responses);
     /* Who can be asked less cannot be told what somebody else is asked. */
-    struct str can = str_n((const char *)&caller->can, sizeof(caller->can));
-    digest_of_parts((const struct str[]){ caller->state_text, buf_str(&text), can }, 3,
-                    &caller->same);
-    buf_finish(&text);
+    return a->resumed && b->resumed && a->can == b->can && a->tasks == b->tasks &&
+           str_eq(a->state_text, b->state_text) && json_equal(a->given, b->given);
 }
 
 void caller2026_start(struct request *request, const struct mcp_call_spec *spec)
@@ -297,6 +324,7 @@ void caller2026_start(struct request *request, const struct mcp_call_spec *spec)
         return;
     struct caller2026 *caller = caller_create(request, spec);
     caller->responses = json_first(responses) ? json_copy(&caller->arena, responses) : NULL;
+    caller->given = caller->responses;
     caller->resumed = state.at != NULL;
     waiter->caller = caller;
     list_append(&caller->waiters, &waiter->link);
@@ -308,7 +336,6 @@ void caller2026_start(struct request *request, const struct mcp_call_spec *spec)
         if (state.len > STATE_TEXT_MAX || !keep_args(caller, spec->args)) {
             caller_refuse(caller);
         } else {
-            keep_same(caller);
             resume_begin(caller);
         }
     } else {

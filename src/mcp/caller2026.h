@@ -52,7 +52,7 @@ struct caller2026 {
     struct note *notes;
 
     /* With a requestState. */
-    struct digest same; /* of the state, the answers and the capabilities */
+    const struct json *given; /* inputResponses as they came, or NULL */
     struct str state_text;
     struct str args; /* JSON */
     struct digest args_digest;
@@ -88,7 +88,12 @@ void caller_over(struct caller2026 *caller);
 void caller_settle(struct caller2026 *caller);
 /* fn(caller) later; it is not freed meanwhile. */
 void caller_defer(struct caller2026 *caller, void (*fn)(void *data));
-struct state_bound caller_bound(const struct caller2026 *caller, struct digest *version);
+struct state_bound caller_bound(const struct caller2026 *caller);
+/* Notes the arguments and their digest; `args` NULL: they are read from the text. False: no JSON.
+ */
+bool caller_keep_args(struct caller2026 *caller, struct str text, const struct json *args);
+/* The same state, brought with the same answers by a client that can do the same. */
+bool caller_same(const struct caller2026 *a, const struct caller2026 *b);
 struct str waiter_id(const struct waiter *waiter);
 void waiter_free(struct waiter *waiter);
 /* May the call of this request become a task on the way? */

@@ -197,8 +197,9 @@ static void handle_post(struct mcp_server *server, struct http_exchange *exchang
 {
     struct str accept = http_header(http, STR("Accept"));
 
-    if (!endpoint_accepts(accept, STR("application"), STR("json")) ||
-        !endpoint_accepts(accept, STR("text"), STR("event-stream"))) {
+    if (!str_eq(accept, STR("application/json, text/event-stream")) && /* as most clients say it */
+        (!endpoint_accepts(accept, STR("application"), STR("json")) ||
+         !endpoint_accepts(accept, STR("text"), STR("event-stream")))) {
         endpoint_error(exchange, 406, RPC_INVALID_REQUEST,
                        "Accept must list both application/json and text/event-stream.");
         return;

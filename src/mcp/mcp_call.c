@@ -254,6 +254,8 @@ static enum caller_way call_asked(struct caller *caller, struct call *engine_cal
     const struct mcp_call *call = (const struct mcp_call *)(const void *)caller;
 
     call_prime(call);
+    if (call->session && call->stream->pipe)
+        stdio_left_note(call->session);
     if (call->session && call->stream->of_call && !call->back)
         resume2025_note(call->session, call_request_id(call), call_id(engine_call_));
     return CALLER_HOLDS;

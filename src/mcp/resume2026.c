@@ -344,8 +344,8 @@ static void look(struct caller2026 *caller)
     struct call *live = engine_find(server->opts.engine, caller->state.call_id);
     struct caller2026 *other = caller2026_of(live);
 
-    if (other && !other->over && other->tasks == caller->tasks &&
-        digest_eq(&other->same, &caller->same) && waiting_with(other) < MCP_WAITERS_MAX) {
+    if (other && !other->over && caller_same(other, caller) &&
+        waiting_with(other) < MCP_WAITERS_MAX) {
         join(caller, other);
     } else if (live && !task_find(server, caller->state.call_id, caller->principal)) {
         look_later(caller);
@@ -364,8 +364,7 @@ static void handle_loaded(void *data, nod_status status, const struct store_repl
     struct caller2026 *caller = data;
 
     if (caller->server && !caller->over) {
-        struct digest version;
-        struct state_bound bound = caller_bound(caller, &version);
+        struct state_bound bound = caller_bound(caller);
         struct str text = status == NOD_OK ? arena_str(&caller->arena, reply->value) : STR_NONE;
         if (status == NOD_E_STORE)
             caller_fail(caller, 200, RPC_INTERNAL_ERROR,
@@ -387,8 +386,7 @@ void resume_begin(struct caller2026 *caller)
 {
     struct mcp_server *server = caller->server;
     struct store *store = engine_store(server->opts.engine);
-    struct digest version;
-    struct state_bound bound = caller_bound(caller, &version);
+    struct state_bound bound = caller_bound(caller);
 
     caller->until = loop_now(server->opts.loop) + server->opts.hold_ms;
     if (state_open(server->keyring, &bound, caller->state_text, STATE_TEXT_MAX,

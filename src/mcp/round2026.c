@@ -69,15 +69,10 @@ static bool state_of_call(struct caller2026 *caller, struct call *call, const st
 static bool seal_for_caller(struct caller2026 *caller, struct call *call, struct str plain,
                             struct buf *out)
 {
-    struct digest version;
-
-    if (call && !caller->resumed && !caller->args.at) {
-        const struct json *args = json_parse(&caller->arena, call_args(call), NULL, NULL);
-        if (!args || digest_of_json(args, &caller->args_digest) != NOD_OK)
-            return false;
-        caller->args = arena_str(&caller->arena, call_args(call));
-    }
-    struct state_bound bound = caller_bound(caller, &version);
+    if (call && !caller->resumed && !caller->args.at &&
+        !caller_keep_args(caller, call_args(call), NULL))
+        return false;
+    struct state_bound bound = caller_bound(caller);
     return state_seal(caller->server->keyring, &bound, plain, out) == NOD_OK;
 }
 

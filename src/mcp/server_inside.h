@@ -134,6 +134,9 @@ void server_moved(struct mcp_server *server);
 /* mcp/http: the endpoint. */
 void mcp_http_stop(struct mcp_server *server);
 
+/* mcp/stdio_left: what an earlier process has asked over its pipe is withdrawn. */
+void stdio_left_withdraw(struct mcp_server *server);
+
 /* mcp/stdio */
 void mcp_stdio_moved(struct mcp_server *server);
 /* Flushes and closes; server_moved follows. */

@@ -98,6 +98,9 @@ static inline const struct revision_facts *session_knows(const struct session *s
     return revision_facts((enum revision)session->revision);
 }
 
+/* mcp/stdio_left: a call of this session, on the pipe, waits for its client. */
+void stdio_left_note(struct session *session);
+
 /* A message outside of any call: to stdout, or to the GET stream if there ever was one. */
 void session_notify(struct session *session, struct str message);
 

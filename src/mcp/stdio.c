@@ -257,6 +257,7 @@ nod_status mcp_stdio_start(struct mcp_server *server, int read_fd, int write_fd,
     stdio->session->lines = mcp_stream_lines(stdio->session, stdio->pipe);
     server->pipe = stdio->session->lines;
     server->stdio = stdio;
+    stdio_left_withdraw(server);
     return NOD_OK;
 }
 

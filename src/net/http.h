@@ -24,6 +24,8 @@ struct http_server;
 struct http_exchange;
 struct stream;
 
+enum { HTTP_PARTS_MAX = 12 }; /* of what is written at once */
+
 struct http_header {
     struct str name;
     struct str value;
@@ -98,6 +100,8 @@ void http_begin(struct http_exchange *exchange, int status, const struct http_he
                 size_t header_count);
 /* False, and nothing queued, past queue_max: stop and wait for on_drain. */
 bool http_write(struct http_exchange *exchange, struct str bytes);
+/* The same for one piece that stands in several places; at most HTTP_PARTS_MAX of them. */
+bool http_write_parts(struct http_exchange *exchange, const struct str *parts, size_t count);
 size_t http_queued(const struct http_exchange *exchange);
 /* Called whenever a queue that was not empty has become so. */
 void http_on_drain(struct http_exchange *exchange, void (*drained)(void *data), void *data);

@@ -22,6 +22,8 @@ enum {
     HTTP_NUMBER_LEN = 21, /* digits of a length, and a NUL */
 };
 
+_Static_assert((int)HTTP_PARTS_MAX + 2 <= (int)STREAM_PARTS_MAX, "a chunk is one write");
+
 static bool all_are(struct str s, uint8_t kind)
 {
     uint8_t all = kind;
@@ -74,7 +76,12 @@ static struct buf *head_begin(struct http_server *server, int status,
 
     buf_clear(head);
     if (status != 200) {
-        buf_fmt(head, "HTTP/1.1 %d %s\r\n", status, http1_reason(status));
+        const char digits[] = { (char)('0' + status / 100), (char)('0' + status / 10 % 10),
+                                (char)('0' + status % 10), ' ' };
+        buf_add(head, STR("HTTP/1.1 "));
+        buf_add(head, str_n(digits, sizeof(digits)));
+        buf_add(head, str_of(http1_reason(status)));
+        buf_add(head, STR("\r\n"));
         prefix = str_skip(prefix, HTTP_STATUS_LEN);
     }
     buf_add(head, prefix);
@@ -119,7 +126,8 @@ static bool keeps_alive(const struct http_exchange *exchange)
 struct str http_header(const struct http_request *request, struct str name)
 {
     for (size_t i = 0; i < request->header_count; i++)
-        if (str_eq_nocase(request->headers[i].name, name))
+        if (request->headers[i].name.len == name.len &&
+            str_eq_nocase(request->headers[i].name, name))
             return request->headers[i].value;
     return STR_NONE;
 }
@@ -224,23 +232,35 @@ static struct str chunk_head(char out[HTTP_CHUNK_HEAD], size_t len)
     return str_n(out + at, HTTP_CHUNK_HEAD - at);
 }
 
-bool http_write(struct http_exchange *exchange, struct str bytes)
+bool http_write_parts(struct http_exchange *exchange, const struct str *parts, size_t count)
 {
+    struct str framed[HTTP_PARTS_MAX + 2];
     char size[HTTP_CHUNK_HEAD];
+    size_t len = 0;
 
-    assert(exchange->begun && exchange->conn->exchange == exchange);
-    if (!bytes.len || exchange->head_only || exchange->bodiless)
+    assert(exchange->begun && exchange->conn->exchange == exchange && count <= HTTP_PARTS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        framed[i + 1] = parts[i];
+        len += parts[i].len;
+    }
+    if (!len || exchange->head_only || exchange->bodiless)
         return true;
-    if (!queue_allows(exchange, bytes.len))
+    if (!queue_allows(exchange, len))
         return false;
     if (exchange->chunked) {
-        cork_put(exchange->conn,
-                 (const struct str[]){ chunk_head(size, bytes.len), bytes, STR("\r\n") }, 3);
+        framed[0] = chunk_head(size, len);
+        framed[count + 1] = STR("\r\n");
+        cork_put(exchange->conn, framed, count + 2);
     } else {
-        cork_put(exchange->conn, &bytes, 1);
+        cork_put(exchange->conn, parts, count);
     }
     conn_settle(exchange->conn);
     return true;
+}
+
+bool http_write(struct http_exchange *exchange, struct str bytes)
+{
+    return http_write_parts(exchange, &bytes, 1);
 }
 
 size_t http_queued(const struct http_exchange *exchange)

@@ -1,9 +1,9 @@
 /*
  * net/sse: see sse.h.
  *
- * An event is put together in one buffer and handed to http_write in one piece, so that it is
- * either queued whole or refused whole. CR, LF and CRLF in the data all end a line for a reader of
- * event streams, so each of them begins a new "data:" line; the reader joins them with LF again.
+ * An event is handed to http_write in one piece, so that it is either queued whole or refused
+ * whole. CR, LF and CRLF in the data all end a line for a reader of event streams, so each of them
+ * begins a new "data:" line; the reader joins them with LF again.
  */
 #include "net/sse.h"
 
@@ -13,7 +13,7 @@
 #include "base/log.h"
 
 /* Headers of its own that an event stream begins with, and the caller's up to a limit. */
-enum { SSE_HEADERS_MAX = 16 };
+enum { SSE_HEADERS_MAX = 16, SSE_NUMBER_LEN = 10 /* digits of an int */ };
 
 void sse_begin(struct http_exchange *exchange, const struct http_header *extra, size_t extra_count)
 {
@@ -49,10 +49,6 @@ static void add_lines(struct buf *out, struct str name, struct str text)
 {
     size_t from = 0;
 
-    if (!text.len || (!memchr(text.at, '\n', text.len) && !memchr(text.at, '\r', text.len))) {
-        add_field(out, name, text);
-        return;
-    }
     for (size_t i = 0; i < text.len; i++) {
         if (text.at[i] != '\n' && text.at[i] != '\r')
             continue;
@@ -72,6 +68,49 @@ static bool send_all(struct http_exchange *exchange, struct buf *out)
     return sent;
 }
 
+static struct str retry_text(int ms, char out[SSE_NUMBER_LEN])
+{
+    size_t at = SSE_NUMBER_LEN;
+
+    do
+        out[--at] = (char)('0' + ms % 10);
+    while (ms /= 10);
+    return str_n(out + at, SSE_NUMBER_LEN - at);
+}
+
+static bool one_line(struct str text)
+{
+    return !text.len || (!memchr(text.at, '\n', text.len) && !memchr(text.at, '\r', text.len));
+}
+
+/* Most data is one line of JSON, and goes out from where it stands. */
+static bool send_line(struct http_exchange *exchange, const struct sse_event *event)
+{
+    struct str parts[HTTP_PARTS_MAX];
+    char retry[SSE_NUMBER_LEN];
+    size_t count = 0;
+
+    if (event->id.len) {
+        parts[count++] = STR("id: ");
+        parts[count++] = event->id;
+        parts[count++] = STR("\n");
+    }
+    if (event->event.len) {
+        parts[count++] = STR("event: ");
+        parts[count++] = event->event;
+        parts[count++] = STR("\n");
+    }
+    if (event->retry_ms > 0) {
+        parts[count++] = STR("retry: ");
+        parts[count++] = retry_text(event->retry_ms, retry);
+        parts[count++] = STR("\n");
+    }
+    parts[count++] = STR("data: ");
+    parts[count++] = event->data;
+    parts[count++] = STR("\n\n");
+    return http_write_parts(exchange, parts, count);
+}
+
 bool sse_send(struct http_exchange *exchange, const struct sse_event *event)
 {
     struct buf out;
@@ -80,6 +119,8 @@ bool sse_send(struct http_exchange *exchange, const struct sse_event *event)
         LOG_ERROR("an event was not sent: its id or name holds a line end");
         return false;
     }
+    if (one_line(event->data))
+        return send_line(exchange, event);
     buf_init(&out, INT_MAX);
     buf_reserve(&out, event->data.len + event->id.len + event->event.len + 64);
     if (event->id.len)

@@ -28,7 +28,7 @@ struct stream;
 struct uv_stream_s;
 
 /* More parts than that in one write are the caller's mistake. */
-enum { STREAM_PARTS_MAX = 8 };
+enum { STREAM_PARTS_MAX = 16 };
 
 struct stream_ops {
     void (*read_start)(struct stream *stream);

@@ -237,34 +237,40 @@ static struct json *property_build(struct builder *b, const nod_field *field)
 
 /* --- the form ------------------------------------------------------------------------------ */
 
-static bool field_read(struct builder *b, const nod_form *form, size_t index, nod_field *field)
+bool form_field(const nod_form *form, size_t index, nod_field *field)
 {
     size_t size = form->field_size < sizeof(*field) ? form->field_size : sizeof(*field);
 
     memset(field, 0, sizeof(*field));
     memcpy(field, (const char *)form->fields + index * form->field_size, size);
-    if (!field->name || !*field->name) {
-        b->why = STR("a field of the form has no name");
-        return false;
-    }
-    if ((size_t)field->kind >= sizeof(field_kinds) / sizeof(field_kinds[0])) {
-        field_problem(b, field->name, "is of a kind that this version does not know");
-        return false;
-    }
-    return true;
+    return field->name && *field->name &&
+           (size_t)field->kind < sizeof(field_kinds) / sizeof(field_kinds[0]);
 }
 
-static bool form_shape_fits(struct builder *b, const nod_form *form)
+static bool field_read(struct builder *b, const nod_form *form, size_t index, nod_field *field)
 {
-    if (form->count > FORM_FIELDS_MAX) {
-        b->why = STR("the form has too many fields");
-        return false;
-    }
-    if (form->count && (!form->fields || form->field_size < offsetof(nod_field, options))) {
-        b->why = STR("the form has a field_size that no version has");
-        return false;
-    }
-    return true;
+    if (form_field(form, index, field))
+        return true;
+    if (!field->name || !*field->name)
+        b->why = STR("a field of the form has no name");
+    else
+        field_problem(b, field->name, "is of a kind that this version does not know");
+    return false;
+}
+
+bool form_shape_fits(const nod_form *form)
+{
+    return form->count <= FORM_FIELDS_MAX &&
+           (form->count == 0 || (form->fields && form->field_size >= offsetof(nod_field, options)));
+}
+
+static bool shape_check(struct builder *b, const nod_form *form)
+{
+    if (form_shape_fits(form))
+        return true;
+    b->why = form->count > FORM_FIELDS_MAX ? STR("the form has too many fields")
+                                           : STR("the form has a field_size that no version has");
+    return false;
 }
 
 struct json *form_build(const nod_form *form, struct arena *arena, struct str *why)
@@ -273,7 +279,7 @@ struct json *form_build(const nod_form *form, struct arena *arena, struct str *w
     struct json *schema = json_new_object(arena);
     struct json *properties = json_new_object(arena);
     struct json *required = json_new_array(arena);
-    bool fits = form_shape_fits(&b, form);
+    bool fits = shape_check(&b, form);
 
     set_str(&b, schema, "type", "object");
     for (size_t i = 0; fits && i < form->count; i++) {

@@ -12,6 +12,7 @@
 enum {
     FORM_FIELDS_MAX = 200,
     FORM_OPTIONS_MAX = 1000, /* of one field */
+    FORM_KEY_MAX = 4096,     /* bytes of a form whose schema is kept */
 };
 
 /*
@@ -20,5 +21,17 @@ enum {
  * none.
  */
 struct json *form_build(const nod_form *form, struct arena *arena, struct str *why);
+
+/*
+ * The bytes that the form is known by: other forms have others. None: too large to be kept, or no
+ * form at all.
+ */
+struct str form_key(const nod_form *form, char out[FORM_KEY_MAX]);
+
+/* --- for form_key.c ------------------------------------------------------------------------ */
+
+bool form_shape_fits(const nod_form *form);
+/* Field `index`, of whatever version; false: one that has no name, or a kind we do not know. */
+bool form_field(const nod_form *form, size_t index, nod_field *field);
 
 #endif

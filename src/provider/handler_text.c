@@ -14,16 +14,17 @@ static const char replacement[] = "\xEF\xBF\xBD";
 
 static size_t good_prefix(struct str text)
 {
-    size_t i = 0;
+    if (!text.len)
+        return 0;
+    const char *at = text.at, *end = at + text.len;
 
-    while (i < text.len) {
-        size_t n =
-            (unsigned char)text.at[i] < 0x80 ? 1 : utf8_sequence(text.at + i, text.at + text.len);
+    while ((at = utf8_plain(at, end)) < end) {
+        size_t n = (unsigned char)*at < 0x80 ? 1 : utf8_sequence(at, end);
         if (!n)
             break;
-        i += n;
+        at += n;
     }
-    return i;
+    return (size_t)(at - text.at);
 }
 
 struct str text_clean(struct arena *arena, struct str text)

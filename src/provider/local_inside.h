@@ -3,6 +3,7 @@
 #define NOD_PROVIDER_LOCAL_INSIDE_H
 
 #include "base/buf.h"
+#include "base/memo.h"
 #include "provider/handler.h"
 #include "provider/local.h"
 
@@ -13,7 +14,8 @@ enum {
     LOCAL_TABLE_MAX = 10000, /* rows of one nod_add_* */
     LOCAL_PROMPT_ARGS_MAX = 100,
     LOCAL_TOOL_NAME_MAX = 128,
-    LOCAL_NAME_MAX = 1024, /* of a prompt, or a uri */
+    LOCAL_NAME_MAX = 1024,            /* of a prompt, or a uri */
+    LOCAL_FORM_KEPT_BYTES = 8 * 1024, /* of a form and its schema, while they are remembered */
 };
 
 struct local_argument { /* of a prompt */
@@ -45,7 +47,10 @@ struct local {
     struct loop *loop;
     struct workers *workers;
     struct list targets;
-    struct list jobs; /* runs on the pool */
+    struct list jobs;    /* runs on the pool */
+    struct memo forms;   /* loop thread: form_key -> its schema */
+    struct memo checked; /* loop thread: schemas that may be asked; see struct run */
+    struct memo digests; /* loop thread: of questions; see struct run */
     bool replay_check;
 };
 

@@ -352,6 +352,7 @@ void memory_send(struct reply *reply)
 static bool fails_before(struct memory_store *memory, const char *verb, enum memory_fault *fault,
                          store_done *done, void *data)
 {
+    memory_begin(memory);
     *fault = memory->opts.fault ? memory->opts.fault(memory->opts.fault_ctx, verb) : MEMORY_FINE;
     if (*fault != MEMORY_FAIL_BEFORE)
         return false;
@@ -400,7 +401,7 @@ static struct stored_call *running_call(struct memory_store *memory, const struc
                                         struct str call_id, uint64_t epoch, struct str token,
                                         size_t new_asks, nod_status *status)
 {
-    struct stored_call *call = map_get(&memory->calls, call_id);
+    struct stored_call *call = map_find(&memory->calls, call_id);
 
     *status = NOD_OK;
     if (call && id_is(&call->token, token))
@@ -425,7 +426,7 @@ static struct stored_call *running_call(struct memory_store *memory, const struc
 static void drop_behind(struct memory_store *memory, const struct call_record *open,
                         size_t entry_count)
 {
-    struct stored_call *call = open ? map_get(&memory->calls, open->id) : NULL;
+    struct stored_call *call = open ? map_find(&memory->calls, open->id) : NULL;
 
     if (call && call->state == CALL_STORED_WAITING && call->journal.count < entry_count)
         call_drop(memory, call);
@@ -549,7 +550,7 @@ static void memory_claim(struct store *store, struct str token, const struct cla
 
     if (fails_before(memory, "claim", &fault, done, data))
         return;
-    struct stored_ask *ask = map_get(&memory->asks, claim->ask_id);
+    struct stored_ask *ask = map_find(&memory->asks, claim->ask_id);
     nod_status status = ask ? NOD_OK : NOD_E_NOT_FOUND;
     if (ask && !ask->end)
         status = claim_now(memory, ask, token, claim);
@@ -575,7 +576,7 @@ static void memory_take(struct store *store, struct str token, struct str call_i
     (void)node;
     if (fails_before(memory, "take", &fault, done, data))
         return;
-    struct stored_call *call = map_get(&memory->calls, call_id);
+    struct stored_call *call = map_find(&memory->calls, call_id);
     if (!call) {
         status = NOD_E_NOT_FOUND;
     } else if (!id_is(&call->token, token)) {
@@ -606,7 +607,7 @@ static void memory_finish(struct store *store, struct str token, struct str call
 
     if (fails_before(memory, "finish", &fault, done, data))
         return;
-    struct stored_call *call = map_get(&memory->calls, call_id);
+    struct stored_call *call = map_find(&memory->calls, call_id);
     if (!call) {
         status = NOD_E_NOT_FOUND;
     } else if (!id_is(&call->token, token)) {
@@ -633,7 +634,7 @@ static void memory_cancel(struct store *store, struct str token, struct str call
 
     if (fails_before(memory, "cancel", &fault, done, data))
         return;
-    struct stored_call *call = map_get(&memory->calls, call_id);
+    struct stored_call *call = map_find(&memory->calls, call_id);
     if (!call) {
         status = NOD_E_NOT_FOUND;
     } else if (!id_is(&call->token, token)) {

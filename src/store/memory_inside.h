@@ -31,6 +31,7 @@ struct memory_store {
     size_t pending;     /* in due */
     struct list replies; /* completions on their way */
     uint64_t version;
+    int64_t now_ms; /* of the operation that is under way: see memory_begin */
     void (*wake)(void *data, struct str call_id);
     void *wake_data;
 };
@@ -151,9 +152,23 @@ static inline struct memory_store *memory_of(struct store *store)
     return (struct memory_store *)store;
 }
 
+/* An operation, or the delivery of its rows, begins: everything in it happens at one moment. Every
+ * way into the store passes here. */
+static inline void memory_begin(struct memory_store *memory)
+{
+    memory->now_ms = clock_wall(memory->opts.clock);
+}
+
+static inline struct memory_store *memory_enter(struct store *store)
+{
+    memory_begin(memory_of(store));
+    return memory_of(store);
+}
+
+/* Of the operation that is under way. */
 static inline int64_t memory_now(const struct memory_store *memory)
 {
-    return clock_wall(memory->opts.clock);
+    return memory->now_ms;
 }
 
 static inline enum ask_state memory_ask_state(const struct stored_ask *ask)

@@ -119,8 +119,8 @@ struct ask_record memory_ask_view(const struct stored_ask *ask)
 
 void memory_load_call(struct store *store, struct str call_id, store_done *done, void *data)
 {
-    struct memory_store *memory = memory_of(store);
-    struct stored_call *call = map_get(&memory->calls, call_id);
+    struct memory_store *memory = memory_enter(store);
+    struct stored_call *call = map_find(&memory->calls, call_id);
     nod_status gone = map_get(&memory->spent, call_id) ? NOD_E_STALE : NOD_E_NOT_FOUND;
     struct reply *reply = memory_reply(memory, done, data, call ? NOD_OK : gone);
 
@@ -133,8 +133,8 @@ void memory_load_call(struct store *store, struct str call_id, store_done *done,
 
 void memory_load_ask(struct store *store, struct str ask_id, store_done *done, void *data)
 {
-    struct memory_store *memory = memory_of(store);
-    struct stored_ask *ask = map_get(&memory->asks, ask_id);
+    struct memory_store *memory = memory_enter(store);
+    struct stored_ask *ask = map_find(&memory->asks, ask_id);
     struct reply *reply = memory_reply(memory, done, data, ask ? NOD_OK : NOD_E_NOT_FOUND);
 
     if (ask) {
@@ -148,7 +148,7 @@ void memory_load_ask(struct store *store, struct str ask_id, store_done *done, v
 static size_t scan_heap(struct reply *reply, const struct heap *heap, int64_t before, size_t most)
 {
     for (size_t i = 0; i < heap->count && most > 0; i++) {
-        struct stored_ask *ask = HEAP_OF(heap->nodes[i], struct stored_ask, due);
+        struct stored_ask *ask = HEAP_OF(heap->slots[i].node, struct stored_ask, due);
         if (ask->expires_ms > before)
             continue;
         struct ask_record record = memory_ask_view(ask);
@@ -175,6 +175,7 @@ void memory_scan_rows(struct reply *reply)
     struct str key = reply->scan.key;
     size_t at = 0;
 
+    memory_begin(memory);
     switch (reply->scan.index) {
     case STORE_RUNNABLE:
         for (struct stored_call *call; most > 0 && (call = map_next(&memory->calls, &at));) {
@@ -189,7 +190,7 @@ void memory_scan_rows(struct reply *reply)
         scan_asks_due(reply, most);
         break;
     case STORE_ASKS_OF_CALL: {
-        struct stored_call *call = map_get(&memory->calls, key);
+        struct stored_call *call = map_find(&memory->calls, key);
         if (!call)
             break;
         LIST_EACH (link, &call->asks) {
@@ -220,7 +221,7 @@ void memory_scan_rows(struct reply *reply)
 void memory_scan(struct store *store, const struct store_scan *scan, store_row_fn *row,
                  store_done *done, void *data)
 {
-    struct reply *reply = memory_reply(memory_of(store), done, data, NOD_OK);
+    struct reply *reply = memory_reply(memory_enter(store), done, data, NOD_OK);
 
     reply->scan = *scan;
     reply->scan_key = str_dup(scan->key);
@@ -257,7 +258,7 @@ static struct stored_value *value_find(struct memory_store *memory, struct str w
 void memory_put(struct store *store, struct str kind, struct str key, struct str value,
                 uint64_t version, int64_t ttl_ms, store_done *done, void *data)
 {
-    struct memory_store *memory = memory_of(store);
+    struct memory_store *memory = memory_enter(store);
     struct buf buf;
     struct str whole = value_key(&buf, kind, key);
     struct stored_value *stored = value_find(memory, whole);
@@ -289,7 +290,7 @@ void memory_put(struct store *store, struct str kind, struct str key, struct str
 
 void memory_get(struct store *store, struct str kind, struct str key, store_done *done, void *data)
 {
-    struct memory_store *memory = memory_of(store);
+    struct memory_store *memory = memory_enter(store);
     struct buf buf;
     struct stored_value *stored = value_find(memory, value_key(&buf, kind, key));
     struct reply *reply = memory_reply(memory, done, data, stored ? NOD_OK : NOD_E_NOT_FOUND);
@@ -305,7 +306,7 @@ void memory_get(struct store *store, struct str kind, struct str key, store_done
 
 void memory_del(struct store *store, struct str kind, struct str key, store_done *done, void *data)
 {
-    struct memory_store *memory = memory_of(store);
+    struct memory_store *memory = memory_enter(store);
     struct buf buf;
     struct str whole = value_key(&buf, kind, key);
     struct stored_value *stored = value_find(memory, whole);
@@ -324,13 +325,13 @@ void memory_beat(struct store *store, struct str node, int64_t ttl_ms, store_don
 {
     (void)node;
     (void)ttl_ms;
-    memory_send(memory_reply(memory_of(store), done, data, NOD_OK));
+    memory_send(memory_reply(memory_enter(store), done, data, NOD_OK));
 }
 
 void memory_watch(struct store *store, struct str node,
                   void (*wake)(void *data, struct str call_id), void *data)
 {
-    struct memory_store *memory = memory_of(store);
+    struct memory_store *memory = memory_enter(store);
 
     (void)node;
     memory->wake = wake;

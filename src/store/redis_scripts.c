@@ -159,6 +159,9 @@ static const char take[] = NOW TELL
     "if f[1] ~= ARGV[1] then\n"
     "  local gone = ARGV[6] == '1' and f[4] == ARGV[7] and f[3] == ARGV[8]\n"
     "  if f[2] == '0' and not gone then return {3, now, f[4], f[3]} end\n"
+    "  if f[2] == '1' and f[4] ~= ARGV[2] then\n" /* it waits: whoever wanted it is told first */
+    "    redis.call('HSET', KEYS[1], 'w', ARGV[2], 'h', f[4])\n"
+    "  end\n"
     "  if f[2] ~= '2' and f[2] ~= '0' then return {2, now} end\n"
     "  local before = f[4] ~= ARGV[2] and f[4] or f[5] or ''\n"
     "  redis.call('HSET', KEYS[1], 't', ARGV[1], 's', '0', 'e', string.format('%.0f', f[3] + 1),\n"

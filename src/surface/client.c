@@ -17,18 +17,20 @@
  */
 #include "surface/client.h"
 
-#include <stdio.h>
-
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/memo.h"
 #include "mcp/absent.h"
 #include "mcp/mcp_call.h"
 
 enum {
     CLIENT_ARENA_MAX = 8 << 20,
     CLIENT_WIRE_ID_MAX = 64,
+    CLIENT_NUMBER_LEN = 11, /* a dot and the digits of an attempt */
     CLIENT_PROBLEMS_MAX = 8, /* said in a message, when something is asked again */
+    CLIENT_FORM_REVISIONS = FORM_2026_07_28 + 1,
+    CLIENT_FORM_KEPT_BYTES = 8 * 1024, /* of a schema and of what is sent of it, while remembered */
     SAMPLING_REJECTED = -1,
 };
 
@@ -37,6 +39,7 @@ struct client_surface {
     struct mcp_server *server;
     struct map urls; /* elicitation id -> struct given_url */
     struct list url_order;
+    struct memo forms[CLIENT_FORM_REVISIONS]; /* the schema of a question -> as it is sent */
 };
 
 /* A URL elicitation, and who was given it. */
@@ -115,11 +118,21 @@ static void offer_drop(struct mcp_call *call, struct offer *offer)
  * escaping. */
 static struct str wire_id(struct str ask_id, uint32_t attempt, char out[CLIENT_WIRE_ID_MAX])
 {
-    int n = attempt > 1
-                ? snprintf(out, CLIENT_WIRE_ID_MAX, "\"" STR_FMT ".%u\"", STR_ARG(ask_id), attempt)
-                : snprintf(out, CLIENT_WIRE_ID_MAX, "\"" STR_FMT "\"", STR_ARG(ask_id));
+    char number[CLIENT_NUMBER_LEN];
+    size_t at = sizeof(number);
 
-    return str_n(out, n > 0 && n < CLIENT_WIRE_ID_MAX ? (size_t)n : 0);
+    for (uint32_t left = attempt > 1 ? attempt : 0; left; left /= 10)
+        number[--at] = (char)('0' + left % 10);
+    if (at < sizeof(number))
+        number[--at] = '.';
+    size_t digits = sizeof(number) - at;
+    if (ask_id.len + digits + 2 > CLIENT_WIRE_ID_MAX)
+        return STR_NONE;
+    out[0] = '"';
+    memcpy(out + 1, ask_id.at, ask_id.len);
+    memcpy(out + 1 + ask_id.len, number + at, digits);
+    out[1 + ask_id.len + digits] = '"';
+    return str_n(out, ask_id.len + digits + 2);
 }
 
 /* --- URL elicitations that were given out
@@ -257,25 +270,46 @@ struct drawing {
     bool confirm;
 };
 
+/* The schema as a client of that revision is sent it. None: it cannot be. */
+static struct str form_text(struct drawing *d, enum form_revision revision)
+{
+    struct memo *memo = &client_of(d->session->server->client)->forms[revision];
+    struct schema_problems problems = { 0 };
+    struct str text = STR_NONE;
+    struct buf out;
+
+    if (memo_find(memo, d->record->detail, &text))
+        return text;
+    const struct json *schema = json_parse(&d->arena, d->record->detail, NULL, NULL);
+    schema = schema ? form_for_revision(schema, revision, &d->arena, &problems) : NULL;
+    if (!schema)
+        return STR_NONE;
+    buf_init(&out, CLIENT_ARENA_MAX);
+    if (json_write(&out, schema))
+        text = arena_str(&d->arena, buf_str(&out));
+    buf_finish(&out);
+    if (text.len)
+        memo_keep(memo, d->record->detail, text);
+    return text;
+}
+
 static bool draw_form(struct drawing *d)
 {
     const struct revision_facts *facts = session_knows(d->session);
-    const struct json *schema = NULL;
-    struct schema_problems problems = { 0 };
+    struct str schema = STR_NONE;
 
     if (d->record->detail.len) {
-        schema = json_parse(&d->arena, d->record->detail, NULL, NULL);
-        schema = schema ? form_for_revision(schema, facts->form, &d->arena, &problems) : NULL;
-        if (!schema)
+        schema = form_text(d, facts->form);
+        if (!schema.len)
             return false;
     }
-    d->confirm = !schema && d->session->boolean_confirm;
+    d->confirm = !schema.len && d->session->boolean_confirm;
     if (facts->modes)
         jw_key_str(&d->w, STR("mode"), STR("form"));
     jw_key_str(&d->w, STR("message"), message_text(&d->arena, d->record->message, d->problems));
     jw_key(&d->w, STR("requestedSchema"));
-    if (schema)
-        jw_value(&d->w, schema);
+    if (schema.len)
+        jw_raw(&d->w, schema);
     else
         write_empty_form(&d->w, d->confirm);
     return true;
@@ -657,6 +691,8 @@ struct surface *client_surface_create(struct mcp_server *server)
     client->server = server;
     map_init(&client->urls, MCP_URLS_MAX);
     list_init(&client->url_order);
+    for (size_t i = 0; i < CLIENT_FORM_REVISIONS; i++)
+        memo_init(&client->forms[i], CLIENT_FORM_KEPT_BYTES);
     return &client->surface;
 }
 
@@ -667,5 +703,7 @@ void client_surface_destroy(struct surface *surface)
     LIST_EACH (at, &client->url_order)
         url_forget(client, LIST_OF(at, struct given_url, order));
     map_finish(&client->urls);
+    for (size_t i = 0; i < CLIENT_FORM_REVISIONS; i++)
+        memo_finish(&client->forms[i]);
     mem_free(client);
 }

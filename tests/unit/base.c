@@ -450,6 +450,35 @@ static void keys_may_hold_any_byte(void **state)
     map_finish(&map);
 }
 
+static void a_key_that_is_looked_for_again_is_found_without_being_another(void **state)
+{
+    static char texts[64][8];
+    struct map map;
+    int value[64];
+
+    (void)state;
+    map_init(&map, 100);
+    assert_null(map_find(&map, STR("k0")));
+    for (int i = 0; i < 64; i++) {
+        struct str key = str_n(texts[i], (size_t)snprintf(texts[i], sizeof(texts[i]), "k%d", i));
+        assert_true(map_set(&map, key, &value[i]));
+        assert_ptr_equal(map_find(&map, STR("k0")), &value[0]);
+        assert_ptr_equal(map_find(&map, key), &value[i]);
+        assert_ptr_equal(map_find(&map, key), &value[i]);
+    }
+    /* Removed, put in again, and looked for through growth and shrinking. */
+    for (int i = 0; i < 64; i++) {
+        assert_ptr_equal(map_find(&map, str_of(texts[i])), &value[i]);
+        assert_ptr_equal(map_remove(&map, str_of(texts[i])), &value[i]);
+        assert_null(map_find(&map, str_of(texts[i])));
+        assert_null(map_remove(&map, str_of(texts[i])));
+    }
+    assert_true(map_set(&map, STR("k0"), &value[1]));
+    assert_ptr_equal(map_find(&map, STR("k0")), &value[1]);
+    map_finish(&map);
+    assert_null(map_find(&map, STR("k0")));
+}
+
 /* --- heap ------------------------------------------------------------------------------------- */
 
 static int64_t least_of(const struct heap_node *nodes, int count)
@@ -465,8 +494,8 @@ static int64_t least_of(const struct heap_node *nodes, int count)
 static bool is_ordered(const struct heap *heap)
 {
     for (size_t i = 0; i < heap->count; i++)
-        if (heap->nodes[i]->place != i + 1 ||
-            heap->nodes[(i + 1) / 2 - (i > 0)]->at > heap->nodes[i]->at)
+        if (heap->slots[i].node->place != i + 1 || heap->slots[i].node->at != heap->slots[i].at ||
+            heap->slots[i ? (i - 1) / 4 : 0].at > heap->slots[i].at)
             return false;
     return true;
 }
@@ -726,6 +755,7 @@ int main(void)
         cmocka_unit_test(a_map_that_emptied_gives_its_memory_back),
         cmocka_unit_test(one_key_coming_and_going_never_grows_the_map),
         cmocka_unit_test(keys_may_hold_any_byte),
+        cmocka_unit_test(a_key_that_is_looked_for_again_is_found_without_being_another),
         cmocka_unit_test(a_heap_always_knows_the_earliest),
         cmocka_unit_test(a_list_keeps_its_order_and_lets_go_of_the_current),
         cmocka_unit_test(slices_compare_by_bytes_and_never_read_through_null),

@@ -138,7 +138,13 @@ export async function startHttp(t, name, { env = {}, args = [] } = {}) {
   const line = await Promise.race([watched.lines.next((text) => /listening/.test(text), `${name} listens`), early]);
   const url = /url="?(http[^\s"]+)/.exec(line)?.[1];
   assert.ok(url, `no address in: ${line}`);
-  return { url, stop, stderr: () => watched.stderr };
+  // As a machine that loses power would.
+  const kill = async () => {
+    stopped = Promise.resolve();
+    child.kill('SIGKILL');
+    await watched.ended;
+  };
+  return { url, stop, kill, stderr: () => watched.stderr };
 }
 
 // Starts a server that is expected to refuse; resolves to its exit code and stderr.
