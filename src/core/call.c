@@ -421,6 +421,10 @@ static void cancel_done(struct op *op, nod_status status, const struct store_rep
 
     (void)reply;
     CRASH_POINT(cancel_after);
+    if (status == NOD_E_STALE) {
+        call_ended_before(call);
+        return;
+    }
     if (status != NOD_OK)
         LOG_WARN("cancel not stored", LOG_STR("call", id_str(&call->id)),
                  LOG_CSTR("why", nod_status_name(status)));
