@@ -3,8 +3,6 @@
  *
  *     store.memory_bytes_per_pending   heap of the memory store a waiting call with one ask,
  * content aside store.sqlite_claims_N            claims a second, with N in flight, each committed
- *     store.sqlite_million_slowdown    time of one claim (p50) with a million pending, against a
- *                                      thousand; only with --million
  *
  * The file lies in the folder of TMPDIR, or in /tmp.
  */
@@ -24,8 +22,6 @@
 
 enum {
     PENDING = 100000,
-    THOUSAND = 1000,
-    MILLION = 1000000,
     CLAIMS = 3000,
     SINGLE_CLAIMS = 400, /* one at a time: each waits for the disk */
     IN_FLIGHT_MOST = 512,
@@ -173,35 +169,7 @@ static void measure_claims(size_t at_once)
     remove_file();
 }
 
-static int by_size(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-/* p50 of one claim at a time, with `pending` others, in microseconds. */
-static double claim_time(size_t pending)
-{
-    int64_t times[SINGLE_CLAIMS];
-
-    if (!open_file(LITE_SYNC_FULL))
-        return 0;
-    asks = mem_alloc(pending * sizeof(*asks));
-    run(park, 0, pending, IN_FLIGHT_MOST);
-    for (size_t i = 0; i < SINGLE_CLAIMS; i++) {
-        int64_t start = now_ns();
-        run(claim, i * (pending / SINGLE_CLAIMS), 1, 1);
-        times[i] = now_ns() - start;
-    }
-    store->ops->destroy(store);
-    mem_free(asks);
-    remove_file();
-    qsort(times, SINGLE_CLAIMS, sizeof(times[0]), by_size);
-    return (double)times[SINGLE_CLAIMS / 2] / 1e3;
-}
-
-int main(int argc, char **argv)
+int main(void)
 {
     const char *folder = getenv("TMPDIR");
 
@@ -211,12 +179,6 @@ int main(int argc, char **argv)
     measure_claims(1);
     measure_claims(16);
     measure_claims(128);
-    if (argc > 1 && strcmp(argv[1], "--million") == 0) {
-        double thousand = claim_time(THOUSAND), million = claim_time(MILLION);
-        printf("store.sqlite_claim_us_thousand %.0f\nstore.sqlite_claim_us_million %.0f\n",
-               thousand, million);
-        printf("store.sqlite_million_slowdown %.2f\n", million / thousand);
-    }
     loop_destroy(loop);
     if (failed)
         fprintf(stderr, "bench-store: %zu operations failed\n", failed);

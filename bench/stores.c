@@ -104,8 +104,7 @@ static void compare(char *server, enum mcp_era era, double ratio[KINDS])
     for (size_t k = 0; k < KINDS; k++) {
         cpu[k] = server_process_cpu(&running[k].process) - cpu[k];
         ratio[k] = load_median(ratios[k], ROUNDS);
-        fprintf(stderr,
-                "%s  %-8s %4d clients %10.0f calls/s %10.2f us CPU a call; waits for %s\n",
+        fprintf(stderr, "%s  %-8s %4d clients %10.0f calls/s %10.2f us CPU a call; waits for %s\n",
                 era == MCP_ERA_2025 ? "2025" : "2026", kinds[k].name, CLIENTS,
                 load_median(rates[k], ROUNDS), cpu[k] / ROUNDS / (double)kinds[k].calls * 1e6,
                 kinds[k].waits_for);

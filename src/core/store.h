@@ -36,7 +36,8 @@
  * Statuses: NOD_OK; NOD_E_STALE; NOD_E_NOT_FOUND; NOD_E_LIMIT; NOD_E_STORE (away, or failed: the
  * operation may or may not have happened; send it again with the same token to find out);
  * NOD_E_REFUSED and NOD_E_PARSE (a record in the store was tampered with, is damaged, or was
- * written by a newer nod: it was logged, and nothing happened). A scan leaves such records out.
+ * written by a newer nod: it was logged, and nothing happened). A scan leaves such records out,
+ * but for STORE_ASKS_OF_CALL, which ends with that status: the call cannot go on without its asks.
  */
 #ifndef NOD_CORE_STORE_H
 #define NOD_CORE_STORE_H

@@ -199,6 +199,8 @@ static void asks_done(struct op *op, nod_status status, const struct store_reply
         call_leave(call);
     else if (status == NOD_OK && !list_empty(&call->asks))
         call_asked(call);
+    else if (status == NOD_E_REFUSED || status == NOD_E_PARSE) /* nor will it be read later */
+        call_give_up(call, status, STR("What the store has of the call cannot be read"));
     else
         look_later(call);
 }

@@ -217,6 +217,13 @@ static void import(struct caller2026 *caller)
         caller_refuse(caller);
 }
 
+static struct str why_not(nod_status status)
+{
+    return status == NOD_E_STORE
+               ? STR("The store cannot be reached; try again later.")
+               : STR("What the store has of this call cannot be read; make the call again.");
+}
+
 static void asks_scanned(void *data, nod_status status, const struct store_reply *reply)
 {
     struct caller2026 *caller = data;
@@ -226,8 +233,7 @@ static void asks_scanned(void *data, nod_status status, const struct store_reply
         if (status == NOD_OK)
             adopt(caller, false);
         else
-            caller_fail(caller, 200, RPC_INTERNAL_ERROR,
-                        STR("The store cannot be reached; try again later."), STR_NONE);
+            caller_fail(caller, 200, RPC_INTERNAL_ERROR, why_not(status), STR_NONE);
     }
     caller->busy--;
     caller_settle(caller);
@@ -327,8 +333,7 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
         else if (status == NOD_E_STALE)
             caller_refuse(caller); /* it has ended, and how is no longer known */
         else
-            caller_fail(caller, 200, RPC_INTERNAL_ERROR,
-                        STR("The store cannot be reached; try again later."), STR_NONE);
+            caller_fail(caller, 200, RPC_INTERNAL_ERROR, why_not(status), STR_NONE);
     }
     caller->busy--;
     caller_settle(caller);

@@ -291,6 +291,8 @@ static nod_status open_head(struct codec *codec, enum codec_kind kind, struct st
                             struct reader *reader)
 {
     *reader = (struct reader){ .rest = bytes };
+    *scope = STR_NONE;
+    *sealed = false;
     if (bytes.len < 3)
         return refuse(codec, NOD_E_PARSE, kind, id, "it is no record: too short");
     unsigned char version = (unsigned char)bytes.at[0];

@@ -171,7 +171,7 @@ struct sqlite_side {
     int64_t now;        /* of the newest operation; the writer's */
     int64_t swept_ms;   /* the writer's */
     bool sweep_on;      /* there is more to remove */
-    bool told;          /* that the store fails; until it works again */
+    int told;           /* the failure that was logged; 0: it works */
     struct map
         tallies; /* owner -> struct tally, as they will be with the next commit; the writer's */
     int64_t lapsed_ms; /* questions that ran out until then are not counted any more */

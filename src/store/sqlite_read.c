@@ -214,6 +214,8 @@ static void scan_asks(struct query *q, struct sqlite_op *op)
         struct ask_record *ask = ARENA_NEW(&op->arena, struct ask_record);
         if (ask && sqlite_read_ask(q, &op->arena, ask))
             row_add(op, (struct store_row){ .ask = ask });
+        else if (op->scan.index == STORE_ASKS_OF_CALL)
+            break; /* the call cannot go on without it */
         else
             row_skip(q->side);
     }

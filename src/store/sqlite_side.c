@@ -29,10 +29,16 @@ static void run_plain(struct sqlite_side *side, enum sql statement)
 
 static void tell_failure(struct sqlite_side *side, const char *what)
 {
-    LOG_ERROR("the store failed", LOG_CSTR("store", "sqlite"), LOG_CSTR("file", side->store->path),
-              LOG_CSTR("what", what), LOG_CSTR("why", sqlite3_errstr(side->error)),
-              LOG_CSTR("detail", sqlite3_errmsg(side->db)));
-    side->told = true;
+    bool gone = side->error == SQLITE_CANTOPEN && sqlite3_errcode(side->db) == SQLITE_OK;
+
+    /* Once, and not with every try, until it works again or fails in another way. */
+    if (side->told != side->error)
+        LOG_ERROR("the store failed", LOG_CSTR("store", "sqlite"),
+                  LOG_CSTR("file", side->store->path), LOG_CSTR("what", what),
+                  LOG_CSTR("why", sqlite3_errstr(side->error)),
+                  LOG_CSTR("detail",
+                           gone ? "its file was removed or replaced" : sqlite3_errmsg(side->db)));
+    side->told = side->error;
     if (side->writes)
         atomic_store(&side->store->failing, side->error ? side->error : SQLITE_ERROR);
 }
@@ -41,8 +47,9 @@ static void tell_recovery(struct sqlite_side *side)
 {
     if (!side->told)
         return;
-    side->told = false;
-    atomic_store(&side->store->failing, SQLITE_OK);
+    side->told = SQLITE_OK;
+    if (side->writes)
+        atomic_store(&side->store->failing, SQLITE_OK);
     LOG_INFO("the store works again", LOG_CSTR("store", "sqlite"),
              LOG_CSTR("file", side->store->path));
 }
@@ -230,6 +237,8 @@ static void watch_log(struct sqlite_side *side)
  */
 static void read_batch(struct sqlite_side *side, struct list *ops)
 {
+    bool fine = true;
+
     run_plain(side, SQL_BEGIN_READ);
     if (side->error) {
         fail_all(side, ops, "begin");
@@ -239,7 +248,10 @@ static void read_batch(struct sqlite_side *side, struct list *ops)
         struct sqlite_op *op = LIST_OF(at, struct sqlite_op, link);
         op->verb->run(side, op);
         op_failed(side, op);
+        fine &= op->status != NOD_E_STORE;
     }
+    if (fine)
+        tell_recovery(side);
     run_plain(side, SQL_COMMIT);
     if (side->error) {
         side->error = SQLITE_OK;

@@ -51,6 +51,32 @@ static void an_address_is_read_in_every_form(void **state)
     }
 }
 
+static void a_time_and_the_bounds_are_read_strictly(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } times[] = { { "90s", 90000 }, { "30m", 1800000 }, { "24h", 86400000 }, { "7d", 604800000 } };
+    static const char *const bad_times[] = { "",   "h",    "24", "24 h",  "-1h",
+                                             "0s", "1.5h", "1w", "4000d", "99999999999999999999s" };
+    static const char *const bad_counts[] = { "", "0", "-1", "1k", "+1", "99999999999" };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        assert_int_equal(READ("--keep", times[i].text), OPTIONS_RUN);
+        assert_int_equal(options.keep_ms, times[i].ms);
+    }
+    for (size_t i = 0; i < sizeof(bad_times) / sizeof(bad_times[0]); i++)
+        assert_int_equal(READ("--keep", bad_times[i]), OPTIONS_WRONG);
+    assert_int_equal(READ("--pending=7", "--pending-per-principal", "3"), OPTIONS_RUN);
+    assert_int_equal(options.pending_asks, 7);
+    assert_int_equal(options.pending_asks_per_principal, 3);
+    for (size_t i = 0; i < sizeof(bad_counts) / sizeof(bad_counts[0]); i++) {
+        assert_int_equal(READ("--pending", bad_counts[i]), OPTIONS_WRONG);
+        assert_int_equal(READ("--pending-per-principal", bad_counts[i]), OPTIONS_WRONG);
+    }
+}
+
 static void an_address_that_is_none_is_refused(void **state)
 {
     static const char *const cases[] = { "",        ":",    "x",       "localhost", "localhost:",
@@ -139,6 +165,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_means_standard_input_and_output),
         cmocka_unit_test(an_address_is_read_in_every_form),
+        cmocka_unit_test(a_time_and_the_bounds_are_read_strictly),
         cmocka_unit_test(an_address_that_is_none_is_refused),
         cmocka_unit_test(values_come_behind_a_blank_or_an_equals_sign),
         cmocka_unit_test(what_is_wrong_is_named),

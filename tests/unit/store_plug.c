@@ -27,10 +27,17 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "crypto/seal.h"
 #include "net/loop.h"
 #include "store/sqlite.h"
 
-enum { ROUNDS = 200, CALLS_MOST = 40000, IN_FLIGHT = 24, LOST_WRITES_MOST = 100000 };
+enum {
+    ROUNDS = 200,
+    CALLS_MOST = 40000,
+    IN_FLIGHT = 24,
+    RESEAL_PUSHES = 1500,
+    LOST_WRITES_MOST = 100000
+};
 
 static uint64_t seed = 20260728;
 
@@ -344,6 +351,7 @@ static void disk_settle(void)
 static char folder[64], path[96];
 static struct loop *loop;
 static struct store *store;
+static struct keyring *ring; /* NULL: nothing is sealed */
 
 /* How far a call has come, as far as anybody was told. */
 enum known { KNOWN_NOTHING, KNOWN_ASKED, KNOWN_ANSWERED, KNOWN_FINISHED };
@@ -480,8 +488,8 @@ static void store_open(void)
 {
     char why[LITE_WHY_MAX];
 
-    store =
-        sqlite_store_open(&(struct sqlite_opts){ .path = path, .loop = loop, .vfs = "plug" }, why);
+    store = sqlite_store_open(
+        &(struct sqlite_opts){ .path = path, .loop = loop, .vfs = "plug", .ring = ring }, why);
     if (!store)
         fail_msg("%s", why);
 }
@@ -596,6 +604,9 @@ static void a_disk_that_is_full_is_said_and_nothing_is_half_done(void **state)
         for (int j = 0; in_flight && j < 1000; j++)
             loop_turn(loop, 10);
         assert_int_equal(history->told, KNOWN_NOTHING);
+        struct str why = STR_NONE;
+        assert_false(store->ops->ready(store, &why));
+        assert_true(str_eq(why, str_of(sqlite3_errstr(errors[i]))));
         atomic_store(&failing, 0);
         assert_int_equal(stored(history), KNOWN_NOTHING);
         history->tried = KNOWN_NOTHING;
@@ -604,8 +615,77 @@ static void a_disk_that_is_full_is_said_and_nothing_is_half_done(void **state)
             loop_turn(loop, 10);
         assert_int_equal(history->told, KNOWN_ASKED);
         assert_int_equal(stored(history), KNOWN_ASKED);
+        assert_true(store->ops->ready(store, &why));
     }
     store->ops->destroy(store);
+}
+
+/* --- another secret --------------------------------------------------------------------------- */
+
+static struct keyring *ring_of(const struct str *secrets, size_t count)
+{
+    struct keyring *made = NULL;
+    const char *why;
+
+    assert_int_equal(keyring_create(secrets, count, &made, &why), NOD_OK);
+    return made;
+}
+
+/* One try; false: the plug was pulled. */
+static bool reseal(const struct keyring *with, struct reseal_counts *counts)
+{
+    char why[LITE_WHY_MAX];
+    bool done = sqlite_store_reseal(
+        &(struct sqlite_opts){ .path = path, .vfs = "plug", .ring = with }, false, counts, why);
+
+    if (!done)
+        assert_true(dead);
+    assert_int_equal(counts->refused, 0);
+    forget_shared_memory();
+    disk_settle();
+    return done;
+}
+
+static void a_reseal_that_is_cut_off_is_run_again_and_loses_nothing(void **state)
+{
+    static const struct str old = STR_INIT("the-older-secret-the-older-secret-the-older");
+    static const struct str new = STR_INIT("the-newer-secret-the-newer-secret-the-newer");
+    struct keyring *first = ring_of(&old, 1), *both = ring_of((struct str[]){ new, old }, 2),
+                   *last = ring_of(&new, 1);
+    struct reseal_counts counts;
+    int cut_off = 0;
+    (void)state;
+
+    ring = first;
+    store_open();
+    for (int i = 0; i < RESEAL_PUSHES; i++) {
+        push(history_next());
+        for (int j = 0; in_flight >= IN_FLIGHT && j < 1000; j++)
+            loop_turn(loop, 10);
+    }
+    for (int j = 0; in_flight && j < 1000; j++)
+        loop_turn(loop, 10);
+    store->ops->destroy(store);
+    loop_turn(loop, 0);
+    do {
+        pthread_mutex_lock(&disk);
+        writes_left = 20 + 60 * cut_off + (long)(random_next() % 60);
+        pthread_mutex_unlock(&disk);
+    } while (!reseal(both, &counts) && ++cut_off < 1000);
+    assert_true(cut_off > 0 && cut_off < 1000);
+    assert_true(reseal(last, &counts)); /* the older one is not needed any more */
+    assert_int_equal(counts.resealed, 0);
+    assert_true(counts.records > history_count);
+    printf("cut off %d times, %llu records\n", cut_off, (unsigned long long)counts.records);
+    ring = last;
+    store_open();
+    for (size_t i = 0; i < history_count; i++)
+        assert_int_equal(stored(&histories[i]), histories[i].told);
+    store->ops->destroy(store);
+    ring = NULL;
+    keyring_destroy(first);
+    keyring_destroy(both);
+    keyring_destroy(last);
 }
 
 int main(void)
@@ -615,6 +695,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_disk_that_is_full_is_said_and_nothing_is_half_done, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_reseal_that_is_cut_off_is_run_again_and_loses_nothing,
+                                        setup, teardown),
     };
     const char *given = getenv("NOD_SEED");
 

@@ -144,6 +144,32 @@ static void a_newer_file_is_refused(void **state)
     assert_non_null(suite_store);
 }
 
+static void a_file_of_the_first_version_is_brought_up_to_date(void **state)
+{
+    struct question questions[2] = { { .key = "pin", .sensitive = true }, { .key = "b" } };
+    struct question more = { .key = "c" };
+    struct parking parking = {
+        .call = suite_id(), .open = true, .questions = questions, .count = 2
+    };
+    struct parking next = { .call = suite_id(), .open = true, .questions = &more, .count = 1 };
+    (void)state;
+
+    suite_park(&parking);
+    suite_store->ops->destroy(suite_store);
+    meddle("DROP TABLE quota; DROP TABLE marks; ALTER TABLE calls DROP COLUMN owner;"
+           "ALTER TABLE calls DROP COLUMN sensitive; DELETE FROM migrations WHERE version > 1;"
+           "PRAGMA user_version = 1");
+    suite_rig->pending_asks = 2;
+    suite_store = open_store(suite_rig);
+    assert_non_null(suite_store);
+    assert_int_equal(suite_park(&next)->status, NOD_E_LIMIT); /* what it has was counted */
+    assert_true(suite_claim(&questions[0].id, ASK_ACCEPTED, "{\"pin\":1}", "ada", "")->reply.won);
+    assert_int_equal(suite_park(&next)->status, NOD_OK);
+    suite_cancel(NULL, &parking.call, "enough");
+    assert_int_equal(suite_load_call(&parking.call)->reply.call->entries[0].content.len, 0);
+    assert_int_equal(suite_load_ask(&questions[0].id)->reply.ask->content.len, 0);
+}
+
 static void a_file_of_something_else_is_refused(void **state)
 {
     (void)state;
@@ -353,6 +379,7 @@ static void what_is_over_is_removed_while_nobody_asks(void **state)
 static const struct CMUnitTest own[] = {
     TEST(a_file_that_is_owned_is_not_opened_again),
     TEST(a_newer_file_is_refused),
+    TEST(a_file_of_the_first_version_is_brought_up_to_date),
     TEST(a_file_of_something_else_is_refused),
     TEST(a_path_that_cannot_be_made_is_said),
     TEST(nobody_else_may_read_its_files),

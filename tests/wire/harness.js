@@ -26,7 +26,8 @@ const binaries = process.env.NOD_BIN_DIR;
 if (!binaries) throw new Error('NOD_BIN_DIR names the build folder; `make test SUITE=wire` sets it');
 
 export function program(name) {
-  return name === 'probe' ? path.join(binaries, 'tests/wire/probe') : path.join(binaries, 'examples', name);
+  const elsewhere = { probe: 'tests/wire/probe', nod: 'src/cli/nod' };
+  return path.join(binaries, elsewhere[name] ?? `examples/${name}`);
 }
 
 export function environment(extra) {

@@ -7,6 +7,7 @@
  */
 #include "rounds.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -146,7 +147,36 @@ static nod_status consents(nod_call *call)
                            approval.approved);
 }
 
+static nod_status note_mark(nod_step_run *step, void *arg)
+{
+    nod_json *result = nod_object(nod_step_call(step));
+
+    nod_set_str(nod_step_call(step), result, "noted",
+                nod_fmt(nod_step_call(step), "step-%s", (const char *)arg));
+    nod_step_result(step, result);
+    return NOD_OK;
+}
+
+/* Leaves its mark wherever a call can leave one: to be looked for where it must not be. */
+static nod_status plant(nod_call *call)
+{
+    const char *mark = nod_arg_str(call, "mark");
+    nod_answer word, pin;
+
+    NOD_TRY(nod_elicit(call, &word, .key = "word", .form = &one_word,
+                       .message = nod_fmt(call, "message-%s", mark)));
+    NOD_TRY(nod_step(call, "note", note_mark, (void *)(uintptr_t)mark, NULL, .idempotent = true));
+    NOD_TRY(nod_elicit(call, &pin, .key = "pin", .form = &one_word, .sensitive = true,
+                       .message = nod_fmt(call, "more-%s", mark)));
+    return nod_reply_textf(call, "result-%s %s", mark, word_of(&word));
+}
+
 static const nod_tool tools[] = {
+    { .name = "plant", .handler = plant, .input = NOD_FORM(NOD_TEXT("mark", .required = true)) },
+    { .name = "plant_task",
+      .handler = plant,
+      .input = NOD_FORM(NOD_TEXT("mark", .required = true)),
+      .task = NOD_TASK_OPTIONAL },
     { .name = "two_rounds", .handler = two_rounds, .input = NOD_FORM(NOD_TEXT("for")) },
     { .name = "two_rounds_blocking", .handler = two_rounds, .blocking = true },
     { .name = "write_line", .handler = write_line, .input = NOD_FORM(NOD_BOOL("idempotent")) },

@@ -397,6 +397,7 @@ static nod_status structured(nod_call *call)
 
 static nod_status sleeper(nod_call *call)
 {
+    seen.working++;
     sleep_ms(nod_arg_int(call, "ms"));
     return nod_reply_text(call, "slept");
 }

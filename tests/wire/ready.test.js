@@ -1,0 +1,118 @@
+// /healthz and /readyz: what those who watch a server, and send it requests, go by.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { renameSync } from 'node:fs';
+import http from 'node:http';
+import path from 'node:path';
+import { pause, rawPeer, startHttp, textOf, PATIENCE_MS } from './harness.js';
+import { Modern, accepted, retryOf, scratchFolder, tokenFile } from './modern.js';
+
+const at = (server, where) => new URL(where, server.url);
+
+async function look(server, where, options) {
+  const response = await fetch(at(server, where), options);
+  const text = await response.text();
+  return { status: response.status, type: response.headers.get('content-type'), text, body: text ? JSON.parse(text) : null };
+}
+
+async function until(server, status) {
+  for (const end = Date.now() + PATIENCE_MS; ;) {
+    const ready = await look(server, '/readyz');
+    if (ready.status === status) return ready;
+    assert.ok(Date.now() < end, `still ${ready.status} ${ready.text}`);
+    await pause(20);
+  }
+}
+
+// With a Host of one's own, which fetch does not allow.
+function statusFor(server, where, headers) {
+  const { hostname, port } = new URL(server.url);
+  return new Promise((resolve, reject) => {
+    http.get({ hostname, port, path: where, headers }, (response) => resolve(response.resume().statusCode)).on('error', reject);
+  });
+}
+
+test('a server that can do its work says so, and names its store', async (t) => {
+  const file = path.join(scratchFolder(t), 'store.db');
+  for (const [args, store] of [[[], 'memory'], [['--store', `sqlite:${file}`], 'sqlite']]) {
+    const server = await startHttp(t, 'probe', { args });
+    assert.deepEqual(await look(server, '/healthz'), { status: 200, type: 'application/json', text: '{"status":"ok"}', body: { status: 'ok' } });
+    const ready = await look(server, '/readyz');
+    assert.equal(ready.status, 200);
+    assert.deepEqual(ready.body, { status: 'ready', store });
+    assert.equal((await look(server, '/readyz', { method: 'HEAD' })).status, 200);
+    assert.equal((await fetch(at(server, '/readyz'), { method: 'POST' })).status, 405);
+  }
+});
+
+test('no token is needed to look, whatever the server is called, but a web page is refused', async (t) => {
+  const server = await startHttp(t, 'probe', { args: ['--token-file', tokenFile(t)] });
+  for (const where of ['/healthz', '/readyz']) {
+    assert.equal(await statusFor(server, where, { Host: '10.1.2.3:8080' }), 200);
+    assert.equal(await statusFor(server, where, { Host: 'localhost', Origin: 'http://evil.example' }), 403);
+  }
+  assert.equal(await statusFor(server, '/mcp', { Host: '10.1.2.3:8080' }), 403);
+  const open = await startHttp(t, 'probe');
+  assert.equal(await statusFor(open, '/readyz', { Host: 'evil.example' }), 403, 'without tokens it is for this machine alone');
+});
+
+test('a server whose file is gone is not ready, acknowledges nothing, and goes on when the file is back', async (t) => {
+  const file = path.join(scratchFolder(t), 'store.db');
+  const server = await startHttp(t, 'probe', {
+    args: ['--store', `sqlite:${file}`], env: { MCP_ELICITATION_SECRET: 'a-secret-for-the-tests-of-readiness-0123' } });
+  const client = new Modern(server.url);
+  const before = await client.asked('plant', { mark: 'before' });
+  renameSync(file, `${file}.away`);
+  let told = false;
+  const call = client.call('plant', { mark: 'meanwhile' }).finally(() => (told = true));
+  const ready = await until(server, 503);
+  assert.deepEqual(ready.body, { status: 'not ready', store: 'sqlite', why: 'its file was removed or replaced' });
+  assert.ok(!ready.text.includes(file));
+  assert.ok(!told, 'nobody is asked what is not stored');
+  assert.equal((await look(server, '/healthz')).status, 200, 'the process is alive');
+  assert.match(server.stderr(), /level=error event="the store failed" store=sqlite/);
+
+  renameSync(`${file}.away`, file);
+  await until(server, 200); // by itself: nobody has to ask for anything
+  assert.match(server.stderr(), /the store works again/);
+  const { result, error, text } = await call; // it was tried again, or given up: no question was lost
+  assert.ok(result?.resultType === 'input_required' || result?.isError || error, text);
+  await client.asked('plant', { mark: 'before' }, retryOf(before, { word: accepted({ word: 'x' }) }));
+});
+
+test('a server that was told to stop is not ready while it lets its calls end', async (t) => {
+  const peer = await rawPeer(t, 'http', 'probe');
+  const call = peer.send({ id: 1, method: 'tools/call', params: { name: 'sleeper', arguments: { ms: 900 } } });
+  for (let working = 0; !working;) {
+    await peer.send({ id: 2, method: 'tools/call', params: { name: 'counters' } });
+    const { result } = await peer.next(({ id }) => id === 2);
+    ({ working } = JSON.parse(textOf(result)));
+  }
+  const stopping = peer.server.stop();
+  const ready = await until(peer.server, 503);
+  assert.deepEqual(ready.body, { status: 'not ready', store: 'memory', why: 'the server is shutting down' });
+  assert.equal((await call).status, 200, 'what ran has ended');
+  await stopping;
+});
+
+test('past its bound a principal is told so, also after a restart, and an answer makes room', async (t) => {
+  const file = path.join(scratchFolder(t), 'store.db');
+  const start = () => startHttp(t, 'probe', {
+    args: ['--store', `sqlite:${file}`, '--pending-per-principal', '2'],
+    env: { MCP_ELICITATION_SECRET: 'a-secret-for-the-tests-of-the-bounds-0123' } });
+  let server = await start();
+  let client = new Modern(server.url);
+  const first = await client.asked('two_rounds');
+  await client.asked('two_rounds');
+  for (let round = 0; round < 2; round++) {
+    const refused = await client.call('two_rounds');
+    assert.match(refused.text, /[Tt]oo many questions/);
+    await server.stop();
+    server = await start();
+    client = new Modern(server.url);
+  }
+  const second = await client.asked('two_rounds', {}, retryOf(first, { first: accepted({ word: 'a' }) }));
+  assert.match((await client.call('two_rounds')).text, /[Tt]oo many questions/);
+  assert.equal(await client.ended('two_rounds', {}, retryOf(second, { second: accepted({ word: 'b' }) })), 'a b');
+  await client.asked('two_rounds');
+});
