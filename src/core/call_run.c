@@ -423,8 +423,7 @@ void call_asks_begin(struct call *call)
 
 static bool appends_intent(const struct call *call)
 {
-    return call->saving_count > 0 &&
-           call->saving_entries[call->saving_count - 1].class == ENTRY_INTENT;
+    return call->saving_count && call->saving_entries[call->saving_count - 1].class == ENTRY_INTENT;
 }
 
 static void append_send(struct op *op)

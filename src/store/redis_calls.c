@@ -67,6 +67,13 @@ static struct str copy(struct redis_op *op, struct str s)
     return s.len ? arena_str(&op->arena, s) : STR_NONE;
 }
 
+/* What stands in a call's head has to be told apart there. */
+static bool plain(struct str token, struct str node)
+{
+    return redis_is_id(token) && !memchr(token.at, ' ', token.len) &&
+           !memchr(token.at, '\n', token.len) && (!node.len || !memchr(node.at, '\n', node.len));
+}
+
 /* Sends what was said, unless writing it has failed. */
 static void send_or_end(struct redis_op *op)
 {
@@ -267,8 +274,9 @@ static void save(struct store *base, const struct redis_verb *verb, struct str c
     const struct known *known = redis_known(store, call_id);
     struct str scope = STR_NONE;
 
-    if (!redis_is_id(call_id)) {
-        redis_op_end(op, saving->open ? NOD_E_LIMIT : NOD_E_NOT_FOUND);
+    bool fits = plain(saving->token, saving->node);
+    if (!redis_is_id(call_id) || !fits) {
+        redis_op_end(op, saving->open || !fits ? NOD_E_LIMIT : NOD_E_NOT_FOUND);
         return;
     }
     redis_id_set(&op->call, call_id);
@@ -434,8 +442,8 @@ void redis_claim(struct store *base, struct str token, const struct claim_spec *
     struct claiming claiming = { token, claim->outcome, claim->content, claim->by,
                                  claim->take_for };
 
-    if (!redis_is_id(claim->ask_id)) {
-        redis_op_end(op, NOD_E_NOT_FOUND);
+    if (!redis_is_id(claim->ask_id) || !plain(token, claim->take_for)) {
+        redis_op_end(op, redis_is_id(claim->ask_id) ? NOD_E_LIMIT : NOD_E_NOT_FOUND);
         return;
     }
     redis_id_set(&op->ask, claim->ask_id);
@@ -469,9 +477,8 @@ static void take_say(struct redis_op *op, const struct taking *taking, bool gone
 {
     struct str call = id_str(&op->call);
     struct str keys[] = { redis_key(op, call, "c:", call), redis_key(op, call, "r", STR_NONE) };
-    struct str words[] = { taking->token,   taking->node, call,
-                           op->store->node, channel(op),  gone ? STR("1") : STR("0"),
-                           taking->owner,   taking->epoch };
+    struct str words[] = { taking->token, taking->node, call, gone ? STR("1") : STR("0"),
+                           taking->owner, taking->epoch };
 
     redis_op_script(op, SCRIPT_TAKE, keys, 2, words, sizeof(words) / sizeof(words[0]));
 }
@@ -535,8 +542,8 @@ void redis_take(struct store *base, struct str token, struct str call_id, struct
     struct redis_op *op = redis_op_new(redis_of(base), &take_verb, done, data);
     struct taking *taking = ARENA_NEW(&op->arena, struct taking);
 
-    if (!redis_is_id(call_id) || !taking) {
-        redis_op_end(op, NOD_E_NOT_FOUND);
+    if (!redis_is_id(call_id) || !taking || !plain(token, node)) {
+        redis_op_end(op, redis_is_id(call_id) ? NOD_E_LIMIT : NOD_E_NOT_FOUND);
         return;
     }
     redis_id_set(&op->call, call_id);
@@ -636,8 +643,8 @@ static void end(struct store *base, const struct redis_verb *verb, struct str ca
     struct redis_op *op = redis_op_new(store, verb, done, data);
     const struct known *known = redis_known(store, call_id);
 
-    if (!redis_is_id(call_id)) {
-        redis_op_end(op, NOD_E_NOT_FOUND);
+    if (!redis_is_id(call_id) || !plain(ending->token, STR_NONE)) {
+        redis_op_end(op, redis_is_id(call_id) ? NOD_E_LIMIT : NOD_E_NOT_FOUND);
         return;
     }
     redis_id_set(&op->call, call_id);

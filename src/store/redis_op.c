@@ -242,7 +242,8 @@ bool redis_op_said(struct redis_op *op, const struct redis_value *value)
         return false;
     }
     op->reply.now_ms = redis_number(redis_item(value, 1));
-    op->store->commands->offset_ms = op->reply.now_ms - loop_now(op->store->loop);
+    if (op->reply.now_ms > 0)
+        op->store->commands->offset_ms = op->reply.now_ms - loop_now(op->store->loop);
     if (said == SAID_NOT_FOUND)
         op->status = NOD_E_NOT_FOUND;
     else if (said == SAID_STALE)

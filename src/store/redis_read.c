@@ -117,6 +117,39 @@ static nod_status read_ask_in(struct codec *codec, const struct fields *fields, 
                           ask_field(fields, 'a', id), arena, out);
 }
 
+/* --- the head --------------------------------------------------------------------------------- */
+
+struct head {
+    enum call_state state;
+    uint64_t epoch;
+    int64_t items; /* of the journal */
+    int64_t opened_ms;
+    uint32_t notices;
+    struct str asks; /* ids, one behind the other */
+};
+
+enum { HEAD_STATE, HEAD_EPOCH, HEAD_ITEMS = 3, HEAD_OPENED = 7, HEAD_NOTICES, HEAD_NUMBERS };
+
+static bool read_head(struct str text, struct head *out)
+{
+    int64_t numbers[HEAD_NUMBERS];
+
+    for (size_t i = 0; i < HEAD_NUMBERS; i++) {
+        struct str field;
+        if (!str_cut(text, ' ', &field, &text) || !str_to_i64(field, &numbers[i]) || numbers[i] < 0)
+            return false;
+    }
+    if (numbers[HEAD_STATE] > CALL_STORED_CANCELLED || numbers[HEAD_ITEMS] > ITEMS_MOST)
+        return false;
+    out->state = (enum call_state)numbers[HEAD_STATE];
+    out->epoch = (uint64_t)numbers[HEAD_EPOCH];
+    out->items = numbers[HEAD_ITEMS];
+    out->opened_ms = numbers[HEAD_OPENED];
+    out->notices = (uint32_t)numbers[HEAD_NOTICES];
+    str_cut(text, ' ', &out->asks, &text);
+    return true;
+}
+
 /* --- the journal ------------------------------------------------------------------------------ */
 
 struct part { /* one item of the journal */
@@ -175,16 +208,13 @@ static nod_status join_parts(const struct part *first, size_t count, struct aren
     return NOD_OK;
 }
 
-static nod_status read_journal(struct codec *codec, const struct fields *fields,
+static nod_status read_journal(struct codec *codec, const struct fields *fields, int64_t items,
                                struct arena *arena, struct call_record *call)
 {
-    int64_t items = redis_number(field(fields, STR("J")));
     struct part *first = NULL, **end = &first;
     char name[FIELD_MAX];
     size_t count = 0;
 
-    if (items < 0 || items > ITEMS_MOST)
-        return damaged(codec, call->id, "it is damaged: the length of its journal");
     for (int64_t i = 0; i < items; i++) {
         struct part *part = ARENA_NEW(arena, struct part);
         if (!part)
@@ -203,22 +233,21 @@ static nod_status read_journal(struct codec *codec, const struct fields *fields,
 /* --- calls ------------------------------------------------------------------------------------ */
 
 static nod_status read_call(struct codec *codec, struct str id, const struct fields *fields,
-                            struct arena *arena, struct call_record *out)
+                            struct head *head, struct arena *arena, struct call_record *out)
 {
     struct str result = redis_text(field(fields, STR("r")));
-    int64_t state = redis_number(field(fields, STR("s")));
-
     nod_status status = codec_read_call(codec, id, redis_text(field(fields, STR("c"))), arena, out);
+
     if (status == NOD_OK && result.len)
         status = codec_read_text(codec, CODEC_RESULT, out->scope, id, result, arena, &out->result);
     if (status != NOD_OK)
         return status;
-    if (state < CALL_STORED_RUNNING || state > CALL_STORED_CANCELLED)
+    if (!read_head(redis_text(field(fields, STR("x"))), head))
         return damaged(codec, id, "it is damaged: its state");
-    out->state = (enum call_state)state;
-    out->epoch = (uint64_t)redis_number(field(fields, STR("e")));
-    out->notices = (uint32_t)redis_number(field(fields, STR("n")));
-    out->opened_ms = redis_number(field(fields, STR("o")));
+    out->state = head->state;
+    out->epoch = head->epoch;
+    out->notices = head->notices;
+    out->opened_ms = head->opened_ms;
     return NOD_OK;
 }
 
@@ -226,14 +255,15 @@ nod_status redis_read_call(struct codec *codec, struct str id, const struct redi
                            bool journal, struct arena *arena, struct call_record *out)
 {
     struct fields fields;
+    struct head head;
 
     *out = (struct call_record){ 0 };
     if (pairs->type != REDIS_IS_LIST || pairs->count < 2)
         return NOD_E_NOT_FOUND;
     fields_init(&fields, pairs);
-    nod_status status = read_call(codec, id, &fields, arena, out);
+    nod_status status = read_call(codec, id, &fields, &head, arena, out);
     if (status == NOD_OK && journal)
-        status = read_journal(codec, &fields, arena, out);
+        status = read_journal(codec, &fields, head.items, arena, out);
     map_finish(&fields.map);
     return status;
 }
@@ -255,11 +285,13 @@ void redis_read_asks(struct codec *codec, const struct redis_value *pairs, struc
                      size_t most, store_row_fn *row, void *data)
 {
     struct fields fields;
+    struct head head = { 0 };
 
     if (pairs->type != REDIS_IS_LIST)
         return;
     fields_init(&fields, pairs);
-    struct str ids = redis_text(field(&fields, STR("L")));
+    read_head(redis_text(field(&fields, STR("x"))), &head);
+    struct str ids = head.asks;
     for (; ids.len >= ID_LEN && most > 0; ids = str_skip(ids, ID_LEN)) {
         struct ask_record ask;
         if (read_ask_in(codec, &fields, str_n(ids.at, ID_LEN), arena, &ask) != NOD_OK)

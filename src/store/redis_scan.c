@@ -410,7 +410,8 @@ static void live_row(struct redis_op *op, const struct candidate *c,
     if (!pairs->items ||
         redis_read_call(&op->store->codec, c->call, pairs, false, &op->arena, call) != NOD_OK)
         return;
-    if (call->state == CALL_STORED_RUNNABLE || call->state == CALL_STORED_RUNNING)
+    if (call->caller.len &&
+        (call->state == CALL_STORED_RUNNABLE || call->state == CALL_STORED_RUNNING))
         row_add(op, (struct store_row){ .call = call });
 }
 

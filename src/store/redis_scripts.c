@@ -4,14 +4,15 @@
  * One script a transition, each run whole or not at all by Redis, with Redis's clock. What each may
  * do and what it answers is said in core/store.h; one that finds its own token has happened, and
  * changes nothing. The first two things that a script says are a number (0 done, 1 not found, 2
- * stale, 3 it runs somewhere) and the time.
+ * stale, 3 it runs somewhere) and the time, or 0 where it did not look.
  *
- * A call's hash:
+ * A call's hash. It has few fields, because every field costs Redis more than the text in it:
  *
- *     s state   e epoch   p pending asks   t token of the newest operation   w the node it is with
- *     h the node it was with before   n notices   k milliseconds it is kept   o opened   c record
- *     r result   J items of the journal   N entries in them   S sensitive answers   L ids of its
- * asks j0 j1 ..   an item: a record of entries, or "@" and the id of an ask that has ended m<ask>
+ *     x          the head: state, epoch, pending asks, items of the journal, entries in them,
+ *                sensitive answers, milliseconds it is kept, when it was opened, notices, ids of
+ * its asks one behind the other (or -), token of the newest operation; on lines of their own the
+ * node it is with and the one it was with before c          the call's record   r the result's j0
+ * j1 ..   an item of the journal: a record of entries, or "@" and an ask that has ended m<ask>
  * "state asked expires ended took sensitive token" q<ask>     the question's record   a<ask> the
  * answer's   z<ask> the answer's without content
  *
@@ -19,77 +20,104 @@
  * The journal names asks instead of repeating their answers, so that an answer which is erased is
  * erased from the journal too, and a claim need not know what was asked.
  *
+ * A call that has not ended is removed when nothing was heard of it for ABANDONED_MS after its last
+ * transition, or after its last question ran out; one that has ended is kept for its time.
+ *
  * Holds always: r and d of the shard list exactly the calls and asks whose records say so, until a
  * record is removed because its time is over; SWEEP looks for what that leaves.
  */
 #include "store/redis_inside.h"
 
-/* Where every script begins: the time; whom to tell that a call is worth a look. */
 #define NOW                                                                                        \
-    "local T = redis.call('TIME')\n"                                                               \
+    "local call = redis.call\n"                                                                    \
+    "local T = call('TIME')\n"                                                                     \
     "local now = T[1] * 1000 + math.floor(T[2] / 1000)\n"
 
+/* The head, and how it is written again. */
+#define HEAD_NAMES "s, e, p, J, N, S, k, o, n, L, t, w, h"
+#define HEAD                                                                                       \
+    "local " HEAD_NAMES "\n"                                                                       \
+    "local function read(head)\n"                                                                  \
+    "  " HEAD_NAMES                                                                                \
+    " = head:match('^(%d) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+)'\n"                \
+    "    .. ' (%S+)\\n([^\\n]*)\\n(.*)$')\n"                                                       \
+    "end\n"                                                                                        \
+    "local function head()\n"                                                                      \
+    "  return s .. ' ' .. e .. ' ' .. p .. ' ' .. J .. ' ' .. N .. ' ' .. S .. ' ' .. k .. ' '\n"  \
+    "    .. o .. ' ' .. n .. ' ' .. L .. ' ' .. t .. '\\n' .. w .. '\\n' .. h\n"                   \
+    "end\n"
+
+/* Whom it concerns is told that a call is worth a look; this very node by the reply. */
 #define TELL                                                                                       \
     "local woken = 0\n"                                                                            \
-    "local function tell(node, me, channel, call)\n"                                               \
-    "  if not node or node == '' then return end\n"                                                \
-    "  if node == me then woken = 1\n"                                                             \
-    "  else redis.call('PUBLISH', channel .. node, call) end\n"                                    \
+    "local function tell(node, me, channel, id)\n"                                                 \
+    "  if node == '' then return end\n"                                                            \
+    "  if node == me then woken = 1 else call('PUBLISH', channel .. node, id) end\n"               \
     "end\n"
+
+#define ABANDONED_MS "604800000" /* a week */
 
 /*
  * park, append. KEYS call, live, due. ARGV token, epoch, node, notices, p or a, keep ("": is not
  * opened), call's record, record of entries, how many, call, me, channel; and of each ask: id,
  * asked, expires, ttl, sensitive, record.
  */
-static const char save[] = NOW TELL
-    "local f = redis.call('HMGET', KEYS[1], 't', 's', 'e', 'p', 'k', 'J', 'N', 'L', 'h')\n"
-    "if f[1] == ARGV[1] then return {0, now, 0} end\n"
-    "local open, parks, call = ARGV[6] ~= '', ARGV[5] == 'p', ARGV[10]\n"
-    "if f[1] and open and parks and f[2] == '1' and tonumber(f[7]) < tonumber(ARGV[9]) then\n"
-    "  for i = 1, #f[8], 22 do redis.call('ZREM', KEYS[3], call .. f[8]:sub(i, i + 21)) end\n"
-    "  redis.call('DEL', KEYS[1])\n" /* it has gone on elsewhere */
-    "  f = {}\n"
+static const char save[] = NOW HEAD TELL
+    "local open, parks, id = ARGV[6] ~= '', ARGV[5] == 'p', ARGV[10]\n"
+    "local found = call('HGET', KEYS[1], 'x')\n"
+    "if found then\n"
+    "  read(found)\n"
+    "  if t == ARGV[1] then return {0, now, 0} end\n"
+    "  if open and parks and s == '1' and tonumber(N) < tonumber(ARGV[9]) then\n"
+    "    for i = 1, #L - 21, 22 do call('ZREM', KEYS[3], id .. L:sub(i, i + 21)) end\n"
+    "    call('DEL', KEYS[1])\n" /* it has gone on elsewhere */
+    "    found = false\n"
+    "  elseif open or e ~= ARGV[2] or s ~= '0' then\n"
+    "    return {2, now}\n"
+    "  end\n"
+    "elseif not open then\n"
+    "  return {1, now}\n"
     "end\n"
-    "if not f[1] and not open then return {1, now} end\n"
-    "if f[1] and (open or f[3] ~= ARGV[2] or f[2] ~= '0') then return {2, now} end\n"
-    "local keep = tonumber(f[5] or ARGV[6])\n"
-    "local pending, items, asks = tonumber(f[4] or 0), tonumber(f[6] or 0), f[8] or ''\n"
-    "local set = {'t', ARGV[1], 'n', ARGV[4], 'w', ARGV[3]}\n"
-    "local function put(k, v) set[#set + 1] = k; set[#set + 1] = v end\n"
-    "if open then\n"
-    "  put('e', '1'); put('k', ARGV[6]); put('o', string.format('%.0f', now))\n"
-    "  put('c', ARGV[7])\n"
+    "local set = {'x', ''}\n"
+    "if not found then\n"
+    "  e, p, J, N, S, k, o, L, h = '1', 0, 0, 0, 0, ARGV[6], string.format('%.0f', now), '-', ''\n"
+    "  set[3], set[4] = 'c', ARGV[7]\n"
     "end\n"
-    "if ARGV[8] ~= '' then put('j' .. items, ARGV[8]); items = items + 1 end\n"
+    "t, n, w = ARGV[1], ARGV[4], ARGV[3]\n"
+    "if ARGV[8] ~= '' then\n"
+    "  set[#set + 1] = 'j' .. J\n"
+    "  set[#set + 1] = ARGV[8]\n"
+    "  J, N = J + 1, N + ARGV[9]\n"
+    "end\n"
     "local last = now\n"
     "for i = 13, #ARGV, 6 do\n"
-    "  local asked, expires = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])\n"
+    "  local ask, asked, expires = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])\n"
     "  if asked == 0 then asked = now end\n"
-    "  if expires == 0 then expires = asked + tonumber(ARGV[i + 3]) end\n"
+    "  if expires == 0 then expires = asked + ARGV[i + 3] end\n"
     "  if expires > last then last = expires end\n"
-    "  put('m' .. ARGV[i], string.format('0 %.0f %.0f 0 0 %s ', asked, expires, ARGV[i + 4]))\n"
-    "  put('q' .. ARGV[i], ARGV[i + 5])\n"
-    "  redis.call('ZADD', KEYS[3], expires, call .. ARGV[i])\n"
-    "  asks, pending = asks .. ARGV[i], pending + 1\n"
+    "  local at = #set\n"
+    "  set[at + 1] = 'm' .. ask\n"
+    "  set[at + 2] = string.format('0 %.0f %.0f 0 0 %s ', asked, expires, ARGV[i + 4])\n"
+    "  set[at + 3] = 'q' .. ask\n"
+    "  set[at + 4] = ARGV[i + 5]\n"
+    "  call('ZADD', KEYS[3], expires, id .. ask)\n"
+    "  L, p = L == '-' and ask or L .. ask, p + 1\n"
     "end\n"
-    "put('p', pending); put('J', items); put('N', tonumber(f[7] or 0) + tonumber(ARGV[9]))\n"
-    "put('L', asks)\n"
-    "local state = not parks and '0' or pending > 0 and '1' or '2'\n"
-    "put('s', state)\n"
-    "redis.call('HSET', KEYS[1], unpack(set))\n"
-    "if parks then\n"
-    "  redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', last + keep))\n"
-    "end\n"
-    "if state == '0' then\n"
-    "  if open then redis.call('HSET', KEYS[2], call, ARGV[3]) end\n"
-    "elseif state == '1' then\n"
-    "  if not open then redis.call('HDEL', KEYS[2], call) end\n"
+    "if not parks then\n"
+    "  if not found then call('HSET', KEYS[2], id, w) end\n"
+    "  s = '0'\n"
+    "elseif tonumber(p) > 0 then\n"
+    "  if found then call('HDEL', KEYS[2], id) end\n"
+    "  s = '1'\n"
     "else\n"
-    "  redis.call('HSET', KEYS[2], call, '')\n"
-    "  tell(ARGV[3], ARGV[11], ARGV[12], call)\n"
-    "  if f[9] ~= ARGV[3] then tell(f[9], ARGV[11], ARGV[12], call) end\n"
+    "  call('HSET', KEYS[2], id, '')\n"
+    "  s = '2'\n"
+    "  tell(w, ARGV[11], ARGV[12], id)\n"
+    "  if h ~= w then tell(h, ARGV[11], ARGV[12], id) end\n"
     "end\n"
+    "set[2] = head()\n"
+    "call('HSET', KEYS[1], unpack(set))\n"
+    "call('PEXPIREAT', KEYS[1], string.format('%.0f', last + k + " ABANDONED_MS "))\n"
     "return {0, now, woken}\n";
 
 /*
@@ -97,124 +125,130 @@ static const char save[] = NOW TELL
  * ("": the same), the node that takes the call or "", call, me, channel. Says: won, the epoch that
  * was taken, woken, and the call's hash if it was, else the ask's meta, record and answer.
  */
-static const char claim[] =
-    NOW TELL "local ask, call = ARGV[2], ARGV[7]\n"
-             "local f = redis.call('HMGET', KEYS[1], 'm' .. ask, 's', 'e', 'p', 'k', 'J', 'N', "
-             "'w', 'S', 'h')\n"
-             "if not f[1] then return {1, now} end\n"
-             "local state, asked, expires, ended, took, sensitive, token =\n"
-             "  f[1]:match('^(%d+) (%-?%d+) (%-?%d+) (%-?%d+) (%d+) (%d) (.*)$')\n"
-             "if state == '0' then\n"
-             "  local outcome, due = ARGV[3], now >= tonumber(expires)\n"
-             "  if outcome == '4' and not due then return {2, now} end\n"
-             "  local late = due and (outcome == '1' or outcome == '2' or outcome == '3' or "
-             "outcome == '7')\n"
-             "  if late then outcome = '4' end\n"
-             "  local pending = math.max(tonumber(f[4]) - 1, 0)\n"
-             "  local set = {'p', pending, 'j' .. f[6], '@' .. ask, 'J', f[6] + 1, 'N', f[7] + 1}\n"
-             "  local function put(k, v) set[#set + 1] = k; set[#set + 1] = v end\n"
-             "  if pending == 0 and f[2] == '1' then\n"
-             "    if ARGV[6] ~= '' then\n"
-             "      took = string.format('%.0f', f[3] + 1)\n"
-             "      put('s', '0'); put('e', took); put('w', ARGV[6])\n"
-             "      if f[8] ~= ARGV[6] then\n"
-             "        put('h', f[8])\n"
-             "        tell(f[8], ARGV[8], ARGV[9], call)\n"
-             "      end\n"
-             "      redis.call('PERSIST', KEYS[1])\n"
-             "      redis.call('HSET', KEYS[2], call, ARGV[6])\n"
-             "    else\n"
-             "      put('s', '2')\n"
-             "      redis.call('PEXPIREAT', KEYS[1], string.format('%.0f', now + f[5]))\n"
-             "      redis.call('HSET', KEYS[2], call, '')\n"
-             "      tell(f[8], ARGV[8], ARGV[9], call)\n"
-             "      if f[10] ~= f[8] then tell(f[10], ARGV[8], ARGV[9], call) end\n"
-             "    end\n"
-             "  end\n"
-             "  if not late then\n"
-             "    put('a' .. ask, ARGV[4])\n"
-             "    if ARGV[5] ~= '' then put('z' .. ask, ARGV[5]); put('S', (f[9] or 0) + 1) end\n"
-             "  end\n"
-             "  token = ARGV[1]\n"
-             "  put('m' .. ask, string.format('%s %s %s %.0f %s %s %s', outcome, asked, expires, "
-             "now, took,\n"
-             "    sensitive, token))\n"
-             "  redis.call('HSET', KEYS[1], unpack(set))\n"
-             "  redis.call('ZREM', KEYS[3], call .. ask)\n"
-             "end\n"
-             "local won = token == ARGV[1] and 1 or 0\n"
-             "if won == 1 and took ~= '0' then\n"
-             "  return {0, now, won, took, woken, redis.call('HGETALL', KEYS[1])}\n"
-             "end\n"
-             "return {0, now, won, '0', woken,\n"
-             "  redis.call('HMGET', KEYS[1], 'm' .. ask, 'q' .. ask, 'a' .. ask)}\n";
+static const char claim[] = NOW HEAD TELL
+    "local ask, id = ARGV[2], ARGV[7]\n"
+    "local f = call('HMGET', KEYS[1], 'x', 'm' .. ask)\n"
+    "if not f[1] or not f[2] then return {1, now} end\n"
+    "local state, asked, expires, ended, took, sensitive, token =\n"
+    "  f[2]:match('^(%d+) (%-?%d+) (%-?%d+) (%-?%d+) (%d+) (%d) (.*)$')\n"
+    "if state == '0' then\n"
+    "  local outcome, due = ARGV[3], now >= tonumber(expires)\n"
+    "  if outcome == '4' and not due then return {2, now} end\n"
+    "  local late = due and (outcome == '1' or outcome == '2' or outcome == '3' or outcome == "
+    "'7')\n"
+    "  if late then outcome = '4' end\n"
+    "  read(f[1])\n"
+    "  local item = 'j' .. J\n"
+    "  p, J, N = math.max(p - 1, 0), J + 1, N + 1\n"
+    "  if p == 0 and s == '1' then\n"
+    "    if ARGV[6] ~= '' then\n"
+    "      s, e = '0', e + 1\n"
+    "      took = tostring(e)\n"
+    "      if w ~= ARGV[6] then\n"
+    "        h = w\n"
+    "        tell(h, ARGV[8], ARGV[9], id)\n"
+    "      end\n"
+    "      w = ARGV[6]\n"
+    "      call('HSET', KEYS[2], id, w)\n"
+    "    else\n"
+    "      s = '2'\n"
+    "      call('HSET', KEYS[2], id, '')\n"
+    "      tell(w, ARGV[8], ARGV[9], id)\n"
+    "      if h ~= w then tell(h, ARGV[8], ARGV[9], id) end\n"
+    "    end\n"
+    "  end\n"
+    "  token = ARGV[1]\n"
+    "  local meta = outcome .. ' ' .. asked .. ' ' .. expires .. string.format(' %.0f ', now)\n"
+    "    .. took .. ' ' .. sensitive .. ' ' .. token\n"
+    "  if late then\n"
+    "    call('HSET', KEYS[1], 'x', head(), 'm' .. ask, meta, item, '@' .. ask)\n"
+    "  elseif ARGV[5] == '' then\n"
+    "    call('HSET', KEYS[1], 'x', head(), 'm' .. ask, meta, item, '@' .. ask, 'a' .. ask, "
+    "ARGV[4])\n"
+    "  else\n"
+    "    S = S + 1\n"
+    "    call('HSET', KEYS[1], 'x', head(), 'm' .. ask, meta, item, '@' .. ask, 'a' .. ask, "
+    "ARGV[4],\n"
+    "      'z' .. ask, ARGV[5])\n"
+    "  end\n"
+    "  call('ZREM', KEYS[3], id .. ask)\n"
+    "end\n"
+    "local won = token == ARGV[1] and 1 or 0\n"
+    "if won == 1 and took ~= '0' then\n"
+    "  return {0, now, won, took, woken, call('HGETALL', KEYS[1])}\n"
+    "end\n"
+    "return {0, now, won, '0', woken, call('HMGET', KEYS[1], 'm' .. ask, 'q' .. ask, 'a' .. "
+    "ask)}\n";
 
 /*
- * take. KEYS call, live. ARGV token, node, call, me, channel, and, when the node it runs on was
- * found to be gone: 1, that node, the epoch. Says the call's hash; or 3, its node and its epoch.
+ * take. KEYS call, live. ARGV token, node, call, and, when the node it runs on was found to be
+ * gone: 1, that node, the epoch. Says the call's hash; or 3, its node and its epoch.
  */
-static const char take[] = NOW TELL
-    "local f = redis.call('HMGET', KEYS[1], 't', 's', 'e', 'w', 'h')\n"
-    "if not f[1] then return {1, now} end\n"
-    "if f[1] ~= ARGV[1] then\n"
-    "  local gone = ARGV[6] == '1' and f[4] == ARGV[7] and f[3] == ARGV[8]\n"
-    "  if f[2] == '0' and not gone then return {3, now, f[4], f[3]} end\n"
-    "  if f[2] == '1' and f[4] ~= ARGV[2] then\n" /* it waits: whoever wanted it is told first */
-    "    redis.call('HSET', KEYS[1], 'w', ARGV[2], 'h', f[4])\n"
-    "  end\n"
-    "  if f[2] ~= '2' and f[2] ~= '0' then return {2, now} end\n"
-    "  local before = f[4] ~= ARGV[2] and f[4] or f[5] or ''\n"
-    "  redis.call('HSET', KEYS[1], 't', ARGV[1], 's', '0', 'e', string.format('%.0f', f[3] + 1),\n"
-    "    'w', ARGV[2], 'h', before)\n"
-    "  redis.call('PERSIST', KEYS[1])\n"
-    "  redis.call('HSET', KEYS[2], ARGV[3], ARGV[2])\n"
-    "end\n"
-    "return {0, now, redis.call('HGETALL', KEYS[1])}\n";
+static const char take[] =
+    NOW HEAD "local found = call('HGET', KEYS[1], 'x')\n"
+             "if not found then return {1, now} end\n"
+             "read(found)\n"
+             "if t ~= ARGV[1] then\n"
+             "  local gone = ARGV[4] == '1' and w == ARGV[5] and e == ARGV[6]\n"
+             "  if s == '0' and not gone then return {3, now, w, e} end\n"
+             "  if s == '1' and w ~= ARGV[2] then\n" /* it waits: who wants it is told first */
+             "    w, h = ARGV[2], w\n"
+             "    call('HSET', KEYS[1], 'x', head())\n"
+             "  end\n"
+             "  if s ~= '2' and s ~= '0' then return {2, now} end\n"
+             "  if w ~= ARGV[2] then h = w end\n"
+             "  t, s, e, w = ARGV[1], '0', e + 1, ARGV[2]\n"
+             "  call('HSET', KEYS[1], 'x', head())\n"
+             "  call('HSET', KEYS[2], ARGV[3], w)\n"
+             "  call('PEXPIRE', KEYS[1], k + " ABANDONED_MS ")\n"
+             "end\n"
+             "return {0, now, call('HGETALL', KEYS[1])}\n";
 
 /*
  * finish, cancel. KEYS call, live, due, event. ARGV token, epoch ("": any), state, result's record,
  * call, me, channel, event's record, its ttl ("": there is none).
  */
-static const char end[] = NOW TELL
-    "local f = redis.call('HMGET', KEYS[1], 't', 's', 'e', 'p', 'k', 'S', 'L', 'w', 'h')\n"
-    "if not f[1] then return {1, now} end\n"
-    "if f[1] == ARGV[1] then return {0, now, 0} end\n"
-    "if f[2] == '3' or f[2] == '4' or (ARGV[2] ~= '' and f[3] ~= ARGV[2]) then\n"
-    "  return {2, now}\n"
-    "end\n"
-    "local call = ARGV[5]\n"
-    "if f[4] ~= '0' or f[6] then\n"
-    "  for i = 1, #f[7], 22 do\n"
-    "    local ask = f[7]:sub(i, i + 21)\n"
-    "    local a = redis.call('HMGET', KEYS[1], 'm' .. ask, 'z' .. ask)\n"
-    "    local state, asked, expires, rest = a[1]:match('^(%d+) (%-?%d+) (%-?%d+) %-?%d+ (.*)$')\n"
+static const char end[] =
+    "local call = redis.call\n" HEAD TELL "local found = call('HGET', KEYS[1], 'x')\n"
+    "if not found then return {1, 0} end\n"
+    "read(found)\n"
+    "if t == ARGV[1] then return {0, 0} end\n"
+    "if s == '3' or s == '4' or (ARGV[2] ~= '' and e ~= ARGV[2]) then return {2, 0} end\n"
+    "local id = ARGV[5]\n"
+    "if p ~= '0' or S ~= '0' then\n"
+    "  local T = call('TIME')\n"
+    "  local now = string.format('%.0f', T[1] * 1000 + math.floor(T[2] / 1000))\n"
+    "  for i = 1, #L - 21, 22 do\n"
+    "    local ask = L:sub(i, i + 21)\n"
+    "    local a = call('HMGET', KEYS[1], 'm' .. ask, 'z' .. ask)\n"
+    "    local state, times, rest = a[1]:match('^(%d+) (%-?%d+ %-?%d+) %-?%d+ (.*)$')\n"
     "    if state == '0' then\n"
-    "      redis.call('HSET', KEYS[1], 'm' .. ask,\n"
-    "        string.format('5 %s %s %.0f %s', asked, expires, now, rest))\n"
-    "      redis.call('ZREM', KEYS[3], call .. ask)\n"
+    "      call('HSET', KEYS[1], 'm' .. ask, '5 ' .. times .. ' ' .. now .. ' ' .. rest)\n"
+    "      call('ZREM', KEYS[3], id .. ask)\n"
     "    elseif a[2] then\n"
-    "      redis.call('HSET', KEYS[1], 'a' .. ask, a[2])\n"
-    "      redis.call('HDEL', KEYS[1], 'z' .. ask)\n"
+    "      call('HSET', KEYS[1], 'a' .. ask, a[2])\n"
+    "      call('HDEL', KEYS[1], 'z' .. ask)\n"
     "    end\n"
     "  end\n"
     "end\n"
-    "redis.call('HSET', KEYS[1], 't', ARGV[1], 's', ARGV[3], 'r', ARGV[4], 'p', '0')\n"
-    "redis.call('PEXPIRE', KEYS[1], f[5])\n"
-    "if f[2] ~= '1' then redis.call('HDEL', KEYS[2], call) end\n"
-    "if ARGV[9] ~= '' then redis.call('SET', KEYS[4], ARGV[8], 'PX', ARGV[9]) end\n"
-    "if f[8] ~= ARGV[6] then tell(f[8], ARGV[6], ARGV[7], call) end\n"
-    "if f[9] ~= f[8] and f[9] ~= ARGV[6] then tell(f[9], ARGV[6], ARGV[7], call) end\n"
-    "return {0, now, 0}\n";
+    "if s ~= '1' then call('HDEL', KEYS[2], id) end\n"
+    "s, t, p = ARGV[3], ARGV[1], '0'\n"
+    "call('HSET', KEYS[1], 'x', head(), 'r', ARGV[4])\n"
+    "call('PEXPIRE', KEYS[1], k)\n"
+    "if ARGV[9] ~= '' then call('SET', KEYS[4], ARGV[8], 'PX', ARGV[9]) end\n"
+    "if w ~= ARGV[6] then tell(w, ARGV[6], ARGV[7], id) end\n"
+    "if h ~= w and h ~= ARGV[6] then tell(h, ARGV[6], ARGV[7], id) end\n"
+    "return {0, 0}\n";
 
 /* A small record. KEYS record. ARGV version or 0, ttl or 0, value. Says its version, which grows
  * for ever, also past a removal: it follows the clock. */
-static const char put[] = NOW "local v = redis.call('HGET', KEYS[1], 'v')\n"
+static const char put[] = NOW "local v = call('HGET', KEYS[1], 'v')\n"
                               "if ARGV[1] ~= '0' and v ~= ARGV[1] then return {2, now} end\n"
                               "local next = math.max(T[1] * 1000000 + T[2], tonumber(v or 0) + 1)\n"
                               "next = string.format('%.0f', next)\n"
-                              "redis.call('HSET', KEYS[1], 'v', next, 'd', ARGV[3])\n"
-                              "if ARGV[2] ~= '0' then redis.call('PEXPIRE', KEYS[1], ARGV[2])\n"
-                              "elseif v then redis.call('PERSIST', KEYS[1]) end\n"
+                              "call('HSET', KEYS[1], 'v', next, 'd', ARGV[3])\n"
+                              "if ARGV[2] ~= '0' then call('PEXPIRE', KEYS[1], ARGV[2])\n"
+                              "elseif v then call('PERSIST', KEYS[1]) end\n"
                               "return {0, now, next}\n";
 
 /* Where the events of a stream are. KEYS stream. ARGV seq, (seq CALL), ttl, how many are kept. */

@@ -36,16 +36,23 @@ static struct sockaddr_in loopback(int port)
                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 }
 
+/* A node of a Cluster listens 10000 above its port too. */
+enum { PORT_MOST = 65535 - 10000, PORT_TRIES = 200 };
+
 int server_free_port(void)
 {
-    struct sockaddr_in at = loopback(0);
-    socklen_t len = sizeof(at);
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    must(fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0, "bind");
-    must(getsockname(fd, (struct sockaddr *)&at, &len) == 0, "getsockname");
-    close(fd);
-    return ntohs(at.sin_port);
+    for (int i = 0; i < PORT_TRIES; i++) {
+        struct sockaddr_in at = loopback(0);
+        socklen_t len = sizeof(at);
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+        must(fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof(at)) == 0, "bind");
+        must(getsockname(fd, (struct sockaddr *)&at, &len) == 0, "getsockname");
+        close(fd);
+        if (ntohs(at.sin_port) <= PORT_MOST)
+            return ntohs(at.sin_port);
+    }
+    must(false, "no free port");
+    return 0;
 }
 
 /* --- talking ---------------------------------------------------------------------------------- */

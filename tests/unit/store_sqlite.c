@@ -157,7 +157,10 @@ static void a_file_of_the_first_version_is_brought_up_to_date(void **state)
     suite_park(&parking);
     suite_store->ops->destroy(suite_store);
     meddle("DROP TABLE quota; DROP TABLE marks; ALTER TABLE calls DROP COLUMN owner;"
-           "ALTER TABLE calls DROP COLUMN sensitive; DELETE FROM migrations WHERE version > 1;"
+           "ALTER TABLE calls DROP COLUMN sensitive; DROP INDEX calls_active;"
+           "ALTER TABLE calls DROP COLUMN called;"
+           "CREATE INDEX calls_active ON calls (state) WHERE state IN (0, 2); DELETE FROM "
+           "migrations WHERE version > 1;"
            "PRAGMA user_version = 1");
     suite_rig->pending_asks = 2;
     suite_store = open_store(suite_rig);
