@@ -422,6 +422,10 @@ static void cancel_done(struct op *op, nod_status status, const struct store_rep
 
     (void)reply;
     CRASH_POINT(cancel_after);
+    if (status == NOD_E_STALE) {
+        call_ended_before(call);
+        return;
+    }
     if (status != NOD_OK)
         LOG_WARN("cancel not stored", LOG_STR("call", id_str(&call->id)),
                  LOG_CSTR("why", nod_status_name(status)));
@@ -487,21 +491,53 @@ static const struct stage call_stages[] = {
 const struct flow_table call_flow = { NOD_FLOW_CALL, call_stages,
                                       sizeof(call_stages) / sizeof(call_stages[0]), call_describe };
 
+/* False: they are larger than arguments may be, and there are none. */
+static bool args_write(struct buf *out, const struct json *args)
+{
+    bool fits = !args || json_write(out, args);
+
+    if (!args || !fits) {
+        buf_clear(out);
+        buf_add(out, STR("{}"));
+    }
+    return fits;
+}
+
+void engine_open(struct engine *engine, const struct call_spec *spec, store_done *done, void *data)
+{
+    struct store *store = engine->store;
+    struct id token;
+    struct buf args;
+
+    id_random(&token);
+    buf_init(&args, ARGS_BYTES_MAX);
+    args_write(&args, spec->args);
+    CRASH_POINT(open_before);
+    store->ops->append(store, id_str(&token),
+                       &(struct call_record){ .id = spec->id,
+                                              .principal = spec->principal,
+                                              .scope = spec->scope,
+                                              .kind = spec->target->kind,
+                                              .target = spec->target->name,
+                                              .args = buf_str(&args),
+                                              .uri = spec->uri,
+                                              .caller = spec->caller_record,
+                                              .keep_ms = spec->keep_ms },
+                       engine->node, spec->id, 1, 0, NULL, 0, done, data);
+    buf_finish(&args);
+}
+
 void engine_call(struct engine *engine, const struct call_spec *spec)
 {
     struct buf args;
-    bool fits = true;
 
     buf_init(&args, ARGS_BYTES_MAX);
-    if (spec->args)
-        fits = json_write(&args, spec->args);
-    if (!spec->args || !fits) {
-        buf_clear(&args);
-        buf_add(&args, STR("{}"));
-    }
+    bool fits = args_write(&args, spec->args);
     struct call *call = call_create(engine, spec, buf_str(&args));
     buf_finish(&args);
     spec->caller->call = call;
+    call->stored = spec->opened;
+    call->epoch = spec->opened ? 1 : 0;
     if (!fits) {
         call_outcome_fail(call, &(struct fault){ .status = NOD_E_LIMIT,
                                                  .message = STR("The arguments are larger than the "
@@ -515,7 +551,10 @@ void engine_call(struct engine *engine, const struct call_spec *spec)
             &(struct fault){
                 .status = NOD_E_LIMIT,
                 .message = STR("This server works on as many calls as it may; try again later") });
-        call_deliver(call);
+        if (call->stored)
+            finish_begin(call, refused_done);
+        else
+            call_deliver(call);
         return;
     }
     flow_start(&call->flow, &call_flow, &engine->hooks, NULL, call, call_flow_done);

@@ -116,7 +116,15 @@ struct call_spec {
     struct caller *caller;
     struct str id;   /* ID_LEN characters that nobody has used; empty: random */
     bool hold_steps; /* before its first step it stops: see caller_ops.stepping */
+    bool opened;     /* by engine_open: the store has it, running here in its first epoch */
 };
+
+/*
+ * Stores a call before it begins, so that its client can be given something to come back with.
+ * `spec` has an id; engine_call with the same, and `opened`, begins it. If this node dies before
+ * that, the call is found as one that nobody works on.
+ */
+void engine_open(struct engine *engine, const struct call_spec *spec, store_done *done, void *data);
 
 /*
  * Begins a call. caller->call is set before anything else happens. caller->ops->finished comes

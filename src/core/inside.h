@@ -200,6 +200,8 @@ void call_outcome_fail(struct call *call, const struct fault *fault);
 /* The same, and on to the stage finish. */
 void call_fail(struct call *call, nod_status status, const char *code, struct str message);
 void call_end_cancelled(struct call *call);
+/* The cancel came too late: the caller is told how it did end. */
+void call_ended_before(struct call *call);
 /* The same when the stack is clear: we may be inside of its handler, its stages, or a hook. */
 void call_cancel_later(struct call *call);
 

@@ -317,6 +317,24 @@ static void look_done(struct op *op, nod_status status, const struct store_reply
         runs_elsewhere(call);
 }
 
+static void ended_found(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct call *call = OP_OF(op, struct call, op);
+    struct ending *ending = call_ending(call);
+    struct outcome outcome;
+
+    if (status == NOD_OK &&
+        outcome_read(&ending->arena, arena_str(&ending->arena, reply->call->result), &outcome) ==
+            NOD_OK)
+        ending->outcome = outcome;
+    call_deliver(call);
+}
+
+void call_ended_before(struct call *call)
+{
+    op_start(call->engine, &call->op, look_send, ended_found);
+}
+
 /* --- taking ------------------------------------------------------------------------------------
  */
 

@@ -441,6 +441,10 @@ static void caller_finished(struct caller *base, struct call *call, const struct
     struct caller2026 *caller = (struct caller2026 *)(void *)base;
 
     (void)call;
+    if (caller->server && !caller->over && outcome->status == NOD_OK && resume_unsure(caller)) {
+        resume_anew(caller);
+        return;
+    }
     if (caller->resumed && outcome->status == NOD_E_STALE) {
         caller_refuse(caller); /* its call is known to have ended, and how is not kept */
     } else if (caller->server) {

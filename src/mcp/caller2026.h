@@ -46,6 +46,8 @@ struct caller2026 {
     const struct json *responses; /* inputResponses that are still to be looked at, or NULL */
     bool resumed;                 /* it came with a requestState */
     bool opened;                  /* a page was agreed to, and is not done yet */
+    bool won, beaten;             /* an answer of its counted; somebody else's came first */
+    bool checked;                 /* what it answers was compared with what the call was told */
     bool over;                    /* no waiter is left, and none may come */
     unsigned busy;                /* completions on their way that point here */
     size_t feeding;               /* answers that are being claimed */
@@ -102,6 +104,10 @@ bool caller_elsewhere_too(const struct mcp_server *server);
 
 /* resume2026.c: goes on with the call of caller->state_text. */
 void resume_begin(struct caller2026 *caller);
+/* Its call goes on, and not by its answers: by the same ones, or by somebody else's? */
+bool resume_unsure(const struct caller2026 *caller);
+/* The store knows. The call was let go of. */
+void resume_anew(struct caller2026 *caller);
 /* round2026.c: the asks of a call go out, and answers come in. */
 enum caller_way round_asked(struct caller2026 *caller, struct call *call);
 /* Every waiter is told: input is required. `requests` is JSON, and may be empty. */

@@ -51,6 +51,17 @@ static void look_later(struct caller2026 *caller)
     timer_set(caller->server->opts.loop, &caller->timer, MCP_HOLD_LOOK_MS, look_again, caller);
 }
 
+bool resume_unsure(const struct caller2026 *caller)
+{
+    return caller->resumed && caller->responses && !caller->won && !caller->checked;
+}
+
+void resume_anew(struct caller2026 *caller)
+{
+    caller->checked = true;
+    look_later(caller);
+}
+
 /* --- what the store has -------------------------------------------------------------------------
  */
 
@@ -139,13 +150,19 @@ static void keep_ask(void *data, const struct store_row *row)
 /* Are the answers to what is journalled the ones it was given? */
 static bool answers_agree(struct caller2026 *caller, const struct call_record *record)
 {
+    size_t known = 0, given = 0;
+
     for (size_t i = 0; i < record->entry_count; i++) {
         const struct entry *entry = &record->entries[i];
         const struct json *response =
             entry->class == ENTRY_ASK ? json_get(caller->responses, entry->key) : NULL;
         if (response && !mrtr_same(entry, response, &caller->arena))
             return false;
+        known += response != NULL;
     }
+    JSON_EACH (response, caller->responses)
+        given++;
+    caller->checked |= known == given;
     return true;
 }
 

@@ -272,7 +272,14 @@ static void decide(void *data)
     struct caller2026 *caller = data;
     struct call *call = caller->caller.call;
 
-    if (caller->over || !call || !call_waiting(call))
+    if (caller->over || !call)
+        return;
+    if (caller->beaten && resume_unsure(caller)) {
+        call_let_go(call);
+        resume_anew(caller);
+        return;
+    }
+    if (!call_waiting(call))
         return; /* it runs, and will end or ask */
     if (caller->resumed)
         caller->responses = NULL; /* they were for this round */
@@ -290,6 +297,13 @@ static void decide(void *data)
         hold(caller); /* a page, the clock or another node has the word */
 }
 
+static bool a_person_won(const struct answer_result *result)
+{
+    return (result->state == ASK_ACCEPTED || result->state == ASK_DECLINED ||
+            result->state == ASK_CANCELLED) &&
+           !str_eq(result->by, STR("nod"));
+}
+
 static void fed(void *data, const struct answer_result *result)
 {
     struct feed *feed = data;
@@ -305,6 +319,10 @@ static void fed(void *data, const struct answer_result *result)
     }
     if (result->pending && result->status == NOD_OK)
         caller->opened = true;
+    else if (result->status == NOD_OK)
+        caller->won = true;
+    else if (result->status == NOD_E_STALE && !result->pending && a_person_won(result))
+        caller->beaten = true;
     if (--caller->feeding == 0 && caller->server)
         caller_defer(caller, decide);
     caller->busy--;
@@ -336,6 +354,15 @@ static bool was_asked(const struct caller2026 *caller, const struct ask_record *
 {
     for (size_t i = 0; caller->resumed && i < caller->state.ask_count; i++)
         if (str_eq(caller->state.asks[i].id, ask->id))
+            return true;
+    return false;
+}
+
+/* Is something still open of what the state asked for? */
+static bool is_its_round(const struct caller2026 *caller, const struct call *call)
+{
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
+        if (was_asked(caller, ask_record(ask)))
             return true;
     return false;
 }
@@ -454,6 +481,11 @@ enum caller_way round_asked(struct caller2026 *caller, struct call *call)
     if (!caller->server || caller->over) {
         if (caller->server)
             caller_defer(caller, NULL);
+        return CALLER_LEAVES;
+    }
+    if (resume_unsure(caller) && !is_its_round(caller, call)) {
+        resume_anew(caller);
+        caller_defer(caller, NULL);
         return CALLER_LEAVES;
     }
     struct view view = look(caller, call);

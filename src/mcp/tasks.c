@@ -440,23 +440,37 @@ void task_count(struct task *task)
     count_running(task, true);
 }
 
-void task_begin(struct task *task, struct target *target, const struct json *args)
+static struct call_spec spec_of(struct task *task, struct target *target, const struct json *args)
 {
-    struct mcp_server *server = task->server;
     struct came_by by = { .can = task->can, .asks_until = task_expires(task) - TASK_LAST_WORD_MS };
+    bool survives = server_survives(task->server);
 
+    return (struct call_spec){ .target = target,
+                               .args = args,
+                               .principal = task_principal(task),
+                               .scope = task_principal(task),
+                               .keep_ms = task->ttl_ms + TASK_ENDED_KEEP_MS,
+                               .caller_record =
+                                   survives ? came_by_write(&task->arena, &by) : STR_NONE,
+                               .caller = &task->caller,
+                               .id = id_str(&task->id) };
+}
+
+void task_open(struct task *task, struct target *target, const struct json *args, store_done *done,
+               void *data)
+{
+    struct call_spec spec = spec_of(task, target, args);
+
+    engine_open(task->server->opts.engine, &spec, done, data);
+}
+
+void task_begin(struct task *task, struct target *target, const struct json *args, bool opened)
+{
+    struct call_spec spec = spec_of(task, target, args);
+
+    spec.opened = opened;
     count_running(task, true);
-    engine_call(server->opts.engine,
-                &(struct call_spec){ .target = target,
-                                     .args = args,
-                                     .principal = task_principal(task),
-                                     .scope = task_principal(task),
-                                     .keep_ms = task->ttl_ms + TASK_ENDED_KEEP_MS,
-                                     .caller_record = server_survives(server)
-                                                          ? came_by_write(&task->arena, &by)
-                                                          : STR_NONE,
-                                     .caller = &task->caller,
-                                     .id = id_str(&task->id) });
+    engine_call(task->server->opts.engine, &spec);
 }
 
 void task_go_on(struct task *task, struct call *call)

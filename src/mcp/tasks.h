@@ -135,7 +135,10 @@ struct task_spec {
 /* NULL: too many. */
 struct task *task_create(struct mcp_server *server, const struct task_spec *spec);
 /* Its call begins, or goes on with the task as its caller. */
-void task_begin(struct task *task, struct target *target, const struct json *args);
+void task_begin(struct task *task, struct target *target, const struct json *args, bool opened);
+/* Stores its call, for task_begin with `opened`: a node that dies then leaves it to the others. */
+void task_open(struct task *task, struct target *target, const struct json *args, store_done *done,
+               void *data);
 void task_go_on(struct task *task, struct call *call);
 /* It runs: a server that shuts down waits for it. */
 void task_count(struct task *task);

@@ -5,6 +5,7 @@
  * task has been loaded. Answers are acknowledged when the store has them, so that a client that
  * looks next does not see the question it has just answered.
  */
+#include "base/crash.h"
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "mcp/mrtr.h"
@@ -159,22 +160,21 @@ static struct task *task_of_request(struct request *request, const struct json *
  */
 
 /* Begins its call; NULL: it has come and gone. */
-static struct task *start(struct task *task, struct target *target, const struct json *args)
+static struct task *start(struct task *task, struct target *target, const struct json *args,
+                          bool opened)
 {
     struct mcp_server *server = task->server;
     struct id id = task->id;
 
-    task_begin(task, target, args);
+    task_begin(task, target, args, opened);
     return task_by_id(server, id_str(&id));
 }
 
 /* The task is there for everybody: now its call may begin. */
-static void begun(void *data, struct task *task)
+static void begin_call(struct wait *wait, struct task *task, bool opened)
 {
-    struct wait *wait = data;
-
-    if (wait->work.server && task)
-        task = start(task, wait->target, wait->args);
+    if (task)
+        task = start(task, wait->target, wait->args, opened);
     if (wait->work.server && task) {
         task_write_created(wait->work.server, wait->request_id, task);
         wait_end(wait, 200);
@@ -182,6 +182,37 @@ static void begun(void *data, struct task *task)
         wait_fail(wait, 200, RPC_INTERNAL_ERROR,
                   STR("The task could not be stored; try again later."));
     }
+}
+
+static void opened(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct wait *wait = data;
+    struct mcp_server *server = wait->work.server;
+    struct task *task = server ? task_by_id(server, id_str(&wait->task)) : NULL;
+
+    (void)reply;
+    CRASH_POINT(open_after);
+    if (task && status != NOD_OK) { /* nobody was told its id */
+        task_forget(task);
+        task = NULL;
+    }
+    begin_call(wait, task, true);
+}
+
+/*
+ * Where other nodes see the task, they have to see its call too: only the store can tell them
+ * whether somebody works on it.
+ */
+static void begun(void *data, struct task *task)
+{
+    struct wait *wait = data;
+
+    if (!task || !engine_store(task->server->opts.engine)->ops->shared) {
+        begin_call(wait, task, false);
+        return;
+    }
+    wait->task = task->id;
+    task_open(task, wait->target, wait->args, opened, wait);
 }
 
 static void begin_stored(struct request *request, struct task *task, struct target *target,
@@ -220,7 +251,7 @@ static void begin(struct request *request, struct target *target, const struct j
     } else if (survives) {
         begin_stored(request, task, target, args);
     } else {
-        task = start(task, target, args);
+        task = start(task, target, args, false);
         if (task)
             task_write_created(server, request->id, task);
         else

@@ -318,7 +318,7 @@ static void begin_again(struct loading *loading)
     }
     task->kept = true;
     if (target)
-        task_begin(task, target, args);
+        task_begin(task, target, args, false);
     else
         task_fail(task, RPC_INTERNAL_ERROR, STR("The tool of this task is no longer there."));
     loaded(loading, task_by_id(server, loading->id), NOD_OK);

@@ -17,6 +17,8 @@ const unreached = {
   priming_after: ({ era }) => era === '2026', // it has no streams to come back to
   task_before: ({ era }) => era === '2025', // it has no tasks
   task_after: ({ era }) => era === '2025',
+  open_before: ({ era, store }) => era === '2025' || store !== 'redis', // one node alone begins its tasks again
+  open_after: ({ era, store }) => era === '2025' || store !== 'redis',
   sqlite_commit_before: ({ store }) => store !== 'sqlite',
   sqlite_commit_after: ({ store }) => store !== 'sqlite',
   redis_send_before: ({ store }) => store !== 'redis',

@@ -109,4 +109,30 @@ if (has('2025')) {
     assert.equal(wins.left + wins.right, ASKS);
     await house.close();
   });
+
+  // A cancelled request gets no response, and its stream ends; where it was cancelled at the other node, it may be told so.
+  test(`2025: ${ASKS} calls, each answered and cancelled through two nodes at once: its result, or the cancel`, async (t) => {
+    const { house, urls } = await twoNodes(t);
+    const clients = await Promise.all(Array.from({ length: SIDE_BY_SIDE }, () => new Client2025(urls).connect()));
+    const ends = { completed: 0, cancelled: 0 };
+    await sideBySide(SIDE_BY_SIDE, numbers, async (i) => {
+      const client = clients[i % SIDE_BY_SIDE];
+      const story = { note() {}, begun: 0, until: Date.now() + CALL_MS };
+      const answers = [];
+      const response = await client.begin(story, 'word', { tag: `r${i}` }, `race-${i}`);
+      const message = await client.read(story, '', response, `race-${i}`, {}, answers, async (ask) => {
+        const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: `race-${i}` } };
+        await Promise.all([answerBy(client, urls[i % 2], ask.id, 'yes'),
+          fetch(urls[(i + 1) % 2], { method: 'POST', headers: client.headers(), body: JSON.stringify(cancel) }).then((taken) => taken.text())]);
+      });
+      await Promise.all(answers);
+      const completed = message && !message.result.isError;
+      if (completed) assert.equal(textOf(message.result), `r${i}: yes`);
+      else if (message) assert.match(textOf(message.result), /cancelled/);
+      ends[completed ? 'completed' : 'cancelled']++;
+    });
+    t.diagnostic(`completed ${ends.completed}, cancelled ${ends.cancelled}`);
+    assert.equal(ends.completed + ends.cancelled, ASKS);
+    await house.close();
+  });
 }

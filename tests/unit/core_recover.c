@@ -559,6 +559,50 @@ static void a_call_that_is_not_live_is_cancelled_by_its_id(void **state)
     end();
 }
 
+static void a_cancel_that_comes_after_their_result_tells_the_result(void **state)
+{
+    begin(asks_once, true);
+    (void)state;
+
+    struct world_caller *caller = call(CALLER_HOLDS);
+    other_claims(world_up(&world)->id, "other");
+    other_finishes();
+    call_cancel(caller->caller.call, STR("enough"));
+    world_settle(&world);
+    assert_int_equal(caller->finished, 1);
+    assert_string_equal(caller->body, "{\"theirs\":true}");
+    end();
+}
+
+static void a_call_that_was_opened_first_begins_in_its_epoch(void **state)
+{
+    static const struct call_spec spec = { .target = &world.target,
+                                           .principal = STR_INIT("ann"),
+                                           .scope = STR_INIT("s1"),
+                                           .caller_record = STR_INIT("{\"who\":1}"),
+                                           .id = STR_INIT("0123456789abcdefghijkl") };
+
+    begin(asks_once, true);
+    (void)state;
+
+    assert_int_equal(spec.id.len, ID_LEN);
+    engine_open(world.engine, &spec, other_done, NULL);
+    world_settle(&world);
+    assert_int_equal(other_status, NOD_OK);
+    assert_int_equal(world.runs, 0);
+
+    struct world_caller *caller = world_caller_new(&world);
+    struct call_spec opened = spec;
+    opened.opened = true;
+    opened.caller = &caller->caller;
+    engine_call(world.engine, &opened);
+    world_settle(&world);
+    world_answer(&world, world_up(&world)->id, ASK_ACCEPTED, "{\"n\":1}", "ann", 0);
+    assert_int_equal(caller->finished, 1);
+    assert_string_equal(caller->body, "{\"state\":\"accepted\"}");
+    end();
+}
+
 static void an_answer_of_another_scope_is_not_found(void **state)
 {
     begin(asks_once, false);
@@ -599,6 +643,8 @@ int main(void)
         cmocka_unit_test(a_call_that_holds_its_steps_is_stored_before_the_first),
         cmocka_unit_test(a_call_that_cannot_be_stored_does_no_step),
         cmocka_unit_test(a_call_that_is_not_live_is_cancelled_by_its_id),
+        cmocka_unit_test(a_cancel_that_comes_after_their_result_tells_the_result),
+        cmocka_unit_test(a_call_that_was_opened_first_begins_in_its_epoch),
         cmocka_unit_test(an_answer_of_another_scope_is_not_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
