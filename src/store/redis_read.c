@@ -285,7 +285,6 @@ nod_status redis_read_ask_of(struct codec *codec, const struct redis_value *pair
 nod_status redis_read_asks(struct codec *codec, const struct redis_value *pairs,
                            struct arena *arena, size_t most, store_row_fn *row, void *data)
 {
-    nod_status status = NOD_OK;
     struct fields fields;
     struct head head = { 0 };
     nod_status status = NOD_OK;
