@@ -25,6 +25,7 @@
 enum {
     ENGINE_SURFACES_MAX = 8,   /* places where one can be asked */
     ENGINE_SCHEMAS_KEPT = 256, /* compiled schemas of questions; past it all are forgotten */
+    ENGINE_LOOKS_A_MS = 2,     /* at calls whose hints may have been lost */
 };
 
 struct due { /* something that happens at a time, unless it is stopped */
@@ -171,6 +172,8 @@ void call_asks_settled(struct call *call);
 bool call_taken(struct call *call, const struct store_reply *reply);
 /* Became runnable elsewhere, perhaps: take it. */
 void call_take(struct call *call);
+/* The same in a while, if it still waits then. */
+void call_take_later(struct call *call, int64_t after_ms);
 /* The store refused a write: another node has taken it over. Waits for its end, or its turn. */
 void call_lost(struct call *call);
 /* After engine_adopt: goes on where it waited. */

@@ -148,7 +148,7 @@ struct store_ops {
                  void *data);
 
     /* wake(call id) when a call that this node waits for became runnable or ended elsewhere. A hint
-     * only. */
+     * only. wake(nothing) when hints may have been lost: all that waits here is worth a look. */
     void (*watch)(struct store *store, struct str node,
                   void (*wake)(void *data, struct str call_id), void *data);
 

@@ -148,6 +148,11 @@ static void take_again(struct due *due)
     call_take(HEAP_OF(&due->node, struct call, timeout.node));
 }
 
+void call_take_later(struct call *call, int64_t after_ms)
+{
+    due_set(call->engine, &call->timeout, after_ms, take_again);
+}
+
 static void deliver_stored(struct call *call, struct str result)
 {
     struct ending *ending = call_ending(call);
@@ -165,7 +170,7 @@ static void look_later(struct call *call)
     if (call->woken)
         call_take(call);
     else
-        due_set(call->engine, &call->timeout, TAKE_AGAIN_MS, take_again);
+        call_take_later(call, TAKE_AGAIN_MS);
 }
 
 static void ask_found(void *data, const struct store_row *row)

@@ -2,7 +2,7 @@
 // out, questions that were put twice, hints that nobody heard.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { startHttp, rawPeer, callTool, nextAsk, accept, isAsk, textOf, pause, within, PATIENCE_MS } from './harness.js';
+import { startHttp, rawPeer, callTool, nextAsk, accept, isAsk, resultOf, textOf, pause, within, PATIENCE_MS } from './harness.js';
 import { stores } from './stores.js';
 
 const SECRET = 'a secret that is surely long enough for this';
@@ -82,4 +82,27 @@ test('a question that was seen at another node is not put again at the first', a
   await accept(peer, second.id, { word: 'two' });
   await call.reply();
   assert.deepEqual(messagesOf(back).filter(isAsk), [], 'it was not asked again');
+});
+
+test('a node that slept and heard no hint still gives its client the result', async (t) => {
+  const { create } = stores.find(({ name }) => name === 'redis');
+  const store = await create(t);
+  const start = house(t, store);
+  const [a, b] = [await start(), await start()];
+  const peer = await rawPeer(t, 'http', 'probe', { server: a });
+  const call = await callTool(peer, 'ask');
+  const ask = await nextAsk(peer);
+  a.signal('SIGSTOP');
+  t.after(() => a.signal('SIGCONT'));
+  await store.say('CLIENT', 'KILL', 'TYPE', 'pubsub'); // what is said to it from now on is lost
+
+  peer.url = b.url;
+  await accept(peer, ask.id, { name: 'Ada' });
+  const runs = async () => JSON.parse(await resultOf(peer, 'counters')).runs;
+  await within(PATIENCE_MS, 'the other node runs the call', (async () => {
+    while (!(await runs())) await pause(50);
+  })());
+  await pause(500);
+  a.signal('SIGCONT');
+  assert.equal(textOf((await call.reply()).result), 'accept {"name":"Ada"}');
 });
