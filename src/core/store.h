@@ -79,7 +79,8 @@ struct claim_spec {
 /*
  * STORE_RUNNABLE lists the calls that can be taken and whose record names a caller (call_record.
  * caller): somebody will come back for them, so they are run on. The others wait for whoever has a
- * right to them.
+ * right to them. Where the store survives and there are more than `limit`, each look shows others:
+ * those that nobody takes must not hide the rest.
  */
 enum store_index { STORE_RUNNABLE, STORE_ASKS_DUE, STORE_ASKS_OF_CALL, STORE_EVENTS };
 
