@@ -18,7 +18,7 @@ const bytesBelow = (folder) =>
   filesBelow(folder).map((file) => ({ name: path.relative(folder, file), bytes: readFileSync(file) }));
 
 class SqliteFile {
-  reseals = true;
+  shared = false; // one server at a time, and no re-sealing meanwhile
 
   constructor(t) {
     this.folder = scratchFolder(t);
@@ -95,6 +95,8 @@ async function freePort() {
 }
 
 class RedisServer {
+  shared = true;
+
   static async create(t) {
     const made = new RedisServer();
     made.folder = scratchFolder(t);
