@@ -2,6 +2,9 @@
  * bench/stores: questions asked and answered over HTTP at 128 clients, on each store.
  *
  *   store.sqlite_vs_memory   calls a second on SQLite over those on memory, in one run
+ *   store.redis_vs_memory    the same on a redis-server of its own, over a Unix socket, as Redis
+ *                            is set by default; store.redis_always_vs_memory with a sync before
+ *                            every reply, which the whole promise takes
  *
  * A call is what bench/mcp_load does: a tool asks one form, is answered, and ends. The stores take
  * turns, so that whatever else the machine does slows all of them down; of the two eras the lower
@@ -9,9 +12,12 @@
  *
  * Run as: bench-stores SERVER. Files lie in the folder of TMPDIR, or in /tmp.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "load.h"
@@ -56,10 +62,74 @@ static void sqlite_begin(char address[ADDRESS_MAX])
     snprintf(address, ADDRESS_MAX, "sqlite:%s", path);
 }
 
+/* --- redis ------------------------------------------------------------------------------------ */
+
+enum { REDIS_WAIT_MS = 10000 };
+
+struct redis {
+    pid_t process;
+    char folder[64];
+};
+static struct redis by_default, always;
+
+static void redis_stop(struct redis *redis)
+{
+    char command[96];
+
+    kill(redis->process, SIGKILL);
+    waitpid(redis->process, NULL, 0);
+    snprintf(command, sizeof(command), "rm -rf '%s'", redis->folder);
+    if (system(command) != 0)
+        fprintf(stderr, "%s is left behind\n", redis->folder);
+}
+
+static void redis_start(struct redis *redis, const char *fsync, char address[ADDRESS_MAX])
+{
+    char at[96];
+
+    snprintf(redis->folder, sizeof(redis->folder), "%s", "/tmp/nod-bench-redis-XXXXXX");
+    if (!mkdtemp(redis->folder))
+        exit(1);
+    snprintf(at, sizeof(at), "%s/socket", redis->folder);
+    redis->process = fork();
+    if (redis->process == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        execlp("redis-server", "redis-server", "--port", "0", "--unixsocket", at, "--dir",
+               redis->folder, "--save", "", "--appendonly", "yes", "--appendfsync", fsync,
+               "--logfile", "log", (char *)NULL);
+        _exit(127);
+    }
+    for (int i = 0; access(at, F_OK) != 0 && i < REDIS_WAIT_MS / 5; i++)
+        usleep(5000);
+    snprintf(address, ADDRESS_MAX, "redis+unix://%s", at);
+}
+
+static void redis_begin(char address[ADDRESS_MAX])
+{
+    redis_start(&by_default, "everysec", address);
+}
+
+static void redis_end(void)
+{
+    redis_stop(&by_default);
+}
+
+static void redis_always_begin(char address[ADDRESS_MAX])
+{
+    redis_start(&always, "always", address);
+}
+
+static void redis_always_end(void)
+{
+    redis_stop(&always);
+}
+
 /* The first is what the others are measured against. */
 static const struct kind kinds[] = {
     { "memory", "nothing", 10000, memory_begin, nothing_to_end },
     { "sqlite", "fsync (synchronous=full)", 4000, sqlite_begin, sqlite_end },
+    { "redis", "write; fsync every second (appendfsync everysec)", 4000, redis_begin, redis_end },
+    { "redis_always", "fsync (appendfsync always)", 4000, redis_always_begin, redis_always_end },
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
@@ -104,7 +174,7 @@ static void compare(char *server, enum mcp_era era, double ratio[KINDS])
     for (size_t k = 0; k < KINDS; k++) {
         cpu[k] = server_process_cpu(&running[k].process) - cpu[k];
         ratio[k] = load_median(ratios[k], ROUNDS);
-        fprintf(stderr, "%s  %-8s %4d clients %10.0f calls/s %10.2f us CPU a call; waits for %s\n",
+        fprintf(stderr, "%s  %-12s %4d clients %10.0f calls/s %10.2f us CPU a call; waits for %s\n",
                 era == MCP_ERA_2025 ? "2025" : "2026", kinds[k].name, CLIENTS,
                 load_median(rates[k], ROUNDS), cpu[k] / ROUNDS / (double)kinds[k].calls * 1e6,
                 kinds[k].waits_for);

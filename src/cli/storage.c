@@ -146,7 +146,13 @@ static struct store *open_redis(const struct storage_opts *opts, struct str rest
     if (!redis_address_shown(opts->address, shown, why))
         return refuse(shown, why);
     struct store *store = redis_store_open(
-        &(struct redis_opts){ .url = opts->address, .loop = opts->loop, .ring = opts->ring }, why);
+        &(struct redis_opts){ .url = opts->address,
+                              .loop = opts->loop,
+                              .ring = opts->ring,
+                              .keep_ms = opts->keep_ms,
+                              .pending_asks = opts->pending_asks,
+                              .pending_asks_per_principal = opts->pending_asks_per_principal },
+        why);
     if (!store)
         return refuse(shown, why);
     LOG_INFO("calls are kept in Redis, and other nodes that name it share them",

@@ -342,7 +342,8 @@ static void finish_begin(struct call *call,
     buf_clear(&call_ending(call)->result);
     outcome_write(&call_ending(call)->result, &call_ending(call)->outcome);
     op_start(call->engine, &call->op, finish_send, done);
-    if (engine_survives(call->engine)) /* a result is not lost because the store is away */
+    /* A result is not lost because the store is away; to say that it is away needs no store. */
+    if (engine_survives(call->engine) && call_ending(call)->outcome.status != NOD_E_STORE)
         call->op.most = INT_MAX;
 }
 

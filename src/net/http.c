@@ -43,12 +43,8 @@ struct str server_prefix(struct http_server *server)
 
 void server_free(struct http_server *server)
 {
-    if (server->flush_due) { /* the deferred call comes back here */
-        server->freed = true;
-        return;
-    }
+    loop_last_stop(&server->flush);
     buf_finish(&server->head);
-    buf_finish(&server->cork);
     spare_free(server);
     mem_free(server);
 }
@@ -94,7 +90,7 @@ struct http_server *http_create(struct loop *loop, const struct http_opts *opts)
     };
     list_init(&server->connections);
     buf_init(&server->head, HTTP_HEAD_MAX);
-    buf_init(&server->cork, HTTP_CORK_MAX);
+    list_init(&server->held);
     return server;
 }
 
@@ -142,6 +138,7 @@ void http_drain(struct http_server *server, int grace_ms, void (*done)(void *dat
     stop_listening(server);
     LIST_EACH (at, &server->connections) {
         struct http_conn *conn = LIST_OF(at, struct http_conn, link);
+        cork_flush(conn); /* what it was answered in this turn is out, then */
         if (conn_idle(conn))
             conn_close(conn);
     }

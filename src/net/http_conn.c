@@ -219,8 +219,7 @@ void conn_close(struct http_conn *conn)
 {
     if (conn->closed)
         return;
-    if (conn->server->corked == conn)
-        cork_flush(conn->server);
+    cork_flush(conn);
     conn->closed = true;
     timer_stop(conn->server->loop, &conn->timer);
     stream_close(conn->stream);
@@ -237,8 +236,7 @@ static void conn_end(struct http_conn *conn)
     conn->ending = true;
     if (conn->closed)
         return;
-    if (conn->server->corked == conn)
-        cork_flush(conn->server);
+    cork_flush(conn);
     ahead_free(conn);
     if (conn->ended) {
         if (stream_queued(conn->stream) == 0)
@@ -255,7 +253,7 @@ static void conn_end(struct http_conn *conn)
 
 bool conn_idle(const struct http_conn *conn)
 {
-    return !conn->exchange && !conn->incoming && !conn->ahead && !conn->closed &&
+    return !conn->exchange && !conn->incoming && !conn->ahead && !conn->held && !conn->closed &&
            stream_queued(conn->stream) == 0;
 }
 
@@ -441,8 +439,7 @@ static void conn_resume_later(struct http_conn *conn)
 
 void conn_write(struct http_conn *conn, const struct str *parts, size_t count)
 {
-    if (conn->server->corked == conn)
-        cork_flush(conn->server);
+    cork_flush(conn);
     for (size_t i = 0; i < count; i++)
         conn->put += parts[i].len;
     stream_write(conn->stream, parts, count);

@@ -1,47 +1,70 @@
 /*
- * net/http_cork: what a streamed response says in one breath goes out in one piece.
+ * net/http_cork: what is said in one turn of the loop goes out at its end, one write a connection.
  *
  * A head, a first event and a second one are written one after the other, by code that knows
- * nothing of packets. They are gathered here and handed to the stream together: when the stack is
- * clear (a deferred call), when the response ends, when another connection has something to say, or
- * when enough has come together. One connection is gathered for at a time, so the memory is one
- * buffer a server.
+ * nothing of packets; and when many clients are served in one turn, a write after each of their
+ * requests would wake each of them while the next one is being worked on. So responses are gathered
+ * here, by connection, and handed to the streams together: before the loop waits for I/O, when a
+ * connection ends, or when too much has come together.
  *
- * Holds always: the bytes of a connection reach its stream in the order they were written.
+ * Holds always: the bytes of a connection reach its stream in the order they were written; what is
+ * held is at most HTTP_HELD_MAX bytes and one response more, whatever the number of connections.
  */
 #include "net/http_private.h"
 
+#include "base/mem.h"
+
+struct http_held {
+    struct list link; /* in server->held */
+    struct http_conn *conn;
+    struct buf bytes;
+};
+
 size_t cork_held(const struct http_conn *conn)
 {
-    return conn->server->corked == conn ? conn->server->cork.len : 0;
+    return conn->held ? conn->held->bytes.len : 0;
 }
 
-void cork_flush(struct http_server *server)
+void cork_flush(struct http_conn *conn)
 {
-    struct http_conn *conn = server->corked;
-    struct str bytes = buf_str(&server->cork);
+    struct http_held *held = conn->held;
 
-    server->corked = NULL;
-    if (conn && bytes.len) {
-        conn->put += bytes.len;
-        stream_write(conn->stream, &bytes, 1);
-    }
-    buf_clear(&server->cork);
+    if (!held)
+        return;
+    struct str bytes = buf_str(&held->bytes);
+    conn->held = NULL;
+    conn->put += bytes.len;
+    conn->server->held_bytes -= bytes.len;
+    list_remove(&held->link);
+    stream_write(conn->stream, &bytes, 1);
+    buf_finish(&held->bytes);
+    mem_free(held);
 }
 
-static void flush_later(void *data)
+static void flush_all(void *data)
 {
     struct http_server *server = data;
-    struct http_conn *conn = server->corked;
 
-    server->flush_due = false;
-    if (server->freed) {
-        server_free(server);
-        return;
-    }
-    cork_flush(server);
-    if (conn && !conn->closed)
+    for (struct list *at; (at = list_first(&server->held));) {
+        struct http_conn *conn = LIST_OF(at, struct http_held, link)->conn;
+        cork_flush(conn);
         conn_settle(conn); /* the queue, and with it the deadline, may have changed */
+    }
+}
+
+static struct http_held *held_of(struct http_conn *conn)
+{
+    struct http_held *held = conn->held;
+
+    if (held)
+        return held;
+    held = MEM_NEW(struct http_held);
+    held->conn = conn;
+    buf_init(&held->bytes, HTTP_CORK_MAX);
+    list_init(&held->link);
+    list_append(&conn->server->held, &held->link);
+    conn->held = held;
+    return held;
 }
 
 void cork_put(struct http_conn *conn, const struct str *parts, size_t count)
@@ -51,17 +74,19 @@ void cork_put(struct http_conn *conn, const struct str *parts, size_t count)
 
     for (size_t i = 0; i < count; i++)
         len += parts[i].len;
-    if (server->corked != conn || server->cork.len + len > HTTP_CORK_MAX)
-        cork_flush(server);
+    if (len > HTTP_CORK_MAX - cork_held(conn))
+        cork_flush(conn);
     if (len > HTTP_CORK_MAX) {
         conn_write(conn, parts, count);
         return;
     }
+    struct http_held *held = held_of(conn);
+    buf_reserve(&held->bytes, len);
     for (size_t i = 0; i < count; i++)
-        buf_add(&server->cork, parts[i]);
-    server->corked = conn;
-    if (!server->flush_due) {
-        server->flush_due = true;
-        loop_defer(server->loop, flush_later, server);
-    }
+        buf_add(&held->bytes, parts[i]);
+    server->held_bytes += len;
+    if (server->held_bytes > HTTP_HELD_MAX)
+        flush_all(server);
+    else
+        loop_last(server->loop, &server->flush, flush_all, server);
 }

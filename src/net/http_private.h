@@ -24,7 +24,8 @@ enum {
     HTTP_HEAD_MAX = 256 * 1024,    /* bytes of a response's head; headers past it are left out */
     HTTP_FRAMING_MAX = 1024,       /* of these, kept for status line, Date and framing */
     HTTP_SPARE_MAX = 16 * 1024,    /* a request that holds more is not kept as a spare */
-    HTTP_CORK_MAX = 16 * 1024,     /* of a streamed response, gathered before it is written */
+    HTTP_CORK_MAX = 16 * 1024,     /* of one connection, gathered before it is written */
+    HTTP_HELD_MAX = 256 * 1024,    /* of all connections */
     HTTP_COPY_MAX = 4 * 1024,      /* a head and body up to this go out in one piece */
     HTTP_STATUS_LEN = 17,          /* "HTTP/1.1 200 OK" and its line end */
     HTTP_DATE_LEN = 37,            /* "Date: ..." and its line end */
@@ -39,12 +40,11 @@ struct http_server {
     int port;
     struct list connections;
     size_t connection_count;
-    size_t memory;            /* what the connections have counted */
-    struct buf head;          /* response heads are built here */
-    struct buf cork;          /* of a streamed response, until the stack is clear */
-    struct http_conn *corked; /* whose it is; NULL: nobody's */
-    bool flush_due;           /* a deferred call will flush it, and holds the server */
-    bool freed;
+    size_t memory;     /* what the connections have counted */
+    struct buf head;   /* response heads are built here */
+    struct list held;  /* responses that go out at the end of the turn: http_cork.c */
+    size_t held_bytes; /* of all of them */
+    struct loop_last flush;
     struct http_incoming *spare; /* kept for the next request, which mostly comes after this one */
     char prefix[HTTP_PREFIX_LEN + 1]; /* of a 200: status line and Date, renewed once a second */
     int64_t prefix_at;                /* the second it is of, by the loop's clock, plus one */
@@ -83,6 +83,7 @@ struct http_conn {
     struct http_incoming *incoming; /* NULL: no byte of a request yet */
     struct http_exchange *exchange; /* NULL: nothing to answer */
     struct http_ahead *ahead;       /* NULL: nothing came early */
+    struct http_held *held;         /* NULL: nothing is to be written at the end of the turn */
     struct timer timer;             /* rings at the deadline or before it */
     int64_t deadline;
     size_t counted; /* in server->memory */
@@ -120,7 +121,7 @@ bool conn_idle(const struct http_conn *conn);
 void conn_write(struct http_conn *conn, const struct str *parts, size_t count);
 /* The same for a piece that others may follow at once: it goes out with them. See http_cork.c. */
 void cork_put(struct http_conn *conn, const struct str *parts, size_t count);
-void cork_flush(struct http_server *server);
+void cork_flush(struct http_conn *conn);
 size_t cork_held(const struct http_conn *conn);
 /* The exchange has been answered (and freed): go on with the next request, or end. */
 void conn_answered(struct http_conn *conn, bool keep_alive);

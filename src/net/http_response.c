@@ -180,7 +180,7 @@ void http_reply(struct http_exchange *exchange, int status, const struct http_he
         body = STR_NONE;
     if (head->len + body.len <= HTTP_COPY_MAX && buf_add(head, body))
         body = STR_NONE;
-    conn_write(conn, (const struct str[]){ buf_str(head), body }, 2);
+    cork_put(conn, (const struct str[]){ buf_str(head), body }, 2);
     exchange_finish(exchange, keep_alive);
 }
 
@@ -211,7 +211,7 @@ static bool queue_allows(const struct http_exchange *exchange, size_t more)
     const struct http_limits *limits = &conn->server->opts.limits;
 
     if (cork_held(conn) + stream_queued(conn->stream) + more > limits->queue_max)
-        cork_flush(conn->server); /* only the stream knows what the reader takes */
+        cork_flush(exchange->conn); /* only the stream knows what the reader takes */
     size_t queued = stream_queued(conn->stream);
     if (!queued)
         return true; /* what is larger than the queue goes through an empty one */
@@ -275,8 +275,6 @@ void http_end(struct http_exchange *exchange)
     assert(exchange->begun && exchange->conn->exchange == exchange);
     if (exchange->chunked && !exchange->head_only)
         cork_put(exchange->conn, &last, 1);
-    if (exchange->conn->server->corked == exchange->conn)
-        cork_flush(exchange->conn->server);
     exchange_finish(exchange, exchange->keep_alive);
 }
 

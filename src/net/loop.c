@@ -53,7 +53,7 @@ struct loop {
     uv_async_t wake;
     uv_prepare_t before_io;
     uv_check_t after_io;
-    uv_idle_t busy; /* active while something is deferred: the loop does not sleep */
+    uv_idle_t busy; /* active while something is deferred or comes last: the loop does not sleep */
     struct heap timers;
     int64_t armed_at; /* of `clock`; 0: not armed */
     size_t held;      /* what is on its way from other threads */
@@ -85,6 +85,13 @@ static void tasks_run(const struct tasks *tasks)
         tasks->at[i].fn(tasks->at[i].data);
 }
 
+/* Nothing is to be done any more before I/O is waited for. */
+static void rest(struct loop *loop)
+{
+    if (!loop->deferred.count && list_empty(&loop->lasts))
+        uv_idle_stop(&loop->busy);
+}
+
 static void run_deferred(struct loop *loop)
 {
     if (loop->deferred.count) {
@@ -96,8 +103,7 @@ static void run_deferred(struct loop *loop)
         now.count = 0;
         loop->batch = now;
     }
-    if (!loop->deferred.count)
-        uv_idle_stop(&loop->busy);
+    rest(loop);
 }
 
 static void on_busy(uv_idle_t *handle);
@@ -119,8 +125,6 @@ static void run_lasts(struct loop *loop)
         list_remove(at);
         last->fn(last->data);
     }
-    if (!list_empty(&loop->lasts))
-        uv_idle_start(&loop->busy, on_busy);
 }
 
 static void on_before_io(uv_prepare_t *handle)
@@ -131,6 +135,7 @@ static void on_before_io(uv_prepare_t *handle)
     if (loop->before_wait.fn)
         loop->before_wait.fn(loop->before_wait.data);
     run_lasts(loop);
+    rest(loop); /* it may sleep now, unless something new has come */
 }
 
 void loop_last(struct loop *loop, struct loop_last *last, void (*fn)(void *data), void *data)
@@ -141,6 +146,7 @@ void loop_last(struct loop *loop, struct loop_last *last, void (*fn)(void *data)
         return;
     list_init(&last->link);
     list_append(&loop->lasts, &last->link);
+    uv_idle_start(&loop->busy, on_busy); /* a loop that has nothing else to do has this to do */
 }
 
 void loop_last_stop(struct loop_last *last)

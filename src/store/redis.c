@@ -23,17 +23,18 @@ enum { OPEN_TURN_MS = 20, SWEEP_LOOKS = 64 };
 /* The kind stands behind its length, so that no two records share a key. */
 static struct str value_key(struct redis_op *op)
 {
-    struct buf tail;
-    struct str key;
+    struct str len = redis_digits(op, (int64_t)op->kind.len);
+    size_t all = len.len + op->kind.len + op->key.len + 2;
+    char *at = arena_alloc_aligned(&op->arena, all + 3, 1), *to = at;
 
-    buf_init(&tail, REDIS_OP_BYTES);
-    buf_fmt(&tail, "%zu:", op->kind.len);
-    buf_add(&tail, op->kind);
-    buf_add_char(&tail, ':');
-    buf_add(&tail, op->key);
-    key = redis_key(op, op->key, "k:", buf_str(&tail));
-    buf_finish(&tail);
-    return key;
+    if (!at || !len.len)
+        return STR_NONE;
+    str_place(&to, len);
+    to[-1] = ':';
+    str_place(&to, op->kind);
+    to[-1] = ':';
+    str_place(&to, op->key);
+    return redis_key(op, op->key, "k:", str_n(at, all));
 }
 
 static struct redis_op *value_op(struct store *store, const struct redis_verb *verb,
@@ -63,8 +64,7 @@ static void op_put(struct store *base, struct str kind, struct str key, struct s
     nod_status status =
         codec_write_text(&store->codec, CODEC_VALUE, kind, key, value, &store->record);
     struct str at = value_key(op);
-    struct str words[] = { arena_fmt(&op->arena, "%llu", (unsigned long long)version),
-                           arena_fmt(&op->arena, "%lld", (long long)(ttl_ms > 0 ? ttl_ms : 0)),
+    struct str words[] = { redis_digits(op, (int64_t)version), redis_digits(op, redis_life(ttl_ms)),
                            buf_str(&store->record) };
 
     redis_op_script(op, SCRIPT_PUT, &at, 1, words, 3);
@@ -138,9 +138,10 @@ static void op_beat(struct store *base, struct str node, int64_t ttl_ms, store_d
 static void sweep_due(void *data)
 {
     struct redis_store *store = data;
+    const char *why;
 
     timer_set(store->loop, &store->sweep, REDIS_SWEEP_EVERY_MS, sweep_due, store);
-    if (!store->commands->ready)
+    if (!redis_lanes_ready(store, &why))
         return;
     struct redis_op *op = redis_op_new(store, &sweep_verb, NULL, NULL);
     unsigned shard = store->swept++ % REDIS_SHARDS;
@@ -157,13 +158,11 @@ static void sweep_due(void *data)
 static bool op_ready(struct store *base, struct str *why)
 {
     const struct redis_store *store = redis_of(base);
+    const char *reason = "";
 
-    if (!store->commands->ready)
-        *why = str_of(store->commands->why);
-    else if (!redis_watching(store))
-        *why = str_of(store->wakes->why);
-    else
+    if (redis_lanes_ready(store, &reason) && redis_watching(store))
         return true;
+    *why = str_of(reason[0] ? reason : store->wakes ? store->wakes->why : "");
     return false;
 }
 
@@ -174,8 +173,10 @@ static void destroy(struct store *base)
     timer_stop(store->loop, &store->sweep);
     redis_ops_drop(store);
     redis_link_destroy(store->wakes);
-    redis_link_destroy(store->commands);
+    for (unsigned i = 0; i < REDIS_LANES; i++)
+        redis_link_destroy(store->lanes[i]);
     redis_forget_all(store);
+    redis_tallies_finish(store);
     keyring_destroy(store->codec.ring);
     buf_finish(&store->record);
     tls_context_destroy(store->tls);
@@ -207,17 +208,20 @@ static const struct store_ops redis_ops = {
     .destroy = destroy,
 };
 
-/* Greeted, or known to be useless. */
+/* Greeted on every connection, or known to be useless. */
 static bool first_greeting(struct redis_store *store, char *why)
 {
-    struct redis_link *link = store->commands;
     int64_t until = loop_now(store->loop) + store->url.timeout_ms;
+    const char *reason = "";
 
-    while (!link->ready && !link->hopeless && loop_now(store->loop) < until)
+    while (!redis_lanes_ready(store, &reason) && !store->lanes[0]->hopeless &&
+           loop_now(store->loop) < until)
         loop_turn(store->loop, OPEN_TURN_MS);
-    if (!link->ready)
-        snprintf(why, REDIS_WHY_MAX, "%.80s: %.400s", store->url.shown, link->why);
-    return link->ready;
+    bool ready = redis_lanes_ready(store, &reason);
+    if (!ready)
+        snprintf(why, REDIS_WHY_MAX, "%.80s: %.400s", store->url.shown,
+                 store->lanes[0]->hopeless ? store->lanes[0]->why : reason);
+    return ready;
 }
 
 static bool use_tls(struct redis_store *store, char *why)
@@ -255,14 +259,25 @@ struct store *redis_store_open(const struct redis_opts *opts, char why[REDIS_WHY
         (struct codec){ .ring = opts->ring ? keyring_copy(opts->ring) : NULL, .store = "redis" };
     buf_init(&store->record, CODEC_RECORD_MAX + SEAL_OVERHEAD + CODEC_SCOPE_MAX + 64);
     list_init(&store->waiting);
-    list_init(&store->sent);
+    for (unsigned i = 0; i < REDIS_LANES; i++)
+        list_init(&store->sent[i]);
     list_init(&store->finished);
     list_init(&store->known_order);
     map_init(&store->known, REDIS_KNOWN_MOST);
+    list_init(&store->tally_order);
+    map_init(&store->tallies, REDIS_TALLIES_MOST);
+    store->pending_asks = opts->pending_asks;
+    store->pending_asks_per_principal = opts->pending_asks_per_principal;
+    snprintf(store->channels_text, sizeof(store->channels_text), "%swake:%d:", store->url.prefix,
+             store->url.db);
+    store->channels = str_of(store->channels_text);
     store->home = MEM_NEW(struct redis_home);
     store->home->store = store;
-    store->commands = redis_link_create(store->loop, &store->url, store->tls, STR_NONE,
-                                        &redis_command_events, store);
+    for (unsigned i = 0; i < REDIS_LANES; i++) {
+        store->lanes[i] = redis_link_create(store->loop, &store->url, store->tls, STR_NONE,
+                                            &redis_command_events, store);
+        store->lanes[i]->lane = i;
+    }
     if (!first_greeting(store, why)) {
         destroy(&store->store);
         return NULL;
@@ -275,5 +290,9 @@ struct redis_figures redis_store_figures(const struct store *store)
 {
     const struct redis_store *redis = (const struct redis_store *)(const void *)store;
 
-    return (struct redis_figures){ redis->commands_sent, redis->commands->writes };
+    struct redis_figures figures = { .commands = redis->commands_sent };
+
+    for (unsigned i = 0; i < REDIS_LANES; i++)
+        figures.writes += redis->lanes[i]->writes;
+    return figures;
 }

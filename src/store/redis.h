@@ -35,9 +35,11 @@ enum {
 struct redis_opts {
     const char *url;
     struct loop *loop;
-    const struct keyring *ring; /* copied; NULL: records are not sealed */
-    bool strict;                /* as ?strict=1 */
-    int64_t keep_ms;            /* of calls that have ended; 0: REDIS_KEEP_MS */
+    const struct keyring *ring;        /* copied; NULL: records are not sealed */
+    bool strict;                       /* as ?strict=1 */
+    int64_t keep_ms;                   /* of calls that have ended; 0: REDIS_KEEP_MS */
+    size_t pending_asks;               /* questions that may wait, in all; 0: no bound */
+    size_t pending_asks_per_principal; /* and for one principal */
 };
 
 /*

@@ -270,8 +270,8 @@ static const char *shortcoming(const struct redis_link *link)
 
 static void say_settings(struct redis_link *link, const char *lacks)
 {
-    if (strcmp(link->told, lacks) == 0 && link->settled)
-        return;
+    if (link->lane || (strcmp(link->told, lacks) == 0 && link->settled))
+        return; /* it was said */
     snprintf(link->told, sizeof(link->told), "%s", lacks);
     if (lacks[0])
         LOG_WARN("the store cannot keep the whole promise", LOG_CSTR("store", "redis"),

@@ -2,7 +2,10 @@
  * store/redis: what its files share.
  *
  *     redis.c          the store: opening, the vtable, small records
- *     redis_calls.c    the transitions of calls and asks
+ *     redis_save.c     park, append
+ *     redis_calls.c    claim, take, finish, cancel
+ *     redis_words.c    what these have in common
+ *     redis_quota.c    how many questions wait
  *     redis_scan.c     load, scan
  *     redis_known.c    what is remembered of calls and asks
  *     redis_op.c       operations on their way: queue, deadlines, delivery
@@ -20,6 +23,7 @@
  *     {shard of the call}c:CALL      hash: the call, its journal, its asks (redis_scripts.c)
  *     {shard of the call}r           hash: running and runnable calls -> their node, or ""
  *     {shard of the call}d           sorted set: pending asks (CALL ASK) by expiry
+ *     {shard of the call}u:OWNER     sorted set: pending asks of a principal by expiry
  *     {shard of the call}v:CALL      the stream event of the call's end
  *     {shard of the ask}p:ASK        the ask's call; written before the ask, and only a pointer
  *     {shard of the stream}e:STREAM  sorted set: (seq CALL) by seq; written before the event
@@ -44,8 +48,9 @@
 struct redisReader;
 
 enum {
-    REDIS_SHARDS = 64,             /* hash tags that calls, pointers and records are spread over */
-    REDIS_QUEUE_MOST = 200000,     /* operations on their way */
+    REDIS_SHARDS = 64,         /* hash tags that calls, pointers and records are spread over */
+    REDIS_LANES = 4,           /* connections for commands: Redis reads 16 KiB of each at once */
+    REDIS_QUEUE_MOST = 200000, /* operations on their way */
     REDIS_QUEUE_BYTES = 256 << 20, /* of operations on their way */
     REDIS_REPLY_BYTES = 96 << 20,  /* memory of one reply */
     REDIS_LINE_MAX = 64 << 10,     /* of a reply's line that is no bulk */
@@ -56,6 +61,8 @@ enum {
     REDIS_SCAN_BYTES = 8 << 20,    /* and bytes of its records, after which it ends early */
     REDIS_STREAM_EVENTS = 256,     /* kept of one stream; the oldest go first */
     REDIS_KNOWN_MOST = 65536,      /* calls and asks whose scope is remembered here */
+    REDIS_TALLIES_MOST = 4096,     /* principals whose count is remembered here */
+    REDIS_COUNT_MS = 1000,         /* that a count of waiting questions is believed */
     REDIS_SWEEP_EVERY_MS = 5000,   /* how often the indexes of one shard are looked through */
     REDIS_ASKS_MOST = 1000,        /* of one transition */
     REDIS_OP_BYTES = 96 << 20,     /* memory of one operation with what it reads */
@@ -134,7 +141,7 @@ enum redis_script {
 struct str redis_script_text(enum redis_script script);
 
 /* What a script says first; behind it the time. */
-enum { SAID_DONE = 0, SAID_NOT_FOUND = 1, SAID_STALE = 2, SAID_RUNS = 3 };
+enum { SAID_DONE, SAID_NOT_FOUND, SAID_STALE, SAID_RUNS, SAID_LIMIT };
 
 /* --- redis_link.c, redis_greet.c -------------------------------------------------------------- */
 
@@ -164,6 +171,7 @@ struct redis_link {
     int64_t pause_ms;
     bool ready;
     bool strict;
+    unsigned lane;
     bool settled;    /* greeted, or failed, at least once */
     bool hopeless;   /* what failed does not get better by itself */
     int busy;        /* inside of its own callbacks */
@@ -215,6 +223,16 @@ struct known {
     char scope[];
 };
 
+/* Questions that wait, as they were counted last: for a principal, and in all. */
+struct redis_tally {
+    struct list link; /* oldest first */
+    char owner[17];   /* "": in all */
+    size_t waiting;
+    int64_t counted_ms;
+    uint64_t passed; /* by this node, ever */
+    uint64_t base;   /* of them, when that count was sent */
+};
+
 struct redis_home { /* outlives the store while a deferred call is on its way */
     struct redis_store *store;
     bool turning; /* a deferred call is on its way */
@@ -226,16 +244,16 @@ struct redis_store {
     struct loop *loop;
     struct redis_url url;
     struct tls_context *tls;
-    struct redis_link *commands;
-    struct redis_link *wakes; /* NULL: nobody watches */
+    struct redis_link *lanes[REDIS_LANES]; /* for commands; the first speaks for all */
+    struct redis_link *wakes;              /* NULL: nobody watches */
     struct redis_home *home;
     struct codec codec;
     struct buf record; /* one being written */
     int64_t keep_ms;
 
-    struct list waiting;  /* for a connection */
-    struct list sent;     /* for a reply, in order */
-    struct list finished; /* to be told on another turn */
+    struct list waiting;           /* for a connection */
+    struct list sent[REDIS_LANES]; /* for a reply, in order */
+    struct list finished;          /* to be told on another turn */
     size_t in_flight;
     size_t bytes;
     struct timer deadline;
@@ -247,9 +265,17 @@ struct redis_store {
     struct map known; /* id -> struct known */
     struct list known_order;
 
+    size_t pending_asks; /* 0: no bound */
+    size_t pending_asks_per_principal;
+    struct redis_tally in_all;
+    struct map tallies; /* owner -> struct redis_tally */
+    struct list tally_order;
+
     struct str node; /* that watches; its own memory */
     char *node_text;
     char *channel_text;
+    struct str channels; /* what those of all nodes begin with */
+    char channels_text[REDIS_PREFIX_MAX + 32];
     void (*wake)(void *data, struct str call_id);
     void *wake_data;
     uint64_t commands_sent;
@@ -263,7 +289,7 @@ static inline struct redis_store *redis_of(struct store *store)
 /* Redis's wall clock, as well as it is known without asking. */
 static inline int64_t redis_now(const struct redis_store *store)
 {
-    return loop_now(store->loop) + store->commands->offset_ms;
+    return loop_now(store->loop) + store->lanes[0]->offset_ms;
 }
 
 /* --- redis_op.c ------------------------------------------------------------------------------- */
@@ -289,6 +315,7 @@ struct redis_op {
     store_done *done; /* NULL: nobody waits */
     void *data;
     int64_t deadline;
+    unsigned shard;   /* that it is about: says which connection it takes */
     struct buf bytes; /* the commands */
     size_t counted;   /* of them, in store->bytes */
     size_t expected;  /* replies */
@@ -334,6 +361,8 @@ void redis_ops_flow(struct redis_store *store);
 /* Everything on its way is dropped without a word. */
 void redis_ops_drop(struct redis_store *store);
 extern const struct redis_link_events redis_command_events;
+/* Every connection for commands is there; if not, why. */
+bool redis_lanes_ready(const struct redis_store *store, const char **why);
 
 /* A key: prefix, shard of `of` as a hash tag, a letter, and texts behind it. Lives in the arena. */
 struct str redis_key(struct redis_op *op, struct str of, const char *letter, struct str tail);
@@ -342,7 +371,39 @@ struct str redis_shard_key(struct redis_op *op, unsigned shard, const char *lett
 unsigned redis_shard(struct str of);
 struct str redis_channel(const struct redis_store *store, struct arena *arena, struct str node);
 
-/* --- redis_calls.c ---------------------------------------------------------------------------- */
+/* --- redis_words.c ---------------------------------------------------------------------------- */
+
+/* No life is longer, and none is negative. */
+int64_t redis_life(int64_t ms);
+struct str redis_digits(struct redis_op *op, int64_t n);
+struct str redis_copy(struct redis_op *op, struct str s);
+/* What was just written into store->record, kept with the operation; or its status. */
+struct str redis_kept(struct redis_op *op, nod_status status);
+/* What the channels of nodes begin with. */
+struct str redis_my_channel(struct redis_op *op);
+/* What stands in a call's head has to be told apart there. */
+bool redis_plain(struct str token, struct str node);
+/* Sends what was said, unless writing it has failed. */
+void redis_op_send_or_end(struct redis_op *op);
+/* Before the transition: the call's own record, for its scope; and the reply to that. False: the
+ * operation ends here. */
+void redis_say_look(struct redis_op *op);
+bool redis_looked(struct redis_op *op, const struct redis_value *value, struct str *scope);
+struct str redis_known_scope(const struct known *known);
+
+/* --- redis_quota.c ---------------------------------------------------------------------------- */
+
+/* A principal as it is counted; "-" when nobody is. */
+struct str redis_owner(struct redis_op *op, struct str principal);
+/* NULL: there is room for so many more questions. Else they have to be counted first. */
+struct redis_count *redis_count_wanted(struct redis_op *op, struct str principal, size_t more);
+void redis_count_say(struct redis_op *op, struct redis_count *count);
+void redis_count_heard(struct redis_count *count, size_t at, const struct redis_value *value);
+/* All was heard: is there room? */
+bool redis_count_room(struct redis_store *store, struct redis_count *count);
+void redis_tallies_finish(struct redis_store *store);
+
+/* --- redis_save.c, redis_calls.c -------------------------------------------------------------- */
 
 void redis_park(struct store *store, struct str token, const struct call_record *open,
                 struct str node, struct str call_id, uint64_t epoch, uint32_t notices,
@@ -391,9 +452,9 @@ nod_status redis_read_call(struct codec *codec, struct str id, const struct redi
 nod_status redis_read_ask(struct codec *codec, struct str id, const struct redis_value *meta,
                           const struct redis_value *record, const struct redis_value *answer,
                           struct arena *arena, struct ask_record *out);
-/* Each ask of a call, in order, that can be read. */
-void redis_read_asks(struct codec *codec, const struct redis_value *pairs, struct arena *arena,
-                     size_t most, store_row_fn *row, void *data);
+/* Each ask of a call, in order, up to one that cannot be read: then its status. */
+nod_status redis_read_asks(struct codec *codec, const struct redis_value *pairs,
+                           struct arena *arena, size_t most, store_row_fn *row, void *data);
 /* One of them. */
 nod_status redis_read_ask_of(struct codec *codec, const struct redis_value *pairs, struct str id,
                              struct arena *arena, struct ask_record *out);

@@ -6,6 +6,10 @@
  * is a queue, and so are the deadlines: all commands have the same time, and the first in the queue
  * is the first whose time is over.
  *
+ * There are a few connections, each with its queue, because Redis reads no more than 16 KiB of one
+ * before it writes (and, under appendfsync always, syncs) and answers. Which one an operation takes
+ * is decided by its shard: what is about one call, or one small record, keeps its order.
+ *
  * When a connection is lost, everything that was sent completes with NOD_E_STORE: it may have
  * happened or not, and whoever asked sends it again with the same token to find out. Nothing is
  * sent again here, with one exception: a script that Redis did not know (it was restarted, or its
@@ -37,16 +41,20 @@ unsigned redis_shard(struct str of)
 
 struct str redis_shard_key(struct redis_op *op, unsigned shard, const char *letter, struct str tail)
 {
-    const char *prefix = op->store->url.prefix;
-    size_t head = strlen(prefix) + 4 + strlen(letter);
-    char *at = arena_alloc(&op->arena, head + tail.len + 1);
+    struct str prefix = str_of(op->store->url.prefix), name = str_of(letter);
+    const char tag[] = { '{', (char)('0' + shard / 10), (char)('0' + shard % 10), '}' };
+    size_t len = prefix.len + sizeof(tag) + name.len + tail.len;
+    char *at = arena_alloc_aligned(&op->arena, len + 1, 1);
 
+    op->shard = shard;
     if (!at)
         return STR_NONE;
-    snprintf(at, head + 1, "%s{%02u}%s", prefix, shard, letter);
+    memcpy(at, prefix.at, prefix.len + 1);
+    memcpy(at + prefix.len, tag, sizeof(tag));
+    memcpy(at + prefix.len + sizeof(tag), name.at, name.len);
     if (tail.len)
-        memcpy(at + head, tail.at, tail.len);
-    return str_n(at, head + tail.len);
+        memcpy(at + len - tail.len, tail.at, tail.len);
+    return str_n(at, len);
 }
 
 struct str redis_key(struct redis_op *op, struct str of, const char *letter, struct str tail)
@@ -104,7 +112,7 @@ void redis_op_script(struct redis_op *op, enum redis_script script, const struct
     int len = snprintf(keys_text, sizeof(keys_text), "%zu", key_count);
 
     words[0] = STR("EVALSHA");
-    words[1] = str_n(op->store->commands->shas[script], SHA_LEN);
+    words[1] = str_n(op->store->lanes[0]->shas[script], SHA_LEN);
     words[2] = str_n(keys_text, (size_t)len);
     memcpy(words + 3, keys, key_count * sizeof(*keys));
     if (arg_count)
@@ -243,11 +251,13 @@ bool redis_op_said(struct redis_op *op, const struct redis_value *value)
     }
     op->reply.now_ms = redis_number(redis_item(value, 1));
     if (op->reply.now_ms > 0)
-        op->store->commands->offset_ms = op->reply.now_ms - loop_now(op->store->loop);
+        op->store->lanes[0]->offset_ms = op->reply.now_ms - loop_now(op->store->loop);
     if (said == SAID_NOT_FOUND)
         op->status = NOD_E_NOT_FOUND;
     else if (said == SAID_STALE)
         op->status = NOD_E_STALE;
+    else if (said == SAID_LIMIT)
+        op->status = NOD_E_LIMIT;
     else if (said != SAID_DONE && said != SAID_RUNS)
         redis_op_refused(op, value);
     return op->status == NOD_OK;
@@ -257,25 +267,45 @@ bool redis_op_said(struct redis_op *op, const struct redis_value *value)
 
 static void deadline_due(void *data);
 
+static const struct redis_op *first_of(const struct list *queue)
+{
+    const struct list *first = list_first(queue);
+
+    return first ? LIST_OF(first, struct redis_op, link) : NULL;
+}
+
 static void deadline_set(struct redis_store *store)
 {
-    struct list *first = list_first(&store->sent);
+    const struct redis_op *first = first_of(&store->waiting);
 
-    if (!first)
-        first = list_first(&store->waiting);
-    if (!first)
-        timer_stop(store->loop, &store->deadline);
-    else if (!heap_has(&store->deadline.node))
-        timer_set(store->loop, &store->deadline,
-                  LIST_OF(first, struct redis_op, link)->deadline - loop_now(store->loop),
+    if (heap_has(&store->deadline.node))
+        return; /* it rings early at worst */
+    for (unsigned i = 0; i < REDIS_LANES; i++) {
+        const struct redis_op *op = first_of(&store->sent[i]);
+        if (op && (!first || op->deadline < first->deadline))
+            first = op;
+    }
+    if (first)
+        timer_set(store->loop, &store->deadline, first->deadline - loop_now(store->loop),
                   deadline_due, store);
 }
 
 static bool overdue(const struct redis_store *store, const struct list *queue)
 {
-    struct list *first = list_first(queue);
+    const struct redis_op *first = first_of(queue);
 
-    return first && LIST_OF(first, struct redis_op, link)->deadline <= loop_now(store->loop);
+    return first && first->deadline <= loop_now(store->loop);
+}
+
+bool redis_lanes_ready(const struct redis_store *store, const char **why)
+{
+    for (unsigned i = 0; i < REDIS_LANES; i++) {
+        if (store->lanes[i]->ready)
+            continue;
+        *why = store->lanes[i]->why;
+        return false;
+    }
+    return true;
 }
 
 static void deadline_due(void *data)
@@ -285,16 +315,16 @@ static void deadline_due(void *data)
 
     while (overdue(store, &store->waiting)) {
         struct redis_op *op = LIST_OF(list_first(&store->waiting), struct redis_op, link);
-        const char *reason =
-            store->commands->ready && store->wakes ? store->wakes->why : store->commands->why;
+        const char *reason = store->wakes ? store->wakes->why : "";
+        redis_lanes_ready(store, &reason);
         say_away(store, op->verb->name, reason);
         op_fail(op);
     }
-    if (overdue(store, &store->sent)) {
-        snprintf(why, sizeof(why), "it did not answer within %lld ms",
-                 (long long)store->url.timeout_ms);
-        redis_link_fail(store->commands, why); /* fails all that was sent */
-    }
+    snprintf(why, sizeof(why), "it did not answer within %lld ms",
+             (long long)store->url.timeout_ms);
+    for (unsigned i = 0; i < REDIS_LANES; i++)
+        if (overdue(store, &store->sent[i]))
+            redis_link_fail(store->lanes[i], why); /* fails all that was sent */
     deadline_set(store);
 }
 
@@ -302,20 +332,23 @@ static void deadline_due(void *data)
 
 static bool flows(const struct redis_store *store)
 {
-    return store->commands->ready && redis_watching(store);
+    const char *why;
+
+    return redis_lanes_ready(store, &why) && redis_watching(store);
 }
 
 static void op_go(struct redis_op *op)
 {
     struct redis_store *store = op->store;
+    unsigned lane = op->shard % REDIS_LANES;
 
     list_remove(&op->link);
-    list_append(&store->sent, &op->link);
+    list_append(&store->sent[lane], &op->link);
     op->got = 0;
     op->again = false;
     store->commands_sent += op->expected;
     CRASH_POINT(redis_send_before);
-    redis_link_write(store->commands, buf_str(&op->bytes));
+    redis_link_write(store->lanes[lane], buf_str(&op->bytes));
 }
 
 void redis_ops_flow(struct redis_store *store)
@@ -371,6 +404,7 @@ static void say_again(struct redis_op *op)
             load,
             (struct str[]){ STR("SCRIPT"), STR("LOAD"), redis_script_text((enum redis_script)i) },
             3);
+    load->shard = op->shard; /* the same connection: in this order */
     op->tries++;
     uncount(op);
     redis_op_send(load);
@@ -392,7 +426,7 @@ static void heard(struct redis_op *op, const struct redis_value *value)
 static void on_value(struct redis_link *link, const struct redis_value *value)
 {
     struct redis_store *store = link->owner;
-    struct list *first = list_first(&store->sent);
+    struct list *first = list_first(&store->sent[link->lane]);
 
     if (!first) {
         redis_link_fail(link, "it sends what nobody asked for");
@@ -425,6 +459,8 @@ static void on_ready(struct redis_link *link)
 {
     struct redis_store *store = link->owner;
 
+    if (!flows(store))
+        return; /* the others are not there yet */
     if (store->told)
         LOG_INFO("the store is back", LOG_CSTR("store", "redis"),
                  LOG_CSTR("where", store->url.shown));
@@ -437,20 +473,25 @@ static void on_down(struct redis_link *link, const char *why)
     struct redis_store *store = link->owner;
 
     say_away(store, "connection", why);
-    while (!list_empty(&store->sent))
-        op_fail(LIST_OF(list_first(&store->sent), struct redis_op, link));
+    while (!list_empty(&store->sent[link->lane]))
+        op_fail(LIST_OF(list_first(&store->sent[link->lane]), struct redis_op, link));
     deadline_set(store);
 }
 
 const struct redis_link_events redis_command_events = { on_ready, on_down, on_value };
 
+static void queue_drop(struct list *queue)
+{
+    LIST_EACH (at, queue)
+        op_free(LIST_OF(at, struct redis_op, link));
+}
+
 void redis_ops_drop(struct redis_store *store)
 {
-    struct list *queues[] = { &store->waiting, &store->sent, &store->finished };
-
-    for (size_t i = 0; i < 3; i++)
-        LIST_EACH (at, queues[i])
-            op_free(LIST_OF(at, struct redis_op, link));
+    queue_drop(&store->waiting);
+    queue_drop(&store->finished);
+    for (unsigned i = 0; i < REDIS_LANES; i++)
+        queue_drop(&store->sent[i]);
     for (; store->in_flight; store->in_flight--)
         loop_release(store->loop);
     timer_stop(store->loop, &store->deadline);

@@ -146,8 +146,9 @@ static bool read_head(struct str text, struct head *out)
     out->items = numbers[HEAD_ITEMS];
     out->opened_ms = numbers[HEAD_OPENED];
     out->notices = (uint32_t)numbers[HEAD_NOTICES];
-    str_cut(text, ' ', &out->asks, &text);
-    return true;
+    struct str skipped;
+    return str_cut(text, ' ', &skipped, &text) && str_cut(text, ' ', &skipped, &text) &&
+           str_cut(text, ' ', &out->asks, &text);
 }
 
 /* --- the journal ------------------------------------------------------------------------------ */
@@ -281,23 +282,26 @@ nod_status redis_read_ask_of(struct codec *codec, const struct redis_value *pair
     return status;
 }
 
-void redis_read_asks(struct codec *codec, const struct redis_value *pairs, struct arena *arena,
-                     size_t most, store_row_fn *row, void *data)
+nod_status redis_read_asks(struct codec *codec, const struct redis_value *pairs,
+                           struct arena *arena, size_t most, store_row_fn *row, void *data)
 {
     struct fields fields;
     struct head head = { 0 };
+    nod_status status = NOD_OK;
 
     if (pairs->type != REDIS_IS_LIST)
-        return;
+        return NOD_OK;
     fields_init(&fields, pairs);
     read_head(redis_text(field(&fields, STR("x"))), &head);
     struct str ids = head.asks;
     for (; ids.len >= ID_LEN && most > 0; ids = str_skip(ids, ID_LEN)) {
         struct ask_record ask;
-        if (read_ask_in(codec, &fields, str_n(ids.at, ID_LEN), arena, &ask) != NOD_OK)
-            continue;
+        status = read_ask_in(codec, &fields, str_n(ids.at, ID_LEN), arena, &ask);
+        if (status != NOD_OK)
+            break;
         row(data, &(struct store_row){ .ask = &ask });
         most--;
     }
     map_finish(&fields.map);
+    return status;
 }

@@ -208,7 +208,10 @@ static void of_call_reply(struct redis_op *op, size_t at, const struct redis_val
     struct scanning *scanning = (struct scanning *)(uintptr_t)op->with;
 
     (void)at;
-    redis_read_asks(&op->store->codec, value, &op->arena, scanning->most, keep_row, op);
+    op->status =
+        redis_read_asks(&op->store->codec, value, &op->arena, scanning->most, keep_row, op);
+    if (op->status == NOD_E_NOT_FOUND) /* it is named, and not there */
+        op->status = NOD_E_PARSE;
 }
 
 static const struct redis_verb of_call_verb = { "scan the asks of a call", of_call_reply };
@@ -410,8 +413,8 @@ static void live_row(struct redis_op *op, const struct candidate *c,
     if (!pairs->items ||
         redis_read_call(&op->store->codec, c->call, pairs, false, &op->arena, call) != NOD_OK)
         return;
-    if (call->caller.len &&
-        (call->state == CALL_STORED_RUNNABLE || call->state == CALL_STORED_RUNNING))
+    bool live = call->state == CALL_STORED_RUNNABLE || call->state == CALL_STORED_RUNNING;
+    if (live && call->caller.len)
         row_add(op, (struct store_row){ .call = call });
 }
 

@@ -8,13 +8,22 @@
  *
  * A call's hash. It has few fields, because every field costs Redis more than the text in it:
  *
- *     x          the head: state, epoch, pending asks, items of the journal, entries in them,
- *                sensitive answers, milliseconds it is kept, when it was opened, notices, ids of
- * its asks one behind the other (or -), token of the newest operation; on lines of their own the
- * node it is with and the one it was with before c          the call's record   r the result's j0
- * j1 ..   an item of the journal: a record of entries, or "@" and an ask that has ended m<ask>
- * "state asked expires ended took sensitive token" q<ask>     the question's record   a<ask> the
- * answer's   z<ask> the answer's without content
+ *     x         the head
+ *     c, r      the call's record, the result's
+ *     j0 j1 ..  an item of the journal: a record of entries, or "@" and an ask that has ended
+ *     y0 ..     the item without what is sensitive, to take its place when the call ends
+ *     m<ask>    "state asked expires ended took sensitive token"
+ *     q<ask>    the question's record
+ *     a<ask>    the answer's record
+ *     z<ask>    the answer's without content, to take its place when the call ends
+ *
+ * The head, by the names that the scripts give its parts:
+ *
+ *     s state, e epoch, p pending asks, J items of the journal, N entries in them, S sensitive
+ *     ones, k milliseconds it is kept, o when it was opened, n notices, C 1 if somebody comes back
+ *     for it, u its principal as it is counted (or -), L ids of its asks, one behind the other (or
+ *     -), t token of the newest operation; on lines of their own w the node it is with and h the
+ *     one it was with before
  *
  * Numbers of states are those of enum call_state and enum ask_state (redis_calls.c asserts them).
  * The journal names asks instead of repeating their answers, so that an answer which is erased is
@@ -34,18 +43,24 @@
     "local now = T[1] * 1000 + math.floor(T[2] / 1000)\n"
 
 /* The head, and how it is written again. */
-#define HEAD_NAMES "s, e, p, J, N, S, k, o, n, L, t, w, h"
+#define HEAD_NAMES "s, e, p, J, N, S, k, o, n, C, u, L, t, w, h"
 #define HEAD                                                                                       \
     "local " HEAD_NAMES "\n"                                                                       \
     "local function read(head)\n"                                                                  \
-    "  " HEAD_NAMES                                                                                \
-    " = head:match('^(%d) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+)'\n"                \
-    "    .. ' (%S+)\\n([^\\n]*)\\n(.*)$')\n"                                                       \
+    "  " HEAD_NAMES " = head:match('^(%d) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)'\n"      \
+    "    .. ' (%d) (%S+) (%S+) (%S+)\\n([^\\n]*)\\n(.*)$')\n"                                      \
     "end\n"                                                                                        \
     "local function head()\n"                                                                      \
     "  return s .. ' ' .. e .. ' ' .. p .. ' ' .. J .. ' ' .. N .. ' ' .. S .. ' ' .. k .. ' '\n"  \
-    "    .. o .. ' ' .. n .. ' ' .. L .. ' ' .. t .. '\\n' .. w .. '\\n' .. h\n"                   \
+    "    .. o .. ' ' .. n .. ' ' .. C .. ' ' .. u .. ' ' .. L .. ' ' .. t .. '\\n' .. w .. '\\n' " \
+    ".. h\n"                                                                                       \
     "end\n"
+
+/* The indexes of the shard: a principal's pending asks, and the running and runnable calls for
+ * which somebody comes back. KEYS[2] is the latter, and ends with its letter. */
+#define INDEXES                                                                                    \
+    "local function owned() return KEYS[2]:sub(1, -2) .. 'u:' .. u end\n"                          \
+    "local function live(id, node) if C == '1' then call('HSET', KEYS[2], id, node) end end\n"
 
 /* Whom it concerns is told that a call is worth a look; this very node by the reply. */
 #define TELL                                                                                       \
@@ -59,17 +74,22 @@
 
 /*
  * park, append. KEYS call, live, due. ARGV token, epoch, node, notices, p or a, keep ("": is not
- * opened), call's record, record of entries, how many, call, me, channel; and of each ask: id,
- * asked, expires, ttl, sensitive, record.
+ * opened), call's record, record of entries, how many, call, me, channel, record of the entries
+ * without what is sensitive ("": nothing is), 1 if there is no room for its asks, principal as it
+ * is counted, 1 if somebody comes back for it; and of each ask: id, asked, expires, ttl, sensitive,
+ * record.
  */
-static const char save[] = NOW HEAD TELL
+static const char save[] = NOW HEAD INDEXES TELL
     "local open, parks, id = ARGV[6] ~= '', ARGV[5] == 'p', ARGV[10]\n"
     "local found = call('HGET', KEYS[1], 'x')\n"
     "if found then\n"
     "  read(found)\n"
     "  if t == ARGV[1] then return {0, now, 0} end\n"
     "  if open and parks and s == '1' and tonumber(N) < tonumber(ARGV[9]) then\n"
-    "    for i = 1, #L - 21, 22 do call('ZREM', KEYS[3], id .. L:sub(i, i + 21)) end\n"
+    "    for i = 1, #L - 21, 22 do\n"
+    "      call('ZREM', KEYS[3], id .. L:sub(i, i + 21))\n"
+    "      if u ~= '-' then call('ZREM', owned(), L:sub(i, i + 21)) end\n"
+    "    end\n"
     "    call('DEL', KEYS[1])\n" /* it has gone on elsewhere */
     "    found = false\n"
     "  elseif open or e ~= ARGV[2] or s ~= '0' then\n"
@@ -78,8 +98,10 @@ static const char save[] = NOW HEAD TELL
     "elseif not open then\n"
     "  return {1, now}\n"
     "end\n"
+    "if ARGV[14] == '1' then return {4, now} end\n"
     "local set = {'x', ''}\n"
     "if not found then\n"
+    "  u, C = ARGV[15], ARGV[16]\n"
     "  e, p, J, N, S, k, o, L, h = '1', 0, 0, 0, 0, ARGV[6], string.format('%.0f', now), '-', ''\n"
     "  set[3], set[4] = 'c', ARGV[7]\n"
     "end\n"
@@ -87,10 +109,15 @@ static const char save[] = NOW HEAD TELL
     "if ARGV[8] ~= '' then\n"
     "  set[#set + 1] = 'j' .. J\n"
     "  set[#set + 1] = ARGV[8]\n"
+    "  if ARGV[13] ~= '' then\n"
+    "    set[#set + 1] = 'y' .. J\n"
+    "    set[#set + 1] = ARGV[13]\n"
+    "    S = S + 1\n"
+    "  end\n"
     "  J, N = J + 1, N + ARGV[9]\n"
     "end\n"
     "local last = now\n"
-    "for i = 13, #ARGV, 6 do\n"
+    "for i = 17, #ARGV, 6 do\n"
     "  local ask, asked, expires = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])\n"
     "  if asked == 0 then asked = now end\n"
     "  if expires == 0 then expires = asked + ARGV[i + 3] end\n"
@@ -101,16 +128,20 @@ static const char save[] = NOW HEAD TELL
     "  set[at + 3] = 'q' .. ask\n"
     "  set[at + 4] = ARGV[i + 5]\n"
     "  call('ZADD', KEYS[3], expires, id .. ask)\n"
+    "  if u ~= '-' then call('ZADD', owned(), expires, ask) end\n"
     "  L, p = L == '-' and ask or L .. ask, p + 1\n"
     "end\n"
+    "if u ~= '-' and #ARGV > 16 then\n"
+    "  call('PEXPIREAT', owned(), string.format('%.0f', last + " ABANDONED_MS "))\n"
+    "end\n"
     "if not parks then\n"
-    "  if not found then call('HSET', KEYS[2], id, w) end\n"
+    "  if not found then live(id, w) end\n"
     "  s = '0'\n"
     "elseif tonumber(p) > 0 then\n"
-    "  if found then call('HDEL', KEYS[2], id) end\n"
+    "  if found and C == '1' then call('HDEL', KEYS[2], id) end\n"
     "  s = '1'\n"
     "else\n"
-    "  call('HSET', KEYS[2], id, '')\n"
+    "  live(id, '')\n"
     "  s = '2'\n"
     "  tell(w, ARGV[11], ARGV[12], id)\n"
     "  if h ~= w then tell(h, ARGV[11], ARGV[12], id) end\n"
@@ -125,7 +156,7 @@ static const char save[] = NOW HEAD TELL
  * ("": the same), the node that takes the call or "", call, me, channel. Says: won, the epoch that
  * was taken, woken, and the call's hash if it was, else the ask's meta, record and answer.
  */
-static const char claim[] = NOW HEAD TELL
+static const char claim[] = NOW HEAD INDEXES TELL
     "local ask, id = ARGV[2], ARGV[7]\n"
     "local f = call('HMGET', KEYS[1], 'x', 'm' .. ask)\n"
     "if not f[1] or not f[2] then return {1, now} end\n"
@@ -149,10 +180,10 @@ static const char claim[] = NOW HEAD TELL
     "        tell(h, ARGV[8], ARGV[9], id)\n"
     "      end\n"
     "      w = ARGV[6]\n"
-    "      call('HSET', KEYS[2], id, w)\n"
+    "      live(id, w)\n"
     "    else\n"
     "      s = '2'\n"
-    "      call('HSET', KEYS[2], id, '')\n"
+    "      live(id, '')\n"
     "      tell(w, ARGV[8], ARGV[9], id)\n"
     "      if h ~= w then tell(h, ARGV[8], ARGV[9], id) end\n"
     "    end\n"
@@ -172,6 +203,7 @@ static const char claim[] = NOW HEAD TELL
     "      'z' .. ask, ARGV[5])\n"
     "  end\n"
     "  call('ZREM', KEYS[3], id .. ask)\n"
+    "  if u ~= '-' then call('ZREM', owned(), ask) end\n"
     "end\n"
     "local won = token == ARGV[1] and 1 or 0\n"
     "if won == 1 and took ~= '0' then\n"
@@ -184,32 +216,32 @@ static const char claim[] = NOW HEAD TELL
  * take. KEYS call, live. ARGV token, node, call, and, when the node it runs on was found to be
  * gone: 1, that node, the epoch. Says the call's hash; or 3, its node and its epoch.
  */
-static const char take[] =
-    NOW HEAD "local found = call('HGET', KEYS[1], 'x')\n"
-             "if not found then return {1, now} end\n"
-             "read(found)\n"
-             "if t ~= ARGV[1] then\n"
-             "  local gone = ARGV[4] == '1' and w == ARGV[5] and e == ARGV[6]\n"
-             "  if s == '0' and not gone then return {3, now, w, e} end\n"
-             "  if s == '1' and w ~= ARGV[2] then\n" /* it waits: who wants it is told first */
-             "    w, h = ARGV[2], w\n"
-             "    call('HSET', KEYS[1], 'x', head())\n"
-             "  end\n"
-             "  if s ~= '2' and s ~= '0' then return {2, now} end\n"
-             "  if w ~= ARGV[2] then h = w end\n"
-             "  t, s, e, w = ARGV[1], '0', e + 1, ARGV[2]\n"
-             "  call('HSET', KEYS[1], 'x', head())\n"
-             "  call('HSET', KEYS[2], ARGV[3], w)\n"
-             "  call('PEXPIRE', KEYS[1], k + " ABANDONED_MS ")\n"
-             "end\n"
-             "return {0, now, call('HGETALL', KEYS[1])}\n";
+static const char take[] = NOW HEAD INDEXES
+    "local found = call('HGET', KEYS[1], 'x')\n"
+    "if not found then return {1, now} end\n"
+    "read(found)\n"
+    "if t ~= ARGV[1] then\n"
+    "  local gone = ARGV[4] == '1' and w == ARGV[5] and e == ARGV[6]\n"
+    "  if s == '0' and not gone then return {3, now, w, e} end\n"
+    "  if s == '1' and w ~= ARGV[2] then\n" /* it waits: whoever wanted it is told first */
+    "    h, w = w, ARGV[2]\n"
+    "    call('HSET', KEYS[1], 'x', head())\n"
+    "  end\n"
+    "  if s ~= '2' and s ~= '0' then return {2, now} end\n"
+    "  if w ~= ARGV[2] then h = w end\n"
+    "  t, s, e, w = ARGV[1], '0', e + 1, ARGV[2]\n"
+    "  call('HSET', KEYS[1], 'x', head())\n"
+    "  live(ARGV[3], w)\n"
+    "  call('PEXPIRE', KEYS[1], k + " ABANDONED_MS ")\n"
+    "end\n"
+    "return {0, now, call('HGETALL', KEYS[1])}\n";
 
 /*
  * finish, cancel. KEYS call, live, due, event. ARGV token, epoch ("": any), state, result's record,
  * call, me, channel, event's record, its ttl ("": there is none).
  */
 static const char end[] =
-    "local call = redis.call\n" HEAD TELL "local found = call('HGET', KEYS[1], 'x')\n"
+    "local call = redis.call\n" HEAD INDEXES TELL "local found = call('HGET', KEYS[1], 'x')\n"
     "if not found then return {1, 0} end\n"
     "read(found)\n"
     "if t == ARGV[1] then return {0, 0} end\n"
@@ -225,13 +257,21 @@ static const char end[] =
     "    if state == '0' then\n"
     "      call('HSET', KEYS[1], 'm' .. ask, '5 ' .. times .. ' ' .. now .. ' ' .. rest)\n"
     "      call('ZREM', KEYS[3], id .. ask)\n"
+    "      if u ~= '-' then call('ZREM', owned(), ask) end\n"
     "    elseif a[2] then\n"
     "      call('HSET', KEYS[1], 'a' .. ask, a[2])\n"
     "      call('HDEL', KEYS[1], 'z' .. ask)\n"
     "    end\n"
     "  end\n"
+    "  for i = 0, S == '0' and -1 or J - 1 do\n"
+    "    local erased = call('HGET', KEYS[1], 'y' .. i)\n"
+    "    if erased then\n"
+    "      call('HSET', KEYS[1], 'j' .. i, erased)\n"
+    "      call('HDEL', KEYS[1], 'y' .. i)\n"
+    "    end\n"
+    "  end\n"
     "end\n"
-    "if s ~= '1' then call('HDEL', KEYS[2], id) end\n"
+    "if s ~= '1' and C == '1' then call('HDEL', KEYS[2], id) end\n"
     "s, t, p = ARGV[3], ARGV[1], '0'\n"
     "call('HSET', KEYS[1], 'x', head(), 'r', ARGV[4])\n"
     "call('PEXPIRE', KEYS[1], k)\n"

@@ -417,7 +417,11 @@ static void side_init(struct sqlite_store *store, struct sqlite_side *side, bool
     list_init(&side->queue);
     map_init(&side->tallies, SIZE_MAX / 2);
     pthread_mutex_init(&side->lock, NULL);
-    pthread_cond_init(&side->wake, NULL);
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&side->wake, &attr);
+    pthread_condattr_destroy(&attr);
 }
 
 static void side_finish(struct sqlite_side *side)

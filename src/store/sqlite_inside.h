@@ -12,7 +12,8 @@
  *     sqlite_query.c   prepared statements
  *
  * Holds always: a connection is used by its own thread alone, after the store was opened and until
- * its thread was joined. Threads read no clock: an operation carries the time it was asked for.
+ * its thread was joined. Threads read no wall clock: an operation carries the time it was asked
+ * for.
  */
 #ifndef NOD_STORE_SQLITE_INSIDE_H
 #define NOD_STORE_SQLITE_INSIDE_H
@@ -41,6 +42,7 @@ enum {
     LITE_SWEEP_CALLS = 32,          /* removed in one commit */
     LITE_SWEEP_ROWS = 128,          /* of events and of small records */
     LITE_RESEAL_MOST = 256,         /* records brought under the newest secret in one commit */
+    LITE_GATHER_NS = 2000000,       /* that a commit may wait for others to share it */
     LITE_LAPSE_MOST = 512,          /* questions that ran out, looked at in one commit */
     LITE_TALLIES_MOST = 4096,       /* principals whose counts are kept in memory */
     LITE_PROBE_EVERY_MS = 1000,     /* how often a store that fails is tried again */
@@ -180,8 +182,10 @@ struct sqlite_side {
     bool mark_wanted;  /* somebody relied on it: it has to be saved */
     int64_t moved;     /* by so many the operation at hand changes what waits */
     int64_t moved_owner;
-    int wal_pages;   /* after the last commit */
-    int asked_pages; /* when the reader was last asked to move them */
+    int64_t commit_ns; /* what the last commit took; the writer's */
+    size_t crowd;      /* operations that were there when it ended, its own included */
+    int wal_pages;     /* after the last commit */
+    int asked_pages;   /* when the reader was last asked to move them */
 
     pthread_t thread;
     bool started;
@@ -189,6 +193,7 @@ struct sqlite_side {
     pthread_cond_t wake;
     struct list queue;
     size_t queued;
+    size_t wanted;   /* so many have to be queued to wake the writer, which gathers; 0: one */
     bool checkpoint; /* the reader's: wanted */
     bool stopping;
 };

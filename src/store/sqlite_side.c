@@ -2,7 +2,8 @@
  * store/sqlite: a thread with its connection and its queue.
  *
  * Group commit: the writer takes everything that waits, runs it in one transaction and commits
- * once; meanwhile the next ones gather. Completions leave after the COMMIT. A transition that fails
+ * once; meanwhile the next ones gather, for a little longer where a commit takes long and as many
+ * are about to come as came before. Completions leave after the COMMIT. A transition that fails
  * looks before it writes, so that nearly always there is nothing to undo. Where there is, the batch
  * is undone and run again with each transition in a savepoint of its own, which costs more, and the
  * one that fails is undone alone. When the transaction itself is lost, or cannot be committed,
@@ -15,10 +16,13 @@
 #include "store/sqlite_inside.h"
 
 #include <signal.h>
+#include <time.h>
 
 #include "base/crash.h"
 #include "base/log.h"
 #include "base/mem.h"
+
+enum { NS_OF_SECOND = 1000000000 };
 
 static void run_plain(struct sqlite_side *side, enum sql statement)
 {
@@ -169,6 +173,22 @@ static void begin_again(struct sqlite_side *side, struct list *ops)
     run_plain(side, SQL_BEGIN);
 }
 
+static int64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * NS_OF_SECOND + t.tv_nsec;
+}
+
+static void commit(struct sqlite_side *side)
+{
+    int64_t began = now_ns();
+
+    run_plain(side, SQL_COMMIT);
+    side->commit_ns = now_ns() - began;
+}
+
 static void write_batch(struct sqlite_side *side, struct list *ops)
 {
     enum batch_end end;
@@ -193,7 +213,7 @@ static void write_batch(struct sqlite_side *side, struct list *ops)
     sqlite_quota_save(side);
     CRASH_POINT(sqlite_commit_before);
     if (!side->error && sqlite_file_is_there(side))
-        run_plain(side, SQL_COMMIT);
+        commit(side);
     if (side->error) {
         fail_all(side, ops, "commit");
         return;
@@ -267,15 +287,37 @@ static bool has_work(const struct sqlite_side *side)
     return !list_empty(&side->queue) || side->checkpoint || side->sweep_on;
 }
 
-static void take_batch(struct sqlite_side *side, struct list *ops)
+/*
+ * With the lock held. Whoever was told of the last commit is about to send the next operation: a
+ * commit that waits for most of them, a fraction of what it takes itself, serves them all. One that
+ * comes alone does not wait.
+ */
+static void gather(struct sqlite_side *side)
 {
+    size_t most = side->crowd < LITE_BATCH_MOST ? side->crowd : LITE_BATCH_MOST;
+    int64_t patience = side->commit_ns / 4;
+    int64_t until = now_ns() + (patience < LITE_GATHER_NS ? patience : LITE_GATHER_NS);
+    struct timespec at = { .tv_sec = until / NS_OF_SECOND, .tv_nsec = until % NS_OF_SECOND };
+
+    side->wanted = most - most / 4;
+    while (!side->stopping && side->queued < side->wanted &&
+           pthread_cond_timedwait(&side->wake, &side->lock, &at) == 0)
+        continue;
+    side->wanted = 0;
+}
+
+static size_t take_batch(struct sqlite_side *side, struct list *ops)
+{
+    size_t count = 0;
+
     list_init(ops);
-    for (int i = 0; i < LITE_BATCH_MOST && !list_empty(&side->queue); i++) {
+    for (; count < LITE_BATCH_MOST && !list_empty(&side->queue); count++) {
         struct list *first = list_first(&side->queue);
         list_remove(first);
         list_append(ops, first);
         side->queued--;
     }
+    return count;
 }
 
 static void work(struct sqlite_side *side, struct list *ops, bool move_log)
@@ -304,12 +346,15 @@ static void *side_main(void *data)
             pthread_cond_wait(&side->wake, &side->lock);
         if (side->stopping && (!side->writes || list_empty(&side->queue)))
             break;
+        if (side->writes)
+            gather(side);
         bool move_log = side->checkpoint;
         side->checkpoint = false;
-        take_batch(side, &ops);
+        size_t count = take_batch(side, &ops);
         pthread_mutex_unlock(&side->lock);
         work(side, &ops, move_log);
         pthread_mutex_lock(&side->lock);
+        side->crowd = count + side->queued;
     }
     pthread_mutex_unlock(&side->lock);
     return NULL;
@@ -346,7 +391,8 @@ bool sqlite_side_submit(struct sqlite_side *side, struct sqlite_op *op)
     if (room) {
         list_append(&side->queue, &op->link);
         side->queued++;
-        pthread_cond_signal(&side->wake);
+        if (side->queued >= side->wanted)
+            pthread_cond_signal(&side->wake);
     }
     pthread_mutex_unlock(&side->lock);
     return room;

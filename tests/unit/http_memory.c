@@ -213,6 +213,48 @@ static void requests_wait_while_too_much_is_unsent(void **state)
     AWAIT(f, stream_queued(f->client) == 0);
 }
 
+static void on_drained(void *data)
+{
+    ((struct fixture *)data)->gone++;
+}
+
+/* What was answered in this very turn is out before the connection is closed, and nobody waits. */
+static void a_drain_in_the_turn_of_an_answer_waits_for_nothing(void **state)
+{
+    struct fixture *f = *state;
+
+    start(f, (struct memory_opts){ 0 });
+    say(f, STR("GET /hold HTTP/1.1\r\nHost: h\r\n\r\n"));
+    AWAIT(f, f->held);
+    http_reply(f->held, 200, NULL, 0, STR("good-bye"));
+    assert_false(has(f, "good-bye"));
+    http_drain(f->server, 3600 * 1000, on_drained, f);
+    AWAIT(f, f->ended);
+    assert_true(has(f, "good-bye"));
+    stream_close(f->client);
+    AWAIT(f, f->gone == 1);
+}
+
+/* More than is held for all connections is written without waiting for the end of the turn. */
+static void what_is_held_back_is_bounded(void **state)
+{
+    static char text[8 * 1024];
+    struct fixture *f = *state;
+    size_t most = 0;
+
+    start(f, (struct memory_opts){ 0 });
+    say(f, STR("GET /hold HTTP/1.1\r\nHost: h\r\n\r\n"));
+    AWAIT(f, f->held);
+    memset(text, 'x', sizeof(text));
+    http_begin(f->held, 200, NULL, 0);
+    for (int i = 0; i < 100 && http_write(f->held, str_n(text, sizeof(text))); i++)
+        most += sizeof(text);
+    assert_true(most >= 512 * 1024);
+    http_end(f->held);
+    AWAIT(f, has(f, "\r\n0\r\n\r\n"));
+    assert_true(f->got.len > most);
+}
+
 static void a_large_write_goes_through_an_empty_queue(void **state)
 {
     struct fixture *f = *state;
@@ -243,6 +285,8 @@ int main(void)
         TEST(a_refusal_ends_the_connection_behind_its_answer),
         TEST(writes_stop_when_the_reader_stops),
         TEST(requests_wait_while_too_much_is_unsent),
+        TEST(a_drain_in_the_turn_of_an_answer_waits_for_nothing),
+        TEST(what_is_held_back_is_bounded),
         TEST(a_large_write_goes_through_an_empty_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,12 @@ static struct store *open_store(struct store_rig *base)
 {
     struct redis_rig *rig = mine(base);
     struct store *store = redis_store_open(
-        &(struct redis_opts){ .url = rig->url, .loop = rig->loop, .ring = rig->ring }, rig->why);
+        &(struct redis_opts){ .url = rig->url,
+                              .loop = rig->loop,
+                              .ring = rig->ring,
+                              .pending_asks = base->pending_asks,
+                              .pending_asks_per_principal = base->pending_asks_per_principal },
+        rig->why);
 
     if (!store)
         print_message("%s\n", rig->why);
@@ -73,6 +78,7 @@ static struct store_rig rig_of(const char *name)
                                .shared = true,
                                .nodes = true,
                                .events_kept = 256,
+                               .quotas = true,
                                .begin = begin,
                                .open = open_store,
                                .turn = turn,

@@ -1,0 +1,185 @@
+/*
+ * store/redis: how many questions wait, in all and for each principal.
+ *
+ * Both are counted from indexes that change with the records: the pending asks of every shard, and
+ * those of a principal in every shard; what has run out does not count, whether it was ended or
+ * not. Counting asks all shards, so it is done seldom: a node believes a count for a second, and
+ * lets itself use a quarter of the room that it has left. So questions that are asked at the same
+ * moment go past a bound only where it is all but reached, and by little.
+ *
+ * Holds always: what this node has let pass, and has been told is stored, before a count was sent
+ * is in that count; what it has let pass since the count was sent is added to it.
+ */
+#include "store/redis_inside.h"
+
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "crypto/digest.h"
+
+enum { OWNER_BYTES = 8, ROOM_SHARE = 4 };
+
+struct redis_count {
+    bool principal; /* is counted now */
+    bool in_all;
+    uint64_t principal_base, in_all_base;
+    size_t principal_waiting, in_all_waiting;
+    size_t more;
+    char owner[2 * OWNER_BYTES + 1];
+};
+
+static void owner_text(struct str principal, char out[2 * OWNER_BYTES + 1])
+{
+    struct digest digest;
+
+    digest_of(principal, &digest);
+    for (size_t i = 0; i < OWNER_BYTES; i++)
+        snprintf(out + 2 * i, 3, "%02x", digest.bytes[i]);
+}
+
+struct str redis_owner(struct redis_op *op, struct str principal)
+{
+    char owner[2 * OWNER_BYTES + 1];
+
+    if (!op->store->pending_asks_per_principal)
+        return STR("-");
+    owner_text(principal, owner);
+    return redis_copy(op, str_of(owner));
+}
+
+/* --- tallies ---------------------------------------------------------------------------------- */
+
+static void tally_drop(struct redis_store *store, struct redis_tally *tally)
+{
+    map_remove(&store->tallies, str_of(tally->owner));
+    list_remove(&tally->link);
+    mem_free(tally);
+}
+
+static struct redis_tally *tally_of(struct redis_store *store, const char *owner)
+{
+    struct redis_tally *tally = map_get(&store->tallies, str_of(owner));
+
+    if (tally)
+        return tally;
+    if (store->tallies.count >= REDIS_TALLIES_MOST)
+        tally_drop(store, LIST_OF(list_first(&store->tally_order), struct redis_tally, link));
+    tally = MEM_NEW(struct redis_tally);
+    snprintf(tally->owner, sizeof(tally->owner), "%s", owner);
+    map_set(&store->tallies, str_of(tally->owner), tally);
+    list_append(&store->tally_order, &tally->link);
+    return tally;
+}
+
+void redis_tallies_finish(struct redis_store *store)
+{
+    LIST_EACH (at, &store->tally_order)
+        tally_drop(store, LIST_OF(at, struct redis_tally, link));
+    map_finish(&store->tallies);
+}
+
+/* The last count says that there is plenty. */
+static bool plenty(const struct redis_store *store, const struct redis_tally *tally, size_t bound,
+                   size_t more)
+{
+    bool fresh = tally->counted_ms && loop_now(store->loop) - tally->counted_ms < REDIS_COUNT_MS;
+
+    if (!bound)
+        return true;
+    if (!fresh || tally->waiting >= bound)
+        return false;
+    return tally->passed - tally->base + more <= (bound - tally->waiting) / ROOM_SHARE;
+}
+
+/* --- counting --------------------------------------------------------------------------------- */
+
+struct redis_count *redis_count_wanted(struct redis_op *op, struct str principal, size_t more)
+{
+    struct redis_store *store = op->store;
+    char owner[2 * OWNER_BYTES + 1] = "";
+    struct redis_tally *tally = NULL;
+
+    if (!store->pending_asks && !store->pending_asks_per_principal)
+        return NULL;
+    if (store->pending_asks_per_principal) {
+        owner_text(principal, owner);
+        tally = tally_of(store, owner);
+    }
+    bool each = !tally || plenty(store, tally, store->pending_asks_per_principal, more);
+    bool all = plenty(store, &store->in_all, store->pending_asks, more);
+    struct redis_count *count = each && all ? NULL : ARENA_NEW(&op->arena, struct redis_count);
+    if (!count) {
+        if (tally)
+            tally->passed += more;
+        store->in_all.passed += more;
+        return NULL;
+    }
+    count->more = more;
+    count->principal = !each;
+    count->in_all = !all;
+    snprintf(count->owner, sizeof(count->owner), "%s", owner);
+    return count;
+}
+
+static void say_shards(struct redis_op *op, const char *letter, struct str tail, struct str after)
+{
+    for (unsigned i = 0; i < REDIS_SHARDS; i++)
+        redis_op_say(op,
+                     (struct str[]){ STR("ZCOUNT"), redis_shard_key(op, i, letter, tail), after,
+                                     STR("+inf") },
+                     4);
+}
+
+void redis_count_say(struct redis_op *op, struct redis_count *count)
+{
+    struct str after =
+        arena_fmt(&op->arena, "(%lld", (long long)redis_now(op->store)); /* later than now */
+
+    if (count->principal) {
+        count->principal_base = tally_of(op->store, count->owner)->passed;
+        say_shards(op, "u:", str_of(count->owner), after);
+    }
+    if (count->in_all) {
+        count->in_all_base = op->store->in_all.passed;
+        say_shards(op, "d", STR_NONE, after);
+    }
+}
+
+void redis_count_heard(struct redis_count *count, size_t at, const struct redis_value *value)
+{
+    int64_t n = redis_number(value);
+    size_t waiting = n > 0 ? (size_t)n : 0;
+
+    if (count->principal && at < REDIS_SHARDS)
+        count->principal_waiting += waiting;
+    else
+        count->in_all_waiting += waiting;
+}
+
+static bool room(struct redis_store *store, struct redis_tally *tally, uint64_t base,
+                 size_t waiting, size_t bound, size_t more)
+{
+    tally->waiting = waiting;
+    tally->base = base;
+    tally->counted_ms = loop_now(store->loop);
+    return waiting + (tally->passed - base) + more <= bound;
+}
+
+bool redis_count_room(struct redis_store *store, struct redis_count *count)
+{
+    struct redis_tally *tally = count->owner[0] ? tally_of(store, count->owner) : NULL;
+    bool fits = true;
+
+    if (count->principal && tally) /* which may have been forgotten and begun anew meanwhile */
+        fits = room(store, tally,
+                    count->principal_base < tally->passed ? count->principal_base : tally->passed,
+                    count->principal_waiting, store->pending_asks_per_principal, count->more);
+    if (count->in_all)
+        fits &= room(store, &store->in_all, count->in_all_base, count->in_all_waiting,
+                     store->pending_asks, count->more);
+    if (fits && tally)
+        tally->passed += count->more;
+    if (fits)
+        store->in_all.passed += count->more;
+    return fits;
+}

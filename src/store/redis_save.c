@@ -1,0 +1,318 @@
+/*
+ * store/redis: park and append, from this side.
+ *
+ * One script with the records, written and sealed here, and what Redis has to see. Two things may
+ * have to be read first: the call's scope, if it is not remembered here, and how many questions
+ * wait, if the last count does not say that there is room (redis_quota.c). Meanwhile the operation
+ * holds what it was given.
+ *
+ * Pointers to the asks go out in front of the script, in the same piece.
+ */
+#include "core/journal.h"
+#include "store/redis_inside.h"
+
+struct saving {
+    struct str token, node;
+    const struct call_record *open;
+    uint64_t epoch;
+    uint32_t notices;
+    const struct entry *entries;
+    size_t entry_count;
+    const struct ask_record *asks;
+    size_t ask_count;
+    bool parks;
+};
+
+enum { SAVE_WORDS = 16, ASK_WORDS = 6 };
+
+/* Its call, for whoever comes with its id alone. It outlives the ask for as long as the call may.
+ */
+static void say_pointer(struct redis_op *op, const struct ask_record *ask, int64_t keep_ms)
+{
+    int64_t left = ask->expires_ms ? ask->expires_ms - redis_now(op->store) : ask->ttl_ms;
+    int64_t kept_ms = keep_ms > REDIS_KEEP_MS ? keep_ms : REDIS_KEEP_MS;
+
+    redis_op_say(op,
+                 (struct str[]){ STR("SET"), redis_key(op, ask->id, "p:", ask->id),
+                                 id_str(&op->call), STR("PX"),
+                                 redis_digits(op, redis_life(left) + kept_ms) },
+                 5);
+}
+
+static void ask_words(struct redis_op *op, const struct ask_record *given, struct str scope,
+                      struct str *words)
+{
+    struct ask_record ask = *given;
+
+    ask.scope = scope;
+    ask.call_id = id_str(&op->call);
+    if (!redis_is_id(ask.id))
+        op->status = NOD_E_LIMIT;
+    words[0] = ask.id;
+    words[1] = redis_digits(op, ask.asked_ms);
+    words[2] = redis_digits(op, ask.expires_ms);
+    words[3] = redis_digits(op, redis_life(ask.ttl_ms));
+    words[4] = ask.sensitive ? STR("1") : STR("0");
+    words[5] = redis_kept(op, codec_write_ask(&op->store->codec, &ask, &op->store->record));
+    redis_know(op->store, ask.id, ask.call_id, scope, ask.sensitive);
+}
+
+static struct str save_entries(struct redis_op *op, const struct saving *saving, struct str scope)
+{
+    if (!saving->entry_count)
+        return STR_NONE;
+    return redis_kept(op, codec_write_entries(&op->store->codec, scope, id_str(&op->call),
+                                              saving->entries, saving->entry_count,
+                                              &op->store->record));
+}
+
+/* The same without what is sensitive; nothing if that is nothing. */
+static struct str save_erased(struct redis_op *op, const struct saving *saving, struct str scope)
+{
+    struct entry *entries = NULL;
+
+    for (size_t i = 0; i < saving->entry_count; i++) {
+        if (!saving->entries[i].sensitive || !saving->entries[i].content.len)
+            continue;
+        if (!entries) {
+            entries = arena_alloc(&op->arena, saving->entry_count * sizeof(*entries));
+            if (!entries)
+                return STR_NONE; /* the arena remembers it: nothing is sent */
+            memcpy(entries, saving->entries, saving->entry_count * sizeof(*entries));
+        }
+        entries[i].content = STR_NONE;
+    }
+    if (!entries)
+        return STR_NONE;
+    return redis_kept(op, codec_write_entries(&op->store->codec, scope, id_str(&op->call), entries,
+                                              saving->entry_count, &op->store->record));
+}
+
+static struct str save_call(struct redis_op *op, const struct saving *saving)
+{
+    if (!saving->open)
+        return STR_NONE;
+    return redis_kept(op, codec_write_call(&op->store->codec, saving->open, &op->store->record));
+}
+
+static void save_say(struct redis_op *op, const struct saving *saving, struct str scope,
+                     bool refuse)
+{
+    struct redis_store *store = op->store;
+    struct str call = id_str(&op->call);
+    int64_t keep =
+        saving->open && saving->open->keep_ms > 0 ? saving->open->keep_ms : store->keep_ms;
+    size_t count = SAVE_WORDS + ASK_WORDS * saving->ask_count;
+    struct str *words = arena_alloc(&op->arena, count * sizeof(*words));
+
+    if (saving->ask_count > REDIS_ASKS_MOST || !words) {
+        redis_op_end(op, NOD_E_LIMIT);
+        return;
+    }
+    words[0] = saving->token;
+    words[1] = redis_digits(op, (int64_t)saving->epoch);
+    words[2] = saving->node;
+    words[3] = redis_digits(op, saving->notices);
+    words[4] = saving->parks ? STR("p") : STR("a");
+    words[5] = saving->open ? redis_digits(op, redis_life(keep)) : STR_NONE;
+    words[6] = save_call(op, saving);
+    words[7] = save_entries(op, saving, scope);
+    words[8] = redis_digits(op, (int64_t)saving->entry_count);
+    words[9] = call;
+    words[10] = store->node;
+    words[11] = redis_my_channel(op);
+    words[12] = save_erased(op, saving, scope);
+    words[13] = refuse ? STR("1") : STR("0");
+    words[14] = saving->open ? redis_owner(op, saving->open->principal) : STR_NONE;
+    words[15] = saving->open && saving->open->caller.len ? STR("1") : STR("0");
+    for (size_t i = 0; i < saving->ask_count; i++) {
+        ask_words(op, &saving->asks[i], scope, words + SAVE_WORDS + ASK_WORDS * i);
+        say_pointer(op, &saving->asks[i], keep);
+    }
+    struct str keys[] = { redis_key(op, call, "c:", call), redis_key(op, call, "r", STR_NONE),
+                          redis_key(op, call, "d", STR_NONE) };
+    redis_op_script(op, SCRIPT_SAVE, keys, 3, words, count);
+}
+
+/* --- what is read first ----------------------------------------------------------------------- */
+
+enum { SAVE_LOOK, SAVE_COUNT, SAVE_NOW };
+
+struct held { /* what it was given, until it can be said */
+    struct saving saving;
+    struct str scope;
+    struct redis_count *count; /* NULL: there is room */
+};
+
+static void save_held(struct redis_op *op, const struct held *held, bool refuse)
+{
+    save_say(op, &held->saving, held->scope, refuse);
+    op->phase = SAVE_NOW;
+}
+
+static void save_reply(struct redis_op *op, size_t at, const struct redis_value *value)
+{
+    struct held *held = (struct held *)(uintptr_t)op->with;
+
+    if (op->phase == SAVE_LOOK) {
+        if (!redis_looked(op, value, &held->scope))
+            return;
+        redis_op_more(op);
+        op->phase = SAVE_COUNT;
+        if (held->count)
+            redis_count_say(op, held->count);
+        else
+            save_held(op, held, false);
+    } else if (op->phase == SAVE_COUNT) {
+        redis_count_heard(held->count, at, value);
+        if (at + 1 < op->expected)
+            return;
+        redis_op_more(op);
+        save_held(op, held, !redis_count_room(op->store, held->count));
+    } else if (at + 1 == op->expected && redis_op_said(op, value)) {
+        op->wakes = redis_number(redis_item(value, 2)) != 0;
+        if (op->key.at) /* it was opened, for this scope */
+            redis_know(op->store, id_str(&op->call), id_str(&op->call), op->key, false);
+    }
+}
+
+static const struct redis_verb park_verb = { "park", save_reply };
+static const struct redis_verb append_verb = { "append", save_reply };
+
+static const struct ask_record *copy_asks(struct redis_op *op, const struct saving *saving)
+{
+    struct ask_record *asks =
+        arena_alloc(&op->arena, (saving->ask_count + 1) * sizeof(*saving->asks));
+
+    for (size_t i = 0; asks && i < saving->ask_count; i++) {
+        const struct ask_record *ask = &saving->asks[i];
+        asks[i] = *ask;
+        asks[i].id = redis_copy(op, ask->id);
+        asks[i].key = redis_copy(op, ask->key);
+        asks[i].principal = redis_copy(op, ask->principal);
+        asks[i].target = redis_copy(op, ask->target);
+        asks[i].message = redis_copy(op, ask->message);
+        asks[i].detail = redis_copy(op, ask->detail);
+        asks[i].url = redis_copy(op, ask->url);
+    }
+    return asks;
+}
+
+static const struct call_record *copy_call(struct redis_op *op, const struct call_record *call)
+{
+    struct call_record *made = ARENA_NEW(&op->arena, struct call_record);
+
+    if (!made)
+        return NULL;
+    *made = *call;
+    made->id = redis_copy(op, call->id);
+    made->principal = redis_copy(op, call->principal);
+    made->scope = redis_copy(op, call->scope);
+    made->target = redis_copy(op, call->target);
+    made->args = redis_copy(op, call->args);
+    made->uri = redis_copy(op, call->uri);
+    made->caller = redis_copy(op, call->caller);
+    return made;
+}
+
+/* Everything it needs later. What does not fit is remembered by the arena, and nothing is sent. */
+static struct held *hold(struct redis_op *op, const struct saving *saving, struct str scope)
+{
+    struct held *held = ARENA_NEW(&op->arena, struct held);
+    struct entry *entries =
+        arena_alloc(&op->arena, (saving->entry_count + 1) * sizeof(*saving->entries));
+    char *text =
+        arena_alloc(&op->arena, entries_text_bytes(saving->entries, saving->entry_count) + 1);
+
+    if (!held || !entries || !text)
+        return NULL;
+    held->saving = *saving;
+    held->saving.token = redis_copy(op, saving->token);
+    held->saving.node = redis_copy(op, saving->node);
+    entries_copy(entries, saving->entries, saving->entry_count, &text);
+    held->saving.entries = entries;
+    held->saving.asks = copy_asks(op, saving);
+    held->saving.open = saving->open ? copy_call(op, saving->open) : NULL;
+    held->scope = redis_copy(op, scope);
+    return held->saving.asks && (held->saving.open || !saving->open) ? held : NULL;
+}
+
+/* Questions that are new: what comes back with its call was let in before. */
+static size_t new_asks(const struct saving *saving)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < saving->ask_count; i++)
+        count += saving->asks[i].expires_ms == 0;
+    return count;
+}
+
+static struct redis_count *counted_first(struct redis_op *op, const struct saving *saving)
+{
+    size_t more = new_asks(saving);
+
+    if (!more)
+        return NULL;
+    return redis_count_wanted(
+        op, saving->open ? saving->open->principal : saving->asks[0].principal, more);
+}
+
+static void save(struct store *base, const struct redis_verb *verb, struct str call_id,
+                 const struct saving *saving, store_done *done, void *data)
+{
+    struct redis_store *store = redis_of(base);
+    struct redis_op *op = redis_op_new(store, verb, done, data);
+    const struct known *known = redis_known(store, call_id);
+    bool fits = redis_plain(saving->token, saving->node);
+
+    if (!redis_is_id(call_id) || !fits) {
+        redis_op_end(op, saving->open || !fits ? NOD_E_LIMIT : NOD_E_NOT_FOUND);
+        return;
+    }
+    redis_id_set(&op->call, call_id);
+    struct str scope = saving->open ? saving->open->scope
+                       : known      ? redis_known_scope(known)
+                                    : STR_NONE;
+    bool looks = !saving->open && !known && (saving->entry_count || saving->ask_count);
+    struct redis_count *count = counted_first(op, saving);
+    if (saving->open)
+        op->key = arena_str(&op->arena, scope);
+    if (!looks && !count) {
+        save_say(op, saving, scope, false);
+        op->phase = SAVE_NOW;
+    } else {
+        struct held *held = hold(op, saving, scope);
+        if (held)
+            held->count = count;
+        op->with = held;
+        op->phase = looks ? SAVE_LOOK : SAVE_COUNT;
+        if (looks)
+            redis_say_look(op);
+        else
+            redis_count_say(op, count);
+    }
+    if (list_empty(&op->link)) /* it was not ended for its size */
+        redis_op_send_or_end(op);
+}
+
+void redis_park(struct store *store, struct str token, const struct call_record *open,
+                struct str node, struct str call_id, uint64_t epoch, uint32_t notices,
+                const struct entry *entries, size_t entry_count, const struct ask_record *asks,
+                size_t ask_count, store_done *done, void *data)
+{
+    struct saving saving = { token,   node,        open, epoch,     notices,
+                             entries, entry_count, asks, ask_count, true };
+
+    save(store, &park_verb, call_id, &saving, done, data);
+}
+
+void redis_append(struct store *store, struct str token, const struct call_record *open,
+                  struct str node, struct str call_id, uint64_t epoch, uint32_t notices,
+                  const struct entry *entries, size_t entry_count, store_done *done, void *data)
+{
+    struct saving saving = {
+        token, node, open, epoch, notices, entries, entry_count, NULL, 0, false
+    };
+
+    save(store, &append_verb, call_id, &saving, done, data);
+}
