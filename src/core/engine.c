@@ -202,7 +202,8 @@ size_t engine_pending(const struct engine *engine)
 
 struct ask *engine_ask(const struct engine *engine, struct str ask_id)
 {
-    /* The stages of an answer look for its ask again and again. The engine itself is not constant. */
+    /* The stages of an answer look for its ask again and again. The engine itself is not constant.
+     */
     return map_find(&((struct engine *)engine)->asks, ask_id);
 }
 
