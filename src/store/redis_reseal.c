@@ -19,11 +19,11 @@
 #include <stdio.h>
 
 enum {
-    RESEAL_KEYS = 128,      /* keys that are named by one step of the walk */
-    RESEAL_AT_ONCE = 4,     /* keys that are worked on at the same time */
-    RESEAL_BYTES = 1 << 20, /* of records written before their key is read again */
-    RESEAL_FRUITLESS = 64,  /* readings of one key in which none could be replaced */
-    RESEAL_TURN_MS = 20,    /* the loop waits no longer for replies before it looks around */
+    RESEAL_KEYS_MOST = 128,     /* keys that are named by one step of the walk */
+    RESEAL_AT_ONCE_MOST = 4,    /* keys that are worked on at the same time */
+    RESEAL_BYTES = 1 << 20,     /* of records written before their key is read again */
+    RESEAL_FRUITLESS_MOST = 64, /* readings of one key in which none could be replaced */
+    RESEAL_TURN_MS = 20,        /* the loop waits no longer for replies before it looks around */
 };
 
 struct resealing;
@@ -319,7 +319,7 @@ static void replaced(struct redis_op *op, size_t at, const struct redis_value *v
     if (at + 1 < op->expected)
         return;
     visit->fruitless = visit->changed ? 0 : visit->fruitless + 1;
-    if (visit->fruitless >= RESEAL_FRUITLESS) {
+    if (visit->fruitless >= RESEAL_FRUITLESS_MOST) {
         op->status = NOD_E_STALE;
         return;
     }
@@ -434,7 +434,7 @@ static void names_begin(struct resealing *work)
     arena_reset(&work->naming);
     redis_op_say(op,
                  (struct str[]){ STR("SCAN"), cursor, STR("MATCH"), pattern(op, walk->letter),
-                                 STR("COUNT"), redis_digits(op, RESEAL_KEYS), STR("TYPE"),
+                                 STR("COUNT"), redis_digits(op, RESEAL_KEYS_MOST), STR("TYPE"),
                                  str_of(walk->type) },
                  8);
     redis_op_send(op);
@@ -442,7 +442,7 @@ static void names_begin(struct resealing *work)
 
 static void work_on(struct resealing *work)
 {
-    while (work->status == NOD_OK && work->first && work->busy < RESEAL_AT_ONCE) {
+    while (work->status == NOD_OK && work->first && work->busy < RESEAL_AT_ONCE_MOST) {
         struct item *item = work->first;
         work->first = item->next;
         if (!work->first)

@@ -28,6 +28,8 @@ enum {
     PATIENCE_MS = 20000,
     LIVES_MS = 600000,
     MANY = 150,
+    LARGE = 400 << 10, /* bytes of an entry */
+    LARGE_COUNT = 5,
     RECORDS_OF_CALL =
         6,           /* the call, an item of its journal in two forms, an ask, its answer in two */
     CUT_AFTER = 100, /* records */
@@ -390,6 +392,66 @@ static void one_that_is_cut_off_is_run_again_and_loses_nothing(void **state)
         assert_string_equal(load(store->ops->load_ask, &pairs[i].ask).text, "\"answer\"");
 }
 
+/* More than goes back in one piece: the key is read again in between. */
+static void a_large_call_is_sealed_anew_in_pieces(void **state)
+{
+    static char text[LARGE];
+    struct reseal_counts counts;
+    (void)state;
+
+    address("nod:");
+    store_use(older);
+    struct pair pair = call_made();
+    memset(text, 'x', sizeof(text));
+    text[0] = text[LARGE - 1] = '"';
+    for (int i = 0; i < LARGE_COUNT; i++) {
+        struct entry entry = { .class = ENTRY_STEP,
+                               .key = STR("step"),
+                               .content = str_n(text, sizeof(text)) };
+        struct got got = { 0 };
+        struct id token;
+        id_random(&token);
+        store->ops->append(store, id_str(&token), NULL, STR("node-a"), id_str(&pair.call), 2, 0,
+                           &entry, 1, got_done, &got);
+        until(&got);
+        assert_int_equal(got.status, NOD_OK);
+    }
+    assert_true(reseal(both, &counts));
+    assert_int_equal(counts.records, RECORDS_OF_CALL + LARGE_COUNT);
+    assert_int_equal(counts.resealed, counts.records);
+    store_use(newer);
+    assert_int_equal(load(store->ops->load_call, &pair.call).entries, 2 + LARGE_COUNT);
+}
+
+/* A pointer is written before its event: when an end is tried again there may be two. */
+static void an_event_under_two_numbers_is_sealed_under_its_own(void **state)
+{
+    static const uint64_t seqs[] = { 6, 8 };
+    struct reseal_counts counts;
+    struct got got = { 0 };
+    char command[256];
+    (void)state;
+
+    address("nod:");
+    store_use(older);
+    struct pair pair = call_made();
+    finish_begin(&pair, 7, &got);
+    until(&got);
+    for (size_t i = 0; i < sizeof(seqs) / sizeof(seqs[0]); i++) {
+        snprintf(command, sizeof(command),
+                 "EVAL 'return redis.call(\"ZADD\", redis.call(\"KEYS\", \"*e:stream\")[1], %d, "
+                 "\"%d %s\")' 0",
+                 (int)seqs[i], (int)seqs[i], pair.call.text);
+        server_do(&server, command);
+    }
+    assert_true(reseal(both, &counts));
+    assert_int_equal(counts.records, RECORDS_OF_CALL); /* four, a result and an event */
+    assert_int_equal(counts.resealed, counts.records);
+    assert_int_equal(counts.refused, 0);
+    store_use(newer);
+    assert_int_equal(events(), 1);
+}
+
 static void one_that_no_secret_opens_is_counted_and_left_as_it_is(void **state)
 {
     struct reseal_counts counts;
@@ -470,6 +532,8 @@ int main(void)
         TEST(every_record_comes_under_the_newest_secret_and_lives_no_longer),
         TEST(what_a_server_moves_meanwhile_is_sealed_anew_too),
         TEST(one_that_is_cut_off_is_run_again_and_loses_nothing),
+        TEST(a_large_call_is_sealed_anew_in_pieces),
+        TEST(an_event_under_two_numbers_is_sealed_under_its_own),
         TEST(one_that_no_secret_opens_is_counted_and_left_as_it_is),
         TEST(a_server_that_cannot_be_written_to_is_said),
     };
