@@ -224,6 +224,8 @@ struct answer_result {
     struct str by;        /* and by whom */
     struct str problems;  /* NOD_E_INVALID: JSON [{path, message}] */
     bool pending;         /* it is still waiting for an answer */
+    bool same; /* with NOD_E_STALE: it ended by this very answer, given by the same principal: it
+                  was sent twice */
 };
 
 typedef void answered_fn(void *data, const struct answer_result *result);

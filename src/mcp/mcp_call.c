@@ -439,7 +439,7 @@ static void call_finished(struct caller *caller, struct call *engine_call_,
     session_drop_call(session, call);
     timer_stop(server->opts.loop, &call->beat);
     server->calls--;
-    if (!call->quiet) {
+    if (!call->quiet && !outcome->elsewhere) { /* whoever cancelled it wants no response */
         mcp_call_write(&server->out, call_request_id(call), (enum revision)session->revision,
                        (enum revision_part)call->part, outcome);
         mcp_stream_respond(call->stream, buf_str(&server->out));

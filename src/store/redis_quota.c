@@ -62,8 +62,9 @@ static struct redis_tally *tally_of(struct redis_store *store, const char *owner
 
     if (tally)
         return tally;
-    if (store->tallies.count >= REDIS_TALLIES_MOST)
-        tally_drop(store, LIST_OF(list_first(&store->tally_order), struct redis_tally, link));
+    struct list *oldest = list_first(&store->tally_order);
+    if (store->tallies.count >= REDIS_TALLIES_MOST && oldest)
+        tally_drop(store, LIST_OF(oldest, struct redis_tally, link));
     tally = MEM_NEW(struct redis_tally);
     snprintf(tally->owner, sizeof(tally->owner), "%s", owner);
     map_set(&store->tallies, str_of(tally->owner), tally);

@@ -613,8 +613,6 @@ static void far_loaded(void *data, nod_status status, const struct store_reply *
         tell(far->done, far->data, NOD_E_STORE);
     else if (status != NOD_OK || !str_eq(record->scope, far->scope))
         tell(far->done, far->data, status == NOD_OK ? NOD_E_NOT_FOUND : status);
-    else if (record->state != ASK_PENDING)
-        tell(far->done, far->data, NOD_E_STALE);
     else {
         bool confirm = far->boolean_confirm && record->detail.len == 0;
         struct response response = read_response(record, confirm, far->result, far->code);
