@@ -254,8 +254,6 @@ static enum caller_way call_asked(struct caller *caller, struct call *engine_cal
     const struct mcp_call *call = (const struct mcp_call *)(const void *)caller;
 
     call_prime(call);
-    if (call->session && call->stream->pipe)
-        stdio_left_note(call->session);
     if (call->session && call->stream->of_call && !call->back)
         resume2025_note(call->session, call_request_id(call), call_id(engine_call_));
     return CALLER_HOLDS;
@@ -272,6 +270,8 @@ static uint64_t call_reserve(struct caller *caller, struct call *engine_call_)
     const struct mcp_call *call = (const struct mcp_call *)(const void *)caller;
 
     (void)engine_call_;
+    if (call->session && call->stream->pipe)
+        stdio_left_note(call->session); /* ahead of the question itself, in the store's order */
     return call->session && call->stream->of_call ? mcp_stream_reserve(call->stream) : 0;
 }
 
