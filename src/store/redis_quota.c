@@ -30,11 +30,15 @@ struct redis_count {
 
 static void owner_text(struct str principal, char out[2 * OWNER_BYTES + 1])
 {
+    static const char hex[] = "0123456789abcdef";
     struct digest digest;
 
     digest_of(principal, &digest);
-    for (size_t i = 0; i < OWNER_BYTES; i++)
-        snprintf(out + 2 * i, 3, "%02x", digest.bytes[i]);
+    for (size_t i = 0; i < OWNER_BYTES; i++) {
+        out[2 * i] = hex[digest.bytes[i] >> 4];
+        out[2 * i + 1] = hex[digest.bytes[i] & 15];
+    }
+    out[2 * OWNER_BYTES] = '\0';
 }
 
 struct str redis_owner(struct redis_op *op, struct str principal)

@@ -138,4 +138,25 @@ if (has('2025')) {
     assert.equal(ends.completed + ends.cancelled, ASKS);
     await house.close();
   });
+
+  test('2025: a request that waits is cancelled by way of the other node, whenever that is told', async (t) => {
+    const { house, urls } = await twoNodes(t);
+    const client = await new Client2025([urls[0]]).connect();
+    await Promise.all([0, 1500].map(async (after, i) => {
+      const story = { note() {}, begun: 0, until: Date.now() + CALL_MS };
+      const answers = [];
+      const id = `wait-${i}`;
+      const response = await client.begin(story, 'word', { tag: id }, id);
+      const message = await client.read(story, '', response, id, {}, answers, async () => {
+        await new Promise((resolve) => setTimeout(resolve, after));
+        const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } };
+        const taken = await fetch(urls[1], { method: 'POST', headers: client.headers(), body: JSON.stringify(cancel) });
+        assert.equal(taken.status, 202);
+        await taken.text();
+      });
+      await Promise.all(answers);
+      assert.equal(message, null, 'the stream ends without a response');
+    }));
+    await house.close();
+  });
 }
