@@ -323,6 +323,8 @@ static void claimed(struct engine *engine, const struct store_reply *reply)
 {
     struct call *call = map_find(&engine->calls, reply->ask->call_id);
 
+    if (!call)
+        warm_drop(engine, reply->ask->call_id);
     if (reply->taken && !(call && call_taken(call, reply)))
         call_give_back(engine, reply->call, reply->epoch);
     else if (!reply->taken && call && list_empty(&call->asks))

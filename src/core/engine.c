@@ -30,6 +30,8 @@ static void wake(void *data, struct str id)
 
     if (call)
         call_take(call);
+    else
+        warm_drop(data, id);
 }
 
 void engine_use_store(struct engine *engine, struct store *store)
@@ -79,6 +81,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     map_init(&engine->tallies, SIZE_MAX / 2);
     map_init(&engine->scopes, SIZE_MAX / 2);
     map_init(&engine->schemas, ENGINE_SCHEMAS_KEPT);
+    warm_init(engine);
     heap_init(&engine->due);
     list_init(&engine->claims);
     list_init(&engine->returns);
@@ -111,6 +114,7 @@ void engine_destroy(struct engine *engine)
     cancels_drop(engine);
     for (struct call *call; (call = map_next(&engine->calls, &at));)
         call_free(call);
+    warm_finish(engine);
     schemas_forget(engine);
     at = 0;
     for (struct tally *tally; (tally = map_next(&engine->tallies, &at));)
