@@ -128,7 +128,7 @@ static bool enlist(struct call *call)
 
     call->caller->call = call;
     flow_place(&call->flow, &call_flow, &engine->hooks, "gate", call, call_flow_done);
-    if (!map_set(&engine->calls, id_str(&call->id), call)) {
+    if (!call_list(call)) {
         call->stored = false; /* not ours to finish */
         call_fail(call, NOD_E_LIMIT, NULL,
                   STR("This server works on as many calls as it may; try again later"));
@@ -141,7 +141,7 @@ static bool enlist(struct call *call)
 void call_adopted(struct call *call)
 {
     if (enlist(call))
-        call_later(call, call_go_on);
+        call_go_on(call);
 }
 
 bool engine_adopt(struct engine *engine, const struct adopt_spec *spec)
@@ -151,12 +151,12 @@ bool engine_adopt(struct engine *engine, const struct adopt_spec *spec)
     struct call *call = call_of_record(engine, spec);
 
     warm_drop(engine, spec->record->id);
-    if (!spec->import) {
-        call_adopted(call);
-        return true;
-    }
     if (!enlist(call))
         return true;
+    if (!spec->import) {
+        call_later(call, call_go_on);
+        return true;
+    }
     call->epoch = 1;
     call->saving = mem_zalloc((spec->ask_count + 1) * sizeof(struct ask_record));
     LIST_EACH (at, &call->asks)
@@ -168,7 +168,9 @@ bool engine_adopt(struct engine *engine, const struct adopt_spec *spec)
 
 struct call *engine_find(const struct engine *engine, struct str call_id)
 {
-    return map_get(&engine->calls, call_id);
+    struct call *call = map_find(&((struct engine *)engine)->calls, call_id);
+
+    return call && !call_is_warm(call) ? call : NULL;
 }
 
 /* --- ending what is not here -------------------------------------------------------------------

@@ -547,7 +547,7 @@ void engine_call(struct engine *engine, const struct call_spec *spec)
         call_deliver(call);
         return;
     }
-    if (!map_set(&engine->calls, id_str(&call->id), call)) {
+    if (!call_list(call)) {
         call_outcome_fail(
             call,
             &(struct fault){

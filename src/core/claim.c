@@ -321,7 +321,7 @@ static void claim_failed(struct claim *claim, nod_status status)
 /* What follows for the call, if it is here: it may have gone, and come back, meanwhile. */
 static void claimed(struct engine *engine, const struct store_reply *reply)
 {
-    struct call *call = map_find(&engine->calls, reply->ask->call_id);
+    struct call *call = engine_find(engine, reply->ask->call_id);
 
     if (!call)
         warm_drop(engine, reply->ask->call_id);

@@ -76,8 +76,8 @@ struct engine *engine_create(const struct engine_opts *opts)
         engine->node = id_str(&engine->node_id);
     }
     hooks_init(&engine->hooks);
-    map_init(&engine->calls, limits->calls);
-    map_init(&engine->asks, SIZE_MAX / 2);
+    map_init_ids(&engine->calls, SIZE_MAX / 2); /* see call_list */
+    map_init_ids(&engine->asks, SIZE_MAX / 2);
     map_init(&engine->tallies, SIZE_MAX / 2);
     map_init(&engine->scopes, SIZE_MAX / 2);
     map_init(&engine->schemas, ENGINE_SCHEMAS_KEPT);
@@ -112,9 +112,9 @@ void engine_destroy(struct engine *engine)
     claims_drop(engine);
     returns_drop(engine);
     cancels_drop(engine);
+    warm_finish(engine);
     for (struct call *call; (call = map_next(&engine->calls, &at));)
         call_free(call);
-    warm_finish(engine);
     schemas_forget(engine);
     at = 0;
     for (struct tally *tally; (tally = map_next(&engine->tallies, &at));)
@@ -196,7 +196,7 @@ struct store *engine_store(const struct engine *engine)
 
 size_t engine_calls(const struct engine *engine)
 {
-    return engine->calls.count;
+    return engine->calls.count - engine->warm_count;
 }
 
 size_t engine_pending(const struct engine *engine)

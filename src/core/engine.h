@@ -158,7 +158,8 @@ struct call *engine_find(const struct engine *engine, struct str call_id);
  */
 struct call *engine_warm(struct engine *engine, struct str call_id);
 struct call_record call_warm_record(const struct call *call, const struct target *target);
-/* Of `spec` the caller, the target and what may be done are read. */
+/* Of `spec` the caller, the target and what may be done are read. asked() comes before this
+ * returns. */
 void engine_adopt_warm(struct engine *engine, struct call *call, const struct adopt_spec *spec);
 /* How often an ask of a warm call was put to its client: the client's state knows. */
 void ask_put_again(struct ask *ask, int attempt);

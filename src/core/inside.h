@@ -45,14 +45,14 @@ struct engine {
     struct hooks hooks;
     struct surface *surfaces[ENGINE_SURFACES_MAX];
     size_t surface_count;
-    struct map calls;       /* id -> struct call */
-    struct map asks;        /* id -> struct ask, pending here */
-    struct map tallies;     /* principal -> struct tally */
-    struct map scopes;      /* scope -> newest struct ask, with one_ask_per_scope */
-    struct map schemas;     /* schema text -> struct kept_schema */
-    struct map warm;        /* id -> struct call, that was left here */
-    struct list warm_order; /* the same, oldest first */
+    struct map calls;   /* id -> struct call */
+    struct map asks;    /* id -> struct ask, pending here */
+    struct map tallies; /* principal -> struct tally */
+    struct map scopes;  /* scope -> newest struct ask, with one_ask_per_scope */
+    struct map schemas; /* schema text -> struct kept_schema */
     struct heap due;
+    struct list warm_order; /* calls in `calls` that were left here, oldest first: see warm.c */
+    size_t warm_count;
     size_t pending;       /* asks on their way to the store, or waiting */
     struct list claims;   /* answers under way */
     struct list returns;  /* calls that are being given back to the store */
@@ -199,6 +199,8 @@ void call_flow_done(struct flow *flow, void *subject, nod_status status);
 /* The asks are stored: the caller is told, then the surfaces. The call may be gone after this. */
 void call_asked(struct call *call);
 struct call_record call_record_of(const struct call *call);
+/* It is live, and found by its id. False: as many calls are live as may be. */
+bool call_list(struct call *call);
 /* Off this node, without a word: the store has it. */
 void call_leave(struct call *call);
 /* It is live from now on, for the caller and the target it was given, and goes on where it waited.
@@ -266,6 +268,7 @@ bool engine_can(const struct engine *engine, const struct call *call, enum ask_k
 
 void warm_init(struct engine *engine);
 void warm_finish(struct engine *engine);
+bool call_is_warm(const struct call *call);
 /* The call has moved on, or is being worked on from what the store has. */
 void warm_drop(struct engine *engine, struct str call_id);
 /* Leaves a call, and keeps it if its caller has told a client how to come back. */

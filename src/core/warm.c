@@ -3,9 +3,9 @@
  *
  * Most clients that are told how to come back do so within seconds, and to the same node. So the
  * last WARM_CALLS calls that were left are kept here in one piece: whoever comes back need not load
- * the call and its questions from the store, and nothing is made anew. A warm call is on no list of
- * the living: it has no caller, no deadline and no target, is found by no answer, and counts for no
- * limit. The store has all of it.
+ * the call and its questions from the store, and nothing is made anew. A warm call has its place in
+ * the engine's map, and yet is not live: engine_find does not see it, it has no caller, no deadline
+ * and no target, and counts for no limit. The store has all of it.
  *
  * Holds always: a warm call is what the store would give, so it is dropped as soon as an answer, a
  * cancel or a hint says that it has moved on. Should one be old all the same, nothing is lost:
@@ -20,14 +20,18 @@
 
 void warm_init(struct engine *engine)
 {
-    map_init(&engine->warm, WARM_CALLS + 1);
     list_init(&engine->warm_order);
+}
+
+bool call_is_warm(const struct call *call)
+{
+    return !list_empty(&call->warm);
 }
 
 static void warm_take(struct call *call)
 {
-    map_remove(&call->engine->warm, id_str(&call->id));
     list_remove(&call->warm);
+    call->engine->warm_count--;
 }
 
 static void warm_free(struct call *call)
@@ -38,9 +42,9 @@ static void warm_free(struct call *call)
 
 void warm_drop(struct engine *engine, struct str call_id)
 {
-    struct call *call = map_find(&engine->warm, call_id);
+    struct call *call = map_find(&engine->calls, call_id);
 
-    if (call)
+    if (call && call_is_warm(call))
         warm_free(call);
 }
 
@@ -48,7 +52,6 @@ void warm_finish(struct engine *engine)
 {
     LIST_EACH (at, &engine->warm_order)
         warm_free(LIST_OF(at, struct call, warm));
-    map_finish(&engine->warm);
 }
 
 /* Small, at rest, and as the store has it: an ask that was put again is known there as it was put
@@ -92,19 +95,19 @@ void call_leave_warm(struct call *call)
     call->caller = &engine->nobody;
     target_release(call->target); /* it may go while nobody calls it */
     call->target = NULL;
-    map_remove(&engine->calls, id_str(&call->id));
-    map_set(&engine->warm, id_str(&call->id), call);
     list_append(&engine->warm_order, &call->warm);
-    if (engine->warm.count > WARM_CALLS)
+    if (++engine->warm_count > WARM_CALLS)
         warm_free(LIST_OF(list_first(&engine->warm_order), struct call, warm));
 }
 
 struct call *engine_warm(struct engine *engine, struct str call_id)
 {
-    struct call *call = map_find(&engine->warm, call_id);
-    int64_t now = call ? clock_wall(engine->clock) : 0;
+    struct call *call = map_find(&engine->calls, call_id);
 
-    for (struct ask *ask = call ? call_ask_first(call) : NULL; ask; ask = call_ask_next(call, ask))
+    if (!call || !call_is_warm(call))
+        return NULL;
+    int64_t now = clock_wall(engine->clock);
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
         if (ask->record.expires_ms <= now) { /* the store knows what became of it */
             warm_free(call);
             return NULL;
@@ -130,6 +133,17 @@ struct call_record call_warm_record(const struct call *call, const struct target
                                  .entry_count = call->journal.count };
 }
 
+bool call_list(struct call *call)
+{
+    struct engine *engine = call->engine;
+    bool room = engine_calls(engine) < engine->opts.limits.calls;
+
+    if (!call_is_warm(call))
+        return room && map_set(&engine->calls, id_str(&call->id), call);
+    warm_take(call); /* it has its place already */
+    return room;
+}
+
 void ask_put_again(struct ask *ask, int attempt)
 {
     ask->record.attempt = attempt;
@@ -137,7 +151,6 @@ void ask_put_again(struct ask *ask, int attempt)
 
 void engine_adopt_warm(struct engine *engine, struct call *call, const struct adopt_spec *spec)
 {
-    warm_take(call);
     call->target = spec->target;
     target_hold(call->target);
     call->caller = spec->caller;
