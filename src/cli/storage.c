@@ -161,6 +161,26 @@ static struct store *open_redis(const struct storage_opts *opts, struct str rest
     return store;
 }
 
+static bool reseal_redis(const struct storage_opts *opts, struct str rest, bool plain,
+                         struct reseal_counts *counts)
+{
+    char why[REDIS_WHY_MAX], shown[REDIS_WHY_MAX];
+
+    (void)rest; /* it reads the whole address */
+    if (!redis_address_shown(opts->address, shown, why)) {
+        refuse(shown, why);
+        return false;
+    }
+    struct loop *loop = loop_create();
+    bool done = redis_store_reseal(
+        &(struct redis_opts){ .url = opts->address, .loop = loop, .ring = opts->ring }, plain,
+        counts, why);
+    if (!done)
+        refuse(shown, why);
+    loop_destroy(loop);
+    return done;
+}
+
 /* --- the table -------------------------------------------------------------------------------- */
 
 struct storage_kind {
@@ -173,10 +193,10 @@ struct storage_kind {
 static const struct storage_kind kinds[] = {
     { STR_INIT("memory:"), open_memory, NULL },
     { STR_INIT("sqlite:"), open_sqlite, reseal_sqlite },
-    { STR_INIT("redis://"), open_redis, NULL },
-    { STR_INIT("rediss://"), open_redis, NULL },
-    { STR_INIT("redis+unix://"), open_redis, NULL },
-    { STR_INIT("unix://"), open_redis, NULL },
+    { STR_INIT("redis://"), open_redis, reseal_redis },
+    { STR_INIT("rediss://"), open_redis, reseal_redis },
+    { STR_INIT("redis+unix://"), open_redis, reseal_redis },
+    { STR_INIT("unix://"), open_redis, reseal_redis },
 };
 
 static const struct storage_kind *kind_of(struct str address)
@@ -221,6 +241,10 @@ bool storage_reseal(const struct storage_opts *opts, bool plain, struct reseal_c
 
     if (kind && kind->reseal)
         return kind->reseal(opts, str_skip(address, kind->prefix.len), plain, counts);
-    refuse(opts->address, "it has to be a store that outlives a process: sqlite:PATH");
+    if (!kind)
+        refuse_scheme(address);
+    else
+        refuse(opts->address, "it has to be a store that outlives a process: sqlite:PATH or "
+                              "redis://HOST:PORT");
     return false;
 }

@@ -12,15 +12,18 @@
 #include "cli/command.h"
 #include "cli/secrets.h"
 #include "cli/storage.h"
-#include "store/sqlite.h"
+#include "store/reseal.h"
 
 static const char help[] =
     "usage: nod store reseal --store ADDRESS [--plain]\n\n"
-    "Brings every record of a store that is not in use under the newest secret\n"
-    "(MCP_ELICITATION_SECRET, else MCP_SESSION_SECRET, else MCP_SERVER_SECRET). The secrets that\n"
-    "sealed them before are named in MCP_PREVIOUS_SECRETS; afterwards they can be dropped. It may\n"
-    "be stopped at any moment, and run again.\n\n"
-    "  --store ADDRESS   sqlite:PATH\n"
+    "Brings every record of a store under the newest secret (MCP_ELICITATION_SECRET, else\n"
+    "MCP_SESSION_SECRET, else MCP_SERVER_SECRET). The secrets that sealed them before are named "
+    "in\n"
+    "MCP_PREVIOUS_SECRETS; afterwards they can be dropped. It may be stopped at any moment, and "
+    "run\n"
+    "again.\n\n"
+    "  --store ADDRESS   sqlite:PATH, while no server uses it;\n"
+    "                    redis://HOST:PORT, also while servers use it that have the newest secret\n"
     "  --plain           seal what was written without a secret too: only for a store that\n"
     "                    nobody else could write to\n"
     "  --help\n";
@@ -50,7 +53,7 @@ static bool read_args(struct wanted *wanted, int argc, char **argv)
         else if (!str_eq(name, STR("--store")))
             return wrong("is not an option", argv[i]);
         else if (!joined && i + 1 >= argc)
-            return wrong("needs a value: sqlite:PATH", argv[i]);
+            return wrong("needs a value: sqlite:PATH or redis://HOST:PORT", argv[i]);
         else
             wanted->store = joined ? value.at : argv[++i];
     }

@@ -183,6 +183,15 @@ void ask_offer_again(struct ask *ask, struct str problems)
     ask->surface->ops->offer(ask->surface, ask, ask->record.attempt, problems);
 }
 
+bool ask_was_put(struct ask *ask, uint32_t attempt)
+{
+    if (ask->record.attempts < 0 || attempt > (uint32_t)ask->record.attempts)
+        return false;
+    if ((int)attempt > ask->record.attempt)
+        ask->record.attempt = (int)attempt;
+    return true;
+}
+
 void ask_offered(struct ask *ask, struct surface *surface, enum offer_result result)
 {
     if (result == OFFER_SHOWN || ask->surface != surface || ask->claiming)

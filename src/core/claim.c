@@ -105,6 +105,17 @@ static void stage_parse_input(struct flow *flow, void *subject)
     flow_next(flow);
 }
 
+/* Is this how it ended? */
+static bool same_answer(const struct claim *claim, const struct ask_record *record)
+{
+    bool content = claim->answer.action == ASK_ACCEPTED && record->detail.len &&
+                   (record->kind == ASK_FORM || record->kind == ASK_APPROVAL);
+    struct str given = claim->content.len ? claim->content : STR("{}");
+
+    return record->state == claim->answer.action && str_eq(record->by, claim->answer.by) &&
+           (!content || str_eq(record->content, given) || record->sensitive);
+}
+
 /* May this answerer answer this ask? */
 static void check_answerer(struct claim *claim, const struct ask_record *record)
 {
@@ -119,6 +130,7 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
     } else if (record->state != ASK_PENDING) {
         claim->result.state = record->state;
         claim->result.by = arena_str(&claim->arena, record->by);
+        claim->result.same = same_answer(claim, record);
         reject(claim, NOD_E_STALE);
     } else if (claim->answer.attempt && claim->answer.attempt != record->attempt) {
         claim->result.pending = true;
@@ -149,6 +161,7 @@ static void loaded(void *data, nod_status status, const struct store_reply *repl
     claim->record.detail = arena_str(arena, reply->ask->detail);
     claim->record.message = arena_str(arena, reply->ask->message);
     claim->record.by = arena_str(arena, reply->ask->by);
+    claim->record.content = arena_str(arena, reply->ask->content);
     struct ask *ask = engine_ask(claim->engine, claim->ask_id); /* it may have come back */
     check_answerer(claim, ask ? &ask->record : &claim->record);
 }
@@ -347,6 +360,7 @@ static void publish_done(struct op *op, nod_status status, const struct store_re
     claim->result.state = state;
     claim->result.by = arena_str(&claim->arena, reply->ask->by);
     claim->result.status = reply->won && state == claim->answer.action ? NOD_OK : NOD_E_STALE;
+    claim->result.same = claim->result.status == NOD_E_STALE && same_answer(claim, reply->ask);
     if (reply->won && state == ASK_INVALID)
         claim->result.status = NOD_E_INVALID;
     if (ask)

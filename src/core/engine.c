@@ -23,12 +23,27 @@ static size_t or_default(size_t given, size_t usual)
     return given ? given : usual;
 }
 
+/* Hints may have been lost. Those that wait look one after the other, so that the store, which has
+ * just come back, is not run over. */
+static void wake_all(struct engine *engine)
+{
+    struct call *call;
+    int64_t count = 0;
+
+    warm_drop_all(engine);
+    for (size_t at = 0; (call = map_next(&engine->calls, &at));)
+        if (call_waiting(call))
+            call_take_later(call, count++ / ENGINE_LOOKS_A_MS);
+}
+
 /* A hint of the store: this call may have become runnable, or have ended, elsewhere. */
 static void wake(void *data, struct str id)
 {
     struct call *call = engine_find(data, id);
 
-    if (call)
+    if (id.len == 0)
+        wake_all(data);
+    else if (call)
         call_take(call);
     else
         warm_drop(data, id);
@@ -112,7 +127,7 @@ void engine_destroy(struct engine *engine)
     claims_drop(engine);
     returns_drop(engine);
     cancels_drop(engine);
-    warm_finish(engine);
+    warm_drop_all(engine);
     for (struct call *call; (call = map_next(&engine->calls, &at));)
         call_free(call);
     schemas_forget(engine);
@@ -206,7 +221,8 @@ size_t engine_pending(const struct engine *engine)
 
 struct ask *engine_ask(const struct engine *engine, struct str ask_id)
 {
-    /* The stages of an answer look for its ask again and again. The engine itself is not constant. */
+    /* The stages of an answer look for its ask again and again. The engine itself is not constant.
+     */
     return map_find(&((struct engine *)engine)->asks, ask_id);
 }
 

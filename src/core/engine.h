@@ -214,6 +214,10 @@ struct ask *engine_ask(const struct engine *engine, struct str ask_id);
 /* From a surface: see surface_ops.offer. */
 void ask_offered(struct ask *ask, struct surface *surface, enum offer_result result);
 
+/* It was put to its person that often, on another node or before a restart. False: that cannot be.
+ */
+bool ask_was_put(struct ask *ask, uint32_t attempt);
+
 struct answer {
     enum ask_state action;      /* ASK_ACCEPTED, ASK_DECLINED, ASK_CANCELLED */
     const struct json *content; /* with ASK_ACCEPTED; may be NULL where nothing is asked for */
@@ -233,6 +237,8 @@ struct answer_result {
     struct str by;        /* and by whom */
     struct str problems;  /* NOD_E_INVALID: JSON [{path, message}] */
     bool pending;         /* it is still waiting for an answer */
+    bool same; /* with NOD_E_STALE: it ended by this very answer, given by the same principal: it
+                  was sent twice */
 };
 
 typedef void answered_fn(void *data, const struct answer_result *result);

@@ -26,8 +26,9 @@
 enum {
     ENGINE_SURFACES_MAX = 8,   /* places where one can be asked */
     ENGINE_SCHEMAS_KEPT = 256, /* compiled schemas of questions; past it all are forgotten */
-    WARM_CALLS = 1024,         /* calls that were left waiting, and are kept as they were */
-    WARM_BYTES = 8192,         /* of one of them: arguments, journal and questions */
+    WARM_CALLS_MAX = 1024,     /* calls that were left waiting, and are kept as they were */
+    WARM_BYTES_MAX = 8192,     /* of one of them: arguments, journal and questions */
+    ENGINE_LOOKS_A_MS = 2,     /* at calls whose hints may have been lost */
 };
 
 struct due { /* something that happens at a time, unless it is stopped */
@@ -177,6 +178,8 @@ void call_asks_settled(struct call *call);
 bool call_taken(struct call *call, const struct store_reply *reply);
 /* Became runnable elsewhere, perhaps: take it. */
 void call_take(struct call *call);
+/* The same in a while, if it still waits then. */
+void call_take_later(struct call *call, int64_t after_ms);
 /* The store refused a write: another node has taken it over. Waits for its end, or its turn. */
 void call_lost(struct call *call);
 /* After engine_adopt: goes on where it waited. */
@@ -267,7 +270,7 @@ bool engine_can(const struct engine *engine, const struct call *call, enum ask_k
 /* --- warm ----------------------------------------------------------------------------------- */
 
 void warm_init(struct engine *engine);
-void warm_finish(struct engine *engine);
+void warm_drop_all(struct engine *engine);
 bool call_is_warm(const struct call *call);
 /* The call has moved on, or is being worked on from what the store has. */
 void warm_drop(struct engine *engine, struct str call_id);

@@ -23,6 +23,7 @@ struct outcome {
     struct str error_id; /* failures: to find it in the log */
     int64_t rpc_code;    /* nonzero: this must be a protocol error with this code, not a result */
     struct str rpc_data; /* JSON, with rpc_code */
+    bool elsewhere;      /* not stored: it was cancelled by way of another node */
 };
 
 /* The code of a status: "ELICITATION_TIMEOUT" for NOD_E_TIMEOUT, ...; never NULL. */

@@ -79,7 +79,8 @@ struct claim_spec {
 /*
  * STORE_RUNNABLE lists the calls that can be taken and whose record names a caller (call_record.
  * caller): somebody will come back for them, so they are run on. The others wait for whoever has a
- * right to them.
+ * right to them. Where the store survives and there are more than `limit`, each look shows others:
+ * those that nobody takes must not hide the rest.
  */
 enum store_index { STORE_RUNNABLE, STORE_ASKS_DUE, STORE_ASKS_OF_CALL, STORE_EVENTS };
 
@@ -148,7 +149,7 @@ struct store_ops {
                  void *data);
 
     /* wake(call id) when a call that this node waits for became runnable or ended elsewhere. A hint
-     * only. */
+     * only. wake(nothing) when hints may have been lost: all that waits here is worth a look. */
     void (*watch)(struct store *store, struct str node,
                   void (*wake)(void *data, struct str call_id), void *data);
 

@@ -148,12 +148,18 @@ static void take_again(struct due *due)
     call_take(HEAP_OF(&due->node, struct call, timeout.node));
 }
 
-static void deliver_stored(struct call *call, struct str result)
+void call_take_later(struct call *call, int64_t after_ms)
+{
+    due_set(call->engine, &call->timeout, after_ms, take_again);
+}
+
+static void deliver_stored(struct call *call, const struct call_record *record)
 {
     struct ending *ending = call_ending(call);
     nod_status status =
-        outcome_read(&ending->arena, arena_str(&ending->arena, result), &ending->outcome);
+        outcome_read(&ending->arena, arena_str(&ending->arena, record->result), &ending->outcome);
 
+    ending->outcome.elsewhere = record->state == CALL_STORED_CANCELLED;
     if (status == NOD_OK)
         call_deliver(call);
     else
@@ -165,7 +171,7 @@ static void look_later(struct call *call)
     if (call->woken)
         call_take(call);
     else
-        due_set(call->engine, &call->timeout, TAKE_AGAIN_MS, take_again);
+        call_take_later(call, TAKE_AGAIN_MS);
 }
 
 static void ask_found(void *data, const struct store_row *row)
@@ -310,7 +316,7 @@ static void look_done(struct op *op, nod_status status, const struct store_reply
         not_taken(call, status);
     else if (reply->call->state == CALL_STORED_FINISHED ||
              reply->call->state == CALL_STORED_CANCELLED)
-        deliver_stored(call, reply->call->result);
+        deliver_stored(call, reply->call);
     else if (reply->call->state == CALL_STORED_WAITING)
         waits(call, reply->call);
     else

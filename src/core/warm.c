@@ -2,10 +2,10 @@
  * core/warm: a call that was left waiting, kept as it was left.
  *
  * Most clients that are told how to come back do so within seconds, and to the same node. So the
- * last WARM_CALLS calls that were left are kept here in one piece: whoever comes back need not load
- * the call and its questions from the store, and nothing is made anew. A warm call has its place in
- * the engine's map, and yet is not live: engine_find does not see it, it has no caller, no deadline
- * and no target, and counts for no limit. The store has all of it.
+ * last WARM_CALLS_MAX calls that were left are kept here in one piece: whoever comes back need not
+ * load the call and its questions from the store, and nothing is made anew. A warm call has its
+ * place in the engine's map, and yet is not live: engine_find does not see it, it has no caller, no
+ * deadline and no target, and counts for no limit. The store has all of it.
  *
  * Holds always: a warm call is what the store would give, so it is dropped as soon as an answer, a
  * cancel or a hint says that it has moved on. Should one be old all the same, nothing is lost:
@@ -48,7 +48,7 @@ void warm_drop(struct engine *engine, struct str call_id)
         warm_free(call);
 }
 
-void warm_finish(struct engine *engine)
+void warm_drop_all(struct engine *engine)
 {
     LIST_EACH (at, &engine->warm_order)
         warm_free(LIST_OF(at, struct call, warm));
@@ -69,7 +69,7 @@ static bool worth_keeping(const struct call *call)
         if (record->attempt != 1 || ask->claiming || ask->surface)
             return false;
     }
-    return bytes <= WARM_BYTES && !list_empty(&call->asks);
+    return bytes <= WARM_BYTES_MAX && !list_empty(&call->asks);
 }
 
 void call_leave_warm(struct call *call)
@@ -96,7 +96,7 @@ void call_leave_warm(struct call *call)
     target_release(call->target); /* it may go while nobody calls it */
     call->target = NULL;
     list_append(&engine->warm_order, &call->warm);
-    if (++engine->warm_count > WARM_CALLS)
+    if (++engine->warm_count > WARM_CALLS_MAX)
         warm_free(LIST_OF(list_first(&engine->warm_order), struct call, warm));
 }
 

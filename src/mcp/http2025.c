@@ -235,6 +235,18 @@ static void answerer_gone(void *data)
     accepting->exchange = NULL;
 }
 
+/* Somebody, or the clock, was first. Who has sent the same answer twice is not told so. */
+static void reply_too_late(struct http_exchange *exchange, const struct answer_result *result)
+{
+    char text[128];
+
+    snprintf(text, sizeof(text),
+             "This question has ended before (" STR_FMT "); the answer does "
+             "not count.",
+             STR_ARG(ask_state_name(result->state)));
+    endpoint_error(exchange, 409, RPC_INVALID_REQUEST, text);
+}
+
 static void answer_stored(void *data, const struct answer_result *result)
 {
     struct accepting *accepting = data;
@@ -243,6 +255,8 @@ static void answer_stored(void *data, const struct answer_result *result)
     if (exchange && result->status == NOD_E_STORE)
         endpoint_error(exchange, 503, RPC_INTERNAL_ERROR,
                        "The answer could not be stored; send it again.");
+    else if (exchange && result->status == NOD_E_STALE && !result->pending && !result->same)
+        reply_too_late(exchange, result);
     else if (exchange)
         http_reply(exchange, 202, NULL, 0, STR_NONE);
     mem_free(accepting);

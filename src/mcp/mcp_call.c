@@ -204,12 +204,24 @@ static double next_progress(const struct mcp_call *call)
     return call->progressed ? call->progress + (fabs(call->progress) + 1) * 1e-6 : 0;
 }
 
+/* Other nodes may be told to cancel it. Most questions are answered before that is worth a word. */
+static bool wants_note(const struct mcp_call *call)
+{
+    return call->stream->of_call && !call->back && !call->noted &&
+           engine_store(call->session->server->opts.engine)->ops->shared;
+}
+
 static void call_beat(void *data)
 {
     struct mcp_call *call = data;
     struct mcp_server *server = call->session->server;
 
     timer_set(server->opts.loop, &call->beat, server->opts.heartbeat_ms, call_beat, call);
+    if (wants_note(call)) {
+        call->noted = true;
+        resume2025_note(call->session, call_request_id(call), call_id(call->caller.call));
+        return;
+    }
     if (!call->stream->exchange && !call->stream->pipe)
         return;
     if (call->token_len && !call->back)
@@ -229,7 +241,9 @@ static void call_waiting_changed(struct caller *caller, struct call *engine_call
     call->waiting = waiting;
     if (waiting) {
         server->waiting++;
-        timer_set(server->opts.loop, &call->beat, server->opts.heartbeat_ms, call_beat, call);
+        timer_set(server->opts.loop, &call->beat,
+                  wants_note(call) ? RESUME2025_NOTE_MS : server->opts.heartbeat_ms, call_beat,
+                  call);
     } else {
         server->waiting--;
         timer_stop(server->opts.loop, &call->beat);
@@ -253,11 +267,8 @@ static enum caller_way call_asked(struct caller *caller, struct call *engine_cal
 {
     const struct mcp_call *call = (const struct mcp_call *)(const void *)caller;
 
+    (void)engine_call_;
     call_prime(call);
-    if (call->session && call->stream->pipe)
-        stdio_left_note(call->session);
-    if (call->session && call->stream->of_call && !call->back)
-        resume2025_note(call->session, call_request_id(call), call_id(engine_call_));
     return CALLER_HOLDS;
 }
 
@@ -272,6 +283,8 @@ static uint64_t call_reserve(struct caller *caller, struct call *engine_call_)
     const struct mcp_call *call = (const struct mcp_call *)(const void *)caller;
 
     (void)engine_call_;
+    if (call->session && call->stream->pipe)
+        stdio_left_note(call->session); /* ahead of the question itself, in the store's order */
     return call->session && call->stream->of_call ? mcp_stream_reserve(call->stream) : 0;
 }
 
@@ -439,7 +452,7 @@ static void call_finished(struct caller *caller, struct call *engine_call_,
     session_drop_call(session, call);
     timer_stop(server->opts.loop, &call->beat);
     server->calls--;
-    if (!call->quiet) {
+    if (!call->quiet && !outcome->elsewhere) { /* whoever cancelled it wants no response */
         mcp_call_write(&server->out, call_request_id(call), (enum revision)session->revision,
                        (enum revision_part)call->part, outcome);
         mcp_stream_respond(call->stream, buf_str(&server->out));

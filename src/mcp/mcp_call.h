@@ -32,6 +32,7 @@ struct mcp_call {
     bool waiting;
     bool cancelled; /* call_cancel was called */
     bool *over;     /* told when it has ended, while it is being started */
+    bool noted;     /* other nodes can find it by the request's id */
     bool back;      /* it came from another node: what progress was told there is not known */
     bool quiet;     /* no response: the client has cancelled it, or the session is over */
     uint16_t id_len;

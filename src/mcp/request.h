@@ -19,7 +19,7 @@ struct request {
     struct str principal;    /* era 2026: who it is, as verified */
     const struct http_request *http; /* era 2026 over HTTP: for headers that depend on the target */
     int status;                      /* era 2026 over HTTP: of the response; 0: 200 */
-    struct str id; /* JSON text */
+    struct str id;                   /* JSON text */
     const struct json *params;
     struct http_exchange *exchange; /* HTTP: to be held if a call is started */
     struct mcp_stream *stream;      /* where responses go; NULL: a held one is made when needed */

@@ -201,13 +201,17 @@ void resume2025_stream(struct session *session, struct http_exchange *exchange, 
 enum {
     NOTE_KEY_MAX = 512, /* longer ids of requests are not noted */
     NOTE_TTL_MS = 24 * 3600000,
+    NOTE_LOOKS = 3,
 };
 
 #define NOTE_KIND STR("request")
 
 struct cancelling {
     struct server_work work; /* first */
+    struct timer timer;
+    int looks;
     char *why;
+    struct buf key;
 };
 
 static void note_key(struct buf *key, const struct session *session, struct str request_id)
@@ -236,30 +240,57 @@ void resume2025_note(struct session *session, struct str request_id, struct str 
     buf_finish(&key);
 }
 
+static void cancelling_free(struct cancelling *cancelling)
+{
+    server_work_done(&cancelling->work);
+    mem_free(cancelling->why);
+    buf_finish(&cancelling->key);
+    mem_free(cancelling);
+}
+
+static void cancelling_drop(struct server_work *work)
+{
+    struct cancelling *cancelling = (struct cancelling *)(void *)work;
+
+    timer_stop(work->server->opts.loop, &cancelling->timer);
+    cancelling_free(cancelling);
+}
+
+static void note_look(void *data);
+
 static void note_found(void *data, nod_status status, const struct store_reply *reply)
 {
     struct cancelling *cancelling = data;
     struct mcp_server *server = cancelling->work.server;
 
+    if (server && status == NOD_E_NOT_FOUND && ++cancelling->looks < NOTE_LOOKS) {
+        cancelling->work.drop = cancelling_drop;
+        timer_set(server->opts.loop, &cancelling->timer, RESUME2025_NOTE_MS, note_look, cancelling);
+        return;
+    }
     if (server && status == NOD_OK)
         engine_cancel(server->opts.engine, reply->value, str_of(cancelling->why));
-    server_work_done(&cancelling->work);
-    mem_free(cancelling->why);
-    mem_free(cancelling);
+    cancelling_free(cancelling);
+}
+
+static void note_look(void *data)
+{
+    struct cancelling *cancelling = data;
+    struct store *store = engine_store(cancelling->work.server->opts.engine);
+
+    cancelling->work.drop = NULL;
+    store->ops->get(store, NOTE_KIND, buf_str(&cancelling->key), note_found, cancelling);
 }
 
 void resume2025_cancel(struct session *session, struct str request_id, struct str why)
 {
     struct mcp_server *server = session->server;
-    struct store *store = engine_store(server->opts.engine);
-    struct buf key;
 
-    if (!store->ops->shared)
+    if (!engine_store(server->opts.engine)->ops->shared)
         return;
     struct cancelling *cancelling = MEM_NEW(struct cancelling);
     cancelling->why = str_dup(why);
+    note_key(&cancelling->key, session, request_id);
     server_work_add(server, &cancelling->work);
-    note_key(&key, session, request_id);
-    store->ops->get(store, NOTE_KIND, buf_str(&key), note_found, cancelling);
-    buf_finish(&key);
+    note_look(cancelling);
 }

@@ -223,6 +223,18 @@ static void send_round(struct caller2026 *caller, struct call *call, const struc
 /* --- asking again -------------------------------------------------------------------------------
  */
 
+static void hold_over(void *data);
+
+/* It is with the engine now: it goes on by itself, or it was only looked at, and waits as before.
+ */
+static void look_in(struct caller2026 *caller)
+{
+    struct mcp_server *server = caller->server;
+
+    timer_set(server->opts.loop, &caller->timer,
+              server->draining ? MCP_HOLD_LOOK_MS : server->opts.hold_ms, hold_over, caller);
+}
+
 static void journal_loaded(void *data, nod_status status, const struct store_reply *reply)
 {
     struct caller2026 *caller = data;
@@ -237,6 +249,8 @@ static void journal_loaded(void *data, nod_status status, const struct store_rep
                         STR("The store cannot be reached; try again later."), STR_NONE);
         }
         call_let_go(call);
+    } else if (caller->server && !caller->over && call) {
+        look_in(caller);
     }
     caller->busy--;
     caller_settle(caller);
@@ -255,8 +269,12 @@ static void hold_over(void *data)
 {
     struct caller2026 *caller = data;
 
-    if (!caller->over && caller->caller.call && call_waiting(caller->caller.call))
+    if (caller->over || !caller->caller.call)
+        return;
+    if (call_waiting(caller->caller.call))
         round_again(caller);
+    else
+        look_in(caller);
 }
 
 static void hold(struct caller2026 *caller)
@@ -290,8 +308,10 @@ static void decide(void *data)
         resume_anew(caller);
         return;
     }
-    if (!call_waiting(call))
-        return; /* it runs, and will end or ask */
+    if (!call_waiting(call)) {
+        look_in(caller);
+        return;
+    }
     if (caller->resumed)
         caller->responses = NULL; /* they were for this round */
     struct ask *left = call_ask_first(call);

@@ -180,8 +180,12 @@ void mcp_server_destroy(struct mcp_server *server)
     mcp_http_stop(server);
     absent_stop(server);
     LIST_EACH (at, &server->works) {
-        LIST_OF(at, struct server_work, link)->server = NULL;
+        struct server_work *work = LIST_OF(at, struct server_work, link);
         list_remove(at);
+        if (work->drop)
+            work->drop(work);
+        else
+            work->server = NULL;
     }
     timer_stop(server->opts.loop, &server->sweep);
     timer_stop(server->opts.loop, &server->drain_limit);

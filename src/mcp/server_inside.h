@@ -121,6 +121,7 @@ struct mcp_server {
 struct server_work {
     struct list link;
     struct mcp_server *server;
+    void (*drop)(struct server_work *work); /* no completion is on its way: the server goes */
 };
 void server_work_add(struct mcp_server *server, struct server_work *work);
 void server_work_done(struct server_work *work);

@@ -16,8 +16,6 @@
 #include "mcp/mcp_call.h"
 #include "surface/client.h"
 
-static bool session_is_idle(const struct session *session);
-
 /* Where the store has them, sessions that nobody uses right now need not be here. */
 static void make_room(struct mcp_server *server)
 {
@@ -199,7 +197,7 @@ void session_drop_call(struct session *session, struct mcp_call *call)
 /* --- idleness ----------------------------------------------------------------------------------
  */
 
-static bool session_is_idle(const struct session *session)
+bool session_is_idle(const struct session *session)
 {
     if (session->call_count || session->lines)
         return false;

@@ -78,6 +78,8 @@ struct mcp_call *session_call(const struct session *session, struct str id);
 void session_add_call(struct session *session, struct mcp_call *call);
 void session_drop_call(struct session *session, struct mcp_call *call);
 
+/* It has no call, and nobody listens. */
+bool session_is_idle(const struct session *session);
 /* It is in use right now. */
 void session_touch(struct session *session);
 /* Ends those that have been idle too long; where the store survives, only here. */

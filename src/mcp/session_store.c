@@ -14,6 +14,7 @@
 enum {
     SESSION_FRESH_MS = 2000,      /* where other nodes may end it */
     SESSION_RECHECKED_MS = 10000, /* one that is not used, and has calls */
+    SESSION_REWRITES = 4,         /* of a record, in the time that a session may be idle */
     SESSION_RECORD_VERSION = 1,
     SESSION_RECORD_MAX = 4096,
     SESSION_ARENA_MAX = 64 << 10,
@@ -104,7 +105,7 @@ void session_refresh(struct session *session, bool changed)
 
     if (!server_survives(server) || session->writing || session->version == 0 || session->lines)
         return;
-    if (changed || since > server->opts.session_idle_ms / 4)
+    if (changed || since > server->opts.session_idle_ms / SESSION_REWRITES)
         write_record(session, NULL, NULL);
 }
 
@@ -260,20 +261,38 @@ static void rechecked(void *data, struct mcp_server *server, nod_status status)
     (void)data, (void)server, (void)status; /* one that has ended is gone by now */
 }
 
+static bool is_held(const struct session *session, int64_t now)
+{
+    int64_t fresh_ms = session->server->opts.session_idle_ms / SESSION_REWRITES;
+
+    return session->call_count ||
+           (now - session->written_ms > fresh_ms && !session_is_idle(session));
+}
+
+/* Its calls may wait for longer than a record lives, and other nodes may have ended it. */
+static bool recheck(struct session *session, int64_t now)
+{
+    struct mcp_server *server = session->server;
+
+    session_refresh(session, false);
+    if (!store_of(server)->ops->shared || session->call_count == 0 ||
+        session->checked_ms > now - SESSION_RECHECKED_MS)
+        return false;
+    session->checked_ms = now;
+    session_fetch(server, id_str(&session->id), session_principal(session), rechecked, NULL);
+    return true;
+}
+
 void session_recheck(struct mcp_server *server, int64_t now)
 {
     enum { RECHECKS_MOST = 100 }; /* at a time */
     int asked = 0;
 
-    if (!server_survives(server) || !store_of(server)->ops->shared)
+    if (!server_survives(server))
         return;
     LIST_EACH (at, &server->by_use) {
         struct session *session = LIST_OF(at, struct session, by_use);
-        if (session->call_count == 0 || session->checked_ms > now - SESSION_RECHECKED_MS)
-            continue;
-        session->checked_ms = now;
-        session_fetch(server, id_str(&session->id), session_principal(session), rechecked, NULL);
-        if (++asked == RECHECKS_MOST)
+        if (is_held(session, now) && recheck(session, now) && ++asked == RECHECKS_MOST)
             return;
     }
 }

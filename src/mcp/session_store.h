@@ -30,7 +30,8 @@ bool session_is_fresh(const struct session *session);
 void session_fetch(struct mcp_server *server, struct str id, struct str principal,
                    void (*done)(void *data, struct mcp_server *server, nod_status status),
                    void *data);
-/* Sessions with calls are asked for from time to time: they may have been ended elsewhere. */
+/* Sessions with calls, or with somebody who listens, are not idle: their records are kept alive.
+ * Those with calls are also asked for from time to time: they may have been ended elsewhere. */
 void session_recheck(struct mcp_server *server, int64_t now);
 
 #endif

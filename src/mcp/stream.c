@@ -52,6 +52,15 @@ static struct str event_id(const struct mcp_stream *stream, uint32_t seq, char o
     return str_n(out + at, EVENT_ID_MAX - at);
 }
 
+/*
+ * The seq of what follows. What only this node knows of a call stays below the next place that is
+ * given out: another node may have given that to a question, and an id must not stand for both.
+ */
+static uint32_t seq_behind(const struct mcp_stream *stream, uint32_t seq)
+{
+    return stream->of_call && (seq + 1) % EVENT_SEQ_STEP == 0 ? seq : seq + 1;
+}
+
 /* --- making and freeing ------------------------------------------------------------------- */
 
 static void stream_gone(void *data)
@@ -127,7 +136,7 @@ struct mcp_stream *mcp_stream_back(struct session *session, struct http_exchange
     memcpy(stream->name, call_id.at, ID_LEN);
     stream->of_call = true;
     stream->seen = seq;
-    stream->next_seq = seq + 1;
+    stream->next_seq = seq_behind(stream, seq);
     stream->begun = true;
     sse_begin(exchange, NULL, 0);
     return stream;
@@ -275,7 +284,10 @@ static void log_add_at(struct mcp_stream *stream, enum event_sort sort, uint32_t
 
 static void log_add(struct mcp_stream *stream, enum event_sort sort, struct str message)
 {
-    log_add_at(stream, sort, stream->next_seq++, message);
+    uint32_t seq = stream->next_seq;
+
+    stream->next_seq = seq_behind(stream, seq);
+    log_add_at(stream, sort, seq, message);
 }
 
 /* --- writing ------------------------------------------------------------------------------- */
@@ -381,7 +393,12 @@ void mcp_stream_send(struct mcp_stream *stream, enum event_sort sort, struct str
 
 uint32_t mcp_stream_reserve(struct mcp_stream *stream)
 {
-    return stream->next_seq++;
+    uint32_t seq = (stream->next_seq + EVENT_SEQ_STEP - 1) / EVENT_SEQ_STEP * EVENT_SEQ_STEP;
+
+    if (seq >= EVENT_SEQ_RESULT)
+        return 0; /* only a client that made up its event ids comes here */
+    stream->next_seq = seq + 1;
+    return seq;
 }
 
 void mcp_stream_send_at(struct mcp_stream *stream, uint32_t seq, struct str message)
@@ -389,7 +406,7 @@ void mcp_stream_send_at(struct mcp_stream *stream, uint32_t seq, struct str mess
     if (stream->lost || (stream->session->ended && !stream->exchange))
         return;
     if (seq >= stream->next_seq)
-        stream->next_seq = seq + 1;
+        stream->next_seq = seq_behind(stream, seq);
     if (seq <= stream->seen)
         return;
     mcp_stream_begin(stream);
@@ -632,9 +649,11 @@ void mcp_stream_resume(struct mcp_stream *stream, struct http_exchange *exchange
     stream->exchange = NULL;
     if (old)
         http_end(old);
-    if (seq >= stream->next_seq && seq < EVENT_SEQ_RESULT) {
-        stream->next_seq = seq + 1;
-        stream->seen = seq;
+    if (stream->of_call && seq < EVENT_SEQ_RESULT) {
+        if (seq >= stream->next_seq)
+            stream->next_seq = seq_behind(stream, seq);
+        if (seq > stream->seen)
+            stream->seen = seq;
     }
     stream_attach(stream, exchange);
     sse_begin(exchange, NULL, 0);

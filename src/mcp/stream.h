@@ -14,7 +14,8 @@
  *
  * Where the store survives, the stream of a request is named by the call, and what a client can
  * come back for is made anew from the records: questions have the seq that was stored with them,
- * and the result is behind all others. So any node can go on with a stream (mcp/resume2025).
+ * and the result is behind all others. So any node can go on with a stream (mcp/resume2025). The
+ * seqs between two questions are for what is not stored: each node may use them as it likes.
  */
 #ifndef NOD_MCP_STREAM_H
 #define NOD_MCP_STREAM_H
@@ -32,6 +33,7 @@ enum event_sort {
 enum {
     STREAM_NAME_MAX = ID_LEN + 1,  /* a call's id; or, of what no store knows, one with a mark */
     EVENT_SEQ_RESULT = 0x7fffffff, /* of the response that ends the stream of a call */
+    EVENT_SEQ_STEP = 1 << 16,      /* from one question of a call to the next */
 };
 
 struct mcp_stream {
@@ -47,7 +49,7 @@ struct mcp_stream {
     int64_t ended_ms;
     uint32_t number;
     uint32_t next_seq;
-    uint32_t seen; /* the client has shown an event up to here, of those that another node sent */
+    uint32_t seen; /* of a call: the client has shown that it has what came up to here */
     uint32_t bytes;
     uint16_t count;
     uint16_t awaited; /* responses still to come */
@@ -84,7 +86,7 @@ void mcp_stream_await(struct mcp_stream *stream);
 void mcp_stream_begin(struct mcp_stream *stream);
 void mcp_stream_send(struct mcp_stream *stream, enum event_sort sort, struct str message);
 /* A place for something that is stored before it is sent; then it is sent there, unless the client
- * has it from another node. Places are used in the order they were given out. */
+ * has it from another node. Places are used in the order they were given out. 0: there is none. */
 uint32_t mcp_stream_reserve(struct mcp_stream *stream);
 void mcp_stream_send_at(struct mcp_stream *stream, uint32_t seq, struct str message);
 /* The last of the awaited responses ends a held stream, and perhaps frees it. */

@@ -22,6 +22,7 @@
 #define NOD_STORE_REDIS_H
 
 #include "core/store.h"
+#include "store/reseal.h"
 
 struct keyring;
 struct loop;
@@ -49,6 +50,18 @@ struct redis_opts {
  * as it has to.
  */
 struct store *redis_store_open(const struct redis_opts *opts, char why[REDIS_WHY_MAX]);
+
+/*
+ * Brings every record under the newest of the secrets, so that the older ones can be dropped. The
+ * store may be in use by servers which seal with the newest already. It may be stopped at any
+ * moment and run again. With `plain` records that were written without a secret are sealed too:
+ * only for a Redis that nobody else could write to. To be called before the loop runs.
+ *
+ * False, and a sentence in `why`, when it cannot be used, or not to the end; what was done until
+ * then is done. Records that the codec refuses are logged, counted, and left as they are.
+ */
+bool redis_store_reseal(const struct redis_opts *opts, bool plain, struct reseal_counts *counts,
+                        char why[REDIS_WHY_MAX]);
 
 /* The address as it may be shown: without a password. False, and a sentence, if it is none. */
 bool redis_address_shown(const char *url, char shown[REDIS_WHY_MAX], char why[REDIS_WHY_MAX]);

@@ -215,6 +215,7 @@ static const struct step steps[] = {
     { for_commands, say_script, heard_script, SCRIPT_PUT },
     { for_commands, say_script, heard_script, SCRIPT_EVENT },
     { for_commands, say_script, heard_script, SCRIPT_SWEEP },
+    { for_commands, say_script, heard_script, SCRIPT_RESEAL },
     { for_commands, say_time, heard_time, 0 },
     { for_hints, say_subscribe, heard_subscribe, 0 },
 };

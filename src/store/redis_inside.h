@@ -7,6 +7,7 @@
  *     redis_words.c    what these have in common
  *     redis_quota.c    how many questions wait
  *     redis_scan.c     load, scan
+ *     redis_reseal.c   every record under the newest secret
  *     redis_known.c    what is remembered of calls and asks
  *     redis_op.c       operations on their way: queue, deadlines, delivery
  *     redis_link.c     one connection: connecting, greeting, connecting again
@@ -135,6 +136,7 @@ enum redis_script {
     SCRIPT_PUT,
     SCRIPT_EVENT,
     SCRIPT_SWEEP,
+    SCRIPT_RESEAL,
     SCRIPTS,
 };
 

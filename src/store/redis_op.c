@@ -108,12 +108,11 @@ void redis_op_script(struct redis_op *op, enum redis_script script, const struct
     size_t count = 3 + key_count + arg_count;
     struct str few[WORDS_FEW];
     struct str *words = count <= WORDS_FEW ? few : mem_alloc(count * sizeof(*words));
-    char keys_text[16];
-    int len = snprintf(keys_text, sizeof(keys_text), "%zu", key_count);
+    char keys_text = (char)('0' + key_count); /* a script has a handful */
 
     words[0] = STR("EVALSHA");
     words[1] = str_n(op->store->lanes[0]->shas[script], SHA_LEN);
-    words[2] = str_n(keys_text, (size_t)len);
+    words[2] = str_n(&keys_text, 1);
     memcpy(words + 3, keys, key_count * sizeof(*keys));
     if (arg_count)
         memcpy(words + 3 + key_count, args, arg_count * sizeof(*args));

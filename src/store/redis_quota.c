@@ -30,11 +30,15 @@ struct redis_count {
 
 static void owner_text(struct str principal, char out[2 * OWNER_BYTES + 1])
 {
+    static const char hex[] = "0123456789abcdef";
     struct digest digest;
 
     digest_of(principal, &digest);
-    for (size_t i = 0; i < OWNER_BYTES; i++)
-        snprintf(out + 2 * i, 3, "%02x", digest.bytes[i]);
+    for (size_t i = 0; i < OWNER_BYTES; i++) {
+        out[2 * i] = hex[digest.bytes[i] >> 4];
+        out[2 * i + 1] = hex[digest.bytes[i] & 15];
+    }
+    out[2 * OWNER_BYTES] = '\0';
 }
 
 struct str redis_owner(struct redis_op *op, struct str principal)
@@ -62,8 +66,9 @@ static struct redis_tally *tally_of(struct redis_store *store, const char *owner
 
     if (tally)
         return tally;
-    if (store->tallies.count >= REDIS_TALLIES_MOST)
-        tally_drop(store, LIST_OF(list_first(&store->tally_order), struct redis_tally, link));
+    struct list *oldest = list_first(&store->tally_order);
+    if (store->tallies.count >= REDIS_TALLIES_MOST && oldest)
+        tally_drop(store, LIST_OF(oldest, struct redis_tally, link));
     tally = MEM_NEW(struct redis_tally);
     snprintf(tally->owner, sizeof(tally->owner), "%s", owner);
     map_set(&store->tallies, str_of(tally->owner), tally);

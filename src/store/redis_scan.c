@@ -347,10 +347,30 @@ static bool may_be_taken(const struct scanning *scanning, const struct candidate
     return !c->owner.len || (owner && !owner->alive);
 }
 
+/* Of more than we may show, any: what nobody takes must not hide the rest for ever. */
+static void live_rotate(struct scanning *scanning)
+{
+    size_t count = 0;
+    uint32_t chance;
+
+    for (const struct candidate *c = scanning->first; c; c = c->next)
+        count++;
+    if (count <= scanning->most)
+        return;
+    random_bytes(&chance, sizeof(chance));
+    *scanning->end = scanning->first; /* a ring, which is opened elsewhere */
+    for (size_t i = chance % count; i > 0; i--) {
+        scanning->end = &scanning->first->next;
+        scanning->first = scanning->first->next;
+    }
+    *scanning->end = NULL;
+}
+
 static void live_calls_say(struct redis_op *op, struct scanning *scanning)
 {
     size_t said = 0;
 
+    live_rotate(scanning);
     redis_op_more(op);
     op->phase = LIVE_CALLS;
     for (struct candidate *c = scanning->first; c && said < scanning->most; c = c->next, said++)

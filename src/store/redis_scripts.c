@@ -314,13 +314,25 @@ static const char sweep[] = "local removed = 0\n"
                             "end\n"
                             "return removed\n";
 
+/* A record that was sealed anew, if it is still what it was. KEYS its key. ARGV field ("": the
+ * whole value), old, new. Says 1 if it was replaced. */
+static const char reseal[] = "local call, key, field = redis.call, KEYS[1], ARGV[1]\n"
+                             "if field == '' then\n"
+                             "  if call('GET', key) ~= ARGV[2] then return 0 end\n"
+                             "  call('SET', key, ARGV[3], 'KEEPTTL')\n"
+                             "else\n"
+                             "  if call('HGET', key, field) ~= ARGV[2] then return 0 end\n"
+                             "  call('HSET', key, field, ARGV[3])\n"
+                             "end\n"
+                             "return 1\n";
+
 struct str redis_script_text(enum redis_script script)
 {
     static const struct str texts[SCRIPTS] = {
         [SCRIPT_SAVE] = STR_INIT(save),   [SCRIPT_CLAIM] = STR_INIT(claim),
         [SCRIPT_TAKE] = STR_INIT(take),   [SCRIPT_END] = STR_INIT(end),
         [SCRIPT_PUT] = STR_INIT(put),     [SCRIPT_EVENT] = STR_INIT(event),
-        [SCRIPT_SWEEP] = STR_INIT(sweep),
+        [SCRIPT_SWEEP] = STR_INIT(sweep), [SCRIPT_RESEAL] = STR_INIT(reseal),
     };
 
     return texts[script];

@@ -4,15 +4,19 @@
  * A connection of its own is subscribed to this node's channel; a message is a call's id and
  * nothing else. Operations wait until the subscription is confirmed, at the start and whenever the
  * connection was lost: a question that is asked after it cannot be answered unheard. What was said
- * while nobody listened is lost; the record is the truth, and whoever waits looks at it now and
- * then.
+ * while nobody listened is lost; the record is the truth, and whoever waits is told to look at it
+ * when the subscription is there again.
  */
 #include "base/mem.h"
 #include "store/redis_inside.h"
 
 static void on_ready(struct redis_link *link)
 {
-    redis_ops_flow(link->owner);
+    struct redis_store *store = link->owner;
+
+    redis_ops_flow(store);
+    if (store->wake)
+        store->wake(store->wake_data, STR_NONE);
 }
 
 static void on_down(struct redis_link *link, const char *why)

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "core/store.h"
+#include "store/reseal.h"
 
 struct keyring;
 struct loop;
@@ -53,11 +54,6 @@ struct store *sqlite_store_open(const struct sqlite_opts *opts, char why[LITE_WH
  * False, and a sentence in `why`, when the file cannot be used or the disk fails; what was done
  * until then is done. Records that the codec refuses are logged, counted, and left as they are.
  */
-struct reseal_counts {
-    uint64_t records;
-    uint64_t resealed;
-    uint64_t refused;
-};
 bool sqlite_store_reseal(const struct sqlite_opts *opts, bool plain, struct reseal_counts *counts,
                          char why[LITE_WHY_MAX]);
 

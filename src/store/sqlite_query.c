@@ -41,9 +41,10 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_CALL_LOAD] = "SELECT " CALL_COLUMNS " FROM calls WHERE id = ?",
     [SQL_CALL_LOAD_NUMBER] = "SELECT " CALL_COLUMNS " FROM calls WHERE n = ?",
     [SQL_CALLS_RUNNABLE] =
-        "SELECT " CALL_COLUMNS
+        "SELECT " CALL_COLUMNS " FROM calls WHERE n IN (SELECT n"
         " FROM calls WHERE state IN (0, 2) AND called = 1 AND (state = 2 OR NOT EXISTS"
-        " (SELECT 1 FROM nodes WHERE nodes.node = calls.node AND nodes.expires_ms > ?)) LIMIT ?",
+        " (SELECT 1 FROM nodes WHERE nodes.node = calls.node AND nodes.expires_ms > ?))"
+        " ORDER BY random() LIMIT ?)",
     [SQL_CALLS_OVER] =
         "SELECT n, pending, owner FROM calls WHERE drop_ms <= ? ORDER BY drop_ms LIMIT ?",
     [SQL_CALL_DROP] = "DELETE FROM calls WHERE n = ?",

@@ -27,7 +27,7 @@
 enum {
     CLIENT_ARENA_MAX = 8 << 20,
     CLIENT_WIRE_ID_MAX = 64,
-    CLIENT_NUMBER_LEN = 11, /* a dot and the digits of an attempt */
+    CLIENT_NUMBER_LEN = 11,  /* a dot and the digits of an attempt */
     CLIENT_PROBLEMS_MAX = 8, /* said in a message, when something is asked again */
     CLIENT_FORM_REVISIONS = FORM_2026_07_28 + 1,
     CLIENT_FORM_KEPT_BYTES = 8 * 1024, /* of a schema and of what is sent of it, while remembered */
@@ -613,8 +613,6 @@ static void far_loaded(void *data, nod_status status, const struct store_reply *
         tell(far->done, far->data, NOD_E_STORE);
     else if (status != NOD_OK || !str_eq(record->scope, far->scope))
         tell(far->done, far->data, status == NOD_OK ? NOD_E_NOT_FOUND : status);
-    else if (record->state != ASK_PENDING)
-        tell(far->done, far->data, NOD_E_STALE);
     else {
         bool confirm = far->boolean_confirm && record->detail.len == 0;
         struct response response = read_response(record, confirm, far->result, far->code);
@@ -664,6 +662,10 @@ void client_surface_response(struct surface *surface, struct session *session,
     }
     struct ask *ask = find_offered(client, session, ask_id, &offer);
     bool survives = server_survives(client->server) && !session->lines;
+    if (ask && survives && attempt > offer->attempt && ask_was_put(ask, attempt)) {
+        offer->attempt = attempt; /* by another node, or before a restart */
+        offer->answered = false;
+    }
     if (ask && offer->attempt == attempt && (!offer->answered || survives))
         answer_here(client, ask, offer, message, done, data);
     else if (!ask && survives && ask_id.len == ID_LEN)

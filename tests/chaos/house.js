@@ -93,6 +93,7 @@ class Node {
       stdio: ['ignore', 'inherit', 'pipe'],
     });
     this.child = child;
+    this.crash = crash;
     this.watched = watchStderr('chaos-server', child.stderr).follow(child);
     this.ended = this.watched.ended.then((end) => {
       this.log += `--- a life (${crash ?? 'no crash point'}) ended by ${JSON.stringify(end)}\n${this.watched.stderr}`;
@@ -128,13 +129,19 @@ class Node {
     await this.ended;
   }
 
+  // Its crash point may be on the way to its end.
+  async diedOnTheWay(error) {
+    const died = this.crash && this.child.signalCode === 'SIGKILL' && !/Sanitizer/.test(this.watched.stderr);
+    if (!died) throw error;
+  }
+
   async stop() {
     if (this.stopped) return this.stopped;
     this.stopping = true;
     return (this.stopped = (async () => {
       if (this.child.exitCode === null && this.child.signalCode === null) {
         this.child.kill('SIGCONT');
-        await this.watched.stop();
+        await this.watched.stop().catch((error) => this.diedOnTheWay(error));
       }
       await this.kept;
       if (this.failure) throw this.failure;

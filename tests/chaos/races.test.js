@@ -86,31 +86,36 @@ if (has('2025')) {
     return { status: response.status, text: await response.text() };
   };
 
-  test(`2025: ${ASKS} asks, each answered through two nodes at once: one answer counts`, async (t) => {
+  test(`2025: ${ASKS} asks, each answered through two nodes at once: one answer counts, and the other is refused`, async (t) => {
     const { house, urls } = await twoNodes(t);
     const clients = await Promise.all(Array.from({ length: SIDE_BY_SIDE }, () => new Client2025(urls).connect()));
     const wins = { left: 0, right: 0 };
     const statuses = {};
     await sideBySide(SIDE_BY_SIDE, numbers, async (i) => {
       const client = clients[i % SIDE_BY_SIDE];
+      let told;
       const call = await client.call('word', `r${i}`, {
         onAsk: async (ask) => {
           const replies = await Promise.all(['left', 'right'].map((side, n) => answerBy(client, urls[n], ask.id, side)));
           const key = replies.map(({ status }) => status).sort().join('+');
           statuses[key] = (statuses[key] ?? 0) + 1;
-          assert.ok(replies.some(({ status }) => status === 202), JSON.stringify(replies));
+          told = replies;
         },
       });
       const side = /: (left|right)$/.exec(call.text)?.[1];
       assert.ok(side, call.text);
       wins[side]++;
+      const [winner, loser] = side === 'left' ? told : [...told].reverse();
+      assert.equal(winner.status, 202, winner.text);
+      assert.equal(loser.status, 409, 'the loser is told');
+      assert.match(loser.text, /ended before \(accepted\)/);
     });
     t.diagnostic(`won by one node ${wins.left}, by the other ${wins.right}; statuses ${JSON.stringify(statuses)}`);
     assert.equal(wins.left + wins.right, ASKS);
     await house.close();
   });
 
-  // A cancelled request gets no response, and its stream ends; where it was cancelled at the other node, it may be told so.
+  // A cancelled request gets no response, and its stream ends.
   test(`2025: ${ASKS} calls, each answered and cancelled through two nodes at once: its result, or the cancel`, async (t) => {
     const { house, urls } = await twoNodes(t);
     const clients = await Promise.all(Array.from({ length: SIDE_BY_SIDE }, () => new Client2025(urls).connect()));
@@ -126,13 +131,32 @@ if (has('2025')) {
           fetch(urls[(i + 1) % 2], { method: 'POST', headers: client.headers(), body: JSON.stringify(cancel) }).then((taken) => taken.text())]);
       });
       await Promise.all(answers);
-      const completed = message && !message.result.isError;
-      if (completed) assert.equal(textOf(message.result), `r${i}: yes`);
-      else if (message) assert.match(textOf(message.result), /cancelled/);
-      ends[completed ? 'completed' : 'cancelled']++;
+      if (message) assert.equal(textOf(message.result), `r${i}: yes`);
+      ends[message ? 'completed' : 'cancelled']++;
     });
     t.diagnostic(`completed ${ends.completed}, cancelled ${ends.cancelled}`);
     assert.equal(ends.completed + ends.cancelled, ASKS);
+    await house.close();
+  });
+
+  test('2025: a request that waits is cancelled by way of the other node, whenever that is told', async (t) => {
+    const { house, urls } = await twoNodes(t);
+    const client = await new Client2025([urls[0]]).connect();
+    await Promise.all([0, 1500].map(async (after, i) => {
+      const story = { note() {}, begun: 0, until: Date.now() + CALL_MS };
+      const answers = [];
+      const id = `wait-${i}`;
+      const response = await client.begin(story, 'word', { tag: id }, id);
+      const message = await client.read(story, '', response, id, {}, answers, async () => {
+        await new Promise((resolve) => setTimeout(resolve, after));
+        const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } };
+        const taken = await fetch(urls[1], { method: 'POST', headers: client.headers(), body: JSON.stringify(cancel) });
+        assert.equal(taken.status, 202);
+        await taken.text();
+      });
+      await Promise.all(answers);
+      assert.equal(message, null, 'the stream ends without a response');
+    }));
     await house.close();
   });
 }

@@ -621,6 +621,28 @@ static void an_answer_of_another_scope_is_not_found(void **state)
     end();
 }
 
+static void who_sends_the_same_answer_twice_is_known_from_who_comes_too_late(void **state)
+{
+    begin(asks_once, false);
+    (void)state;
+
+    call(CALLER_LEAVES);
+    char ask[ID_LEN + 1];
+    snprintf(ask, sizeof(ask), "%s", stored_ask());
+    world_answer(&world, ask, ASK_ACCEPTED, "{\"n\":1}", "ann", 0);
+    assert_int_equal(world.last.status, NOD_OK);
+    world_answer(&world, ask, ASK_ACCEPTED, "{\"n\":1}", "ann", 0);
+    assert_int_equal(world.last.status, NOD_E_STALE);
+    assert_true(world.last.same);
+    world_answer(&world, ask, ASK_ACCEPTED, "{\"n\":2}", "ann", 0);
+    assert_int_equal(world.last.status, NOD_E_STALE);
+    assert_false(world.last.same);
+    world_answer(&world, ask, ASK_DECLINED, NULL, "ann", 0);
+    assert_int_equal(world.last.status, NOD_E_STALE);
+    assert_false(world.last.same);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -646,6 +668,7 @@ int main(void)
         cmocka_unit_test(a_cancel_that_comes_after_their_result_tells_the_result),
         cmocka_unit_test(a_call_that_was_opened_first_begins_in_its_epoch),
         cmocka_unit_test(an_answer_of_another_scope_is_not_found),
+        cmocka_unit_test(who_sends_the_same_answer_twice_is_known_from_who_comes_too_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

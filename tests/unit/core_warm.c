@@ -232,7 +232,7 @@ static void the_oldest_makes_room(void **state)
     begin(NULL);
     memcpy(oldest, call_name, sizeof(oldest));
     struct world_caller *caller = caller_new(CALLER_LEAVES);
-    for (int i = 1; i < WARM_CALLS; i++)
+    for (int i = 1; i < WARM_CALLS_MAX; i++)
         call_and_leave(caller, NULL);
     assert_non_null(engine_warm(world.engine, str_of(oldest)));
     call_and_leave(caller, NULL);
@@ -243,7 +243,7 @@ static void the_oldest_makes_room(void **state)
 
 static void a_large_one_is_not_kept(void **state)
 {
-    static char text[WARM_BYTES + 1];
+    static char text[WARM_BYTES_MAX + 1];
     struct arena arena;
 
     (void)state;

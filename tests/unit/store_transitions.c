@@ -532,6 +532,33 @@ static void a_running_call_of_a_node_that_is_gone_is_taken_by_another(void **sta
     assert_int_equal(suite_take(NULL, &parking.call, "node-a")->status, NOD_E_STALE);
 }
 
+static void runnable_calls_that_nobody_takes_hide_no_others(void **state)
+{
+    enum { CALLS = 12, SHOWN = 4, LOOKS = 500 };
+    struct id calls[CALLS];
+    bool seen[CALLS] = { false };
+    size_t count = 0;
+    (void)state;
+
+    if (!suite_rig->nodes)
+        return;
+    for (size_t i = 0; i < CALLS; i++) {
+        struct question question = { .key = "#1" };
+        calls[i] = suite_ask(&question);
+        suite_claim(&question.id, ASK_DECLINED, "", "ada", "");
+    }
+    for (int look = 0; count < CALLS && look < LOOKS; look++) {
+        struct got *got =
+            suite_scan(&(struct store_scan){ .index = STORE_RUNNABLE, .limit = SHOWN });
+        assert_int_equal(got->rows, SHOWN);
+        for (size_t row = 0; row < got->rows; row++)
+            for (size_t i = 0; i < CALLS; i++)
+                if (!seen[i] && str_eq(got->calls[row].id, id_str(&calls[i])))
+                    seen[i] = ++count;
+    }
+    assert_int_equal(count, CALLS);
+}
+
 /* --- ends ------------------------------------------------------------------------------------- */
 
 static void a_finish_keeps_the_result_and_withdraws_what_is_open(void **state)
@@ -758,6 +785,7 @@ const struct CMUnitTest suite_transitions[] = {
     TEST(a_call_that_has_gone_on_elsewhere_gives_way_to_what_comes_back),
     TEST(only_a_runnable_call_is_taken_and_once),
     TEST(a_running_call_of_a_node_that_is_gone_is_taken_by_another),
+    TEST(runnable_calls_that_nobody_takes_hide_no_others),
     TEST(a_finish_keeps_the_result_and_withdraws_what_is_open),
     TEST(a_cancel_ends_a_call_in_any_state_and_keeps_why),
     TEST(an_ask_answered_and_its_call_cancelled_at_once_has_one_end),

@@ -145,7 +145,8 @@ export async function startHttp(t, name, { env = {}, args = [] } = {}) {
     child.kill('SIGKILL');
     await watched.ended;
   };
-  return { url, stop, kill, stderr: () => watched.stderr };
+  const signal = (name) => child.kill(name); // SIGSTOP, SIGCONT
+  return { url, stop, kill, signal, stderr: () => watched.stderr };
 }
 
 // Starts a server that is expected to refuse; resolves to its exit code and stderr.

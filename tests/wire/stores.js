@@ -18,8 +18,6 @@ const bytesBelow = (folder) =>
   filesBelow(folder).map((file) => ({ name: path.relative(folder, file), bytes: readFileSync(file) }));
 
 class SqliteFile {
-  reseals = true;
-
   constructor(t) {
     this.folder = scratchFolder(t);
     this.file = path.join(this.folder, 'store.db');
@@ -158,7 +156,8 @@ class RedisServer {
   }
 }
 
+// One that is not shared has one server at a time, and is not re-sealed meanwhile.
 export const stores = [
-  { name: 'sqlite', create: SqliteFile.create },
-  { name: 'redis', create: RedisServer.create },
+  { name: 'sqlite', create: SqliteFile.create, shared: false },
+  { name: 'redis', create: RedisServer.create, shared: true },
 ];

@@ -1,0 +1,489 @@
+/*
+ * store/redis: every record under the newest secret, while servers use them.
+ *
+ * Walks the keys that hold records, one kind after the other, with SCAN; a stream names its events,
+ * which are walked behind it. A key is read, each record in it that an older secret sealed is
+ * written again if it is still what was read (SCRIPT_RESEAL), and then the key is read once more:
+ * it is left only when nothing in it was to be done. So what a server has changed in between is
+ * seen, and a run that was stopped is simply begun again. A server that seals with the newest
+ * secret adds nothing to be done; one that does not may go on for ever, and so there is an end to
+ * the tries.
+ *
+ * Holds always: a record is replaced only by itself, bound to what it was bound to, and lives no
+ * longer than before. One that does not open stays where it is, is named in the log, and is refused
+ * by the servers as before. Records are counted in the reading that left the key; a key that SCAN
+ * names twice, as it may while keys come and go, is counted twice.
+ */
+#include "store/redis_inside.h"
+
+#include <stdio.h>
+
+enum {
+    RESEAL_KEYS_MOST = 128,     /* keys that are named by one step of the walk */
+    RESEAL_AT_ONCE_MOST = 4,    /* keys that are worked on at the same time */
+    RESEAL_BYTES = 1 << 20,     /* of records written before their key is read again */
+    RESEAL_FRUITLESS_MOST = 64, /* readings of one key in which none could be replaced */
+    RESEAL_TURN_MS = 20,        /* the loop waits no longer for replies before it looks around */
+};
+
+struct resealing;
+struct item;
+
+struct walk {
+    const char *letter; /* behind the shard; NULL: named by another walk, not by SCAN */
+    const char *type;
+    bool (*named)(struct resealing *work, struct item *item, struct str tail);
+    void (*read)(struct redis_op *op, const struct item *item);
+    void (*found)(struct redis_op *op, const struct redis_value *value);
+};
+
+struct item { /* a key */
+    struct item *next;
+    const struct walk *walk;
+    struct str key;
+    struct str id;            /* what its records are bound to, or those of a call */
+    const struct item *other; /* the same event under another number: only one of them is right */
+};
+
+struct resealing {
+    struct redis_store *store;
+    struct reseal_counts *counts;
+    bool plain;
+    struct codec quiet;  /* names nothing in the log */
+    struct arena opened; /* one record */
+    struct arena naming; /* the items of one step */
+    struct item *first, **end;
+    size_t busy; /* operations on their way */
+    size_t walk;
+    uint64_t cursor;
+    nod_status status;
+};
+
+struct visit { /* of a key: what its operation is about */
+    struct resealing *work;
+    const struct item *item;
+    size_t seen, refused; /* in this reading */
+    bool asked;           /* replies are those of SCRIPT_RESEAL */
+    bool changed;         /* one of them said so */
+    int fruitless;
+};
+
+static struct visit *visit_of(const struct redis_op *op)
+{
+    return (struct visit *)(uintptr_t)op->with;
+}
+
+/* --- one record ------------------------------------------------------------------------------- */
+
+static void replace(struct redis_op *op, struct str field, struct str old, struct str new)
+{
+    if (op->expected == 0 || op->bytes.len + old.len + new.len <= RESEAL_BYTES)
+        redis_op_script(op, SCRIPT_RESEAL, &visit_of(op)->item->key, 1,
+                        (struct str[]){ field, old, new }, 3);
+}
+
+/* `field` is empty when the record is the whole value. */
+static nod_status reseal_record(struct redis_op *op, struct codec *codec, enum codec_kind kind,
+                                struct str id, struct str field, struct str record)
+{
+    struct resealing *work = visit_of(op)->work;
+    struct buf *made = &work->store->record;
+
+    arena_reset(&work->opened);
+    buf_clear(made);
+    nod_status status = codec_reseal(codec, kind, id, record, work->plain, &work->opened, made);
+    if (status == NOD_OK && made->len)
+        replace(op, field, record, buf_str(made));
+    buf_clear(made);
+    return status;
+}
+
+/* The log names what is refused only when the key is left, so that it is named once. */
+static struct codec *codec_for(struct resealing *work, bool loud)
+{
+    return loud ? &work->store->codec : &work->quiet;
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+static bool call_named(struct resealing *work, struct item *item, struct str tail)
+{
+    (void)work;
+    item->id = tail;
+    return redis_is_id(tail);
+}
+
+static void call_read(struct redis_op *op, const struct item *item)
+{
+    redis_op_say(op, (struct str[]){ STR("HGETALL"), item->key }, 2);
+}
+
+/* Of which kind the field is, and what it is bound to. False: it is no record. */
+static bool field_is(struct str call, struct str field, struct str record, enum codec_kind *kind,
+                     struct str *id)
+{
+    static const struct {
+        char letter;
+        enum codec_kind kind;
+        bool ask; /* an ask's id follows */
+    } known[] = { { 'c', CODEC_CALL, false },    { 'r', CODEC_RESULT, false },
+                  { 'j', CODEC_ENTRIES, false }, { 'y', CODEC_ENTRIES, false },
+                  { 'q', CODEC_ASK, true },      { 'a', CODEC_ANSWER, true },
+                  { 'z', CODEC_ANSWER, true } };
+
+    for (size_t i = 0; field.len && i < sizeof(known) / sizeof(known[0]); i++) {
+        if (field.at[0] != known[i].letter)
+            continue;
+        *kind = known[i].kind;
+        *id = known[i].ask ? str_skip(field, 1) : call;
+        bool named = *kind == CODEC_ENTRIES && str_starts(record, STR("@")); /* an ask that ended */
+        return redis_is_id(*id) && !named;
+    }
+    return false;
+}
+
+static void call_fields(struct redis_op *op, const struct redis_value *pairs, bool loud)
+{
+    struct visit *visit = visit_of(op);
+
+    visit->seen = visit->refused = 0;
+    for (size_t i = 0; i + 1 < (pairs->type == REDIS_IS_LIST ? pairs->count : 0); i += 2) {
+        struct str field = redis_text(&pairs->items[i]), record = redis_text(&pairs->items[i + 1]);
+        enum codec_kind kind;
+        struct str id;
+        if (!field_is(visit->item->id, field, record, &kind, &id))
+            continue;
+        visit->seen++;
+        if (reseal_record(op, codec_for(visit->work, loud), kind, id, field, record) != NOD_OK)
+            visit->refused++;
+    }
+}
+
+static void call_found(struct redis_op *op, const struct redis_value *value)
+{
+    call_fields(op, value, false);
+    if (op->expected == 0 && visit_of(op)->refused)
+        call_fields(op, value, true);
+}
+
+/* --- small records, events -------------------------------------------------------------------- */
+
+/* N:KIND:KEY; N is the length of KIND. */
+static bool value_named(struct resealing *work, struct item *item, struct str tail)
+{
+    struct str digits, rest;
+    uint64_t len;
+
+    (void)work;
+    if (!str_cut(tail, ':', &digits, &rest) || !str_to_u64(digits, &len) || len >= rest.len ||
+        rest.at[len] != ':')
+        return false;
+    item->id = str_skip(rest, (size_t)len + 1);
+    return true;
+}
+
+static void value_read(struct redis_op *op, const struct item *item)
+{
+    redis_op_say(op, (struct str[]){ STR("HGET"), item->key, STR("d") }, 3);
+}
+
+static void value_found(struct redis_op *op, const struct redis_value *value)
+{
+    struct visit *visit = visit_of(op);
+    struct str field = STR("d"), id = visit->item->id, record = redis_text(value);
+
+    visit->seen = value->type == REDIS_IS_TEXT;
+    visit->refused = visit->seen && reseal_record(op, codec_for(visit->work, true), CODEC_VALUE, id,
+                                                  field, record) != NOD_OK;
+}
+
+static void event_read(struct redis_op *op, const struct item *item)
+{
+    redis_op_say(op, (struct str[]){ STR("GET"), item->key }, 2);
+}
+
+static void event_found(struct redis_op *op, const struct redis_value *value)
+{
+    struct visit *visit = visit_of(op);
+    nod_status status = NOD_E_REFUSED;
+
+    visit->seen = value->type == REDIS_IS_TEXT;
+    for (const struct item *as = visit->item; visit->seen && as && status != NOD_OK; as = as->other)
+        status = reseal_record(op, codec_for(visit->work, !as->other), CODEC_EVENT, as->id,
+                               STR_NONE, redis_text(value));
+    visit->refused = visit->seen && status != NOD_OK;
+}
+
+static const struct walk event_walk = { NULL, NULL, NULL, event_read, event_found };
+
+/* --- streams ---------------------------------------------------------------------------------- */
+
+static bool stream_named(struct resealing *work, struct item *item, struct str tail)
+{
+    (void)work;
+    item->id = tail;
+    return true;
+}
+
+static void stream_read(struct redis_op *op, const struct item *item)
+{
+    redis_op_say(op,
+                 (struct str[]){ STR("ZRANGE"), item->key,
+                                 arena_fmt(&op->arena, "-%d", REDIS_STREAM_EVENTS), STR("-1") },
+                 4);
+}
+
+static void item_add(struct resealing *work, struct item *item)
+{
+    item->next = NULL;
+    *work->end = item;
+    work->end = &item->next;
+}
+
+static struct item *item_of_key(struct item *first, struct str key)
+{
+    while (first && !str_eq(first->key, key))
+        first = first->next;
+    return first;
+}
+
+/* NULL: the member of a stream names no event. */
+static struct item *event_item(struct redis_op *op, struct str member)
+{
+    struct arena *naming = &visit_of(op)->work->naming;
+    struct item *made = ARENA_NEW(naming, struct item);
+    struct str seq, call;
+    uint64_t n;
+
+    if (!made || !str_cut(member, ' ', &seq, &call) || !str_to_u64(seq, &n) || !redis_is_id(call))
+        return NULL;
+    *made = (struct item){ .walk = &event_walk,
+                           .key = arena_str(naming, redis_key(op, call, "v:", call)),
+                           .id = arena_fmt(naming, "%llu", (unsigned long long)n) };
+    return made;
+}
+
+/* The newest first: it is the one that is most likely right. */
+static void stream_found(struct redis_op *op, const struct redis_value *value)
+{
+    struct resealing *work = visit_of(op)->work;
+    struct item *mine = NULL, **end = &mine;
+
+    for (size_t i = value->type == REDIS_IS_LIST ? value->count : 0; i-- > 0;) {
+        struct item *made = event_item(op, redis_text(&value->items[i]));
+        struct item *known = made ? item_of_key(mine, made->key) : NULL;
+        if (known) {
+            made->other = known->other;
+            known->other = made;
+        } else if (made) {
+            *end = made;
+            end = &made->next;
+        }
+    }
+    for (struct item *next; mine; mine = next) {
+        next = mine->next;
+        item_add(work, mine);
+    }
+    if (work->naming.exhausted)
+        op->status = NOD_E_LIMIT;
+}
+
+static const struct walk walks[] = {
+    { "c:", "hash", call_named, call_read, call_found },
+    { "k:", "hash", value_named, value_read, value_found },
+    { "e:", "zset", stream_named, stream_read, stream_found },
+};
+enum { WALKS = sizeof(walks) / sizeof(walks[0]) };
+
+/* --- one key ---------------------------------------------------------------------------------- */
+
+static void work_on(struct resealing *work);
+
+static void visit_read(struct redis_op *op)
+{
+    struct visit *visit = visit_of(op);
+
+    visit->asked = visit->changed = false;
+    visit->item->walk->read(op, visit->item);
+    op->shard = redis_shard(visit->item->id);
+}
+
+static void replaced(struct redis_op *op, size_t at, const struct redis_value *value)
+{
+    struct visit *visit = visit_of(op);
+
+    if (redis_number(value) == 1) {
+        visit->changed = true;
+        visit->work->counts->resealed++;
+    }
+    if (at + 1 < op->expected)
+        return;
+    visit->fruitless = visit->changed ? 0 : visit->fruitless + 1;
+    if (visit->fruitless >= RESEAL_FRUITLESS_MOST) {
+        op->status = NOD_E_STALE;
+        return;
+    }
+    redis_op_more(op);
+    visit_read(op);
+}
+
+static void visit_reply(struct redis_op *op, size_t at, const struct redis_value *value)
+{
+    struct visit *visit = visit_of(op);
+    unsigned shard = op->shard;
+
+    if (visit->asked) {
+        replaced(op, at, value);
+        return;
+    }
+    redis_op_more(op);
+    visit->asked = true;
+    visit->item->walk->found(op, value);
+    op->shard = shard;
+    if (op->expected > 0)
+        return;
+    op->more = false; /* nothing is to be done */
+    visit->work->counts->records += visit->seen;
+    visit->work->counts->refused += visit->refused;
+}
+
+static const struct redis_verb visit_verb = { "reseal", visit_reply };
+
+static void op_done(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct resealing *work = data;
+
+    (void)reply;
+    work->busy--;
+    if (work->status == NOD_OK)
+        work->status = status;
+    work_on(work);
+}
+
+static void visit_begin(struct resealing *work, const struct item *item)
+{
+    struct redis_op *op = redis_op_new(work->store, &visit_verb, op_done, work);
+    struct visit *visit = ARENA_NEW(&op->arena, struct visit);
+
+    work->busy++;
+    if (!visit) {
+        redis_op_end(op, NOD_E_LIMIT);
+        return;
+    }
+    *visit = (struct visit){ .work = work, .item = item };
+    op->with = visit;
+    visit_read(op);
+    redis_op_send(op);
+}
+
+/* --- the walk --------------------------------------------------------------------------------- */
+
+enum { SHARD_TAG = 4 }; /* bytes of {NN} */
+
+static void names_reply(struct redis_op *op, size_t at, const struct redis_value *value)
+{
+    struct resealing *work = op->data;
+    const struct walk *walk = &walks[work->walk];
+    const struct redis_value *keys = redis_item(value, 1);
+    size_t before = strlen(work->store->url.prefix) + SHARD_TAG + strlen(walk->letter);
+
+    (void)at;
+    if (!str_to_u64(redis_text(redis_item(value, 0)), &work->cursor)) {
+        redis_op_refused(op, value);
+        return;
+    }
+    if (work->cursor == 0)
+        work->walk++;
+    for (size_t i = 0; i < (keys->type == REDIS_IS_LIST ? keys->count : 0); i++) {
+        struct item *made = ARENA_NEW(&work->naming, struct item);
+        struct str key = arena_str(&work->naming, redis_text(&keys->items[i]));
+        if (!made || key.len < before)
+            continue;
+        *made = (struct item){ .walk = walk, .key = key };
+        if (walk->named(work, made, str_skip(key, before)))
+            item_add(work, made);
+    }
+    if (work->naming.exhausted)
+        op->status = NOD_E_LIMIT;
+}
+
+static const struct redis_verb names_verb = { "reseal: name the keys", names_reply };
+
+/* Keys of the letter in every shard. What means something in a pattern is taken literally. */
+static struct str pattern(struct redis_op *op, const char *letter)
+{
+    char prefix[2 * REDIS_PREFIX_MAX + 1];
+    size_t len = 0;
+
+    for (const char *at = op->store->url.prefix; *at; at++) {
+        if (strchr("*?[]\\", *at))
+            prefix[len++] = '\\';
+        prefix[len++] = *at;
+    }
+    prefix[len] = '\0';
+    return arena_fmt(&op->arena, "%s{[0-9][0-9]}%s*", prefix, letter);
+}
+
+static void names_begin(struct resealing *work)
+{
+    struct redis_op *op = redis_op_new(work->store, &names_verb, op_done, work);
+    const struct walk *walk = &walks[work->walk];
+    struct str cursor = arena_fmt(&op->arena, "%llu", (unsigned long long)work->cursor);
+
+    work->busy++;
+    arena_reset(&work->naming);
+    redis_op_say(op,
+                 (struct str[]){ STR("SCAN"), cursor, STR("MATCH"), pattern(op, walk->letter),
+                                 STR("COUNT"), redis_digits(op, RESEAL_KEYS_MOST), STR("TYPE"),
+                                 str_of(walk->type) },
+                 8);
+    redis_op_send(op);
+}
+
+static void work_on(struct resealing *work)
+{
+    while (work->status == NOD_OK && work->first && work->busy < RESEAL_AT_ONCE_MOST) {
+        struct item *item = work->first;
+        work->first = item->next;
+        if (!work->first)
+            work->end = &work->first;
+        visit_begin(work, item);
+    }
+    if (work->status == NOD_OK && work->busy == 0 && work->walk < WALKS)
+        names_begin(work);
+}
+
+static const char *reason(nod_status status)
+{
+    return status == NOD_E_STALE ? "records change as fast as they are sealed anew: does a server "
+                                   "that uses it still seal with an older secret?"
+           : status == NOD_E_LIMIT ? "what it holds is larger than can be read"
+                                   : "it could not be read or written to the end; run this again";
+}
+
+bool redis_store_reseal(const struct redis_opts *opts, bool plain, struct reseal_counts *counts,
+                        char why[REDIS_WHY_MAX])
+{
+    *counts = (struct reseal_counts){ 0 };
+    if (!opts->ring) {
+        snprintf(why, REDIS_WHY_MAX, "no secret is set: there is nothing to seal with");
+        return false;
+    }
+    struct store *store = redis_store_open(opts, why);
+    if (!store)
+        return false;
+    struct resealing work = { .store = redis_of(store), .counts = counts, .plain = plain };
+    work.quiet = (struct codec){ .ring = work.store->codec.ring };
+    work.end = &work.first;
+    arena_init(&work.opened, REDIS_OP_BYTES);
+    arena_init(&work.naming, REDIS_OP_BYTES);
+    work_on(&work);
+    while (work.busy)
+        loop_turn(opts->loop, RESEAL_TURN_MS);
+    if (work.status != NOD_OK)
+        snprintf(why, REDIS_WHY_MAX, "%s", reason(work.status));
+    arena_finish(&work.naming);
+    arena_finish(&work.opened);
+    store->ops->destroy(store);
+    return work.status == NOD_OK;
+}

@@ -1,0 +1,108 @@
+// A client of the 2025 era, and what it can meet on its way between the nodes of a house: records that are about to run
+// out, questions that were put twice, hints that nobody heard.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { startHttp, rawPeer, callTool, nextAsk, accept, isAsk, resultOf, textOf, pause, within, PATIENCE_MS } from './harness.js';
+import { stores } from './stores.js';
+
+const SECRET = 'a secret that is surely long enough for this';
+
+const idsOf = (handle) => handle.events.filter((event) => event.id !== undefined).map((event) => event.id);
+const messagesOf = (handle) => handle.events.filter((event) => event.data).map((event) => JSON.parse(event.data));
+const resume = (peer, event) => peer.request('GET', { headers: { 'Last-Event-ID': event }, stream: 'resumed' });
+
+// Servers on one store, started one by one.
+function house(t, store) {
+  return (env = {}) => startHttp(t, 'probe', { env: { MCP_ELICITATION_SECRET: SECRET, ...env }, args: ['--store', store.address] });
+}
+
+for (const { name, create } of stores) {
+  test(`${name}: a session lives as long as its call waits, however long that is`, async (t) => {
+    const start = house(t, await create(t));
+    const env = { PROBE_IDLE_MS: '1500' };
+    const server = await start(env);
+    const peer = await rawPeer(t, 'http', 'probe', { server });
+    const call = await callTool(peer, 'ask');
+    const ask = await nextAsk(peer);
+    await pause(4000); // more than twice the time that a session may be idle
+    assert.equal((await peer.send({ id: 'a', method: 'ping' })).status, 200);
+    await pause(200);
+    assert.equal((await peer.send({ id: 'b', method: 'ping' })).status, 200);
+    await server.kill();
+
+    peer.url = (await start(env)).url;
+    assert.equal((await resume(peer, idsOf(call.handle).at(-1))).status, 200, 'and after a crash');
+    await accept(peer, ask.id, { name: 'Ada' });
+    assert.equal(textOf((await call.reply()).result), 'accept {"name":"Ada"}');
+  });
+
+  test(`${name}: who was asked a second time before the crash answers that afterwards`, async (t) => {
+    const start = house(t, await create(t));
+    const server = await start();
+    const peer = await rawPeer(t, 'http', 'probe', { server });
+    const call = await callTool(peer, 'ask', { attempts: 5 });
+    const first = await nextAsk(peer);
+    await accept(peer, first.id, { name: 7 });
+    const second = await nextAsk(peer);
+    assert.notEqual(second.id, first.id);
+    await server.kill();
+
+    peer.url = (await start()).url;
+    await resume(peer, idsOf(call.handle).at(-1));
+    await pause(200); // the question is up here, and its client has it: nothing is sent
+    await accept(peer, second.id, { name: 'Ada' });
+    assert.equal(textOf((await call.reply()).result), 'accept {"name":"Ada"}');
+  });
+}
+
+test('a question that was seen at another node is not put again at the first', async (t) => {
+  const { create } = stores.find(({ name }) => name === 'redis');
+  const start = house(t, await create(t));
+  const env = { PROBE_HEARTBEAT_MS: '50' };
+  const [a, b] = [await start(env), await start(env)];
+  const peer = await rawPeer(t, 'http', 'probe', { server: a });
+  const call = await callTool(peer, 'two_rounds', {}, { progressToken: 'p' });
+  const first = await nextAsk(peer);
+  const seen = idsOf(call.handle).at(-1);
+  for (let i = 0; i < 4; i++) await peer.next((message) => message.method === 'notifications/progress', 'a heartbeat');
+  call.handle.drop(); // and what came behind the question never arrived
+  await call.handle.finished;
+
+  peer.url = b.url;
+  const there = await resume(peer, seen);
+  await accept(peer, first.id, { word: 'one' });
+  const second = await nextAsk(peer);
+  const last = there.events.find((event) => event.data && JSON.parse(event.data).id === second.id).id;
+  there.drop();
+  await there.finished;
+
+  peer.url = a.url;
+  const back = await resume(peer, last);
+  await pause(500); // in which the first node looks at what has become of the call
+  await accept(peer, second.id, { word: 'two' });
+  await call.reply();
+  assert.deepEqual(messagesOf(back).filter(isAsk), [], 'it was not asked again');
+});
+
+test('a node that slept and heard no hint still gives its client the result', async (t) => {
+  const { create } = stores.find(({ name }) => name === 'redis');
+  const store = await create(t);
+  const start = house(t, store);
+  const [a, b] = [await start(), await start()];
+  const peer = await rawPeer(t, 'http', 'probe', { server: a });
+  const call = await callTool(peer, 'ask');
+  const ask = await nextAsk(peer);
+  a.signal('SIGSTOP');
+  t.after(() => a.signal('SIGCONT'));
+  await store.say('CLIENT', 'KILL', 'TYPE', 'pubsub'); // what is said to it from now on is lost
+
+  peer.url = b.url;
+  await accept(peer, ask.id, { name: 'Ada' });
+  const runs = async () => JSON.parse(await resultOf(peer, 'counters')).runs;
+  await within(PATIENCE_MS, 'the other node runs the call', (async () => {
+    while (!(await runs())) await pause(50);
+  })());
+  await pause(500);
+  a.signal('SIGCONT');
+  assert.equal(textOf((await call.reply()).result), 'accept {"name":"Ada"}');
+});
