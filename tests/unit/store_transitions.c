@@ -686,6 +686,8 @@ static struct id woken_call;
 static void wake(void *data, struct str call_id)
 {
     (void)data;
+    if (call_id.len == 0)
+        return; /* hints may have been lost: it is about no call */
     woken++;
     memset(&woken_call, 0, sizeof(woken_call));
     memcpy(woken_call.text, call_id.at, call_id.len < ID_LEN ? call_id.len : ID_LEN);
