@@ -1,5 +1,6 @@
 /*
- * base/map: linear probing over a power of two of slots, at most three quarters full with graves.
+ * base/map: linear probing over a power of two of slots, at most three quarters full with graves,
+ * and a quarter with graves alone: who looks for what is not there passes all of them.
  *
  * A removed entry leaves a grave, so that probing goes on behind it; graves at the end of a run are
  * cleared at once, the others when the table is rebuilt. Rebuilding fits the room to the count, so
@@ -93,15 +94,33 @@ uint64_t map_hash(struct str key)
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 
+/* Bytes of an id are letters: multiplying carries what differs into the bits that count. */
+static uint64_t hash_of(const struct map *map, struct str key)
+{
+    uint64_t first, last;
+
+    if (!map->ids || key.len < sizeof(first))
+        return map_hash(key);
+    memcpy(&first, key.at, sizeof(first));
+    memcpy(&last, key.at + key.len - sizeof(last), sizeof(last));
+    uint64_t hash = (first ^ rotl(last, 32) ^ hash_key[0]) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 32;
+}
+
 void map_init(struct map *map, size_t limit)
 {
     *map = (struct map){ .limit = limit };
 }
 
+void map_init_ids(struct map *map, size_t limit)
+{
+    *map = (struct map){ .limit = limit, .ids = true };
+}
+
 void map_finish(struct map *map)
 {
     mem_free(map->slots);
-    *map = (struct map){ .limit = map->limit };
+    *map = (struct map){ .limit = map->limit, .ids = map->ids };
 }
 
 static struct map_slot *slot_find(const struct map *map, struct str key, uint64_t hash)
@@ -112,7 +131,7 @@ static struct map_slot *slot_find(const struct map *map, struct str key, uint64_
         struct map_slot *slot = &map->slots[i];
         if (!slot->value)
             return NULL;
-        if (slot->value != GRAVE && slot->hash == hash && str_eq(slot->key, key))
+        if (slot->hash == hash && slot->value != GRAVE && str_same(slot->key, key))
             return slot;
     }
 }
@@ -145,7 +164,7 @@ static void rebuild(struct map *map, size_t room)
 
 void *map_get(const struct map *map, struct str key)
 {
-    struct map_slot *slot = map->count ? slot_find(map, key, map_hash(key)) : NULL;
+    struct map_slot *slot = map->count ? slot_find(map, key, hash_of(map, key)) : NULL;
 
     return slot ? slot->value : NULL;
 }
@@ -155,7 +174,7 @@ static struct map_slot *slot_again(const struct map *map, struct str key)
 {
     struct map_slot *slot = map->last < map->room ? &map->slots[map->last] : NULL;
 
-    return slot && slot->value && slot->value != GRAVE && str_eq(slot->key, key) ? slot : NULL;
+    return slot && slot->value && slot->value != GRAVE && str_same(slot->key, key) ? slot : NULL;
 }
 
 void *map_find(struct map *map, struct str key)
@@ -164,7 +183,7 @@ void *map_find(struct map *map, struct str key)
         return NULL;
     struct map_slot *slot = slot_again(map, key);
     if (!slot) {
-        slot = slot_find(map, key, map_hash(key));
+        slot = slot_find(map, key, hash_of(map, key));
         if (!slot)
             return NULL;
         map->last = (size_t)(slot - map->slots);
@@ -172,21 +191,11 @@ void *map_find(struct map *map, struct str key)
     return slot->value;
 }
 
-bool map_set(struct map *map, struct str key, void *value)
+static bool slot_new(struct map *map, struct str key, uint64_t hash, void *value)
 {
-    if (!value)
-        return false;
-    uint64_t hash = map_hash(key);
-    struct map_slot *slot = slot_find(map, key, hash);
-
-    if (slot) {
-        slot->key = key;
-        slot->value = value;
-        return true;
-    }
     if (map->count >= map->limit)
         return false;
-    if ((map->used + 1) * 4 > map->room * 3) {
+    if ((map->used + 1) * 4 > map->room * 3 || (map->used - map->count) * 4 > map->room) {
         size_t room = ROOM_FIRST;
         while ((map->count + 1) * 2 > room)
             room *= 2;
@@ -194,6 +203,26 @@ bool map_set(struct map *map, struct str key, void *value)
     }
     slot_put(map, key, hash, value);
     return true;
+}
+
+bool map_set(struct map *map, struct str key, void *value)
+{
+    if (!value)
+        return false;
+    uint64_t hash = hash_of(map, key);
+    struct map_slot *slot = slot_find(map, key, hash);
+
+    if (slot) {
+        slot->key = key;
+        slot->value = value;
+        return true;
+    }
+    return slot_new(map, key, hash, value);
+}
+
+bool map_add(struct map *map, struct str key, void *value)
+{
+    return value && slot_new(map, key, hash_of(map, key), value);
 }
 
 /* A grave in front of an empty slot keeps nobody's probing going. */
@@ -213,7 +242,7 @@ void *map_remove(struct map *map, struct str key)
     struct map_slot *slot = slot_again(map, key);
 
     if (!slot)
-        slot = slot_find(map, key, map_hash(key));
+        slot = slot_find(map, key, hash_of(map, key));
     if (!slot)
         return NULL;
     void *value = slot->value;

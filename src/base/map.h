@@ -19,9 +19,15 @@ struct map {
     size_t used; /* with the graves of removed entries */
     size_t limit;
     size_t last; /* the slot that map_find found last */
+    bool ids;    /* see map_init_ids */
 };
 
 void map_init(struct map *map, size_t limit);
+/*
+ * For keys that are made here and at random, as ids are: nobody can choose one, so their own bytes
+ * do for a hash. Anything may be looked for.
+ */
+void map_init_ids(struct map *map, size_t limit);
 void map_finish(struct map *map);
 
 void *map_get(const struct map *map, struct str key);
@@ -37,6 +43,9 @@ void *map_find(struct map *map, struct str key);
  * the value is NULL, which would read as "not there".
  */
 bool map_set(struct map *map, struct str key, void *value);
+
+/* The same for a key that is known not to be there, which is not looked for again. */
+bool map_add(struct map *map, struct str key, void *value);
 
 /* What was there, or NULL. */
 void *map_remove(struct map *map, struct str key);

@@ -8,6 +8,43 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
+static uint64_t word_at(const char *at)
+{
+    uint64_t word;
+
+    memcpy(&word, at, sizeof(word));
+    return word;
+}
+
+static uint32_t half_at(const char *at)
+{
+    uint32_t half;
+
+    memcpy(&half, at, sizeof(half));
+    return half;
+}
+
+/* The first and the last word, which may overlap; then what is between them. */
+static bool bytes_same(const char *a, const char *b, size_t len)
+{
+    if (len >= 8) {
+        if (word_at(a) != word_at(b) || word_at(a + len - 8) != word_at(b + len - 8))
+            return false;
+        if (len <= 16)
+            return true;
+        return word_at(a + 8) == word_at(b + 8) &&
+               (len <= 24 || memcmp(a + 16, b + 16, len - 24) == 0);
+    }
+    if (len >= 4)
+        return half_at(a) == half_at(b) && half_at(a + len - 4) == half_at(b + len - 4);
+    return len == 0 || (a[0] == b[0] && a[len / 2] == b[len / 2] && a[len - 1] == b[len - 1]);
+}
+
+bool str_same(struct str a, struct str b)
+{
+    return a.len == b.len && bytes_same(a.at, b.at, a.len);
+}
+
 bool str_eq_nocase(struct str a, struct str b)
 {
     if (a.len != b.len)
@@ -17,7 +54,7 @@ bool str_eq_nocase(struct str a, struct str b)
     /* Most pairs that differ do so in the first letter, and most that do not are the same bytes. */
     if (lower(a.at[0]) != lower(b.at[0]))
         return false;
-    if (memcmp(a.at, b.at, a.len) == 0)
+    if (bytes_same(a.at, b.at, a.len))
         return true;
     for (size_t i = 1; i < a.len; i++)
         if (lower(a.at[i]) != lower(b.at[i]))

@@ -42,6 +42,9 @@ static inline bool str_eq(struct str a, struct str b)
     return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
 }
 
+/* The same, faster where neither is a literal and both are short: keys, names, ids. */
+bool str_same(struct str a, struct str b);
+
 static inline bool str_starts(struct str s, struct str prefix)
 {
     return s.len >= prefix.len && (prefix.len == 0 || memcmp(s.at, prefix.at, prefix.len) == 0);

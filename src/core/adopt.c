@@ -121,20 +121,38 @@ static struct call *call_of_record(struct engine *engine, const struct adopt_spe
     return call;
 }
 
+/* False: it has ended, because no more calls may be live here. */
+static bool enlist(struct call *call)
+{
+    struct engine *engine = call->engine;
+
+    call->caller->call = call;
+    flow_place(&call->flow, &call_flow, &engine->hooks, "gate", call, call_flow_done);
+    if (!call_list(call)) {
+        call->stored = false; /* not ours to finish */
+        call_fail(call, NOD_E_LIMIT, NULL,
+                  STR("This server works on as many calls as it may; try again later"));
+        return false;
+    }
+    call->stored = true; /* or will be: from now on letting go of it loses nothing */
+    return true;
+}
+
+void call_adopted(struct call *call)
+{
+    if (enlist(call))
+        call_go_on(call);
+}
+
 bool engine_adopt(struct engine *engine, const struct adopt_spec *spec)
 {
     if (engine_find(engine, spec->record->id))
         return false;
     struct call *call = call_of_record(engine, spec);
 
-    spec->caller->call = call;
-    flow_place(&call->flow, &call_flow, &engine->hooks, "gate", call, call_flow_done);
-    if (!map_set(&engine->calls, id_str(&call->id), call)) {
-        call_fail(call, NOD_E_LIMIT, NULL,
-                  STR("This server works on as many calls as it may; try again later"));
+    warm_drop(engine, spec->record->id);
+    if (!enlist(call))
         return true;
-    }
-    call->stored = true; /* or will be: from now on letting go of it loses nothing */
     if (!spec->import) {
         call_later(call, call_go_on);
         return true;
@@ -150,7 +168,9 @@ bool engine_adopt(struct engine *engine, const struct adopt_spec *spec)
 
 struct call *engine_find(const struct engine *engine, struct str call_id)
 {
-    return map_get(&engine->calls, call_id);
+    struct call *call = map_find(&((struct engine *)engine)->calls, call_id);
+
+    return call && !call_is_warm(call) ? call : NULL;
 }
 
 /* --- ending what is not here -------------------------------------------------------------------
@@ -201,6 +221,7 @@ void engine_cancel(struct engine *engine, struct str call_id, struct str why)
         call_cancel(live, why);
         return;
     }
+    warm_drop(engine, call_id);
     struct cancelling *cancelling = MEM_NEW(struct cancelling);
     memcpy(cancelling->call.text, call_id.at, call_id.len < ID_LEN ? call_id.len : ID_LEN);
     list_init(&cancelling->link);

@@ -108,6 +108,11 @@ static void ask_unlist(struct ask *ask)
     ask->counted = false;
 }
 
+void ask_rest(struct ask *ask)
+{
+    ask_unlist(ask);
+}
+
 void ask_free(struct ask *ask)
 {
     ask_unlist(ask);

@@ -53,6 +53,7 @@ struct call *call_create(struct engine *engine, const struct call_spec *spec, st
     call->elsewhere_too = spec->elsewhere_too;
     call->hold_steps = spec->hold_steps;
     list_init(&call->asks);
+    list_init(&call->warm);
     return call;
 }
 
@@ -91,7 +92,8 @@ void call_free(struct call *call)
     ending_free(call->ending);
     if (map_find(&engine->calls, id_str(&call->id)) == call)
         map_remove(&engine->calls, id_str(&call->id));
-    target_release(call->target);
+    if (call->target)
+        target_release(call->target);
     mem_free(call);
 }
 
@@ -545,7 +547,7 @@ void engine_call(struct engine *engine, const struct call_spec *spec)
         call_deliver(call);
         return;
     }
-    if (!map_set(&engine->calls, id_str(&call->id), call)) {
+    if (!call_list(call)) {
         call_outcome_fail(
             call,
             &(struct fault){

@@ -354,7 +354,7 @@ static void call_told(struct call *call, enum caller_way way)
     if (call->cancel_wanted)
         call_end_cancelled(call);
     else if (way == CALLER_LEAVES || call_is_alone(call))
-        call_leave(call);
+        call_leave_warm(call);
     else if (call->woken)
         call_take(call);
 }

@@ -334,8 +334,10 @@ static void claim_failed(struct claim *claim, nod_status status)
 /* What follows for the call, if it is here: it may have gone, and come back, meanwhile. */
 static void claimed(struct engine *engine, const struct store_reply *reply)
 {
-    struct call *call = map_find(&engine->calls, reply->ask->call_id);
+    struct call *call = engine_find(engine, reply->ask->call_id);
 
+    if (!call)
+        warm_drop(engine, reply->ask->call_id);
     if (reply->taken && !(call && call_taken(call, reply)))
         call_give_back(engine, reply->call, reply->epoch);
     else if (!reply->taken && call && list_empty(&call->asks))

@@ -30,6 +30,7 @@ static void wake_all(struct engine *engine)
     struct call *call;
     int64_t count = 0;
 
+    warm_drop_all(engine);
     for (size_t at = 0; (call = map_next(&engine->calls, &at));)
         if (call_waiting(call))
             call_take_later(call, count++ / ENGINE_LOOKS_A_MS);
@@ -44,6 +45,8 @@ static void wake(void *data, struct str id)
         wake_all(data);
     else if (call)
         call_take(call);
+    else
+        warm_drop(data, id);
 }
 
 void engine_use_store(struct engine *engine, struct store *store)
@@ -88,11 +91,12 @@ struct engine *engine_create(const struct engine_opts *opts)
         engine->node = id_str(&engine->node_id);
     }
     hooks_init(&engine->hooks);
-    map_init(&engine->calls, limits->calls);
-    map_init(&engine->asks, SIZE_MAX / 2);
+    map_init_ids(&engine->calls, SIZE_MAX / 2); /* see call_list */
+    map_init_ids(&engine->asks, SIZE_MAX / 2);
     map_init(&engine->tallies, SIZE_MAX / 2);
     map_init(&engine->scopes, SIZE_MAX / 2);
     map_init(&engine->schemas, ENGINE_SCHEMAS_KEPT);
+    warm_init(engine);
     heap_init(&engine->due);
     list_init(&engine->claims);
     list_init(&engine->returns);
@@ -123,6 +127,7 @@ void engine_destroy(struct engine *engine)
     claims_drop(engine);
     returns_drop(engine);
     cancels_drop(engine);
+    warm_drop_all(engine);
     for (struct call *call; (call = map_next(&engine->calls, &at));)
         call_free(call);
     schemas_forget(engine);
@@ -206,7 +211,7 @@ struct store *engine_store(const struct engine *engine)
 
 size_t engine_calls(const struct engine *engine)
 {
-    return engine->calls.count;
+    return engine->calls.count - engine->warm_count;
 }
 
 size_t engine_pending(const struct engine *engine)

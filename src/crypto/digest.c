@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "crypto/base64_wide.h"
 #include "json/write.h"
 
 enum {
@@ -200,9 +201,11 @@ static const char base64_digits[64] = { "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklm
 /* Reads each group before it writes it: seal_text relies on that to encode in place. */
 void base64url_encode(struct str bytes, char *out)
 {
-    const unsigned char *in = (const unsigned char *)bytes.at;
-    size_t left = bytes.len;
+    size_t done = base64_wide_encode((const uint8_t *)bytes.at, bytes.len, out);
+    const unsigned char *in = (const unsigned char *)bytes.at + done;
+    size_t left = bytes.len - done;
 
+    out += base64url_len(done);
     for (uint32_t word; left > 3; left -= 3, in += 3, out += 4) { /* one byte of it is the next */
         memcpy(&word, in, sizeof(word));
         word = be32toh(word);
@@ -262,7 +265,10 @@ bool base64url_decode(struct str text, uint8_t *out, size_t room, size_t *len)
 
     if (rest == 1 || bytes > room)
         return false;
-    for (size_t i = 0; i < text.len / 4; i++, in += 4, out += 3) {
+    size_t done = base64_wide_decode(in, text.len, out);
+    in += done;
+    out += done / 4 * 3;
+    for (size_t i = done / 4; i < text.len / 4; i++, in += 4, out += 3) {
         uint32_t a = base64_values[in[0]], b = base64_values[in[1]], c = base64_values[in[2]],
                  d = base64_values[in[3]];
         if (!a || !b || !c || !d)

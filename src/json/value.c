@@ -22,7 +22,7 @@ const struct json *json_get(const struct json *object, struct str key)
     if (!json_is(object, JSON_OBJECT))
         return NULL;
     JSON_EACH(member, object)
-    if (str_eq(member->key, key))
+    if (member->key.len == key.len && str_same(member->key, key))
         found = member;
     return found;
 }

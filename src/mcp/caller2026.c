@@ -148,18 +148,16 @@ void caller_settle(struct caller2026 *caller)
         caller_free(caller);
 }
 
-struct deferred {
-    struct caller2026 *caller;
-    void (*fn)(void *data);
-};
-
 static void run_deferred(void *data)
 {
     struct deferred *deferred = data;
     struct caller2026 *caller = deferred->caller;
     void (*fn)(void *) = deferred->fn;
 
-    mem_free(deferred);
+    if (deferred == &caller->deferred)
+        deferred->caller = NULL;
+    else
+        mem_free(deferred);
     if (fn && caller->server)
         fn(caller);
     caller->busy--;
@@ -168,7 +166,8 @@ static void run_deferred(void *data)
 
 void caller_defer(struct caller2026 *caller, void (*fn)(void *data))
 {
-    struct deferred *deferred = MEM_NEW(struct deferred);
+    struct deferred *deferred =
+        caller->deferred.caller ? MEM_NEW(struct deferred) : &caller->deferred;
 
     deferred->caller = caller;
     deferred->fn = fn;

@@ -32,6 +32,11 @@ struct note { /* what was wrong with an answer */
     struct str key, problems;
 };
 
+struct deferred { /* something a caller does when the stack is clear */
+    struct caller2026 *caller;
+    void (*fn)(void *data);
+};
+
 struct caller2026 {
     struct caller caller;      /* first */
     struct mcp_server *server; /* NULL: it is gone */
@@ -50,6 +55,7 @@ struct caller2026 {
     bool checked;                 /* what it answers was compared with what the call was told */
     bool over;                    /* no waiter is left, and none may come */
     unsigned busy;                /* completions on their way that point here */
+    struct deferred deferred;     /* one of them; further ones have memory of their own */
     size_t feeding;               /* answers that are being claimed */
     struct note *notes;
 

@@ -259,10 +259,21 @@ static void handle_mcp(struct mcp_server *server, struct http_exchange *exchange
 }
 
 /* Probes name a server by its address; see mcp/health.h. */
-static bool host_ok(const struct mcp_server *server, const struct http_request *http)
+static bool host_ok(struct mcp_server *server, const struct http_request *http)
 {
-    return (server->tokens && health_has(http->path)) ||
-           origin_host_ok(&server->origins, str_trim(http_header(http, STR("Host"))));
+    struct str host = str_trim(http_header(http, STR("Host")));
+
+    if (server->tokens && health_has(http->path))
+        return true;
+    if (host.len && str_same(host, str_n(server->host_passed, server->host_passed_len)))
+        return true; /* the rules do not change while we listen */
+    if (!origin_host_ok(&server->origins, host))
+        return false;
+    if (host.len <= sizeof(server->host_passed)) {
+        memcpy(server->host_passed, host.at, host.len);
+        server->host_passed_len = host.len;
+    }
+    return true;
 }
 
 static void on_request(struct http_exchange *exchange, const struct http_request *http, void *data)

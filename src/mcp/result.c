@@ -26,14 +26,31 @@ void result_server_info(struct json_writer *w, const struct mcp_opts *opts)
     jw_end(w);
 }
 
-void result_begin(struct json_writer *w, const struct mcp_opts *opts, struct str type)
+static void write_meta(struct json_writer *w, const struct mcp_opts *opts)
 {
-    jw_key_str(w, STR("resultType"), type);
-    jw_key(w, STR("_meta"));
     jw_object(w);
     jw_key(w, STR(META_SERVER));
     result_server_info(w, opts);
     jw_end(w);
+}
+
+bool result_meta(struct buf *out, const struct mcp_opts *opts)
+{
+    struct json_writer w;
+
+    json_writer_init(&w, out);
+    write_meta(&w, opts);
+    return json_writer_done(&w);
+}
+
+void result_begin(struct json_writer *w, const struct mcp_opts *opts, struct str type)
+{
+    jw_key_str(w, STR("resultType"), type);
+    jw_key(w, STR("_meta"));
+    if (opts->result_meta.len)
+        jw_raw(w, opts->result_meta);
+    else
+        write_meta(w, opts);
 }
 
 /* --- results ------------------------------------------------------------------------------------

@@ -13,6 +13,8 @@
 
 /* The first members of a result whose object has just been opened: resultType and _meta. */
 void result_begin(struct json_writer *w, const struct mcp_opts *opts, struct str type);
+/* The _meta that every result has, for opts->result_meta. False: it is too large. */
+bool result_meta(struct buf *out, const struct mcp_opts *opts);
 /* {"name","title","version"} */
 void result_server_info(struct json_writer *w, const struct mcp_opts *opts);
 

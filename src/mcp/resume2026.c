@@ -1,10 +1,12 @@
 /*
  * mcp/resume2026: going on with a call by its requestState.
  *
- *     open the state ▶ is the call live here? ▶ does the store know it? ▶ adopt it
+ *     open the state ▶ is the call live here? ▶ does the store know it? ▶
+ * adopt it
  *
  *   live, with the same state and answers   this request waits for the same end
  *   live, otherwise                         looked at again when it is not, within MCP_HOLD_MS
+ *   left here, and untouched since          adopted as it was left
  *   not known to the store                  imported from the state
  *   waiting, with a shorter journal         imported: it went on where our store is not shared
  *   waiting, or runnable                    adopted
@@ -282,7 +284,21 @@ static void respond_stored(struct caller2026 *caller, struct str text)
 /* --- looking ------------------------------------------------------------------------------------
  */
 
-static void found(struct caller2026 *caller, const struct call_record *record)
+/* It was left here, and nothing has happened to it since. */
+static void adopt_warm(struct caller2026 *caller, struct call *warm)
+{
+    struct adopt_spec spec = { .elsewhere_too = caller_elsewhere_too(caller->server),
+                               .target = caller->target,
+                               .hold_steps = caller_holds_steps(caller),
+                               .caller = &caller->caller };
+
+    for (struct ask *ask = call_ask_first(warm); ask; ask = call_ask_next(warm, ask))
+        ask_put_again(ask, attempt_of(caller, ask_record(ask)));
+    engine_adopt_warm(caller->server->opts.engine, warm, &spec);
+}
+
+/* `warm` is the call of the record if it is at hand, otherwise NULL. */
+static void found(struct caller2026 *caller, const struct call_record *record, struct call *warm)
 {
     if (!str_eq(record->principal, caller->principal) || record->kind != caller->target->kind ||
         !str_eq(record->target, caller->target->name) || record->state == CALL_STORED_CANCELLED ||
@@ -302,6 +318,10 @@ static void found(struct caller2026 *caller, const struct call_record *record)
     case CALL_STORED_WAITING:
         if (caller->state.entry_count > record->entry_count) {
             import(caller); /* it went on at a node that shares no store with us */
+            break;
+        }
+        if (warm) {
+            adopt_warm(caller, warm);
             break;
         }
         keep_record(caller, record);
@@ -327,7 +347,7 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
 
     if (caller->server && !caller->over) {
         if (status == NOD_OK)
-            found(caller, reply->call);
+            found(caller, reply->call, NULL);
         else if (status == NOD_E_NOT_FOUND)
             import(caller);
         else if (status == NOD_E_STALE)
@@ -360,17 +380,30 @@ static void join(struct caller2026 *caller, struct caller2026 *other)
     caller_over(caller);
 }
 
+/* A state is sealed for its target: what the call was made of needs no second look. */
+static void found_warm(struct caller2026 *caller, struct call *warm)
+{
+    struct call_record record = call_warm_record(warm, caller->target);
+
+    caller->busy++;
+    found(caller, &record, warm);
+    caller->busy--;
+}
+
 static void look(struct caller2026 *caller)
 {
     struct mcp_server *server = caller->server;
     struct call *live = engine_find(server->opts.engine, caller->state.call_id);
     struct caller2026 *other = caller2026_of(live);
+    struct call *warm;
 
     if (other && !other->over && caller_same(other, caller) &&
         waiting_with(other) < MCP_WAITERS_MAX) {
         join(caller, other);
     } else if (live && !task_find(server, caller->state.call_id, caller->principal)) {
         look_later(caller);
+    } else if ((warm = engine_warm(server->opts.engine, caller->state.call_id))) {
+        found_warm(caller, warm);
     } else {
         struct store *store = engine_store(server->opts.engine);
         caller->busy++;

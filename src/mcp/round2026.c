@@ -184,29 +184,40 @@ static void store_state(struct caller2026 *caller, struct buf *requests, struct 
                     expires_ms - clock_wall(caller->server->opts.clock), stored, storing);
 }
 
+/* Done with for now: nobody's answers lie about, and a large round is not paid for ever after. */
+static void rest(struct buf *buf)
+{
+    enum { KEPT_MAX = 16 << 10 };
+
+    if (buf->len)
+        explicit_bzero(buf->at, buf->len);
+    if (buf->room > KEPT_MAX)
+        buf_finish(buf);
+    else
+        buf_clear(buf);
+}
+
 /* Everybody is told what the call wants to know. */
 static void send_round(struct caller2026 *caller, struct call *call, const struct entry *entries,
                        size_t entry_count, uint32_t notices)
 {
-    struct buf plain, sealed, requests;
+    struct mcp_server *server = caller->server;
+    struct buf *plain = &server->plain, *sealed = &server->sealed, *requests = &server->requests;
     int64_t expires_ms = 0;
 
-    buf_init(&plain, STATE_BYTES_MAX);
-    buf_init(&sealed, STATE_BYTES_MAX * 2);
-    buf_init(&requests, MCP_MESSAGE_MAX);
-    bool fine = state_of_call(caller, call, entries, entry_count, notices, &plain, &expires_ms) &&
-                seal_for_caller(caller, call, buf_str(&plain), &sealed) &&
-                write_requests(caller, call, &requests);
+    bool fine = state_of_call(caller, call, entries, entry_count, notices, plain, &expires_ms) &&
+                seal_for_caller(caller, call, buf_str(plain), sealed) &&
+                write_requests(caller, call, requests);
     if (!fine)
         caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR("The questions are too large to be sent."),
                     STR_NONE);
-    else if (sealed.len <= MCP_STATE_INLINE_MAX)
-        round_respond(caller, buf_str(&requests), buf_str(&sealed));
+    else if (sealed->len <= MCP_STATE_INLINE_MAX)
+        round_respond(caller, buf_str(requests), buf_str(sealed));
     else
-        store_state(caller, &requests, buf_str(&sealed), expires_ms);
-    buf_finish(&requests);
-    buf_finish(&sealed);
-    buf_finish(&plain);
+        store_state(caller, requests, buf_str(sealed), expires_ms);
+    rest(plain);
+    rest(sealed);
+    rest(requests);
 }
 
 /* --- asking again -------------------------------------------------------------------------------

@@ -14,7 +14,9 @@
 #include "mcp/era2026.h"
 #include "mcp/mcp_call.h"
 #include "mcp/mrtr.h"
+#include "mcp/result.h"
 #include "mcp/session_store.h"
+#include "mcp/state.h"
 #include "mcp/tasks.h"
 #include "surface/client.h"
 
@@ -97,6 +99,12 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
 
     arena_init(&server->message, MCP_TREE_MAX);
     buf_init(&server->out, MCP_MESSAGE_MAX);
+    if (result_meta(&server->out, own))
+        own->result_meta = arena_str(&server->texts, buf_str(&server->out));
+    buf_clear(&server->out);
+    buf_init(&server->plain, STATE_BYTES_MAX);
+    buf_init(&server->sealed, STATE_BYTES_MAX * 2);
+    buf_init(&server->requests, MCP_MESSAGE_MAX);
     map_init(&server->sessions, MCP_SESSIONS_MAX);
     map_init(&server->subjects, MCP_SUBJECTS_MAX);
     list_init(&server->by_use);
@@ -189,6 +197,9 @@ void mcp_server_destroy(struct mcp_server *server)
     map_finish(&server->subjects);
     map_finish(&server->sessions);
     buf_finish(&server->out);
+    buf_finish(&server->plain);
+    buf_finish(&server->sealed);
+    buf_finish(&server->requests);
     arena_finish(&server->message);
     arena_finish(&server->texts);
     mem_free(server);

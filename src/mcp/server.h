@@ -32,6 +32,7 @@ struct mcp_opts {
     int64_t task_ttl_ms;     /* how long a task lives; 0: one hour */
     struct keyring *keyring; /* seals what clients carry; taken over. NULL: a random key for the
                                 life of the server */
+    struct str result_meta;  /* the server's own: what is the same in every result (2026) */
 };
 
 struct mcp_server *mcp_server_create(const struct mcp_opts *opts);

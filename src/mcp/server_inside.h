@@ -65,9 +65,10 @@ struct stdio;
 
 struct mcp_server {
     struct mcp_opts opts;
-    struct arena texts;   /* of opts */
-    struct arena message; /* the one being read */
-    struct buf out;       /* the one being written */
+    struct arena texts;                 /* of opts */
+    struct arena message;               /* the one being read */
+    struct buf out;                     /* the one being written */
+    struct buf plain, sealed, requests; /* of the round that goes out: see round2026.c */
     struct surface *client;
 
     struct map sessions; /* by id; HTTP only */
@@ -97,6 +98,8 @@ struct mcp_server {
     struct http_server *http;
     struct tokens *tokens;
     struct origin_rules origins;
+    char host_passed[64]; /* the Host header that passed them last */
+    size_t host_passed_len;
     struct stdio *stdio;
 
     size_t calls;   /* live */

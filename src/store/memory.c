@@ -72,7 +72,7 @@ static struct stored_call *call_add(struct memory_store *memory, const struct ca
     call->epoch = 1;
     call->opened_ms = memory_now(memory);
     list_init(&call->asks);
-    map_set(&memory->calls, id_str(&call->id), call);
+    map_add(&memory->calls, id_str(&call->id), call);
     return call;
 }
 
@@ -395,14 +395,13 @@ static void call_runnable(struct memory_store *memory, struct stored_call *call)
     hint(memory, call);
 }
 
-/* The call that an operation of a running epoch is about; NULL and *status if it may not happen (or
- * has already). */
-static struct stored_call *running_call(struct memory_store *memory, const struct call_record *open,
-                                        struct str call_id, uint64_t epoch, struct str token,
-                                        size_t new_asks, nod_status *status)
+/* `call` is what is known by that id, or NULL. The call that an operation of a running epoch is
+ * about; NULL and *status if it may not happen (or has already). */
+static struct stored_call *running_call(struct memory_store *memory, struct stored_call *call,
+                                        const struct call_record *open, struct str call_id,
+                                        uint64_t epoch, struct str token, size_t new_asks,
+                                        nod_status *status)
 {
-    struct stored_call *call = map_find(&memory->calls, call_id);
-
     *status = NOD_OK;
     if (call && id_is(&call->token, token))
         return NULL; /* this very operation has happened */
@@ -423,13 +422,9 @@ static struct stored_call *running_call(struct memory_store *memory, const struc
 }
 
 /* A call that waits here and has gone on elsewhere gives way to what its client has brought. */
-static void drop_behind(struct memory_store *memory, const struct call_record *open,
-                        size_t entry_count)
+static bool is_behind(const struct stored_call *call, size_t entry_count)
 {
-    struct stored_call *call = open ? map_find(&memory->calls, open->id) : NULL;
-
-    if (call && call->state == CALL_STORED_WAITING && call->journal.count < entry_count)
-        call_drop(memory, call);
+    return call->state == CALL_STORED_WAITING && call->journal.count < entry_count;
 }
 
 /* What comes back with its call was let in before. */
@@ -455,9 +450,13 @@ static void memory_park(struct store *store, struct str token, const struct call
     (void)node;
     if (fails_before(memory, "park", &fault, done, data))
         return;
-    drop_behind(memory, open, entry_count);
-    struct stored_call *call =
-        running_call(memory, open, call_id, epoch, token, new_ones(asks, ask_count), &status);
+    struct stored_call *call = map_find(&memory->calls, call_id);
+    if (call && open && is_behind(call, entry_count)) {
+        call_drop(memory, call);
+        call = NULL;
+    }
+    call =
+        running_call(memory, call, open, call_id, epoch, token, new_ones(asks, ask_count), &status);
     if (call) {
         journal_add(call, entries, entry_count);
         call->notices = notices;
@@ -483,7 +482,8 @@ static void memory_append(struct store *store, struct str token, const struct ca
     (void)node;
     if (fails_before(memory, "append", &fault, done, data))
         return;
-    struct stored_call *call = running_call(memory, open, call_id, epoch, token, 0, &status);
+    struct stored_call *call = map_find(&memory->calls, call_id);
+    call = running_call(memory, call, open, call_id, epoch, token, 0, &status);
     if (call) {
         journal_add(call, entries, entry_count);
         call->notices = notices;
@@ -712,13 +712,13 @@ struct store *memory_store_create(const struct memory_opts *opts)
         memory->opts.keep_ms = MEMORY_KEEP_MS;
     if (memory->opts.keep_most == 0)
         memory->opts.keep_most = MEMORY_KEEP_MOST;
-    map_init(&memory->calls, SIZE_MAX / 2);
-    map_init(&memory->asks, SIZE_MAX / 2);
+    map_init_ids(&memory->calls, SIZE_MAX / 2);
+    map_init_ids(&memory->asks, SIZE_MAX / 2);
     memory_values_init(memory);
     heap_init(&memory->ended);
     heap_init(&memory->idle);
     heap_init(&memory->spent_due);
-    map_init(&memory->spent, SPENT_MAX);
+    map_init_ids(&memory->spent, SPENT_MAX);
     list_init(&memory->replies);
     memory_quota_init(memory);
     return &memory->store;

@@ -378,6 +378,33 @@ static void entries_may_be_removed_during_a_walk(void **state)
     mem_free(entries);
 }
 
+/* Ids, and what somebody may look for in their place. */
+static void a_map_of_ids_finds_what_is_there_and_nothing_else(void **state)
+{
+    enum { IDS = 3000 };
+    static struct id ids[IDS];
+    struct map map;
+
+    (void)state;
+    map_init_ids(&map, IDS);
+    for (size_t i = 0; i < IDS; i++) {
+        id_random(&ids[i]);
+        assert_true(map_set(&map, id_str(&ids[i]), &ids[i]));
+    }
+    for (size_t i = 0; i < IDS; i += 2)
+        assert_ptr_equal(map_remove(&map, id_str(&ids[i])), &ids[i]);
+    for (size_t i = 0; i < IDS; i++) {
+        struct str id = id_str(&ids[i]);
+        assert_ptr_equal(map_get(&map, id), i % 2 ? &ids[i] : NULL);
+        for (size_t len = 0; len < id.len; len++)
+            assert_null(map_find(&map, str_n(id.at, len)));
+    }
+    map_finish(&map);
+    assert_true(map_set(&map, STR(""), &map)); /* it is as good as new */
+    assert_ptr_equal(map_get(&map, STR("")), &map);
+    map_finish(&map);
+}
+
 static void a_full_map_refuses_new_keys_and_still_replaces(void **state)
 {
     struct map map;
@@ -592,6 +619,26 @@ static void slices_compare_by_bytes_and_never_read_through_null(void **state)
     assert_int_equal(str_of(NULL).len, 0);
 }
 
+static void slices_that_differ_in_one_byte_are_not_the_same(void **state)
+{
+    enum { LONGEST = 70 };
+    char a[LONGEST], b[LONGEST];
+
+    (void)state;
+    assert_true(str_same(STR_NONE, STR("")));
+    assert_false(str_same(STR("a"), STR("ab")));
+    for (size_t len = 0; len <= LONGEST; len++) {
+        memset(a, 'x', len);
+        memset(b, 'x', len);
+        assert_true(str_same(str_n(a, len), str_n(b, len)));
+        for (size_t at = 0; at < len; at++) {
+            b[at] = 'y';
+            assert_false(str_same(str_n(a, len), str_n(b, len)));
+            b[at] = 'x';
+        }
+    }
+}
+
 static void slices_are_cut_skipped_trimmed_and_found(void **state)
 {
     struct str before, after;
@@ -751,6 +798,7 @@ int main(void)
         cmocka_unit_test(dropping_and_taking_leave_the_rest_whole),
         cmocka_unit_test(a_map_agrees_with_a_plain_table_over_100000_operations),
         cmocka_unit_test(entries_may_be_removed_during_a_walk),
+        cmocka_unit_test(a_map_of_ids_finds_what_is_there_and_nothing_else),
         cmocka_unit_test(a_full_map_refuses_new_keys_and_still_replaces),
         cmocka_unit_test(a_map_that_emptied_gives_its_memory_back),
         cmocka_unit_test(one_key_coming_and_going_never_grows_the_map),
@@ -759,6 +807,7 @@ int main(void)
         cmocka_unit_test(a_heap_always_knows_the_earliest),
         cmocka_unit_test(a_list_keeps_its_order_and_lets_go_of_the_current),
         cmocka_unit_test(slices_compare_by_bytes_and_never_read_through_null),
+        cmocka_unit_test(slices_that_differ_in_one_byte_are_not_the_same),
         cmocka_unit_test(slices_are_cut_skipped_trimmed_and_found),
         cmocka_unit_test(numbers_are_read_exactly_or_not_at_all),
         cmocka_unit_test(ids_are_unique_and_fit_a_url),

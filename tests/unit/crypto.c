@@ -168,6 +168,34 @@ static void base64url_takes_one_text_for_each_run_of_bytes(void **state)
     assert_true(base64url_decode(STR("Zm9vYmFy"), out, 6, &len));
 }
 
+/* Every place of a group, and every group of a text, says no. */
+static void one_character_that_is_no_digit_is_refused_wherever_it_stands(void **state)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    char text[64];
+    uint8_t out[48];
+    size_t len;
+
+    (void)state;
+    memcpy(text, digits, sizeof(text));
+    assert_true(base64url_decode(str_n(text, sizeof(text)), out, sizeof(out), &len));
+    assert_int_equal(len, sizeof(out));
+    for (size_t i = 0; i < sizeof(out) / 3; i++) { /* 0, 1, 2 ... in six bits each */
+        unsigned bits = (unsigned)(out[i * 3] << 16 | out[i * 3 + 1] << 8 | out[i * 3 + 2]);
+        assert_int_equal(bits >> 18, i * 4);
+        assert_int_equal(bits & 63, i * 4 + 3);
+    }
+    for (size_t at = 0; at < sizeof(text); at++) {
+        for (int c = 0; c < 256; c++) {
+            text[at] = (char)c;
+            bool digit = c && strchr(digits, c);
+            assert_true(base64url_decode(str_n(text, sizeof(text)), out, sizeof(out), &len) ==
+                        digit);
+        }
+        text[at] = digits[at];
+    }
+}
+
 static void every_length_survives_base64url(void **state)
 {
     char bytes[200];
@@ -666,6 +694,7 @@ int main(void)
         cmocka_unit_test(secrets_are_compared_whole),
         WITH_ARENA(base64url_gives_the_published_texts),
         cmocka_unit_test(base64url_takes_one_text_for_each_run_of_bytes),
+        cmocka_unit_test(one_character_that_is_no_digit_is_refused_wherever_it_stands),
         WITH_ARENA(every_length_survives_base64url),
         cmocka_unit_test(hex_is_strict_about_length_and_digits),
         WITH_ARENA(hkdf_gives_the_published_keys),
