@@ -23,7 +23,6 @@ enum {
     OUTCOME_BYTES_MAX = 64 << 20, /* of a result or a failure */
     ARGS_BYTES_MAX = 16 << 20,    /* of the arguments as JSON */
     ARGS_TREE_MAX = 64 << 20,     /* memory of the arguments while they are checked */
-    EVENT_ARENA_MAX = 64 << 20,   /* of the event that is stored with a result */
     GATE_ARGS_SHOWN = 2000,       /* bytes of the arguments in a gate's question */
 };
 
@@ -296,18 +295,10 @@ static void finish_send(struct op *op)
 {
     struct call *call = OP_OF(op, struct call, op);
     struct engine *engine = call->engine;
-    struct arena arena;
-    struct store_event event = { 0 };
 
-    arena_init(&arena, EVENT_ARENA_MAX);
-    bool told =
-        call->caller->ops->event &&
-        call->caller->ops->event(call->caller, call, &call_ending(call)->outcome, &arena, &event);
     CRASH_POINT(result_before);
     engine->store->ops->finish(engine->store, id_str(&op->token), id_str(&call->id), call->epoch,
-                               buf_str(&call_ending(call)->result), told ? &event : NULL,
-                               op_completed, op);
-    arena_finish(&arena);
+                               buf_str(&call_ending(call)->result), NULL, op_completed, op);
 }
 
 static void finish_checked(struct call *call, nod_status status)

@@ -6,8 +6,7 @@
  * call_cancel and engine_tick; everything else follows through the seams.
  *
  * Order of durability, each committed before the next begins:
- *     ask ▶ told to any surface;  answer ▶ run again;  step result ▶ go on;  result with its event
- * ▶ reply.
+ *     ask ▶ told to any surface;  answer ▶ run again;  step result ▶ go on;  result ▶ reply.
  */
 #ifndef NOD_CORE_ENGINE_H
 #define NOD_CORE_ENGINE_H

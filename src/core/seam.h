@@ -142,10 +142,6 @@ struct caller_ops {
      */
     enum caller_way (*asked)(struct caller *caller, struct call *call);
     void (*notify)(struct caller *caller, struct call *call, const struct notice *notice);
-    /* Fills in the event to store with the result, in `arena`; false: none. Called before the
-     * commit. */
-    bool (*event)(struct caller *caller, struct call *call, const struct outcome *outcome,
-                  struct arena *arena, struct store_event *event);
     /* The end, exactly once: the caller is not used again. NOD_E_CANCELLED: it was cancelled. */
     void (*finished)(struct caller *caller, struct call *call, const struct outcome *outcome);
     /* The work clock stands still while this is true for a call: for heartbeats. May be NULL. */
