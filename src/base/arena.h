@@ -48,7 +48,7 @@ void arena_init(struct arena *arena, size_t cap);
 void arena_finish(struct arena *arena);
 void arena_reset(struct arena *arena);
 
-void *arena_grow_(struct arena *arena, size_t size, size_t align);
+void *arena_grow_(struct arena *arena, size_t size, size_t align) __attribute__((noinline));
 
 /* `align` is a power of two. */
 static inline void *arena_alloc_aligned(struct arena *arena, size_t size, size_t align)

@@ -31,7 +31,7 @@ void buf_clear(struct buf *buf);
  * Room for `more` bytes at at+len; the caller writes there and raises len. NULL past the limit, and
  * only then: asking for none gives a pointer too.
  */
-char *buf_reserve_slow_(struct buf *buf, size_t more);
+char *buf_reserve_slow_(struct buf *buf, size_t more) __attribute__((noinline));
 
 static inline char *buf_reserve(struct buf *buf, size_t more)
 {

@@ -5,6 +5,12 @@
  * its `next`, which it does not need before it has a right neighbour. Strings without escapes and
  * all numbers are slices of the text; only strings with escapes are copied.
  *
+ * Between strings no byte is asked whether it is still in the text. A whole array or object ends
+ * with its bracket, and nothing but the end of a container goes past a bracket: so all but strings,
+ * numbers, words and white space find a byte that stops them, and only behind a bracket that closes
+ * something does the end have to be looked for. A text that ends otherwise is broken somewhere; it
+ * is read from a copy with a NUL behind it, to say where.
+ *
  * Holds always: time is linear in the text (finding duplicates included, whatever the names are),
  * and the tree is in the arena, one struct json a value. The table that finds duplicates in a
  * large object is heap memory for the moment, at most half of what the arena holds.
@@ -23,6 +29,9 @@
 struct parser {
     const char *end;
     const char *begin;
+    const char *closed; /* behind the bracket that the text ends with, but for white space */
+    struct json *spare; /* values that the arena's newest block has room for */
+    struct json *spare_end;
     struct arena *arena;
     size_t lines; /* line ends so far, outside of strings */
     uint32_t depth;
@@ -53,7 +62,7 @@ static const char *__attribute__((cold, noinline)) fail_memory(struct parser *p,
     return fail_with(p, NOD_E_LIMIT, at, "the document needs more memory than is allowed for it");
 }
 
-static const char *skip_space_slow(struct parser *p, const char *at)
+static const char *__attribute__((noinline)) skip_space_slow(struct parser *p, const char *at)
 {
     for (; at < p->end; at++) {
         if (*at == '\n' || *at == '\r')
@@ -64,11 +73,46 @@ static const char *skip_space_slow(struct parser *p, const char *at)
     return at;
 }
 
+/* There is a byte at `at`, or the NUL of the copy. */
 static inline const char *skip_space(struct parser *p, const char *at)
 {
-    if (at < p->end && (unsigned char)*at <= ' ')
-        return skip_space_slow(p, at);
-    return at;
+    return (unsigned char)*at <= ' ' ? skip_space_slow(p, at) : at;
+}
+
+/* --- memory ------------------------------------------------------------------------------- */
+
+static void spare_return(struct parser *p)
+{
+    if (p->spare)
+        p->arena->next = (char *)p->spare;
+    p->spare = p->spare_end = NULL;
+}
+
+/* One value from a block that may be new, and all that fit behind it there. */
+static struct json *__attribute__((noinline)) spare_fill(struct parser *p)
+{
+    spare_return(p);
+    struct json *v = arena_alloc(p->arena, sizeof(*v));
+    if (!v)
+        return NULL;
+    p->spare = v + 1;
+    if (p->arena->next == (char *)p->spare)
+        p->spare_end = p->spare + (size_t)(p->arena->end - p->arena->next) / sizeof(*v);
+    else
+        p->spare = NULL;
+    return v;
+}
+
+/* Not zeroed. */
+static inline struct json *value_new(struct parser *p)
+{
+    struct json *v = p->spare;
+
+    if (v == p->spare_end)
+        return spare_fill(p);
+    p->spare = v + 1;
+    ARENA_GIVE(v, sizeof(*v));
+    return v;
 }
 
 /* --- strings ----------------------------------------------------------------------------- */
@@ -155,11 +199,10 @@ static const char *read_escape(struct parser *p, const char *at, const char *end
     return at + 2;
 }
 
-/* From behind the opening quote to the closing one, or NULL. Everything but escapes is checked. */
-static inline const char *string_end(struct parser *p, const char *at, bool *escaped)
+/* On to the closing quote, or NULL. Everything but escapes is checked. */
+static const char *string_end(struct parser *p, const char *at, bool *escaped)
 {
-    for (;;) {
-        at = utf8_plain(at, p->end);
+    for (;; at = utf8_plain(at, p->end)) {
         if (at == p->end)
             return fail(p, at, "the text ends within a string");
         unsigned char c = (unsigned char)*at;
@@ -187,9 +230,10 @@ static bool unescape(struct parser *p, struct str from, struct str *out)
 {
     const char *at = from.at;
     const char *end = from.at + from.len;
+
+    spare_return(p);
     char *begin = arena_alloc_aligned(p->arena, from.len, 1); /* never longer than its escapes */
     char *to = begin;
-
     if (!begin)
         return fail_memory(p, at);
     while (at < end) {
@@ -205,19 +249,33 @@ static bool unescape(struct parser *p, struct str from, struct str *out)
     return true;
 }
 
+/* A string that begins at `begin`, behind its quote, and is more than plain bytes from `at` on. */
+static const char *__attribute__((noinline))
+read_odd_string(struct parser *p, const char *begin, const char *at, struct str *out, bool *plain)
+{
+    bool escaped = false;
+    const char *end = string_end(p, at, &escaped);
+
+    if (!end)
+        return NULL;
+    *out = str_n(begin, (size_t)(end - begin));
+    *plain = !escaped;
+    if (escaped && !unescape(p, *out, out))
+        return NULL;
+    return end + 1;
+}
+
 /* From the opening quote to behind the closing one. */
 static inline const char *read_string(struct parser *p, const char *at, struct str *out,
                                       bool *plain)
 {
-    bool escaped = false;
-    const char *end = string_end(p, at + 1, &escaped);
+    const char *begin = at + 1;
+    const char *end = utf8_plain(begin, p->end);
 
-    if (!end)
-        return NULL;
-    *out = str_n(at + 1, (size_t)(end - at - 1));
-    *plain = !escaped;
-    if (escaped && !unescape(p, *out, out))
-        return NULL;
+    if (end == p->end || *end != '"')
+        return read_odd_string(p, begin, end, out, plain);
+    *out = str_n(begin, (size_t)(end - begin));
+    *plain = true;
     return end + 1;
 }
 
@@ -277,23 +335,23 @@ static bool fail_duplicate(struct parser *p, const struct json *member)
     return fail(p, member->raw.at, "a member whose name is in the object already");
 }
 
-/* A cheap mark of a name: only names with the same mark have to be compared. */
+/*
+ * A cheap mark of a name: only names with the same mark have to be compared. A name without a byte
+ * stands between its quotes in the text, so there are bytes to look at all the same.
+ */
 static inline uint64_t name_mark(struct str key)
 {
-    size_t sum = key.len;
+    size_t first = (unsigned char)key.at[0];
+    size_t last = (unsigned char)(key.at + key.len)[-1];
 
-    if (key.len)
-        sum +=
-            (size_t)(unsigned char)key.at[0] * 5 + (size_t)(unsigned char)key.at[key.len - 1] * 11;
-    return UINT64_C(1) << (sum & 63);
+    return UINT64_C(1) << ((first + last * 5 + key.len * 2) & 63);
 }
 
 static bool check_few(struct parser *p, const struct json *object)
 {
     uint64_t marks = 0;
 
-    JSON_EACH(member, object)
-    {
+    JSON_EACH (member, object) {
         uint64_t mark = name_mark(member->key);
         if (marks & mark)
             for (const struct json *other = object->first; other != member; other = other->next)
@@ -336,29 +394,83 @@ static inline bool check_names(struct parser *p, const struct json *object)
 
 /* --- containers --------------------------------------------------------------------------- */
 
-/* Until it is closed, `next` is the container around it and raw.len the line ends before it. */
+/* The innermost container that is open, and of its children the last one and how many. */
+struct nest {
+    struct json *open;
+    struct json *left;
+    uint32_t count;
+};
+
+static const char *__attribute__((cold, noinline))
+fail_behind(struct parser *p, const char *at, const struct json *open)
+{
+    if (open->type == JSON_OBJECT)
+        return fail(p, at,
+                    at == p->end ? "the text ends within an object"
+                                 : "expected a comma or a closing brace");
+    return fail(p, at,
+                at == p->end ? "the text ends within an array"
+                             : "expected a comma or a closing bracket");
+}
+
+static inline char bracket_of(const struct json *container)
+{
+    return container->type == JSON_OBJECT ? '}' : ']';
+}
+
+/* All that reading a value does not set in any case. */
+static inline void value_clear(struct json *v)
+{
+    v->type = JSON_NULL;
+    v->truth = v->lines = v->plain = false;
+    v->count = 0;
+    v->next = NULL;
+}
+
+static inline void link_child(struct nest *nest, struct json *v)
+{
+    if (nest->left)
+        nest->left->next = v;
+    else
+        nest->open->first = v;
+    nest->left = v;
+    nest->count++;
+}
+
+/*
+ * Until it is closed, `next` is the container around it and raw.len the line ends before it. What
+ * is known of its children comes to its own fields when it is closed, or while one of them is open.
+ */
 static inline const char *container_open(struct parser *p, const char *at, struct json *v,
-                                         struct json **open)
+                                         struct nest *nest)
 {
     if (p->depth == p->max_depth)
         return fail_with(p, NOD_E_LIMIT, at, "the document is nested too deeply");
     p->depth++;
     v->type = *at == '{' ? JSON_OBJECT : JSON_ARRAY;
-    v->next = *open;
-    v->raw.len = p->lines;
-    *open = v;
-    return at + 1;
+    v->first = v->last = NULL;
+    v->next = nest->open;
+    v->raw = str_n(at, p->lines);
+    if (nest->open)
+        nest->open->count = nest->count;
+    *nest = (struct nest){ .open = v };
+    if ((unsigned char)*++at > ' ')
+        return at;
+    at = skip_space_slow(p, at);
+    return at < p->end ? at : fail_behind(p, at, v);
 }
 
-static inline const char *container_close(struct parser *p, const char *at, struct json **open)
+static inline const char *container_close(struct parser *p, const char *at, struct nest *nest)
 {
-    struct json *v = *open;
+    struct json *v = nest->open;
 
     at++;
     p->depth--;
+    v->last = nest->left;
+    v->count = nest->count;
     v->lines = v->raw.len != p->lines;
     v->raw.len = (size_t)(at - v->raw.at);
-    *open = v->next;
+    *nest = (struct nest){ .open = v->next, .left = v, .count = v->next ? v->next->count : 0 };
     v->next = NULL;
     return check_names(p, v) ? at : NULL;
 }
@@ -366,33 +478,27 @@ static inline const char *container_close(struct parser *p, const char *at, stru
 static inline const char *read_key(struct parser *p, const char *at, struct json *v)
 {
     at = skip_space(p, at);
-    if (at == p->end || *at != '"')
+    if (*at != '"')
         return fail(p, at, "expected a member name in double quotes");
     at = read_string(p, at, &v->key, &v->plain);
     if (!at)
         return NULL;
     at = skip_space(p, at);
-    if (at == p->end || *at != ':')
+    if (*at != ':')
         return fail(p, at, "expected a colon behind the member name");
     return at + 1;
 }
 
-/* Reads a scalar whole. */
-static inline const char *read_scalar(struct parser *p, const char *at, struct json *v)
+/* Numbers and words, and what is neither. */
+static const char *read_word_or_number(struct parser *p, const char *at, struct json *v)
 {
-    bool plain;
-
     switch (*at) {
-    case '"':
-        v->type = JSON_STRING;
-        return read_string(p, at, &v->text, &plain);
     case 't':
     case 'f':
         v->type = JSON_BOOL;
         v->truth = *at == 't';
         return read_word(p, at, v->truth ? STR("true") : STR("false"));
     case 'n':
-        v->type = JSON_NULL;
         return read_word(p, at, STR("null"));
     case '-':
     case '0' ... '9':
@@ -402,97 +508,152 @@ static inline const char *read_scalar(struct parser *p, const char *at, struct j
     }
 }
 
-/* A container is read up to its opening bracket; then it is *open. */
-static inline const char *read_value(struct parser *p, const char *at, struct json *v,
-                                     struct json **open)
+/* Reads a scalar whole. */
+static inline const char *read_scalar(struct parser *p, const char *at, struct json *v)
 {
-    v->raw.at = at;
-    if (*at == '{' || *at == '[')
-        return container_open(p, at, v, open);
+    const char *end;
+    bool plain;
 
-    const char *end = read_scalar(p, at, v);
-    v->raw.len = end ? (size_t)(end - at) : 0;
+    if (*at == '"') {
+        v->type = JSON_STRING;
+        end = read_string(p, at, &v->text, &plain);
+    } else {
+        v->text = STR_NONE;
+        end = read_word_or_number(p, at, v);
+    }
+    if (end)
+        v->raw = str_n(at, (size_t)(end - at));
     return end;
 }
 
-static inline void link_child(struct json *parent, struct json *v)
+static const char *__attribute__((cold, noinline)) fail_follows(struct parser *p, const char *at)
 {
-    if (parent->last)
-        parent->last->next = v;
-    else
-        parent->first = v;
-    parent->last = v;
-    parent->count++;
-}
-
-/* One value with its key, linked into the container that is open. */
-static inline const char *read_item(struct parser *p, const char *at, struct json **open,
-                                    struct json **root)
-{
-    struct json *parent = *open;
-    struct json *v = arena_alloc(p->arena, sizeof(*v));
-
-    if (!v)
-        return fail_memory(p, at);
-    *v = (struct json){ 0 };
-    if (parent && parent->type == JSON_OBJECT && !(at = read_key(p, at, v)))
-        return NULL;
-    at = skip_space(p, at);
-    if (at == p->end)
-        return fail(p, at, "expected a value");
-    if (parent)
-        link_child(parent, v);
-    else
-        *root = v;
-    return read_value(p, at, v, open);
+    return fail(p, at, "expected nothing behind the value");
 }
 
 /* What follows a value: closes what is closed here, up to where the next value begins. */
-static inline const char *read_behind(struct parser *p, const char *at, struct json **open)
+static inline const char *read_behind(struct parser *p, const char *at, struct nest *nest)
 {
-    while (*open) {
-        bool object = (*open)->type == JSON_OBJECT;
-
+    for (;;) {
         at = skip_space(p, at);
-        if (at == p->end)
-            return fail(
-                p, at, object ? "the text ends within an object" : "the text ends within an array");
-        if (*at == (object ? '}' : ']')) {
-            if (!(at = container_close(p, at, open)))
-                return NULL;
-            continue;
+        if (*at == ',')
+            return at + 1;
+        if (*at != bracket_of(nest->open))
+            return fail_behind(p, at, nest->open);
+        at = container_close(p, at, nest);
+        if (!at || !nest->open)
+            return at;
+        if (at == p->closed)
+            return fail_behind(p, p->end, nest->open);
+    }
+}
+
+/* A value in the container that is open, with its key; *at goes on to where the value begins. */
+static inline struct json *item_begin(struct parser *p, const char **at, struct nest *nest)
+{
+    struct json *v = value_new(p);
+
+    if (!v) {
+        fail_memory(p, *at);
+        return NULL;
+    }
+    value_clear(v);
+    link_child(nest, v);
+    if (nest->open->type != JSON_OBJECT)
+        v->key = STR_NONE;
+    else if (!(*at = read_key(p, *at, v)))
+        return NULL;
+    *at = skip_space(p, *at);
+    return v;
+}
+
+/* The whole of a container; `at` is on its bracket. */
+static const char *read_container(struct parser *p, const char *at, struct json *root)
+{
+    struct nest nest = { 0 };
+
+    at = container_open(p, at, root, &nest);
+    if (at && *at == bracket_of(root))
+        return container_close(p, at, &nest);
+    while (at) {
+        struct json *v = item_begin(p, &at, &nest);
+        if (!v)
+            return NULL;
+        if (*at == '{' || *at == '[') {
+            at = container_open(p, at, v, &nest);
+            if (at && *at != bracket_of(v))
+                continue; /* nothing stands before its first child */
+        } else {
+            at = read_scalar(p, at, v);
         }
-        if (!(*open)->first)
-            return at; /* nothing stands before the first one */
-        if (*at != ',')
-            return fail(p, at,
-                        object ? "expected a comma or a closing brace"
-                               : "expected a comma or a closing bracket");
-        return at + 1;
+        if (at)
+            at = read_behind(p, at, &nest);
+        if (!nest.open)
+            break;
     }
     return at;
+}
+
+/* Nothing comes of it but the error, whose place is counted in the copy as in the text. */
+static const char *__attribute__((cold, noinline))
+read_broken(struct parser *p, const char *at, struct json *root)
+{
+    size_t len = (size_t)(p->end - p->begin);
+    size_t from = (size_t)(at - p->begin);
+    char *copy = mem_alloc(len + 1);
+
+    memcpy(copy, p->begin, len);
+    copy[len] = '\0';
+    p->begin = copy;
+    p->end = copy + len;
+    p->closed = NULL;
+    at = read_container(p, copy + from, root);
+    if (at)
+        fail_follows(p, skip_space_slow(p, at));
+    mem_free(copy);
+    return NULL;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static const char *read_root(struct parser *p, const char *at, struct json *root)
+{
+    if (at == p->end)
+        return fail(p, at, "expected a value");
+    if (*at != '{' && *at != '[')
+        return read_scalar(p, at, root);
+    p->closed = p->end;
+    while (is_space(p->closed[-1]))
+        p->closed--;
+    if (p->closed[-1] == '}' || p->closed[-1] == ']')
+        return read_container(p, at, root);
+    return read_broken(p, at, root);
 }
 
 static struct json *read_document(struct parser *p)
 {
     const char *at = p->begin;
-    struct json *root = NULL;
-    struct json *open = NULL;
 
     if (p->end - at >= 3 && memcmp(at, "\xEF\xBB\xBF", 3) == 0) {
         fail(p, at, "the text begins with a byte order mark");
         return NULL;
     }
-    do {
-        at = read_item(p, at, &open, &root);
-        if (at)
-            at = read_behind(p, at, &open);
-        if (!at)
-            return NULL;
-    } while (open);
-    at = skip_space(p, at);
+    struct json *root = value_new(p);
+    if (!root) {
+        fail_memory(p, at);
+        return NULL;
+    }
+    value_clear(root);
+    root->key = STR_NONE;
+    at = read_root(p, skip_space_slow(p, at), root);
+    if (!at)
+        return NULL;
+    at = skip_space_slow(p, at);
     if (at < p->end) {
-        fail(p, at, "expected nothing behind the value");
+        fail_follows(p, at);
         return NULL;
     }
     return root;
@@ -524,6 +685,7 @@ struct json *json_parse(struct arena *arena, struct str text, const struct json_
         fail_with(&p, NOD_E_LIMIT, p.begin, "the text is larger than 4 GiB");
     else
         root = read_document(&p);
+    spare_return(&p);
     mem_free(p.table);
     if (error)
         *error = p.error;

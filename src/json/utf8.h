@@ -35,22 +35,9 @@ static inline uint64_t utf8_marks(uint64_t w)
     return (w | (w - UTF8_EACH_BYTE(0x20)) | quote | slash) & UTF8_EACH_BYTE(0x80);
 }
 
-/* The first byte from `at` that is not plain, or `end`. Reads nothing at or past `end`. */
-static inline const char *utf8_plain(const char *at, const char *end)
+/* The same for what a vector does not fill, or where there are none. */
+static inline const char *utf8_plain_words(const char *at, const char *end)
 {
-#ifdef __SSE2__
-    /* Signed comparison: bytes from 0x80 are below the space as well. */
-    while (end - at >= 16) {
-        __m128i v = _mm_loadu_si128((const __m128i *)(const void *)at);
-        __m128i odd = _mm_or_si128(_mm_cmplt_epi8(v, _mm_set1_epi8(0x20)),
-                                   _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')),
-                                                _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'))));
-        int marks = _mm_movemask_epi8(odd);
-        if (marks)
-            return at + __builtin_ctz((unsigned)marks);
-        at += 16;
-    }
-#endif
     while (end - at >= 8) {
         uint64_t w;
         memcpy(&w, at, sizeof(w));
@@ -62,6 +49,60 @@ static inline const char *utf8_plain(const char *at, const char *end)
     while (at < end && utf8_is_plain((unsigned char)*at))
         at++;
     return at;
+}
+
+#ifdef __SSE2__
+static inline __m128i utf8_load(const char *at)
+{
+    return _mm_loadu_si128((const __m128i *)(const void *)at);
+}
+
+/*
+ * All ones in each byte that is not plain. The second lowest bit turned over changes the quote and
+ * the space, 0x22 and 0x20, for each other, and leaves everything that is not plain otherwise below
+ * them: bytes from 0x80 are negative. So one comparison finds all but the backslash.
+ */
+static inline __m128i utf8_odd(__m128i v)
+{
+    __m128i turned = _mm_xor_si128(v, _mm_set1_epi8(0x02));
+
+    return _mm_or_si128(_mm_cmplt_epi8(turned, _mm_set1_epi8(0x21)),
+                        _mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
+}
+
+static inline unsigned utf8_odd_bits(__m128i odd)
+{
+    return (unsigned)_mm_movemask_epi8(odd);
+}
+
+/* Behind the first sixteen bytes, which were plain: four vectors at a time, then one. */
+static inline const char *utf8_plain_long(const char *at, const char *end)
+{
+    for (; end - at >= 64; at += 64) {
+        __m128i left = _mm_or_si128(utf8_odd(utf8_load(at)), utf8_odd(utf8_load(at + 16)));
+        __m128i right = _mm_or_si128(utf8_odd(utf8_load(at + 32)), utf8_odd(utf8_load(at + 48)));
+        if (utf8_odd_bits(_mm_or_si128(left, right)))
+            break;
+    }
+    for (; end - at >= 16; at += 16) {
+        unsigned odd = utf8_odd_bits(utf8_odd(utf8_load(at)));
+        if (odd)
+            return at + __builtin_ctz(odd);
+    }
+    return utf8_plain_words(at, end);
+}
+#endif
+
+/* The first byte from `at` that is not plain, or `end`. Reads nothing at or past `end`. */
+static inline const char *utf8_plain(const char *at, const char *end)
+{
+#ifdef __SSE2__
+    if (end - at >= 16) {
+        unsigned odd = utf8_odd_bits(utf8_odd(utf8_load(at)));
+        return odd ? at + __builtin_ctz(odd) : utf8_plain_long(at + 16, end);
+    }
+#endif
+    return utf8_plain_words(at, end);
 }
 
 /*
@@ -82,13 +123,11 @@ static inline bool utf8_copy_plain(char *to, const char *at, size_t len)
                 to -= 16 - (end - at);
                 at = end - 16;
             }
-            __m128i v = _mm_loadu_si128((const __m128i *)(const void *)at);
+            __m128i v = utf8_load(at);
             _mm_storeu_si128((__m128i *)(void *)to, v);
-            odd = _mm_or_si128(odd, _mm_cmplt_epi8(v, _mm_set1_epi8(0x20)));
-            odd = _mm_or_si128(odd, _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')),
-                                                 _mm_cmpeq_epi8(v, _mm_set1_epi8('\\'))));
+            odd = _mm_or_si128(odd, utf8_odd(v));
             if (end - at == 16)
-                return _mm_movemask_epi8(odd) == 0;
+                return utf8_odd_bits(odd) == 0;
         }
     }
 #else

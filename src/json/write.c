@@ -1,7 +1,7 @@
 /*
  * json/write: the writer, trees, and the canonical form.
  *
- * Every value passes value_begin, every key jw_key, and both know the one thing that may come
+ * Every value passes value_begin, every key key_begin, and both know the one thing that may come
  * next; that is all the grammar there is. A failed writer leaves the buffer as it is: whoever looks
  * at the bytes has asked json_writer_done first.
  *
@@ -23,37 +23,25 @@ _Static_assert(JSON_WRITE_DEPTH <= UINT8_MAX, "depth is counted in 8 bits");
 
 void json_writer_init(struct json_writer *w, struct buf *out)
 {
-    *w = (struct json_writer){ .out = out };
+    *w = (struct json_writer){ .out = out, .place = JSON_PLACE_VALUE, .after = JSON_PLACE_NONE };
 }
 
 bool json_writer_done(const struct json_writer *w)
 {
-    return w->whole && !w->failed && !w->out->overflow;
+    return w->place == JSON_PLACE_NONE && !w->out->overflow;
 }
 
-static void __attribute__((cold)) fail(struct json_writer *w)
+static void __attribute__((cold, noinline)) fail(struct json_writer *w)
 {
     w->failed = true;
+    w->place = JSON_PLACE_FAILED;
 }
 
-static inline bool in_object(const struct json_writer *w)
+/* Room for so many bytes and the comma before them, which is written: where to write, or NULL. */
+static inline char *room_for(struct json_writer *w, size_t len)
 {
-    unsigned level = w->depth - 1u;
-
-    return w->depth && (w->object_bits[level / 64] >> (level % 64) & 1);
-}
-
-/*
- * Before any value: is this its place, and is there room for its bytes and a comma? Where to write,
- * or NULL. value_end is told where the bytes end.
- */
-static inline char *value_begin(struct json_writer *w, size_t len)
-{
-    if (w->failed || w->whole || w->have_key != in_object(w)) {
-        fail(w);
-        return NULL;
-    }
     char *to = buf_reserve(w->out, len + w->need_comma);
+
     if (!to) {
         fail(w);
         return NULL;
@@ -63,12 +51,40 @@ static inline char *value_begin(struct json_writer *w, size_t len)
     return to;
 }
 
+/* Before any value: is this its place? Where to write, or NULL. value_end is told where the bytes
+ * end. */
+static inline char *value_begin(struct json_writer *w, size_t len)
+{
+    if (w->place != JSON_PLACE_VALUE) {
+        fail(w);
+        return NULL;
+    }
+    return room_for(w, len);
+}
+
 static inline void value_end(struct json_writer *w, const char *end)
 {
     w->out->len = (size_t)(end - w->out->at);
+    w->place = w->after;
     w->need_comma = true;
-    w->have_key = false;
-    w->whole = w->depth == 0;
+}
+
+static inline char *key_begin(struct json_writer *w, size_t len)
+{
+    if (w->place != JSON_PLACE_KEY) {
+        fail(w);
+        return NULL;
+    }
+    return room_for(w, len + 3);
+}
+
+/* The bytes end with the closing quote. */
+static inline void key_end(struct json_writer *w, char *end)
+{
+    *end++ = ':';
+    w->out->len = (size_t)(end - w->out->at);
+    w->place = JSON_PLACE_VALUE;
+    w->need_comma = false;
 }
 
 /*
@@ -179,87 +195,99 @@ static inline char *quoted_put(char *to, struct str s, bool plain)
     return to;
 }
 
-/* A text that needs no escapes, in one pass over it. False, and nothing written: it may need some.
- */
-static inline bool plain_str(struct json_writer *w, struct str s)
+/* What room is ever asked for is far from overflowing. */
+static inline bool is_countable(struct str s)
 {
-    char *to = s.len <= SIZE_MAX / 16 ? value_begin(w, s.len + 2) : NULL;
-
-    if (!to)
-        return w->failed;
-    if (s.len && !utf8_copy_plain(to + 1, s.at, s.len))
-        return false;
-    *to = to[s.len + 1] = '"';
-    value_end(w, to + s.len + 2);
-    return true;
+    return s.len <= SIZE_MAX / 16;
 }
 
-void jw_str(struct json_writer *w, struct str s)
+/* The text between quotes in one pass over it, if it is plain. NULL: it may need escapes. */
+static inline char *plain_put(char *to, struct str s)
+{
+    if (s.len && !utf8_copy_plain(to + 1, s.at, s.len))
+        return NULL;
+    *to = to[s.len + 1] = '"';
+    return to + s.len + 2;
+}
+
+/* Takes two passes: one to count and one to write. */
+static void __attribute__((noinline)) odd_str(struct json_writer *w, struct str s)
 {
     size_t more = 0;
+    char *to = escapes_count(s, &more) ? value_begin(w, s.len + more + 2) : NULL;
 
-    if (plain_str(w, s))
-        return;
-    if (s.len && !escapes_count(s, &more)) {
-        fail(w);
-        return;
-    }
-    char *to = value_begin(w, s.len + more + 2);
     if (to)
         value_end(w, quoted_put(to, s, more == 0));
+    else
+        fail(w);
 }
 
-/* Where a key of so many bytes goes, behind its comma; NULL: there is no room. */
-static inline char *key_begin(struct json_writer *w, size_t len)
-{
-    char *to = len <= SIZE_MAX / 2 ? buf_reserve(w->out, len + 3 + w->need_comma) : NULL;
-
-    if (to && w->need_comma)
-        *to++ = ',';
-    return to;
-}
-
-void jw_key(struct json_writer *w, struct str key)
+static void __attribute__((noinline)) odd_key(struct json_writer *w, struct str key)
 {
     size_t more = 0;
+    char *to = escapes_count(key, &more) ? key_begin(w, key.len + more) : NULL;
 
-    if (w->failed || w->have_key || !in_object(w)) {
+    if (to)
+        key_end(w, quoted_put(to, key, more == 0));
+    else
         fail(w);
-        return;
-    }
+}
+
+void jw_any_str_(struct json_writer *w, struct str s)
+{
+    char *to = is_countable(s) ? value_begin(w, s.len + 2) : NULL;
+    char *end = to ? plain_put(to, s) : NULL;
+
+    if (end)
+        value_end(w, end);
+    else
+        odd_str(w, s);
+}
+
+void jw_any_key_(struct json_writer *w, struct str key)
+{
+    char *to = is_countable(key) ? key_begin(w, key.len) : NULL;
+    char *end = to ? plain_put(to, key) : NULL;
+
+    if (end)
+        key_end(w, end);
+    else
+        odd_key(w, key);
+}
+
+void jw_plain_str_(struct json_writer *w, struct str s)
+{
+    char *to = value_begin(w, s.len + 2);
+
+    if (to)
+        value_end(w, quoted_put(to, s, true));
+}
+
+void jw_plain_key_(struct json_writer *w, struct str key)
+{
     char *to = key_begin(w, key.len);
-    bool plain = to && (key.len == 0 || utf8_copy_plain(to + 1, key.at, key.len));
-    if (to && !plain)
-        to = escapes_count(key, &more) ? key_begin(w, key.len + more) : NULL;
-    if (!to) {
-        fail(w);
-        return;
-    }
-    if (plain) {
-        *to = to[key.len + 1] = '"';
-        to += key.len + 2;
-    } else {
-        to = quoted_put(to, key, more == 0);
-    }
-    *to++ = ':';
-    w->out->len = (size_t)(to - w->out->at);
-    w->need_comma = false;
-    w->have_key = true;
+
+    if (to)
+        key_end(w, quoted_put(to, key, true));
 }
 
 /* --- containers and other scalars -------------------------------------------------------- */
 
-static void container_begin(struct json_writer *w, bool object)
+static inline uint8_t place_in(bool object)
 {
-    if (w->depth == JSON_WRITE_DEPTH) {
+    return object ? JSON_PLACE_KEY : JSON_PLACE_VALUE;
+}
+
+static inline void container_begin(struct json_writer *w, bool object)
+{
+    char *to = w->depth < JSON_WRITE_DEPTH ? value_begin(w, 1) : NULL;
+
+    if (!to) {
         fail(w);
         return;
     }
-    char *to = value_begin(w, 1);
-    if (!to)
-        return;
-    *to++ = object ? '{' : '[';
-    value_end(w, to);
+    *to = object ? '{' : '[';
+    w->out->len = (size_t)(to + 1 - w->out->at);
 
     uint64_t bit = UINT64_C(1) << (w->depth % 64);
     if (object)
@@ -267,7 +295,7 @@ static void container_begin(struct json_writer *w, bool object)
     else
         w->object_bits[w->depth / 64] &= ~bit;
     w->depth++;
-    w->whole = false;
+    w->place = w->after = place_in(object);
     w->need_comma = false;
 }
 
@@ -281,19 +309,24 @@ void jw_array(struct json_writer *w)
     container_begin(w, false);
 }
 
+/* What follows a value in the container that is innermost now. */
+static inline uint8_t after_of(const struct json_writer *w)
+{
+    unsigned level = w->depth - 1u;
+
+    return w->depth ? place_in(w->object_bits[level / 64] >> (level % 64) & 1) : JSON_PLACE_NONE;
+}
+
 void jw_end(struct json_writer *w)
 {
-    if (w->failed || w->depth == 0 || w->have_key) {
-        fail(w);
-        return;
-    }
-    if (!buf_add_char(w->out, in_object(w) ? '}' : ']')) {
+    if (w->depth == 0 || w->place != w->after ||
+        !buf_add_char(w->out, w->after == JSON_PLACE_KEY ? '}' : ']')) {
         fail(w);
         return;
     }
     w->depth--;
+    w->place = w->after = after_of(w);
     w->need_comma = true;
-    w->whole = w->depth == 0;
 }
 
 void jw_i64(struct json_writer *w, int64_t n)
@@ -466,36 +499,6 @@ void jw_value(struct json_writer *w, const struct json *v)
     char *to = value_begin(w, size);
     if (to)
         value_end(w, tree_put(to, v));
-}
-
-void jw_key_str(struct json_writer *w, struct str key, struct str s)
-{
-    jw_key(w, key);
-    jw_str(w, s);
-}
-
-void jw_key_i64(struct json_writer *w, struct str key, int64_t n)
-{
-    jw_key(w, key);
-    jw_i64(w, n);
-}
-
-void jw_key_bool(struct json_writer *w, struct str key, bool truth)
-{
-    jw_key(w, key);
-    jw_bool(w, truth);
-}
-
-void jw_key_value(struct json_writer *w, struct str key, const struct json *v)
-{
-    jw_key(w, key);
-    jw_value(w, v);
-}
-
-void jw_key_raw(struct json_writer *w, struct str key, struct str json)
-{
-    jw_key(w, key);
-    jw_raw(w, json);
 }
 
 bool json_write(struct buf *out, const struct json *v)

@@ -14,13 +14,16 @@
 
 enum { JSON_WRITE_DEPTH = 128 };
 
+/* What may come next. */
+enum json_place { JSON_PLACE_VALUE, JSON_PLACE_KEY, JSON_PLACE_NONE, JSON_PLACE_FAILED };
+
 struct json_writer {
     struct buf *out;
     uint64_t object_bits[JSON_WRITE_DEPTH / 64]; /* per level: is it an object */
     uint8_t depth;
+    uint8_t place; /* enum json_place */
+    uint8_t after; /* the place behind a value of this level */
     bool need_comma;
-    bool have_key;
-    bool whole; /* one top-level value has been written */
     bool failed;
 };
 
@@ -31,24 +34,93 @@ bool json_writer_done(const struct json_writer *w);
 void jw_object(struct json_writer *w);
 void jw_end(struct json_writer *w); /* of the innermost object or array */
 void jw_array(struct json_writer *w);
-void jw_key(struct json_writer *w, struct str key);
-void jw_str(struct json_writer *w, struct str s);
 void jw_i64(struct json_writer *w, int64_t n);
 void jw_u64(struct json_writer *w, uint64_t n);
 void jw_double(struct json_writer *w, double d);
 void jw_bool(struct json_writer *w, bool truth);
 void jw_null(struct json_writer *w);
+/* Text of any bytes, escaped where it has to be; not UTF-8 fails. */
+void jw_any_key_(struct json_writer *w, struct str key);
+void jw_any_str_(struct json_writer *w, struct str s);
+/* Text that is known to be plain: ASCII without quotes, backslashes and control characters. */
+void jw_plain_key_(struct json_writer *w, struct str key);
+void jw_plain_str_(struct json_writer *w, struct str s);
+
+/* The bytes that are not plain, but for NUL, which ends them. */
+#define JW_ODD_                                                                                    \
+    "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\x15\x16"     \
+    "\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\"\\\x80\x81\x82\x83\x84\x85\x86\x87\x88\x89\x8a\x8b"      \
+    "\x8c\x8d\x8e\x8f\x90\x91\x92\x93\x94\x95\x96\x97\x98\x99\x9a\x9b\x9c\x9d\x9e\x9f\xa0\xa1"     \
+    "\xa2\xa3\xa4\xa5\xa6\xa7\xa8\xa9\xaa\xab\xac\xad\xae\xaf\xb0\xb1\xb2\xb3\xb4\xb5\xb6\xb7"     \
+    "\xb8\xb9\xba\xbb\xbc\xbd\xbe\xbf\xc0\xc1\xc2\xc3\xc4\xc5\xc6\xc7\xc8\xc9\xca\xcb\xcc\xcd"     \
+    "\xce\xcf\xd0\xd1\xd2\xd3\xd4\xd5\xd6\xd7\xd8\xd9\xda\xdb\xdc\xdd\xde\xdf\xe0\xe1\xe2\xe3"     \
+    "\xe4\xe5\xe6\xe7\xe8\xe9\xea\xeb\xec\xed\xee\xef\xf0\xf1\xf2\xf3\xf4\xf5\xf6\xf7\xf8\xf9"     \
+    "\xfa\xfb\xfc\xfd\xfe\xff"
+
+/*
+ * Nearly all keys, and many texts, are literals. The compiler can look into those, and only where
+ * it has seen that one is plain does nobody look for escapes when it is written. These are so small
+ * that they are always inlined, or it would not see.
+ */
+#define JW_INLINE static inline __attribute__((always_inline))
+
+JW_INLINE bool jw_seen_plain_(struct str s)
+{
+    return __builtin_constant_p(s.len) && __builtin_constant_p(strcspn(s.at, JW_ODD_)) &&
+           s.len <= strcspn(s.at, JW_ODD_);
+}
+
+JW_INLINE void jw_key(struct json_writer *w, struct str key)
+{
+    if (jw_seen_plain_(key))
+        jw_plain_key_(w, key);
+    else
+        jw_any_key_(w, key);
+}
+
+JW_INLINE void jw_str(struct json_writer *w, struct str s)
+{
+    if (jw_seen_plain_(s))
+        jw_plain_str_(w, s);
+    else
+        jw_any_str_(w, s);
+}
+
 /* A tree; NULL writes null. Values with raw bytes are written by them. */
 void jw_value(struct json_writer *w, const struct json *v);
 /* Text that is known to be one valid JSON value (it came out of a parser or a writer). Not checked again. */
 void jw_raw(struct json_writer *w, struct str json);
 
 /* A key with its value, for short. */
-void jw_key_str(struct json_writer *w, struct str key, struct str s);
-void jw_key_i64(struct json_writer *w, struct str key, int64_t n);
-void jw_key_bool(struct json_writer *w, struct str key, bool truth);
-void jw_key_value(struct json_writer *w, struct str key, const struct json *v);
-void jw_key_raw(struct json_writer *w, struct str key, struct str json);
+JW_INLINE void jw_key_str(struct json_writer *w, struct str key, struct str s)
+{
+    jw_key(w, key);
+    jw_str(w, s);
+}
+
+JW_INLINE void jw_key_i64(struct json_writer *w, struct str key, int64_t n)
+{
+    jw_key(w, key);
+    jw_i64(w, n);
+}
+
+JW_INLINE void jw_key_bool(struct json_writer *w, struct str key, bool truth)
+{
+    jw_key(w, key);
+    jw_bool(w, truth);
+}
+
+JW_INLINE void jw_key_value(struct json_writer *w, struct str key, const struct json *v)
+{
+    jw_key(w, key);
+    jw_value(w, v);
+}
+
+JW_INLINE void jw_key_raw(struct json_writer *w, struct str key, struct str json)
+{
+    jw_key(w, key);
+    jw_raw(w, json);
+}
 
 /* A whole tree as text. False past the buffer's limit. */
 bool json_write(struct buf *out, const struct json *v);
