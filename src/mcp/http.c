@@ -19,7 +19,6 @@
 #include "mcp/tokens.h"
 
 static const struct str local_principal = STR_INIT("local");
-static const struct str version_header = STR_INIT("MCP-Protocol-Version");
 
 /* --- replies
  * --------------------------------------------------------------------------------------- */
@@ -69,6 +68,8 @@ bool endpoint_is_type(struct str content_type, struct str type)
 {
     struct str media, parameters;
 
+    if (str_same(content_type, type))
+        return true; /* as most clients say it */
     str_cut(content_type, ';', &media, &parameters);
     return str_eq_nocase(str_trim(media), type);
 }
@@ -98,7 +99,7 @@ bool endpoint_accepts(struct str accept, struct str type, struct str subtype)
 static struct str authenticate(struct mcp_server *server, struct http_exchange *exchange,
                                const struct http_request *http)
 {
-    struct str header = str_trim(http_header(http, STR("Authorization"))), scheme, token;
+    struct str header = http_named(http, HTTP_NAME_AUTHORIZATION), scheme, token;
 
     if (!server->tokens)
         return local_principal;
@@ -173,7 +174,7 @@ static void post_value(struct mcp_server *server, struct http_exchange *exchange
         return;
     }
     struct era_opening opening = { .http = true,
-                                   .version = str_trim(http_header(http, version_header)),
+                                   .version = http_named(http, HTTP_NAME_MCP_PROTOCOL_VERSION),
                                    .method = message.method,
                                    .params = message.params };
     switch (era_of(&opening)) {
@@ -195,7 +196,7 @@ static void post_value(struct mcp_server *server, struct http_exchange *exchange
 static void handle_post(struct mcp_server *server, struct http_exchange *exchange,
                         const struct http_request *http, struct str principal)
 {
-    struct str accept = http_header(http, STR("Accept"));
+    struct str accept = http_named(http, HTTP_NAME_ACCEPT);
 
     if (!str_eq(accept, STR("application/json, text/event-stream")) && /* as most clients say it */
         (!endpoint_accepts(accept, STR("application"), STR("json")) ||
@@ -204,7 +205,7 @@ static void handle_post(struct mcp_server *server, struct http_exchange *exchang
                        "Accept must list both application/json and text/event-stream.");
         return;
     }
-    if (!endpoint_is_type(http_header(http, STR("Content-Type")), STR("application/json"))) {
+    if (!endpoint_is_type(http_named(http, HTTP_NAME_CONTENT_TYPE), STR("application/json"))) {
         endpoint_error(exchange, 415, RPC_INVALID_REQUEST,
                        "Content-Type must be application/json.");
         return;
@@ -223,7 +224,7 @@ static void handle_post(struct mcp_server *server, struct http_exchange *exchang
 static void handle_other(struct mcp_server *server, struct http_exchange *exchange,
                          const struct http_request *http, struct str principal)
 {
-    struct str version = str_trim(http_header(http, version_header));
+    struct str version = http_named(http, HTTP_NAME_MCP_PROTOCOL_VERSION);
 
     switch (era_of(&(struct era_opening){ .http = true, .version = version })) {
     case ERA_2025:
@@ -261,7 +262,7 @@ static void handle_mcp(struct mcp_server *server, struct http_exchange *exchange
 /* Probes name a server by its address; see mcp/health.h. */
 static bool host_ok(struct mcp_server *server, const struct http_request *http)
 {
-    struct str host = str_trim(http_header(http, STR("Host")));
+    struct str host = http_named(http, HTTP_NAME_HOST);
 
     if (server->tokens && health_has(http->path))
         return true;
@@ -284,7 +285,7 @@ static void on_request(struct http_exchange *exchange, const struct http_request
         endpoint_error(exchange, 403, RPC_INVALID_REQUEST,
                        "This Host is not allowed; use a loopback name, or allow it in the "
                        "server's settings.");
-    } else if (!origin_ok(&server->origins, str_trim(http_header(http, STR("Origin"))))) {
+    } else if (!origin_ok(&server->origins, http_named(http, HTTP_NAME_ORIGIN))) {
         endpoint_error(exchange, 403, RPC_INVALID_REQUEST,
                        "This Origin is not allowed; allow it in the server's settings.");
     } else if (str_eq(http->path, STR("/mcp"))) {

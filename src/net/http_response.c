@@ -123,15 +123,6 @@ static bool keeps_alive(const struct http_exchange *exchange)
     return exchange->keep_alive && !exchange->conn->server->draining;
 }
 
-struct str http_header(const struct http_request *request, struct str name)
-{
-    for (size_t i = 0; i < request->header_count; i++)
-        if (request->headers[i].name.len == name.len &&
-            str_eq_nocase(request->headers[i].name, name))
-            return request->headers[i].value;
-    return STR_NONE;
-}
-
 void http_on_gone(struct http_exchange *exchange, void (*gone)(void *data), void *data)
 {
     exchange->gone = gone;
