@@ -25,13 +25,11 @@ static const struct str local_principal = STR_INIT("local");
 
 void endpoint_error(struct http_exchange *exchange, int status, int64_t code, const char *message)
 {
-    static const struct http_header json = { STR_INIT("Content-Type"),
-                                             STR_INIT("application/json") };
     struct buf body;
 
     buf_init(&body, MCP_MESSAGE_MAX);
     rpc_write_error(&body, STR_NONE, code, str_of(message), STR_NONE);
-    http_reply(exchange, status, &json, 1, buf_str(&body));
+    http_reply_json(exchange, status, buf_str(&body));
     buf_finish(&body);
 }
 
@@ -43,12 +41,9 @@ void endpoint_not_allowed(struct http_exchange *exchange, struct str allow)
 void endpoint_fault(struct mcp_server *server, struct http_exchange *exchange,
                     const struct rpc_fault *fault)
 {
-    static const struct http_header json = { STR_INIT("Content-Type"),
-                                             STR_INIT("application/json") };
-
     buf_clear(&server->out);
     rpc_write_fault(&server->out, fault);
-    http_reply(exchange, 400, &json, 1, buf_str(&server->out));
+    http_reply_json(exchange, 400, buf_str(&server->out));
     buf_clear(&server->out);
 }
 
@@ -150,14 +145,12 @@ static struct json *parse_body(struct mcp_server *server, struct http_exchange *
 static void reply_unsupported(struct mcp_server *server, struct http_exchange *exchange,
                               struct str id, struct str version)
 {
-    static const struct http_header json = { STR_INIT("Content-Type"),
-                                             STR_INIT("application/json") };
     struct meta_fault fault;
 
     meta_unsupported(version, &server->message, &fault);
     buf_clear(&server->out);
     rpc_write_error(&server->out, id, fault.code, fault.message, fault.data);
-    http_reply(exchange, fault.status, &json, 1, buf_str(&server->out));
+    http_reply_json(exchange, fault.status, buf_str(&server->out));
     buf_clear(&server->out);
 }
 

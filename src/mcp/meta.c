@@ -184,16 +184,32 @@ static bool base64_decode(struct str text, struct arena *arena, struct str *out)
     return true;
 }
 
+/* Eight bytes that all stand for something to be seen, or a space. */
+static bool word_is_visible(const char *at)
+{
+    const uint64_t ones = UINT64_MAX / 255;
+    uint64_t word;
+
+    memcpy(&word, at, sizeof(word));
+    uint64_t without_del = word ^ (ones * 0x7F);
+    uint64_t below_blank = word - ones * 0x20;
+    uint64_t is_del = without_del - ones;
+    return ((word | below_blank | is_del) & (ones * 0x80)) == 0;
+}
+
 /* Blanks and what can be seen, in ASCII. */
 static bool is_printable(struct str text)
 {
-    unsigned refused = 0;
+    size_t i = 0;
 
-    for (size_t i = 0; i < text.len; i++) {
+    while (text.len - i >= sizeof(uint64_t) && word_is_visible(text.at + i))
+        i += sizeof(uint64_t);
+    for (; i < text.len; i++) {
         unsigned char c = (unsigned char)text.at[i];
-        refused |= (c != '\t') & (c - 0x20u > 0x7Eu - 0x20u);
+        if (c != '\t' && (c < 0x20 || c > 0x7E))
+            return false;
     }
-    return !refused;
+    return true;
 }
 
 bool meta_header_value(struct str raw, struct arena *arena, struct str *out)

@@ -113,7 +113,7 @@ void http_close(struct http_server *server);
 /* The value of the first header of that name (any case), or {NULL, 0}. */
 struct str http_header(const struct http_request *request, struct str name);
 /* The same for one of the names above, which costs no search. */
-struct str http_named(const struct http_request *request, enum http_name name);
+static inline struct str http_named(const struct http_request *request, enum http_name name);
 /* The header itself, or NULL, and whether there is another one of that name. */
 const struct http_header *http_find(const struct http_request *request, struct str name,
                                     bool *again);
@@ -122,6 +122,15 @@ const struct http_header *http_find_named(const struct http_request *request, en
 /* Which of them it is (any case), or HTTP_NAMES; and how it is written. */
 enum http_name http_name_of(struct str name);
 struct str http_name_text(enum http_name name);
+
+static inline struct str http_named(const struct http_request *request, enum http_name name)
+{
+    size_t place = request->index.first[name];
+
+    if (place)
+        return request->headers[place - 1].value;
+    return request->index.filled ? STR_NONE : http_header(request, http_name_text(name));
+}
 
 /* Called once, if the client goes away before the response is complete. */
 void http_on_gone(struct http_exchange *exchange, void (*gone)(void *data), void *data);
@@ -132,9 +141,22 @@ void http_release(struct http_exchange *exchange);
 void http_reply(struct http_exchange *exchange, int status, const struct http_header *headers,
                 size_t header_count, struct str body);
 
+/*
+ * The same with header lines that are written out, each with its line end. They are constants of
+ * the program and sent as they are.
+ */
+void http_reply_lines(struct http_exchange *exchange, int status, struct str lines,
+                      struct str body);
+static inline void http_reply_json(struct http_exchange *exchange, int status, struct str body)
+{
+    http_reply_lines(exchange, status, STR("Content-Type: application/json\r\n"), body);
+}
+
 /* A streamed one, chunked. */
 void http_begin(struct http_exchange *exchange, int status, const struct http_header *headers,
                 size_t header_count);
+void http_begin_lines(struct http_exchange *exchange, int status, struct str lines,
+                      const struct http_header *headers, size_t header_count);
 /* False, and nothing queued, past queue_max: stop and wait for on_drain. */
 bool http_write(struct http_exchange *exchange, struct str bytes);
 /* The same for one piece that stands in several places; at most HTTP_PARTS_MAX of them. */

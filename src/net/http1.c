@@ -564,7 +564,7 @@ static const char *run_step(struct http1 *p, const char *at, const char *end)
     return next;
 }
 
-/* The lines that the head before had as well; says where others begin. */
+/* The lines that the head before had as well, and that stand in `head`; says where others begin. */
 static const char *skip_same(struct http1 *p, const char *at, const char *end)
 {
     size_t same = http1_same(p, str_n(at, (size_t)(end - at)));
@@ -574,7 +574,9 @@ static const char *skip_same(struct http1 *p, const char *at, const char *end)
     p->version_major = p->version_minor = 1;
     enter(p, S_FIELD);
     p->left -= same - (size_t)(p->fields[0].header.name.at - p->head.at);
-    return at + same;
+    p->head.len = same;
+    p->fed = at + same;
+    return p->fed;
 }
 
 static void head_save(struct http1 *p, struct str bytes)
@@ -597,7 +599,7 @@ static void run_lines(struct http1 *p, struct str *in)
     while (at < end && states[p->state].step)
         at = run_step(p, at, end);
     if (saves && p->state != S_REFUSED)
-        head_save(p, str_n(in->at, (size_t)(at - in->at)));
+        head_save(p, str_n(p->fed, (size_t)(at - p->fed)));
     *in = str_skip(*in, (size_t)(at - in->at));
 }
 
@@ -659,23 +661,17 @@ void http1_init(struct http1 *p, const struct http1_limits *limits)
 
 void http1_reset(struct http1 *p)
 {
-    struct http1 before = *p;
-
-    http1_keep(&before);
-    http1_init(p, before.limits);
-    p->head = before.head;
+    http1_keep(p);
+    p->chunked = p->keep_alive = p->expect_continue = false;
+    p->blank_seen = p->in_trailers = false;
+    p->status = 0;
+    p->why = NULL;
+    p->extensions_left = HTTP1_EXTENSIONS_MAX;
+    p->body_left = p->body_seen = 0;
+    p->field_count = 0;
     buf_clear(&p->head);
-    p->fields = before.fields;
-    p->field_room = before.field_room;
-    if (!before.kept)
-        return;
-    p->kept = before.kept;
-    p->kept_len = before.kept_len;
-    p->request = before.request;
-    p->request.body = STR_NONE;
-    p->content_length = before.content_length;
-    p->method_end = before.method_end;
-    p->target_end = before.target_end;
+    p->group = G_FREE;
+    enter(p, S_START);
 }
 
 void http1_finish(struct http1 *p)

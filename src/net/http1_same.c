@@ -51,6 +51,7 @@ void http1_keep(struct http1 *p)
 {
     p->kept = is_plain(p) ? p->field_count : 0;
     p->kept_len = (uint32_t)p->head.len;
+    p->request.index.filled = false; /* until the next head has been judged */
 }
 
 /* The index of the first fields alone. */
@@ -67,7 +68,6 @@ size_t http1_same(struct http1 *p, struct str in)
 
     while (p->kept && line_end(p, p->kept - 1) > same)
         p->kept--;
-    p->request.index.filled = false; /* until this head has been judged */
     if (!p->kept)
         return 0;
     index_cut(&p->request.index, p->kept);

@@ -98,11 +98,3 @@ struct str http_header(const struct http_request *request, struct str name)
 
     return header ? header->value : STR_NONE;
 }
-
-struct str http_named(const struct http_request *request, enum http_name name)
-{
-    bool again;
-    const struct http_header *header = http_find_named(request, name, &again);
-
-    return header ? header->value : STR_NONE;
-}
