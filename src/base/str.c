@@ -72,11 +72,11 @@ int str_cmp(struct str a, struct str b)
     return (a.len > b.len) - (a.len < b.len);
 }
 
-struct str str_trim(struct str s)
+struct str str_trim_slow_(struct str s)
 {
-    while (s.len > 0 && (s.at[0] == ' ' || s.at[0] == '\t'))
+    while (s.len > 0 && str_is_blank_(s.at[0]))
         s = str_skip(s, 1);
-    while (s.len > 0 && (s.at[s.len - 1] == ' ' || s.at[s.len - 1] == '\t'))
+    while (s.len > 0 && str_is_blank_(s.at[s.len - 1]))
         s.len--;
     return s;
 }

@@ -70,7 +70,19 @@ bool str_eq_nocase(struct str a, struct str b);
 int str_cmp(struct str a, struct str b);
 
 /* Spaces and tabs off both ends. */
-struct str str_trim(struct str s);
+struct str str_trim_slow_(struct str s);
+
+static inline bool str_is_blank_(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static inline struct str str_trim(struct str s)
+{
+    if (s.len && (str_is_blank_(s.at[0]) || str_is_blank_(s.at[s.len - 1])))
+        return str_trim_slow_(s);
+    return s;
+}
 
 /* Splits at the first separator: true and both halves, or false with everything in *before. */
 bool str_cut(struct str s, char separator, struct str *before, struct str *after);

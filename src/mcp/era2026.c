@@ -79,9 +79,8 @@ void era2026_request(struct request *request, struct str name)
         return;
     }
     request->meta = &meta;
-    struct str header = request->http
-                            ? str_trim(http_header(request->http, STR("MCP-Protocol-Version")))
-                            : STR_NONE;
+    struct str header =
+        request->http ? http_named(request->http, HTTP_NAME_MCP_PROTOCOL_VERSION) : STR_NONE;
     bool agreed = !request->http || str_eq(header, meta.version);
     if (agreed && !era_speaks_2026(meta.version)) {
         meta_unsupported(meta.version, arena, &fault);

@@ -19,20 +19,17 @@
 #include "mcp/tokens.h"
 
 static const struct str local_principal = STR_INIT("local");
-static const struct str version_header = STR_INIT("MCP-Protocol-Version");
 
 /* --- replies
  * --------------------------------------------------------------------------------------- */
 
 void endpoint_error(struct http_exchange *exchange, int status, int64_t code, const char *message)
 {
-    static const struct http_header json = { STR_INIT("Content-Type"),
-                                             STR_INIT("application/json") };
     struct buf body;
 
     buf_init(&body, MCP_MESSAGE_MAX);
     rpc_write_error(&body, STR_NONE, code, str_of(message), STR_NONE);
-    http_reply(exchange, status, &json, 1, buf_str(&body));
+    http_reply_json(exchange, status, buf_str(&body));
     buf_finish(&body);
 }
 
@@ -44,12 +41,9 @@ void endpoint_not_allowed(struct http_exchange *exchange, struct str allow)
 void endpoint_fault(struct mcp_server *server, struct http_exchange *exchange,
                     const struct rpc_fault *fault)
 {
-    static const struct http_header json = { STR_INIT("Content-Type"),
-                                             STR_INIT("application/json") };
-
     buf_clear(&server->out);
     rpc_write_fault(&server->out, fault);
-    http_reply(exchange, 400, &json, 1, buf_str(&server->out));
+    http_reply_json(exchange, 400, buf_str(&server->out));
     buf_clear(&server->out);
 }
 
@@ -69,6 +63,8 @@ bool endpoint_is_type(struct str content_type, struct str type)
 {
     struct str media, parameters;
 
+    if (str_same(content_type, type))
+        return true; /* as most clients say it */
     str_cut(content_type, ';', &media, &parameters);
     return str_eq_nocase(str_trim(media), type);
 }
@@ -98,7 +94,7 @@ bool endpoint_accepts(struct str accept, struct str type, struct str subtype)
 static struct str authenticate(struct mcp_server *server, struct http_exchange *exchange,
                                const struct http_request *http)
 {
-    struct str header = str_trim(http_header(http, STR("Authorization"))), scheme, token;
+    struct str header = http_named(http, HTTP_NAME_AUTHORIZATION), scheme, token;
 
     if (!server->tokens)
         return local_principal;
@@ -149,14 +145,12 @@ static struct json *parse_body(struct mcp_server *server, struct http_exchange *
 static void reply_unsupported(struct mcp_server *server, struct http_exchange *exchange,
                               struct str id, struct str version)
 {
-    static const struct http_header json = { STR_INIT("Content-Type"),
-                                             STR_INIT("application/json") };
     struct meta_fault fault;
 
     meta_unsupported(version, &server->message, &fault);
     buf_clear(&server->out);
     rpc_write_error(&server->out, id, fault.code, fault.message, fault.data);
-    http_reply(exchange, fault.status, &json, 1, buf_str(&server->out));
+    http_reply_json(exchange, fault.status, buf_str(&server->out));
     buf_clear(&server->out);
 }
 
@@ -173,7 +167,7 @@ static void post_value(struct mcp_server *server, struct http_exchange *exchange
         return;
     }
     struct era_opening opening = { .http = true,
-                                   .version = str_trim(http_header(http, version_header)),
+                                   .version = http_named(http, HTTP_NAME_MCP_PROTOCOL_VERSION),
                                    .method = message.method,
                                    .params = message.params };
     switch (era_of(&opening)) {
@@ -195,7 +189,7 @@ static void post_value(struct mcp_server *server, struct http_exchange *exchange
 static void handle_post(struct mcp_server *server, struct http_exchange *exchange,
                         const struct http_request *http, struct str principal)
 {
-    struct str accept = http_header(http, STR("Accept"));
+    struct str accept = http_named(http, HTTP_NAME_ACCEPT);
 
     if (!str_eq(accept, STR("application/json, text/event-stream")) && /* as most clients say it */
         (!endpoint_accepts(accept, STR("application"), STR("json")) ||
@@ -204,7 +198,7 @@ static void handle_post(struct mcp_server *server, struct http_exchange *exchang
                        "Accept must list both application/json and text/event-stream.");
         return;
     }
-    if (!endpoint_is_type(http_header(http, STR("Content-Type")), STR("application/json"))) {
+    if (!endpoint_is_type(http_named(http, HTTP_NAME_CONTENT_TYPE), STR("application/json"))) {
         endpoint_error(exchange, 415, RPC_INVALID_REQUEST,
                        "Content-Type must be application/json.");
         return;
@@ -223,7 +217,7 @@ static void handle_post(struct mcp_server *server, struct http_exchange *exchang
 static void handle_other(struct mcp_server *server, struct http_exchange *exchange,
                          const struct http_request *http, struct str principal)
 {
-    struct str version = str_trim(http_header(http, version_header));
+    struct str version = http_named(http, HTTP_NAME_MCP_PROTOCOL_VERSION);
 
     switch (era_of(&(struct era_opening){ .http = true, .version = version })) {
     case ERA_2025:
@@ -261,7 +255,7 @@ static void handle_mcp(struct mcp_server *server, struct http_exchange *exchange
 /* Probes name a server by its address; see mcp/health.h. */
 static bool host_ok(struct mcp_server *server, const struct http_request *http)
 {
-    struct str host = str_trim(http_header(http, STR("Host")));
+    struct str host = http_named(http, HTTP_NAME_HOST);
 
     if (server->tokens && health_has(http->path))
         return true;
@@ -284,7 +278,7 @@ static void on_request(struct http_exchange *exchange, const struct http_request
         endpoint_error(exchange, 403, RPC_INVALID_REQUEST,
                        "This Host is not allowed; use a loopback name, or allow it in the "
                        "server's settings.");
-    } else if (!origin_ok(&server->origins, str_trim(http_header(http, STR("Origin"))))) {
+    } else if (!origin_ok(&server->origins, http_named(http, HTTP_NAME_ORIGIN))) {
         endpoint_error(exchange, 403, RPC_INVALID_REQUEST,
                        "This Origin is not allowed; allow it in the server's settings.");
     } else if (str_eq(http->path, STR("/mcp"))) {

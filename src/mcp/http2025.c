@@ -16,8 +16,6 @@
 #include "mcp/resume2025.h"
 #include "mcp/session_store.h"
 
-static const struct str session_header = STR_INIT("Mcp-Session-Id");
-
 /* --- replies
  * ----------------------------------------------------------------------------------------- */
 
@@ -28,7 +26,7 @@ static void reply_json(struct http_exchange *exchange, int status, struct str bo
     size_t count = 1;
 
     if (begun)
-        headers[count++] = (struct http_header){ session_header, id_str(&begun->id) };
+        headers[count++] = (struct http_header){ STR("Mcp-Session-Id"), id_str(&begun->id) };
     http_reply(exchange, status, headers, count, body);
 }
 
@@ -200,7 +198,7 @@ void endpoint_no_session(struct http_exchange *exchange)
 static struct session *find_session(struct mcp_server *server, struct http_exchange *exchange,
                                     const struct http_request *http, struct str principal)
 {
-    struct str id = str_trim(http_header(http, session_header));
+    struct str id = http_named(http, HTTP_NAME_MCP_SESSION_ID);
     struct session *session;
 
     if (id.len == 0) {
@@ -276,7 +274,7 @@ static void post_message(struct mcp_server *server, struct http_exchange *exchan
                          const struct http_request *http, struct str principal,
                          const struct rpc_message *message)
 {
-    bool has_id = http_header(http, session_header).len > 0;
+    bool has_id = http_named(http, HTTP_NAME_MCP_SESSION_ID).len > 0;
 
     if (!has_id && message->kind == RPC_REQUEST && str_eq(message->method, STR("initialize"))) {
         post_initialize(server, exchange, message, principal);
@@ -343,10 +341,10 @@ static void resume_here(struct mcp_stream *stream, struct http_exchange *exchang
 static void handle_get(struct mcp_server *server, struct http_exchange *exchange,
                        const struct http_request *http, struct str principal)
 {
-    struct str last = str_trim(http_header(http, STR("Last-Event-ID"))), name = STR_NONE;
+    struct str last = http_named(http, HTTP_NAME_LAST_EVENT_ID), name = STR_NONE;
     uint32_t seq;
 
-    if (!endpoint_accepts(http_header(http, STR("Accept")), STR("text"), STR("event-stream"))) {
+    if (!endpoint_accepts(http_named(http, HTTP_NAME_ACCEPT), STR("text"), STR("event-stream"))) {
         endpoint_error(exchange, 406, RPC_INVALID_REQUEST, "Accept must list text/event-stream.");
         return;
     }

@@ -10,10 +10,7 @@
 
 static void reply_out(struct mcp_server *server, struct http_exchange *exchange, int status)
 {
-    static const struct http_header json = { STR_INIT("Content-Type"),
-                                             STR_INIT("application/json") };
-
-    http_reply(exchange, status, &json, 1, buf_str(&server->out));
+    http_reply_json(exchange, status, buf_str(&server->out));
     buf_clear(&server->out);
 }
 

@@ -184,34 +184,44 @@ static bool base64_decode(struct str text, struct arena *arena, struct str *out)
     return true;
 }
 
+/* Eight bytes that all stand for something to be seen, or a space. */
+static bool word_is_visible(const char *at)
+{
+    const uint64_t ones = UINT64_MAX / 255;
+    uint64_t word;
+
+    memcpy(&word, at, sizeof(word));
+    uint64_t without_del = word ^ (ones * 0x7F);
+    uint64_t below_blank = word - ones * 0x20;
+    uint64_t is_del = without_del - ones;
+    return ((word | below_blank | is_del) & (ones * 0x80)) == 0;
+}
+
+/* Blanks and what can be seen, in ASCII. */
+static bool is_printable(struct str text)
+{
+    size_t i = 0;
+
+    while (text.len - i >= sizeof(uint64_t) && word_is_visible(text.at + i))
+        i += sizeof(uint64_t);
+    for (; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.at[i];
+        if (c != '\t' && (c < 0x20 || c > 0x7E))
+            return false;
+    }
+    return true;
+}
+
 bool meta_header_value(struct str raw, struct arena *arena, struct str *out)
 {
     static const struct str open = STR_INIT("=?base64?"), close = STR_INIT("?=");
 
     *out = raw = str_trim(raw);
-    for (size_t i = 0; i < raw.len; i++) {
-        unsigned char c = (unsigned char)raw.at[i];
-        if (c != '\t' && (c < 0x20 || c > 0x7E))
-            return false;
-    }
+    if (!is_printable(raw))
+        return false;
     if (raw.len < open.len + close.len || !str_starts(raw, open) || !str_ends(raw, close))
         return true;
     return base64_decode(str_n(raw.at + open.len, raw.len - open.len - close.len), arena, out);
-}
-
-static const struct http_header *header_find(const struct http_request *http, struct str name,
-                                             bool *twice)
-{
-    const struct http_header *found = NULL;
-
-    *twice = false;
-    for (size_t i = 0; i < http->header_count; i++) {
-        if (!str_eq_nocase(http->headers[i].name, name))
-            continue;
-        *twice = found != NULL;
-        found = &http->headers[i];
-    }
-    return found;
 }
 
 /* --- agreeing -----------------------------------------------------------------------------------
@@ -223,24 +233,38 @@ static bool mismatch(struct meta_fault *fault, struct str message)
     return false;
 }
 
-/* The one value of a header that has to be there. */
-static bool header_required(const struct http_request *http, struct str name, bool encoded,
-                            struct arena *arena, struct str *value, struct meta_fault *fault)
-{
-    bool twice;
-    const struct http_header *header = header_find(http, name, &twice);
+/* A header that was looked for, by the name it has in messages. */
+struct sought {
+    struct str name;
+    const struct http_header *header; /* NULL: it is not there */
+    bool again;                       /* there is another one */
+};
 
-    if (!header)
+static struct sought seek_named(const struct http_request *http, enum http_name name)
+{
+    struct sought sought = { .name = http_name_text(name) };
+
+    sought.header = http_find_named(http, name, &sought.again);
+    return sought;
+}
+
+/* The one value of a header that has to be there. */
+static bool header_required(const struct sought *sought, bool encoded, struct arena *arena,
+                            struct str *value, struct meta_fault *fault)
+{
+    struct str name = sought->name;
+
+    if (!sought->header)
         return mismatch(
             fault,
             arena_fmt(arena, "Header mismatch: the " STR_FMT " header is missing", STR_ARG(name)));
-    if (twice)
+    if (sought->again)
         return mismatch(fault,
                         arena_fmt(arena, "Header mismatch: there are several " STR_FMT " headers",
                                   STR_ARG(name)));
-    bool fine = meta_header_value(header->value, arena, value);
+    bool fine = meta_header_value(sought->header->value, arena, value);
     if (!encoded)
-        *value = str_trim(header->value);
+        *value = str_trim(sought->header->value);
     if (!fine)
         return mismatch(fault, arena_fmt(arena,
                                          "Header mismatch: the " STR_FMT
@@ -250,27 +274,29 @@ static bool header_required(const struct http_request *http, struct str name, bo
     return true;
 }
 
-static bool header_agrees(const struct http_request *http, struct str name, bool encoded,
+static bool header_agrees(const struct http_request *http, enum http_name name, bool encoded,
                           struct str body, struct arena *arena, struct meta_fault *fault)
 {
+    struct sought sought = seek_named(http, name);
     struct str value;
 
-    if (!header_required(http, name, encoded, arena, &value, fault))
+    if (!header_required(&sought, encoded, arena, &value, fault))
         return false;
-    if (str_eq(value, body))
+    if (str_same(value, body))
         return true;
-    return mismatch(fault, arena_fmt(arena,
-                                     "Header mismatch: " STR_FMT " header value '" STR_FMT
-                                     "' does not match body value '" STR_FMT "'",
-                                     STR_ARG(name), STR_ARG(shown(value)), STR_ARG(shown(body))));
+    return mismatch(fault,
+                    arena_fmt(arena,
+                              "Header mismatch: " STR_FMT " header value '" STR_FMT
+                              "' does not match body value '" STR_FMT "'",
+                              STR_ARG(sought.name), STR_ARG(shown(value)), STR_ARG(shown(body))));
 }
 
 bool meta_headers_agree(const struct http_request *http, struct str version, struct str method,
                         struct str name, struct arena *arena, struct meta_fault *fault)
 {
-    return header_agrees(http, STR("MCP-Protocol-Version"), false, version, arena, fault) &&
-           header_agrees(http, STR("Mcp-Method"), false, method, arena, fault) &&
-           (!name.at || header_agrees(http, STR("Mcp-Name"), true, name, arena, fault));
+    return header_agrees(http, HTTP_NAME_MCP_PROTOCOL_VERSION, false, version, arena, fault) &&
+           header_agrees(http, HTTP_NAME_MCP_METHOD, false, method, arena, fault) &&
+           (!name.at || header_agrees(http, HTTP_NAME_MCP_NAME, true, name, arena, fault));
 }
 
 /* "42.0" and 42 are the same number, and so are 1e2 and 100. */
@@ -303,12 +329,13 @@ bool meta_params_agree(const struct http_request *http, const struct mirror *mir
     for (size_t i = 0; i < count; i++) {
         const struct json *value = mirror_value(&mirrors[i], args);
         struct str name = arena_fmt(arena, "Mcp-Param-" STR_FMT, STR_ARG(mirrors[i].name));
+        struct sought sought = { .name = name };
         struct str header;
-        bool twice;
 
-        if (!value && !header_find(http, name, &twice))
+        sought.header = http_find(http, name, &sought.again);
+        if (!value && !sought.header)
             continue;
-        if (!header_required(http, name, true, arena, &header, fault))
+        if (!header_required(&sought, true, arena, &header, fault))
             return false;
         if (!value)
             return mismatch(fault, arena_fmt(arena,

@@ -137,8 +137,6 @@ static void end_events(struct http_exchange *exchange, struct str message)
 
 void response_end(struct response *response, int status, struct str message)
 {
-    static const struct http_header json = { STR_INIT("Content-Type"),
-                                             STR_INIT("application/json") };
     struct http_exchange *exchange = response->exchange;
 
     if (response->over)
@@ -151,7 +149,7 @@ void response_end(struct response *response, int status, struct str message)
     } else if (response->events) {
         end_events(exchange, message);
     } else {
-        http_reply(exchange, status, &json, 1, message);
+        http_reply_json(exchange, status, message);
     }
 }
 

@@ -434,10 +434,7 @@ void mcp_stream_await(struct mcp_stream *stream)
 
 static void reply_json(struct http_exchange *exchange, struct str body)
 {
-    static const struct http_header json = { STR_INIT("Content-Type"),
-                                             STR_INIT("application/json") };
-
-    http_reply(exchange, 200, &json, 1, body);
+    http_reply_json(exchange, 200, body);
 }
 
 /* Everything that was to be said as one JSON text is there. */

@@ -45,6 +45,7 @@ void server_free(struct http_server *server)
 {
     loop_last_stop(&server->flush);
     buf_finish(&server->head);
+    cork_finish(&server->cork);
     spare_free(server);
     mem_free(server);
 }
@@ -90,7 +91,7 @@ struct http_server *http_create(struct loop *loop, const struct http_opts *opts)
     };
     list_init(&server->connections);
     buf_init(&server->head, HTTP_HEAD_MAX);
-    list_init(&server->held);
+    cork_init(&server->cork);
     return server;
 }
 

@@ -31,13 +31,40 @@ struct http_header {
     struct str value;
 };
 
+/* Headers that most requests are asked for. They are told apart once, when the head is read. */
+enum http_name {
+    HTTP_NAME_HOST, /* these five decide where a request ends, or whom it is for: http1_head.c */
+    HTTP_NAME_CONTENT_LENGTH,
+    HTTP_NAME_TRANSFER_ENCODING,
+    HTTP_NAME_CONNECTION,
+    HTTP_NAME_EXPECT,
+    HTTP_NAME_ACCEPT,
+    HTTP_NAME_AUTHORIZATION,
+    HTTP_NAME_CONTENT_TYPE,
+    HTTP_NAME_LAST_EVENT_ID,
+    HTTP_NAME_MCP_METHOD,
+    HTTP_NAME_MCP_NAME,
+    HTTP_NAME_MCP_PROTOCOL_VERSION,
+    HTTP_NAME_MCP_SESSION_ID,
+    HTTP_NAME_ORIGIN,
+    HTTP_NAMES, /* how many there are; as a name: any other */
+};
+
+/* Where they stand. */
+struct http_index {
+    uint16_t first[HTTP_NAMES]; /* the place among the headers, from 1; 0: not there */
+    uint16_t again;             /* a bit for each that comes more than once */
+    bool filled;                /* false in a request that no parser has made */
+};
+
 struct http_request {
     struct str method;
-    struct str target; /* as sent */
-    struct str path;   /* target up to '?' */
-    struct str query;  /* behind it */
-    const struct http_header *headers;
+    struct str target;                 /* as sent */
+    struct str path;                   /* target up to '?' */
+    struct str query;                  /* behind it */
+    const struct http_header *headers; /* values without blanks at either end */
     size_t header_count;
+    struct http_index index;
     struct str body;
 };
 
@@ -85,6 +112,25 @@ void http_close(struct http_server *server);
 
 /* The value of the first header of that name (any case), or {NULL, 0}. */
 struct str http_header(const struct http_request *request, struct str name);
+/* The same for one of the names above, which costs no search. */
+static inline struct str http_named(const struct http_request *request, enum http_name name);
+/* The header itself, or NULL, and whether there is another one of that name. */
+const struct http_header *http_find(const struct http_request *request, struct str name,
+                                    bool *again);
+const struct http_header *http_find_named(const struct http_request *request, enum http_name name,
+                                          bool *again);
+/* Which of them it is (any case), or HTTP_NAMES; and how it is written. */
+enum http_name http_name_of(struct str name);
+struct str http_name_text(enum http_name name);
+
+static inline struct str http_named(const struct http_request *request, enum http_name name)
+{
+    size_t place = request->index.first[name];
+
+    if (place)
+        return request->headers[place - 1].value;
+    return request->index.filled ? STR_NONE : http_header(request, http_name_text(name));
+}
 
 /* Called once, if the client goes away before the response is complete. */
 void http_on_gone(struct http_exchange *exchange, void (*gone)(void *data), void *data);
@@ -95,9 +141,22 @@ void http_release(struct http_exchange *exchange);
 void http_reply(struct http_exchange *exchange, int status, const struct http_header *headers,
                 size_t header_count, struct str body);
 
+/*
+ * The same with header lines that are written out, each with its line end. They are constants of
+ * the program and sent as they are.
+ */
+void http_reply_lines(struct http_exchange *exchange, int status, struct str lines,
+                      struct str body);
+static inline void http_reply_json(struct http_exchange *exchange, int status, struct str body)
+{
+    http_reply_lines(exchange, status, STR("Content-Type: application/json\r\n"), body);
+}
+
 /* A streamed one, chunked. */
 void http_begin(struct http_exchange *exchange, int status, const struct http_header *headers,
                 size_t header_count);
+void http_begin_lines(struct http_exchange *exchange, int status, struct str lines,
+                      const struct http_header *headers, size_t header_count);
 /* False, and nothing queued, past queue_max: stop and wait for on_drain. */
 bool http_write(struct http_exchange *exchange, struct str bytes);
 /* The same for one piece that stands in several places; at most HTTP_PARTS_MAX of them. */

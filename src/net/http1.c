@@ -564,6 +564,28 @@ static const char *run_step(struct http1 *p, const char *at, const char *end)
     return next;
 }
 
+/* The lines that the head before had as well, and that stand in `head`; says where others begin. */
+static const char *skip_same(struct http1 *p, const char *at, const char *end)
+{
+    size_t same = http1_same(p, str_n(at, (size_t)(end - at)));
+
+    if (!same)
+        return at;
+    p->version_major = p->version_minor = 1;
+    enter(p, S_FIELD);
+    p->left -= same - (size_t)(p->fields[0].header.name.at - p->head.at);
+    p->head.len = same;
+    p->fed = at + same;
+    return p->fed;
+}
+
+static void head_save(struct http1 *p, struct str bytes)
+{
+    if (p->kept && bytes.len > p->head.room - p->head.len)
+        http1_unkeep(p);
+    buf_add(&p->head, bytes);
+}
+
 /* Steps until the bytes are used up or something other than a line comes. */
 static void run_lines(struct http1 *p, struct str *in)
 {
@@ -572,10 +594,12 @@ static void run_lines(struct http1 *p, struct str *in)
     bool saves = p->state < S_CHUNK_SIZE && !p->in_trailers;
 
     p->fed = at;
+    if (p->state == S_START && p->kept)
+        at = skip_same(p, at, end);
     while (at < end && states[p->state].step)
         at = run_step(p, at, end);
     if (saves && p->state != S_REFUSED)
-        buf_add(&p->head, str_n(in->at, (size_t)(at - in->at)));
+        head_save(p, str_n(p->fed, (size_t)(at - p->fed)));
     *in = str_skip(*in, (size_t)(at - in->at));
 }
 
@@ -627,6 +651,7 @@ enum http1_event http1_next(struct http1 *p, struct str *in, struct str *body)
 void http1_init(struct http1 *p, const struct http1_limits *limits)
 {
     assert(limits->line_max < UINT32_MAX / 4 && limits->headers_max < UINT32_MAX / 4);
+    assert(limits->header_count_max < UINT16_MAX);
     *p = (struct http1){ .limits = limits, .extensions_left = HTTP1_EXTENSIONS_MAX };
     p->group = G_FREE;
     enter(p, S_START);
@@ -636,15 +661,17 @@ void http1_init(struct http1 *p, const struct http1_limits *limits)
 
 void http1_reset(struct http1 *p)
 {
-    struct buf head = p->head;
-    union http1_field *fields = p->fields;
-    uint32_t room = p->field_room;
-
-    http1_init(p, p->limits);
-    buf_clear(&head);
-    p->head = head;
-    p->fields = fields;
-    p->field_room = room;
+    http1_keep(p);
+    p->chunked = p->keep_alive = p->expect_continue = false;
+    p->blank_seen = p->in_trailers = false;
+    p->status = 0;
+    p->why = NULL;
+    p->extensions_left = HTTP1_EXTENSIONS_MAX;
+    p->body_left = p->body_seen = 0;
+    p->field_count = 0;
+    buf_clear(&p->head);
+    p->group = G_FREE;
+    enter(p, S_START);
 }
 
 void http1_finish(struct http1 *p)

@@ -19,49 +19,34 @@ static bool is_blank(char c)
 }
 
 /* Turns offsets into slices, in place: the head does not move any more. */
-static void fields_resolve(struct http1 *p)
+static void field_resolve(const char *head, union http1_field *field)
 {
-    const char *head = p->head.at;
+    uint32_t name_at = field->span.name_at;
+    uint32_t name_end = field->span.name_end;
+    uint32_t value_at = field->span.value_at;
+    uint32_t value_end = field->span.value_end;
 
-    for (uint32_t i = 0; i < p->field_count; i++) {
-        union http1_field *field = &p->fields[i];
-        uint32_t name_at = field->span.name_at;
-        uint32_t name_end = field->span.name_end;
-        uint32_t value_at = field->span.value_at;
-        uint32_t value_end = field->span.value_end;
-
-        /* Blanks before the value were left out by the byte machine. */
-        while (value_end > value_at && is_blank(head[value_end - 1]))
-            value_end--;
-        field->header.name.at = head + name_at;
-        field->header.name.len = name_end - name_at;
-        field->header.value.at = head + value_at;
-        field->header.value.len = value_end - value_at;
-    }
-    p->request.headers = (const struct http_header *)(const void *)p->fields;
-    p->request.header_count = p->field_count;
+    /* Blanks before the value were left out by the byte machine. */
+    while (value_end > value_at && is_blank(head[value_end - 1]))
+        value_end--;
+    field->header.name.at = head + name_at;
+    field->header.name.len = name_end - name_at;
+    field->header.value.at = head + value_at;
+    field->header.value.len = value_end - value_at;
 }
 
 /* ---- headers that decide -----------------------------------------------------------------------
  */
 
-struct verdict {
-    struct str host;
-    bool has_host;
-    bool has_length;
-    bool has_encoding;
-    bool wants_close;
-};
+/* `again`: it is not the first of its name. */
+typedef bool header_fn(struct http1 *p, struct str value, bool again);
 
-typedef bool header_fn(struct http1 *p, struct verdict *verdict, struct str value);
-
-static bool header_length(struct http1 *p, struct verdict *verdict, struct str value)
+static bool header_length(struct http1 *p, struct str value, bool again)
 {
     uint64_t length = 0;
 
-    if (verdict->has_length)
+    if (again)
         return http1_refuse(p, 400, "Content-Length comes twice");
-    verdict->has_length = true;
     if (!value.len)
         return http1_refuse(p, 400, "Content-Length is empty");
     for (size_t i = 0; i < value.len; i++) {
@@ -75,11 +60,10 @@ static bool header_length(struct http1 *p, struct verdict *verdict, struct str v
     return true;
 }
 
-static bool header_encoding(struct http1 *p, struct verdict *verdict, struct str value)
+static bool header_encoding(struct http1 *p, struct str value, bool again)
 {
-    if (verdict->has_encoding)
+    if (again)
         return http1_refuse(p, 400, "Transfer-Encoding comes twice");
-    verdict->has_encoding = true;
     if (!str_eq(value, STR("chunked")))
         return http1_refuse(p, 400, "the only Transfer-Encoding taken is chunked");
     p->chunked = true;
@@ -94,78 +78,77 @@ static bool is_host(struct str value)
     return value.len > 0;
 }
 
-static bool header_host(struct http1 *p, struct verdict *verdict, struct str value)
+static bool header_host(struct http1 *p, struct str value, bool again)
 {
-    if (verdict->has_host)
+    if (again)
         return http1_refuse(p, 400, "Host comes twice");
     if (!is_host(value))
         return http1_refuse(p, 400, "Host is empty or not a host");
-    verdict->has_host = true;
-    verdict->host = value;
     return true;
 }
 
-static bool header_connection(struct http1 *p, struct verdict *verdict, struct str value)
+static bool header_connection(struct http1 *p, struct str value, bool again)
 {
     struct str word;
 
-    (void)p;
+    (void)again;
     for (bool more = true; more;) {
         more = str_cut(value, ',', &word, &value);
         if (str_eq_nocase(str_trim(word), STR("close")))
-            verdict->wants_close = true;
+            p->keep_alive = false;
     }
     return true;
 }
 
-static bool header_expect(struct http1 *p, struct verdict *verdict, struct str value)
+static bool header_expect(struct http1 *p, struct str value, bool again)
 {
-    (void)verdict;
+    (void)again;
     if (!str_eq_nocase(value, STR("100-continue")))
         return http1_refuse(p, 417, "the only expectation met is 100-continue");
     p->expect_continue = true;
     return true;
 }
 
-static const struct {
-    struct str name;
-    header_fn *read;
-} deciding[] = {
-    { STR_INIT("Host"), header_host },
-    { STR_INIT("Content-Length"), header_length },
-    { STR_INIT("Transfer-Encoding"), header_encoding },
-    { STR_INIT("Connection"), header_connection },
-    { STR_INIT("Expect"), header_expect },
+static header_fn *const deciding[] = {
+    [HTTP_NAME_HOST] = header_host,
+    [HTTP_NAME_CONTENT_LENGTH] = header_length,
+    [HTTP_NAME_TRANSFER_ENCODING] = header_encoding,
+    [HTTP_NAME_CONNECTION] = header_connection,
+    [HTTP_NAME_EXPECT] = header_expect,
 };
 
-/* A bit for each length in the table above: most headers are passed over by looking at this alone.
- */
-#define BIT(text) (1u << (sizeof(text) - 1))
-static const uint32_t deciding_lengths = BIT("host") | BIT("content-length") |
-                                         BIT("transfer-encoding") | BIT("connection") |
-                                         BIT("expect");
-
-static bool may_decide(struct str name)
+/* Notes where a header stands; true if one of that name came before. */
+static bool index_add(struct http_index *index, enum http_name name, uint32_t place)
 {
-    return name.len < 32 && (deciding_lengths >> name.len & 1);
+    if (!index->first[name]) {
+        index->first[name] = (uint16_t)place;
+        return false;
+    }
+    index->again |= (uint16_t)(1u << name);
+    return true;
 }
 
-static bool headers_read(struct http1 *p, struct verdict *verdict)
+static bool headers_read(struct http1 *p)
 {
-    for (size_t i = 0; i < p->request.header_count; i++) {
-        const struct http_header *header = &p->request.headers[i];
-        if (!may_decide(header->name))
+    p->request.headers = (const struct http_header *)(const void *)p->fields;
+    p->request.header_count = p->field_count;
+    for (uint32_t i = p->kept; i < p->field_count; i++) {
+        field_resolve(p->head.at, &p->fields[i]);
+        const struct http_header *header = &p->fields[i].header;
+        enum http_name name = http_name_of(header->name);
+        if (name == HTTP_NAMES)
             continue;
-        for (size_t j = 0; j < sizeof(deciding) / sizeof(deciding[0]); j++) {
-            if (header->name.len != deciding[j].name.len ||
-                !str_eq_nocase(header->name, deciding[j].name))
-                continue;
-            if (!deciding[j].read(p, verdict, header->value))
-                return false;
-            break;
-        }
+        bool again = index_add(&p->request.index, name, i + 1);
+        if (name < sizeof(deciding) / sizeof(deciding[0]) &&
+            !deciding[name](p, header->value, again))
+            return false;
     }
     return true;
+}
+
+static bool has(const struct http1 *p, enum http_name name)
+{
+    return p->request.index.first[name] != 0;
 }
 
 /* ---- the target --------------------------------------------------------------------------------
@@ -180,20 +163,22 @@ static void target_split(struct http_request *request, struct str target)
 }
 
 /* http://host/path: the authority must be the one that Host names, so that nobody is misled. */
-static bool target_absolute(struct http1 *p, const struct verdict *verdict, struct str rest)
+static bool target_absolute(struct http1 *p, struct str rest)
 {
     size_t end = 0;
 
     while (end < rest.len && rest.at[end] != '/' && rest.at[end] != '?')
         end++;
     struct str authority = str_n(rest.at, end);
-    if (!is_host(authority) || (verdict->has_host && !str_eq_nocase(authority, verdict->host)))
+    if (!is_host(authority) ||
+        (has(p, HTTP_NAME_HOST) &&
+         !str_eq_nocase(authority, http_header(&p->request, http_name_text(HTTP_NAME_HOST)))))
         return http1_refuse(p, 400, "the target's authority is not the one in Host");
     target_split(&p->request, str_skip(rest, end));
     return true;
 }
 
-static bool target_read(struct http1 *p, const struct verdict *verdict)
+static bool target_read(struct http1 *p)
 {
     struct str target = p->request.target;
 
@@ -204,9 +189,9 @@ static bool target_read(struct http1 *p, const struct verdict *verdict)
         return true;
     }
     if (str_starts(target, STR("http://")))
-        return target_absolute(p, verdict, str_skip(target, 7));
+        return target_absolute(p, str_skip(target, 7));
     if (str_starts(target, STR("https://")))
-        return target_absolute(p, verdict, str_skip(target, 8));
+        return target_absolute(p, str_skip(target, 8));
     if (str_eq(target, STR("*")) && str_eq(p->request.method, STR("OPTIONS"))) {
         p->request.path = target;
         return true;
@@ -217,33 +202,43 @@ static bool target_read(struct http1 *p, const struct verdict *verdict)
 /* ---- all of it ---------------------------------------------------------------------------------
  */
 
-static bool framing_read(struct http1 *p, const struct verdict *verdict)
+static bool framing_read(struct http1 *p)
 {
-    if (verdict->has_length && verdict->has_encoding)
+    bool chunked = has(p, HTTP_NAME_TRANSFER_ENCODING);
+
+    if (chunked && has(p, HTTP_NAME_CONTENT_LENGTH))
         return http1_refuse(p, 400, "Content-Length and Transfer-Encoding together");
-    if (verdict->has_encoding && p->version_minor == 0)
+    if (chunked && p->version_minor == 0)
         return http1_refuse(p, 400, "Transfer-Encoding in HTTP/1.0");
-    if (!verdict->has_host && p->version_minor == 1)
+    if (!has(p, HTTP_NAME_HOST) && p->version_minor == 1)
         return http1_refuse(p, 400, "Host is missing");
     if (p->content_length > p->limits->body_max)
         return http1_refuse(p, 413, "the body is too long");
     return true;
 }
 
+/* Nothing is known yet of what the head says. */
+static void request_begin(struct http1 *p)
+{
+    p->request = (struct http_request){
+        .method = span(p, p->method_at, p->method_end),
+        .target = span(p, p->method_end + 1, p->target_end),
+    };
+    p->content_length = 0;
+}
+
 bool http1_judge(struct http1 *p)
 {
-    struct verdict verdict = { 0 };
-
     if (p->version_major != 1 || p->version_minor > 1)
         return http1_refuse(p, 505, "this server speaks HTTP/1.1");
-    p->request.method = span(p, p->method_at, p->method_end);
-    p->request.target = span(p, p->method_end + 1, p->target_end);
-    fields_resolve(p);
-    if (!headers_read(p, &verdict) || !framing_read(p, &verdict) || !target_read(p, &verdict))
+    p->keep_alive = p->version_minor == 1;
+    if (!p->kept)
+        request_begin(p);
+    if (!headers_read(p) || !framing_read(p) || (!p->kept && !target_read(p)))
         return false;
-    p->keep_alive = p->version_minor == 1 && !verdict.wants_close;
     if (p->version_minor == 0)
         p->expect_continue = false; /* a 1.0 client would take 100 for the answer */
+    p->request.index.filled = true;
     return true;
 }
 

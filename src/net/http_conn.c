@@ -144,6 +144,14 @@ void conn_settle(struct http_conn *conn)
     }
 }
 
+void conn_settle_soon(struct http_conn *conn)
+{
+    if (!conn->held)
+        conn_settle(conn);
+    else if (!conn->closed)
+        conn_count(conn, stream_queued(conn->stream));
+}
+
 static void conn_refuse(struct http_conn *conn, int status, const char *why)
 {
     conn->ending = true;
@@ -455,7 +463,7 @@ void conn_answered(struct http_conn *conn, bool keep_alive)
     if (conn->taking)
         return; /* whoever is taking goes on, and settles */
     conn_resume_later(conn);
-    conn_settle(conn);
+    conn_settle_soon(conn);
 }
 
 /* ---- the stream's events --------------------------------------------------------------------- */

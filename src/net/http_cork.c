@@ -7,6 +7,10 @@
  * here, by connection, and handed to the streams together: before the loop waits for I/O, when a
  * connection ends, or when too much has come together.
  *
+ * The bytes of all connections stand one behind the other in one buffer of the server. A connection
+ * has at most one piece there, and says more at its end. If another has said something since, a
+ * small piece is moved to the end of the buffer first, and a larger one is written.
+ *
  * Holds always: the bytes of a connection reach its stream in the order they were written; what is
  * held is at most HTTP_HELD_MAX bytes and one response more, whatever the number of connections.
  */
@@ -14,57 +18,111 @@
 
 #include "base/mem.h"
 
-struct http_held {
-    struct list link; /* in server->held */
-    struct http_conn *conn;
-    struct buf bytes;
+enum {
+    PIECES_FIRST = 16,
+    PIECE_MOVED_MAX = 1024, /* bytes of a piece that is moved, so that it grows in one place */
 };
+
+/* What one connection has said. */
+struct http_piece {
+    struct http_conn *conn; /* NULL: it is written */
+    size_t from;
+    size_t len;
+};
+
+static struct http_piece *piece_of(const struct http_conn *conn)
+{
+    return conn->held ? &conn->server->cork.pieces[conn->held - 1] : NULL;
+}
 
 size_t cork_held(const struct http_conn *conn)
 {
-    return conn->held ? conn->held->bytes.len : 0;
+    return conn->held ? piece_of(conn)->len : 0;
+}
+
+void cork_init(struct http_cork *cork)
+{
+    *cork = (struct http_cork){ 0 };
+    buf_init(&cork->bytes, HTTP_HELD_MAX + 2 * HTTP_CORK_MAX); /* never met */
+}
+
+void cork_finish(struct http_cork *cork)
+{
+    buf_finish(&cork->bytes);
+    mem_free(cork->pieces);
 }
 
 void cork_flush(struct http_conn *conn)
 {
-    struct http_held *held = conn->held;
+    struct http_cork *cork = &conn->server->cork;
+    struct http_piece *piece = piece_of(conn);
 
-    if (!held)
+    if (!piece)
         return;
-    struct str bytes = buf_str(&held->bytes);
-    conn->held = NULL;
+    struct str bytes = str_n(cork->bytes.at + piece->from, piece->len);
+    conn->held = 0;
     conn->put += bytes.len;
-    conn->server->held_bytes -= bytes.len;
-    list_remove(&held->link);
+    piece->conn = NULL;
     stream_write(conn->stream, &bytes, 1);
-    buf_finish(&held->bytes);
-    mem_free(held);
+    if (--cork->open > 0)
+        return;
+    cork->piece_count = 0;
+    buf_clear(&cork->bytes);
 }
 
 static void flush_all(void *data)
 {
     struct http_server *server = data;
+    struct http_cork *cork = &server->cork;
 
-    for (struct list *at; (at = list_first(&server->held));) {
-        struct http_conn *conn = LIST_OF(at, struct http_held, link)->conn;
+    for (uint32_t i = 0; i < cork->piece_count; i++) {
+        struct http_conn *conn = cork->pieces[i].conn;
+        if (!conn)
+            continue;
         cork_flush(conn);
         conn_settle(conn); /* the queue, and with it the deadline, may have changed */
     }
 }
 
-static struct http_held *held_of(struct http_conn *conn)
+static struct http_piece *piece_add(struct http_conn *conn)
 {
-    struct http_held *held = conn->held;
+    struct http_cork *cork = &conn->server->cork;
 
-    if (held)
-        return held;
-    held = MEM_NEW(struct http_held);
-    held->conn = conn;
-    buf_init(&held->bytes, HTTP_CORK_MAX);
-    list_init(&held->link);
-    list_append(&conn->server->held, &held->link);
-    conn->held = held;
-    return held;
+    if (cork->piece_count == cork->piece_room) {
+        cork->piece_room = cork->piece_room ? cork->piece_room * 2 : PIECES_FIRST;
+        cork->pieces = mem_realloc(cork->pieces, cork->piece_room * sizeof(*cork->pieces));
+    }
+    struct http_piece *piece = &cork->pieces[cork->piece_count++];
+    *piece = (struct http_piece){ .conn = conn, .from = cork->bytes.len };
+    conn->held = cork->piece_count;
+    cork->open++;
+    return piece;
+}
+
+static struct http_piece *piece_move(struct http_conn *conn)
+{
+    struct http_cork *cork = &conn->server->cork;
+    struct http_piece before = *piece_of(conn);
+    char *to = buf_reserve(&cork->bytes, before.len);
+
+    piece_of(conn)->conn = NULL;
+    cork->open--;
+    struct http_piece *piece = piece_add(conn);
+    memcpy(to, cork->bytes.at + before.from, before.len);
+    cork->bytes.len += before.len;
+    piece->len = before.len;
+    return piece;
+}
+
+/* The connection's piece, with the end of the buffer for its end. */
+static struct http_piece *piece_at_end(struct http_conn *conn)
+{
+    if (conn->held && conn->held == conn->server->cork.piece_count)
+        return piece_of(conn);
+    if (conn->held && piece_of(conn)->len <= PIECE_MOVED_MAX)
+        return piece_move(conn);
+    cork_flush(conn);
+    return piece_add(conn);
 }
 
 void cork_put(struct http_conn *conn, const struct str *parts, size_t count)
@@ -80,12 +138,16 @@ void cork_put(struct http_conn *conn, const struct str *parts, size_t count)
         conn_write(conn, parts, count);
         return;
     }
-    struct http_held *held = held_of(conn);
-    buf_reserve(&held->bytes, len);
-    for (size_t i = 0; i < count; i++)
-        buf_add(&held->bytes, parts[i]);
-    server->held_bytes += len;
-    if (server->held_bytes > HTTP_HELD_MAX)
+    struct http_piece *piece = piece_at_end(conn);
+    char *to = buf_reserve(&server->cork.bytes, len);
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].len)
+            memcpy(to, parts[i].at, parts[i].len);
+        to += parts[i].len;
+    }
+    server->cork.bytes.len += len;
+    piece->len += len;
+    if (server->cork.bytes.len > HTTP_HELD_MAX)
         flush_all(server);
     else
         loop_last(server->loop, &server->flush, flush_all, server);

@@ -26,10 +26,18 @@ enum {
     HTTP_SPARE_MAX = 16 * 1024,    /* a request that holds more is not kept as a spare */
     HTTP_CORK_MAX = 16 * 1024,     /* of one connection, gathered before it is written */
     HTTP_HELD_MAX = 256 * 1024,    /* of all connections */
-    HTTP_COPY_MAX = 4 * 1024,      /* a head and body up to this go out in one piece */
     HTTP_STATUS_LEN = 17,          /* "HTTP/1.1 200 OK" and its line end */
     HTTP_DATE_LEN = 37,            /* "Date: ..." and its line end */
     HTTP_PREFIX_LEN = HTTP_STATUS_LEN + HTTP_DATE_LEN,
+};
+
+/* What goes out at the end of the turn: http_cork.c. */
+struct http_cork {
+    struct buf bytes;
+    struct http_piece *pieces;
+    uint32_t piece_count;
+    uint32_t piece_room;
+    uint32_t open; /* pieces that are not written yet */
 };
 
 struct http_server {
@@ -40,10 +48,9 @@ struct http_server {
     int port;
     struct list connections;
     size_t connection_count;
-    size_t memory;     /* what the connections have counted */
-    struct buf head;   /* response heads are built here */
-    struct list held;  /* responses that go out at the end of the turn: http_cork.c */
-    size_t held_bytes; /* of all of them */
+    size_t memory;   /* what the connections have counted */
+    struct buf head; /* response heads are built here */
+    struct http_cork cork;
     struct loop_last flush;
     struct http_incoming *spare; /* kept for the next request, which mostly comes after this one */
     char prefix[HTTP_PREFIX_LEN + 1]; /* of a 200: status line and Date, renewed once a second */
@@ -83,12 +90,12 @@ struct http_conn {
     struct http_incoming *incoming; /* NULL: no byte of a request yet */
     struct http_exchange *exchange; /* NULL: nothing to answer */
     struct http_ahead *ahead;       /* NULL: nothing came early */
-    struct http_held *held;         /* NULL: nothing is to be written at the end of the turn */
     struct timer timer;             /* rings at the deadline or before it */
     int64_t deadline;
     size_t counted; /* in server->memory */
     size_t put;     /* bytes handed to the stream so far; wraps */
     size_t taken;   /* of these, what had left the queue when the reader was last seen taking */
+    uint32_t held;  /* the place of its piece in the cork, from 1; 0: it has none */
     uint8_t wait;
     bool taking; /* inside conn_take */
     bool paused; /* not reading: too much came early, or too much is unsent */
@@ -120,6 +127,8 @@ void conn_close(struct http_conn *conn);
 bool conn_idle(const struct http_conn *conn);
 void conn_write(struct http_conn *conn, const struct str *parts, size_t count);
 /* The same for a piece that others may follow at once: it goes out with them. See http_cork.c. */
+void cork_init(struct http_cork *cork);
+void cork_finish(struct http_cork *cork);
 void cork_put(struct http_conn *conn, const struct str *parts, size_t count);
 void cork_flush(struct http_conn *conn);
 size_t cork_held(const struct http_conn *conn);
@@ -127,6 +136,8 @@ size_t cork_held(const struct http_conn *conn);
 void conn_answered(struct http_conn *conn, bool keep_alive);
 /* Recounts what the connection holds and sets the deadline that fits what it waits for. */
 void conn_settle(struct http_conn *conn);
+/* The same for one that may have something to be written in this turn: it is settled then. */
+void conn_settle_soon(struct http_conn *conn);
 void incoming_free(struct http_server *server, struct http_incoming *incoming);
 void exchange_free(struct http_server *server, struct http_exchange *exchange);
 /* Frees what is kept for the next request. */

@@ -19,7 +19,7 @@
 
 enum {
     HTTP_CHUNK_HEAD = 20, /* sixteen hexadecimal digits and a line end */
-    HTTP_NUMBER_LEN = 21, /* digits of a length, and a NUL */
+    HTTP_NUMBER_LEN = 20, /* digits of a length */
 };
 
 _Static_assert((int)HTTP_PARTS_MAX + 2 <= (int)STREAM_PARTS_MAX, "a chunk is one write");
@@ -66,25 +66,36 @@ static bool head_fits(const struct buf *head, const struct http_header *header)
     return header->name.len < room && header->value.len < room - header->name.len;
 }
 
-/* Status line, Date and the caller's headers; the framing follows. */
-static struct buf *head_begin(struct http_server *server, int status,
-                              const struct http_header *headers, size_t count)
+static void head_status(struct buf *head, int status)
+{
+    const char digits[] = { (char)('0' + status / 100), (char)('0' + status / 10 % 10),
+                            (char)('0' + status % 10), ' ' };
+
+    buf_add(head, STR("HTTP/1.1 "));
+    buf_add(head, str_n(digits, sizeof(digits)));
+    buf_add(head, str_of(http1_reason(status)));
+    buf_add(head, STR("\r\n"));
+}
+
+/* Status line, Date and lines that are known to be lawful; others and the framing follow. */
+static struct buf *head_begin(struct http_server *server, int status, struct str lines)
 {
     struct buf *head = &server->head;
-
     struct str prefix = server_prefix(server);
 
     buf_clear(head);
     if (status != 200) {
-        const char digits[] = { (char)('0' + status / 100), (char)('0' + status / 10 % 10),
-                                (char)('0' + status % 10), ' ' };
-        buf_add(head, STR("HTTP/1.1 "));
-        buf_add(head, str_n(digits, sizeof(digits)));
-        buf_add(head, str_of(http1_reason(status)));
-        buf_add(head, STR("\r\n"));
+        head_status(head, status);
         prefix = str_skip(prefix, HTTP_STATUS_LEN);
     }
     buf_add(head, prefix);
+    if (lines.len)
+        buf_add(head, lines);
+    return head;
+}
+
+static void head_headers(struct buf *head, const struct http_header *headers, size_t count)
+{
     for (size_t i = 0; i < count; i++) {
         if (header_safe(&headers[i]) && head_fits(head, &headers[i]))
             head_add(head, headers[i].name, headers[i].value);
@@ -92,18 +103,23 @@ static struct buf *head_begin(struct http_server *server, int status,
             LOG_ERROR("a response header was left out: too long, or bytes that no header may hold",
                       LOG_STR("name", headers[i].name));
     }
-    return head;
 }
 
+/* "Content-Length: 17" and a line end, put together from the end. */
 static void head_length(struct buf *head, size_t len)
 {
-    char text[HTTP_NUMBER_LEN];
+    static const char name[] = "Content-Length: ";
+    char text[sizeof(name) - 1 + HTTP_NUMBER_LEN + 2];
     size_t at = sizeof(text);
 
+    text[--at] = '\n';
+    text[--at] = '\r';
     do
         text[--at] = (char)('0' + len % 10);
     while (len /= 10);
-    head_add(head, STR("Content-Length"), str_n(text + at, sizeof(text) - at));
+    at -= sizeof(name) - 1;
+    memcpy(text + at, name, sizeof(name) - 1);
+    buf_add(head, str_n(text + at, sizeof(text) - at));
 }
 
 static void head_end(struct buf *head, bool keep_alive)
@@ -121,15 +137,6 @@ static bool has_no_body(int status)
 static bool keeps_alive(const struct http_exchange *exchange)
 {
     return exchange->keep_alive && !exchange->conn->server->draining;
-}
-
-struct str http_header(const struct http_request *request, struct str name)
-{
-    for (size_t i = 0; i < request->header_count; i++)
-        if (request->headers[i].name.len == name.len &&
-            str_eq_nocase(request->headers[i].name, name))
-            return request->headers[i].value;
-    return STR_NONE;
 }
 
 void http_on_gone(struct http_exchange *exchange, void (*gone)(void *data), void *data)
@@ -164,45 +171,70 @@ static void exchange_finish(struct http_exchange *exchange, bool keep_alive)
     conn_answered(conn, keep_alive);
 }
 
-void http_reply(struct http_exchange *exchange, int status, const struct http_header *headers,
-                size_t header_count, struct str body)
+/* The framing, the body, and the end of the exchange. */
+static void reply_with(struct http_exchange *exchange, int status, struct buf *head,
+                       struct str body)
 {
     struct http_conn *conn = exchange->conn;
     bool keep_alive = keeps_alive(exchange);
 
-    assert(!exchange->begun && conn->exchange == exchange);
-    assert(status >= 200 && status <= 599);
-    struct buf *head = head_begin(conn->server, status, headers, header_count);
     if (!has_no_body(status))
         head_length(head, body.len);
     head_end(head, keep_alive);
     if (exchange->head_only || has_no_body(status))
         body = STR_NONE;
-    if (head->len + body.len <= HTTP_COPY_MAX && buf_add(head, body))
-        body = STR_NONE;
     cork_put(conn, (const struct str[]){ buf_str(head), body }, 2);
     exchange_finish(exchange, keep_alive);
+}
+
+static void check_begin(const struct http_exchange *exchange, int status)
+{
+    assert(!exchange->begun && exchange->conn->exchange == exchange);
+    assert(status >= 200 && status <= 599);
+    (void)exchange;
+    (void)status;
+}
+
+void http_reply(struct http_exchange *exchange, int status, const struct http_header *headers,
+                size_t header_count, struct str body)
+{
+    check_begin(exchange, status);
+    struct buf *head = head_begin(exchange->conn->server, status, STR_NONE);
+    head_headers(head, headers, header_count);
+    reply_with(exchange, status, head, body);
+}
+
+void http_reply_lines(struct http_exchange *exchange, int status, struct str lines, struct str body)
+{
+    check_begin(exchange, status);
+    reply_with(exchange, status, head_begin(exchange->conn->server, status, lines), body);
+}
+
+void http_begin_lines(struct http_exchange *exchange, int status, struct str lines,
+                      const struct http_header *headers, size_t header_count)
+{
+    struct http_conn *conn = exchange->conn;
+
+    check_begin(exchange, status);
+    exchange->begun = true;
+    exchange->bodiless = has_no_body(status);
+    exchange->keep_alive = keeps_alive(exchange);
+    exchange->chunked = !exchange->old && !exchange->bodiless;
+    struct buf *head = head_begin(conn->server, status, lines);
+    head_headers(head, headers, header_count);
+    if (exchange->chunked)
+        buf_add(head, STR("Transfer-Encoding: chunked\r\n"));
+    head_end(head, exchange->keep_alive);
+    struct str bytes = buf_str(head);
+    cork_put(conn, &bytes, 1);
+    request_free(exchange);
+    conn_settle_soon(conn);
 }
 
 void http_begin(struct http_exchange *exchange, int status, const struct http_header *headers,
                 size_t header_count)
 {
-    struct http_conn *conn = exchange->conn;
-
-    assert(!exchange->begun && conn->exchange == exchange);
-    assert(status >= 200 && status <= 599);
-    exchange->begun = true;
-    exchange->bodiless = has_no_body(status);
-    exchange->keep_alive = keeps_alive(exchange);
-    exchange->chunked = !exchange->old && !exchange->bodiless;
-    struct buf *head = head_begin(conn->server, status, headers, header_count);
-    if (exchange->chunked)
-        head_add(head, STR("Transfer-Encoding"), STR("chunked"));
-    head_end(head, exchange->keep_alive);
-    struct str bytes = buf_str(head);
-    cork_put(conn, &bytes, 1);
-    request_free(exchange);
-    conn_settle(conn);
+    http_begin_lines(exchange, status, STR_NONE, headers, header_count);
 }
 
 static bool queue_allows(const struct http_exchange *exchange, size_t more)
@@ -254,7 +286,7 @@ bool http_write_parts(struct http_exchange *exchange, const struct str *parts, s
     } else {
         cork_put(exchange->conn, parts, count);
     }
-    conn_settle(exchange->conn);
+    conn_settle_soon(exchange->conn);
     return true;
 }
 
@@ -280,10 +312,8 @@ void http_end(struct http_exchange *exchange)
 
 void response_refuse(struct http_conn *conn, int status, const char *why)
 {
-    static const struct http_header plain[] = {
-        { STR_INIT("Content-Type"), STR_INIT("text/plain; charset=utf-8") },
-    };
-    struct buf *head = head_begin(conn->server, status, plain, 1);
+    struct buf *head =
+        head_begin(conn->server, status, STR("Content-Type: text/plain; charset=utf-8\r\n"));
 
     head_length(head, strlen(why) + 1);
     head_end(head, false);

@@ -54,6 +54,7 @@ struct loop {
     uv_prepare_t before_io;
     uv_check_t after_io;
     uv_idle_t busy; /* active while something is deferred or comes last: the loop does not sleep */
+    bool restless;  /* `busy` is active */
     struct heap timers;
     int64_t armed_at; /* of `clock`; 0: not armed */
     size_t held;      /* what is on its way from other threads */
@@ -85,28 +86,40 @@ static void tasks_run(const struct tasks *tasks)
         tasks->at[i].fn(tasks->at[i].data);
 }
 
-/* Nothing is to be done any more before I/O is waited for. */
+static void on_busy(uv_idle_t *handle)
+{
+    (void)handle; /* its being active is its use */
+}
+
+static void stir(struct loop *loop)
+{
+    if (loop->restless)
+        return;
+    loop->restless = true;
+    uv_idle_start(&loop->busy, on_busy);
+}
+
+/* The loop may sleep, unless there is something to be done before I/O is waited for. */
 static void rest(struct loop *loop)
 {
-    if (!loop->deferred.count && list_empty(&loop->lasts))
-        uv_idle_stop(&loop->busy);
+    if (!loop->restless || loop->deferred.count || !list_empty(&loop->lasts))
+        return;
+    loop->restless = false;
+    uv_idle_stop(&loop->busy);
 }
 
 static void run_deferred(struct loop *loop)
 {
-    if (loop->deferred.count) {
-        struct tasks now = loop->deferred;
+    struct tasks now = loop->deferred;
 
-        loop->deferred = loop->batch;
-        loop->batch = (struct tasks){ 0 };
-        tasks_run(&now);
-        now.count = 0;
-        loop->batch = now;
-    }
-    rest(loop);
+    if (!now.count)
+        return;
+    loop->deferred = loop->batch;
+    loop->batch = (struct tasks){ 0 };
+    tasks_run(&now);
+    now.count = 0;
+    loop->batch = now;
 }
-
-static void on_busy(uv_idle_t *handle);
 
 /* As the batch it was: one that asks again has its turn after I/O was looked at. */
 static void run_lasts(struct loop *loop)
@@ -146,7 +159,7 @@ void loop_last(struct loop *loop, struct loop_last *last, void (*fn)(void *data)
         return;
     list_init(&last->link);
     list_append(&loop->lasts, &last->link);
-    uv_idle_start(&loop->busy, on_busy); /* a loop that has nothing else to do has this to do */
+    stir(loop); /* a loop that has nothing else to do has this to do */
 }
 
 void loop_last_stop(struct loop_last *last)
@@ -158,6 +171,7 @@ void loop_last_stop(struct loop_last *last)
 static void on_after_io(uv_check_t *handle)
 {
     run_deferred(handle->data);
+    rest(handle->data);
 }
 
 void loop_before_wait(struct loop *loop, void (*fn)(void *data), void *data)
@@ -165,15 +179,10 @@ void loop_before_wait(struct loop *loop, void (*fn)(void *data), void *data)
     loop->before_wait = (struct task){ fn, data };
 }
 
-static void on_busy(uv_idle_t *handle)
-{
-    (void)handle; /* its being active is its use */
-}
-
 void loop_defer(struct loop *loop, void (*fn)(void *data), void *data)
 {
     tasks_add(&loop->deferred, fn, data);
-    uv_idle_start(&loop->busy, on_busy);
+    stir(loop);
 }
 
 void loop_settle(struct loop *loop)

@@ -12,21 +12,15 @@
 #include "base/buf.h"
 #include "base/log.h"
 
-/* Headers of its own that an event stream begins with, and the caller's up to a limit. */
-enum { SSE_HEADERS_MAX = 16, SSE_NUMBER_LEN = 10 /* digits of an int */ };
+enum { SSE_HEADERS_MAX = 13 /* of the caller's */, SSE_NUMBER_LEN = 10 /* digits of an int */ };
 
 void sse_begin(struct http_exchange *exchange, const struct http_header *extra, size_t extra_count)
 {
-    struct http_header headers[SSE_HEADERS_MAX] = {
-        { STR("Content-Type"), STR("text/event-stream") },
-        { STR("Cache-Control"), STR("no-cache, no-transform") },
-        { STR("X-Accel-Buffering"), STR("no") },
-    };
-    size_t count = 3;
-
-    for (size_t i = 0; i < extra_count && count < SSE_HEADERS_MAX; i++)
-        headers[count++] = extra[i];
-    http_begin(exchange, 200, headers, count);
+    http_begin_lines(exchange, 200,
+                     STR("Content-Type: text/event-stream\r\n"
+                         "Cache-Control: no-cache, no-transform\r\n"
+                         "X-Accel-Buffering: no\r\n"),
+                     extra, extra_count < SSE_HEADERS_MAX ? extra_count : SSE_HEADERS_MAX);
 }
 
 static bool has_line_end(struct str s)

@@ -2,9 +2,10 @@
  * net/stream: a stream over a libuv handle (TCP, Unix socket, pipe, terminal), and the join of two.
  *
  * An idle wire owns the handle and a few words. Reading borrows the loop's buffer. Writing tries
- * the kernel first; only what it refuses is copied, into a queue that exists as long as it is not
- * empty. One uv_write is under way at a time and what comes meanwhile is gathered behind it, so
- * that many small writes to a slow reader cost their bytes and nothing else.
+ * the kernel first, a socket by its descriptor, as libuv has nothing of ours in hand then; only
+ * what it refuses is copied, into a queue that exists as long as it is not empty. One uv_write is
+ * under way at a time and what comes meanwhile is gathered behind it, so that many small writes to
+ * a slow reader cost their bytes and nothing else.
  *
  * Holds always: events are made by libuv callbacks only, never from inside an op; the memory is
  * freed in the close callback and nowhere else.
@@ -12,8 +13,10 @@
 #include "net/stream.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -37,6 +40,7 @@ struct wire {
     bool ended;  /* on_end(0) was told */
     bool broken; /* on_end(negative) was told */
     bool closed;
+    int fd; /* of a connected socket, which is written to without libuv; -1: not known */
     union { /* last, and allocated only as far as the kind in use needs */
         uv_handle_t any;
         uv_stream_t uv;
@@ -186,6 +190,21 @@ static void queue_add(struct buf *to, const struct str *parts, size_t count, siz
     }
 }
 
+static ssize_t send_now(int fd, const uv_buf_t *bufs, unsigned count)
+{
+    struct iovec parts[STREAM_PARTS_MAX];
+    ssize_t sent;
+
+    for (unsigned i = 0; count > 1 && i < count; i++)
+        parts[i] = (struct iovec){ bufs[i].base, bufs[i].len };
+    struct msghdr message = { .msg_iov = parts, .msg_iovlen = count };
+    do
+        sent = count == 1 ? send(fd, bufs[0].base, bufs[0].len, MSG_DONTWAIT | MSG_NOSIGNAL)
+                          : sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent;
+}
+
 /* What the kernel takes right now; an error counts as nothing, and comes back through the queue. */
 static size_t write_now(struct wire *wire, const struct str *parts, size_t count, size_t *len)
 {
@@ -201,7 +220,8 @@ static size_t write_now(struct wire *wire, const struct str *parts, size_t count
     }
     if (!used)
         return 0;
-    int sent = uv_try_write(&wire->handle.uv, bufs, used);
+    ssize_t sent =
+        wire->fd >= 0 ? send_now(wire->fd, bufs, used) : uv_try_write(&wire->handle.uv, bufs, used);
     return sent > 0 ? (size_t)sent : 0;
 }
 
@@ -292,6 +312,7 @@ static struct wire *wire_create(uv_handle_type type)
     struct wire *wire = mem_zalloc(wire_size(type));
 
     wire->stream.ops = &wire_ops;
+    wire->fd = -1;
     return wire;
 }
 
@@ -317,6 +338,8 @@ nod_status stream_accept(struct loop *loop, struct uv_stream_s *listening, struc
         wire_close(&wire->stream);
         return NOD_E_IO;
     }
+    if (uv_fileno(&wire->handle.any, &wire->fd) != 0)
+        wire->fd = -1;
     *out = &wire->stream;
     return NOD_OK;
 }

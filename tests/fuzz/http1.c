@@ -2,7 +2,8 @@
  * tests/fuzz/http1: the request parser, fed whole and fed in pieces.
  *
  * The first two bytes seed how the rest is cut. Both ways must give the same events, byte for byte,
- * and a request that was taken must have slices inside its own head.
+ * also if the parser goes on in its memory from one request to the next; and a request that was
+ * taken has the same headers by whichever way one asks for them.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -26,12 +27,25 @@ static void must(bool holds)
         abort();
 }
 
+static void check_index(const struct http_request *request)
+{
+    must(request->index.filled);
+    for (int name = 0; name < HTTP_NAMES; name++) {
+        struct str text = http_name_text((enum http_name)name);
+        bool again, named_again;
+        must(http_find(request, text, &again) ==
+             http_find_named(request, (enum http_name)name, &named_again));
+        must(again == named_again);
+    }
+}
+
 static void trace_head(struct buf *trace, const struct http1 *parser)
 {
     const struct http_request *request = &parser->request;
 
     must(request->method.len > 0 && request->target.len > 0 && request->path.len > 0);
     must(parser->content_length <= limits.body_max);
+    check_index(request);
     buf_add(trace, request->method);
     buf_add_char(trace, ' ');
     buf_add(trace, request->path);
@@ -43,10 +57,21 @@ static void trace_head(struct buf *trace, const struct http1 *parser)
         buf_add(trace, request->headers[i].value);
         buf_add_char(trace, '\n');
     }
-    buf_fmt(trace, "%d%d%d\n", parser->keep_alive, parser->chunked, parser->expect_continue);
+    buf_fmt(trace, "%d%d%d%zu\n", parser->keep_alive, parser->chunked, parser->expect_continue,
+            (size_t)parser->content_length);
 }
 
-static bool feed(struct http1 *parser, struct str in, struct buf *trace)
+static void begin_anew(struct http1 *parser, bool fresh)
+{
+    if (!fresh) {
+        http1_reset(parser);
+        return;
+    }
+    http1_finish(parser);
+    http1_init(parser, &limits);
+}
+
+static bool feed(struct http1 *parser, struct str in, bool fresh, struct buf *trace)
 {
     struct str body;
 
@@ -62,8 +87,7 @@ static bool feed(struct http1 *parser, struct str in, struct buf *trace)
         case HTTP1_END:
             must(parser->body_seen <= limits.body_max);
             buf_add(trace, STR("<end>"));
-            http1_finish(parser);
-            http1_init(parser, &limits);
+            begin_anew(parser, fresh);
             break;
         case HTTP1_REFUSED:
             must(parser->status >= 400 && parser->why);
@@ -76,7 +100,7 @@ static bool feed(struct http1 *parser, struct str in, struct buf *trace)
     }
 }
 
-static void run(struct str bytes, unsigned seed, struct buf *trace)
+static void run(struct str bytes, unsigned seed, bool fresh, struct buf *trace)
 {
     struct http1 parser;
 
@@ -92,7 +116,7 @@ static void run(struct str bytes, unsigned seed, struct buf *trace)
             n = bytes.len;
         char *piece = malloc(n); /* of its own, so that a read past it is seen */
         memcpy(piece, bytes.at, n);
-        bool goes_on = feed(&parser, str_n(piece, n), trace);
+        bool goes_on = feed(&parser, str_n(piece, n), fresh, trace);
         free(piece);
         if (!goes_on)
             break;
@@ -103,17 +127,19 @@ static void run(struct str bytes, unsigned seed, struct buf *trace)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct buf whole;
-    struct buf cut;
+    struct buf whole, again, cut;
 
     if (size < 2)
         return 0;
     unsigned seed = 1u + data[0] + 256u * data[1];
     struct str bytes = str_n((const char *)data + 2, size - 2);
-    run(bytes, 0, &whole);
-    run(bytes, seed, &cut);
+    run(bytes, 0, true, &whole);
+    run(bytes, 0, false, &again);
+    run(bytes, seed, false, &cut);
+    must(str_eq(buf_str(&whole), buf_str(&again)));
     must(str_eq(buf_str(&whole), buf_str(&cut)));
     buf_finish(&whole);
+    buf_finish(&again);
     buf_finish(&cut);
     return 0;
 }

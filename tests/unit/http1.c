@@ -468,6 +468,82 @@ static void an_endless_head_holds_bounded_memory(void **state)
     http1_finish(&parser);
 }
 
+#define LINE   "POST /mcp?q=1 HTTP/1.1\r\n"
+#define USUAL  LINE "Host: h:1\r\nAccept: a/b, c/d  \r\nX-Own:\r\nMcp-Name: n\r\n"
+#define LENGTH "Content-Length: 2\r\n"
+
+/* Heads that have more or less of their beginning in common. */
+static const struct str alike[] = {
+    STR_INIT(USUAL LENGTH "\r\nok"),
+    STR_INIT(USUAL "Content-Length: 3\r\n\r\nyes"),
+    STR_INIT(USUAL "\r\n"),
+    STR_INIT(USUAL LENGTH "Content-Length: 2\r\n\r\nok"),
+    STR_INIT(USUAL LENGTH "Host: h:1\r\n\r\nok"),
+    STR_INIT(USUAL LENGTH "Accept: e/f\r\n\r\nok"),
+    STR_INIT(USUAL LENGTH "Connection: close\r\n\r\nok"),
+    STR_INIT(USUAL LENGTH "Connection: keep-alive\r\n\r\nok"),
+    STR_INIT(USUAL "Connection: keep-alive\r\nConnection: close\r\n\r\n"),
+    STR_INIT(USUAL LENGTH "Expect: 100-continue\r\n\r\nok"),
+    STR_INIT(USUAL "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"),
+    STR_INIT(USUAL LENGTH "Transfer-Encoding: chunked\r\n\r\n"),
+    STR_INIT(USUAL "Content-Length: 100000\r\n\r\n"),
+    STR_INIT(USUAL "Mcp-Name: n\r\n\r\n"),
+    STR_INIT(USUAL "Bad Name: n\r\n\r\n"),
+    STR_INIT(USUAL " folded\r\n\r\n"),
+    STR_INIT(USUAL "\r"),
+    STR_INIT(USUAL "Content-Length: 2\r\nX-Long: "
+                   "0123456789012345678901234567890123456789012345678901234567890123456789"
+                   "0123456789012345678901234567890123456789012345678901234567890123456789"
+                   "0123456789012345678901234567890123456789012345678901234567890123456789"
+                   "0123456789012345678901234567890123456789012345678901234567890123456789"
+                   "\r\n\r\nok"),
+    STR_INIT(LINE "Host: h:2\r\nAccept: a/b, c/d  \r\n" LENGTH "\r\nok"),
+    STR_INIT(LINE "Host: h:1\r\nAccept: a/b, c/d\r\n" LENGTH "\r\nok"),
+    STR_INIT(LINE LENGTH "Host: h:1\r\n\r\nok"),
+    STR_INIT(LINE LENGTH "\r\nok"),
+    STR_INIT("POST http://h/ HTTP/1.1\r\nX-Own: 1\r\nHost: h\r\n\r\n"),
+    STR_INIT("POST http://h/ HTTP/1.1\r\nX-Own: 1\r\nHost: i\r\n\r\n"),
+    STR_INIT("POST /mcp HTTP/1.0\r\nHost: h:1\r\n" LENGTH "\r\nok"),
+    STR_INIT("\r\n" USUAL LENGTH "\r\nok"),
+};
+
+/* Reads what it can, and makes the parser ready for another request in the memory it has. */
+static void read_before(struct http1 *parser, struct str bytes)
+{
+    struct str body;
+    enum http1_event event;
+
+    do
+        event = http1_next(parser, &bytes, &body);
+    while (event == HTTP1_HEAD || event == HTTP1_BODY);
+    http1_reset(parser);
+}
+
+static void a_head_is_read_the_same_whatever_came_before_it(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(alike) * COUNT(alike); i++) {
+        struct str before = alike[i / COUNT(alike)], next = alike[i % COUNT(alike)];
+        struct outcome fresh = parse(next, NULL, NULL);
+        for (size_t cut = 0; cut <= next.len; cut++) {
+            struct outcome outcome = { 0 };
+            struct http1 parser;
+
+            buf_init(&outcome.text, 1 << 20);
+            http1_init(&parser, &limits);
+            read_before(&parser, alike[0]);
+            read_before(&parser, before);
+            if (feed(&parser, str_n(next.at, cut), &outcome))
+                feed(&parser, str_skip(next, cut), &outcome);
+            assert_int_equal(outcome.text.len, fresh.text.len);
+            assert_memory_equal(outcome.text.at, fresh.text.at, fresh.text.len);
+            http1_finish(&parser);
+            buf_finish(&outcome.text);
+        }
+        buf_finish(&fresh.text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -479,6 +555,7 @@ int main(void)
         cmocka_unit_test(the_limits_are_exact),
         cmocka_unit_test(all_chunk_extensions_together_have_a_limit),
         cmocka_unit_test(an_endless_head_holds_bounded_memory),
+        cmocka_unit_test(a_head_is_read_the_same_whatever_came_before_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
