@@ -1,4 +1,6 @@
-/* tests/unit/base: arena, buf, map, heap, list, str, clock. The log and ids have files of their own. */
+/* tests/unit/base: arena, buf, map, heap, list, str, clock. The log and ids have files of their
+ * own. */
+#include <pthread.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -716,6 +718,48 @@ static void a_fake_clock_moves_only_when_it_is_moved(void **state)
     assert_true(clock_mono(system) >= before);
 }
 
+/* The time of the system when it is another than it was. */
+static int64_t time_goes_on(int64_t from)
+{
+    int64_t now;
+
+    while ((now = clock_mono(clock_system())) <= from)
+        ;
+    return now;
+}
+
+static void *look_elsewhere(void *seen)
+{
+    *(int64_t *)seen = clock_mono(clock_held());
+    return NULL;
+}
+
+static void an_event_sees_one_time_until_it_looks_again(void **state)
+{
+    const struct clock *held = clock_held();
+    int64_t elsewhere, later;
+    pthread_t thread;
+    (void)state;
+
+    clock_hold();
+    int64_t mono = clock_mono(held), wall = clock_wall(held);
+    later = time_goes_on(mono + 1);
+    assert_int_equal(clock_mono(held), mono);
+    assert_int_equal(clock_wall(held), wall);
+    assert_int_equal(pthread_create(&thread, NULL, look_elsewhere, &elsewhere), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(elsewhere >= later);
+    clock_look_again();
+    assert_true(clock_mono(held) >= later);
+    assert_true(clock_wall(held) > wall);
+
+    clock_hold(); /* the next event */
+    assert_true(clock_mono(held) >= later);
+    clock_release();
+    later = time_goes_on(clock_mono(held));
+    assert_true(clock_mono(held) >= later);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -749,6 +793,7 @@ int main(void)
         cmocka_unit_test(slices_are_cut_skipped_trimmed_and_found),
         cmocka_unit_test(numbers_are_read_exactly_or_not_at_all),
         cmocka_unit_test(a_fake_clock_moves_only_when_it_is_moved),
+        cmocka_unit_test(an_event_sees_one_time_until_it_looks_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
