@@ -1,4 +1,10 @@
-/* base/clock: the system's clocks, and one that stands still until it is moved. */
+/*
+ * base/clock: the system's clocks, the same held for the length of an event, and one that stands
+ * still until it is moved.
+ *
+ * Holds always: a thread that holds nothing reads the system's time, so whoever is not part of an
+ * event, as a blocking handler on its thread, sees the time go on.
+ */
 #include "base/clock.h"
 
 #include <time.h>
@@ -28,6 +34,59 @@ const struct clock *clock_system(void)
     static const struct clock system = { system_mono, system_wall };
 
     return &system;
+}
+
+static _Thread_local struct {
+    bool holds;
+    int64_t mono, wall; /* 0: not looked at since clock_hold or clock_look_again */
+} seen;
+
+static int64_t look(int64_t *kept, clockid_t which)
+{
+    int64_t now = *kept;
+
+    if (now == 0) {
+        now = read_ms(which);
+        if (seen.holds)
+            *kept = now;
+    }
+    return now;
+}
+
+static int64_t held_mono(const struct clock *clock)
+{
+    (void)clock;
+    return look(&seen.mono, CLOCK_MONOTONIC);
+}
+
+static int64_t held_wall(const struct clock *clock)
+{
+    (void)clock;
+    return look(&seen.wall, CLOCK_REALTIME);
+}
+
+const struct clock *clock_held(void)
+{
+    static const struct clock held = { held_mono, held_wall };
+
+    return &held;
+}
+
+void clock_look_again(void)
+{
+    seen.mono = seen.wall = 0;
+}
+
+void clock_hold(void)
+{
+    seen.holds = true;
+    clock_look_again();
+}
+
+void clock_release(void)
+{
+    seen.holds = false;
+    clock_look_again();
 }
 
 static int64_t fake_mono(const struct clock *clock)

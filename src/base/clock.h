@@ -7,6 +7,7 @@
 #ifndef NOD_BASE_CLOCK_H
 #define NOD_BASE_CLOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct clock {
@@ -15,6 +16,18 @@ struct clock {
 };
 
 const struct clock *clock_system(void);
+
+/*
+ * The system's clock, looked at once an event: a loop brackets each event by clock_hold and
+ * clock_release, and all that happens in between on this thread sees the time of its first look.
+ * Outside of such an event, and on a thread that has none, it is the system's clock. Whoever may
+ * have kept an event long (a handler, a hook) says clock_look_again, for deadlines count from when
+ * they are set. Brackets do not nest.
+ */
+const struct clock *clock_held(void);
+void clock_hold(void);
+void clock_look_again(void);
+void clock_release(void);
 
 struct fake_clock {
     struct clock clock; /* first: hand in &fake.clock */

@@ -17,6 +17,13 @@ struct id {
 
 void id_random(struct id *id);
 
+/*
+ * An id that no other thread or process makes, and this one never again: 66 random bits of the
+ * thread, then a count. For what has to be told apart and is no secret, as the token of an
+ * operation is: who has seen one can guess the next.
+ */
+void id_unique(struct id *id);
+
 /* Random bytes from the kernel; ends the process if there are none. */
 void random_bytes(void *out, size_t len);
 

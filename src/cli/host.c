@@ -138,9 +138,9 @@ nod_server *nod_server_create(const struct nod_server_opts *given)
     }
     server->loop = loop_create();
     server->store = memory_store_create(&(struct memory_opts){
-        .clock = clock_system(), .defer = defer_on_loop, .defer_ctx = server->loop });
+        .clock = clock_held(), .defer = defer_on_loop, .defer_ctx = server->loop });
     server->engine =
-        engine_create(&(struct engine_opts){ .clock = clock_system(),
+        engine_create(&(struct engine_opts){ .clock = clock_held(),
                                              .store = server->store,
                                              .defer = defer_on_loop,
                                              .defer_ctx = server->loop,
@@ -314,7 +314,7 @@ static void make_mcp(nod_server *server)
         .loop = server->loop,
         .engine = server->engine,
         .catalog = server->catalog,
-        .clock = clock_system(),
+        .clock = clock_held(),
         .name = str_of(opts->name),
         .title = str_of(opts->title),
         .version = str_of(opts->version),

@@ -43,7 +43,7 @@ static struct store *open_memory(const struct storage_opts *opts, struct str res
              "ends, and no other node sees them",
              LOG_CSTR("store", "memory:"), LOG_CSTR("instead", "--store sqlite:PATH"));
     return memory_store_create(
-        &(struct memory_opts){ .clock = clock_system(),
+        &(struct memory_opts){ .clock = clock_held(),
                                .defer = defer_on_loop,
                                .defer_ctx = opts->loop,
                                .keep_ms = opts->keep_ms,

@@ -502,7 +502,7 @@ void engine_open(struct engine *engine, const struct call_spec *spec, store_done
     struct id token;
     struct buf args;
 
-    id_random(&token);
+    id_unique(&token);
     buf_init(&args, ARGS_BYTES_MAX);
     args_write(&args, spec->args);
     CRASH_POINT(open_before);

@@ -7,6 +7,7 @@
  */
 #include "core/flow.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 struct hook {
@@ -74,6 +75,7 @@ static nod_status ask_hooks(struct flow *flow, nod_when when)
         if (hook->table != flow->table || hook->stage != flow->at || hook->when != when)
             continue;
         nod_status status = hook->fn(&event, hook->data);
+        clock_look_again(); /* it may have taken its time */
         if (status != NOD_OK && when == NOD_BEFORE && !flow->firm)
             return status == NOD_PENDING ? NOD_E_USAGE : status;
     }

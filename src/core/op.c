@@ -24,7 +24,7 @@ void op_start(struct engine *engine, struct op *op, void (*send)(struct op *op),
               void (*done)(struct op *op, nod_status status, const struct store_reply *reply))
 {
     *op = (struct op){ .engine = engine, .most = ENGINE_STORE_TRIES, .send = send, .done = done };
-    id_random(&op->token);
+    id_unique(&op->token);
     op_send(op);
 }
 

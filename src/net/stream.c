@@ -21,6 +21,7 @@
 #include <uv.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "net/file_stream.h"
@@ -82,6 +83,7 @@ static void on_read(uv_stream_t *uv, ssize_t got, const uv_buf_t *buf)
     struct wire *wire = wire_of_handle((uv_handle_t *)uv);
     struct loop *loop = uv->loop->data;
 
+    clock_hold();
     if (got > 0) {
         wire->stream.events->on_read(&wire->stream, str_n(buf->base, (size_t)got));
     } else if (got < 0) {
@@ -94,6 +96,7 @@ static void on_read(uv_stream_t *uv, ssize_t got, const uv_buf_t *buf)
         }
     }
     loop_settle(loop);
+    clock_release();
 }
 
 static void wire_read_start(struct stream *stream)

@@ -1,11 +1,12 @@
-/* tests/unit/base: arena, buf, map, heap, list, str, id, clock. The log has a file of its own. */
+/* tests/unit/base: arena, buf, map, heap, list, str, clock. The log and ids have files of their
+ * own. */
+#include <pthread.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -582,8 +583,7 @@ static void a_list_keeps_its_order_and_lets_go_of_the_current(void **state)
         items[i].n = i;
         list_append(&list, &items[i].link);
     }
-    LIST_EACH(at, &list)
-    {
+    LIST_EACH (at, &list) {
         struct item *item = LIST_OF(at, struct item, link);
         sum = sum * 10 + item->n;
         if (item->n % 2)
@@ -592,8 +592,7 @@ static void a_list_keeps_its_order_and_lets_go_of_the_current(void **state)
     assert_int_equal(sum, 1234);
     list_remove(&items[1].link); /* twice is fine */
     sum = 0;
-    LIST_EACH(at, &list)
-    {
+    LIST_EACH (at, &list) {
         sum = sum * 10 + LIST_OF(at, struct item, link)->n;
     }
     assert_int_equal(sum, 24);
@@ -698,66 +697,7 @@ static void numbers_are_read_exactly_or_not_at_all(void **state)
     assert_true(str_to_u64(STR("007"), &u) && u == 7);
 }
 
-/* --- id, clock -------------------------------------------------------------------------------- */
-
-static void ids_are_unique_and_fit_a_url(void **state)
-{
-    enum { IDS = 20000 };
-    static struct id ids[IDS];
-    struct map seen;
-    (void)state;
-
-    map_init(&seen, IDS);
-    for (int i = 0; i < IDS; i++) {
-        id_random(&ids[i]);
-        struct str text = id_str(&ids[i]);
-        assert_int_equal(text.len, ID_LEN);
-        assert_int_equal(strspn(ids[i].text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                             "0123456789-_"),
-                         ID_LEN);
-        assert_null(map_get(&seen, text));
-        assert_true(map_set(&seen, text, &ids[i]));
-    }
-    map_finish(&seen);
-    assert_int_equal(id_str(&(struct id){ { 0 } }).len, 0);
-}
-
-static void a_forked_child_gives_out_other_ids(void **state)
-{
-    struct id ours, theirs;
-    int pipe_fds[2];
-    int status;
-    (void)state;
-
-    id_random(&ours); /* fills the pool that the child inherits */
-    assert_int_equal(pipe(pipe_fds), 0);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        id_random(&theirs);
-        _exit(write(pipe_fds[1], &theirs, sizeof(theirs)) == sizeof(theirs) ? 0 : 1);
-    }
-    id_random(&ours);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-    assert_int_equal(read(pipe_fds[0], &theirs, sizeof(theirs)), sizeof(theirs));
-    assert_string_not_equal(ours.text, theirs.text);
-    close(pipe_fds[0]);
-    close(pipe_fds[1]);
-}
-
-static void random_bytes_fill_all_that_was_asked_for(void **state)
-{
-    unsigned char bytes[4096] = { 0 };
-    size_t zeros = 0;
-    (void)state;
-
-    random_bytes(bytes, sizeof(bytes));
-    random_bytes(bytes, 0);
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        zeros += bytes[i] == 0;
-    assert_true(zeros < 100); /* 16 are expected */
-}
+/* --- clock -------------------------------------------------------------------------------- */
 
 static void a_fake_clock_moves_only_when_it_is_moved(void **state)
 {
@@ -776,6 +716,48 @@ static void a_fake_clock_moves_only_when_it_is_moved(void **state)
     int64_t before = clock_mono(system);
     assert_true(clock_wall(system) > 1600000000000);
     assert_true(clock_mono(system) >= before);
+}
+
+/* The time of the system when it is another than it was. */
+static int64_t time_goes_on(int64_t from)
+{
+    int64_t now;
+
+    while ((now = clock_mono(clock_system())) <= from)
+        ;
+    return now;
+}
+
+static void *look_elsewhere(void *seen)
+{
+    *(int64_t *)seen = clock_mono(clock_held());
+    return NULL;
+}
+
+static void an_event_sees_one_time_until_it_looks_again(void **state)
+{
+    const struct clock *held = clock_held();
+    int64_t elsewhere, later;
+    pthread_t thread;
+    (void)state;
+
+    clock_hold();
+    int64_t mono = clock_mono(held), wall = clock_wall(held);
+    later = time_goes_on(mono + 1);
+    assert_int_equal(clock_mono(held), mono);
+    assert_int_equal(clock_wall(held), wall);
+    assert_int_equal(pthread_create(&thread, NULL, look_elsewhere, &elsewhere), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(elsewhere >= later);
+    clock_look_again();
+    assert_true(clock_mono(held) >= later);
+    assert_true(clock_wall(held) > wall);
+
+    clock_hold(); /* the next event */
+    assert_true(clock_mono(held) >= later);
+    clock_release();
+    later = time_goes_on(clock_mono(held));
+    assert_true(clock_mono(held) >= later);
 }
 
 int main(void)
@@ -810,10 +792,8 @@ int main(void)
         cmocka_unit_test(slices_that_differ_in_one_byte_are_not_the_same),
         cmocka_unit_test(slices_are_cut_skipped_trimmed_and_found),
         cmocka_unit_test(numbers_are_read_exactly_or_not_at_all),
-        cmocka_unit_test(ids_are_unique_and_fit_a_url),
-        cmocka_unit_test(a_forked_child_gives_out_other_ids),
-        cmocka_unit_test(random_bytes_fill_all_that_was_asked_for),
         cmocka_unit_test(a_fake_clock_moves_only_when_it_is_moved),
+        cmocka_unit_test(an_event_sees_one_time_until_it_looks_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
