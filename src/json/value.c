@@ -21,10 +21,25 @@ const struct json *json_get(const struct json *object, struct str key)
 
     if (!json_is(object, JSON_OBJECT))
         return NULL;
-    JSON_EACH(member, object)
-    if (member->key.len == key.len && str_same(member->key, key))
-        found = member;
+    JSON_EACH (member, object)
+        if (member->key.len == key.len && str_same(member->key, key))
+            found = member;
     return found;
+}
+
+void json_pick(const struct json *object, const struct str *keys, size_t count,
+               const struct json **found)
+{
+    for (size_t i = 0; i < count; i++)
+        found[i] = NULL;
+    if (!json_is(object, JSON_OBJECT))
+        return;
+    for (const struct json *member = object->first; member; member = member->next)
+        for (size_t i = 0; i < count; i++)
+            if (member->key.len == keys[i].len && str_same(member->key, keys[i])) {
+                found[i] = member;
+                break; /* the keys are different ones */
+            }
 }
 
 const struct json *json_at(const struct json *array, size_t index)
@@ -60,9 +75,9 @@ static const struct json *token_member(const struct json *object, struct str tok
 {
     const struct json *found = NULL;
 
-    JSON_EACH(member, object)
-    if (token_is(token, member->key))
-        found = member;
+    JSON_EACH (member, object)
+        if (token_is(token, member->key))
+            found = member;
     return found;
 }
 
@@ -344,32 +359,35 @@ static struct json *copy(struct arena *arena, const struct json *v, unsigned dep
 static bool copy_children(struct arena *arena, const struct json *from, struct json *to,
                           unsigned depth)
 {
+    struct json **slot = &to->first;
+
     if (depth >= JSON_DEPTH_MAX)
         return false;
-    JSON_EACH(child, from)
-    {
+    for (const struct json *child = from->first; child; child = child->next) {
         struct json *twin = copy(arena, child, depth + 1);
-        if (!twin)
-            return false;
-        if (from->type == JSON_OBJECT && !key_copy(arena, twin, child->key))
+        if (!twin || (from->type == JSON_OBJECT && !key_copy(arena, twin, child->key)))
             return false;
         twin->plain = child->plain;
-        append(to, twin);
+        *slot = to->last = twin;
+        slot = &twin->next;
     }
     return true;
 }
 
 static struct json *copy(struct arena *arena, const struct json *v, unsigned depth)
 {
-    if (v->type == JSON_STRING || v->type == JSON_NUMBER)
-        return json_new_text(arena, (enum json_type)v->type, v->text);
+    struct json *twin = arena_alloc(arena, sizeof(*twin));
 
-    struct json *twin = json_new(arena, (enum json_type)v->type);
     if (!twin)
         return NULL;
-    twin->truth = v->truth;
-    if (v->type >= JSON_ARRAY && !copy_children(arena, v, twin, depth))
-        return NULL;
+    *twin = (struct json){ .type = v->type, .truth = v->truth, .count = v->count };
+    if (v->type >= JSON_ARRAY)
+        return copy_children(arena, v, twin, depth) ? twin : NULL;
+    if (v->type >= JSON_NUMBER) {
+        twin->text = arena_str(arena, v->text);
+        if (!twin->text.at)
+            return NULL;
+    }
     return twin;
 }
 

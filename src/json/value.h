@@ -54,6 +54,9 @@ static inline const struct json *json_first(const struct json *v)
 
 /* Of a name that is there more than once (see refuse_duplicates) the last, as JSON.parse has it. */
 const struct json *json_get(const struct json *object, struct str key);
+/* Several members in one walk: found[i] is what json_get gives for keys[i]. */
+void json_pick(const struct json *object, const struct str *keys, size_t count,
+               const struct json **found);
 const struct json *json_at(const struct json *array, size_t index);
 /* RFC 6901, e.g. "/a/0/b". */
 const struct json *json_pointer(const struct json *v, struct str pointer);

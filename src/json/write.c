@@ -1,9 +1,9 @@
 /*
  * json/write: the writer, trees, and the canonical form.
  *
- * Every value passes value_begin, every key key_begin, and both know the one thing that may come
- * next; that is all the grammar there is. A failed writer leaves the buffer as it is: whoever looks
- * at the bytes has asked json_writer_done first.
+ * Whatever is written asks is_ready first, which knows the one thing that may come next; that is
+ * all the grammar there is. A failed writer leaves the buffer as it is: whoever looks at the bytes
+ * has asked json_writer_done first.
  *
  * A parsed value is written by its raw bytes, unless they span several lines: then it is walked, so
  * that what is written never holds a line end (stdio and SSE frames depend on it). Raw bytes handed
@@ -37,29 +37,33 @@ static void __attribute__((cold, noinline)) fail(struct json_writer *w)
     w->place = JSON_PLACE_FAILED;
 }
 
-/* Room for so many bytes and the comma before them, which is written: where to write, or NULL. */
-static inline char *room_for(struct json_writer *w, size_t len)
+/*
+ * Is this the place for it, and is there room for its bytes (one at least) and a comma? What is not
+ * ready takes a slow way through make_ready and comes back, so that the usual way calls nothing.
+ */
+static inline bool is_ready(const struct json_writer *w, enum json_place place, size_t len)
 {
-    char *to = buf_reserve(w->out, len + w->need_comma);
+    return w->place == place && len + w->need_comma <= w->out->room - w->out->len &&
+           !w->out->overflow;
+}
 
-    if (!to) {
-        fail(w);
-        return NULL;
-    }
+static bool __attribute__((noinline))
+make_ready(struct json_writer *w, enum json_place place, size_t len)
+{
+    if (w->place == place && buf_reserve(w->out, len + w->need_comma))
+        return true;
+    fail(w);
+    return false;
+}
+
+/* Where what is ready is written, behind its comma. value_end or key_end is told where it ends. */
+static inline char *begin(const struct json_writer *w)
+{
+    char *to = w->out->at + w->out->len;
+
     if (w->need_comma)
         *to++ = ',';
     return to;
-}
-
-/* Before any value: is this its place? Where to write, or NULL. value_end is told where the bytes
- * end. */
-static inline char *value_begin(struct json_writer *w, size_t len)
-{
-    if (w->place != JSON_PLACE_VALUE) {
-        fail(w);
-        return NULL;
-    }
-    return room_for(w, len);
 }
 
 static inline void value_end(struct json_writer *w, const char *end)
@@ -67,15 +71,6 @@ static inline void value_end(struct json_writer *w, const char *end)
     w->out->len = (size_t)(end - w->out->at);
     w->place = w->after;
     w->need_comma = true;
-}
-
-static inline char *key_begin(struct json_writer *w, size_t len)
-{
-    if (w->place != JSON_PLACE_KEY) {
-        fail(w);
-        return NULL;
-    }
-    return room_for(w, len + 3);
 }
 
 /* The bytes end with the closing quote. */
@@ -111,14 +106,24 @@ static inline char *bytes_put(char *to, const char *from, size_t len)
     return to + len;
 }
 
-/* Bytes that are one value. */
+static void value_put(struct json_writer *w, struct str bytes);
+
+static void __attribute__((noinline)) value_put_slowly(struct json_writer *w, struct str bytes)
+{
+    if (make_ready(w, JSON_PLACE_VALUE, bytes.len))
+        value_put(w, bytes);
+}
+
+/* Bytes that are one value; they are copied last, because nothing has to be kept for later then. */
 static inline void value_put(struct json_writer *w, struct str bytes)
 {
-    char *to = value_begin(w, bytes.len);
-
-    if (!to)
+    if (!is_ready(w, JSON_PLACE_VALUE, bytes.len)) {
+        value_put_slowly(w, bytes);
         return;
-    value_end(w, bytes_put(to, bytes.at, bytes.len));
+    }
+    char *to = begin(w);
+    value_end(w, to + bytes.len);
+    bytes_put(to, bytes.at, bytes.len);
 }
 
 /* --- strings ----------------------------------------------------------------------------- */
@@ -210,65 +215,71 @@ static inline char *plain_put(char *to, struct str s)
     return to + s.len + 2;
 }
 
-/* Takes two passes: one to count and one to write. */
-static void __attribute__((noinline)) odd_str(struct json_writer *w, struct str s)
+/* What may need escapes, or is not ready: one pass to count and one to write. */
+static void __attribute__((noinline)) str_slowly(struct json_writer *w, struct str s)
 {
     size_t more = 0;
-    char *to = escapes_count(s, &more) ? value_begin(w, s.len + more + 2) : NULL;
 
-    if (to)
-        value_end(w, quoted_put(to, s, more == 0));
-    else
+    if (s.len && !escapes_count(s, &more))
         fail(w);
+    else if (make_ready(w, JSON_PLACE_VALUE, s.len + more + 2))
+        value_end(w, quoted_put(begin(w), s, more == 0));
 }
 
-static void __attribute__((noinline)) odd_key(struct json_writer *w, struct str key)
+static void __attribute__((noinline)) key_slowly(struct json_writer *w, struct str key)
 {
     size_t more = 0;
-    char *to = escapes_count(key, &more) ? key_begin(w, key.len + more) : NULL;
 
-    if (to)
-        key_end(w, quoted_put(to, key, more == 0));
-    else
+    if (key.len && !escapes_count(key, &more))
         fail(w);
+    else if (make_ready(w, JSON_PLACE_KEY, key.len + more + 3))
+        key_end(w, quoted_put(begin(w), key, more == 0));
 }
 
 void jw_any_str_(struct json_writer *w, struct str s)
 {
-    char *to = is_countable(s) ? value_begin(w, s.len + 2) : NULL;
-    char *end = to ? plain_put(to, s) : NULL;
+    bool ready = is_countable(s) && is_ready(w, JSON_PLACE_VALUE, s.len + 2);
+    char *end = ready ? plain_put(begin(w), s) : NULL;
 
     if (end)
         value_end(w, end);
     else
-        odd_str(w, s);
+        str_slowly(w, s);
 }
 
 void jw_any_key_(struct json_writer *w, struct str key)
 {
-    char *to = is_countable(key) ? key_begin(w, key.len) : NULL;
-    char *end = to ? plain_put(to, key) : NULL;
+    bool ready = is_countable(key) && is_ready(w, JSON_PLACE_KEY, key.len + 3);
+    char *end = ready ? plain_put(begin(w), key) : NULL;
 
     if (end)
         key_end(w, end);
     else
-        odd_key(w, key);
+        key_slowly(w, key);
 }
 
 void jw_plain_str_(struct json_writer *w, struct str s)
 {
-    char *to = value_begin(w, s.len + 2);
-
-    if (to)
-        value_end(w, quoted_put(to, s, true));
+    if (!is_ready(w, JSON_PLACE_VALUE, s.len + 2)) {
+        str_slowly(w, s);
+        return;
+    }
+    char *to = begin(w);
+    *to = to[s.len + 1] = '"';
+    value_end(w, to + s.len + 2);
+    bytes_put(to + 1, s.at, s.len);
 }
 
 void jw_plain_key_(struct json_writer *w, struct str key)
 {
-    char *to = key_begin(w, key.len);
-
-    if (to)
-        key_end(w, quoted_put(to, key, true));
+    if (!is_ready(w, JSON_PLACE_KEY, key.len + 3)) {
+        key_slowly(w, key);
+        return;
+    }
+    char *to = begin(w);
+    *to = to[key.len + 1] = '"';
+    key_end(w, to + key.len + 2);
+    bytes_put(to + 1, key.at, key.len);
 }
 
 /* --- containers and other scalars -------------------------------------------------------- */
@@ -278,14 +289,23 @@ static inline uint8_t place_in(bool object)
     return object ? JSON_PLACE_KEY : JSON_PLACE_VALUE;
 }
 
+static void container_begin(struct json_writer *w, bool object);
+
+static void __attribute__((noinline)) container_begin_slowly(struct json_writer *w, bool object)
+{
+    if (w->depth == JSON_WRITE_DEPTH)
+        fail(w);
+    else if (make_ready(w, JSON_PLACE_VALUE, 1))
+        container_begin(w, object);
+}
+
 static inline void container_begin(struct json_writer *w, bool object)
 {
-    char *to = w->depth < JSON_WRITE_DEPTH ? value_begin(w, 1) : NULL;
-
-    if (!to) {
-        fail(w);
+    if (w->depth == JSON_WRITE_DEPTH || !is_ready(w, JSON_PLACE_VALUE, 1)) {
+        container_begin_slowly(w, object);
         return;
     }
+    char *to = begin(w);
     *to = object ? '{' : '[';
     w->out->len = (size_t)(to + 1 - w->out->at);
 
@@ -496,9 +516,8 @@ void jw_value(struct json_writer *w, const struct json *v)
         fail(w);
         return;
     }
-    char *to = value_begin(w, size);
-    if (to)
-        value_end(w, tree_put(to, v));
+    if (make_ready(w, JSON_PLACE_VALUE, size))
+        value_end(w, tree_put(begin(w), v));
 }
 
 bool json_write(struct buf *out, const struct json *v)

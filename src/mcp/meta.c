@@ -42,25 +42,52 @@ static bool declares(const struct json *object, struct str name)
 /* `elicitation: {}` is the form alone; a client that names modes has those it names. */
 static unsigned elicitation_modes(const struct json *elicitation)
 {
-    bool form = declares(elicitation, STR("form")), url = declares(elicitation, STR("url"));
+    static const struct str names[] = { STR_INIT("form"), STR_INIT("url") };
+    const struct json *modes[2];
+
+    json_pick(elicitation, names, 2, modes);
+    bool form = json_is(modes[0], JSON_OBJECT), url = json_is(modes[1], JSON_OBJECT);
 
     return (form || !url ? SESSION_CAN_FORM : 0u) | (url ? SESSION_CAN_URL : 0u);
 }
 
-uint8_t meta_can(const struct json *capabilities)
+/* What a client may declare and this server looks at. */
+enum capability { ELICITATION, SAMPLING, ROOTS, EXTENSIONS, CAPABILITIES };
+
+static void capabilities_pick(const struct json *capabilities,
+                              const struct json *found[CAPABILITIES])
 {
-    const struct json *sampling = json_get(capabilities, STR("sampling"));
+    static const struct str names[CAPABILITIES] = {
+        [ELICITATION] = STR_INIT("elicitation"),
+        [SAMPLING] = STR_INIT("sampling"),
+        [ROOTS] = STR_INIT("roots"),
+        [EXTENSIONS] = STR_INIT("extensions"),
+    };
+
+    json_pick(capabilities, names, CAPABILITIES, found);
+}
+
+static uint8_t can_of(const struct json *const found[CAPABILITIES])
+{
     unsigned can = 0;
 
-    if (declares(capabilities, STR("elicitation")))
-        can |= elicitation_modes(json_get(capabilities, STR("elicitation")));
-    if (json_is(sampling, JSON_OBJECT))
+    if (json_is(found[ELICITATION], JSON_OBJECT))
+        can |= elicitation_modes(found[ELICITATION]);
+    if (json_is(found[SAMPLING], JSON_OBJECT))
         can |= SESSION_CAN_SAMPLE;
-    if (declares(sampling, STR("tools")))
+    if (declares(found[SAMPLING], STR("tools")))
         can |= SESSION_CAN_SAMPLE_TOOLS;
-    if (declares(capabilities, STR("roots")))
+    if (json_is(found[ROOTS], JSON_OBJECT))
         can |= SESSION_CAN_ROOTS;
     return (uint8_t)can;
+}
+
+uint8_t meta_can(const struct json *capabilities)
+{
+    const struct json *found[CAPABILITIES];
+
+    capabilities_pick(capabilities, found);
+    return can_of(found);
 }
 
 static bool invalid(struct meta_fault *fault, struct str message)
@@ -108,35 +135,44 @@ static bool read_log_level(const struct json *value, struct meta *out, struct me
                               "warning, error, critical, alert, emergency."));
 }
 
+/* The members of _meta that are read. */
+enum member { VERSION, CLIENT, CAPABILITY, PROGRESS, LOG_LEVEL, MEMBERS };
+
+static const struct str member_names[MEMBERS] = {
+    [VERSION] = STR_INIT(META_VERSION),         [CLIENT] = STR_INIT(META_CLIENT),
+    [CAPABILITY] = STR_INIT(META_CAPABILITIES), [PROGRESS] = STR_INIT("progressToken"),
+    [LOG_LEVEL] = STR_INIT(META_LOG_LEVEL),
+};
+
 bool meta_read(const struct json *params, struct arena *arena, struct meta *out,
                struct meta_fault *fault)
 {
+    const struct json *found[MEMBERS], *declared[CAPABILITIES];
     const struct json *meta = json_is(params, JSON_OBJECT) ? json_get(params, STR("_meta")) : NULL;
 
     *out = (struct meta){ .log_level = META_NO_LOG };
     if (!json_is(meta, JSON_OBJECT))
         return invalid(fault, STR("params._meta must be an object with \"" META_VERSION
                                   "\" and \"" META_CAPABILITIES "\"."));
-    const struct json *version = json_get(meta, STR(META_VERSION));
-    const struct json *client = json_get(meta, STR(META_CLIENT));
-    const struct json *token = json_get(meta, STR("progressToken"));
-    if (!json_is(version, JSON_STRING))
+    json_pick(meta, member_names, MEMBERS, found);
+    if (!json_is(found[VERSION], JSON_STRING))
         return invalid(fault, STR("_meta[\"" META_VERSION "\"] must be a string."));
-    out->version = json_str(version);
-    out->capabilities = json_get(meta, STR(META_CAPABILITIES));
+    out->version = json_str(found[VERSION]);
+    out->capabilities = found[CAPABILITY];
     if (!json_is(out->capabilities, JSON_OBJECT))
         return invalid(fault, STR("_meta[\"" META_CAPABILITIES "\"] must be an object."));
-    if (client && !json_is(client, JSON_OBJECT))
+    if (found[CLIENT] && !json_is(found[CLIENT], JSON_OBJECT))
         return invalid(fault, STR("_meta[\"" META_CLIENT "\"] must be an object."));
-    if (token) {
-        out->progress_token = rpc_id_of(arena, token);
+    if (found[PROGRESS]) {
+        out->progress_token = rpc_id_of(arena, found[PROGRESS]);
         if (!out->progress_token.len)
             return invalid(fault, STR("_meta.progressToken must be a string or an integer."));
     }
-    if (!read_log_level(json_get(meta, STR(META_LOG_LEVEL)), out, fault))
+    if (!read_log_level(found[LOG_LEVEL], out, fault))
         return false;
-    out->can = meta_can(out->capabilities);
-    out->tasks = declares(json_get(out->capabilities, STR("extensions")), STR(META_TASKS));
+    capabilities_pick(out->capabilities, declared);
+    out->can = can_of(declared);
+    out->tasks = declares(declared[EXTENSIONS], STR(META_TASKS));
     return true;
 }
 

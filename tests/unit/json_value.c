@@ -25,6 +25,29 @@ static void getters_say_not_there_instead_of_crashing(void **state)
     assert_true(str_eq(json_get_str(v, STR("s")), STR("x")));
 }
 
+static void members_picked_together_are_those_got_one_by_one(void **state)
+{
+    static const struct str keys[] = { STR_INIT("twice"), STR_INIT(""), STR_INIT("none"),
+                                       STR_INIT("a"), STR_INIT("b") };
+    static const char *const objects[] = {
+        "{\"b\":1,\"twice\":2,\"\":3,\"twice\":4,\"c\":5}",
+        "{}",
+        "[\"a\"]",
+        "\"a\"",
+    };
+    const struct json *found[COUNT_OF(keys)];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(objects); i++) {
+        const struct json *v = tree(objects[i]);
+        json_pick(v, keys, COUNT_OF(keys), found);
+        for (size_t k = 0; k < COUNT_OF(keys); k++)
+            assert_ptr_equal(found[k], json_get(v, keys[k]));
+    }
+    json_pick(NULL, keys, 1, found);
+    assert_null(found[0]);
+}
+
 static void pointers_follow_rfc_6901(void **state)
 {
     static const struct {
@@ -301,6 +324,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TREE_TEST(getters_say_not_there_instead_of_crashing),
+        TREE_TEST(members_picked_together_are_those_got_one_by_one),
         TREE_TEST(pointers_follow_rfc_6901),
         TREE_TEST(types_have_names_a_person_reads),
         TREE_TEST(a_set_key_is_replaced_in_its_place),
