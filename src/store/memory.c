@@ -105,8 +105,6 @@ static void call_drop(struct memory_store *memory, struct stored_call *call)
     }
     if (call->state == CALL_STORED_RUNNABLE)
         heap_remove(&memory->idle, &call->keep);
-    else
-        heap_remove(&memory->ended, &call->keep);
     map_remove(&memory->calls, id_str(&call->id));
     call->dropped = true;
     if (call->refs == 0)
@@ -154,18 +152,16 @@ static void sweep(struct memory_store *memory)
     int64_t now = memory_now(memory);
     struct heap_node *first;
 
-    for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->ended)); i++) {
-        struct stored_call *call = HEAP_OF(first, struct stored_call, keep);
-        if (first->at > now && memory->ended.count <= memory->opts.keep_most)
-            break;
-        if (first->at > now && had_effects(call))
+    struct stored_call *call;
+    for (int i = 0; i < SWEEP_MOST && (call = memory_ended_next(memory)); i++) {
+        if (call->keep.at > now && had_effects(call))
             spent_add(memory, call);
         call_drop(memory, call);
     }
     /* A question that ran out long ago, and whose call nobody came back for. */
     memory_quota_lapse(memory, SWEEP_MOST);
     for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->lapsed)); i++) {
-        struct stored_call *call = HEAP_OF(first, struct stored_ask, due)->call;
+        call = HEAP_OF(first, struct stored_ask, due)->call;
         int64_t last = last_expiry(call) + memory_keep(memory, call);
         if (first->at > now)
             break;
@@ -277,7 +273,7 @@ static void call_close(struct memory_store *memory, struct stored_call *call, en
             ask_erase(ask);
     }
     journal_erase(&call->journal);
-    heap_set(&memory->ended, &call->keep, memory_now(memory) + memory_keep(memory, call));
+    memory_ended_add(memory, call);
 }
 
 /* --- completions
@@ -675,7 +671,7 @@ static void memory_destroy(struct store *store)
         mem_free(spent);
     map_finish(&memory->spent);
     heap_finish(&memory->spent_due);
-    heap_finish(&memory->ended);
+    memory_ended_finish(memory);
     heap_finish(&memory->idle);
     map_finish(&memory->calls);
     map_finish(&memory->asks);
@@ -715,7 +711,7 @@ struct store *memory_store_create(const struct memory_opts *opts)
     map_init_ids(&memory->calls, SIZE_MAX / 2);
     map_init_ids(&memory->asks, SIZE_MAX / 2);
     memory_values_init(memory);
-    heap_init(&memory->ended);
+    memory_ended_init(memory);
     heap_init(&memory->idle);
     heap_init(&memory->spent_due);
     map_init_ids(&memory->spent, SPENT_MAX);
