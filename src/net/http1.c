@@ -166,6 +166,33 @@ static inline const char *skip_value(const char *at, const char *end)
     return skip_while(at, end, HTTP1_VALUE);
 }
 
+/*
+ * The same for the letters and dashes that most names are made of, then HTTP1_TOKEN for what else
+ * there may be. Without their high bits no sum of two bytes reaches into the next one.
+ */
+static inline const char *skip_name(const char *at, const char *end)
+{
+    const uint64_t ones = UINT64_MAX / 255, high = ones * 0x80;
+    uint64_t word;
+
+    while ((size_t)(end - at) >= sizeof(word)) {
+        memcpy(&word, at, sizeof(word));
+        word = htole64(word);
+        uint64_t low = word & ~high;
+        uint64_t lower = low | (ones * 0x20);
+        uint64_t from_a = lower + ones * (0x80 - 'a');
+        uint64_t past_z = lower + ones * (0x80 - 'z' - 1);
+        uint64_t no_dash = (low ^ (ones * '-')) + ones * 0x7F;
+        uint64_t other = (word | (no_dash & ~(from_a & ~past_z))) & high;
+        if (other) {
+            at += __builtin_ctzll(other) / 8;
+            break;
+        }
+        at += sizeof(word);
+    }
+    return skip_while(at, end, HTTP1_TOKEN);
+}
+
 static size_t group_budget(const struct http1 *p, enum group group)
 {
     switch (group) {
@@ -350,7 +377,7 @@ static bool field_add(struct http1 *p, const char *at)
  */
 static const char *whole_line(struct http1 *p, const char *at, const char *end)
 {
-    const char *name_end = skip_while(at, end, HTTP1_TOKEN);
+    const char *name_end = skip_name(at, end);
 
     if (name_end == end || *name_end != ':' || name_end == at)
         return NULL;
@@ -395,7 +422,7 @@ static const char *step_field(struct http1 *p, const char *at, const char *end)
 
 static const char *step_name(struct http1 *p, const char *at, const char *end)
 {
-    at = skip_while(at, end, HTTP1_TOKEN);
+    at = skip_name(at, end);
     if (at == end)
         return at;
     if (*at == ' ' || *at == '\t')
