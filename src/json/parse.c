@@ -79,6 +79,12 @@ static inline const char *skip_space(struct parser *p, const char *at)
     return (unsigned char)*at <= ' ' ? skip_space_slow(p, at) : at;
 }
 
+/* The same where the text may end. */
+static inline const char *skip_space_outside(struct parser *p, const char *at)
+{
+    return at == p->end ? at : skip_space(p, at);
+}
+
 /* --- memory ------------------------------------------------------------------------------- */
 
 static void spare_return(struct parser *p)
@@ -648,10 +654,10 @@ static struct json *read_document(struct parser *p)
     }
     value_clear(root);
     root->key = STR_NONE;
-    at = read_root(p, skip_space_slow(p, at), root);
+    at = read_root(p, skip_space_outside(p, at), root);
     if (!at)
         return NULL;
-    at = skip_space_slow(p, at);
+    at = skip_space_outside(p, at);
     if (at < p->end) {
         fail_follows(p, at);
         return NULL;
