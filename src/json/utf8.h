@@ -116,19 +116,16 @@ static inline bool utf8_copy_plain(char *to, const char *at, size_t len)
 
 #ifdef __SSE2__
     if (len >= 16) {
-        const char *end = at + len;
-        __m128i odd = _mm_setzero_si128();
-        for (;; at += 16, to += 16) {
-            if (end - at < 16) { /* the last sixteen, of which some were looked at before */
-                to -= 16 - (end - at);
-                at = end - 16;
-            }
-            __m128i v = utf8_load(at);
-            _mm_storeu_si128((__m128i *)(void *)to, v);
+        size_t end = len - 16; /* the last sixteen, some of which may be looked at twice */
+        __m128i v = utf8_load(at + end);
+        __m128i odd = utf8_odd(v);
+        _mm_storeu_si128((__m128i *)(void *)(to + end), v);
+        for (size_t i = 0; i < end; i += 16) {
+            v = utf8_load(at + i);
             odd = _mm_or_si128(odd, utf8_odd(v));
-            if (end - at == 16)
-                return utf8_odd_bits(odd) == 0;
+            _mm_storeu_si128((__m128i *)(void *)(to + i), v);
         }
+        return utf8_odd_bits(odd) == 0;
     }
 #else
     if (len > 16) {

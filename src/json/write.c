@@ -258,7 +258,7 @@ void jw_any_key_(struct json_writer *w, struct str key)
         key_slowly(w, key);
 }
 
-void jw_plain_str_(struct json_writer *w, struct str s)
+void jw_plain_str(struct json_writer *w, struct str s)
 {
     if (!is_ready(w, JSON_PLACE_VALUE, s.len + 2)) {
         str_slowly(w, s);
@@ -270,7 +270,7 @@ void jw_plain_str_(struct json_writer *w, struct str s)
     bytes_put(to + 1, s.at, s.len);
 }
 
-void jw_plain_key_(struct json_writer *w, struct str key)
+void jw_plain_key(struct json_writer *w, struct str key)
 {
     if (!is_ready(w, JSON_PLACE_KEY, key.len + 3)) {
         key_slowly(w, key);

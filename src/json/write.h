@@ -42,9 +42,12 @@ void jw_null(struct json_writer *w);
 /* Text of any bytes, escaped where it has to be; not UTF-8 fails. */
 void jw_any_key_(struct json_writer *w, struct str key);
 void jw_any_str_(struct json_writer *w, struct str s);
-/* Text that is known to be plain: ASCII without quotes, backslashes and control characters. */
-void jw_plain_key_(struct json_writer *w, struct str key);
-void jw_plain_str_(struct json_writer *w, struct str s);
+/*
+ * Text that is known to be plain, ASCII without quotes, backslashes and control characters: what
+ * was encoded in base64url or hexadecimal. Not checked again.
+ */
+void jw_plain_key(struct json_writer *w, struct str key);
+void jw_plain_str(struct json_writer *w, struct str s);
 
 /* The bytes that are not plain, but for NUL, which ends them. */
 #define JW_ODD_                                                                                    \
@@ -73,7 +76,7 @@ JW_INLINE bool jw_seen_plain_(struct str s)
 JW_INLINE void jw_key(struct json_writer *w, struct str key)
 {
     if (jw_seen_plain_(key))
-        jw_plain_key_(w, key);
+        jw_plain_key(w, key);
     else
         jw_any_key_(w, key);
 }
@@ -81,7 +84,7 @@ JW_INLINE void jw_key(struct json_writer *w, struct str key)
 JW_INLINE void jw_str(struct json_writer *w, struct str s)
 {
     if (jw_seen_plain_(s))
-        jw_plain_str_(w, s);
+        jw_plain_str(w, s);
     else
         jw_any_str_(w, s);
 }

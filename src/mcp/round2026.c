@@ -120,7 +120,8 @@ static void write_required(struct caller2026 *caller, struct str id, struct str 
     result_begin(&w, &caller->server->opts, STR("input_required"));
     if (requests.len > 2)
         jw_key_raw(&w, STR("inputRequests"), requests);
-    jw_key_str(&w, STR("requestState"), state);
+    jw_key(&w, STR("requestState"));
+    jw_plain_str(&w, state);
     jw_end(&w);
     jw_end(&w);
     if (json_writer_done(&w))
