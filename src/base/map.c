@@ -191,12 +191,6 @@ void *map_find(struct map *map, struct str key)
     return slot->value;
 }
 
-void map_fetch(const struct map *map, struct str key)
-{
-    if (map->room)
-        __builtin_prefetch(&map->slots[hash_of(map, key) & (map->room - 1)], 1);
-}
-
 static bool slot_new(struct map *map, struct str key, uint64_t hash, void *value)
 {
     if (map->count >= map->limit)

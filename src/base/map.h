@@ -38,9 +38,6 @@ void *map_get(const struct map *map, struct str key);
  */
 void *map_find(struct map *map, struct str key);
 
-/* Has the place of the key brought into the processor's cache, for an operation soon to come. */
-void map_fetch(const struct map *map, struct str key);
-
 /*
  * Adds or replaces, the key as well. False, and nothing changed, when the limit is reached, or when
  * the value is NULL, which would read as "not there".

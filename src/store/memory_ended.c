@@ -74,7 +74,7 @@ static void fetch(const void *at, size_t len)
 
 static void fetch_ask(struct memory_store *memory, const struct stored_ask *ask)
 {
-    map_fetch(&memory->asks, id_str(&ask->id));
+    idmap_fetch(&memory->asks, ask);
     if (ask->end)
         fetch(ask->end, sizeof(*ask->end));
 }
@@ -88,7 +88,7 @@ static void fetch_ahead(struct memory_store *memory)
         return;
     fetch(*ring_at(ended, AHEAD_OF_CALL), sizeof(struct stored_call));
     const struct stored_call *call = *ring_at(ended, AHEAD_OF_PARTS);
-    map_fetch(&memory->calls, id_str(&call->id));
+    idmap_fetch(&memory->calls, call);
     fetch(call->journal.entries, sizeof(*call->journal.entries));
     fetch(call->result.at, 1);
     if (!list_empty(&call->asks))

@@ -10,6 +10,7 @@
 #define NOD_STORE_MEMORY_INSIDE_H
 
 #include "base/heap.h"
+#include "base/idmap.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "core/journal.h"
@@ -24,13 +25,13 @@ struct ended {                 /* calls that have ended: see memory_ended.c */
 struct memory_store {
     struct store store; /* first */
     struct memory_opts opts;
-    struct map calls;   /* id -> struct stored_call */
-    struct map asks;    /* id -> struct stored_ask */
+    struct idmap calls; /* struct stored_call */
+    struct idmap asks;  /* struct stored_ask */
     struct map values;  /* kind NUL key -> struct stored_value */
     struct map streams; /* stream -> struct stored_stream */
     struct ended ended;
-    struct heap idle; /* runnable ones, by when nobody is expected to come for them */
-    struct map spent; /* id -> struct spent */
+    struct heap idle;   /* runnable ones, by when nobody is expected to come for them */
+    struct idmap spent; /* struct spent */
     struct heap spent_due;
     struct heap due;    /* pending asks by expiry; these are counted */
     struct heap lapsed; /* pending ones that ran out, by when nobody is expected to come for them */
