@@ -113,9 +113,11 @@ static struct str authenticate(struct mcp_server *server, struct http_exchange *
 
 static bool begins_array(struct str text)
 {
-    for (size_t i = 0; i < text.len; i++)
-        if (!strchr(" \t\r\n", text.at[i]))
-            return text.at[i] == '[';
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.at[i];
+        if (c != ' ' && c != '\t' && c != '\r' && c != '\n')
+            return c == '[';
+    }
     return false;
 }
 

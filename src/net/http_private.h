@@ -4,6 +4,7 @@
  * http.c           the server: listening, counting, draining, closing
  * http_conn.c      a connection: reading requests, timeouts, refusing, going away
  * http_response.c  an exchange: replying whole or streamed
+ * http_cork.c      what is written in one turn goes out at its end
  *
  * Ownership: the server has its connections, a connection its stream, its partial request and its
  * exchange, an exchange its request. An idle connection is this struct and its stream, no more.

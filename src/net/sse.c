@@ -12,7 +12,10 @@
 #include "base/buf.h"
 #include "base/log.h"
 
-enum { SSE_HEADERS_MAX = 13 /* of the caller's */, SSE_NUMBER_LEN = 10 /* digits of an int */ };
+enum {
+    SSE_HEADERS_MAX = 13, /* of the caller's; more are left out */
+    SSE_NUMBER_LEN = 10,  /* digits of an int */
+};
 
 void sse_begin(struct http_exchange *exchange, const struct http_header *extra, size_t extra_count)
 {

@@ -211,6 +211,57 @@ static void streams_are_chunked_and_the_connection_goes_on(void **state)
     close(fd);
 }
 
+enum { SPEAKERS = 3, WORDS = 120, LONGEST = 9000 };
+
+/* What a connection says in its nth word: mostly little, at times a lot. */
+static struct str word_of(char text[LONGEST], int speaker, int n)
+{
+    size_t len = n % 16 == 15 ? LONGEST : (size_t)(1 + n * 37 % 400);
+
+    memset(text, 'a' + speaker * 8 + n % 8, len);
+    return str_n(text, len);
+}
+
+static void what_several_say_in_one_turn_reaches_each_whole_and_in_order(void **state)
+{
+    struct fixture *f = *state;
+    struct buf told[SPEAKERS];
+    int fds[SPEAKERS];
+    char text[LONGEST];
+
+    start(f);
+    for (int i = 0; i < SPEAKERS; i++) {
+        fds[i] = dial(f);
+        send_text(f, fds[i], GET("/hold"));
+        AWAIT(f, f->held_count == i + 1);
+        http_begin(f->held[i], 200, NULL, 0);
+        buf_init(&told[i], RECEIVED_MAX);
+    }
+    for (int n = 0; n < WORDS; n++) {
+        for (int i = 0; i < SPEAKERS; i++) {
+            struct str word = word_of(text, i, n);
+            assert_true(http_write(f->held[i], word));
+            buf_fmt(&told[i], "%zx\r\n", word.len);
+            buf_add(&told[i], word);
+            buf_add(&told[i], STR("\r\n"));
+        }
+    }
+    for (int i = 0; i < SPEAKERS; i++) {
+        struct buf got;
+
+        http_end(f->held[i]);
+        buf_add(&told[i], STR("0\r\n\r\n"));
+        buf_init(&got, RECEIVED_MAX);
+        await_text(f, fds[i], &got, "\r\n0\r\n\r\n", 1);
+        struct str body =
+            str_skip(buf_str(&got), (size_t)str_find(buf_str(&got), STR("\r\n\r\n")) + 4);
+        assert_true(str_eq(body, buf_str(&told[i])));
+        buf_finish(&got);
+        buf_finish(&told[i]);
+        close(fds[i]);
+    }
+}
+
 static void a_header_that_would_end_its_line_is_left_out(void **state)
 {
     struct fixture *f = *state;
@@ -549,6 +600,7 @@ int main(void)
         TEST(http_1_0_is_answered_and_closed),
         TEST(a_client_that_wants_to_close_gets_closed),
         TEST(streams_are_chunked_and_the_connection_goes_on),
+        TEST(what_several_say_in_one_turn_reaches_each_whole_and_in_order),
         TEST(a_header_that_would_end_its_line_is_left_out),
         TEST(a_client_that_leaves_is_told_once),
         TEST(a_full_queue_refuses_writes_until_on_drain),
