@@ -23,6 +23,7 @@
 #include "mcp/caller2026.h"
 #include "mcp/mrtr.h"
 #include "mcp/result.h"
+#include "mcp/state_given.h"
 #include "mcp/tasks.h"
 
 enum { ASKS_AT_FIRST = 4 };
@@ -437,15 +438,26 @@ static void handle_loaded(void *data, nod_status status, const struct store_repl
     caller_settle(caller);
 }
 
+static nod_status open_state(struct caller2026 *caller)
+{
+    struct mcp_server *server = caller->server;
+    struct state_bound bound = caller_bound(caller);
+    int64_t now_ms = clock_wall(server->opts.clock);
+    struct str plain;
+
+    if (state_given_take(server->given, &bound, caller->state_text, &caller->arena, &plain))
+        return state_open_plain(plain, now_ms, &caller->arena, &caller->state);
+    return state_open(server->keyring, &bound, caller->state_text, STATE_TEXT_MAX, now_ms,
+                      &caller->arena, &caller->state);
+}
+
 void resume_begin(struct caller2026 *caller)
 {
     struct mcp_server *server = caller->server;
     struct store *store = engine_store(server->opts.engine);
-    struct state_bound bound = caller_bound(caller);
 
     caller->until = loop_now(server->opts.loop) + server->opts.hold_ms;
-    if (state_open(server->keyring, &bound, caller->state_text, STATE_TEXT_MAX,
-                   clock_wall(server->opts.clock), &caller->arena, &caller->state) != NOD_OK) {
+    if (open_state(caller) != NOD_OK) {
         caller_refuse(caller);
     } else if (caller->state.handle.len) {
         caller->busy++;

@@ -14,6 +14,7 @@
 #include "mcp/caller2026.h"
 #include "mcp/mrtr.h"
 #include "mcp/result.h"
+#include "mcp/state_given.h"
 
 static struct str note_of(const struct caller2026 *caller, struct str key)
 {
@@ -63,6 +64,15 @@ static bool state_of_call(struct caller2026 *caller, struct call *call, const st
     bool fine = asks && state_write(plain, &state);
     arena_finish(&arena);
     return fine;
+}
+
+/* What was given in confidence is not kept in one place more. */
+static bool is_confidential(const struct entry *entries, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].sensitive && entries[i].content.len)
+            return true;
+    return false;
 }
 
 /* Sealed for this very request. */
@@ -211,9 +221,12 @@ static void send_round(struct caller2026 *caller, struct call *call, const struc
     if (!fine)
         caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR("The questions are too large to be sent."),
                     STR_NONE);
-    else if (sealed->len <= MCP_STATE_INLINE_MAX)
+    else if (sealed->len <= MCP_STATE_INLINE_MAX) {
+        struct state_bound bound = caller_bound(caller);
+        if (!is_confidential(entries, entry_count))
+            state_given_keep(server->given, &bound, buf_str(plain), buf_str(sealed));
         round_respond(caller, buf_str(requests), buf_str(sealed));
-    else
+    } else
         store_state(caller, requests, buf_str(sealed), expires_ms);
     rest(plain);
     rest(sealed);

@@ -16,7 +16,7 @@
 #include "mcp/mrtr.h"
 #include "mcp/result.h"
 #include "mcp/session_store.h"
-#include "mcp/state.h"
+#include "mcp/state_given.h"
 #include "mcp/tasks.h"
 #include "surface/client.h"
 
@@ -118,6 +118,7 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     server->tasks = tasks_create();
     server->secret_given = opts->keyring != NULL;
     server->keyring = opts->keyring ? opts->keyring : random_keyring();
+    server->given = state_given_create();
     server->client = client_surface_create(server);
     engine_add_surface(own->engine, server->client);
     server->mrtr = mrtr_surface_create();
@@ -194,6 +195,7 @@ void mcp_server_destroy(struct mcp_server *server)
     client_surface_destroy(server->client);
     mrtr_surface_destroy(server->mrtr);
     keyring_destroy(server->keyring);
+    state_given_destroy(server->given);
     map_finish(&server->subjects);
     map_finish(&server->sessions);
     buf_finish(&server->out);

@@ -82,8 +82,9 @@ struct mcp_server {
     struct timer tell;
 
     /* Era 2026. */
-    struct keyring *keyring; /* seals requestState */
-    bool secret_given;       /* others may have the same keys */
+    struct keyring *keyring;   /* seals requestState */
+    struct state_given *given; /* of it, what went out a moment ago */
+    bool secret_given;         /* others may have the same keys */
     struct surface *mrtr;
     struct list callers;   /* requests whose calls are live, or being looked for */
     struct list listeners; /* subscriptions/listen */

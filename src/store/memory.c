@@ -72,7 +72,7 @@ static struct stored_call *call_add(struct memory_store *memory, const struct ca
     call->epoch = 1;
     call->opened_ms = memory_now(memory);
     list_init(&call->asks);
-    map_add(&memory->calls, id_str(&call->id), call);
+    idmap_add(&memory->calls, call);
     return call;
 }
 
@@ -101,13 +101,11 @@ static void call_drop(struct memory_store *memory, struct stored_call *call)
         struct stored_ask *ask = LIST_OF(at, struct stored_ask, link);
         if (!ask->end)
             memory_quota_remove(memory, ask);
-        map_remove(&memory->asks, id_str(&ask->id));
+        idmap_remove(&memory->asks, ask);
     }
     if (call->state == CALL_STORED_RUNNABLE)
         heap_remove(&memory->idle, &call->keep);
-    else
-        heap_remove(&memory->ended, &call->keep);
-    map_remove(&memory->calls, id_str(&call->id));
+    idmap_remove(&memory->calls, call);
     call->dropped = true;
     if (call->refs == 0)
         call_free(call);
@@ -128,7 +126,7 @@ static void spent_add(struct memory_store *memory, const struct stored_call *cal
     struct spent *spent = MEM_NEW(struct spent);
 
     spent->id = call->id;
-    if (!map_set(&memory->spent, id_str(&spent->id), spent)) {
+    if (!idmap_add(&memory->spent, spent)) {
         mem_free(spent);
         return;
     }
@@ -154,18 +152,16 @@ static void sweep(struct memory_store *memory)
     int64_t now = memory_now(memory);
     struct heap_node *first;
 
-    for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->ended)); i++) {
-        struct stored_call *call = HEAP_OF(first, struct stored_call, keep);
-        if (first->at > now && memory->ended.count <= memory->opts.keep_most)
-            break;
-        if (first->at > now && had_effects(call))
+    struct stored_call *call;
+    for (int i = 0; i < SWEEP_MOST && (call = memory_ended_next(memory)); i++) {
+        if (call->keep.at > now && had_effects(call))
             spent_add(memory, call);
         call_drop(memory, call);
     }
     /* A question that ran out long ago, and whose call nobody came back for. */
     memory_quota_lapse(memory, SWEEP_MOST);
     for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->lapsed)); i++) {
-        struct stored_call *call = HEAP_OF(first, struct stored_ask, due)->call;
+        call = HEAP_OF(first, struct stored_ask, due)->call;
         int64_t last = last_expiry(call) + memory_keep(memory, call);
         if (first->at > now)
             break;
@@ -184,7 +180,7 @@ static void sweep(struct memory_store *memory)
         if (first->at > now)
             break;
         heap_remove(&memory->spent_due, first);
-        map_remove(&memory->spent, id_str(&spent->id));
+        idmap_remove(&memory->spent, spent);
         mem_free(spent);
     }
 }
@@ -225,7 +221,7 @@ static void ask_add(struct memory_store *memory, struct stored_call *call,
     ask->expires_ms = record->expires_ms ? record->expires_ms : ask->asked_ms + record->ttl_ms;
     list_append(&call->asks, &ask->link);
     call->pending++;
-    map_set(&memory->asks, id_str(&ask->id), ask);
+    idmap_add(&memory->asks, ask);
     memory_quota_add(memory, ask);
 }
 
@@ -277,7 +273,7 @@ static void call_close(struct memory_store *memory, struct stored_call *call, en
             ask_erase(ask);
     }
     journal_erase(&call->journal);
-    heap_set(&memory->ended, &call->keep, memory_now(memory) + memory_keep(memory, call));
+    memory_ended_add(memory, call);
 }
 
 /* --- completions
@@ -405,7 +401,7 @@ static struct stored_call *running_call(struct memory_store *memory, struct stor
     *status = NOD_OK;
     if (call && id_is(&call->token, token))
         return NULL; /* this very operation has happened */
-    if (!call && map_get(&memory->spent, call_id))
+    if (!call && idmap_get(&memory->spent, call_id))
         *status = NOD_E_STALE;
     else if (!call && !open)
         *status = NOD_E_NOT_FOUND;
@@ -450,7 +446,7 @@ static void memory_park(struct store *store, struct str token, const struct call
     (void)node;
     if (fails_before(memory, "park", &fault, done, data))
         return;
-    struct stored_call *call = map_find(&memory->calls, call_id);
+    struct stored_call *call = idmap_get(&memory->calls, call_id);
     if (call && open && is_behind(call, entry_count)) {
         call_drop(memory, call);
         call = NULL;
@@ -482,7 +478,7 @@ static void memory_append(struct store *store, struct str token, const struct ca
     (void)node;
     if (fails_before(memory, "append", &fault, done, data))
         return;
-    struct stored_call *call = map_find(&memory->calls, call_id);
+    struct stored_call *call = idmap_get(&memory->calls, call_id);
     call = running_call(memory, call, open, call_id, epoch, token, 0, &status);
     if (call) {
         journal_add(call, entries, entry_count);
@@ -550,7 +546,7 @@ static void memory_claim(struct store *store, struct str token, const struct cla
 
     if (fails_before(memory, "claim", &fault, done, data))
         return;
-    struct stored_ask *ask = map_find(&memory->asks, claim->ask_id);
+    struct stored_ask *ask = idmap_get(&memory->asks, claim->ask_id);
     nod_status status = ask ? NOD_OK : NOD_E_NOT_FOUND;
     if (ask && !ask->end)
         status = claim_now(memory, ask, token, claim);
@@ -576,7 +572,7 @@ static void memory_take(struct store *store, struct str token, struct str call_i
     (void)node;
     if (fails_before(memory, "take", &fault, done, data))
         return;
-    struct stored_call *call = map_find(&memory->calls, call_id);
+    struct stored_call *call = idmap_get(&memory->calls, call_id);
     if (!call) {
         status = NOD_E_NOT_FOUND;
     } else if (!id_is(&call->token, token)) {
@@ -607,7 +603,7 @@ static void memory_finish(struct store *store, struct str token, struct str call
 
     if (fails_before(memory, "finish", &fault, done, data))
         return;
-    struct stored_call *call = map_find(&memory->calls, call_id);
+    struct stored_call *call = idmap_get(&memory->calls, call_id);
     if (!call) {
         status = NOD_E_NOT_FOUND;
     } else if (!id_is(&call->token, token)) {
@@ -634,7 +630,7 @@ static void memory_cancel(struct store *store, struct str token, struct str call
 
     if (fails_before(memory, "cancel", &fault, done, data))
         return;
-    struct stored_call *call = map_find(&memory->calls, call_id);
+    struct stored_call *call = idmap_get(&memory->calls, call_id);
     if (!call) {
         status = NOD_E_NOT_FOUND;
     } else if (!id_is(&call->token, token)) {
@@ -667,18 +663,18 @@ static void memory_destroy(struct store *store)
         mem_free(reply->scan_key);
         reply->memory = NULL;
     }
-    for (struct stored_call *call; (call = map_next(&memory->calls, &at));)
+    for (struct stored_call *call; (call = idmap_next(&memory->calls, &at));)
         call_free(call);
     memory_values_finish(memory);
     at = 0;
-    for (struct spent *spent; (spent = map_next(&memory->spent, &at));)
+    for (struct spent *spent; (spent = idmap_next(&memory->spent, &at));)
         mem_free(spent);
-    map_finish(&memory->spent);
+    idmap_finish(&memory->spent);
     heap_finish(&memory->spent_due);
-    heap_finish(&memory->ended);
+    memory_ended_finish(memory);
     heap_finish(&memory->idle);
-    map_finish(&memory->calls);
-    map_finish(&memory->asks);
+    idmap_finish(&memory->calls);
+    idmap_finish(&memory->asks);
     memory_quota_finish(memory);
     mem_free(memory);
 }
@@ -712,13 +708,13 @@ struct store *memory_store_create(const struct memory_opts *opts)
         memory->opts.keep_ms = MEMORY_KEEP_MS;
     if (memory->opts.keep_most == 0)
         memory->opts.keep_most = MEMORY_KEEP_MOST;
-    map_init_ids(&memory->calls, SIZE_MAX / 2);
-    map_init_ids(&memory->asks, SIZE_MAX / 2);
+    idmap_init(&memory->calls, SIZE_MAX / 2, offsetof(struct stored_call, id));
+    idmap_init(&memory->asks, SIZE_MAX / 2, offsetof(struct stored_ask, id));
     memory_values_init(memory);
-    heap_init(&memory->ended);
+    memory_ended_init(memory);
     heap_init(&memory->idle);
     heap_init(&memory->spent_due);
-    map_init_ids(&memory->spent, SPENT_MAX);
+    idmap_init(&memory->spent, SPENT_MAX, offsetof(struct spent, id));
     list_init(&memory->replies);
     memory_quota_init(memory);
     return &memory->store;

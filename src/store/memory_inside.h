@@ -2,28 +2,36 @@
  * store/memory: what its files share.
  *
  * memory.c has the records of calls and asks, their transitions and the completions;
- * memory_quota.c counts the questions that wait; memory_values.c reads records, and has the small
+ * memory_ended.c has those that have ended; memory_quota.c counts the questions that wait;
+ * memory_values.c reads records, and has the small
  * ones and the stream events.
  */
 #ifndef NOD_STORE_MEMORY_INSIDE_H
 #define NOD_STORE_MEMORY_INSIDE_H
 
 #include "base/heap.h"
+#include "base/idmap.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "core/journal.h"
 #include "store/memory.h"
 
+struct ended {                 /* calls that have ended: see memory_ended.c */
+    struct stored_call **ring; /* kept for the store's own time: the first goes first */
+    size_t first, count, room;
+    struct heap by_time; /* kept for a time of their own */
+};
+
 struct memory_store {
     struct store store; /* first */
     struct memory_opts opts;
-    struct map calls;   /* id -> struct stored_call */
-    struct map asks;    /* id -> struct stored_ask */
+    struct idmap calls; /* struct stored_call */
+    struct idmap asks;  /* struct stored_ask */
     struct map values;  /* kind NUL key -> struct stored_value */
     struct map streams; /* stream -> struct stored_stream */
-    struct heap ended;  /* calls that have ended, by when they are dropped */
+    struct ended ended;
     struct heap idle;   /* runnable ones, by when nobody is expected to come for them */
-    struct map spent;   /* id -> struct spent */
+    struct idmap spent; /* struct spent */
     struct heap spent_due;
     struct heap due;    /* pending asks by expiry; these are counted */
     struct heap lapsed; /* pending ones that ran out, by when nobody is expected to come for them */
@@ -55,7 +63,7 @@ enum ask_text { TEXT_KEY, TEXT_MESSAGE, TEXT_DETAIL, TEXT_URL, ASK_TEXTS };
 struct stored_call {
     struct list asks;
     struct journal journal;
-    struct heap_node keep; /* in ended, or in idle */
+    struct heap_node keep; /* in ended.by_time, or in idle; ended: `at` is when it goes */
     struct str result;     /* its own memory */
     uint64_t epoch;
     int64_t keep_ms;
@@ -184,6 +192,14 @@ struct reply *memory_reply(struct memory_store *memory, store_done *done, void *
 /* It shows the call, which therefore outlives it. */
 void memory_hold(struct reply *reply, struct stored_call *call);
 void memory_send(struct reply *reply);
+
+/* --- memory_ended.c --- */
+
+void memory_ended_init(struct memory_store *memory);
+void memory_ended_finish(struct memory_store *memory);
+void memory_ended_add(struct memory_store *memory, struct stored_call *call);
+/* One whose time is over, or that has to make room: it is in neither list any more. Or NULL. */
+struct stored_call *memory_ended_next(struct memory_store *memory);
 
 /* --- memory_quota.c --- */
 

@@ -120,8 +120,8 @@ struct ask_record memory_ask_view(const struct stored_ask *ask)
 void memory_load_call(struct store *store, struct str call_id, store_done *done, void *data)
 {
     struct memory_store *memory = memory_enter(store);
-    struct stored_call *call = map_find(&memory->calls, call_id);
-    nod_status gone = map_get(&memory->spent, call_id) ? NOD_E_STALE : NOD_E_NOT_FOUND;
+    struct stored_call *call = idmap_get(&memory->calls, call_id);
+    nod_status gone = idmap_get(&memory->spent, call_id) ? NOD_E_STALE : NOD_E_NOT_FOUND;
     struct reply *reply = memory_reply(memory, done, data, call ? NOD_OK : gone);
 
     if (call) {
@@ -134,7 +134,7 @@ void memory_load_call(struct store *store, struct str call_id, store_done *done,
 void memory_load_ask(struct store *store, struct str ask_id, store_done *done, void *data)
 {
     struct memory_store *memory = memory_enter(store);
-    struct stored_ask *ask = map_find(&memory->asks, ask_id);
+    struct stored_ask *ask = idmap_get(&memory->asks, ask_id);
     struct reply *reply = memory_reply(memory, done, data, ask ? NOD_OK : NOD_E_NOT_FOUND);
 
     if (ask) {
@@ -178,7 +178,7 @@ void memory_scan_rows(struct reply *reply)
     memory_begin(memory);
     switch (reply->scan.index) {
     case STORE_RUNNABLE:
-        for (struct stored_call *call; most > 0 && (call = map_next(&memory->calls, &at));) {
+        for (struct stored_call *call; most > 0 && (call = idmap_next(&memory->calls, &at));) {
             if (call->state != CALL_STORED_RUNNABLE || call->text_len[TEXT_CALLER] == 0)
                 continue;
             struct call_record record = memory_call_view(call);
@@ -190,7 +190,7 @@ void memory_scan_rows(struct reply *reply)
         scan_asks_due(reply, most);
         break;
     case STORE_ASKS_OF_CALL: {
-        struct stored_call *call = map_find(&memory->calls, key);
+        struct stored_call *call = idmap_get(&memory->calls, key);
         if (!call)
             break;
         LIST_EACH (link, &call->asks) {

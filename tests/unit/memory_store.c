@@ -100,6 +100,8 @@ static struct call_record record_of(struct str id)
                                  .args = STR("{}") };
 }
 
+static int64_t own_keep; /* of the next call; 0: as the store is set */
+
 /* Opens a call that waits for these times to live; 0 ends the list. */
 static nod_status park(const char *call, const int64_t *ttls, const struct entry *entries,
                        size_t entry_count)
@@ -109,6 +111,7 @@ static nod_status park(const char *call, const int64_t *ttls, const struct entry
     struct ask_record asks[4] = { { .key = STR_NONE } };
     size_t count = 0;
 
+    open.keep_ms = own_keep;
     for (; ttls && ttls[count]; count++) {
         snprintf(text, sizeof(text), "%s-ask%zu", call, count);
         asks[count] = (struct ask_record){ .id = name(ids[count], text),
@@ -174,6 +177,72 @@ static void an_ended_call_is_kept_for_its_time(void **state)
     assert_int_equal(load("call"), NOD_OK);
     pass(1);
     assert_int_equal(load("call"), NOD_E_NOT_FOUND);
+}
+
+static void a_call_with_a_time_of_its_own_is_kept_for_that(void **state)
+{
+    (void)state;
+    own_keep = 3 * KEEP_MS;
+    park("long", (int64_t[]){ 500, 0 }, NULL, 0);
+    own_keep = 5;
+    park("short", (int64_t[]){ 500, 0 }, NULL, 0);
+    own_keep = 0;
+    assert_int_equal(finish("long"), NOD_OK);
+    assert_int_equal(finish("short"), NOD_OK);
+    pass(4);
+    assert_int_equal(load("short"), NOD_OK);
+    pass(1);
+    assert_int_equal(load("short"), NOD_E_NOT_FOUND);
+    pass(3 * KEEP_MS - 6);
+    assert_int_equal(load("long"), NOD_OK);
+    pass(1);
+    assert_int_equal(load("long"), NOD_E_NOT_FOUND);
+}
+
+/* Two may stay: of those with a time of their own and those without, who would go first goes. */
+static void who_would_go_first_makes_room(void **state)
+{
+    (void)state;
+    own_keep = 2 * KEEP_MS;
+    park("long", (int64_t[]){ 500, 0 }, NULL, 0);
+    own_keep = 5;
+    park("short", (int64_t[]){ 500, 0 }, NULL, 0);
+    own_keep = 0;
+    park("plain", (int64_t[]){ 500, 0 }, NULL, 0);
+    park("later", (int64_t[]){ 500, 0 }, NULL, 0);
+    finish("long");
+    finish("short");
+    finish("plain");
+    assert_int_equal(load("short"), NOD_E_NOT_FOUND);
+    assert_int_equal(load("long"), NOD_OK);
+    fake_clock_advance(&fake, 1);
+    finish("later");
+    assert_int_equal(load("plain"), NOD_E_NOT_FOUND);
+    assert_int_equal(load("later"), NOD_OK);
+    assert_int_equal(load("long"), NOD_OK);
+}
+
+static void of_many_that_have_ended_the_newest_are_there(void **state)
+{
+    enum { MANY = 300, KEPT = 100 };
+    char call[32];
+
+    (void)state;
+    store->ops->destroy(store);
+    store = memory_store_create(&(struct memory_opts){
+        .clock = &fake.clock, .defer = defer, .keep_ms = KEEP_MS, .keep_most = KEPT });
+    for (int i = 0; i < MANY; i++) {
+        snprintf(call, sizeof(call), "call%d", i);
+        park(call, (int64_t[]){ 500, 600, 0 }, &step, i % 3 == 0);
+        assert_int_equal(finish(call), NOD_OK);
+        assert_int_equal(memory_store_calls(store), i < KEPT ? i + 1 : KEPT);
+        assert_int_equal(memory_store_asks(store), memory_store_calls(store) * 2);
+    }
+    for (int i = 0; i < MANY; i++) {
+        snprintf(call, sizeof(call), "call%d", i);
+        nod_status gone = i % 3 == 0 ? NOD_E_STALE : NOD_E_NOT_FOUND;
+        assert_int_equal(load(call), i < MANY - KEPT ? gone : NOD_OK);
+    }
 }
 
 static void a_call_that_had_effects_is_remembered_when_its_record_makes_room(void **state)
@@ -339,6 +408,9 @@ int main(void)
 #define SUBJECT(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
         SUBJECT(an_ended_call_is_kept_for_its_time),
+        SUBJECT(a_call_with_a_time_of_its_own_is_kept_for_that),
+        SUBJECT(who_would_go_first_makes_room),
+        SUBJECT(of_many_that_have_ended_the_newest_are_there),
         SUBJECT(a_call_that_had_effects_is_remembered_when_its_record_makes_room),
         SUBJECT(a_waiting_call_outlives_the_first_of_its_questions),
         SUBJECT(a_waiting_call_goes_when_the_last_of_its_questions_is_long_over),

@@ -1,0 +1,171 @@
+/*
+ * base/idmap: linear probing over a power of two of slots, each a hash and an object.
+ *
+ * A removed object leaves a grave, so that probing goes on behind it; graves at the end of a run
+ * are cleared at once, the others when the table is rebuilt, which is when it is three quarters
+ * full with them. Rebuilding fits the room to the count. Removing moves no object: a walk may
+ * remove.
+ */
+#include "base/idmap.h"
+
+#include "base/mem.h"
+
+struct idmap_slot {
+    uint64_t hash;
+    void *object; /* NULL: never used; GRAVE: removed */
+};
+
+static char grave;
+#define GRAVE ((void *)&grave)
+
+enum { ROOM_FIRST = 8, ROOM_KEPT = 64 /* not given back when the table empties */ };
+
+static uint64_t seed; /* of this process */
+
+__attribute__((constructor)) static void seed_init(void)
+{
+    random_bytes(&seed, sizeof(seed));
+}
+
+static uint64_t word_at(const char *at)
+{
+    uint64_t word;
+
+    memcpy(&word, at, sizeof(word));
+    return word;
+}
+
+/* Bytes of an id are letters: multiplying carries what differs into the bits that count. */
+static uint64_t hash_of(const char id[ID_LEN])
+{
+    uint64_t last = word_at(id + ID_LEN - 8);
+    uint64_t hash = (word_at(id) ^ (last << 32 | last >> 32) ^ seed) * 0x9e3779b97f4a7c15u;
+
+    return hash ^ hash >> 32;
+}
+
+/* Three words, of which the last two overlap. */
+static bool same_id(const char a[ID_LEN], const char b[ID_LEN])
+{
+    return word_at(a) == word_at(b) && word_at(a + 8) == word_at(b + 8) &&
+           word_at(a + ID_LEN - 8) == word_at(b + ID_LEN - 8);
+}
+
+static const char *id_of(const struct idmap *map, const void *object)
+{
+    return ((const struct id *)(const void *)((const char *)object + map->id_at))->text;
+}
+
+void idmap_init(struct idmap *map, size_t limit, size_t id_at)
+{
+    *map = (struct idmap){ .limit = limit, .id_at = id_at };
+}
+
+void idmap_finish(struct idmap *map)
+{
+    mem_free(map->slots);
+    idmap_init(map, map->limit, map->id_at);
+}
+
+void *idmap_get(const struct idmap *map, struct str id)
+{
+    if (map->count == 0 || id.len != ID_LEN)
+        return NULL;
+    uint64_t hash = hash_of(id.at);
+    for (size_t i = hash & (map->room - 1);; i = (i + 1) & (map->room - 1)) {
+        const struct idmap_slot *slot = &map->slots[i];
+        if (!slot->object)
+            return NULL;
+        if (slot->hash == hash && slot->object != GRAVE && same_id(id_of(map, slot->object), id.at))
+            return slot->object;
+    }
+}
+
+static void put(struct idmap *map, uint64_t hash, void *object)
+{
+    size_t i = hash & (map->room - 1);
+
+    while (map->slots[i].object && map->slots[i].object != GRAVE)
+        i = (i + 1) & (map->room - 1);
+    if (!map->slots[i].object)
+        map->used++;
+    map->slots[i] = (struct idmap_slot){ hash, object };
+    map->count++;
+}
+
+static void rebuild(struct idmap *map, size_t room)
+{
+    struct idmap old = *map;
+
+    map->slots = mem_zalloc(room * sizeof(struct idmap_slot));
+    map->room = room;
+    map->count = map->used = 0;
+    for (size_t i = 0; i < old.room; i++)
+        if (old.slots[i].object && old.slots[i].object != GRAVE)
+            put(map, old.slots[i].hash, old.slots[i].object);
+    mem_free(old.slots);
+}
+
+/* Rebuilt with at least a fifth of it free for graves and new ones, so it is not soon done again.
+ */
+static size_t room_for(size_t count)
+{
+    size_t room = ROOM_FIRST;
+
+    while (count * 9 > room * 5)
+        room *= 2;
+    return room;
+}
+
+bool idmap_add(struct idmap *map, void *object)
+{
+    if (map->count >= map->limit)
+        return false;
+    if ((map->used + 1) * 4 > map->room * 3)
+        rebuild(map, room_for(map->count + 1));
+    put(map, hash_of(id_of(map, object)), object);
+    return true;
+}
+
+/* A grave in front of an empty slot keeps nobody's probing going. */
+static void sweep(struct idmap *map, size_t i)
+{
+    if (map->slots[(i + 1) & (map->room - 1)].object)
+        return;
+    while (map->slots[i].object == GRAVE) {
+        map->slots[i].object = NULL;
+        map->used--;
+        i = (i - 1) & (map->room - 1);
+    }
+}
+
+void idmap_remove(struct idmap *map, const void *object)
+{
+    if (map->count == 0)
+        return;
+    size_t i = hash_of(id_of(map, object)) & (map->room - 1);
+    for (; map->slots[i].object != object; i = (i + 1) & (map->room - 1))
+        if (!map->slots[i].object)
+            return;
+    map->slots[i].object = GRAVE;
+    map->count--;
+    sweep(map, i);
+    if (map->count == 0 && map->room > ROOM_KEPT)
+        idmap_finish(map);
+}
+
+void idmap_fetch(const struct idmap *map, const void *object)
+{
+    if (map->room)
+        __builtin_prefetch(&map->slots[hash_of(id_of(map, object)) & (map->room - 1)], 1);
+}
+
+void *idmap_next(const struct idmap *map, size_t *at)
+{
+    while (*at < map->room) {
+        void *object = map->slots[(*at)++].object;
+        if (object && object != GRAVE)
+            return object;
+    }
+    return NULL;
+}

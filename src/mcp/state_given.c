@@ -1,0 +1,125 @@
+/*
+ * mcp/state_given: see state_given.h. One allocation a state: the text, what it is bound to, and
+ * what was sealed, one behind the other.
+ *
+ * Holds always: what is found was kept under exactly these bytes, all of them compared; what is
+ * forgotten is wiped.
+ */
+#include "mcp/state_given.h"
+
+#include "base/mem.h"
+
+enum { PLACE_BYTES = 8 /* at the end of a text, in its tag: as good as random */ };
+
+struct given_one {
+    uint32_t text_len;
+    uint32_t bound_len[STATE_BOUND_PARTS];
+    uint32_t plain_len;
+    char bytes[];
+};
+
+struct state_given {
+    struct given_one *places[STATE_GIVEN_PLACES];
+};
+
+struct state_given *state_given_create(void)
+{
+    return MEM_NEW(struct state_given);
+}
+
+static size_t one_len(const struct given_one *one)
+{
+    size_t len = one->text_len + one->plain_len;
+
+    for (size_t i = 0; i < STATE_BOUND_PARTS; i++)
+        len += one->bound_len[i];
+    return len;
+}
+
+static void forget(struct given_one **place)
+{
+    if (!*place)
+        return;
+    explicit_bzero((*place)->bytes, one_len(*place));
+    mem_free(*place);
+    *place = NULL;
+}
+
+void state_given_destroy(struct state_given *given)
+{
+    if (!given)
+        return;
+    for (size_t i = 0; i < STATE_GIVEN_PLACES; i++)
+        forget(&given->places[i]);
+    mem_free(given);
+}
+
+static struct given_one **place_of(struct state_given *given, struct str text)
+{
+    uint64_t end;
+
+    memcpy(&end, text.at + text.len - PLACE_BYTES, PLACE_BYTES);
+    return &given->places[(end * UINT64_C(0x9E3779B97F4A7C15)) >> 32 & (STATE_GIVEN_PLACES - 1)];
+}
+
+static char *put(char *at, struct str s)
+{
+    if (s.len)
+        memcpy(at, s.at, s.len);
+    return at + s.len;
+}
+
+void state_given_keep(struct state_given *given, const struct state_bound *bound, struct str plain,
+                      struct str text)
+{
+    struct str parts[STATE_BOUND_PARTS];
+    size_t len = text.len + plain.len;
+
+    state_bound_parts(bound, parts);
+    for (size_t i = 0; i < STATE_BOUND_PARTS; i++)
+        len += parts[i].len;
+    if (text.len < PLACE_BYTES || len > STATE_GIVEN_BYTES_MAX)
+        return;
+    struct given_one **place = place_of(given, text);
+    forget(place);
+    struct given_one *one = *place = mem_alloc(sizeof(*one) + len);
+    char *at = put(one->bytes, text);
+    one->text_len = (uint32_t)text.len;
+    for (size_t i = 0; i < STATE_BOUND_PARTS; i++) {
+        one->bound_len[i] = (uint32_t)parts[i].len;
+        at = put(at, parts[i]);
+    }
+    one->plain_len = (uint32_t)plain.len;
+    put(at, plain);
+}
+
+/* Moves *at behind the bytes, if they are the same. */
+static bool same(const char **at, size_t len, struct str s)
+{
+    if (len != s.len || (len && memcmp(*at, s.at, len) != 0))
+        return false;
+    *at += len;
+    return true;
+}
+
+bool state_given_take(struct state_given *given, const struct state_bound *bound, struct str text,
+                      struct arena *arena, struct str *plain)
+{
+    struct str parts[STATE_BOUND_PARTS];
+
+    if (text.len < PLACE_BYTES)
+        return false;
+    struct given_one **place = place_of(given, text), *one = *place;
+    if (!one)
+        return false;
+    const char *at = one->bytes;
+    if (!same(&at, one->text_len, text))
+        return false;
+    state_bound_parts(bound, parts);
+    for (size_t i = 0; i < STATE_BOUND_PARTS; i++)
+        if (!same(&at, one->bound_len[i], parts[i]))
+            return false;
+    *plain = arena_str(arena, str_n(at, one->plain_len));
+    forget(place);
+    return plain->at != NULL;
+}
