@@ -27,7 +27,7 @@ static void blocks_free(struct arena_block *block)
     while (block) {
         struct arena_block *older = block->older;
         ARENA_GIVE(block->bytes, block->size - sizeof(*block));
-        mem_free(block);
+        mem_free_sized(block, block->size);
         block = older;
     }
 }
@@ -91,7 +91,8 @@ static size_t usual_size(const struct arena *arena)
     return twice < BLOCK_MOST ? twice : BLOCK_MOST;
 }
 
-void *arena_grow_(struct arena *arena, size_t size, size_t align)
+/* Apart from whom it is called by, which mostly finds the room that it wants. */
+__attribute__((noinline)) void *arena_grow_(struct arena *arena, size_t size, size_t align)
 {
     size_t usual = usual_size(arena);
     /* A fresh block is aligned for any object; what wants more may have to skip some bytes. */

@@ -53,10 +53,11 @@ void *arena_grow_(struct arena *arena, size_t size, size_t align) __attribute__(
 /* `align` is a power of two. */
 static inline void *arena_alloc_aligned(struct arena *arena, size_t size, size_t align)
 {
-    uintptr_t at = ((uintptr_t)arena->next + (align - 1)) & ~(uintptr_t)(align - 1);
+    size_t room = (uintptr_t)arena->end - (uintptr_t)arena->next;
+    size_t skip = (0 - (uintptr_t)arena->next) & (align - 1);
 
-    if (arena->next && at <= (uintptr_t)arena->end && size <= (uintptr_t)arena->end - at) {
-        char *p = arena->next + (at - (uintptr_t)arena->next);
+    if (size <= room && skip <= room - size && arena->next) {
+        char *p = arena->next + skip;
         arena->next = p + size;
         ARENA_GIVE(p, size);
         return p;

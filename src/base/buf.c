@@ -14,7 +14,7 @@ void buf_init(struct buf *buf, size_t limit)
 
 void buf_finish(struct buf *buf)
 {
-    mem_free(buf->at);
+    mem_free_sized(buf->at, buf->room);
     *buf = (struct buf){ .limit = buf->limit };
 }
 

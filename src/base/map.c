@@ -123,6 +123,25 @@ void map_finish(struct map *map)
     *map = (struct map){ .limit = map->limit, .ids = map->ids };
 }
 
+static uint64_t word_at(const char *at)
+{
+    uint64_t word;
+
+    memcpy(&word, at, sizeof(word));
+    return word;
+}
+
+/* Most keys that are looked for are ids: three words, of which the last two overlap. */
+static bool key_same(struct str a, struct str b)
+{
+    if (a.len != b.len)
+        return false;
+    if (a.len != ID_LEN)
+        return str_same(a, b);
+    return word_at(a.at) == word_at(b.at) && word_at(a.at + 8) == word_at(b.at + 8) &&
+           word_at(a.at + ID_LEN - 8) == word_at(b.at + ID_LEN - 8);
+}
+
 static struct map_slot *slot_find(const struct map *map, struct str key, uint64_t hash)
 {
     if (map->room == 0)
@@ -131,7 +150,7 @@ static struct map_slot *slot_find(const struct map *map, struct str key, uint64_
         struct map_slot *slot = &map->slots[i];
         if (!slot->value)
             return NULL;
-        if (slot->hash == hash && slot->value != GRAVE && str_same(slot->key, key))
+        if (slot->hash == hash && slot->value != GRAVE && key_same(slot->key, key))
             return slot;
     }
 }
@@ -174,7 +193,7 @@ static struct map_slot *slot_again(const struct map *map, struct str key)
 {
     struct map_slot *slot = map->last < map->room ? &map->slots[map->last] : NULL;
 
-    return slot && slot->value && slot->value != GRAVE && str_same(slot->key, key) ? slot : NULL;
+    return slot && slot->value && slot->value != GRAVE && key_same(slot->key, key) ? slot : NULL;
 }
 
 void *map_find(struct map *map, struct str key)

@@ -7,23 +7,25 @@
  * thread by itself. They stay pieces of malloc: free() takes them as well.
  *
  * Holds always: what is kept is bounded (SPARES_MAX), and is given back when its thread ends. Under
- * a sanitizer nothing is kept, so that it sees every piece come and go.
+ * a sanitizer nothing is kept, so that it sees every piece come and go, and a size that is told
+ * wrongly ends the process.
  */
 #include "base/mem.h"
 
 #include <malloc.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    SPARE_LEAST = 24, /* bytes of the smallest pieces, as the C library makes them */
-    SPARE_STEP = 16,
-    SPARE_SIZES = 64,
-    SPARE_MOST = SPARE_LEAST + SPARE_STEP * (SPARE_SIZES - 1), /* bytes of the largest ones */
-    SPARES_MAX = 128,                                          /* pieces of one size */
+    SPARE_STEP = 16, /* bytes from one size of pieces to the next, as the C library makes them */
+    SPARE_ODD = 8,   /* bytes of the first size: what it keeps for itself is the rest of a step */
+    SPARE_SIZES = 65,
+    SPARE_MOST = SPARE_STEP * (SPARE_SIZES - 1) + SPARE_ODD, /* bytes of the largest pieces */
+    SPARES_MAX = 128,                                        /* pieces of one size */
 };
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -53,10 +55,30 @@ static void *spare_take(size_t size)
     return NULL;
 }
 
-static bool spare_keep(void *p)
+static bool spare_keep(void *p, size_t size)
 {
-    (void)p;
+    size_t has = malloc_usable_size(p);
+
+    if (has < size) {
+        fprintf(stderr, "nod: a piece of %zu bytes is given back as one of %zu\n", has, size);
+        abort();
+    }
     return false;
+}
+
+static void spares_note(void)
+{
+}
+
+/* As large as it is, exactly. */
+static size_t size_of(void *p)
+{
+    return malloc_usable_size(p);
+}
+
+static size_t piece_size(size_t size)
+{
+    return size ? size : 1;
 }
 
 #else
@@ -67,8 +89,8 @@ struct spare {
 
 static _Thread_local struct {
     struct spare *first[SPARE_SIZES];
-    unsigned char count[SPARE_SIZES];
-    bool noted; /* for spares_free */
+    unsigned char room[SPARE_SIZES]; /* for how many more */
+    bool noted;                      /* for spares_free; before that there is no room */
 } spares;
 
 static pthread_key_t spares_key;
@@ -82,7 +104,7 @@ static void spares_free(void *unused)
             spares.first[i] = spare->next;
             free(spare);
         }
-        spares.count[i] = SPARES_MAX; /* whatever else the thread still gives back goes at once */
+        spares.room[i] = 0; /* whatever else the thread still gives back goes at once */
     }
 }
 
@@ -92,51 +114,83 @@ __attribute__((constructor)) static void spares_init(void)
         out_of_memory(0);
 }
 
+/* Where pieces are that were asked for with this size: up to 8 bytes, up to 24, up to 40, ... */
+static size_t place_of(size_t size)
+{
+    return size / SPARE_STEP + (size % SPARE_STEP > SPARE_ODD);
+}
+
+/* What the C library is asked for: all pieces of a place hold as many bytes, whoever wants less. */
+static size_t piece_size(size_t size)
+{
+    return size <= SPARE_MOST ? place_of(size) * SPARE_STEP + SPARE_ODD : size;
+}
+
 /* A piece of at least that many bytes, or NULL. */
 static void *spare_take(size_t size)
 {
-    size_t at = size <= SPARE_LEAST ? 0 : (size - SPARE_LEAST + SPARE_STEP - 1) / SPARE_STEP;
+    size_t at = place_of(size);
     struct spare *spare = at < SPARE_SIZES ? spares.first[at] : NULL;
 
     if (!spare)
         return NULL;
     spares.first[at] = spare->next;
-    spares.count[at]--;
+    spares.room[at]++;
     return spare;
 }
 
-static bool spare_keep(void *p)
+/* The first piece that a thread gives back makes room for those that follow. */
+static void spares_note(void)
 {
-    size_t size = malloc_usable_size(p);
-    size_t at = (size - SPARE_LEAST) / SPARE_STEP;
+    if (spares.noted)
+        return;
+    spares.noted = true;
+    if (pthread_setspecific(spares_key, &spares) == 0)
+        memset(spares.room, SPARES_MAX, sizeof(spares.room));
+}
+
+/* The piece was asked for with at least that many bytes. */
+static bool spare_keep(void *p, size_t size)
+{
+    size_t at = place_of(size);
     struct spare *spare = p;
 
-    if (size < SPARE_LEAST || size >= SPARE_MOST + SPARE_STEP || spares.count[at] >= SPARES_MAX)
+    if (at >= SPARE_SIZES || spares.room[at] == 0)
         return false;
-    if (!spares.noted) {
-        spares.noted = true;
-        if (pthread_setspecific(spares_key, &spares) != 0)
-            return false;
-    }
     spare->next = spares.first[at];
     spares.first[at] = spare;
-    spares.count[at]++;
+    spares.room[at]--;
     return true;
+}
+
+/* The largest size that this piece could have been asked for with, whoever made it; SIZE_MAX: none
+ * of ours. */
+static size_t size_of(void *p)
+{
+    size_t has = malloc_usable_size(p);
+
+    return has < SPARE_ODD ? SIZE_MAX : has - (has - SPARE_ODD) % SPARE_STEP;
 }
 
 #endif
 
 /* --- pieces --------------------------------------------------------------------------------- */
 
-void *mem_alloc(size_t size)
+/* Apart from mem_alloc, which has nothing to save and restore where a spare is there. */
+__attribute__((noinline)) static void *piece_make(size_t size)
 {
-    void *p = spare_take(size);
+    void *p = malloc(piece_size(size));
 
-    if (!p)
-        p = malloc(size ? size : 1);
     if (!p)
         out_of_memory(size);
     return p;
+}
+
+void *mem_alloc(size_t size)
+{
+    void *spare = spare_take(size);
+
+    return spare ? spare : piece_make(size);
 }
 
 /* A large piece comes zeroed from the kernel, by calloc; a small one is cleared here. */
@@ -155,7 +209,7 @@ void *mem_zalloc(size_t size)
 
 void *mem_realloc(void *old, size_t size)
 {
-    void *p = old ? realloc(old, size ? size : 1) : mem_alloc(size);
+    void *p = old ? realloc(old, piece_size(size)) : mem_alloc(size);
 
     if (!p)
         out_of_memory(size);
@@ -164,6 +218,18 @@ void *mem_realloc(void *old, size_t size)
 
 void mem_free(void *p)
 {
-    if (p && !spare_keep(p))
-        free(p);
+    if (p)
+        mem_free_sized(p, size_of(p));
+}
+
+__attribute__((noinline)) static void piece_free(void *p)
+{
+    spares_note();
+    free(p);
+}
+
+void mem_free_sized(void *p, size_t size)
+{
+    if (p && !spare_keep(p, size))
+        piece_free(p);
 }

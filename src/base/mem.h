@@ -14,8 +14,15 @@ void *mem_alloc(size_t size) __attribute__((malloc, returns_nonnull));
 void *mem_zalloc(size_t size) __attribute__((malloc, returns_nonnull));
 void *mem_realloc(void *old, size_t size) __attribute__((returns_nonnull));
 void mem_free(void *p);
+/*
+ * The same where the size is known that it was asked for (or is at least as large as this one): the
+ * piece is not looked at to find it out.
+ */
+void mem_free_sized(void *p, size_t size);
 
 /* A zeroed object of the type. */
 #define MEM_NEW(type) ((type *)mem_zalloc(sizeof(type)))
+/* Gives back an object that MEM_NEW has made, by a pointer of its own type. */
+#define MEM_DELETE(p) mem_free_sized((p), sizeof(*(p)))
 
 #endif

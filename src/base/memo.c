@@ -53,12 +53,16 @@ static size_t place_of(struct str key)
     return mix(hash, word) >> 32 & (MEMO_PLACES - 1);
 }
 
-bool memo_find(const struct memo *memo, struct str key, struct str *value)
+bool memo_find(struct memo *memo, struct str key, struct str *value)
 {
-    const struct memo_entry *entry = memo->places[place_of(key)];
+    const struct memo_entry *entry = memo->last;
 
-    if (!entry || !str_eq(entry->key, key))
-        return false;
+    if (!entry || !str_eq(entry->key, key)) {
+        entry = memo->places[place_of(key)];
+        if (!entry || !str_eq(entry->key, key))
+            return false;
+        memo->last = entry;
+    }
     *value = entry->value;
     return true;
 }
@@ -75,4 +79,5 @@ void memo_keep(struct memo *memo, struct str key, struct str value)
     entry->value = str_place(&at, value);
     mem_free(*place);
     *place = entry;
+    memo->last = entry;
 }

@@ -20,14 +20,15 @@ struct memo_entry;
 
 struct memo {
     struct memo_entry *places[MEMO_PLACES];
-    size_t entry_max; /* bytes of a key and its value */
+    const struct memo_entry *last; /* found or kept: mostly it is looked for again */
+    size_t entry_max;              /* bytes of a key and its value */
 };
 
 void memo_init(struct memo *memo, size_t entry_max);
 void memo_finish(struct memo *memo);
 
 /* False: not kept, or no longer. The value is NUL-terminated and lives until the next memo_keep. */
-bool memo_find(const struct memo *memo, struct str key, struct str *value);
+bool memo_find(struct memo *memo, struct str key, struct str *value);
 /* Copies both. Neither may point into this memo. */
 void memo_keep(struct memo *memo, struct str key, struct str value);
 

@@ -72,7 +72,16 @@ static void ending_free(struct ending *ending)
         return;
     arena_finish(&ending->arena);
     buf_finish(&ending->result);
-    mem_free(ending);
+    MEM_DELETE(ending);
+}
+
+static void call_unlist(struct call *call)
+{
+    struct map *calls = &call->engine->calls;
+
+    if (call->listed && map_find(calls, id_str(&call->id)) == call)
+        map_remove(calls, id_str(&call->id));
+    call->listed = false;
 }
 
 void call_free(struct call *call)
@@ -89,8 +98,7 @@ void call_free(struct call *call)
     call_saving_free(call);
     journal_finish(&call->journal);
     ending_free(call->ending);
-    if (map_find(&engine->calls, id_str(&call->id)) == call)
-        map_remove(&engine->calls, id_str(&call->id));
+    call_unlist(call);
     if (call->target)
         target_release(call->target);
     mem_free(call);
@@ -105,7 +113,7 @@ static void later_comes(void *data)
         call->later = NULL;
         later->fn(call);
     }
-    mem_free(later);
+    MEM_DELETE(later);
 }
 
 void call_later(struct call *call, void (*fn)(struct call *call))
@@ -388,7 +396,7 @@ void call_deliver(struct call *call)
     call_tell_waiting(call, false);
     LIST_EACH (at, &call->asks)
         ask_end(LIST_OF(at, struct ask, link), NULL, why);
-    map_remove(&call->engine->calls, id_str(&call->id));
+    call_unlist(call);
     struct caller *caller = call->caller; /* only now: it may have gone meanwhile */
     caller->call = NULL;
     caller->ops->finished(caller, call, &call_ending(call)->outcome);

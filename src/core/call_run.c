@@ -22,10 +22,18 @@ enum { DEFAULT_TIMEOUT_MS = 60000 }; /* of work, where the target says nothing *
 
 void call_saving_free(struct call *call)
 {
-    mem_free(call->saving);
-    mem_free(call->saving_entries);
+    mem_free(call->saving); /* and the entries, which stand behind */
     call->saving = NULL;
     call->saving_entries = NULL;
+}
+
+/* The run is no longer with the provider, and its time is not counted. */
+static void run_over(struct call *call)
+{
+    if (call->run_over)
+        *call->run_over = true;
+    call->run_over = NULL;
+    due_stop(call->engine, &call->timeout);
 }
 
 /* Lets go of the run without waiting for it: its run_done will find no call. */
@@ -33,6 +41,7 @@ void call_run_detach(struct call *call)
 {
     struct run *run = call->run;
 
+    run_over(call);
     call->run = NULL;
     if (!run)
         return;
@@ -58,6 +67,18 @@ static void call_fail_run(struct call *call, const struct run *run, nod_status s
     call_outcome_fail(call, &fault);
 }
 
+static unsigned kinds_of(struct surface *surface, const struct call *call)
+{
+    unsigned kinds = 0;
+
+    if (surface->ops->kinds)
+        return surface->ops->kinds(surface, call);
+    for (int kind = ASK_FORM; kind <= ASK_ROOTS; kind++)
+        if (surface->ops->can(surface, call, (enum ask_kind)kind))
+            kinds |= 1u << kind;
+    return kinds;
+}
+
 /* What can be asked of the person behind this call. A caller that is gone may come back: until then
  * it can do what it could. */
 static void supports(struct call *call)
@@ -69,13 +90,10 @@ static void supports(struct call *call)
     call->supports = call->supports_consent = 0;
     for (size_t i = 0; i < engine->surface_count; i++) {
         struct surface *surface = engine->surfaces[i];
-        for (int kind = ASK_FORM; kind <= ASK_ROOTS; kind++) {
-            if (!surface->ops->can(surface, call, (enum ask_kind)kind))
-                continue;
-            call->supports |= 1u << kind;
-            if (!surface->ops->model) /* whose word is no consent */
-                call->supports_consent |= 1u << kind;
-        }
+        unsigned kinds = kinds_of(surface, call);
+        call->supports |= kinds;
+        if (!surface->ops->model) /* whose word is no consent */
+            call->supports_consent |= kinds;
     }
 }
 
@@ -139,7 +157,7 @@ void run_free(struct run *run)
 {
     target_release((struct target *)run->target);
     arena_finish(&run->arena);
-    mem_free(run);
+    MEM_DELETE(run);
 }
 
 void run_emit(struct run *run, const struct notice *notice)
@@ -177,6 +195,7 @@ void call_run_begin(struct call *call)
     struct engine *engine = call->engine;
     struct provider *provider = call->target->provider;
     int64_t left = timeout_of(call) - call->worked_ms;
+    bool over = false;
 
     call->run = run_create(call);
     call->state = LIVE_RUNNING;
@@ -185,9 +204,12 @@ void call_run_begin(struct call *call)
         return;
     }
     call->run_began = clock_mono(engine->clock);
+    call->run_over = &over;
+    provider->ops->start(provider, call->run);
+    if (over) /* run_done has come, and the call may be gone */
+        return;
+    call->run_over = NULL;
     due_set(engine, &call->timeout, left > 0 ? left : 0, timeout_fired);
-    provider->ops->start(
-        provider, call->run); /* run_done may have come and gone: the call is not touched again */
 }
 
 /* --- waiting: asks are parked, steps appended --------------------------------------------------
@@ -221,12 +243,13 @@ static void saving_fill(struct call *call)
     size_t at = 0;
 
     call_saving_free(call);
-    call->saving_entries = mem_zalloc((news->entries + 1) * sizeof(struct entry));
+    call->saving =
+        mem_alloc(news->asks * sizeof(struct ask_record) + news->entries * sizeof(struct entry));
+    call->saving_entries = (struct entry *)(call->saving + news->asks);
     call->saving_count = news->entries;
     for (const struct run_item *item = news->first; item; item = item->next)
         if (!item->is_ask)
             call->saving_entries[at++] = item->entry;
-    call->saving = mem_zalloc((news->asks + 1) * sizeof(struct ask_record));
     call->saving_asks = 0;
     LIST_EACH (link, &call->asks) {
         struct ask *ask = LIST_OF(link, struct ask, link);
@@ -569,7 +592,7 @@ void run_done(struct run *run, nod_status status, struct str body)
         run_free(run);
         return;
     }
-    due_stop(call->engine, &call->timeout);
+    run_over(call);
     call->worked_ms += clock_mono(call->engine->clock) - call->run_began;
     if (run->notice_ordinal > call->notices)
         call->notices = run->notice_ordinal;

@@ -62,7 +62,7 @@ static void claim_free(struct claim *claim)
     op_abandon(&claim->op);
     list_remove(&claim->link);
     arena_finish(&claim->arena);
-    mem_free(claim);
+    MEM_DELETE(claim);
 }
 
 void claims_drop(struct engine *engine)

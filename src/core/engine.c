@@ -241,22 +241,32 @@ bool tally_add(struct engine *engine, struct str principal, bool comes_back)
         tally->len = principal.len;
         if (principal.len)
             memcpy(tally->name, principal.at, principal.len);
-        map_set(&engine->tallies, str_n(tally->name, tally->len), tally);
+        map_add(&engine->tallies, str_n(tally->name, tally->len), tally);
     }
+    if (tally == engine->idle)
+        engine->idle = NULL;
     tally->count++;
     engine->pending++;
     return true;
 }
 
+static void tally_forget(struct engine *engine, struct tally *tally)
+{
+    map_remove(&engine->tallies, str_n(tally->name, tally->len));
+    mem_free_sized(tally, sizeof(*tally) + tally->len);
+}
+
+/* The last one that came to nothing stays: mostly the same principal asks next. */
 void tally_drop(struct engine *engine, struct str principal)
 {
     struct tally *tally = map_find(&engine->tallies, principal);
 
     engine->pending--;
-    if (tally && --tally->count == 0) {
-        map_remove(&engine->tallies, str_n(tally->name, tally->len));
-        mem_free(tally);
-    }
+    if (!tally || --tally->count > 0)
+        return;
+    if (engine->idle)
+        tally_forget(engine, engine->idle);
+    engine->idle = tally;
 }
 
 /* --- schemas --------------------------------------------------------------------------------- */

@@ -49,6 +49,7 @@ struct engine {
     struct map calls;   /* id -> struct call */
     struct map asks;    /* id -> struct ask, pending here */
     struct map tallies; /* principal -> struct tally */
+    struct tally *idle; /* the one of `tallies` that counts nothing, or NULL */
     struct map scopes;  /* scope -> newest struct ask, with one_ask_per_scope */
     struct map schemas; /* schema text -> struct kept_schema */
     struct heap due;
@@ -136,6 +137,7 @@ struct call {
     struct str principal, scope, uri, args, caller_record; /* behind the struct */
     enum live_state state;
     bool stored; /* the store knows it */
+    bool listed; /* found by its id */
     bool cancel_wanted;
     bool fresh_intent;
     bool told_waiting; /* the caller was told that we wait */
@@ -155,13 +157,14 @@ struct call {
     unsigned supports, supports_consent; /* of its last run; see struct run */
     struct journal journal;              /* empty while waiting: the store has it */
     struct run *run;                     /* under way, or being saved */
+    bool *run_over;                      /* set when the run is over while it is being started */
     struct list asks;                    /* pending, in order */
     size_t asks_settled, asks_expected;
     nod_status asks_failed;
     struct flow flow;
     struct op op;
-    struct ask_record *saving; /* views for the store, during a park */
-    struct entry *saving_entries;
+    struct ask_record *saving;    /* views for the store, during a park */
+    struct entry *saving_entries; /* behind `saving`, in the same piece */
     size_t saving_asks, saving_count;
     struct ending *ending; /* made when it comes to its end: see call_ending */
     struct list warm;      /* in engine->warm_order, while it is nobody's */
@@ -237,6 +240,7 @@ struct ask {
     struct list link; /* in call->asks */
     struct ask_record record;
     struct id id;
+    bool listed;             /* found by its id */
     struct surface *surface; /* where it is up, or is being put up */
     size_t surface_at;       /* its place in the engine's order */
     bool opened;             /* a URL that was opened; it ends when its page is done */

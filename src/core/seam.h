@@ -44,6 +44,8 @@ struct surface_ops {
      * times it is asked. */
     int attempts;
     bool model; /* answers come from a model: no consent */
+    /* What `can` says of all kinds at once, a bit (1 << kind) each. NULL: it is asked for each. */
+    unsigned (*kinds)(struct surface *surface, const struct call *call);
 };
 
 struct surface {

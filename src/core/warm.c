@@ -138,10 +138,11 @@ bool call_list(struct call *call)
     struct engine *engine = call->engine;
     bool room = engine_calls(engine) < engine->opts.limits.calls;
 
-    if (!call_is_warm(call))
-        return room && map_set(&engine->calls, id_str(&call->id), call);
-    warm_take(call); /* it has its place already */
-    return room;
+    if (call_is_warm(call)) /* it has its place already */
+        warm_take(call);
+    else
+        call->listed = room && map_set(&engine->calls, id_str(&call->id), call);
+    return room && call->listed;
 }
 
 void ask_put_again(struct ask *ask, int attempt)

@@ -69,7 +69,7 @@ void waiter_free(struct waiter *waiter)
 {
     list_remove(&waiter->link);
     pipe_remove(&waiter->in_flight);
-    mem_free(waiter);
+    mem_free_sized(waiter, sizeof(*waiter) + waiter->id_len + waiter->token_len);
 }
 
 /* Those whose clients are gone are taken out here, where nobody is walking over the list. */
@@ -139,7 +139,7 @@ static void caller_free(struct caller2026 *caller)
     list_remove(&caller->link);
     target_release(caller->target);
     arena_finish(&caller->arena);
-    mem_free(caller);
+    MEM_DELETE(caller);
 }
 
 void caller_settle(struct caller2026 *caller)

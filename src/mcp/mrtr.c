@@ -29,6 +29,12 @@ static bool surface_can(struct surface *surface, const struct call *call, enum a
     return caller2026_can(call) & needs[kind];
 }
 
+static unsigned surface_kinds(struct surface *surface, const struct call *call)
+{
+    (void)surface;
+    return session_kinds(caller2026_can(call));
+}
+
 /* Its callers carry their asks themselves; one that holds waits for another surface. */
 static void surface_offer(struct surface *surface, struct ask *ask, int attempt,
                           struct str problems)
@@ -47,6 +53,7 @@ static void surface_withdraw(struct surface *surface, struct ask *ask, struct st
 static const struct surface_ops mrtr_ops = {
     .name = "mrtr",
     .can = surface_can,
+    .kinds = surface_kinds,
     .offer = surface_offer,
     .withdraw = surface_withdraw,
     .attempts = MRTR_ATTEMPTS,

@@ -105,7 +105,7 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     buf_init(&server->plain, STATE_BYTES_MAX);
     buf_init(&server->sealed, STATE_BYTES_MAX * 2);
     buf_init(&server->requests, MCP_MESSAGE_MAX);
-    map_init(&server->sessions, MCP_SESSIONS_MAX);
+    map_init_ids(&server->sessions, MCP_SESSIONS_MAX);
     map_init(&server->subjects, MCP_SUBJECTS_MAX);
     list_init(&server->by_use);
     list_init(&server->ending);

@@ -30,6 +30,14 @@ static void make_room(struct mcp_server *server)
     }
 }
 
+unsigned session_kinds(unsigned can)
+{
+    return (can & SESSION_CAN_FORM ? 1u << ASK_FORM | 1u << ASK_APPROVAL : 0) |
+           (can & SESSION_CAN_URL ? 1u << ASK_URL : 0) |
+           (can & SESSION_CAN_SAMPLE ? 1u << ASK_SAMPLE : 0) |
+           (can & SESSION_CAN_ROOTS ? 1u << ASK_ROOTS : 0);
+}
+
 struct session *session_create(struct mcp_server *server, struct str principal)
 {
     struct id id;

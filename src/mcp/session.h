@@ -19,6 +19,10 @@ enum session_can {
     SESSION_CAN_ROOTS = 16,
 };
 
+/* The kinds of asks that a client can be asked which declared this, a bit (1 << enum ask_kind)
+ * each. */
+unsigned session_kinds(unsigned can);
+
 struct mcp_call;
 struct mcp_stream;
 

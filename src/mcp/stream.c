@@ -197,7 +197,7 @@ static void event_free(struct mcp_stream *stream, struct mcp_event *event)
 {
     stream->bytes -= event->len;
     stream->count--;
-    mem_free(event);
+    mem_free_sized(event, sizeof(*event) + event->len);
 }
 
 void mcp_stream_destroy(struct mcp_stream *stream)
@@ -214,7 +214,7 @@ void mcp_stream_destroy(struct mcp_stream *stream)
     }
     if (stream->batch) {
         buf_finish(stream->batch);
-        mem_free(stream->batch);
+        MEM_DELETE(stream->batch);
     }
     if (stream->standing)
         session->standing_count--;
@@ -223,7 +223,7 @@ void mcp_stream_destroy(struct mcp_stream *stream)
         list_remove(&stream->kept);
     }
     list_remove(&stream->link);
-    mem_free(stream);
+    MEM_DELETE(stream);
 }
 
 /* --- the log ------------------------------------------------------------------------------- */

@@ -137,7 +137,7 @@ static void job_end(struct job *job)
     handler_finish(&job->call);
     target_release(target);
     list_remove(&job->link);
-    mem_free(job);
+    MEM_DELETE(job);
 }
 
 static void job_done(struct work *work, bool was_run)

@@ -76,6 +76,17 @@ static bool client_can(struct surface *surface, const struct call *call, enum as
            mcp_stream_reachable(held->stream);
 }
 
+static unsigned client_kinds(struct surface *surface, const struct call *call)
+{
+    const struct mcp_call *held = mcp_call_of(call);
+
+    (void)surface;
+    if (!held)
+        return session_kinds(absent_can(call, true));
+    return held->session && mcp_stream_reachable(held->stream) ? session_kinds(held->session->can)
+                                                               : 0;
+}
+
 /* --- offers
  * ----------------------------------------------------------------------------------------- */
 
@@ -680,6 +691,7 @@ void client_surface_response(struct surface *surface, struct session *session,
 static const struct surface_ops client_ops = {
     .name = "client",
     .can = client_can,
+    .kinds = client_kinds,
     .offer = client_offer,
     .withdraw = client_withdraw,
     .attempts = 1,
