@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ask_floor.h"
 #include "base/buf.h"
@@ -29,9 +30,11 @@ enum {
     MANY_CLIENTS = 128,
     CALLS_OURS = 10000, /* a round at 128 clients */
     CALLS_SDK = 1000,
-    ROUNDS = 5,
+    ROUNDS = 9,
     ROUNDS_FEW_CLIENTS = 3,
     RIVALS_MAX = 3,
+    PAUSE_MS =
+        200, /* before a round: what the one before it left to do in the background is done */
 };
 
 static const int client_counts[] = { 1, 16, MANY_CLIENTS };
@@ -56,6 +59,7 @@ struct rival {
 
 static struct cost measure(const struct rival *rival, struct mcp_load *load, uint64_t calls)
 {
+    usleep(PAUSE_MS * 1000);
     double before = server_process_cpu(&rival->process);
     double seconds = mcp_load_calls(load, calls);
 
