@@ -100,8 +100,8 @@ static void ask_unlist(struct ask *ask)
     struct engine *engine = ask->call->engine;
 
     due_stop(engine, &ask->expiry);
-    if (ask->listed && map_find(&engine->asks, id_str(&ask->id)) == ask)
-        map_remove(&engine->asks, id_str(&ask->id));
+    if (ask->listed)
+        idmap_remove(&engine->asks, ask);
     ask->listed = false;
     scope_leave(ask);
     if (ask->counted)
@@ -358,7 +358,7 @@ void ask_stored(struct ask *ask)
     int64_t left = ask->record.expires_ms ? ask->record.expires_ms - clock_wall(engine->clock)
                                           : ask->record.ttl_ms;
 
-    ask->listed = map_set(&engine->asks, id_str(&ask->id), ask);
+    ask->listed = idmap_set(&engine->asks, ask);
     due_set(engine, &ask->expiry, left > 0 ? left : 0, expired);
     if (ask->flow.table) {
         flow_next(&ask->flow);

@@ -77,10 +77,8 @@ static void ending_free(struct ending *ending)
 
 static void call_unlist(struct call *call)
 {
-    struct map *calls = &call->engine->calls;
-
-    if (call->listed && map_find(calls, id_str(&call->id)) == call)
-        map_remove(calls, id_str(&call->id));
+    if (call->listed) /* another may have taken its place */
+        idmap_remove(&call->engine->calls, call);
     call->listed = false;
 }
 

@@ -16,6 +16,7 @@
 #define NOD_CORE_INSIDE_H
 
 #include "base/heap.h"
+#include "base/idmap.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "core/engine.h"
@@ -46,8 +47,8 @@ struct engine {
     struct hooks hooks;
     struct surface *surfaces[ENGINE_SURFACES_MAX];
     size_t surface_count;
-    struct map calls;   /* id -> struct call */
-    struct map asks;    /* id -> struct ask, pending here */
+    struct idmap calls; /* struct call */
+    struct idmap asks;  /* struct ask, pending here */
     struct map tallies; /* principal -> struct tally */
     struct tally *idle; /* the one of `tallies` that counts nothing, or NULL */
     struct map scopes;  /* scope -> newest struct ask, with one_ask_per_scope */

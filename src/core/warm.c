@@ -42,7 +42,7 @@ static void warm_free(struct call *call)
 
 void warm_drop(struct engine *engine, struct str call_id)
 {
-    struct call *call = map_find(&engine->calls, call_id);
+    struct call *call = idmap_get(&engine->calls, call_id);
 
     if (call && call_is_warm(call))
         warm_free(call);
@@ -102,7 +102,7 @@ void call_leave_warm(struct call *call)
 
 struct call *engine_warm(struct engine *engine, struct str call_id)
 {
-    struct call *call = map_find(&engine->calls, call_id);
+    struct call *call = idmap_get(&engine->calls, call_id);
 
     if (!call || !call_is_warm(call))
         return NULL;
@@ -141,7 +141,7 @@ bool call_list(struct call *call)
     if (call_is_warm(call)) /* it has its place already */
         warm_take(call);
     else
-        call->listed = room && map_set(&engine->calls, id_str(&call->id), call);
+        call->listed = room && idmap_set(&engine->calls, call);
     return room && call->listed;
 }
 
