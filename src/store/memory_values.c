@@ -62,9 +62,8 @@ struct call_record memory_call_view(const struct stored_call *call)
 {
     const uint32_t *len = call->text_len;
     const char *at = call->text;
-    struct call_record record = { .id = id_str(&call->id) };
+    struct call_record record = { .id = id_str(&call->id), .principal = memory_principal(call) };
 
-    record.principal = text_next(&at, len[TEXT_PRINCIPAL]);
     record.scope = text_next(&at, len[TEXT_SCOPE]);
     record.target = text_next(&at, len[TEXT_TARGET]);
     record.args = text_next(&at, len[TEXT_ARGS]);
@@ -84,14 +83,12 @@ struct call_record memory_call_view(const struct stored_call *call)
 
 struct ask_record memory_ask_view(const struct stored_ask *ask)
 {
-    struct call_record call = memory_call_view(ask->call);
+    const struct stored_call *call = ask->call;
     const uint32_t *len = ask->text_len;
-    const char *at = ask->text;
+    const char *at = call->text;
     struct ask_record record = { .id = id_str(&ask->id),
-                                 .call_id = call.id,
-                                 .principal = call.principal,
-                                 .scope = call.scope,
-                                 .target = call.target,
+                                 .call_id = id_str(&call->id),
+                                 .principal = memory_principal(call),
                                  .kind = (enum ask_kind)ask->kind,
                                  .consent = ask->consent,
                                  .sensitive = ask->sensitive,
@@ -104,6 +101,9 @@ struct ask_record memory_ask_view(const struct stored_ask *ask)
                                  .expires_ms = ask->expires_ms,
                                  .state = memory_ask_state(ask) };
 
+    record.scope = text_next(&at, call->text_len[TEXT_SCOPE]);
+    record.target = text_next(&at, call->text_len[TEXT_TARGET]);
+    at = ask->text;
     record.key = text_next(&at, len[TEXT_KEY]);
     record.message = text_next(&at, len[TEXT_MESSAGE]);
     record.detail = text_next(&at, len[TEXT_DETAIL]);
