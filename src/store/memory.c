@@ -20,11 +20,11 @@ enum {
 
 static void id_set(struct id *id, struct str s)
 {
-    size_t len = s.len < ID_LEN ? s.len : ID_LEN;
-
-    memset(id, 0, sizeof(*id));
-    if (len)
-        memcpy(id->text, s.at, len);
+    *id = (struct id){ 0 };
+    if (s.len == ID_LEN)
+        memcpy(id->text, s.at, ID_LEN);
+    else if (s.len) /* no id of ours, and kept for what it is */
+        memcpy(id->text, s.at, s.len < ID_LEN ? s.len : ID_LEN);
 }
 
 static bool id_is(const struct id *id, struct str s)

@@ -16,10 +16,18 @@
 #include "core/journal.h"
 #include "store/memory.h"
 
-struct ended {                 /* calls that have ended: see memory_ended.c */
-    struct stored_call **ring; /* kept for the store's own time: the first goes first */
+enum { ENDED_RINGS = 4 }; /* times for which calls are kept one behind the other */
+
+struct ended_ring { /* calls that are kept for one time: the first goes first */
+    struct stored_call **calls;
     size_t first, count, room;
-    struct heap by_time; /* kept for a time of their own */
+    int64_t keep_ms; /* that time */
+};
+
+struct ended { /* calls that have ended: see memory_ended.c */
+    struct ended_ring rings[ENDED_RINGS];
+    struct heap by_time; /* kept for other times */
+    size_t count;        /* in all of them */
 };
 
 struct memory_store {
