@@ -73,7 +73,7 @@ void ask_adopt(struct call *call, const struct ask_record *record)
     ask->record.content = ask->record.by = STR_NONE;
     if (ask->record.attempt < 1)
         ask->record.attempt = 1;
-    ask->counted = tally_add(call->engine, call->principal, true);
+    ask->tally = tally_add(call->engine, call->principal, true);
     list_append(&call->asks, &ask->link);
 }
 
@@ -100,13 +100,15 @@ static void ask_unlist(struct ask *ask)
     struct engine *engine = ask->call->engine;
 
     due_stop(engine, &ask->expiry);
-    if (ask->listed)
+    if (ask->listed) {
         idmap_remove(&engine->asks, ask);
+        engine->asks_moved++;
+    }
     ask->listed = false;
     scope_leave(ask);
-    if (ask->counted)
-        tally_drop(engine, ask->record.principal);
-    ask->counted = false;
+    if (ask->tally)
+        tally_drop(engine, ask->tally);
+    ask->tally = NULL;
 }
 
 void ask_rest(struct ask *ask)
@@ -231,8 +233,8 @@ static void stage_validate_request(struct flow *flow, void *subject)
     struct ask *ask = subject;
     struct engine *engine = ask->call->engine;
 
-    ask->counted = tally_add(engine, ask->record.principal, false);
-    if (ask->counted)
+    ask->tally = tally_add(engine, ask->record.principal, false);
+    if (ask->tally)
         flow_next(flow);
     else
         flow_stop(flow, NOD_E_LIMIT);
@@ -359,6 +361,7 @@ void ask_stored(struct ask *ask)
                                           : ask->record.ttl_ms;
 
     ask->listed = idmap_set(&engine->asks, ask);
+    engine->asks_moved++;
     due_set(engine, &ask->expiry, left > 0 ? left : 0, expired);
     if (ask->flow.table) {
         flow_next(&ask->flow);

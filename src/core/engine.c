@@ -96,6 +96,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     map_init(&engine->tallies, SIZE_MAX / 2);
     map_init(&engine->scopes, SIZE_MAX / 2);
     map_init(&engine->schemas, ENGINE_SCHEMAS_KEPT);
+    engine->asks_moved = 1;
     warm_init(engine);
     heap_init(&engine->due);
     list_init(&engine->claims);
@@ -226,14 +227,14 @@ struct ask *engine_ask(const struct engine *engine, struct str ask_id)
 
 /* --- limits ---------------------------------------------------------------------------------- */
 
-bool tally_add(struct engine *engine, struct str principal, bool comes_back)
+struct tally *tally_add(struct engine *engine, struct str principal, bool comes_back)
 {
     struct tally *tally = map_find(&engine->tallies, principal);
     size_t count = tally ? tally->count : 0;
 
     if (!comes_back && (count >= engine->opts.limits.pending_asks_per_principal ||
                         engine->pending >= engine->opts.limits.pending_asks))
-        return false;
+        return NULL;
     if (!tally) {
         tally = mem_zalloc(sizeof(*tally) + principal.len);
         tally->len = principal.len;
@@ -245,7 +246,7 @@ bool tally_add(struct engine *engine, struct str principal, bool comes_back)
         engine->idle = NULL;
     tally->count++;
     engine->pending++;
-    return true;
+    return tally;
 }
 
 static void tally_forget(struct engine *engine, struct tally *tally)
@@ -255,12 +256,10 @@ static void tally_forget(struct engine *engine, struct tally *tally)
 }
 
 /* The last one that came to nothing stays: mostly the same principal asks next. */
-void tally_drop(struct engine *engine, struct str principal)
+void tally_drop(struct engine *engine, struct tally *tally)
 {
-    struct tally *tally = map_find(&engine->tallies, principal);
-
     engine->pending--;
-    if (!tally || --tally->count > 0)
+    if (--tally->count > 0)
         return;
     if (engine->idle)
         tally_forget(engine, engine->idle);
