@@ -28,26 +28,27 @@ struct ask *ask_create(struct call *call, const struct run_item *item)
     const struct ask_spec *spec = &item->spec;
     size_t text = spec->key.len + spec->message.len + spec->detail.len + url_room(spec->url) + 4;
     struct ask *ask = mem_zalloc(sizeof(*ask) + text);
+    struct ask_record *record = &ask->record;
     char *at = ask->text;
 
     ask->call = call;
     list_init(&ask->link);
-    ask->record = (struct ask_record){ .call_id = id_str(&call->id),
-                                       .key = str_place(&at, spec->key),
-                                       .principal = call->principal,
-                                       .scope = call->scope,
-                                       .kind = spec->kind,
-                                       .consent = spec->consent,
-                                       .sensitive = spec->sensitive,
-                                       .wait_done = spec->wait_done,
-                                       .target = call->target->name,
-                                       .message = str_place(&at, spec->message),
-                                       .detail = str_place(&at, spec->detail),
-                                       .url = str_place(&at, spec->url),
-                                       .ttl_ms = spec->ttl_ms,
-                                       .attempts = spec->attempts,
-                                       .attempt = 1 };
-    memcpy(ask->record.digest, item->entry.digest, DIGEST_BYTES);
+    record->call_id = id_str(&call->id);
+    record->key = str_place(&at, spec->key);
+    record->principal = call->principal;
+    record->scope = call->scope;
+    record->kind = spec->kind;
+    record->consent = spec->consent;
+    record->sensitive = spec->sensitive;
+    record->wait_done = spec->wait_done;
+    record->target = call->target->name;
+    record->message = str_place(&at, spec->message);
+    record->detail = str_place(&at, spec->detail);
+    record->url = str_place(&at, spec->url);
+    memcpy(record->digest, item->entry.digest, DIGEST_BYTES);
+    record->ttl_ms = spec->ttl_ms;
+    record->attempts = spec->attempts;
+    record->attempt = 1;
     return ask;
 }
 

@@ -181,7 +181,7 @@ static void refuse_arguments(struct call *call, struct arena *arena,
 static void stage_accept(struct flow *flow, void *subject)
 {
     struct call *call = subject;
-    struct schema_problems problems = { 0 };
+    struct schema_problems problems;
     struct json_error error;
     struct arena arena;
 
@@ -189,6 +189,7 @@ static void stage_accept(struct flow *flow, void *subject)
         flow_next(flow);
         return;
     }
+    problems.count = 0;
     arena_init(&arena, ARGS_TREE_MAX);
     struct json *args = json_parse(&arena, call->args, NULL, &error);
     if (args && schema_check(call->target->input, args, &arena, &problems) == NOD_OK) {

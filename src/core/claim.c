@@ -23,8 +23,7 @@
 
 enum {
     CLAIM_ARENA_MAX = 8 << 20,   /* memory of one answer while it is checked */
-    CLAIM_LENT_BYTES = 16 << 10, /* of content that is read where its giver has it: as a tree of our
-                                    own it would come nowhere near that */
+    CLAIM_LENT_BYTES = 16 << 10, /* of content that is checked as its giver's tree, not a copy */
 };
 
 struct claim {
@@ -223,7 +222,7 @@ static struct str problem(struct claim *claim, const char *path, const char *mes
 static struct str content_problems(struct claim *claim, const struct ask_record *record)
 {
     const struct json *content = claim->answer.content;
-    struct schema_problems problems = { 0 };
+    struct schema_problems problems;
 
     if (claim->too_large)
         return problem(claim, "", "is larger than an answer may be");

@@ -320,11 +320,11 @@ static void deliver(void *data)
     struct call_record call;
     struct ask_record ask;
     if (reply->call && reply->with_call) {
-        call = memory_call_view(reply->call);
+        memory_call_view(reply->call, &call);
         reply->reply.call = &call;
     }
     if (reply->ask) {
-        ask = memory_ask_view(reply->ask);
+        memory_ask_view(reply->ask, &ask);
         reply->reply.ask = &ask;
     }
     if (reply->wakes)

@@ -245,8 +245,9 @@ static inline int64_t memory_keep(const struct memory_store *memory, const struc
 void memory_values_init(struct memory_store *memory);
 void memory_values_finish(struct memory_store *memory);
 void memory_event_add(struct memory_store *memory, const struct store_event *event);
-struct call_record memory_call_view(const struct stored_call *call);
-struct ask_record memory_ask_view(const struct stored_ask *ask);
+/* Every member of the record is set. */
+void memory_call_view(const struct stored_call *call, struct call_record *record);
+void memory_ask_view(const struct stored_ask *ask, struct ask_record *record);
 /* Rows of a scan, as the store is when its completion is delivered. */
 void memory_scan_rows(struct reply *reply);
 
