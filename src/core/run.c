@@ -144,7 +144,8 @@ static nod_status check_key(struct run *run, struct str key)
  * SHA-256 made of the very same bytes before is taken from the memo. That keeps the strength of the
  * digest, which is carried in states and records, and saves the second time.
  */
-static void question_digest(const struct run *run, const struct ask_spec *spec, struct entry *entry)
+static void question_digest(const struct run *run, const struct ask_spec *spec,
+                            unsigned char out[DIGEST_BYTES])
 {
     char bytes[QUESTION_KEPT_MAX];
     char flags[2] = { (char)('0' + (int)spec->kind), spec->consent ? '1' : '0' };
@@ -157,11 +158,11 @@ static void question_digest(const struct run *run, const struct ask_spec *spec, 
     if (run->digests && !spec->sensitive)
         whole = digest_gather(parts, count, bytes, sizeof(bytes));
     if (whole.len && memo_find(run->digests, whole, &known)) {
-        memcpy(entry->digest, known.at, DIGEST_BYTES);
+        memcpy(out, known.at, DIGEST_BYTES);
         return;
     }
     digest_of_parts(parts, count, &digest);
-    memcpy(entry->digest, digest.bytes, DIGEST_BYTES);
+    memcpy(out, digest.bytes, DIGEST_BYTES);
     if (whole.len)
         memo_keep(run->digests, whole, digest_str(&digest));
 }
@@ -293,7 +294,7 @@ static nod_status check_question(struct run *run, const struct ask_spec *spec)
 
 nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct entry **answer)
 {
-    struct entry probe = { 0 };
+    unsigned char digest[DIGEST_BYTES];
     char numbered[32];
     struct str key = spec->key;
 
@@ -305,27 +306,26 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
         int len = snprintf(numbered, sizeof(numbered), "#%zu", ++run->ask_ordinal);
         key = str_n(numbered, (size_t)len);
     }
-    question_digest(run, spec, &probe);
+    question_digest(run, spec, digest);
 
     const struct entry *known = journal_find(run->journal, run->journal_count, ENTRY_ASK, key);
     if (known) {
-        if (memcmp(known->digest, probe.digest, DIGEST_BYTES) != 0)
+        if (memcmp(known->digest, digest, DIGEST_BYTES) != 0)
             return not_deterministic(run, key);
         *answer = known;
         return entry_status(run, known, spec->kind);
     }
     const struct run_item *asked = news_find(run, ENTRY_ASK, key);
     if (asked)
-        return memcmp(asked->entry.digest, probe.digest, DIGEST_BYTES) == 0
-                   ? NOD_PENDING
-                   : not_deterministic(run, key);
+        return memcmp(asked->entry.digest, digest, DIGEST_BYTES) == 0 ? NOD_PENDING
+                                                                      : not_deterministic(run, key);
     NOD_TRY(check_question(run, spec));
 
     struct run_item *item = item_new(run, ENTRY_ASK, key);
     if (!item)
         return out_of_arena(run);
     item->is_ask = true;
-    memcpy(item->entry.digest, probe.digest, DIGEST_BYTES);
+    memcpy(item->entry.digest, digest, DIGEST_BYTES);
     item->spec = *spec;
     item->spec.key = item->entry.key;
     item->spec.message = arena_str(&run->arena, spec->message);
