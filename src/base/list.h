@@ -52,4 +52,9 @@ static inline struct list *list_first(const struct list *list)
     return list_empty(list) ? NULL : list->next;
 }
 
+static inline struct list *list_last(const struct list *list)
+{
+    return list_empty(list) ? NULL : list->prev;
+}
+
 #endif

@@ -87,25 +87,35 @@ struct spare {
     struct spare *next;
 };
 
-static _Thread_local struct {
+struct spares {
     struct spare *first[SPARE_SIZES];
     unsigned char room[SPARE_SIZES]; /* for how many more */
-    bool noted;                      /* for spares_free; before that there is no room */
-} spares;
+};
+
+/* Nothing to take, and no room to keep: what a thread has before and after it has its own. */
+static struct spares not_yet, no_more;
+
+/*
+ * A pointer alone, and in the model of a program's own variables: to find it is one instruction,
+ * where it would be a call otherwise, and so little fits even where a library is loaded late.
+ */
+static _Thread_local struct spares *spares __attribute__((tls_model("initial-exec"))) = &not_yet;
 
 static pthread_key_t spares_key;
 
-static void spares_free(void *unused)
+static void spares_free(void *of_thread)
 {
-    (void)unused;
+    struct spares *own = of_thread;
+
+    spares = &no_more; /* whatever else the thread still gives back goes at once */
     for (size_t i = 0; i < SPARE_SIZES; i++) {
-        while (spares.first[i]) {
-            struct spare *spare = spares.first[i];
-            spares.first[i] = spare->next;
+        while (own->first[i]) {
+            struct spare *spare = own->first[i];
+            own->first[i] = spare->next;
             free(spare);
         }
-        spares.room[i] = 0; /* whatever else the thread still gives back goes at once */
     }
+    free(own);
 }
 
 __attribute__((constructor)) static void spares_init(void)
@@ -117,7 +127,7 @@ __attribute__((constructor)) static void spares_init(void)
 /* Where pieces are that were asked for with this size: up to 8 bytes, up to 24, up to 40, ... */
 static size_t place_of(size_t size)
 {
-    return size / SPARE_STEP + (size % SPARE_STEP > SPARE_ODD);
+    return (size + SPARE_STEP - SPARE_ODD - 1) / SPARE_STEP;
 }
 
 /* What the C library is asked for: all pieces of a place hold as many bytes, whoever wants less. */
@@ -129,37 +139,49 @@ static size_t piece_size(size_t size)
 /* A piece of at least that many bytes, or NULL. */
 static void *spare_take(size_t size)
 {
+    if (size > SPARE_MOST)
+        return NULL;
+    struct spares *own = spares;
     size_t at = place_of(size);
-    struct spare *spare = at < SPARE_SIZES ? spares.first[at] : NULL;
+    struct spare *spare = own->first[at];
 
     if (!spare)
         return NULL;
-    spares.first[at] = spare->next;
-    spares.room[at]++;
+    own->first[at] = spare->next;
+    own->room[at]++;
     return spare;
 }
 
 /* The first piece that a thread gives back makes room for those that follow. */
 static void spares_note(void)
 {
-    if (spares.noted)
+    struct spares *own = spares == &not_yet ? calloc(1, sizeof(*own)) : NULL;
+
+    if (!own)
         return;
-    spares.noted = true;
-    if (pthread_setspecific(spares_key, &spares) == 0)
-        memset(spares.room, SPARES_MAX, sizeof(spares.room));
+    memset(own->room, SPARES_MAX, sizeof(own->room));
+    if (pthread_setspecific(spares_key, own) == 0) {
+        spares = own;
+    } else {
+        spares = &no_more;
+        free(own);
+    }
 }
 
 /* The piece was asked for with at least that many bytes. */
 static bool spare_keep(void *p, size_t size)
 {
+    if (size > SPARE_MOST)
+        return false;
+    struct spares *own = spares;
     size_t at = place_of(size);
     struct spare *spare = p;
 
-    if (at >= SPARE_SIZES || spares.room[at] == 0)
+    if (own->room[at] == 0)
         return false;
-    spare->next = spares.first[at];
-    spares.first[at] = spare;
-    spares.room[at]--;
+    spare->next = own->first[at];
+    own->first[at] = spare;
+    own->room[at]--;
     return true;
 }
 

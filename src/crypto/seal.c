@@ -15,6 +15,7 @@
  */
 #include "crypto/seal.h"
 
+#include <endian.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -224,8 +225,9 @@ void keyring_destroy(struct keyring *ring)
 
 static void put_length(uint8_t out[8], size_t len)
 {
-    for (int i = 0; i < 8; i++)
-        out[i] = (uint8_t)((uint64_t)len >> (56 - 8 * i));
+    uint64_t most_first = htobe64(len);
+
+    memcpy(out, &most_first, sizeof(most_first));
 }
 
 enum { INFO_MAX = 8 + 2 * SEAL_NAME_MAX };
@@ -257,12 +259,21 @@ static struct keys *keys_add(struct keyring *ring, struct str info)
     return keys;
 }
 
+/* Those used last, if there are any: mostly the ones that are wanted next. */
+static struct keys *keys_last(const struct keyring *ring)
+{
+    return list_empty(&ring->recent) ? NULL : LIST_OF(list_last(&ring->recent), struct keys, link);
+}
+
 static struct keys *keys_for(struct keyring *ring, const struct seal_for *what)
 {
     char info[INFO_MAX];
     struct str text = write_info(what, info);
-    struct keys *keys = map_find(&ring->cache, text);
+    struct keys *keys = keys_last(ring);
 
+    if (keys && str_eq(str_n(keys->info, keys->len), text))
+        return keys;
+    keys = map_find(&ring->cache, text);
     if (!keys)
         keys = keys_add(ring, text);
     list_remove(&keys->link);
@@ -346,6 +357,13 @@ static void bind(EVP_CIPHER_CTX *ctx, const uint8_t *form, const struct seal_for
     binding_flush(&b);
 }
 
+/* Spelt out, as OpenSSL's control call comes to the same by way of a long switch. */
+static OSSL_PARAM tag_at(uint8_t *at)
+{
+    return (OSSL_PARAM){ OSSL_CIPHER_PARAM_AEAD_TAG, OSSL_PARAM_OCTET_STRING, at, TAG_LEN,
+                         OSSL_PARAM_UNMODIFIED };
+}
+
 /* Writes the whole form, plain.len + SEAL_OVERHEAD bytes. */
 static void seal_into(struct keyring *ring, const struct seal_for *what, struct str plain,
                       uint8_t *form)
@@ -366,7 +384,8 @@ static void seal_into(struct keyring *ring, const struct seal_for *what, struct 
         must(EVP_CipherUpdate(ctx, form + BODY_AT, &len, (const uint8_t *)plain.at,
                               (int)plain.len) == 1);
     must(EVP_CipherFinal_ex(ctx, form + BODY_AT + plain.len, &len) == 1);
-    must(EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, TAG_LEN, form + BODY_AT + plain.len) == 1);
+    OSSL_PARAM tag[] = { tag_at(form + BODY_AT + plain.len), OSSL_PARAM_END };
+    must(EVP_CIPHER_CTX_get_params(ctx, tag) == 1);
 }
 
 nod_status seal_bytes(struct keyring *ring, const struct seal_for *what, struct str plain,
@@ -406,18 +425,18 @@ nod_status seal_text(struct keyring *ring, const struct seal_for *what, struct s
 static bool try_open(EVP_CIPHER_CTX *ctx, const struct seal_for *what, const uint8_t *form,
                      size_t plain_len, uint8_t *plain)
 {
-    uint8_t tag[TAG_LEN];
+    uint8_t expected[TAG_LEN];
+    OSSL_PARAM tag[] = { tag_at(expected), OSSL_PARAM_END };
     uint8_t none[1];
     int len;
 
-    memcpy(tag, form + BODY_AT + plain_len, TAG_LEN);
+    memcpy(expected, form + BODY_AT + plain_len, TAG_LEN);
     if (EVP_CipherInit_ex2(ctx, NULL, NULL, form + NONCE_AT, 0, NULL) != 1)
         return false;
     bind(ctx, form, what);
     if (plain_len && EVP_CipherUpdate(ctx, plain, &len, form + BODY_AT, (int)plain_len) != 1)
         return false;
-    return EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, TAG_LEN, tag) == 1 &&
-           EVP_CipherFinal_ex(ctx, none, &len) == 1;
+    return EVP_CIPHER_CTX_set_params(ctx, tag) == 1 && EVP_CipherFinal_ex(ctx, none, &len) == 1;
 }
 
 /* Two secrets have the same key id once in four thousand million; then both are tried. */

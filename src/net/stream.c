@@ -2,10 +2,12 @@
  * net/stream: a stream over a libuv handle (TCP, Unix socket, pipe, terminal), and the join of two.
  *
  * An idle wire owns the handle and a few words. Reading borrows the loop's buffer. Writing tries
- * the kernel first, a socket by its descriptor, as libuv has nothing of ours in hand then; only
- * what it refuses is copied, into a queue that exists as long as it is not empty. One uv_write is
- * under way at a time and what comes meanwhile is gathered behind it, so that many small writes to
- * a slow reader cost their bytes and nothing else.
+ * the kernel first; only what it refuses is copied, into a queue that exists as long as it is not
+ * empty. One uv_write is under way at a time and what comes meanwhile is gathered behind it, so
+ * that many small writes to a slow reader cost their bytes and nothing else.
+ *
+ * An accepted socket is read and written by its descriptor: recv and send go to the socket, where
+ * libuv's read and write take the way of files. libuv tells when; it never has bytes of ours.
  *
  * Holds always: events are made by libuv callbacks only, never from inside an op; the memory is
  * freed in the close callback and nowhere else.
@@ -41,7 +43,7 @@ struct wire {
     bool ended;  /* on_end(0) was told */
     bool broken; /* on_end(negative) was told */
     bool closed;
-    int fd; /* of a connected socket, which is written to without libuv; -1: not known */
+    int fd; /* of an accepted socket, which is read and written without libuv; -1: not known */
     union { /* last, and allocated only as far as the kind in use needs */
         uv_handle_t any;
         uv_stream_t uv;
@@ -78,16 +80,32 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
     *out = uv_buf_init(at, (unsigned)room);
 }
 
-static void on_read(uv_stream_t *uv, ssize_t got, const uv_buf_t *buf)
+/* No room makes libuv say UV_ENOBUFS where it would read: the wire reads by itself then. */
+static void on_alloc_none(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 {
-    struct wire *wire = wire_of_handle((uv_handle_t *)uv);
-    struct loop *loop = uv->loop->data;
+    (void)handle;
+    (void)suggested;
+    *out = uv_buf_init(NULL, 0);
+}
 
-    clock_hold();
+/* As libuv tells it: bytes, 0 for nothing yet, UV_EOF, or the error. */
+static ssize_t recv_now(int fd, char *to, size_t room)
+{
+    ssize_t got = recv(fd, to, room, MSG_DONTWAIT);
+
+    if (got > 0)
+        return got;
+    if (got == 0)
+        return UV_EOF;
+    return errno == EAGAIN || errno == EINTR ? 0 : uv_translate_sys_error(errno);
+}
+
+static void wire_got(struct wire *wire, ssize_t got, const char *at)
+{
     if (got > 0) {
-        wire->stream.events->on_read(&wire->stream, str_n(buf->base, (size_t)got));
+        wire->stream.events->on_read(&wire->stream, str_n(at, (size_t)got));
     } else if (got < 0) {
-        uv_read_stop(uv);
+        uv_read_stop(&wire->handle.uv);
         if (got != UV_EOF) {
             wire_broken(wire, (int)got);
         } else if (!wire->ended) {
@@ -95,6 +113,29 @@ static void on_read(uv_stream_t *uv, ssize_t got, const uv_buf_t *buf)
             wire->stream.events->on_end(&wire->stream, 0);
         }
     }
+}
+
+static void on_read(uv_stream_t *uv, ssize_t got, const uv_buf_t *buf)
+{
+    struct loop *loop = uv->loop->data;
+
+    clock_hold();
+    wire_got(wire_of_handle((uv_handle_t *)uv), got, buf->base);
+    loop_settle(loop);
+    clock_release();
+}
+
+/* A connected socket has something to read, or has ended; what is left is told of again. */
+static void on_readable(uv_stream_t *uv, ssize_t got, const uv_buf_t *buf)
+{
+    struct wire *wire = wire_of_handle((uv_handle_t *)uv);
+    struct loop *loop = uv->loop->data;
+    size_t room;
+    char *at = loop_read_buffer(loop, &room);
+
+    (void)buf;
+    clock_hold();
+    wire_got(wire, got == UV_ENOBUFS ? recv_now(wire->fd, at, room) : got, at);
     loop_settle(loop);
     clock_release();
 }
@@ -103,7 +144,11 @@ static void wire_read_start(struct stream *stream)
 {
     struct wire *wire = wire_of(stream);
 
-    if (!wire->closed && !wire->ended && !wire->broken)
+    if (wire->closed || wire->ended || wire->broken)
+        return;
+    if (wire->fd >= 0)
+        uv_read_start(&wire->handle.uv, on_alloc_none, on_readable);
+    else
         uv_read_start(&wire->handle.uv, on_alloc, on_read);
 }
 

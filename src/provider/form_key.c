@@ -7,8 +7,6 @@
  */
 #include "provider/form_build.h"
 
-enum { NO_TEXT = 0xFF }; /* where a NULL is, and not an empty text */
-
 struct flat {
     char *at;
     size_t room;
@@ -28,46 +26,58 @@ static void add(struct flat *flat, const void *bytes, size_t len)
 
 static void add_text(struct flat *flat, const char *text)
 {
-    unsigned char none = NO_TEXT;
-    size_t len = text ? strnlen(text, flat->room + 1) : 0;
+    size_t len = strnlen(text, flat->room + 1);
+    unsigned char head[2] = { (unsigned char)(len >> 8), (unsigned char)len };
 
-    if (!text) {
-        add(flat, &none, 1);
-        return;
-    }
-    unsigned char head[3] = { 0, (unsigned char)(len >> 8), (unsigned char)len };
     add(flat, head, sizeof(head));
     add(flat, text, len);
 }
+_Static_assert(FORM_KEY_MAX < 1 << 16, "a length has two bytes");
 
-static void add_bound(struct flat *flat, const nod_bound *bound)
+static void add_option(struct flat *flat, const nod_option *option)
 {
-    char set = bound->set ? 1 : 0;
+    char titled = option->title ? 1 : 0;
 
-    add(flat, &set, 1);
-    if (bound->set)
-        add(flat, &bound->value, sizeof(bound->value));
+    add_text(flat, option->value);
+    add(flat, &titled, 1);
+    if (titled)
+        add_text(flat, option->title);
 }
 
+static unsigned count_options(const nod_field *field)
+{
+    unsigned count = 0;
+
+    while (field->options && field->options[count].value && count <= FORM_OPTIONS_MAX)
+        count++;
+    return count;
+}
+
+/* Which parts a field has is said first, so that what follows needs no word on what is missing. */
 static void add_field(struct flat *flat, const nod_field *field)
 {
-    char kind = (char)field->kind, required = field->required ? 1 : 0;
+    const char *texts[] = { field->title, field->description, field->format, field->pattern,
+                            field->preset };
+    enum { TEXTS = sizeof(texts) / sizeof(texts[0]) };
+    unsigned options = count_options(field), has = 0;
 
+    for (unsigned i = 0; i < TEXTS; i++)
+        has |= (texts[i] ? 1u : 0u) << i;
+    has |= (field->min.set ? 1u : 0u) << TEXTS | (field->max.set ? 2u : 0u) << TEXTS;
+    unsigned char head[] = { (unsigned char)field->kind, field->required ? 1 : 0,
+                             (unsigned char)has, (unsigned char)(options >> 8),
+                             (unsigned char)options };
+    add(flat, head, sizeof(head));
     add_text(flat, field->name);
-    add(flat, &kind, 1);
-    add(flat, &required, 1);
-    for (const nod_option *o = field->options; o && o->value && !flat->full; o++) {
-        add_text(flat, o->value);
-        add_text(flat, o->title);
-    }
-    add_text(flat, NULL);
-    add_text(flat, field->title);
-    add_text(flat, field->description);
-    add_bound(flat, &field->min);
-    add_bound(flat, &field->max);
-    add_text(flat, field->format);
-    add_text(flat, field->pattern);
-    add_text(flat, field->preset);
+    for (unsigned i = 0; i < options && !flat->full; i++)
+        add_option(flat, &field->options[i]);
+    for (unsigned i = 0; i < TEXTS; i++)
+        if (texts[i])
+            add_text(flat, texts[i]);
+    if (field->min.set)
+        add(flat, &field->min.value, sizeof(field->min.value));
+    if (field->max.set)
+        add(flat, &field->max.value, sizeof(field->max.value));
 }
 
 struct str form_key(const nod_form *form, char out[FORM_KEY_MAX])

@@ -105,7 +105,10 @@ nod_status call_ask(nod_call *call, const struct ask_spec *spec, const struct en
 /* The same for one question of a round, which nod_await waits for. */
 nod_status want_ask(nod_call *call, const struct ask_spec *spec, nod_answer *answer);
 void answer_fill(nod_call *call, nod_answer *answer, const struct entry *entry);
-/* The schema text of a form, or of `schema`; {NULL, 0} and a fault where it makes none. */
+/*
+ * The schema text of a form, or of `schema`; {NULL, 0} and a fault where it makes none. It lives
+ * until the next form: whoever asks with it (run_ask) takes a copy.
+ */
 nod_status call_form(nod_call *call, const nod_form *form, const char *schema, struct str *detail);
 /* https, or http on loopback, and nothing that could be read as something else. */
 bool url_is_safe(struct str url);

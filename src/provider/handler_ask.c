@@ -69,12 +69,7 @@ static nod_status bad_form(nod_call *call, struct str why)
 /* The schema of this form, if the same form was asked with before. */
 static bool form_known(nod_call *call, struct str key, struct str *detail)
 {
-    struct str kept;
-
-    if (!key.len || call->target->blocking || !memo_find(&call->local->forms, key, &kept))
-        return false;
-    *detail = arena_str(&call->run->arena, kept);
-    return true;
+    return key.len && !call->target->blocking && memo_find(&call->local->forms, key, detail);
 }
 
 static void form_keep(nod_call *call, struct str key, struct str detail)

@@ -68,9 +68,9 @@ const char *call_cstr(nod_call *call, struct str text)
 struct json *call_parse(nod_call *call, struct str text)
 {
     struct arena *arena = &call->run->arena;
-    struct json *value = json_parse(arena, arena_str(arena, text), NULL, NULL);
+    const struct json *value = json_parse(arena, text, NULL, NULL);
 
-    return value ? json_copy(arena, value) : NULL;
+    return value ? json_copy(arena, value) : NULL; /* which points nowhere into the text */
 }
 
 bool text_has_nul(const struct json *value)

@@ -303,6 +303,51 @@ static void a_client_that_leaves_is_told_once(void **state)
     assert_int_equal(f->gone, 2);
 }
 
+static void a_client_that_resets_the_connection_is_gone(void **state)
+{
+    struct fixture *f = *state;
+    const struct linger at_once = { .l_onoff = 1, .l_linger = 0 };
+
+    start(f);
+    int fd = dial(f);
+    send_text(f, fd, GET("/hold"));
+    AWAIT(f, f->held_count == 1);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once)), 0);
+    close(fd);
+    AWAIT(f, f->gone == 1);
+    assert_int_equal(f->requests, 1);
+}
+
+static void a_client_that_says_no_more_is_answered_and_closed(void **state)
+{
+    struct fixture *f = *state;
+    struct buf got;
+
+    start(f);
+    int fd = dial(f);
+    buf_init(&got, RECEIVED_MAX);
+    send_text(f, fd, GET("/1") GET("/2"));
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    await_close(f, fd, &got);
+    assert_true(has(&got, "GET /1"));
+    assert_true(has(&got, "GET /2"));
+    buf_finish(&got);
+    close(fd);
+}
+
+static void what_was_sent_before_leaving_at_once_is_taken_whole(void **state)
+{
+    struct fixture *f = *state;
+
+    start(f);
+    for (int i = 1; i <= 3; i++) {
+        int fd = dial(f);
+        send_text(f, fd, GET("/none"));
+        close(fd);
+        AWAIT(f, f->requests == i);
+    }
+}
+
 static void a_full_queue_refuses_writes_until_on_drain(void **state)
 {
     struct fixture *f = *state;
@@ -603,6 +648,9 @@ int main(void)
         TEST(what_several_say_in_one_turn_reaches_each_whole_and_in_order),
         TEST(a_header_that_would_end_its_line_is_left_out),
         TEST(a_client_that_leaves_is_told_once),
+        TEST(a_client_that_resets_the_connection_is_gone),
+        TEST(a_client_that_says_no_more_is_answered_and_closed),
+        TEST(what_was_sent_before_leaving_at_once_is_taken_whole),
         TEST(a_full_queue_refuses_writes_until_on_drain),
         TEST(a_large_reply_to_a_slow_reader_arrives_whole),
         TEST(draining_lets_open_exchanges_finish_and_takes_no_more),
