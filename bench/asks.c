@@ -1,23 +1,21 @@
 /*
  * bench/asks: questions asked and answered over HTTP, in both eras, beside the official SDKs.
  *
- *   ask2025.vs_best_sdk   server CPU of a call with the better of the official TypeScript SDKs (v1
- *   ask2026.vs_best_sdk   and v2), over ours, at 128 clients; higher is better
- *   ask2025.vs_floor      server CPU of our bare HTTP server for the same exchanges
- * (bench/ask_floor), ask2026.vs_floor      over that of the calls; 1 would mean that MCP costs
- * nothing ask2025.vs_epoll      the same against a bare epoll loop that answers canned bytes
- *   ask2026.vs_epoll
+ *   askERA.vs_best_sdk   server CPU of a call with the better of the official TypeScript SDKs (v1
+ *                        and v2), over ours, at 128 clients; higher is better
+ *   askERA.vs_floor      server CPU of our bare HTTP server for the same exchanges
+ *                        (bench/ask_floor), over that of the calls; 1: MCP costs nothing
+ *   askERA.vs_epoll      the same against a bare epoll loop that answers canned bytes
  *
  * A call is what bench/mcp_load does: a tool asks one form, is answered, and ends. Calls per second
  * and CPU per call are printed for 1, 16 and 128 clients; the ratios are by CPU, because the load
- * generator is the limit of ours.
+ * generator shares the machine, and an SDK has threads of its own on it.
  *
  * Run as: bench-asks SERVER NODE FOLDER; FOLDER has sdk_v1.mjs and sdk_v2.mjs.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "ask_floor.h"
 #include "base/buf.h"
@@ -30,11 +28,10 @@ enum {
     MANY_CLIENTS = 128,
     CALLS_OURS = 10000, /* a round at 128 clients */
     CALLS_SDK = 1000,
-    ROUNDS = 9,
+    ROUNDS = 15,
     ROUNDS_FEW_CLIENTS = 3,
+    WARM_ROUNDS = 2, /* before anything is measured: the SDKs are compiled while they run */
     RIVALS_MAX = 3,
-    PAUSE_MS =
-        200, /* before a round: what the one before it left to do in the background is done */
 };
 
 static const int client_counts[] = { 1, 16, MANY_CLIENTS };
@@ -59,7 +56,6 @@ struct rival {
 
 static struct cost measure(const struct rival *rival, struct mcp_load *load, uint64_t calls)
 {
-    usleep(PAUSE_MS * 1000);
     double before = server_process_cpu(&rival->process);
     double seconds = mcp_load_calls(load, calls);
 
@@ -78,37 +74,39 @@ static struct mcp_load *open_load(const struct rival *rival, int clients)
                                                   .expects = "\"text\":\"confirmed\"" });
 }
 
-/* What every rival costs with so many clients, in turns, so that whatever else the machine does
- * slows all of them down. Returns the CPU of the best of the others over that of the first. */
+/*
+ * What every rival costs with so many clients, in turns, so that whatever else the machine does
+ * slows all of them down. The cost is that of all rounds together: what a server puts off, such as
+ * collecting its garbage, belongs to it. Returns the CPU of the best of the others over that of the
+ * first.
+ */
 static double compare(const char *era, const struct rival *rivals, size_t count, int clients)
 {
     int rounds = clients == MANY_CLIENTS ? ROUNDS : ROUNDS_FEW_CLIENTS;
-    double cpu[RIVALS_MAX][ROUNDS], rate[RIVALS_MAX][ROUNDS], ratio[ROUNDS];
+    double cpu[RIVALS_MAX] = { 0 }, seconds[RIVALS_MAX] = { 0 }, best = 0;
     struct mcp_load *loads[RIVALS_MAX];
 
     for (size_t i = 0; i < count; i++) {
         loads[i] = open_load(&rivals[i], clients);
-        measure(&rivals[i], loads[i], rivals[i].calls / 4); /* warm */
+        measure(&rivals[i], loads[i],
+                rivals[i].calls * (clients == MANY_CLIENTS ? WARM_ROUNDS : 1));
     }
     for (int round = 0; round < rounds; round++) {
-        double best = 0;
         for (size_t i = 0; i < count; i++) {
-            uint64_t calls = clients == 1 ? rivals[i].calls / 4 : rivals[i].calls;
-            struct cost cost = measure(&rivals[i], loads[i], calls);
-            cpu[i][round] = cost.cpu;
-            rate[i][round] = cost.rate;
-            if (i > 0 && (best == 0 || cost.cpu < best))
-                best = cost.cpu;
+            struct cost cost =
+                measure(&rivals[i], loads[i], rivals[i].calls / (clients == 1 ? 4 : 1));
+            cpu[i] += cost.cpu / rounds;
+            seconds[i] += 1 / cost.rate / rounds;
         }
-        ratio[round] = best / cpu[0][round];
     }
     for (size_t i = 0; i < count; i++) {
         fprintf(stderr, "%s  %-8s %4d clients %10.0f calls/s %10.2f us CPU a call\n", era,
-                rivals[i].name, clients, load_median(rate[i], (size_t)rounds),
-                load_median(cpu[i], (size_t)rounds) * 1e6);
+                rivals[i].name, clients, 1 / seconds[i], cpu[i] * 1e6);
+        if (i > 0 && (best == 0 || cpu[i] < best))
+            best = cpu[i];
         mcp_load_close(loads[i]);
     }
-    return load_median(ratio, (size_t)rounds);
+    return best / cpu[0];
 }
 
 static void show_rivals(const char *era, struct rival *rivals, size_t count)
@@ -253,7 +251,7 @@ static void show_floors(struct rival *ours, const char *era)
 
     ours->process = server_process_start(ours->argv);
     struct mcp_load *load = open_load(ours, MANY_CLIENTS);
-    struct cost warm = measure(ours, load, CALLS_OURS / 4);
+    struct cost warm = measure(ours, load, CALLS_OURS);
     http_floor_start(&http, &warm);
     canned_make(&canned, warm.traffic);
     struct epoll_floor says = { canned.body_len, buf_str(&canned.response) };

@@ -67,18 +67,25 @@ void idmap_finish(struct idmap *map)
     idmap_init(map, map->limit, map->id_at);
 }
 
+static struct idmap_slot *slot_of(const struct idmap *map, const char id[ID_LEN], uint64_t hash)
+{
+    if (map->count == 0)
+        return NULL;
+    for (size_t i = hash & (map->room - 1);; i = (i + 1) & (map->room - 1)) {
+        struct idmap_slot *slot = &map->slots[i];
+        if (!slot->object)
+            return NULL;
+        if (slot->hash == hash && slot->object != GRAVE && same_id(id_of(map, slot->object), id))
+            return slot;
+    }
+}
+
 void *idmap_get(const struct idmap *map, struct str id)
 {
     if (map->count == 0 || id.len != ID_LEN)
         return NULL;
-    uint64_t hash = hash_of(id.at);
-    for (size_t i = hash & (map->room - 1);; i = (i + 1) & (map->room - 1)) {
-        const struct idmap_slot *slot = &map->slots[i];
-        if (!slot->object)
-            return NULL;
-        if (slot->hash == hash && slot->object != GRAVE && same_id(id_of(map, slot->object), id.at))
-            return slot->object;
-    }
+    const struct idmap_slot *slot = slot_of(map, id.at, hash_of(id.at));
+    return slot ? slot->object : NULL;
 }
 
 static void put(struct idmap *map, uint64_t hash, void *object)
@@ -117,13 +124,30 @@ static size_t room_for(size_t count)
     return room;
 }
 
-bool idmap_add(struct idmap *map, void *object)
+static bool add(struct idmap *map, uint64_t hash, void *object)
 {
     if (map->count >= map->limit)
         return false;
     if ((map->used + 1) * 4 > map->room * 3)
         rebuild(map, room_for(map->count + 1));
-    put(map, hash_of(id_of(map, object)), object);
+    put(map, hash, object);
+    return true;
+}
+
+bool idmap_add(struct idmap *map, void *object)
+{
+    return add(map, hash_of(id_of(map, object)), object);
+}
+
+bool idmap_set(struct idmap *map, void *object)
+{
+    const char *id = id_of(map, object);
+    uint64_t hash = hash_of(id);
+    struct idmap_slot *slot = slot_of(map, id, hash);
+
+    if (!slot)
+        return add(map, hash, object);
+    slot->object = object;
     return true;
 }
 

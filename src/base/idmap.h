@@ -38,6 +38,9 @@ void *idmap_get(const struct idmap *map, struct str id);
 /* No other with this id may be in. False, and nothing changed, when the limit is reached. */
 bool idmap_add(struct idmap *map, void *object);
 
+/* The same, in the place of the one with this id, if there is one: that is not in any more. */
+bool idmap_set(struct idmap *map, void *object);
+
 /* This very object; fine if it is not in. */
 void idmap_remove(struct idmap *map, const void *object);
 

@@ -10,7 +10,7 @@
 
 #include <endian.h>
 
-#include "base/id.h"
+#include "base/id.h" /* random_bytes */
 #include "base/mem.h"
 
 struct map_slot {
@@ -94,52 +94,15 @@ uint64_t map_hash(struct str key)
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 
-/* Bytes of an id are letters: multiplying carries what differs into the bits that count. */
-static uint64_t hash_of(const struct map *map, struct str key)
-{
-    uint64_t first, last;
-
-    if (!map->ids || key.len < sizeof(first))
-        return map_hash(key);
-    memcpy(&first, key.at, sizeof(first));
-    memcpy(&last, key.at + key.len - sizeof(last), sizeof(last));
-    uint64_t hash = (first ^ rotl(last, 32) ^ hash_key[0]) * 0x9e3779b97f4a7c15u;
-    return hash ^ hash >> 32;
-}
-
 void map_init(struct map *map, size_t limit)
 {
     *map = (struct map){ .limit = limit };
 }
 
-void map_init_ids(struct map *map, size_t limit)
-{
-    *map = (struct map){ .limit = limit, .ids = true };
-}
-
 void map_finish(struct map *map)
 {
     mem_free(map->slots);
-    *map = (struct map){ .limit = map->limit, .ids = map->ids };
-}
-
-static uint64_t word_at(const char *at)
-{
-    uint64_t word;
-
-    memcpy(&word, at, sizeof(word));
-    return word;
-}
-
-/* Most keys that are looked for are ids: three words, of which the last two overlap. */
-static bool key_same(struct str a, struct str b)
-{
-    if (a.len != b.len)
-        return false;
-    if (a.len != ID_LEN)
-        return str_same(a, b);
-    return word_at(a.at) == word_at(b.at) && word_at(a.at + 8) == word_at(b.at + 8) &&
-           word_at(a.at + ID_LEN - 8) == word_at(b.at + ID_LEN - 8);
+    *map = (struct map){ .limit = map->limit };
 }
 
 static struct map_slot *slot_find(const struct map *map, struct str key, uint64_t hash)
@@ -150,7 +113,7 @@ static struct map_slot *slot_find(const struct map *map, struct str key, uint64_
         struct map_slot *slot = &map->slots[i];
         if (!slot->value)
             return NULL;
-        if (slot->hash == hash && slot->value != GRAVE && key_same(slot->key, key))
+        if (slot->hash == hash && slot->value != GRAVE && str_same(slot->key, key))
             return slot;
     }
 }
@@ -183,7 +146,7 @@ static void rebuild(struct map *map, size_t room)
 
 void *map_get(const struct map *map, struct str key)
 {
-    struct map_slot *slot = map->count ? slot_find(map, key, hash_of(map, key)) : NULL;
+    struct map_slot *slot = map->count ? slot_find(map, key, map_hash(key)) : NULL;
 
     return slot ? slot->value : NULL;
 }
@@ -193,7 +156,7 @@ static struct map_slot *slot_again(const struct map *map, struct str key)
 {
     struct map_slot *slot = map->last < map->room ? &map->slots[map->last] : NULL;
 
-    return slot && slot->value && slot->value != GRAVE && key_same(slot->key, key) ? slot : NULL;
+    return slot && slot->value && slot->value != GRAVE && str_same(slot->key, key) ? slot : NULL;
 }
 
 void *map_find(struct map *map, struct str key)
@@ -202,7 +165,7 @@ void *map_find(struct map *map, struct str key)
         return NULL;
     struct map_slot *slot = slot_again(map, key);
     if (!slot) {
-        slot = slot_find(map, key, hash_of(map, key));
+        slot = slot_find(map, key, map_hash(key));
         if (!slot)
             return NULL;
         map->last = (size_t)(slot - map->slots);
@@ -228,7 +191,7 @@ bool map_set(struct map *map, struct str key, void *value)
 {
     if (!value)
         return false;
-    uint64_t hash = hash_of(map, key);
+    uint64_t hash = map_hash(key);
     struct map_slot *slot = slot_find(map, key, hash);
 
     if (slot) {
@@ -241,7 +204,7 @@ bool map_set(struct map *map, struct str key, void *value)
 
 bool map_add(struct map *map, struct str key, void *value)
 {
-    return value && slot_new(map, key, hash_of(map, key), value);
+    return value && slot_new(map, key, map_hash(key), value);
 }
 
 /* A grave in front of an empty slot keeps nobody's probing going. */
@@ -261,7 +224,7 @@ void *map_remove(struct map *map, struct str key)
     struct map_slot *slot = slot_again(map, key);
 
     if (!slot)
-        slot = slot_find(map, key, hash_of(map, key));
+        slot = slot_find(map, key, map_hash(key));
     if (!slot)
         return NULL;
     void *value = slot->value;

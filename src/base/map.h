@@ -19,21 +19,15 @@ struct map {
     size_t used; /* with the graves of removed entries */
     size_t limit;
     size_t last; /* the slot that map_find found last */
-    bool ids;    /* see map_init_ids */
 };
 
 void map_init(struct map *map, size_t limit);
-/*
- * For keys that are made here and at random, as ids are: nobody can choose one, so their own bytes
- * do for a hash. Anything may be looked for.
- */
-void map_init_ids(struct map *map, size_t limit);
 void map_finish(struct map *map);
 
 void *map_get(const struct map *map, struct str key);
 /*
  * The same, and remembers the place: looking for the same key again costs one comparison, and no
- * hash. For maps of one thread in which an id is looked for several times in a row. map_set and
+ * hash. For maps of one thread in which a key is looked for several times in a row. map_set and
  * map_remove profit as well.
  */
 void *map_find(struct map *map, struct str key);

@@ -168,7 +168,7 @@ bool engine_adopt(struct engine *engine, const struct adopt_spec *spec)
 
 struct call *engine_find(const struct engine *engine, struct str call_id)
 {
-    struct call *call = map_find(&((struct engine *)engine)->calls, call_id);
+    struct call *call = idmap_get(&engine->calls, call_id);
 
     return call && !call_is_warm(call) ? call : NULL;
 }

@@ -28,26 +28,27 @@ struct ask *ask_create(struct call *call, const struct run_item *item)
     const struct ask_spec *spec = &item->spec;
     size_t text = spec->key.len + spec->message.len + spec->detail.len + url_room(spec->url) + 4;
     struct ask *ask = mem_zalloc(sizeof(*ask) + text);
+    struct ask_record *record = &ask->record;
     char *at = ask->text;
 
     ask->call = call;
     list_init(&ask->link);
-    ask->record = (struct ask_record){ .call_id = id_str(&call->id),
-                                       .key = str_place(&at, spec->key),
-                                       .principal = call->principal,
-                                       .scope = call->scope,
-                                       .kind = spec->kind,
-                                       .consent = spec->consent,
-                                       .sensitive = spec->sensitive,
-                                       .wait_done = spec->wait_done,
-                                       .target = call->target->name,
-                                       .message = str_place(&at, spec->message),
-                                       .detail = str_place(&at, spec->detail),
-                                       .url = str_place(&at, spec->url),
-                                       .ttl_ms = spec->ttl_ms,
-                                       .attempts = spec->attempts,
-                                       .attempt = 1 };
-    memcpy(ask->record.digest, item->entry.digest, DIGEST_BYTES);
+    record->call_id = id_str(&call->id);
+    record->key = str_place(&at, spec->key);
+    record->principal = call->principal;
+    record->scope = call->scope;
+    record->kind = spec->kind;
+    record->consent = spec->consent;
+    record->sensitive = spec->sensitive;
+    record->wait_done = spec->wait_done;
+    record->target = call->target->name;
+    record->message = str_place(&at, spec->message);
+    record->detail = str_place(&at, spec->detail);
+    record->url = str_place(&at, spec->url);
+    memcpy(record->digest, item->entry.digest, DIGEST_BYTES);
+    record->ttl_ms = spec->ttl_ms;
+    record->attempts = spec->attempts;
+    record->attempt = 1;
     return ask;
 }
 
@@ -73,7 +74,7 @@ void ask_adopt(struct call *call, const struct ask_record *record)
     ask->record.content = ask->record.by = STR_NONE;
     if (ask->record.attempt < 1)
         ask->record.attempt = 1;
-    ask->counted = tally_add(call->engine, call->principal, true);
+    ask->tally = tally_add(call->engine, call->principal, true);
     list_append(&call->asks, &ask->link);
 }
 
@@ -100,13 +101,15 @@ static void ask_unlist(struct ask *ask)
     struct engine *engine = ask->call->engine;
 
     due_stop(engine, &ask->expiry);
-    if (ask->listed && map_find(&engine->asks, id_str(&ask->id)) == ask)
-        map_remove(&engine->asks, id_str(&ask->id));
+    if (ask->listed) {
+        idmap_remove(&engine->asks, ask);
+        engine->asks_moved++;
+    }
     ask->listed = false;
     scope_leave(ask);
-    if (ask->counted)
-        tally_drop(engine, ask->record.principal);
-    ask->counted = false;
+    if (ask->tally)
+        tally_drop(engine, ask->tally);
+    ask->tally = NULL;
 }
 
 void ask_rest(struct ask *ask)
@@ -231,8 +234,8 @@ static void stage_validate_request(struct flow *flow, void *subject)
     struct ask *ask = subject;
     struct engine *engine = ask->call->engine;
 
-    ask->counted = tally_add(engine, ask->record.principal, false);
-    if (ask->counted)
+    ask->tally = tally_add(engine, ask->record.principal, false);
+    if (ask->tally)
         flow_next(flow);
     else
         flow_stop(flow, NOD_E_LIMIT);
@@ -358,7 +361,8 @@ void ask_stored(struct ask *ask)
     int64_t left = ask->record.expires_ms ? ask->record.expires_ms - clock_wall(engine->clock)
                                           : ask->record.ttl_ms;
 
-    ask->listed = map_set(&engine->asks, id_str(&ask->id), ask);
+    ask->listed = idmap_set(&engine->asks, ask);
+    engine->asks_moved++;
     due_set(engine, &ask->expiry, left > 0 ? left : 0, expired);
     if (ask->flow.table) {
         flow_next(&ask->flow);

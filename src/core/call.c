@@ -77,10 +77,8 @@ static void ending_free(struct ending *ending)
 
 static void call_unlist(struct call *call)
 {
-    struct map *calls = &call->engine->calls;
-
-    if (call->listed && map_find(calls, id_str(&call->id)) == call)
-        map_remove(calls, id_str(&call->id));
+    if (call->listed) /* another may have taken its place */
+        idmap_remove(&call->engine->calls, call);
     call->listed = false;
 }
 
@@ -183,7 +181,7 @@ static void refuse_arguments(struct call *call, struct arena *arena,
 static void stage_accept(struct flow *flow, void *subject)
 {
     struct call *call = subject;
-    struct schema_problems problems = { 0 };
+    struct schema_problems problems;
     struct json_error error;
     struct arena arena;
 
@@ -191,6 +189,7 @@ static void stage_accept(struct flow *flow, void *subject)
         flow_next(flow);
         return;
     }
+    problems.count = 0;
     arena_init(&arena, ARGS_TREE_MAX);
     struct json *args = json_parse(&arena, call->args, NULL, &error);
     if (args && schema_check(call->target->input, args, &arena, &problems) == NOD_OK) {

@@ -21,7 +21,10 @@
 #include "base/mem.h"
 #include "json/write.h"
 
-enum { CLAIM_ARENA_MAX = 8 << 20 }; /* memory of one answer while it is checked */
+enum {
+    CLAIM_ARENA_MAX = 8 << 20,   /* memory of one answer while it is checked */
+    CLAIM_LENT_BYTES = 16 << 10, /* of content that is checked as its giver's tree, not a copy */
+};
 
 struct claim {
     struct engine *engine;
@@ -31,13 +34,17 @@ struct claim {
     struct op op;
     struct answer answer; /* its text is in the arena */
     struct str ask_id;
+    struct ask *ask; /* what claim_ask found, and when */
+    uint64_t looked;
     bool by_engine;
     bool url_done;          /* the word of a page */
     bool too_large;         /* the content is not even looked at */
     enum ask_state outcome; /* what is claimed: the action, or ASK_INVALID */
     struct str content;     /* JSON */
-    bool have_record;       /* of an ask that does not wait on this node */
-    struct ask_record record;
+    bool lent;              /* answer.content is the giver's, who is still here */
+    struct buf text;        /* the content as it was given */
+    struct ask_record
+        *record; /* of an ask that does not wait on this node; its text is in the arena */
     struct answer_result result;
     answered_fn *done;
     void *data;
@@ -49,6 +56,7 @@ static struct claim *claim_create(struct engine *engine, struct str ask_id, enum
 
     claim->engine = engine;
     arena_init(&claim->arena, CLAIM_ARENA_MAX);
+    buf_init(&claim->text, engine->opts.limits.journal_bytes);
     list_init(&claim->link);
     list_append(&engine->claims, &claim->link);
     claim->ask_id = arena_str(&claim->arena, ask_id);
@@ -61,6 +69,8 @@ static void claim_free(struct claim *claim)
 {
     op_abandon(&claim->op);
     list_remove(&claim->link);
+    buf_finish(&claim->text);
+    mem_free(claim->record);
     arena_finish(&claim->arena);
     MEM_DELETE(claim);
 }
@@ -69,6 +79,19 @@ void claims_drop(struct engine *engine)
 {
     LIST_EACH (at, &engine->claims)
         claim_free(LIST_OF(at, struct claim, link));
+}
+
+/* The ask, if it is pending here: the stages look for it again and again, and mostly nothing has
+ * moved in between. */
+static struct ask *claim_ask(struct claim *claim)
+{
+    const struct engine *engine = claim->engine;
+
+    if (claim->looked != engine->asks_moved) {
+        claim->ask = engine_ask(engine, claim->ask_id);
+        claim->looked = engine->asks_moved;
+    }
+    return claim->ask;
 }
 
 static void reject(struct claim *claim, nod_status status)
@@ -80,11 +103,18 @@ static void reject(struct claim *claim, nod_status status)
 /* --- the stages
  * ------------------------------------------------------------------------------------ */
 
+/* The giver goes, or it is large: a tree of our own. None comes of what is too large as one. */
+static void content_own(struct claim *claim)
+{
+    claim->answer.content = json_parse(&claim->arena, claim->content, NULL, NULL);
+    claim->too_large = !claim->answer.content;
+    claim->lent = false;
+}
+
 static void stage_parse_input(struct flow *flow, void *subject)
 {
     struct claim *claim = subject;
     enum ask_state action = claim->answer.action;
-    struct buf text;
 
     if (action != ASK_ACCEPTED && action != ASK_DECLINED && action != ASK_CANCELLED) {
         reject(claim, NOD_E_USAGE);
@@ -95,13 +125,15 @@ static void stage_parse_input(struct flow *flow, void *subject)
         flow_next(flow);
         return;
     }
-    buf_init(&text, claim->engine->opts.limits.journal_bytes);
-    bool fits = json_write(&text, claim->answer.content);
-    if (fits)
-        claim->content = arena_str(&claim->arena, buf_str(&text));
-    buf_finish(&text);
-    claim->answer.content = fits ? json_parse(&claim->arena, claim->content, NULL, NULL) : NULL;
-    claim->too_large = !claim->answer.content; /* as text, or as a tree */
+    if (json_write(&claim->text, claim->answer.content)) {
+        claim->content = buf_str(&claim->text);
+        claim->lent = claim->content.len <= CLAIM_LENT_BYTES;
+        if (!claim->lent)
+            content_own(claim);
+    } else {
+        claim->answer.content = NULL;
+        claim->too_large = true;
+    }
     flow_next(flow);
 }
 
@@ -152,30 +184,33 @@ static void loaded(void *data, nod_status status, const struct store_reply *repl
         return;
     }
     struct arena *arena = &claim->arena;
-    claim->record = *reply->ask;
-    claim->have_record = true;
-    claim->record.call_id = arena_str(arena, reply->ask->call_id);
-    claim->record.key = arena_str(arena, reply->ask->key);
-    claim->record.principal = arena_str(arena, reply->ask->principal);
-    claim->record.scope = arena_str(arena, reply->ask->scope);
-    claim->record.detail = arena_str(arena, reply->ask->detail);
-    claim->record.message = arena_str(arena, reply->ask->message);
-    claim->record.by = arena_str(arena, reply->ask->by);
-    claim->record.content = arena_str(arena, reply->ask->content);
-    struct ask *ask = engine_ask(claim->engine, claim->ask_id); /* it may have come back */
-    check_answerer(claim, ask ? &ask->record : &claim->record);
+    struct ask_record *record = claim->record = MEM_NEW(struct ask_record);
+    *record = *reply->ask;
+    record->call_id = arena_str(arena, reply->ask->call_id);
+    record->key = arena_str(arena, reply->ask->key);
+    record->principal = arena_str(arena, reply->ask->principal);
+    record->scope = arena_str(arena, reply->ask->scope);
+    record->detail = arena_str(arena, reply->ask->detail);
+    record->message = arena_str(arena, reply->ask->message);
+    record->by = arena_str(arena, reply->ask->by);
+    record->content = arena_str(arena, reply->ask->content);
+    struct ask *ask = claim_ask(claim); /* it may have come back */
+    check_answerer(claim, ask ? &ask->record : record);
 }
 
 static void stage_lookup(struct flow *flow, void *subject)
 {
     struct claim *claim = subject;
-    struct ask *ask = engine_ask(claim->engine, claim->ask_id);
+    struct ask *ask = claim_ask(claim);
 
     (void)flow;
-    if (ask)
+    if (ask) {
         check_answerer(claim, &ask->record);
-    else
-        claim->engine->store->ops->load_ask(claim->engine->store, claim->ask_id, loaded, claim);
+        return;
+    }
+    if (claim->lent)
+        content_own(claim);
+    claim->engine->store->ops->load_ask(claim->engine->store, claim->ask_id, loaded, claim);
 }
 
 static struct str problem(struct claim *claim, const char *path, const char *message)
@@ -187,7 +222,7 @@ static struct str problem(struct claim *claim, const char *path, const char *mes
 static struct str content_problems(struct claim *claim, const struct ask_record *record)
 {
     const struct json *content = claim->answer.content;
-    struct schema_problems problems = { 0 };
+    struct schema_problems problems;
 
     if (claim->too_large)
         return problem(claim, "", "is larger than an answer may be");
@@ -231,7 +266,7 @@ static struct str content_problems(struct claim *claim, const struct ask_record 
 static void content_invalid(struct claim *claim, const struct ask_record *record,
                             struct str problems)
 {
-    struct ask *ask = engine_ask(claim->engine, claim->ask_id);
+    struct ask *ask = claim_ask(claim);
     const struct surface *surface = claim->answer.surface;
     int most = surface ? surface->ops->attempts : 0;
 
@@ -255,14 +290,20 @@ static void content_invalid(struct claim *claim, const struct ask_record *record
 static void stage_validate(struct flow *flow, void *subject)
 {
     struct claim *claim = subject;
-    struct ask *ask = engine_ask(claim->engine, claim->ask_id);
-    const struct ask_record *record = ask ? &ask->record : &claim->record;
+    struct ask *ask = claim_ask(claim);
+    static const struct ask_record gone = {
+        0
+    }; /* since it was looked for: the store will say so */
+    const struct ask_record *record = claim->record ? claim->record : &gone;
 
     if (claim->answer.action != ASK_ACCEPTED) {
         flow_next(flow);
         return;
     }
+    if (ask)
+        record = &ask->record;
     struct str problems = content_problems(claim, record);
+    claim->answer.content = NULL; /* it may be the giver's, who need not wait for the rest */
     if (problems.len) {
         content_invalid(claim, record, problems);
         return;
@@ -290,7 +331,7 @@ static void publish_send(struct op *op)
 {
     struct claim *claim = OP_OF(op, struct claim, op);
     struct engine *engine = claim->engine;
-    struct ask *ask = engine_ask(engine, claim->ask_id);
+    struct ask *ask = claim_ask(claim);
     struct claim_spec spec = { .ask_id = claim->ask_id,
                                .outcome = claim->outcome,
                                .content = claim->content,
@@ -318,7 +359,7 @@ static struct str why_ended(enum ask_state state)
 
 static void claim_failed(struct claim *claim, nod_status status)
 {
-    struct ask *ask = engine_ask(claim->engine, claim->ask_id);
+    struct ask *ask = claim_ask(claim);
 
     if (ask && claim->by_engine)
         ask->claiming = false;
@@ -354,7 +395,7 @@ static void publish_done(struct op *op, nod_status status, const struct store_re
         claim_failed(claim, status);
         return;
     }
-    struct ask *ask = engine_ask(engine, claim->ask_id);
+    struct ask *ask = claim_ask(claim);
     enum ask_state state = reply->ask->state;
 
     claim->result.state = state;
@@ -377,7 +418,7 @@ static void stage_publish(struct flow *flow, void *subject)
     op_start(claim->engine, &claim->op, publish_send, publish_done);
     /* Nobody would send this answer a second time, or the call may be taken by it in an epoch that
      * only the reply tells: go on for as long as the store is away. */
-    if (claim->answer.once || engine_ask(claim->engine, claim->ask_id))
+    if (claim->answer.once || claim_ask(claim))
         claim->op.most = INT_MAX;
 }
 
@@ -390,7 +431,7 @@ static void stage_finalize(struct flow *flow, void *subject)
 static void claim_describe(void *subject, struct nod_hook_event *event)
 {
     struct claim *claim = subject;
-    struct ask *ask = engine_ask(claim->engine, claim->ask_id);
+    struct ask *ask = claim_ask(claim);
 
     event->ask_id = claim->ask_id.at;
     event->principal = claim->answer.by.at;
@@ -417,9 +458,9 @@ const struct flow_table answer_flow = { NOD_FLOW_ANSWER, answer_stages,
  * A hook objected to an answer that cannot be given twice: its surface is done with this ask, which
  * moves on.
  */
-static void offer_spent(const struct claim *claim)
+static void offer_spent(struct claim *claim)
 {
-    struct ask *ask = engine_ask(claim->engine, claim->ask_id);
+    struct ask *ask = claim_ask(claim);
     const struct surface *surface = claim->answer.surface;
 
     if (ask && claim->answer.once && !claim->by_engine && surface && ask->surface == surface)

@@ -31,7 +31,7 @@ static void wake_all(struct engine *engine)
     int64_t count = 0;
 
     warm_drop_all(engine);
-    for (size_t at = 0; (call = map_next(&engine->calls, &at));)
+    for (size_t at = 0; (call = idmap_next(&engine->calls, &at));)
         if (call_waiting(call))
             call_take_later(call, count++ / ENGINE_LOOKS_A_MS);
 }
@@ -91,11 +91,12 @@ struct engine *engine_create(const struct engine_opts *opts)
         engine->node = id_str(&engine->node_id);
     }
     hooks_init(&engine->hooks);
-    map_init_ids(&engine->calls, SIZE_MAX / 2); /* see call_list */
-    map_init_ids(&engine->asks, SIZE_MAX / 2);
+    idmap_init(&engine->calls, SIZE_MAX / 2, offsetof(struct call, id)); /* see call_list */
+    idmap_init(&engine->asks, SIZE_MAX / 2, offsetof(struct ask, id));
     map_init(&engine->tallies, SIZE_MAX / 2);
     map_init(&engine->scopes, SIZE_MAX / 2);
     map_init(&engine->schemas, ENGINE_SCHEMAS_KEPT);
+    engine->asks_moved = 1;
     warm_init(engine);
     heap_init(&engine->due);
     list_init(&engine->claims);
@@ -128,14 +129,14 @@ void engine_destroy(struct engine *engine)
     returns_drop(engine);
     cancels_drop(engine);
     warm_drop_all(engine);
-    for (struct call *call; (call = map_next(&engine->calls, &at));)
+    for (struct call *call; (call = idmap_next(&engine->calls, &at));)
         call_free(call);
     schemas_forget(engine);
     at = 0;
     for (struct tally *tally; (tally = map_next(&engine->tallies, &at));)
         mem_free(tally);
-    map_finish(&engine->calls);
-    map_finish(&engine->asks);
+    idmap_finish(&engine->calls);
+    idmap_finish(&engine->asks);
     map_finish(&engine->tallies);
     map_finish(&engine->scopes);
     heap_finish(&engine->due);
@@ -221,21 +222,19 @@ size_t engine_pending(const struct engine *engine)
 
 struct ask *engine_ask(const struct engine *engine, struct str ask_id)
 {
-    /* The stages of an answer look for its ask again and again. The engine itself is not constant.
-     */
-    return map_find(&((struct engine *)engine)->asks, ask_id);
+    return idmap_get(&engine->asks, ask_id);
 }
 
 /* --- limits ---------------------------------------------------------------------------------- */
 
-bool tally_add(struct engine *engine, struct str principal, bool comes_back)
+struct tally *tally_add(struct engine *engine, struct str principal, bool comes_back)
 {
     struct tally *tally = map_find(&engine->tallies, principal);
     size_t count = tally ? tally->count : 0;
 
     if (!comes_back && (count >= engine->opts.limits.pending_asks_per_principal ||
                         engine->pending >= engine->opts.limits.pending_asks))
-        return false;
+        return NULL;
     if (!tally) {
         tally = mem_zalloc(sizeof(*tally) + principal.len);
         tally->len = principal.len;
@@ -247,7 +246,7 @@ bool tally_add(struct engine *engine, struct str principal, bool comes_back)
         engine->idle = NULL;
     tally->count++;
     engine->pending++;
-    return true;
+    return tally;
 }
 
 static void tally_forget(struct engine *engine, struct tally *tally)
@@ -257,12 +256,10 @@ static void tally_forget(struct engine *engine, struct tally *tally)
 }
 
 /* The last one that came to nothing stays: mostly the same principal asks next. */
-void tally_drop(struct engine *engine, struct str principal)
+void tally_drop(struct engine *engine, struct tally *tally)
 {
-    struct tally *tally = map_find(&engine->tallies, principal);
-
     engine->pending--;
-    if (!tally || --tally->count > 0)
+    if (--tally->count > 0)
         return;
     if (engine->idle)
         tally_forget(engine, engine->idle);

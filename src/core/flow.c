@@ -164,9 +164,11 @@ void flow_next(struct flow *flow)
 
 void flow_jump(struct flow *flow, const char *stage)
 {
+    const struct flow_table *table = flow->table;
     size_t next = flow->at + 1;
 
-    stage_find(flow->table, stage, &next);
+    if (next >= table->count || strcmp(table->stages[next].name, stage) != 0)
+        stage_find(table, stage, &next); /* mostly it is the next one */
     flow_advance(flow, next);
 }
 

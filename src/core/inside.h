@@ -16,6 +16,7 @@
 #define NOD_CORE_INSIDE_H
 
 #include "base/heap.h"
+#include "base/idmap.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "core/engine.h"
@@ -46,12 +47,13 @@ struct engine {
     struct hooks hooks;
     struct surface *surfaces[ENGINE_SURFACES_MAX];
     size_t surface_count;
-    struct map calls;   /* id -> struct call */
-    struct map asks;    /* id -> struct ask, pending here */
-    struct map tallies; /* principal -> struct tally */
-    struct tally *idle; /* the one of `tallies` that counts nothing, or NULL */
-    struct map scopes;  /* scope -> newest struct ask, with one_ask_per_scope */
-    struct map schemas; /* schema text -> struct kept_schema */
+    struct idmap calls;  /* struct call */
+    struct idmap asks;   /* struct ask, pending here */
+    uint64_t asks_moved; /* changes with every one that comes into `asks` or leaves; never 0 */
+    struct map tallies;  /* principal -> struct tally */
+    struct tally *idle;  /* the one of `tallies` that counts nothing, or NULL */
+    struct map scopes;   /* scope -> newest struct ask, with one_ask_per_scope */
+    struct map schemas;  /* schema text -> struct kept_schema */
     struct heap due;
     struct list warm_order; /* calls in `calls` that were left here, oldest first: see warm.c */
     size_t warm_count;
@@ -75,9 +77,10 @@ void due_stop(struct engine *engine, struct due *due);
 
 /* Compiled and kept; NULL if it does not compile. Valid until the next call of this function. */
 const struct schema *engine_schema(struct engine *engine, struct str text);
-/* False, and not counted: the limit is reached. One that comes back is counted all the same. */
-bool tally_add(struct engine *engine, struct str principal, bool comes_back);
-void tally_drop(struct engine *engine, struct str principal);
+/* Where one more is counted. NULL, and not counted: the limit is reached. One that comes back is
+ * counted all the same. */
+struct tally *tally_add(struct engine *engine, struct str principal, bool comes_back);
+void tally_drop(struct engine *engine, struct tally *tally);
 
 void nobody_init(struct caller *nobody);
 void recovery_free(struct engine *engine);
@@ -243,8 +246,8 @@ struct ask {
     bool listed;             /* found by its id */
     struct surface *surface; /* where it is up, or is being put up */
     size_t surface_at;       /* its place in the engine's order */
+    struct tally *tally;     /* where it counts for its principal, or NULL */
     bool opened;             /* a URL that was opened; it ends when its page is done */
-    bool counted;            /* for its principal */
     bool still;              /* pending, as the store sees it: while it is looked at */
     bool claiming; /* ended by the engine itself (expired, unsupported): a claim is under way */
     struct due expiry;

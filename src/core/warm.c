@@ -42,7 +42,7 @@ static void warm_free(struct call *call)
 
 void warm_drop(struct engine *engine, struct str call_id)
 {
-    struct call *call = map_find(&engine->calls, call_id);
+    struct call *call = idmap_get(&engine->calls, call_id);
 
     if (call && call_is_warm(call))
         warm_free(call);
@@ -102,7 +102,7 @@ void call_leave_warm(struct call *call)
 
 struct call *engine_warm(struct engine *engine, struct str call_id)
 {
-    struct call *call = map_find(&engine->calls, call_id);
+    struct call *call = idmap_get(&engine->calls, call_id);
 
     if (!call || !call_is_warm(call))
         return NULL;
@@ -141,7 +141,7 @@ bool call_list(struct call *call)
     if (call_is_warm(call)) /* it has its place already */
         warm_take(call);
     else
-        call->listed = room && map_set(&engine->calls, id_str(&call->id), call);
+        call->listed = room && idmap_set(&engine->calls, call);
     return room && call->listed;
 }
 
@@ -162,7 +162,7 @@ void engine_adopt_warm(struct engine *engine, struct call *call, const struct ad
     LIST_EACH (at, &call->asks) {
         struct ask *ask = LIST_OF(at, struct ask, link);
         ask->record.target = call->target->name;
-        ask->counted = tally_add(engine, call->principal, true);
+        ask->tally = tally_add(engine, call->principal, true);
         memset(&ask->flow, 0, sizeof(ask->flow)); /* its request stages are long done */
     }
     call_adopted(call);

@@ -156,7 +156,7 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
     struct mcp_server *server = waiting->work.server;
     struct http_exchange *exchange = wait_over(waiting);
     struct session *session =
-        exchange ? map_get(&server->sessions, id_str(&waiting->session)) : NULL;
+        exchange ? idmap_get(&server->sessions, id_str(&waiting->session)) : NULL;
     const struct call_record *record = reply ? reply->call : NULL;
     struct mcp_stream *stream =
         session ? mcp_stream_find(session, id_str(&waiting->call), waiting->seq) : NULL;

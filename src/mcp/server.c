@@ -105,7 +105,7 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     buf_init(&server->plain, STATE_BYTES_MAX);
     buf_init(&server->sealed, STATE_BYTES_MAX * 2);
     buf_init(&server->requests, MCP_MESSAGE_MAX);
-    map_init_ids(&server->sessions, MCP_SESSIONS_MAX);
+    idmap_init(&server->sessions, MCP_SESSIONS_MAX, offsetof(struct session, id));
     map_init(&server->subjects, MCP_SUBJECTS_MAX);
     list_init(&server->by_use);
     list_init(&server->ending);
@@ -197,7 +197,7 @@ void mcp_server_destroy(struct mcp_server *server)
     keyring_destroy(server->keyring);
     state_given_destroy(server->given);
     map_finish(&server->subjects);
-    map_finish(&server->sessions);
+    idmap_finish(&server->sessions);
     buf_finish(&server->out);
     buf_finish(&server->plain);
     buf_finish(&server->sealed);

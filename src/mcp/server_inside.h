@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/idmap.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "mcp/origin.h"
@@ -71,10 +72,10 @@ struct mcp_server {
     struct buf plain, sealed, requests; /* of the round that goes out: see round2026.c */
     struct surface *client;
 
-    struct map sessions; /* by id; HTTP only */
-    struct list by_use;  /* of them, the one that was silent longest first */
-    struct list ending;  /* ended sessions whose calls have not all ended yet */
-    struct list kept;    /* ended streams, oldest first */
+    struct idmap sessions; /* HTTP only */
+    struct list by_use;    /* of them, the one that was silent longest first */
+    struct list ending;    /* ended sessions whose calls have not all ended yet */
+    struct list kept;      /* ended streams, oldest first */
     struct timer sweep;
     struct map subjects; /* uri -> who subscribes */
     unsigned changed;    /* bits of enum target_kind: lists whose change is still to be told */

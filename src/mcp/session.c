@@ -69,7 +69,7 @@ struct session *session_restore(struct mcp_server *server, struct str principal,
     list_init(&session->subscriptions);
     list_init(&session->urls);
     list_init(&session->by_use);
-    map_set(&server->sessions, id_str(&session->id), session);
+    idmap_set(&server->sessions, session);
     session_touch(session);
     return session;
 }
@@ -85,7 +85,7 @@ void session_touch(struct session *session)
 
 struct session *session_find(struct mcp_server *server, struct str id, struct str principal)
 {
-    struct session *session = id.len == ID_LEN ? map_get(&server->sessions, id) : NULL;
+    struct session *session = idmap_get(&server->sessions, id);
 
     return session && str_eq(session_principal(session), principal) ? session : NULL;
 }
@@ -109,7 +109,7 @@ void session_end(struct session *session, struct str why)
         return;
     LOG_DEBUG("session ended", LOG_STR("principal", session_principal(session)),
               LOG_STR("why", why));
-    map_remove(&session->server->sessions, id_str(&session->id));
+    idmap_remove(&session->server->sessions, session);
     list_remove(&session->by_use);
     resources_forget(session);
     client_surface_forget(session->server->client, session);

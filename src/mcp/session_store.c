@@ -29,7 +29,7 @@ static struct store *store_of(const struct mcp_server *server)
 
 static struct session *still_there(struct mcp_server *server, const struct id *id)
 {
-    return server ? map_get(&server->sessions, id_str(id)) : NULL;
+    return server ? idmap_get(&server->sessions, id_str(id)) : NULL;
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */

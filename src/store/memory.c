@@ -20,11 +20,11 @@ enum {
 
 static void id_set(struct id *id, struct str s)
 {
-    size_t len = s.len < ID_LEN ? s.len : ID_LEN;
-
-    memset(id, 0, sizeof(*id));
-    if (len)
-        memcpy(id->text, s.at, len);
+    *id = (struct id){ 0 };
+    if (s.len == ID_LEN)
+        memcpy(id->text, s.at, ID_LEN);
+    else if (s.len) /* no id of ours, and kept for what it is */
+        memcpy(id->text, s.at, s.len < ID_LEN ? s.len : ID_LEN);
 }
 
 static bool id_is(const struct id *id, struct str s)
@@ -54,16 +54,13 @@ static void texts_place(char *at, uint32_t *lens, const struct str *texts, size_
 static struct stored_call *call_add(struct memory_store *memory, const struct call_record *open)
 {
     const struct str texts[CALL_TEXTS] = {
-        [TEXT_PRINCIPAL] = open->principal,
-        [TEXT_SCOPE] = open->scope,
-        [TEXT_TARGET] = open->target,
-        [TEXT_ARGS] = open->args,
-        [TEXT_URI] = open->uri,
-        [TEXT_CALLER] = open->caller,
+        [TEXT_SCOPE] = open->scope, [TEXT_TARGET] = open->target, [TEXT_ARGS] = open->args,
+        [TEXT_URI] = open->uri,     [TEXT_CALLER] = open->caller,
     };
     struct stored_call *call = mem_zalloc(sizeof(*call) + texts_bytes(texts, CALL_TEXTS));
 
     texts_place(call->text, call->text_len, texts, CALL_TEXTS);
+    call->tally = memory_tally_hold(memory, open->principal);
     id_set(&call->id, open->id);
     call->kind = (unsigned char)open->kind;
     call->keep_ms = open->keep_ms;
@@ -76,7 +73,7 @@ static struct stored_call *call_add(struct memory_store *memory, const struct ca
     return call;
 }
 
-static void call_free(struct stored_call *call)
+static void call_free(struct memory_store *memory, struct stored_call *call)
 {
     LIST_EACH (at, &call->asks) {
         struct stored_ask *ask = LIST_OF(at, struct stored_ask, link);
@@ -84,14 +81,15 @@ static void call_free(struct stored_call *call)
         mem_free(ask);
     }
     journal_finish(&call->journal);
+    memory_tally_release(memory, call->tally);
     mem_free((char *)call->result.at);
     mem_free(call);
 }
 
-static void call_unref(struct stored_call *call)
+static void call_unref(struct memory_store *memory, struct stored_call *call)
 {
     if (call && --call->refs == 0 && call->dropped)
-        call_free(call);
+        call_free(memory, call);
 }
 
 /* Off the lists; freed now or with the last reply that shows it. */
@@ -108,7 +106,7 @@ static void call_drop(struct memory_store *memory, struct stored_call *call)
     idmap_remove(&memory->calls, call);
     call->dropped = true;
     if (call->refs == 0)
-        call_free(call);
+        call_free(memory, call);
 }
 
 static bool had_effects(const struct stored_call *call)
@@ -295,7 +293,7 @@ struct reply *memory_reply(struct memory_store *memory, store_done *done, void *
 
 void memory_hold(struct reply *reply, struct stored_call *call)
 {
-    call_unref(reply->call);
+    call_unref(reply->memory, reply->call);
     reply->call = call;
     call->refs++;
 }
@@ -303,7 +301,7 @@ void memory_hold(struct reply *reply, struct stored_call *call)
 static void reply_free(struct reply *reply)
 {
     list_remove(&reply->link);
-    call_unref(reply->call);
+    call_unref(reply->memory, reply->call);
     mem_free(reply->value);
     mem_free(reply->scan_key);
     mem_free(reply);
@@ -322,11 +320,11 @@ static void deliver(void *data)
     struct call_record call;
     struct ask_record ask;
     if (reply->call && reply->with_call) {
-        call = memory_call_view(reply->call);
+        memory_call_view(reply->call, &call);
         reply->reply.call = &call;
     }
     if (reply->ask) {
-        ask = memory_ask_view(reply->ask);
+        memory_ask_view(reply->ask, &ask);
         reply->reply.ask = &ask;
     }
     if (reply->wakes)
@@ -407,7 +405,7 @@ static struct stored_call *running_call(struct memory_store *memory, struct stor
         *status = NOD_E_NOT_FOUND;
     else if (call && (open || call->epoch != epoch || call->state != CALL_STORED_RUNNING))
         *status = NOD_E_STALE; /* with `open`: it is here already */
-    else if (!memory_quota_room(memory, call ? memory_principal(call) : open->principal, new_asks))
+    else if (!memory_quota_room(memory, call, open ? open->principal : STR_NONE, new_asks))
         *status = NOD_E_LIMIT;
     if (*status != NOD_OK)
         return NULL;
@@ -498,15 +496,14 @@ static void call_start(struct memory_store *memory, struct stored_call *call)
 /* The journal entry of an ask that has ended. */
 static void journal_ask(struct stored_ask *ask)
 {
-    struct ask_record record = memory_ask_view(ask);
     struct entry entry = { .class = ENTRY_ASK,
-                           .key = record.key,
-                           .state = record.state,
-                           .number = record.ttl_ms,
-                           .ask_id = record.id,
-                           .content = record.content,
-                           .by = record.by,
-                           .sensitive = record.sensitive };
+                           .key = memory_ask_key(ask),
+                           .state = ask->end->state,
+                           .number = ask->ttl_ms,
+                           .ask_id = id_str(&ask->id),
+                           .content = ask->end->content,
+                           .by = ask->end->by,
+                           .sensitive = ask->sensitive };
 
     memcpy(entry.digest, ask->digest, DIGEST_BYTES);
     journal_add(ask->call, &entry, 1);
@@ -658,13 +655,13 @@ static void memory_destroy(struct store *store)
         struct reply *reply =
             LIST_OF(link, struct reply, link); /* deliver() frees it, without a word */
         list_remove(&reply->link);
-        call_unref(reply->call);
+        call_unref(memory, reply->call);
         mem_free(reply->value);
         mem_free(reply->scan_key);
         reply->memory = NULL;
     }
     for (struct stored_call *call; (call = idmap_next(&memory->calls, &at));)
-        call_free(call);
+        call_free(memory, call);
     memory_values_finish(memory);
     at = 0;
     for (struct spent *spent; (spent = idmap_next(&memory->spent, &at));)

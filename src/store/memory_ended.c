@@ -1,14 +1,16 @@
 /*
  * store/memory: calls that have ended, and when their records go.
  *
- * Nearly all of them are kept for the store's own time, so they go in the order they came: a ring.
- * Those with a time of their own stand in a heap.
+ * Nearly all of them are kept for one of a few times: the store's own, or the one that a protocol
+ * gives all its calls. Those that are kept equally long go in the order they came, so they stand in
+ * a ring; where there are more times than rings, the others stand in a heap. A ring that is empty
+ * is free for another time.
  *
  * A record that goes was touched last thousands of calls ago, and has left the processor's cache
  * by now. Dropping it would wait for memory at each step of the way from the call to its ask and
- * from there to the answer; the ring knows who goes next, so each step is fetched some drops ahead.
+ * from there to the answer; a ring knows who goes next, so each step is fetched some drops ahead.
  *
- * Holds always: an ended call is in the ring or in the heap until it is dropped.
+ * Holds always: an ended call is in one of the rings or in the heap until it is dropped.
  */
 #include "store/memory_inside.h"
 
@@ -29,41 +31,65 @@ void memory_ended_init(struct memory_store *memory)
 
 void memory_ended_finish(struct memory_store *memory)
 {
-    mem_free(memory->ended.ring);
+    for (size_t i = 0; i < ENDED_RINGS; i++)
+        mem_free(memory->ended.rings[i].calls);
     heap_finish(&memory->ended.by_time);
 }
 
-static struct stored_call **ring_at(const struct ended *ended, size_t i)
+static struct stored_call **ring_at(const struct ended_ring *ring, size_t i)
 {
-    return &ended->ring[(ended->first + i) & (ended->room - 1)];
+    return &ring->calls[(ring->first + i) & (ring->room - 1)];
 }
 
-static void ring_grow(struct ended *ended)
+static void ring_grow(struct ended_ring *ring)
 {
-    size_t room = ended->room ? ended->room * 2 : RING_FIRST;
-    struct stored_call **ring = mem_alloc(room * sizeof(*ring));
+    size_t room = ring->room ? ring->room * 2 : RING_FIRST;
+    struct stored_call **calls = mem_alloc(room * sizeof(struct stored_call *));
 
-    for (size_t i = 0; i < ended->count; i++)
-        ring[i] = *ring_at(ended, i);
-    mem_free(ended->ring);
-    ended->ring = ring;
-    ended->room = room;
-    ended->first = 0;
+    for (size_t i = 0; i < ring->count; i++)
+        calls[i] = *ring_at(ring, i);
+    mem_free(ring->calls);
+    ring->calls = calls;
+    ring->room = room;
+    ring->first = 0;
+}
+
+static void ring_add(struct ended_ring *ring, struct stored_call *call, int64_t until)
+{
+    if (ring->count == ring->room)
+        ring_grow(ring);
+    call->keep.at = until;
+    *ring_at(ring, ring->count++) = call;
+}
+
+/* The one of those that are kept so long; else one that nobody uses; or NULL. */
+static struct ended_ring *ring_for(struct ended *ended, int64_t keep_ms)
+{
+    struct ended_ring *empty = NULL;
+
+    for (struct ended_ring *ring = ended->rings; ring < ended->rings + ENDED_RINGS; ring++) {
+        if (ring->count > 0 && ring->keep_ms == keep_ms)
+            return ring;
+        if (ring->count == 0 && !empty)
+            empty = ring;
+    }
+    if (empty)
+        empty->keep_ms = keep_ms;
+    return empty;
 }
 
 void memory_ended_add(struct memory_store *memory, struct stored_call *call)
 {
     struct ended *ended = &memory->ended;
-    int64_t until = memory_now(memory) + memory_keep(memory, call);
+    int64_t keep_ms = memory_keep(memory, call);
+    int64_t until = memory_now(memory) + keep_ms;
+    struct ended_ring *ring = ring_for(ended, keep_ms);
 
-    if (call->keep_ms > 0) {
+    if (ring)
+        ring_add(ring, call, until);
+    else
         heap_set(&ended->by_time, &call->keep, until);
-        return;
-    }
-    if (ended->count == ended->room)
-        ring_grow(ended);
-    call->keep.at = until;
-    *ring_at(ended, ended->count++) = call;
+    ended->count++;
 }
 
 static void fetch(const void *at, size_t len)
@@ -80,20 +106,18 @@ static void fetch_ask(struct memory_store *memory, const struct stored_ask *ask)
 }
 
 /* What the drops to come will touch. */
-static void fetch_ahead(struct memory_store *memory)
+static void fetch_ahead(struct memory_store *memory, const struct ended_ring *ring)
 {
-    const struct ended *ended = &memory->ended;
-
-    if (ended->count <= AHEAD_OF_CALL)
+    if (ring->count <= AHEAD_OF_CALL)
         return;
-    fetch(*ring_at(ended, AHEAD_OF_CALL), sizeof(struct stored_call));
-    const struct stored_call *call = *ring_at(ended, AHEAD_OF_PARTS);
+    fetch(*ring_at(ring, AHEAD_OF_CALL), sizeof(struct stored_call));
+    const struct stored_call *call = *ring_at(ring, AHEAD_OF_PARTS);
     idmap_fetch(&memory->calls, call);
     fetch(call->journal.entries, sizeof(*call->journal.entries));
     fetch(call->result.at, 1);
     if (!list_empty(&call->asks))
         fetch(LIST_OF(call->asks.next, struct stored_ask, link), sizeof(struct stored_ask));
-    call = *ring_at(ended, 0);
+    call = *ring_at(ring, 0);
     if (!list_empty(&call->asks))
         fetch_ask(memory, LIST_OF(call->asks.next, struct stored_ask, link));
 }
@@ -101,20 +125,25 @@ static void fetch_ahead(struct memory_store *memory)
 struct stored_call *memory_ended_next(struct memory_store *memory)
 {
     struct ended *ended = &memory->ended;
-    struct heap_node *timed = heap_first(&ended->by_time);
-    struct stored_call *first = ended->count ? *ring_at(ended, 0) : NULL;
-    bool too_many = ended->count + ended->by_time.count > memory->opts.keep_most;
+    struct heap_node *first = heap_first(&ended->by_time);
+    struct ended_ring *of = NULL; /* the ring it is in, if not in the heap */
 
-    if (timed && (!first || timed->at < first->keep.at)) {
-        if (timed->at > memory_now(memory) && !too_many)
-            return NULL;
-        heap_remove(&ended->by_time, timed);
-        return HEAP_OF(timed, struct stored_call, keep);
+    for (struct ended_ring *ring = ended->rings; ring < ended->rings + ENDED_RINGS; ring++) {
+        struct heap_node *node = ring->count ? &(*ring_at(ring, 0))->keep : NULL;
+        if (!node || (first && first->at <= node->at))
+            continue;
+        first = node;
+        of = ring;
     }
-    if (!first || (first->keep.at > memory_now(memory) && !too_many))
+    if (!first || (first->at > memory_now(memory) && ended->count <= memory->opts.keep_most))
         return NULL;
-    ended->first++;
     ended->count--;
-    fetch_ahead(memory);
-    return first;
+    if (of) {
+        of->first++;
+        of->count--;
+        fetch_ahead(memory, of);
+    } else {
+        heap_remove(&ended->by_time, first);
+    }
+    return HEAP_OF(first, struct stored_call, keep);
 }

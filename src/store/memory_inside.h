@@ -16,10 +16,18 @@
 #include "core/journal.h"
 #include "store/memory.h"
 
-struct ended {                 /* calls that have ended: see memory_ended.c */
-    struct stored_call **ring; /* kept for the store's own time: the first goes first */
+enum { ENDED_RINGS = 4 }; /* times for which calls are kept one behind the other */
+
+struct ended_ring { /* calls that are kept for one time: the first goes first */
+    struct stored_call **calls;
     size_t first, count, room;
-    struct heap by_time; /* kept for a time of their own */
+    int64_t keep_ms; /* that time */
+};
+
+struct ended { /* calls that have ended: see memory_ended.c */
+    struct ended_ring rings[ENDED_RINGS];
+    struct heap by_time; /* kept for other times */
+    size_t count;        /* in all of them */
 };
 
 struct memory_store {
@@ -35,7 +43,7 @@ struct memory_store {
     struct heap spent_due;
     struct heap due;    /* pending asks by expiry; these are counted */
     struct heap lapsed; /* pending ones that ran out, by when nobody is expected to come for them */
-    struct map tallies; /* principal -> struct tally */
+    struct map tallies; /* principal -> struct tally, of whom there are calls */
     size_t pending;     /* in due */
     struct list replies; /* completions on their way */
     uint64_t version;
@@ -49,18 +57,18 @@ struct memory_store {
  * memory, each NUL-terminated, and become records (memory_call_view, memory_ask_view) when somebody
  * looks.
  */
-enum call_text {
-    TEXT_PRINCIPAL,
-    TEXT_SCOPE,
-    TEXT_TARGET,
-    TEXT_ARGS,
-    TEXT_URI,
-    TEXT_CALLER,
-    CALL_TEXTS
-};
+enum call_text { TEXT_SCOPE, TEXT_TARGET, TEXT_ARGS, TEXT_URI, TEXT_CALLER, CALL_TEXTS };
 enum ask_text { TEXT_KEY, TEXT_MESSAGE, TEXT_DETAIL, TEXT_URL, ASK_TEXTS };
 
+struct tally { /* of a principal; lives as long as one of its calls, which all share the name */
+    size_t pending; /* its asks in memory->due */
+    size_t calls;
+    size_t len;
+    char name[]; /* NUL-terminated */
+};
+
 struct stored_call {
+    struct tally *tally;
     struct list asks;
     struct journal journal;
     struct heap_node keep; /* in ended.by_time, or in idle; ended: `at` is when it goes */
@@ -205,8 +213,12 @@ struct stored_call *memory_ended_next(struct memory_store *memory);
 
 void memory_quota_init(struct memory_store *memory);
 void memory_quota_finish(struct memory_store *memory);
-/* May so many more questions be put to this principal? */
-bool memory_quota_room(struct memory_store *memory, struct str principal, size_t more);
+/* Of this principal, and made if need be; every call that has it holds it. */
+struct tally *memory_tally_hold(struct memory_store *memory, struct str principal);
+void memory_tally_release(struct memory_store *memory, struct tally *tally);
+/* May so many more questions be put to this principal? `call` is one of its calls, or NULL. */
+bool memory_quota_room(struct memory_store *memory, const struct stored_call *call,
+                       struct str principal, size_t more);
 /* A question begins to wait, and does not wait any more. */
 void memory_quota_add(struct memory_store *memory, struct stored_ask *ask);
 void memory_quota_remove(struct memory_store *memory, struct stored_ask *ask);
@@ -215,7 +227,12 @@ void memory_quota_lapse(struct memory_store *memory, size_t most);
 
 static inline struct str memory_principal(const struct stored_call *call)
 {
-    return str_n(call->text, call->text_len[TEXT_PRINCIPAL]); /* the first of its texts */
+    return str_n(call->tally->name, call->tally->len);
+}
+
+static inline struct str memory_ask_key(const struct stored_ask *ask)
+{
+    return str_n(ask->text, ask->text_len[TEXT_KEY]); /* the first of its texts */
 }
 
 static inline int64_t memory_keep(const struct memory_store *memory, const struct stored_call *call)
@@ -228,8 +245,9 @@ static inline int64_t memory_keep(const struct memory_store *memory, const struc
 void memory_values_init(struct memory_store *memory);
 void memory_values_finish(struct memory_store *memory);
 void memory_event_add(struct memory_store *memory, const struct store_event *event);
-struct call_record memory_call_view(const struct stored_call *call);
-struct ask_record memory_ask_view(const struct stored_ask *ask);
+/* Every member of the record is set. */
+void memory_call_view(const struct stored_call *call, struct call_record *record);
+void memory_ask_view(const struct stored_ask *ask, struct ask_record *record);
 /* Rows of a scan, as the store is when its completion is delivered. */
 void memory_scan_rows(struct reply *reply);
 

@@ -4,17 +4,12 @@
  * A question that waits stands in `due` and is counted; when its time is over it moves to `lapsed`,
  * where it is not: nobody may ever come to end it.
  *
- * Holds always: a principal's tally is the number of its asks in `due`, and there is none for 0.
+ * Holds always: a principal has one tally, which counts its asks in `due`, and has it exactly as
+ * long as there is a call of it. So it is looked for once a call, and not with every question.
  */
 #include "store/memory_inside.h"
 
 #include "base/mem.h"
-
-struct tally {
-    size_t count;
-    size_t len;
-    char name[];
-};
 
 void memory_quota_init(struct memory_store *memory)
 {
@@ -25,11 +20,7 @@ void memory_quota_init(struct memory_store *memory)
 
 void memory_quota_finish(struct memory_store *memory)
 {
-    size_t at = 0;
-
-    for (struct tally *tally; (tally = map_next(&memory->tallies, &at));)
-        mem_free(tally);
-    map_finish(&memory->tallies);
+    map_finish(&memory->tallies); /* it is empty: the calls are gone */
     heap_finish(&memory->due);
     heap_finish(&memory->lapsed);
 }
@@ -39,48 +30,46 @@ static bool fits(size_t count, size_t more, size_t most)
     return most == 0 || (count <= most && more <= most - count);
 }
 
-bool memory_quota_room(struct memory_store *memory, struct str principal, size_t more)
+struct tally *memory_tally_hold(struct memory_store *memory, struct str principal)
+{
+    struct tally *tally = map_find(&memory->tallies, principal);
+
+    if (!tally) {
+        tally = mem_zalloc(sizeof(*tally) + principal.len + 1);
+        char *at = tally->name;
+        tally->len = str_place(&at, principal).len;
+        map_add(&memory->tallies, str_n(tally->name, tally->len), tally);
+    }
+    tally->calls++;
+    return tally;
+}
+
+void memory_tally_release(struct memory_store *memory, struct tally *tally)
+{
+    if (--tally->calls > 0)
+        return;
+    map_remove(&memory->tallies, str_n(tally->name, tally->len));
+    mem_free(tally);
+}
+
+bool memory_quota_room(struct memory_store *memory, const struct stored_call *call,
+                       struct str principal, size_t more)
 {
     const struct memory_opts *opts = &memory->opts;
 
     if (more == 0)
         return true;
     memory_quota_lapse(memory, SIZE_MAX);
-    const struct tally *tally = map_get(&memory->tallies, principal);
+    const struct tally *tally = call ? call->tally : map_find(&memory->tallies, principal);
     return fits(memory->pending, more, opts->pending_asks) &&
-           fits(tally ? tally->count : 0, more, opts->pending_asks_per_principal);
-}
-
-static void count_one(struct memory_store *memory, struct str principal)
-{
-    struct tally *tally = map_get(&memory->tallies, principal);
-
-    if (!tally) {
-        tally = mem_zalloc(sizeof(*tally) + principal.len);
-        tally->len = principal.len;
-        if (principal.len)
-            memcpy(tally->name, principal.at, principal.len);
-        map_set(&memory->tallies, str_n(tally->name, tally->len), tally);
-    }
-    tally->count++;
-    memory->pending++;
-}
-
-static void uncount_one(struct memory_store *memory, struct str principal)
-{
-    struct tally *tally = map_get(&memory->tallies, principal);
-
-    memory->pending--;
-    if (tally && --tally->count == 0) {
-        map_remove(&memory->tallies, str_n(tally->name, tally->len));
-        mem_free(tally);
-    }
+           fits(tally ? tally->pending : 0, more, opts->pending_asks_per_principal);
 }
 
 void memory_quota_add(struct memory_store *memory, struct stored_ask *ask)
 {
     heap_set(&memory->due, &ask->due, ask->expires_ms);
-    count_one(memory, memory_principal(ask->call));
+    ask->call->tally->pending++;
+    memory->pending++;
 }
 
 void memory_quota_remove(struct memory_store *memory, struct stored_ask *ask)
@@ -90,7 +79,8 @@ void memory_quota_remove(struct memory_store *memory, struct stored_ask *ask)
         return;
     }
     heap_remove(&memory->due, &ask->due);
-    uncount_one(memory, memory_principal(ask->call));
+    ask->call->tally->pending--;
+    memory->pending--;
 }
 
 void memory_quota_lapse(struct memory_store *memory, size_t most)

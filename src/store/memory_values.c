@@ -58,63 +58,60 @@ static struct str text_next(const char **at, uint32_t len)
     return s;
 }
 
-struct call_record memory_call_view(const struct stored_call *call)
+void memory_call_view(const struct stored_call *call, struct call_record *record)
 {
     const uint32_t *len = call->text_len;
     const char *at = call->text;
-    struct call_record record = { .id = id_str(&call->id) };
 
-    record.principal = text_next(&at, len[TEXT_PRINCIPAL]);
-    record.scope = text_next(&at, len[TEXT_SCOPE]);
-    record.target = text_next(&at, len[TEXT_TARGET]);
-    record.args = text_next(&at, len[TEXT_ARGS]);
-    record.uri = text_next(&at, len[TEXT_URI]);
-    record.caller = text_next(&at, len[TEXT_CALLER]);
-    record.kind = (enum target_kind)call->kind;
-    record.keep_ms = call->keep_ms;
-    record.notices = call->notices;
-    record.entries = call->journal.entries;
-    record.entry_count = call->journal.count;
-    record.state = (enum call_state)call->state;
-    record.epoch = call->epoch;
-    record.result = call->result;
-    record.opened_ms = call->opened_ms;
-    return record;
+    record->id = id_str(&call->id);
+    record->principal = memory_principal(call);
+    record->scope = text_next(&at, len[TEXT_SCOPE]);
+    record->target = text_next(&at, len[TEXT_TARGET]);
+    record->args = text_next(&at, len[TEXT_ARGS]);
+    record->uri = text_next(&at, len[TEXT_URI]);
+    record->caller = text_next(&at, len[TEXT_CALLER]);
+    record->kind = (enum target_kind)call->kind;
+    record->keep_ms = call->keep_ms;
+    record->notices = call->notices;
+    record->entries = call->journal.entries;
+    record->entry_count = call->journal.count;
+    record->state = (enum call_state)call->state;
+    record->epoch = call->epoch;
+    record->result = call->result;
+    record->opened_ms = call->opened_ms;
 }
 
-struct ask_record memory_ask_view(const struct stored_ask *ask)
+void memory_ask_view(const struct stored_ask *ask, struct ask_record *record)
 {
-    struct call_record call = memory_call_view(ask->call);
+    const struct stored_call *call = ask->call;
     const uint32_t *len = ask->text_len;
-    const char *at = ask->text;
-    struct ask_record record = { .id = id_str(&ask->id),
-                                 .call_id = call.id,
-                                 .principal = call.principal,
-                                 .scope = call.scope,
-                                 .target = call.target,
-                                 .kind = (enum ask_kind)ask->kind,
-                                 .consent = ask->consent,
-                                 .sensitive = ask->sensitive,
-                                 .wait_done = ask->wait_done,
-                                 .ttl_ms = ask->ttl_ms,
-                                 .attempts = ask->attempts,
-                                 .attempt = ask->attempt,
-                                 .seq = ask->seq,
-                                 .asked_ms = ask->asked_ms,
-                                 .expires_ms = ask->expires_ms,
-                                 .state = memory_ask_state(ask) };
+    const char *at = call->text;
 
-    record.key = text_next(&at, len[TEXT_KEY]);
-    record.message = text_next(&at, len[TEXT_MESSAGE]);
-    record.detail = text_next(&at, len[TEXT_DETAIL]);
-    record.url = text_next(&at, len[TEXT_URL]);
-    memcpy(record.digest, ask->digest, DIGEST_BYTES);
-    if (ask->end) {
-        record.content = ask->end->content;
-        record.by = ask->end->by;
-        record.ended_ms = ask->end->ended_ms;
-    }
-    return record;
+    record->id = id_str(&ask->id);
+    record->call_id = id_str(&call->id);
+    record->principal = memory_principal(call);
+    record->kind = (enum ask_kind)ask->kind;
+    record->consent = ask->consent;
+    record->sensitive = ask->sensitive;
+    record->wait_done = ask->wait_done;
+    record->ttl_ms = ask->ttl_ms;
+    record->attempts = ask->attempts;
+    record->attempt = ask->attempt;
+    record->seq = ask->seq;
+    record->asked_ms = ask->asked_ms;
+    record->expires_ms = ask->expires_ms;
+    record->state = memory_ask_state(ask);
+    record->scope = text_next(&at, call->text_len[TEXT_SCOPE]);
+    record->target = text_next(&at, call->text_len[TEXT_TARGET]);
+    at = ask->text;
+    record->key = text_next(&at, len[TEXT_KEY]);
+    record->message = text_next(&at, len[TEXT_MESSAGE]);
+    record->detail = text_next(&at, len[TEXT_DETAIL]);
+    record->url = text_next(&at, len[TEXT_URL]);
+    memcpy(record->digest, ask->digest, DIGEST_BYTES);
+    record->content = ask->end ? ask->end->content : STR_NONE;
+    record->by = ask->end ? ask->end->by : STR_NONE;
+    record->ended_ms = ask->end ? ask->end->ended_ms : 0;
 }
 
 void memory_load_call(struct store *store, struct str call_id, store_done *done, void *data)
@@ -151,7 +148,8 @@ static size_t scan_heap(struct reply *reply, const struct heap *heap, int64_t be
         struct stored_ask *ask = HEAP_OF(heap->slots[i].node, struct stored_ask, due);
         if (ask->expires_ms > before)
             continue;
-        struct ask_record record = memory_ask_view(ask);
+        struct ask_record record;
+        memory_ask_view(ask, &record);
         reply->row(reply->data, &(struct store_row){ .ask = &record });
         most--;
     }
@@ -181,7 +179,8 @@ void memory_scan_rows(struct reply *reply)
         for (struct stored_call *call; most > 0 && (call = idmap_next(&memory->calls, &at));) {
             if (call->state != CALL_STORED_RUNNABLE || call->text_len[TEXT_CALLER] == 0)
                 continue;
-            struct call_record record = memory_call_view(call);
+            struct call_record record;
+            memory_call_view(call, &record);
             reply->row(reply->data, &(struct store_row){ .call = &record });
             most--;
         }
@@ -196,7 +195,8 @@ void memory_scan_rows(struct reply *reply)
         LIST_EACH (link, &call->asks) {
             if (most-- == 0)
                 break;
-            struct ask_record record = memory_ask_view(LIST_OF(link, struct stored_ask, link));
+            struct ask_record record;
+            memory_ask_view(LIST_OF(link, struct stored_ask, link), &record);
             reply->row(reply->data, &(struct store_row){ .ask = &record });
         }
         break;

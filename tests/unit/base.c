@@ -401,33 +401,6 @@ static void entries_may_be_removed_during_a_walk(void **state)
     mem_free(entries);
 }
 
-/* Ids, and what somebody may look for in their place. */
-static void a_map_of_ids_finds_what_is_there_and_nothing_else(void **state)
-{
-    enum { IDS = 3000 };
-    static struct id ids[IDS];
-    struct map map;
-
-    (void)state;
-    map_init_ids(&map, IDS);
-    for (size_t i = 0; i < IDS; i++) {
-        id_random(&ids[i]);
-        assert_true(map_set(&map, id_str(&ids[i]), &ids[i]));
-    }
-    for (size_t i = 0; i < IDS; i += 2)
-        assert_ptr_equal(map_remove(&map, id_str(&ids[i])), &ids[i]);
-    for (size_t i = 0; i < IDS; i++) {
-        struct str id = id_str(&ids[i]);
-        assert_ptr_equal(map_get(&map, id), i % 2 ? &ids[i] : NULL);
-        for (size_t len = 0; len < id.len; len++)
-            assert_null(map_find(&map, str_n(id.at, len)));
-    }
-    map_finish(&map);
-    assert_true(map_set(&map, STR(""), &map)); /* it is as good as new */
-    assert_ptr_equal(map_get(&map, STR("")), &map);
-    map_finish(&map);
-}
-
 static void a_full_map_refuses_new_keys_and_still_replaces(void **state)
 {
     struct map map;
@@ -803,7 +776,6 @@ int main(void)
         cmocka_unit_test(dropping_and_taking_leave_the_rest_whole),
         cmocka_unit_test(a_map_agrees_with_a_plain_table_over_100000_operations),
         cmocka_unit_test(entries_may_be_removed_during_a_walk),
-        cmocka_unit_test(a_map_of_ids_finds_what_is_there_and_nothing_else),
         cmocka_unit_test(a_full_map_refuses_new_keys_and_still_replaces),
         cmocka_unit_test(a_map_that_emptied_gives_its_memory_back),
         cmocka_unit_test(one_key_coming_and_going_never_grows_the_map),

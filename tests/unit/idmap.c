@@ -125,6 +125,26 @@ static void a_full_one_takes_no_more(void **state)
     assert_ptr_equal(idmap_get(&map, id_str(&more.id)), &more);
 }
 
+static void the_newest_with_an_id_takes_the_place_of_the_one_before(void **state)
+{
+    struct object newer = { .id = objects[1].id };
+
+    (void)state;
+    for (size_t i = 0; i < OBJECTS; i++)
+        assert_true(idmap_set(&map, &objects[i]));
+    assert_true(idmap_set(&map, &newer)); /* although it is full */
+    assert_int_equal(map.count, OBJECTS);
+    assert_ptr_equal(idmap_get(&map, id_str(&newer.id)), &newer);
+    idmap_remove(&map, &objects[1]); /* which is not in any more, and takes nobody with it */
+    assert_ptr_equal(idmap_get(&map, id_str(&newer.id)), &newer);
+    idmap_remove(&map, &newer);
+    assert_null(idmap_get(&map, id_str(&newer.id)));
+    assert_true(idmap_set(&map, &objects[1]));
+    id_random(&newer.id);
+    assert_false(idmap_set(&map, &newer));
+    assert_ptr_equal(idmap_get(&map, id_str(&objects[1].id)), &objects[1]);
+}
+
 /* The oldest goes and a new one comes, as the memory store has it: graves must not pile up. */
 static void a_table_of_constant_size_stays_small(void **state)
 {
@@ -148,6 +168,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_only_looks_like_an_id_is_not_found, begin, end),
         cmocka_unit_test_setup_teardown(a_walk_may_remove, begin, end),
         cmocka_unit_test_setup_teardown(a_full_one_takes_no_more, begin, end),
+        cmocka_unit_test_setup_teardown(the_newest_with_an_id_takes_the_place_of_the_one_before,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(a_table_of_constant_size_stays_small, begin, end),
     };
 

@@ -222,6 +222,33 @@ static void who_would_go_first_makes_room(void **state)
     assert_int_equal(load("long"), NOD_OK);
 }
 
+/* More times than the store has places for, each in use twice. */
+static void calls_of_many_times_each_go_in_their_own(void **state)
+{
+    enum { TIMES = 12, CALLS = 2 * TIMES };
+    char call[32];
+
+    (void)state;
+    store->ops->destroy(store);
+    store = memory_store_create(&(struct memory_opts){
+        .clock = &fake.clock, .defer = defer, .keep_ms = KEEP_MS, .keep_most = 100 });
+    for (int i = 0; i < CALLS; i++) {
+        own_keep = 10 * (1 + i * 5 % TIMES);
+        snprintf(call, sizeof(call), "call%d", i);
+        park(call, (int64_t[]){ 500, 0 }, NULL, 0);
+        assert_int_equal(finish(call), NOD_OK);
+    }
+    own_keep = 0;
+    for (int time = 1; time <= TIMES; time++) {
+        pass(10);
+        for (int i = 0; i < CALLS; i++) {
+            snprintf(call, sizeof(call), "call%d", i);
+            bool over = 1 + i * 5 % TIMES <= time;
+            assert_int_equal(load(call), over ? NOD_E_NOT_FOUND : NOD_OK);
+        }
+    }
+}
+
 static void of_many_that_have_ended_the_newest_are_there(void **state)
 {
     enum { MANY = 300, KEPT = 100 };
@@ -410,6 +437,7 @@ int main(void)
         SUBJECT(an_ended_call_is_kept_for_its_time),
         SUBJECT(a_call_with_a_time_of_its_own_is_kept_for_that),
         SUBJECT(who_would_go_first_makes_room),
+        SUBJECT(calls_of_many_times_each_go_in_their_own),
         SUBJECT(of_many_that_have_ended_the_newest_are_there),
         SUBJECT(a_call_that_had_effects_is_remembered_when_its_record_makes_room),
         SUBJECT(a_waiting_call_outlives_the_first_of_its_questions),
