@@ -10,6 +10,7 @@
 #include "base/mem.h"
 
 enum { BLOCK_FIRST = 1024, BLOCKS_SMALL = 4, BLOCK_MOST = 64 * 1024 };
+enum { TEXT_SHORT = 32 }; /* bytes of a text that is copied without a call */
 
 struct arena_block {
     struct arena_block *older;
@@ -134,7 +135,7 @@ void *arena_zalloc(struct arena *arena, size_t size)
     return p;
 }
 
-struct str arena_str(struct arena *arena, struct str s)
+__attribute__((noinline)) static struct str arena_str_slow(struct arena *arena, struct str s)
 {
     char *copy = s.len < SIZE_MAX ? arena_alloc_aligned(arena, s.len + 1, 1) : NULL;
 
@@ -142,6 +143,48 @@ struct str arena_str(struct arena *arena, struct str s)
         return STR_NONE;
     if (s.len)
         memcpy(copy, s.at, s.len);
+    copy[s.len] = '\0';
+    return str_n(copy, s.len);
+}
+
+/* At most TEXT_SHORT bytes, from both ends, in pieces that may overlap in the middle. */
+static void put_short(char *to, const char *at, size_t len)
+{
+    if (len >= 16) {
+        char first[16], last[16];
+        memcpy(first, at, 16);
+        memcpy(last, at + len - 16, 16);
+        memcpy(to, first, 16);
+        memcpy(to + len - 16, last, 16);
+    } else if (len >= 8) {
+        uint64_t first, last;
+        memcpy(&first, at, 8);
+        memcpy(&last, at + len - 8, 8);
+        memcpy(to, &first, 8);
+        memcpy(to + len - 8, &last, 8);
+    } else if (len >= 4) {
+        uint32_t first, last;
+        memcpy(&first, at, 4);
+        memcpy(&last, at + len - 4, 4);
+        memcpy(to, &first, 4);
+        memcpy(to + len - 4, &last, 4);
+    } else if (len) {
+        to[0] = at[0];
+        to[len / 2] = at[len / 2];
+        to[len - 1] = at[len - 1];
+    }
+}
+
+/* Most texts are short and have room: those are copied without a call. */
+struct str arena_str(struct arena *arena, struct str s)
+{
+    char *copy = arena->next;
+
+    if (s.len > TEXT_SHORT || s.len >= (uintptr_t)arena->end - (uintptr_t)copy)
+        return arena_str_slow(arena, s);
+    arena->next = copy + s.len + 1;
+    ARENA_GIVE(copy, s.len + 1);
+    put_short(copy, s.at, s.len);
     copy[s.len] = '\0';
     return str_n(copy, s.len);
 }

@@ -81,6 +81,28 @@ static void sizes_that_overflow_are_refused(void **state)
     arena_finish(&arena);
 }
 
+static void a_copied_text_is_whole_whatever_its_length_and_the_room_left(void **state)
+{
+    enum { LONGEST = 80, TEXTS = 4000 };
+    static struct str copies[TEXTS];
+    char text[LONGEST];
+    struct arena arena;
+    (void)state;
+
+    for (size_t i = 0; i < LONGEST; i++)
+        text[i] = (char)('!' + i);
+    arena_init(&arena, 1 << 20);
+    for (size_t i = 0; i < TEXTS; i++)
+        copies[i] = arena_str(&arena, str_n(text, i % LONGEST));
+    for (size_t i = 0; i < TEXTS; i++) {
+        assert_int_equal(copies[i].len, i % LONGEST);
+        assert_memory_equal(copies[i].at, text, copies[i].len);
+        assert_int_equal(copies[i].at[copies[i].len], '\0');
+    }
+    assert_non_null(arena_str(&arena, STR_NONE).at); /* nothing has a copy too */
+    arena_finish(&arena);
+}
+
 static void exhausted_stays_set_until_reset(void **state)
 {
     struct arena arena;
@@ -738,6 +760,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_arena_never_gives_more_than_its_cap),
         cmocka_unit_test(an_arena_gives_what_fits_its_cap_exactly),
+        cmocka_unit_test(a_copied_text_is_whole_whatever_its_length_and_the_room_left),
         cmocka_unit_test(sizes_that_overflow_are_refused),
         cmocka_unit_test(exhausted_stays_set_until_reset),
         cmocka_unit_test(every_alignment_is_kept_and_nothing_overlaps),
