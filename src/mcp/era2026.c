@@ -73,7 +73,7 @@ void era2026_request(struct request *request, struct str name)
     struct meta meta;
     struct meta_fault fault;
 
-    if (!meta_read(request->params, arena, &meta, &fault)) {
+    if (!metas_read(&request->server->metas, request->params, arena, &meta, &fault)) {
         request->meta = &meta;
         reply_fault(request, &fault);
         return;

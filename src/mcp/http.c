@@ -130,10 +130,11 @@ static struct json *parse_body(struct mcp_server *server, struct http_exchange *
                                const struct http_request *http)
 {
     struct json_error error;
-    struct str text =
-        begins_array(http->body) ? arena_str(&server->message, http->body) : http->body;
-    struct json *value = json_parse(&server->message, text,
-                                    &(struct json_opts){ .refuse_duplicates = true }, &error);
+    bool array = begins_array(http->body);
+    struct str text = array ? arena_str(&server->message, http->body) : http->body;
+    struct json_opts opts = { .refuse_duplicates = true,
+                              .known = array ? NULL : &server->metas.known };
+    struct json *value = json_parse(&server->message, text, &opts, &error);
 
     if (value)
         return value;

@@ -26,9 +26,14 @@ static struct str shown(struct str value)
 /* --- _meta --------------------------------------------------------------------------------------
  */
 
+static const struct json *meta_of(const struct json *params)
+{
+    return json_is(params, JSON_OBJECT) ? json_get(params, STR("_meta")) : NULL;
+}
+
 bool meta_is_modern(const struct json *params)
 {
-    const struct json *meta = json_is(params, JSON_OBJECT) ? json_get(params, STR("_meta")) : NULL;
+    const struct json *meta = meta_of(params);
 
     return json_is(meta, JSON_OBJECT) &&
            (json_get(meta, STR(META_VERSION)) || json_get(meta, STR(META_CAPABILITIES)));
@@ -144,11 +149,10 @@ static const struct str member_names[MEMBERS] = {
     [LOG_LEVEL] = STR_INIT(META_LOG_LEVEL),
 };
 
-bool meta_read(const struct json *params, struct arena *arena, struct meta *out,
-               struct meta_fault *fault)
+static bool read_members(const struct json *meta, struct arena *arena, struct meta *out,
+                         struct meta_fault *fault)
 {
     const struct json *found[MEMBERS], *declared[CAPABILITIES];
-    const struct json *meta = json_is(params, JSON_OBJECT) ? json_get(params, STR("_meta")) : NULL;
 
     *out = (struct meta){ .log_level = META_NO_LOG };
     if (!json_is(meta, JSON_OBJECT))
@@ -174,6 +178,42 @@ bool meta_read(const struct json *params, struct arena *arena, struct meta *out,
     out->can = can_of(declared);
     out->tasks = declares(declared[EXTENSIONS], STR(META_TASKS));
     return true;
+}
+
+bool meta_read(const struct json *params, struct arena *arena, struct meta *out,
+               struct meta_fault *fault)
+{
+    return read_members(meta_of(params), arena, out, fault);
+}
+
+void metas_init(struct metas *metas)
+{
+    *metas = (struct metas){ 0 };
+    json_known_init(&metas->known, STR("_meta"));
+}
+
+void metas_finish(struct metas *metas)
+{
+    json_known_finish(&metas->known);
+}
+
+bool metas_read(struct metas *metas, const struct json *params, struct arena *arena,
+                struct meta *out, struct meta_fault *fault)
+{
+    const struct json *meta = meta_of(params);
+    int place = json_is(meta, JSON_OBJECT) ? json_known_place(&metas->known, meta) : -1;
+
+    if (place >= 0) {
+        *out = metas->read[place];
+        return true;
+    }
+    if (!read_members(meta, arena, out, fault))
+        return false;
+    if (out->progress_token.len) /* which no other request has */
+        return true;
+    place = json_known_saw(&metas->known, meta);
+    return place < 0 ||
+           read_members(metas->known.texts[place].value, arena, &metas->read[place], fault);
 }
 
 /* --- header values ------------------------------------------------------------------------------

@@ -119,6 +119,7 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     server->secret_given = opts->keyring != NULL;
     server->keyring = opts->keyring ? opts->keyring : random_keyring();
     server->given = state_given_create();
+    metas_init(&server->metas);
     server->client = client_surface_create(server);
     engine_add_surface(own->engine, server->client);
     server->mrtr = mrtr_surface_create();
@@ -196,6 +197,7 @@ void mcp_server_destroy(struct mcp_server *server)
     mrtr_surface_destroy(server->mrtr);
     keyring_destroy(server->keyring);
     state_given_destroy(server->given);
+    metas_finish(&server->metas);
     map_finish(&server->subjects);
     idmap_finish(&server->sessions);
     buf_finish(&server->out);

@@ -12,6 +12,7 @@
 #include "base/idmap.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "mcp/meta.h"
 #include "mcp/origin.h"
 #include "mcp/server.h"
 #include "net/http.h"
@@ -87,6 +88,7 @@ struct mcp_server {
     struct state_given *given; /* of it, what went out a moment ago */
     bool secret_given;         /* others may have the same keys */
     struct surface *mrtr;
+    struct metas metas;
     struct list callers;   /* requests whose calls are live, or being looked for */
     struct list listeners; /* subscriptions/listen */
     size_t listener_count;
