@@ -56,7 +56,8 @@ static struct claim *claim_create(struct engine *engine, struct str ask_id, enum
 
     claim->engine = engine;
     arena_init(&claim->arena, CLAIM_ARENA_MAX);
-    buf_init(&claim->text, engine->opts.limits.journal_bytes);
+    size_t most = engine->opts.limits.journal_bytes;
+    buf_init(&claim->text, most < CLAIM_ARENA_MAX ? most : CLAIM_ARENA_MAX);
     list_init(&claim->link);
     list_append(&engine->claims, &claim->link);
     claim->ask_id = arena_str(&claim->arena, ask_id);

@@ -31,6 +31,10 @@ static void server_sweep(void *data)
     session_recheck(server, now);
     mcp_stream_sweep(server, now);
     tasks_sweep(server);
+    if (now - server->given_swept >= STATE_GIVEN_MS) {
+        server->given_swept = now;
+        state_given_sweep(server->given);
+    }
     if (server->out.room > MCP_TREE_KEEP) {
         /* One large message must not stay in memory for ever. */
         buf_finish(&server->out);

@@ -86,7 +86,8 @@ struct mcp_server {
     /* Era 2026. */
     struct keyring *keyring;   /* seals requestState */
     struct state_given *given; /* of it, what went out a moment ago */
-    bool secret_given;         /* others may have the same keys */
+    int64_t given_swept;
+    bool secret_given; /* others may have the same keys */
     struct surface *mrtr;
     struct metas metas;
     struct list callers;   /* requests whose calls are live, or being looked for */

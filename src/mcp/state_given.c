@@ -15,6 +15,7 @@ struct given_one {
     uint32_t text_len;
     uint32_t bound_len[STATE_BOUND_PARTS];
     uint32_t plain_len;
+    bool swept; /* it was there when old ones were last looked for */
     char bytes[];
 };
 
@@ -54,6 +55,16 @@ void state_given_destroy(struct state_given *given)
     mem_free(given);
 }
 
+void state_given_sweep(struct state_given *given)
+{
+    for (size_t i = 0; i < STATE_GIVEN_PLACES; i++) {
+        if (given->places[i] && given->places[i]->swept)
+            forget(&given->places[i]);
+        else if (given->places[i])
+            given->places[i]->swept = true;
+    }
+}
+
 static struct given_one **place_of(struct state_given *given, struct str text)
 {
     uint64_t end;
@@ -90,6 +101,7 @@ void state_given_keep(struct state_given *given, const struct state_bound *bound
         at = put(at, parts[i]);
     }
     one->plain_len = (uint32_t)plain.len;
+    one->swept = false;
     put(at, plain);
 }
 

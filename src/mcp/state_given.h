@@ -17,12 +17,16 @@
 enum {
     STATE_GIVEN_PLACES = 1024,    /* states that are kept */
     STATE_GIVEN_BYTES_MAX = 4096, /* of one, with what it is bound to; a larger one is not kept */
+    STATE_GIVEN_MS = 60000,       /* at least so long, and at most twice */
 };
 
 struct state_given;
 
 struct state_given *state_given_create(void);
 void state_given_destroy(struct state_given *given);
+
+/* Forgets what was there at the last sweep already: nobody came back for it soon. */
+void state_given_sweep(struct state_given *given);
 
 /* `text` is `plain`, sealed for `bound`. Copies all of it. */
 void state_given_keep(struct state_given *given, const struct state_bound *bound, struct str plain,

@@ -85,7 +85,8 @@ void memory_ended_add(struct memory_store *memory, struct stored_call *call)
     int64_t until = memory_now(memory) + keep_ms;
     struct ended_ring *ring = ring_for(ended, keep_ms);
 
-    if (ring)
+    /* Its clock may have been set back: then it would have to go before those that are in. */
+    if (ring && (ring->count == 0 || (*ring_at(ring, ring->count - 1))->keep.at <= until))
         ring_add(ring, call, until);
     else
         heap_set(&ended->by_time, &call->keep, until);

@@ -132,6 +132,18 @@ static void newer_ones_replace_older_ones_and_most_are_known(void **state)
     assert_true(known > NEWEST / 2);
 }
 
+static void what_nobody_came_back_for_is_forgotten(void **state)
+{
+    (void)state;
+    state_given_keep(given, &good, plain, text);
+    state_given_sweep(given);
+    assert_true(takes(&good, text)); /* it was young then */
+    state_given_keep(given, &good, plain, text);
+    state_given_sweep(given);
+    state_given_sweep(given);
+    assert_false(takes(&good, text));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +151,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_text_that_differs_anywhere_is_not_known, begin, end),
         cmocka_unit_test_setup_teardown(what_it_is_bound_to_has_to_be_the_same, begin, end),
         cmocka_unit_test_setup_teardown(a_large_one_is_not_kept, begin, end),
+        cmocka_unit_test_setup_teardown(what_nobody_came_back_for_is_forgotten, begin, end),
         cmocka_unit_test_setup_teardown(newer_ones_replace_older_ones_and_most_are_known, begin,
                                         end),
     };

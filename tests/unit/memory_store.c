@@ -199,6 +199,20 @@ static void a_call_with_a_time_of_its_own_is_kept_for_that(void **state)
     assert_int_equal(load("long"), NOD_E_NOT_FOUND);
 }
 
+/* Wall time is set by hand, too. */
+static void a_clock_that_was_set_back_keeps_nothing_longer(void **state)
+{
+    (void)state;
+    park("before", (int64_t[]){ 500, 0 }, NULL, 0);
+    park("after", (int64_t[]){ 500, 0 }, NULL, 0);
+    finish("before");
+    fake.wall -= 3600000;
+    finish("after");
+    pass(KEEP_MS);
+    assert_int_equal(load("after"), NOD_E_NOT_FOUND);
+    assert_int_equal(load("before"), NOD_OK);
+}
+
 /* Two may stay: of those with a time of their own and those without, who would go first goes. */
 static void who_would_go_first_makes_room(void **state)
 {
@@ -436,6 +450,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SUBJECT(an_ended_call_is_kept_for_its_time),
         SUBJECT(a_call_with_a_time_of_its_own_is_kept_for_that),
+        SUBJECT(a_clock_that_was_set_back_keeps_nothing_longer),
         SUBJECT(who_would_go_first_makes_room),
         SUBJECT(calls_of_many_times_each_go_in_their_own),
         SUBJECT(of_many_that_have_ended_the_newest_are_there),
