@@ -61,7 +61,9 @@ static void head_add(struct buf *head, struct str name, struct str value)
 /* Leaves room for the framing, without which the rest would be worth nothing. */
 static bool head_fits(const struct buf *head, const struct http_header *header)
 {
-    size_t room = HTTP_HEAD_MAX - HTTP_FRAMING_MAX - head->len;
+    size_t used = head->len + strlen(": \r\n");
+    size_t room =
+        used < HTTP_HEAD_MAX - HTTP_FRAMING_MAX ? HTTP_HEAD_MAX - HTTP_FRAMING_MAX - used : 0;
 
     return header->name.len < room && header->value.len < room - header->name.len;
 }
@@ -277,8 +279,10 @@ bool http_write_parts(struct http_exchange *exchange, const struct str *parts, s
     }
     if (!len || exchange->head_only || exchange->bodiless)
         return true;
-    if (!queue_allows(exchange, len))
+    if (!queue_allows(exchange, len)) {
+        conn_settle_soon(exchange->conn); /* what was held may have been written to find out */
         return false;
+    }
     if (exchange->chunked) {
         framed[0] = chunk_head(size, len);
         framed[count + 1] = STR("\r\n");

@@ -232,6 +232,65 @@ static void a_reader_that_takes_nothing_is_closed_and_the_exchange_told(void **s
     close(fd);
 }
 
+/* Pieces that are held until the end of the turn, and written early to find out who reads. */
+static void a_reader_that_takes_none_of_many_small_pieces_is_closed_too(void **state)
+{
+    static const size_t sizes[] = { 1000, 8000, 15000 };
+    struct fixture *f = *state;
+    static char block[15000];
+
+    f->limits.write_ms = 50;
+    start(f);
+    for (size_t i = 0; i < 3; i++) {
+        int fd = dial(f);
+        send_text(f, fd, GET("/hold"));
+        AWAIT(f, f->held_count == (int)i + 1);
+        http_begin(f->held[i], 200, NULL, 0);
+        while (http_write(f->held[i], str_n(block, sizes[i])))
+            ;
+        AWAIT(f, f->gone == (int)i + 1);
+        close(fd);
+    }
+}
+
+static struct http_exchange *refilled;
+static int refills;
+
+static void refill(void *data)
+{
+    static char block[8000];
+
+    (void)data;
+    refills++;
+    while (http_write(refilled, str_n(block, sizeof(block))))
+        ;
+}
+
+static void a_reader_that_stops_later_is_closed_too(void **state)
+{
+    struct fixture *f = *state;
+    char some[65536];
+
+    refills = 0;
+    f->limits.write_ms = 300;
+    start(f);
+    int fd = dial(f);
+    send_text(f, fd, GET("/hold"));
+    AWAIT(f, f->held_count == 1);
+    refilled = f->held[0];
+    http_on_drain(refilled, refill, NULL);
+    http_begin(refilled, 200, NULL, 0);
+    refill(NULL);
+    int64_t until = now_ms() + 5000;
+    while (refills < 2 && now_ms() < until) {
+        if (recv(fd, some, sizeof(some), MSG_DONTWAIT) < 0)
+            loop_turn(f->loop, 1);
+    }
+    assert_true(refills >= 2);
+    AWAIT(f, f->gone == 1);
+    close(fd);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -249,6 +308,8 @@ int main(void)
         TEST(an_idle_connection_is_closed_without_a_word),
         TEST(a_held_exchange_has_no_deadline),
         TEST(a_reader_that_takes_nothing_is_closed_and_the_exchange_told),
+        TEST(a_reader_that_takes_none_of_many_small_pieces_is_closed_too),
+        TEST(a_reader_that_stops_later_is_closed_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
