@@ -95,7 +95,7 @@ void memory_ended_add(struct memory_store *memory, struct stored_call *call)
 
 static void fetch(const void *at, size_t len)
 {
-    for (size_t i = 0; i < len; i += CACHE_LINE)
+    for (size_t i = 0; at && i < len; i += CACHE_LINE)
         __builtin_prefetch((const char *)at + i, 1);
 }
 
