@@ -207,7 +207,7 @@ bool metas_read(struct metas *metas, const struct json *params, struct arena *ar
         *out = metas->read[place];
         return true;
     }
-    if (!read_members(meta, arena, out, fault))
+    if (!meta_read(params, arena, out, fault))
         return false;
     if (out->progress_token.len) /* which no other request has */
         return true;
