@@ -22,7 +22,9 @@ enum { DEFAULT_TIMEOUT_MS = 60000 }; /* of work, where the target says nothing *
 
 void call_saving_free(struct call *call)
 {
-    mem_free(call->saving); /* and the entries, which stand behind */
+    if (!call->saving_lent)
+        mem_free(call->saving); /* and the entries, which stand behind */
+    call->saving_lent = false;
     call->saving = NULL;
     call->saving_entries = NULL;
 }
@@ -237,26 +239,43 @@ struct call_record call_record_of(const struct call *call)
                                  .keep_ms = call->keep_ms };
 }
 
+/* Its asks have their places in the caller's stream. */
+static void asks_number(struct call *call)
+{
+    const struct caller_ops *ops = call->caller->ops;
+
+    if (!ops->reserve)
+        return;
+    LIST_EACH (at, &call->asks) {
+        struct ask *ask = LIST_OF(at, struct ask, link);
+        if (!ask->record.seq)
+            ask->record.seq = ops->reserve(call->caller, call);
+    }
+}
+
 static void saving_fill(struct call *call)
 {
     const struct run_list *news = &call->run->news;
     size_t at = 0;
 
+    asks_number(call);
     call_saving_free(call);
+    call->saving_count = news->entries;
+    call->saving_asks = news->asks;
+    if (news->asks == 1 && news->entries == 0) { /* mostly */
+        call->saving = &call_ask_first(call)->record;
+        call->saving_lent = true;
+        return;
+    }
     call->saving =
         mem_alloc(news->asks * sizeof(struct ask_record) + news->entries * sizeof(struct entry));
     call->saving_entries = (struct entry *)(call->saving + news->asks);
-    call->saving_count = news->entries;
     for (const struct run_item *item = news->first; item; item = item->next)
         if (!item->is_ask)
             call->saving_entries[at++] = item->entry;
-    call->saving_asks = 0;
-    LIST_EACH (link, &call->asks) {
-        struct ask *ask = LIST_OF(link, struct ask, link);
-        if (call->caller->ops->reserve && !ask->record.seq)
-            ask->record.seq = call->caller->ops->reserve(call->caller, call);
-        call->saving[call->saving_asks++] = ask->record;
-    }
+    at = 0;
+    LIST_EACH (link, &call->asks)
+        call->saving[at++] = LIST_OF(link, struct ask, link)->record;
 }
 
 static void saved(struct call *call)
@@ -609,9 +628,7 @@ void run_done(struct run *run, nod_status status, struct str body)
         call_pending(call);
         return;
     } else if (status == NOD_OK && body.len) {
-        call_ending(call)->outcome =
-            (struct outcome){ .status = NOD_OK,
-                              .body = arena_str(&call_ending(call)->arena, body) };
+        call_outcome_ok(call, body);
     } else if (status == NOD_OK) {
         call_outcome_fail(call, &(struct fault){ .status = NOD_E_USAGE,
                                                  .message = STR("The handler gave no reply") });

@@ -124,6 +124,7 @@ struct ending {         /* what a call needs at its end, and not while it waits 
     struct arena arena; /* the outcome's text */
     struct outcome outcome;
     struct buf result; /* the outcome as the store keeps it */
+    bool written;      /* it stands there, and the outcome's body in it */
     struct str cancel_why;
 };
 
@@ -138,6 +139,8 @@ struct call {
     struct target *target;
     struct caller *caller;
     struct str principal, scope, uri, args, caller_record; /* behind the struct */
+    size_t size;                                           /* of all that */
+    const struct json *given; /* the arguments as a tree, while engine_call has them */
     enum live_state state;
     bool stored; /* the store knows it */
     bool listed; /* found by its id */
@@ -169,6 +172,7 @@ struct call {
     struct ask_record *saving;    /* views for the store, during a park */
     struct entry *saving_entries; /* behind `saving`, in the same piece */
     size_t saving_asks, saving_count;
+    bool saving_lent;      /* `saving` is the record of its only ask */
     struct ending *ending; /* made when it comes to its end: see call_ending */
     struct list warm;      /* in engine->warm_order, while it is nobody's */
 };
@@ -217,7 +221,9 @@ void call_leave(struct call *call);
 void call_adopted(struct call *call);
 /* Sets the outcome, with an id of its own in the log. */
 void call_outcome_fail(struct call *call, const struct fault *fault);
-/* The same, and on to the stage finish. */
+/* The same of a call that went well. */
+void call_outcome_ok(struct call *call, struct str body);
+/* Sets the outcome of one that failed, and on to the stage finish. */
 void call_fail(struct call *call, nod_status status, const char *code, struct str message);
 void call_end_cancelled(struct call *call);
 /* The cancel came too late: the caller is told how it did end. */
@@ -252,6 +258,7 @@ struct ask {
     bool claiming; /* ended by the engine itself (expired, unsupported): a claim is under way */
     struct due expiry;
     struct flow flow;
+    size_t size; /* with its text */
     char text[]; /* key, message, detail, url */
 };
 
