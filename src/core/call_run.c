@@ -52,6 +52,8 @@ void call_run_detach(struct call *call)
         return;
     }
     run->call = NULL;
+    run->left = call->journal; /* it may be reading that right now */
+    call->journal = (struct journal){ 0 };
     atomic_store(&run->cancelled, true);
     if (run->target->provider->ops->cancelled)
         run->target->provider->ops->cancelled(run->target->provider, run);
@@ -112,6 +114,18 @@ static int64_t ask_ttl_of(const struct call *call)
     return wanted > least ? wanted : least;
 }
 
+/* What it is lent counts against the memory of a run like what it makes itself. */
+static void run_journal(struct run *run, const struct journal *journal)
+{
+    run->journal = journal->entries;
+    run->journal_count = journal->count;
+    run->journal_bytes = journal->bytes;
+    if (journal->bytes > run->arena.cap)
+        run->arena.exhausted = true;
+    else
+        run->arena.cap -= journal->bytes;
+}
+
 struct run *run_create(struct call *call)
 {
     struct engine *engine = call->engine;
@@ -120,6 +134,7 @@ struct run *run_create(struct call *call)
     struct json_error error;
 
     arena_init(arena, engine->opts.limits.run_bytes);
+    run_journal(run, &call->journal);
     run->engine = engine;
     run->call = call;
     run->target = call->target;
@@ -127,16 +142,6 @@ struct run *run_create(struct call *call)
     run->call_id = arena_str(arena, id_str(&call->id));
     run->principal = arena_str(arena, call->principal);
     run->uri = arena_str(arena, call->uri);
-    run->journal_count = call->journal.count;
-    run->journal_bytes = call->journal.bytes;
-    if (call->journal.count) {
-        struct entry *entries = arena_alloc(arena, call->journal.count * sizeof(*entries));
-        char *text = arena_alloc_aligned(
-            arena, entries_text_bytes(call->journal.entries, call->journal.count) + 1, 1);
-        if (entries && text)
-            entries_copy(entries, call->journal.entries, call->journal.count, &text);
-        run->journal = entries;
-    }
     run->args = json_parse(arena, arena_str(arena, call->args), NULL, &error);
     supports(call);
     run->supports = call->supports;
@@ -159,6 +164,7 @@ void run_free(struct run *run)
 {
     target_release((struct target *)run->target);
     arena_finish(&run->arena);
+    journal_finish(&run->left);
     MEM_DELETE(run);
 }
 
