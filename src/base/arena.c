@@ -92,9 +92,28 @@ static size_t usual_size(const struct arena *arena)
     return twice < BLOCK_MOST ? twice : BLOCK_MOST;
 }
 
+/* The first block of most arenas, which is their last. */
+static void *first_give(struct arena *arena, size_t size)
+{
+    struct arena_block *block = mem_alloc(BLOCK_FIRST);
+
+    block->older = NULL;
+    block->size = BLOCK_FIRST;
+    arena->blocks = block;
+    arena->used = BLOCK_FIRST;
+    arena->next = block->bytes + size;
+    arena->end = (char *)block + BLOCK_FIRST;
+    ARENA_KEEP(block->bytes, BLOCK_FIRST - sizeof(*block));
+    ARENA_GIVE(block->bytes, size);
+    return block->bytes;
+}
+
 /* Apart from whom it is called by, which mostly finds the room that it wants. */
 __attribute__((noinline)) void *arena_grow_(struct arena *arena, size_t size, size_t align)
 {
+    if (!arena->blocks && size <= BLOCK_FIRST - sizeof(struct arena_block) &&
+        align <= _Alignof(max_align_t) && arena->cap >= BLOCK_FIRST)
+        return first_give(arena, size);
     size_t usual = usual_size(arena);
     /* A fresh block is aligned for any object; what wants more may have to skip some bytes. */
     size_t skip = align > _Alignof(max_align_t) ? align : 0;

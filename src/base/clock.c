@@ -72,21 +72,31 @@ const struct clock *clock_held(void)
     return &held;
 }
 
-void clock_look_again(void)
+static void forget(void)
 {
     seen.mono = seen.wall = 0;
+}
+
+/* Mostly not even a millisecond has gone by: then the other clock need not be looked at. */
+void clock_look_again(void)
+{
+    int64_t before = seen.mono, now = before ? read_ms(CLOCK_MONOTONIC) : 0;
+
+    if (now != before || now == 0)
+        seen.wall = 0;
+    seen.mono = now;
 }
 
 void clock_hold(void)
 {
     seen.holds = true;
-    clock_look_again();
+    forget();
 }
 
 void clock_release(void)
 {
     seen.holds = false;
-    clock_look_again();
+    forget();
 }
 
 static int64_t fake_mono(const struct clock *clock)

@@ -36,7 +36,7 @@ static void body_begin(nod_call *call)
     jw_object(w);
     if (kind_of(call) == TARGET_PROMPT)
         register_key(w, "description", call->target->description);
-    jw_key(w, arrays[kind_of(call)]);
+    jw_plain_key(w, arrays[kind_of(call)]);
     jw_array(w);
 }
 
