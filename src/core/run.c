@@ -1,8 +1,9 @@
 /*
  * core/run: looking into the journal, and recording what is new.
  *
- * Everything here touches the run's own memory alone, so it is as good on a worker's thread as on
- * the loop. Only run_done (core/call.c) goes back to the engine.
+ * Everything here touches the run's own memory alone, and reads the journal, which stands still
+ * meanwhile: so it is as good on a worker's thread as on the loop. Only run_done (core/call.c) goes
+ * back to the engine.
  *
  * Holds always: a question is checked (form, lengths, somebody can be asked) before it is recorded,
  * and what is recorded under a key has that key's digest. Once a step was done in a run nothing
