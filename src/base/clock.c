@@ -2,31 +2,41 @@
  * base/clock: the system's clocks, the same held for the length of an event, and one that stands
  * still until it is moved.
  *
+ * An event looks at the monotonic clock alone. How far the wall clock is ahead of that is found out
+ * every few milliseconds, as it changes only when somebody sets the clock: so a look is one reading
+ * of the system's clocks, whichever time is wanted.
+ *
  * Holds always: a thread that holds nothing reads the system's time, so whoever is not part of an
- * event, as a blocking handler on its thread, sees the time go on.
+ * event, as a blocking handler on its thread, sees the time go on. On one thread the monotonic time
+ * of an event is never before that of another event before it.
  */
 #include "base/clock.h"
 
 #include <time.h>
 
-static int64_t read_ms(clockid_t which)
+enum {
+    NS_OF_MS = 1000000,
+    AHEAD_UNSURE_MS = 1, /* two readings that are further apart say nothing about each other */
+};
+
+static int64_t read_ns(clockid_t which)
 {
     struct timespec now;
 
     clock_gettime(which, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 static int64_t system_mono(const struct clock *clock)
 {
     (void)clock;
-    return read_ms(CLOCK_MONOTONIC);
+    return read_ns(CLOCK_MONOTONIC) / NS_OF_MS;
 }
 
 static int64_t system_wall(const struct clock *clock)
 {
     (void)clock;
-    return read_ms(CLOCK_REALTIME);
+    return read_ns(CLOCK_REALTIME) / NS_OF_MS;
 }
 
 const struct clock *clock_system(void)
@@ -36,33 +46,55 @@ const struct clock *clock_system(void)
     return &system;
 }
 
+/* In nanoseconds, but for the wall time. */
 static _Thread_local struct {
     bool holds;
-    int64_t mono, wall; /* 0: not looked at since clock_hold or clock_look_again */
+    int64_t mono;     /* of this event; 0: not looked at since clock_hold or clock_look_again */
+    int64_t wall;     /* the same, in milliseconds; 0: nobody wanted it yet */
+    int64_t latest;   /* what was looked at last, in whichever event */
+    int64_t ahead;    /* the wall clock, of the monotonic one */
+    int64_t ahead_at; /* when that was found out; 0: never, or it is not to be relied upon */
 } seen;
 
-static int64_t look(int64_t *kept, clockid_t which)
+static int64_t mono_now(void)
 {
-    int64_t now = *kept;
+    if (seen.mono == 0)
+        seen.mono = seen.latest = read_ns(CLOCK_MONOTONIC);
+    return seen.mono;
+}
 
-    if (now == 0) {
-        now = read_ms(which);
-        if (seen.holds)
-            *kept = now;
-    }
-    return now;
+/* Whoever is kept from running between the readings finds out anew the next time. */
+static void ahead_find(void)
+{
+    int64_t before = read_ns(CLOCK_MONOTONIC);
+    int64_t wall = read_ns(CLOCK_REALTIME);
+    int64_t after = read_ns(CLOCK_MONOTONIC);
+
+    seen.ahead = wall - before;
+    seen.ahead_at = after - before < AHEAD_UNSURE_MS * NS_OF_MS ? before : 0;
+}
+
+static int64_t wall_now(void)
+{
+    int64_t mono = mono_now();
+
+    if (seen.ahead_at == 0 || mono - seen.ahead_at >= CLOCK_WALL_LATE_MS * NS_OF_MS)
+        ahead_find();
+    return (mono + seen.ahead) / NS_OF_MS;
 }
 
 static int64_t held_mono(const struct clock *clock)
 {
-    (void)clock;
-    return look(&seen.mono, CLOCK_MONOTONIC);
+    return seen.holds ? mono_now() / NS_OF_MS : system_mono(clock);
 }
 
 static int64_t held_wall(const struct clock *clock)
 {
-    (void)clock;
-    return look(&seen.wall, CLOCK_REALTIME);
+    if (!seen.holds)
+        return system_wall(clock);
+    if (seen.wall == 0)
+        seen.wall = wall_now();
+    return seen.wall;
 }
 
 const struct clock *clock_held(void)
@@ -81,6 +113,15 @@ void clock_hold(void)
 {
     seen.holds = true;
     clock_look_again();
+}
+
+void clock_hold_at(int64_t mono_ms)
+{
+    int64_t mono = mono_ms * NS_OF_MS;
+
+    seen.holds = true;
+    seen.mono = mono > seen.latest ? mono : seen.latest;
+    seen.wall = 0;
 }
 
 void clock_release(void)

@@ -119,7 +119,7 @@ static void on_read(uv_stream_t *uv, ssize_t got, const uv_buf_t *buf)
 {
     struct loop *loop = uv->loop->data;
 
-    clock_hold();
+    clock_hold_at(loop_now(loop));
     wire_got(wire_of_handle((uv_handle_t *)uv), got, buf->base);
     loop_settle(loop);
     clock_release();
@@ -134,7 +134,7 @@ static void on_readable(uv_stream_t *uv, ssize_t got, const uv_buf_t *buf)
     char *at = loop_read_buffer(loop, &room);
 
     (void)buf;
-    clock_hold();
+    clock_hold_at(loop_now(loop));
     wire_got(wire, got == UV_ENOBUFS ? recv_now(wire->fd, at, room) : got, at);
     loop_settle(loop);
     clock_release();
