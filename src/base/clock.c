@@ -46,20 +46,29 @@ const struct clock *clock_system(void)
     return &system;
 }
 
-/* In nanoseconds, but for the wall time. */
 static _Thread_local struct {
+    int64_t mono, wall;  /* of this event; 0: not looked at since clock_hold or clock_look_again */
+    int64_t now_ns;      /* when mono and wall are, exactly; set with mono */
+    int64_t latest_ns;   /* what was looked at last, in whichever event */
+    int64_t ahead_ns;    /* the wall clock, of the monotonic one */
+    int64_t ahead_at_ns; /* when that was found out; 0: never, or it is not to be relied upon */
     bool holds;
-    int64_t mono;     /* of this event; 0: not looked at since clock_hold or clock_look_again */
-    int64_t wall;     /* the same, in milliseconds; 0: nobody wanted it yet */
-    int64_t latest;   /* what was looked at last, in whichever event */
-    int64_t ahead;    /* the wall clock, of the monotonic one */
-    int64_t ahead_at; /* when that was found out; 0: never, or it is not to be relied upon */
 } seen;
 
-static int64_t mono_now(void)
+static void mono_is(int64_t ns)
 {
-    if (seen.mono == 0)
-        seen.mono = seen.latest = read_ns(CLOCK_MONOTONIC);
+    seen.now_ns = ns;
+    seen.mono = ns / NS_OF_MS;
+}
+
+static __attribute__((noinline)) int64_t mono_look(void)
+{
+    int64_t now = read_ns(CLOCK_MONOTONIC);
+
+    if (!seen.holds)
+        return now / NS_OF_MS;
+    seen.latest_ns = now;
+    mono_is(now);
     return seen.mono;
 }
 
@@ -70,31 +79,32 @@ static void ahead_find(void)
     int64_t wall = read_ns(CLOCK_REALTIME);
     int64_t after = read_ns(CLOCK_MONOTONIC);
 
-    seen.ahead = wall - before;
-    seen.ahead_at = after - before < AHEAD_UNSURE_MS * NS_OF_MS ? before : 0;
+    seen.ahead_ns = wall - before;
+    seen.ahead_at_ns = after - before < AHEAD_UNSURE_MS * NS_OF_MS ? before : 0;
 }
 
-static int64_t wall_now(void)
+static __attribute__((noinline)) int64_t wall_look(void)
 {
-    int64_t mono = mono_now();
-
-    if (seen.ahead_at == 0 || mono - seen.ahead_at >= CLOCK_WALL_LATE_MS * NS_OF_MS)
+    if (!seen.holds)
+        return read_ns(CLOCK_REALTIME) / NS_OF_MS;
+    if (seen.mono == 0)
+        mono_look();
+    if (seen.ahead_at_ns == 0 || seen.now_ns - seen.ahead_at_ns >= CLOCK_WALL_LATE_MS * NS_OF_MS)
         ahead_find();
-    return (mono + seen.ahead) / NS_OF_MS;
+    seen.wall = (seen.now_ns + seen.ahead_ns) / NS_OF_MS;
+    return seen.wall;
 }
 
 static int64_t held_mono(const struct clock *clock)
 {
-    return seen.holds ? mono_now() / NS_OF_MS : system_mono(clock);
+    (void)clock;
+    return seen.mono ? seen.mono : mono_look();
 }
 
 static int64_t held_wall(const struct clock *clock)
 {
-    if (!seen.holds)
-        return system_wall(clock);
-    if (seen.wall == 0)
-        seen.wall = wall_now();
-    return seen.wall;
+    (void)clock;
+    return seen.wall ? seen.wall : wall_look();
 }
 
 const struct clock *clock_held(void)
@@ -117,11 +127,11 @@ void clock_hold(void)
 
 void clock_hold_at(int64_t mono_ms)
 {
-    int64_t mono = mono_ms * NS_OF_MS;
+    int64_t ns = mono_ms * NS_OF_MS;
 
     seen.holds = true;
-    seen.mono = mono > seen.latest ? mono : seen.latest;
     seen.wall = 0;
+    mono_is(ns > seen.latest_ns ? ns : seen.latest_ns);
 }
 
 void clock_release(void)
