@@ -151,6 +151,16 @@ bool idmap_set(struct idmap *map, void *object)
     return true;
 }
 
+void idmap_replace(struct idmap *map, const void *object, void *by)
+{
+    size_t i = hash_of(id_of(map, object)) & (map->room - 1);
+
+    while (map->slots[i].object && map->slots[i].object != object)
+        i = (i + 1) & (map->room - 1);
+    if (map->slots[i].object)
+        map->slots[i].object = by;
+}
+
 /* A grave in front of an empty slot keeps nobody's probing going. */
 static void sweep(struct idmap *map, size_t i)
 {

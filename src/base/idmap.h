@@ -41,6 +41,9 @@ bool idmap_add(struct idmap *map, void *object);
 /* The same, in the place of the one with this id, if there is one: that is not in any more. */
 bool idmap_set(struct idmap *map, void *object);
 
+/* Puts `by`, which has the same id, in the place of this very object, which is in. */
+void idmap_replace(struct idmap *map, const void *object, void *by);
+
 /* This very object; fine if it is not in. */
 void idmap_remove(struct idmap *map, const void *object);
 

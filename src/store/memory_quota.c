@@ -52,7 +52,7 @@ void memory_tally_release(struct memory_store *memory, struct tally *tally)
     mem_free(tally);
 }
 
-bool memory_quota_room(struct memory_store *memory, const struct stored_call *call,
+bool memory_quota_room(struct memory_store *memory, const struct call_facts *call,
                        struct str principal, size_t more)
 {
     const struct memory_opts *opts = &memory->opts;
@@ -67,19 +67,19 @@ bool memory_quota_room(struct memory_store *memory, const struct stored_call *ca
 
 void memory_quota_add(struct memory_store *memory, struct stored_ask *ask)
 {
-    heap_set(&memory->due, &ask->due, ask->expires_ms);
-    ask->call->tally->pending++;
+    heap_set(&memory->due, &ask->due, ask->is.expires_ms);
+    ask->call->is.tally->pending++;
     memory->pending++;
 }
 
 void memory_quota_remove(struct memory_store *memory, struct stored_ask *ask)
 {
-    if (ask->lapsed) {
+    if (ask->is.lapsed) {
         heap_remove(&memory->lapsed, &ask->due);
         return;
     }
     heap_remove(&memory->due, &ask->due);
-    ask->call->tally->pending--;
+    ask->call->is.tally->pending--;
     memory->pending--;
 }
 
@@ -91,7 +91,7 @@ void memory_quota_lapse(struct memory_store *memory, size_t most)
     for (; most > 0 && (first = heap_first(&memory->due)) && first->at <= now; most--) {
         struct stored_ask *ask = HEAP_OF(first, struct stored_ask, due);
         memory_quota_remove(memory, ask);
-        ask->lapsed = true;
-        heap_set(&memory->lapsed, first, ask->expires_ms + memory_keep(memory, ask->call));
+        ask->is.lapsed = true;
+        heap_set(&memory->lapsed, first, ask->is.expires_ms + memory_keep(memory, &ask->call->is));
     }
 }
