@@ -248,7 +248,7 @@ static void call_close(struct memory_store *memory, struct stored_call *call, en
             ask_erase(ask);
     }
     journal_erase(call);
-    struct ended_call *packed = memory_pack(call, result);
+    struct ended_call *packed = memory_pack(memory, call, result);
     call->is.tally->calls++;
     idmap_replace(&memory->calls, call, packed);
     for (struct stored_ask *ask = call->asks; ask; ask = ask->next)
@@ -657,6 +657,7 @@ static void memory_destroy(struct store *store)
     idmap_finish(&memory->spent);
     heap_finish(&memory->spent_due);
     memory_ended_finish(memory);
+    memory_packed_finish(memory);
     heap_finish(&memory->idle);
     idmap_finish(&memory->calls);
     idmap_finish(&memory->asks);

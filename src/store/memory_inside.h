@@ -16,7 +16,10 @@
 #include "core/journal.h"
 #include "store/memory.h"
 
-enum { ENDED_RINGS = 4 }; /* times for which calls are kept one behind the other */
+enum {
+    ENDED_RINGS = 4,    /* times for which calls are kept one behind the other */
+    DETAIL_PLACES = 16, /* details of questions that are at hand for the next call that ends */
+};
 
 struct ended_ring { /* calls that are kept for one time: the first goes first */
     struct ended_call **calls;
@@ -38,6 +41,7 @@ struct memory_store {
     struct map values;  /* kind NUL key -> struct stored_value */
     struct map streams; /* stream -> struct stored_stream */
     struct ended ended;
+    struct shared_text *details[DETAIL_PLACES]; /* by their length, the last of each; or NULL */
     struct heap idle;   /* runnable ones, by when nobody is expected to come for them */
     struct idmap spent; /* struct spent */
     struct heap spent_due;
@@ -137,17 +141,18 @@ struct ask_ending { /* what is kept of how an ask has ended */
 
 struct ask_end {
     struct ask_ending is;
-    char text[]; /* the content, and by whom; each NUL-terminated */
+    char text[]; /* by whom, and the content; each NUL-terminated */
 };
 
 /*
  * A call that has ended, in one piece of memory: its asks stand right behind it, and behind them
- * the texts of the call, its result, and the texts of each ask with its content and by whom. None
- * of it ever changes.
+ * the texts of the call, its result, and the texts of each ask (but for its detail, which is
+ * shared) with by whom it was ended and the content. None of it ever changes.
  */
 struct ended_ask {
     struct ask_facts is; /* first */
     struct ask_ending end;
+    struct shared_text *detail; /* held; NULL: it is empty */
 };
 
 struct ended_call {
@@ -285,12 +290,15 @@ static inline struct ended_call *memory_ended_call(struct call_facts *call)
 
 /* What will be asked of this call from now on, in one piece. Takes the entries of its journal, if
  * nobody else looks at them. */
-struct ended_call *memory_pack(struct stored_call *call, struct str result);
+struct ended_call *memory_pack(struct memory_store *memory, struct stored_call *call,
+                               struct str result);
 /* The record it was, which nobody else finds: it goes when nobody holds it any more. */
 struct stored_call *memory_unpack(const struct ended_call *packed);
 /* The call that this ask is packed with. */
 struct ended_call *memory_packed_of(struct ask_facts *ask);
 void memory_packed_free(struct memory_store *memory, struct ended_call *packed);
+/* Nothing is packed any more. */
+void memory_packed_finish(struct memory_store *memory);
 
 /* --- memory_ended.c --- */
 

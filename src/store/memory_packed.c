@@ -6,6 +6,9 @@
  * is packed as small as it can be, and the memory of the call that has ended is free at once for
  * the one that begins. Who does look is given the record it was, made anew.
  *
+ * The detail of a question is the longest of its texts, and the same in every call of a tool: the
+ * form. Calls that have ended share it with the last that came with the same.
+ *
  * Holds always: what is packed never changes.
  */
 #include "store/memory_inside.h"
@@ -27,9 +30,15 @@ static size_t call_text_bytes(const struct call_facts *call)
     return texts_bytes(call->text_len, CALL_TEXTS);
 }
 
-static size_t ask_text_bytes(const struct ask_facts *ask)
+/* Those before the detail, and those behind it. */
+static size_t ask_text_before(const struct ask_facts *ask)
 {
-    return texts_bytes(ask->text_len, ASK_TEXTS);
+    return texts_bytes(ask->text_len, TEXT_DETAIL);
+}
+
+static size_t ask_text_behind(const struct ask_facts *ask)
+{
+    return texts_bytes(ask->text_len + TEXT_DETAIL + 1, ASK_TEXTS - TEXT_DETAIL - 1);
 }
 
 static size_t end_text_bytes(const struct ask_ending *end)
@@ -44,13 +53,61 @@ static char *put(char *to, const void *from, size_t len)
     return to + len;
 }
 
+/* --- the details --- */
+
+struct shared_text {
+    size_t refs; /* and one more while it is the last of its place */
+    size_t len;
+    char text[]; /* NUL-terminated */
+};
+
+static void text_release(struct shared_text *shared)
+{
+    if (shared && --shared->refs == 0)
+        mem_free(shared);
+}
+
+static struct shared_text *text_make(struct str text)
+{
+    struct shared_text *shared = mem_alloc(sizeof(*shared) + text.len + 1);
+    char *at = shared->text;
+
+    shared->refs = 0;
+    shared->len = str_place(&at, text).len;
+    return shared;
+}
+
+static struct shared_text *text_share(struct memory_store *memory, struct str text)
+{
+    struct shared_text **place = &memory->details[text.len % DETAIL_PLACES];
+
+    if (text.len == 0)
+        return NULL;
+    if (!*place || !str_eq(str_n((*place)->text, (*place)->len), text)) {
+        text_release(*place);
+        *place = text_make(text);
+        (*place)->refs++;
+    }
+    (*place)->refs++;
+    return *place;
+}
+
+void memory_packed_finish(struct memory_store *memory)
+{
+    for (size_t i = 0; i < DETAIL_PLACES; i++)
+        text_release(memory->details[i]);
+}
+
+/* --- packing --- */
+
 static size_t packed_bytes(const struct stored_call *call, struct str result)
 {
     size_t bytes = sizeof(struct ended_call) + call->is.ask_count * sizeof(struct ended_ask) +
                    call_text_bytes(&call->is) + result.len;
 
     for (const struct stored_ask *ask = call->asks; ask; ask = ask->next)
-        bytes += ask_text_bytes(&ask->is) + end_text_bytes(&ask->end->is);
+        bytes +=
+            ask_text_before(&ask->is) + ask_text_behind(&ask->is) + end_text_bytes(&ask->end->is);
     return bytes;
 }
 
@@ -68,7 +125,23 @@ static struct entry *entries_take(struct stored_call *call)
     return copy.entries;
 }
 
-struct ended_call *memory_pack(struct stored_call *call, struct str result)
+static char *pack_ask(struct memory_store *memory, const struct stored_ask *ask,
+                      struct ended_ask *packed, char *at)
+{
+    const char *text = ask->text;
+    size_t before = ask_text_before(&ask->is), detail = ask->is.text_len[TEXT_DETAIL];
+
+    packed->is = ask->is;
+    packed->is.packed = true;
+    packed->end = ask->end->is;
+    packed->detail = text_share(memory, str_n(text + before, detail));
+    at = put(at, text, before);
+    at = put(at, text + before + detail + 1, ask_text_behind(&ask->is));
+    return put(at, ask->end->text, end_text_bytes(&ask->end->is));
+}
+
+struct ended_call *memory_pack(struct memory_store *memory, struct stored_call *call,
+                               struct str result)
 {
     struct ended_call *packed = mem_alloc(packed_bytes(call, result));
     struct ended_ask *to = packed->asks;
@@ -79,13 +152,8 @@ struct ended_call *memory_pack(struct stored_call *call, struct str result)
     packed->result_len = (uint32_t)result.len;
     at = put(at, call->text, call_text_bytes(&call->is));
     at = put(at, result.at, result.len);
-    for (const struct stored_ask *ask = call->asks; ask; ask = ask->next, to++) {
-        to->is = ask->is;
-        to->is.packed = true;
-        to->end = ask->end->is;
-        at = put(at, ask->text, ask_text_bytes(&ask->is));
-        at = put(at, ask->end->text, end_text_bytes(&ask->end->is));
-    }
+    for (const struct stored_ask *ask = call->asks; ask; ask = ask->next)
+        at = pack_ask(memory, ask, to++, at);
     packed->entry_count = call->entry_count;
     packed->entries = call->entry_count ? entries_take(call) : NULL;
     return packed;
@@ -94,18 +162,22 @@ struct ended_call *memory_pack(struct stored_call *call, struct str result)
 static const char *unpack_ask(struct stored_call *call, const struct ended_ask *packed,
                               const char *at)
 {
-    size_t text = ask_text_bytes(&packed->is), end_text = end_text_bytes(&packed->end);
-    struct stored_ask *ask = mem_alloc(sizeof(*ask) + text);
+    size_t before = ask_text_before(&packed->is), behind = ask_text_behind(&packed->is);
+    size_t detail = packed->is.text_len[TEXT_DETAIL], end = end_text_bytes(&packed->end);
+    struct stored_ask *ask = mem_alloc(sizeof(*ask) + before + detail + 1 + behind);
 
     *ask = (struct stored_ask){ .is = packed->is };
     ask->is.packed = false;
-    memcpy(ask->text, at, text);
-    ask->end = mem_alloc(sizeof(*ask->end) + end_text);
+    char *text = put(ask->text, at, before);
+    str_place(&text, str_n(packed->detail ? packed->detail->text : NULL, detail));
+    put(text, at + before, behind);
+    at += before + behind;
+    ask->end = mem_alloc(sizeof(*ask->end) + end);
     ask->end->is = packed->end;
-    memcpy(ask->end->text, at + text, end_text);
+    memcpy(ask->end->text, at, end);
     memory_call_append(call, ask);
     call->claimed += packed->end.place != 0;
-    return at + text + end_text;
+    return at + end;
 }
 
 struct stored_call *memory_unpack(const struct ended_call *packed)
@@ -139,6 +211,8 @@ struct ended_call *memory_packed_of(struct ask_facts *ask)
 
 void memory_packed_free(struct memory_store *memory, struct ended_call *packed)
 {
+    for (uint32_t i = 0; i < packed->is.ask_count; i++)
+        text_release(packed->asks[i].detail);
     memory_tally_release(memory, packed->is.tally);
     mem_free(packed->entries);
     mem_free(packed);
