@@ -35,7 +35,9 @@ static bool id_is(const struct id *id, struct str s)
 /* --- records -------------------------------------------------------------------------------------
  */
 
-static struct stored_call *call_add(struct memory_store *memory, const struct call_record *open)
+/* `tally` is that of its principal, if it has one already. */
+static struct stored_call *call_add(struct memory_store *memory, const struct call_record *open,
+                                    struct tally *tally)
 {
     const struct str texts[CALL_TEXTS] = {
         [TEXT_SCOPE] = open->scope, [TEXT_TARGET] = open->target, [TEXT_ARGS] = open->args,
@@ -43,7 +45,8 @@ static struct stored_call *call_add(struct memory_store *memory, const struct ca
     };
     struct stored_call *call = memory_call_make(texts);
 
-    call->is.tally = memory_tally_hold(memory, open->principal);
+    call->is.tally = tally ? tally : memory_tally_add(memory, open->principal);
+    call->is.tally->calls++;
     id_set(&call->is.id, open->id);
     call->is.kind = (unsigned char)open->kind;
     call->is.keep_ms = open->keep_ms;
@@ -110,6 +113,7 @@ static void spent_add(struct memory_store *memory, const struct ended_call *call
         return;
     }
     heap_set(&memory->spent_due, &spent->due, call->until);
+    memory_note_due(memory, call->until);
 }
 
 /* When the last of its questions is over. */
@@ -123,19 +127,22 @@ static int64_t last_expiry(const struct stored_call *call)
     return last;
 }
 
-/* Drops a few records whose time is over; called with every end, so that none piles up. */
-static void sweep(struct memory_store *memory)
+static void ended_sweep(struct memory_store *memory, int64_t now)
 {
-    int64_t now = memory_now(memory);
+    struct ended_call *call;
+
+    for (int i = 0; i < SWEEP_MOST && (call = memory_ended_next(memory)); i++) {
+        if (call->until > now && had_effects(call))
+            spent_add(memory, call);
+        ended_drop(memory, call);
+    }
+}
+
+/* Questions that ran out long ago, and whose call nobody came back for. */
+static void lapsed_sweep(struct memory_store *memory, int64_t now)
+{
     struct heap_node *first;
 
-    struct ended_call *ended;
-    for (int i = 0; i < SWEEP_MOST && (ended = memory_ended_next(memory)); i++) {
-        if (ended->until > now && had_effects(ended))
-            spent_add(memory, ended);
-        ended_drop(memory, ended);
-    }
-    /* A question that ran out long ago, and whose call nobody came back for. */
     memory_quota_lapse(memory, SWEEP_MOST);
     for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->lapsed)); i++) {
         struct stored_call *call = HEAP_OF(first, struct stored_ask, due)->call;
@@ -147,11 +154,23 @@ static void sweep(struct memory_store *memory)
         else
             call_drop(memory, call);
     }
+}
+
+static void idle_sweep(struct memory_store *memory, int64_t now)
+{
+    struct heap_node *first;
+
     for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->idle)); i++) {
         if (first->at > now)
             break;
         call_drop(memory, HEAP_OF(first, struct stored_call, idle));
     }
+}
+
+static void spent_sweep(struct memory_store *memory, int64_t now)
+{
+    struct heap_node *first;
+
     for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->spent_due)); i++) {
         struct spent *spent = HEAP_OF(first, struct spent, due);
         if (first->at > now)
@@ -160,6 +179,36 @@ static void sweep(struct memory_store *memory)
         idmap_remove(&memory->spent, spent);
         mem_free(spent);
     }
+}
+
+/* When the first of all the records goes, or of the questions runs out. */
+static int64_t earliest_due(struct memory_store *memory)
+{
+    const struct heap *heaps[] = { &memory->due, &memory->lapsed, &memory->idle,
+                                   &memory->spent_due };
+    int64_t earliest = memory_ended_due(memory);
+
+    for (size_t i = 0; i < sizeof(heaps) / sizeof(heaps[0]); i++) {
+        const struct heap_node *first = heap_first(heaps[i]);
+        if (first && first->at < earliest)
+            earliest = first->at;
+    }
+    return earliest;
+}
+
+/* Drops a few records whose time is over; called with every end, so that none piles up. */
+static void sweep(struct memory_store *memory)
+{
+    int64_t now = memory_now(memory);
+
+    if (memory->ended.count > memory->opts.keep_most || memory->due_at <= now)
+        ended_sweep(memory, now);
+    if (memory->due_at > now)
+        return; /* as nearly always */
+    lapsed_sweep(memory, now);
+    idle_sweep(memory, now);
+    spent_sweep(memory, now);
+    memory->due_at = earliest_due(memory);
 }
 
 static void journal_add(struct stored_call *call, const struct entry *entries, size_t count)
@@ -385,8 +434,11 @@ static void hint(struct memory_store *memory, struct stored_call *call)
 /* Whoever comes next may take it; who waits for it here is told. */
 static void call_runnable(struct memory_store *memory, struct stored_call *call)
 {
+    int64_t until = memory_now(memory) + memory_keep(memory, &call->is);
+
     call->is.state = CALL_STORED_RUNNABLE;
-    heap_set(&memory->idle, &call->idle, memory_now(memory) + memory_keep(memory, &call->is));
+    heap_set(&memory->idle, &call->idle, until);
+    memory_note_due(memory, until);
     hint(memory, call);
 }
 
@@ -397,6 +449,10 @@ static struct stored_call *running_call(struct memory_store *memory, struct call
                                         uint64_t epoch, struct str token, size_t new_asks,
                                         nod_status *status)
 {
+    struct tally *tally = call   ? call->tally
+                          : open ? memory_tally_find(memory, open->principal)
+                                 : NULL;
+
     *status = NOD_OK;
     if (call && id_is(&call->token, token))
         return NULL; /* this very operation has happened */
@@ -406,11 +462,11 @@ static struct stored_call *running_call(struct memory_store *memory, struct call
         *status = NOD_E_NOT_FOUND;
     else if (call && (open || call->epoch != epoch || call->state != CALL_STORED_RUNNING))
         *status = NOD_E_STALE; /* with `open`: it is here already */
-    else if (!memory_quota_room(memory, call, open ? open->principal : STR_NONE, new_asks))
+    else if (!memory_quota_room(memory, tally, new_asks))
         *status = NOD_E_LIMIT;
     if (*status != NOD_OK)
         return NULL;
-    struct stored_call *running = call ? memory_stored_call(call) : call_add(memory, open);
+    struct stored_call *running = call ? memory_stored_call(call) : call_add(memory, open, tally);
     id_set(&running->is.token, token);
     return running;
 }
@@ -690,6 +746,7 @@ struct store *memory_store_create(const struct memory_opts *opts)
 
     memory->store.ops = &memory_ops;
     memory->opts = *opts;
+    memory->due_at = INT64_MAX;
     if (memory->opts.keep_ms <= 0)
         memory->opts.keep_ms = MEMORY_KEEP_MS;
     if (memory->opts.keep_most == 0)

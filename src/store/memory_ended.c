@@ -106,6 +106,7 @@ void memory_ended_add(struct memory_store *memory, struct ended_call *call)
     else
         timed_add(&ended->by_time, call);
     ended->count++;
+    memory_note_due(memory, call->until);
 }
 
 static void fetch(const void *at, size_t len)
@@ -146,22 +147,38 @@ static struct ended_call *timed_take(struct heap *by_time)
     return call;
 }
 
-struct ended_call *memory_ended_next(struct memory_store *memory)
+/* When the first of them goes. *of: the ring it is in; NULL: it is in the heap, or there is none.
+ */
+static int64_t ended_first(struct ended *ended, struct ended_ring **of)
 {
-    struct ended *ended = &memory->ended;
-    struct heap_node *timed = heap_first(&ended->by_time);
+    const struct heap_node *timed = heap_first(&ended->by_time);
     int64_t first = timed ? timed->at : INT64_MAX;
-    struct ended_ring *of = NULL; /* the ring it is in, if not in the heap */
 
-    if (ended->count == 0)
-        return NULL;
+    *of = NULL;
     for (struct ended_ring *ring = ended->rings; ring < ended->rings + ENDED_RINGS; ring++) {
         if (ring->count == 0 || (*ring_at(ring, 0))->until >= first)
             continue;
         first = (*ring_at(ring, 0))->until;
-        of = ring;
+        *of = ring;
     }
-    if (first > memory_now(memory) && ended->count <= memory->opts.keep_most)
+    return first;
+}
+
+int64_t memory_ended_due(struct memory_store *memory)
+{
+    struct ended_ring *of;
+
+    return ended_first(&memory->ended, &of);
+}
+
+struct ended_call *memory_ended_next(struct memory_store *memory)
+{
+    struct ended *ended = &memory->ended;
+    struct ended_ring *of;
+
+    if (ended->count == 0)
+        return NULL;
+    if (ended_first(ended, &of) > memory_now(memory) && ended->count <= memory->opts.keep_most)
         return NULL;
     ended->count--;
     return of ? ring_take(memory, of) : timed_take(&ended->by_time);

@@ -51,6 +51,7 @@ struct memory_store {
     size_t pending;     /* in due */
     struct list replies; /* completions on their way */
     uint64_t version;
+    int64_t due_at; /* no record goes before, but to make room, and no question runs out */
     int64_t now_ms; /* of the operation that is under way: see memory_begin */
     void (*wake)(void *data, struct str call_id);
     void *wake_data;
@@ -235,6 +236,13 @@ static inline int64_t memory_now(const struct memory_store *memory)
     return memory->now_ms;
 }
 
+/* Something is to go, or runs out, at that time. */
+static inline void memory_note_due(struct memory_store *memory, int64_t at)
+{
+    if (at < memory->due_at)
+        memory->due_at = at;
+}
+
 static inline enum ask_state memory_ask_state(const struct stored_ask *ask)
 {
     return ask->end ? (enum ask_state)ask->end->is.state : ASK_PENDING;
@@ -307,17 +315,19 @@ void memory_ended_finish(struct memory_store *memory);
 void memory_ended_add(struct memory_store *memory, struct ended_call *call);
 /* One whose time is over, or that has to make room: it is in neither list any more. Or NULL. */
 struct ended_call *memory_ended_next(struct memory_store *memory);
+/* When the first of them goes; INT64_MAX: there is none. */
+int64_t memory_ended_due(struct memory_store *memory);
 
 /* --- memory_quota.c --- */
 
 void memory_quota_init(struct memory_store *memory);
 void memory_quota_finish(struct memory_store *memory);
-/* Of this principal, and made if need be; every call that has it holds it. */
-struct tally *memory_tally_hold(struct memory_store *memory, struct str principal);
+/* Of this principal, or NULL; and one for it, which has none. Every call of it counts in it. */
+struct tally *memory_tally_find(struct memory_store *memory, struct str principal);
+struct tally *memory_tally_add(struct memory_store *memory, struct str principal);
 void memory_tally_release(struct memory_store *memory, struct tally *tally);
-/* May so many more questions be put to this principal? `call` is one of its calls, or NULL. */
-bool memory_quota_room(struct memory_store *memory, const struct call_facts *call,
-                       struct str principal, size_t more);
+/* May so many more questions be put to the principal of this tally (NULL: who has no call yet)? */
+bool memory_quota_room(struct memory_store *memory, const struct tally *tally, size_t more);
 /* A question begins to wait, and does not wait any more. */
 void memory_quota_add(struct memory_store *memory, struct stored_ask *ask);
 void memory_quota_remove(struct memory_store *memory, struct stored_ask *ask);

@@ -30,17 +30,18 @@ static bool fits(size_t count, size_t more, size_t most)
     return most == 0 || (count <= most && more <= most - count);
 }
 
-struct tally *memory_tally_hold(struct memory_store *memory, struct str principal)
+struct tally *memory_tally_find(struct memory_store *memory, struct str principal)
 {
-    struct tally *tally = map_find(&memory->tallies, principal);
+    return map_find(&memory->tallies, principal);
+}
 
-    if (!tally) {
-        tally = mem_zalloc(sizeof(*tally) + principal.len + 1);
-        char *at = tally->name;
-        tally->len = str_place(&at, principal).len;
-        map_add(&memory->tallies, str_n(tally->name, tally->len), tally);
-    }
-    tally->calls++;
+struct tally *memory_tally_add(struct memory_store *memory, struct str principal)
+{
+    struct tally *tally = mem_zalloc(sizeof(*tally) + principal.len + 1);
+    char *at = tally->name;
+
+    tally->len = str_place(&at, principal).len;
+    map_add(&memory->tallies, str_n(tally->name, tally->len), tally);
     return tally;
 }
 
@@ -52,15 +53,13 @@ void memory_tally_release(struct memory_store *memory, struct tally *tally)
     mem_free(tally);
 }
 
-bool memory_quota_room(struct memory_store *memory, const struct call_facts *call,
-                       struct str principal, size_t more)
+bool memory_quota_room(struct memory_store *memory, const struct tally *tally, size_t more)
 {
     const struct memory_opts *opts = &memory->opts;
 
     if (more == 0)
         return true;
     memory_quota_lapse(memory, SIZE_MAX);
-    const struct tally *tally = call ? call->tally : map_find(&memory->tallies, principal);
     return fits(memory->pending, more, opts->pending_asks) &&
            fits(tally ? tally->pending : 0, more, opts->pending_asks_per_principal);
 }
@@ -68,6 +67,7 @@ bool memory_quota_room(struct memory_store *memory, const struct call_facts *cal
 void memory_quota_add(struct memory_store *memory, struct stored_ask *ask)
 {
     heap_set(&memory->due, &ask->due, ask->is.expires_ms);
+    memory_note_due(memory, ask->is.expires_ms);
     ask->call->is.tally->pending++;
     memory->pending++;
 }
@@ -92,6 +92,8 @@ void memory_quota_lapse(struct memory_store *memory, size_t most)
         struct stored_ask *ask = HEAP_OF(first, struct stored_ask, due);
         memory_quota_remove(memory, ask);
         ask->is.lapsed = true;
-        heap_set(&memory->lapsed, first, ask->is.expires_ms + memory_keep(memory, &ask->call->is));
+        int64_t until = ask->is.expires_ms + memory_keep(memory, &ask->call->is);
+        heap_set(&memory->lapsed, first, until);
+        memory_note_due(memory, until);
     }
 }
