@@ -692,7 +692,7 @@ static void memory_cancel(struct store *store, struct str token, struct str call
 static void memory_destroy(struct store *store)
 {
     struct memory_store *memory = memory_of(store);
-    size_t at = 0;
+    struct idmap_walk calls = { 0 }, spents = { 0 };
 
     LIST_EACH (link, &memory->replies) {
         struct reply *reply =
@@ -700,15 +700,14 @@ static void memory_destroy(struct store *store)
         reply_empty(reply);
         reply->memory = NULL;
     }
-    for (struct call_facts *call; (call = idmap_next(&memory->calls, &at));) {
+    for (struct call_facts *call; (call = idmap_next(&memory->calls, &calls));) {
         if (call->packed)
             memory_packed_free(memory, memory_ended_call(call));
         else
             memory_call_free(memory, memory_stored_call(call));
     }
     memory_values_finish(memory);
-    at = 0;
-    for (struct spent *spent; (spent = idmap_next(&memory->spent, &at));)
+    for (struct spent *spent; (spent = idmap_next(&memory->spent, &spents));)
         mem_free(spent);
     idmap_finish(&memory->spent);
     heap_finish(&memory->spent_due);

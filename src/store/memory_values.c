@@ -110,9 +110,9 @@ static void scan_asks_due(struct reply *reply, size_t most)
 static void scan_runnable(struct reply *reply, size_t most)
 {
     struct memory_store *memory = reply->memory;
-    size_t at = 0;
+    struct idmap_walk walk = { 0 };
 
-    for (struct call_facts *call; most > 0 && (call = idmap_next(&memory->calls, &at));) {
+    for (struct call_facts *call; most > 0 && (call = idmap_next(&memory->calls, &walk));) {
         if (call->state != CALL_STORED_RUNNABLE || call->text_len[TEXT_CALLER] == 0)
             continue;
         struct call_view view;
