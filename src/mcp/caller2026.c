@@ -241,9 +241,9 @@ struct state_bound caller_bound(const struct caller2026 *caller)
 
 static bool read_retry(struct request *request, struct str *state, const struct json **responses)
 {
-    const struct json *text = json_get(request->params, STR("requestState"));
+    const struct json *text = request->has.state;
 
-    *responses = json_get(request->params, STR("inputResponses"));
+    *responses = request->has.responses;
     *state = json_str(text);
     if (text && !json_is(text, JSON_STRING)) {
         reply_error(request, RPC_INVALID_PARAMS, STR("params.requestState must be a string."));

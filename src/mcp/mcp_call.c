@@ -105,8 +105,8 @@ void mcp_call_start(struct request *request, const struct mcp_call_spec *spec)
     }
 
     struct mcp_server *server = session->server;
-    struct str token = rpc_id_of(
-        &server->message, json_get(json_get(request->params, STR("_meta")), STR("progressToken")));
+    struct str token =
+        rpc_id_of(&server->message, json_get(request->has.meta, STR("progressToken")));
     struct mcp_call *call = call_create(session, request->id, token, spec->part);
     struct id id = { 0 };
     if (!request->stream) {

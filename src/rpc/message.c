@@ -78,10 +78,25 @@ struct str rpc_id_text(struct arena *arena, struct str id)
 
 enum member { JSONRPC, ID, METHOD, PARAMS, RESULT, ERROR, MEMBERS };
 
-static const struct str member_names[MEMBERS] = {
-    [JSONRPC] = STR_INIT("jsonrpc"), [ID] = STR_INIT("id"),         [METHOD] = STR_INIT("method"),
-    [PARAMS] = STR_INIT("params"),   [RESULT] = STR_INIT("result"), [ERROR] = STR_INIT("error"),
-};
+/* MEMBERS: none of them. By the length first: behind it each name is one comparison of words. */
+static enum member member_of(struct str key)
+{
+    switch (key.len) {
+    case 2:
+        return str_eq(key, STR("id")) ? ID : MEMBERS;
+    case 5:
+        return str_eq(key, STR("error")) ? ERROR : MEMBERS;
+    case 6:
+        return str_eq(key, STR("method"))   ? METHOD
+               : str_eq(key, STR("params")) ? PARAMS
+               : str_eq(key, STR("result")) ? RESULT
+                                            : MEMBERS;
+    case 7:
+        return str_eq(key, STR("jsonrpc")) ? JSONRPC : MEMBERS;
+    default:
+        return MEMBERS;
+    }
+}
 
 static nod_status refuse(struct rpc_fault *fault, const char *why)
 {
@@ -95,14 +110,12 @@ static bool members_of(const struct json *object, const struct json *found[MEMBE
 {
     JSON_EACH(child, object)
     {
-        for (size_t i = 0; i < MEMBERS; i++) {
-            if (!str_eq(child->key, member_names[i]))
-                continue;
-            if (found[i])
-                return false;
-            found[i] = child;
-            break;
-        }
+        enum member which = member_of(child->key);
+        if (which == MEMBERS)
+            continue;
+        if (found[which])
+            return false;
+        found[which] = child;
     }
     return true;
 }
