@@ -117,53 +117,58 @@ static struct str message_text(struct arena *arena, struct str message, struct s
     return whole;
 }
 
-static void write_schema(struct json_writer *w, struct str detail)
+static void write_message(struct json_writer *w, struct str message, struct str problems)
 {
-    if (detail.len) {
-        jw_key_raw(w, STR("requestedSchema"), detail);
+    struct arena arena;
+
+    if (!problems.len) {
+        jw_str(w, message);
         return;
     }
-    jw_key_raw(w, STR("requestedSchema"), STR("{\"type\":\"object\",\"properties\":{}}"));
+    arena_init(&arena, MRTR_ARENA_MAX);
+    jw_str(w, message_text(&arena, message, problems));
+    arena_finish(&arena);
 }
 
-static void write_elicitation(struct json_writer *w, struct arena *arena,
-                              const struct ask_record *ask, struct str problems)
-{
-    bool url = ask->kind == ASK_URL;
+#define ELICITATION(mode)                                                                          \
+    STR("{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"" mode "\",\"message\":")
 
-    jw_key_str(w, STR("mode"), url ? STR("url") : STR("form"));
-    jw_key_str(w, STR("message"), message_text(arena, ask->message, problems));
-    if (url)
-        jw_key_str(w, STR("url"), ask->url);
-    else
-        write_schema(w, ask->detail);
+static void write_form(struct json_writer *w, const struct ask_record *ask, struct str problems)
+{
+    jw_open(w, ELICITATION("form"), 2);
+    write_message(w, ask->message, problems);
+    jw_key_raw(w, STR("requestedSchema"),
+               ask->detail.len ? ask->detail : STR("{\"type\":\"object\",\"properties\":{}}"));
+    jw_close(w, 2);
+}
+
+static void write_url(struct json_writer *w, const struct ask_record *ask, struct str problems)
+{
+    jw_open(w, ELICITATION("url"), 2);
+    write_message(w, ask->message, problems);
+    jw_key_str(w, STR("url"), ask->url);
+    jw_close(w, 2);
 }
 
 bool mrtr_write(struct json_writer *w, const struct ask_record *ask, struct str problems)
 {
-    static const struct str methods[] = {
-        [ASK_FORM] = STR_INIT("elicitation/create"),
-        [ASK_APPROVAL] = STR_INIT("elicitation/create"),
-        [ASK_URL] = STR_INIT("elicitation/create"),
-        [ASK_SAMPLE] = STR_INIT("sampling/createMessage"),
-        [ASK_ROOTS] = STR_INIT("roots/list"),
-    };
-    struct arena arena;
-
-    arena_init(&arena, MRTR_ARENA_MAX);
-    jw_object(w);
-    jw_key_str(w, STR("method"), methods[ask->kind]);
-    jw_key(w, STR("params"));
-    if (ask->kind == ASK_SAMPLE) {
+    switch (ask->kind) {
+    case ASK_FORM:
+    case ASK_APPROVAL:
+        write_form(w, ask, problems);
+        break;
+    case ASK_URL:
+        write_url(w, ask, problems);
+        break;
+    case ASK_SAMPLE:
+        jw_open(w, STR("{\"method\":\"sampling/createMessage\",\"params\":"), 1);
         jw_raw(w, ask->detail.len ? ask->detail : STR("{}"));
-    } else {
-        jw_object(w);
-        if (ask->kind != ASK_ROOTS)
-            write_elicitation(w, &arena, ask, problems);
-        jw_end(w);
+        jw_close(w, 1);
+        break;
+    case ASK_ROOTS:
+        jw_raw(w, STR("{\"method\":\"roots/list\",\"params\":{}}"));
+        break;
     }
-    jw_end(w);
-    arena_finish(&arena);
     return !w->failed;
 }
 

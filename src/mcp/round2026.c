@@ -108,23 +108,17 @@ static void write_required(struct caller2026 *caller, struct str id, struct str 
                            struct str state)
 {
     struct buf *out = &caller->server->out;
-    struct json_writer w;
 
     buf_clear(out);
-    json_writer_init(&w, out);
-    jw_object(&w);
-    jw_key_str(&w, STR("jsonrpc"), STR("2.0"));
-    jw_key_raw(&w, STR("id"), id);
-    jw_key(&w, STR("result"));
-    jw_object(&w);
-    result_begin(&w, &caller->server->opts, STR("input_required"));
-    if (requests.len > 2)
-        jw_key_raw(&w, STR("inputRequests"), requests);
-    jw_key(&w, STR("requestState"));
-    jw_plain_str(&w, state);
-    jw_end(&w);
-    jw_end(&w);
-    if (json_writer_done(&w))
+    result_open(out, &caller->server->opts, id, STR("input_required"));
+    if (requests.len > 2) {
+        buf_add(out, STR(",\"inputRequests\":"));
+        buf_add(out, requests);
+    }
+    buf_add(out, STR(",\"requestState\":\""));
+    buf_add(out, state);
+    buf_add(out, STR("\"}}"));
+    if (!out->overflow)
         return;
     buf_clear(out);
     rpc_write_error(out, id, RPC_INTERNAL_ERROR, STR("The questions are too large to be sent."),
