@@ -14,7 +14,8 @@
 #include "mcp/mcp_call.h"
 #include "mcp/state.h"
 
-/* One request that waits for the end of a call. */
+/* One request that waits for the end of a call. It is part of the caller it came with (`own`), or
+ * has memory of its own, with its text behind it, once it waits with another one. */
 struct waiter {
     struct list link; /* of its caller */
     struct caller2026 *caller;
@@ -22,9 +23,9 @@ struct waiter {
     struct in_flight in_flight;
     uint8_t log_level;
     bool progressed;
-    double progress;
     uint16_t id_len, token_len;
-    char text[]; /* the request's id, then the progress token, both JSON */
+    double progress;
+    const char *text; /* the request's id, then the progress token, both JSON */
 };
 
 struct note { /* what was wrong with an answer */
@@ -42,10 +43,11 @@ struct caller2026 {
     struct mcp_server *server; /* NULL: it is gone */
     struct list link;          /* of the server */
     struct list waiters;
-    struct arena arena;    /* of what follows */
+    struct waiter own;     /* the first of them */
     struct target *target; /* held */
     enum revision_part part;
-    struct str principal, uri;
+    struct str principal, uri;    /* in `text` */
+    struct arena arena;           /* of what follows */
     uint8_t can;                  /* of the request that made it */
     bool tasks;                   /* and whether it may be answered with a task */
     const struct json *responses; /* inputResponses that are still to be looked at, or NULL */
@@ -63,14 +65,17 @@ struct caller2026 {
     const struct json *given; /* inputResponses as they came, or NULL */
     struct str state_text;
     struct str args; /* JSON */
-    struct digest args_digest;
-    struct state state;
-    struct call_record record; /* as the store has it */
     struct ask_record *asks;
     size_t ask_count, ask_room;
 
     struct timer timer; /* a hold, or the next look */
     int64_t until;      /* of the loop's clock: when no more looks are taken */
+
+    /* From here on nothing is zeroed: it is set before anybody looks at it. */
+    struct digest args_digest; /* with `args` */
+    struct state state;        /* with `resumed`, once it is opened */
+    struct call_record record; /* as the store has it, when it is adopted */
+    char text[];               /* principal, uri, and what the own waiter has */
 };
 
 /* Answers with an error, or takes the request over. */
@@ -104,6 +109,8 @@ bool caller_keep_args(struct caller2026 *caller, struct str text, const struct j
 bool caller_same(const struct caller2026 *a, const struct caller2026 *b);
 struct str waiter_id(const struct waiter *waiter);
 void waiter_free(struct waiter *waiter);
+/* It waits with another caller from now on. */
+void waiter_move(struct waiter *waiter, struct caller2026 *to);
 /* May the call of this request become a task on the way? */
 bool caller_holds_steps(const struct caller2026 *caller);
 bool caller_elsewhere_too(const struct mcp_server *server);

@@ -174,6 +174,13 @@ void pipe_remove(struct in_flight *in_flight)
     in_flight->server = NULL;
 }
 
+void pipe_moved(struct in_flight *in_flight, const char *id)
+{
+    in_flight->id = id;
+    if (in_flight->server) /* the key is replaced with the value: nothing can fail */
+        map_set(&in_flight->server->on_pipe, str_n(id, in_flight->id_len), in_flight);
+}
+
 bool era2026_cancelled(struct mcp_server *server, const struct json *params)
 {
     struct str id = rpc_id_of(&server->message, json_get(params, STR("requestId")));

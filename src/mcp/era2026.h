@@ -61,6 +61,8 @@ bool pipe_add(struct request *request, struct in_flight *in_flight, struct str i
               void (*cancel)(struct in_flight *in_flight));
 /* Fine for one that is not there. */
 void pipe_remove(struct in_flight *in_flight);
+/* It stands in another place now, and so does its id. */
+void pipe_moved(struct in_flight *in_flight, const char *id);
 
 /* The methods of this era alone. */
 void discover(struct request *request);

@@ -373,10 +373,7 @@ static size_t waiting_with(const struct caller2026 *caller)
 static void join(struct caller2026 *caller, struct caller2026 *other)
 {
     LIST_EACH (at, &caller->waiters) {
-        struct waiter *waiter = LIST_OF(at, struct waiter, link);
-        list_remove(at);
-        waiter->caller = other;
-        list_append(&other->waiters, at);
+        waiter_move(LIST_OF(at, struct waiter, link), other);
     }
     caller_over(caller);
 }
