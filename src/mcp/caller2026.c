@@ -22,7 +22,10 @@
 #include "mcp/result.h"
 #include "mcp/tasks.h"
 
-enum { CALLER_ARENA_MAX = 32 << 20 };
+enum {
+    CALLER_ARENA_MAX = 32 << 20,
+    GIVEN_TEXT_MAX = 16 << 10, /* bytes of inputResponses that are kept as text */
+};
 
 static const struct caller_ops caller2026_ops;
 
@@ -347,11 +350,49 @@ static bool keep_args(struct caller2026 *caller, const struct json *args)
     return fine;
 }
 
-bool caller_same(const struct caller2026 *a, const struct caller2026 *b)
+/*
+ * Most answers are claimed while their request is still there, and not looked at again: of those
+ * the text is kept, and read again by whoever wants more. Large ones become a tree of our own at
+ * once, so that what they take counts from the beginning.
+ */
+static void keep_answers(struct caller2026 *caller, const struct json *responses)
+{
+    if (!json_first(responses))
+        return;
+    if (responses->raw.len && responses->raw.len <= GIVEN_TEXT_MAX) {
+        caller->given_text = arena_str(&caller->arena, responses->raw);
+        caller->given = caller->given_text.len ? responses : NULL;
+    } else {
+        caller->given = json_copy(&caller->arena, responses);
+    }
+    caller->answers = caller->given != NULL;
+}
+
+/* The tree of the request goes with it. */
+static void let_request_go(struct caller2026 *caller)
+{
+    caller->starting = false;
+    if (caller->given_text.len)
+        caller->given = NULL;
+}
+
+static const struct json *caller_given(struct caller2026 *caller)
+{
+    if (!caller->given && caller->given_text.len)
+        caller->given = json_parse(&caller->arena, caller->given_text, NULL, NULL);
+    return caller->given;
+}
+
+const struct json *caller_answers(struct caller2026 *caller)
+{
+    return caller->answers ? caller_given(caller) : NULL;
+}
+
+bool caller_same(struct caller2026 *a, struct caller2026 *b)
 {
     /* Who can be asked less cannot be told what somebody else is asked. */
     return a->resumed && b->resumed && a->can == b->can && a->tasks == b->tasks &&
-           str_eq(a->state_text, b->state_text) && json_equal(a->given, b->given);
+           str_eq(a->state_text, b->state_text) && json_equal(caller_given(a), caller_given(b));
 }
 
 void caller2026_start(struct request *request, const struct mcp_call_spec *spec)
@@ -365,9 +406,9 @@ void caller2026_start(struct request *request, const struct mcp_call_spec *spec)
     struct caller2026 *caller = caller_create(request, spec);
     if (!caller)
         return;
-    caller->responses = json_first(responses) ? json_copy(&caller->arena, responses) : NULL;
-    caller->given = caller->responses;
+    keep_answers(caller, responses);
     caller->resumed = state.at != NULL;
+    caller->starting = true;
     response_take(&caller->own.response, request, waiter_gone);
 
     caller->busy++; /* for the length of this function */
@@ -390,6 +431,9 @@ void caller2026_start(struct request *request, const struct mcp_call_spec *spec)
                                          .hold_steps = caller_holds_steps(caller),
                                          .caller = &caller->caller });
     }
+    if (caller->feeds && !caller->over)
+        round_feed(caller);
+    let_request_go(caller);
     caller->busy--;
     /* It is held now: the request's memory is not needed. */
     const struct response *response = &caller->own.response;

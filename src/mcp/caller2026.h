@@ -46,23 +46,26 @@ struct caller2026 {
     struct waiter own;     /* the first of them */
     struct target *target; /* held */
     enum revision_part part;
-    struct str principal, uri;    /* in `text` */
-    struct arena arena;           /* of what follows */
-    uint8_t can;                  /* of the request that made it */
-    bool tasks;                   /* and whether it may be answered with a task */
-    const struct json *responses; /* inputResponses that are still to be looked at, or NULL */
-    bool resumed;                 /* it came with a requestState */
-    bool opened;                  /* a page was agreed to, and is not done yet */
-    bool won, beaten;             /* an answer of its counted; somebody else's came first */
-    bool checked;                 /* what it answers was compared with what the call was told */
-    bool over;                    /* no waiter is left, and none may come */
-    unsigned busy;                /* completions on their way that point here */
-    struct deferred deferred;     /* one of them; further ones have memory of their own */
-    size_t feeding;               /* answers that are being claimed */
+    struct str principal, uri; /* in `text` */
+    struct arena arena;        /* of what follows */
+    uint8_t can;               /* of the request that made it */
+    bool tasks;                /* and whether it may be answered with a task */
+    bool starting;             /* its request is still there, and what was read of it */
+    bool feeds;                /* when it has started: its answers are to be claimed */
+    bool answers;              /* its inputResponses are still to be looked at */
+    bool resumed;              /* it came with a requestState */
+    bool opened;               /* a page was agreed to, and is not done yet */
+    bool won, beaten;          /* an answer of its counted; somebody else's came first */
+    bool checked;              /* what it answers was compared with what the call was told */
+    bool over;                 /* no waiter is left, and none may come */
+    unsigned busy;             /* completions on their way that point here */
+    struct deferred deferred;  /* one of them; further ones have memory of their own */
+    size_t feeding;            /* answers that are being claimed */
     struct note *notes;
 
     /* With a requestState. */
-    const struct json *given; /* inputResponses as they came, or NULL */
+    const struct json *given; /* inputResponses as they came: see caller_given */
+    struct str given_text;
     struct str state_text;
     struct str args; /* JSON */
     struct ask_record *asks;
@@ -105,8 +108,10 @@ struct state_bound caller_bound(const struct caller2026 *caller);
 /* Notes the arguments and their digest; `args` NULL: they are read from the text. False: no JSON.
  */
 bool caller_keep_args(struct caller2026 *caller, struct str text, const struct json *args);
+/* Its inputResponses, or NULL: there are none, or they have been looked at. */
+const struct json *caller_answers(struct caller2026 *caller);
 /* The same state, brought with the same answers by a client that can do the same. */
-bool caller_same(const struct caller2026 *a, const struct caller2026 *b);
+bool caller_same(struct caller2026 *a, struct caller2026 *b);
 struct str waiter_id(const struct waiter *waiter);
 void waiter_free(struct waiter *waiter);
 /* It waits with another caller from now on. */
@@ -125,6 +130,8 @@ void resume_anew(struct caller2026 *caller);
 enum caller_way round_asked(struct caller2026 *caller, struct call *call);
 /* Every waiter is told: input is required. `requests` is JSON, and may be empty. */
 void round_respond(struct caller2026 *caller, struct str requests, struct str state);
+/* Its answers are claimed, now that the asks can be found. */
+void round_feed(struct caller2026 *caller);
 /* The asks that are left go out again. */
 void round_again(struct caller2026 *caller);
 

@@ -321,7 +321,7 @@ static void decide(void *data)
         return;
     }
     if (caller->resumed)
-        caller->responses = NULL; /* they were for this round */
+        caller->answers = false; /* they were for this round */
     struct ask *left = call_ask_first(call);
     int64_t now = clock_wall(caller->server->opts.clock);
     for (; left; left = call_ask_next(call, left)) {
@@ -418,6 +418,15 @@ static bool counts(struct caller2026 *caller, const struct ask_record *ask,
            (answer.action != ASK_ACCEPTED || content_fits(caller, ask, answer.content));
 }
 
+/* How it was laid out on its way here counts for nothing: a copy knows no raw bytes. */
+static bool content_plain(struct caller2026 *caller, struct answer *answer)
+{
+    if (!answer->content || !answer->content->raw.len)
+        return true;
+    answer->content = json_copy(&caller->arena, answer->content);
+    return answer->content != NULL;
+}
+
 static void feed_one(struct feed *feed)
 {
     struct caller2026 *caller = feed->caller;
@@ -425,7 +434,8 @@ static void feed_one(struct feed *feed)
     struct ask *ask = engine_ask(server->opts.engine, id_str(&feed->ask));
     struct answer answer;
 
-    if (!ask || !mrtr_read(ask_record(ask), feed->response, &answer)) {
+    if (!ask || !mrtr_read(ask_record(ask), feed->response, &answer) ||
+        !content_plain(caller, &answer)) {
         fed(feed, &(struct answer_result){ .status = NOD_E_STALE });
         return;
     }
@@ -434,20 +444,20 @@ static void feed_one(struct feed *feed)
     ask_answer(server->opts.engine, id_str(&feed->ask), &answer, fed, feed);
 }
 
-static void feed_all(void *data)
+void round_feed(struct caller2026 *caller)
 {
-    struct caller2026 *caller = data;
     struct call *call = caller->caller.call;
     size_t count = 0, at = 0;
 
     if (caller->over || !call)
         return;
+    const struct json *responses = caller_answers(caller);
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
         count++;
     struct feed *feeds = arena_zalloc(&caller->arena, (count + 1) * sizeof(*feeds));
     for (struct ask *ask = call_ask_first(call); feeds && ask; ask = call_ask_next(call, ask)) {
         const struct ask_record *record = ask_record(ask);
-        const struct json *response = json_get(caller->responses, record->key);
+        const struct json *response = json_get(responses, record->key);
         if (!response || !counts(caller, record, response))
             continue;
         struct feed *feed = &feeds[at++];
@@ -462,6 +472,11 @@ static void feed_all(void *data)
         feed_one(&feeds[i]);
     if (--caller->feeding == 0)
         caller_defer(caller, decide);
+}
+
+static void feed_later(void *data)
+{
+    round_feed(data);
 }
 
 /* --- the round ----------------------------------------------------------------------------------
@@ -480,11 +495,12 @@ static struct view look(struct caller2026 *caller, struct call *call)
 {
     struct view view = { 0 };
     int64_t now = clock_wall(caller->server->opts.clock);
+    const struct json *responses = caller_answers(caller);
     struct answer answer;
 
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
         const struct ask_record *record = ask_record(ask);
-        const struct json *response = json_get(caller->responses, record->key);
+        const struct json *response = json_get(responses, record->key);
         if (response && was_asked(caller, record) && !mrtr_read(record, response, &answer))
             view.malformed = true;
         else if (response && counts(caller, record, response))
@@ -533,7 +549,9 @@ enum caller_way round_asked(struct caller2026 *caller, struct call *call)
                     STR("params.inputResponses: a response is not shaped as its request wants it."),
                     STR_NONE);
     } else if (view.answered) {
-        caller_defer(caller, feed_all); /* as soon as the asks can be found */
+        caller->feeds = caller->starting;
+        if (!caller->starting)
+            caller_defer(caller, feed_later); /* as soon as the asks can be found */
         return CALLER_CARRIES;
     } else if (view.expired) {
         hold(caller); /* the clock will say so */
