@@ -27,19 +27,23 @@ static struct str note_of(const struct caller2026 *caller, struct str key)
 /* --- writing ------------------------------------------------------------------------------------
  */
 
+enum { ASKS_FEW = 2 }; /* most calls ask no more at a time, and need no memory for that */
+
 /* Everything that is asked now, as the store knows it or will know it. */
 static bool state_of_call(struct caller2026 *caller, struct call *call, const struct entry *entries,
                           size_t entry_count, uint32_t notices, struct buf *plain,
                           int64_t *expires_ms)
 {
     int64_t now = clock_wall(caller->server->opts.clock);
+    struct ask_record few[ASKS_FEW], *asks = few;
     struct arena arena;
     size_t count = 0;
 
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
         count++;
     arena_init(&arena, STATE_ARENA_MAX);
-    struct ask_record *asks = arena_zalloc(&arena, (count + 1) * sizeof(*asks));
+    if (count > ASKS_FEW)
+        asks = arena_alloc(&arena, count * sizeof(*asks));
     *expires_ms = now;
     count = 0;
     for (struct ask *ask = call_ask_first(call); asks && ask; ask = call_ask_next(call, ask)) {
@@ -75,15 +79,24 @@ static bool is_confidential(const struct entry *entries, size_t count)
     return false;
 }
 
-/* Sealed for this very request. */
-static bool seal_for_caller(struct caller2026 *caller, struct call *call, struct str plain,
-                            struct buf *out)
+/* What it is sealed for is known from now on: see caller_bound. */
+static bool know_args(struct caller2026 *caller, struct call *call)
 {
-    if (call && !caller->resumed && !caller->args.at &&
-        !caller_keep_args(caller, call_args(call), NULL))
-        return false;
+    return caller->resumed || caller->args.at || caller_keep_args(caller, call_args(call), NULL);
+}
+
+/* Sealed for this very request, and remembered for a while. */
+static bool seal_round(struct caller2026 *caller, struct str plain, bool confidential,
+                       struct buf *out)
+{
+    struct mcp_server *server = caller->server;
     struct state_bound bound = caller_bound(caller);
-    return state_seal(caller->server->keyring, &bound, plain, out) == NOD_OK;
+
+    if (state_seal(server->keyring, &bound, plain, out) != NOD_OK)
+        return false;
+    if (out->len <= MCP_STATE_INLINE_MAX && !confidential)
+        state_given_keep(server->given, &bound, plain, buf_str(out));
+    return true;
 }
 
 /* What the result says beside the state, made while the call is at hand. */
@@ -172,6 +185,7 @@ static void store_state(struct caller2026 *caller, struct buf *requests, struct 
 {
     struct store *store = engine_store(caller->server->opts.engine);
     struct storing *storing = MEM_NEW(struct storing);
+    struct state_bound bound = caller_bound(caller);
     struct buf plain, handle;
     struct id id;
 
@@ -179,7 +193,7 @@ static void store_state(struct caller2026 *caller, struct buf *requests, struct 
     buf_init(&plain, MCP_STATE_INLINE_MAX);
     buf_init(&handle, MCP_STATE_INLINE_MAX);
     state_write(&plain, &(struct state){ .expires_ms = expires_ms, .handle = id_str(&id) });
-    seal_for_caller(caller, NULL, buf_str(&plain), &handle);
+    state_seal(caller->server->keyring, &bound, buf_str(&plain), &handle);
     storing->caller = caller;
     storing->requests = buf_take(requests);
     storing->handle = buf_take(&handle);
@@ -189,13 +203,11 @@ static void store_state(struct caller2026 *caller, struct buf *requests, struct 
                     expires_ms - clock_wall(caller->server->opts.clock), stored, storing);
 }
 
-/* Done with for now: nobody's answers lie about, and a large round is not paid for ever after. */
+/* Done with for now: a large round is not paid for ever after. */
 static void rest(struct buf *buf)
 {
     enum { KEPT_MAX = 16 << 10 };
 
-    if (buf->len)
-        explicit_bzero(buf->at, buf->len);
     if (buf->room > KEPT_MAX)
         buf_finish(buf);
     else
@@ -211,18 +223,17 @@ static void send_round(struct caller2026 *caller, struct call *call, const struc
     int64_t expires_ms = 0;
 
     bool fine = state_of_call(caller, call, entries, entry_count, notices, plain, &expires_ms) &&
-                seal_for_caller(caller, call, buf_str(plain), sealed) &&
-                write_requests(caller, call, requests);
+                write_requests(caller, call, requests) && know_args(caller, call) &&
+                seal_round(caller, buf_str(plain), is_confidential(entries, entry_count), sealed);
     if (!fine)
         caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR("The questions are too large to be sent."),
                     STR_NONE);
-    else if (sealed->len <= MCP_STATE_INLINE_MAX) {
-        struct state_bound bound = caller_bound(caller);
-        if (!is_confidential(entries, entry_count))
-            state_given_keep(server->given, &bound, buf_str(plain), buf_str(sealed));
+    else if (sealed->len <= MCP_STATE_INLINE_MAX)
         round_respond(caller, buf_str(requests), buf_str(sealed));
-    } else
+    else
         store_state(caller, requests, buf_str(sealed), expires_ms);
+    if (plain->len)
+        explicit_bzero(plain->at, plain->len); /* nobody's answers lie about */
     rest(plain);
     rest(sealed);
     rest(requests);
@@ -454,7 +465,7 @@ void round_feed(struct caller2026 *caller)
     const struct json *responses = caller_answers(caller);
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
         count++;
-    struct feed *feeds = arena_zalloc(&caller->arena, (count + 1) * sizeof(*feeds));
+    struct feed *feeds = arena_alloc(&caller->arena, (count + 1) * sizeof(*feeds));
     for (struct ask *ask = call_ask_first(call); feeds && ask; ask = call_ask_next(call, ask)) {
         const struct ask_record *record = ask_record(ask);
         const struct json *response = json_get(responses, record->key);
@@ -501,10 +512,14 @@ static struct view look(struct caller2026 *caller, struct call *call)
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
         const struct ask_record *record = ask_record(ask);
         const struct json *response = json_get(responses, record->key);
-        if (response && was_asked(caller, record) && !mrtr_read(record, response, &answer))
-            view.malformed = true;
-        else if (response && counts(caller, record, response))
+        if (response && was_asked(caller, record)) {
+            if (mrtr_read(record, response, &answer))
+                view.answered = true;
+            else
+                view.malformed = true;
+        } else if (response && counts(caller, record, response)) {
             view.answered = true;
+        }
         if (record->expires_ms && record->expires_ms <= now)
             view.expired = true;
         if (mrtr_can(caller->can, record))
