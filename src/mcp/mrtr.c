@@ -175,10 +175,8 @@ bool mrtr_write(struct json_writer *w, const struct ask_record *ask, struct str 
 /* --- reading ------------------------------------------------------------------------------------
  */
 
-static bool read_action(const struct json *response, enum ask_state *out)
+static bool read_action(struct str action, enum ask_state *out)
 {
-    struct str action = json_get_str(response, STR("action"));
-
     if (str_eq(action, STR("accept")))
         *out = ASK_ACCEPTED;
     else if (str_eq(action, STR("decline")))
@@ -208,8 +206,14 @@ bool mrtr_read(const struct ask_record *ask, const struct json *response, struct
     case ASK_URL:
         break;
     }
-    const struct json *content = json_get(response, STR("content"));
-    if (!read_action(response, &out->action) || (content && !json_is(content, JSON_OBJECT)))
+    const struct json *action = NULL, *content = NULL;
+    JSON_EACH (member, response) {
+        if (str_eq(member->key, STR("action")))
+            action = member;
+        else if (str_eq(member->key, STR("content")))
+            content = member;
+    }
+    if (!read_action(json_str(action), &out->action) || (content && !json_is(content, JSON_OBJECT)))
         return false;
     if (out->action == ASK_ACCEPTED && ask->kind != ASK_URL)
         out->content = content;
@@ -225,7 +229,7 @@ bool mrtr_same(const struct entry *entry, const struct json *response, struct ar
         entry->state != ASK_CANCELLED)
         return true;
     if (json_get(response, STR("action"))) {
-        if (!read_action(response, &action) || action != entry->state)
+        if (!read_action(json_get_str(response, STR("action")), &action) || action != entry->state)
             return false;
         given = json_get(response, STR("content"));
     } else if (entry->state != ASK_ACCEPTED) {
