@@ -53,24 +53,34 @@ void result_begin(struct json_writer *w, const struct mcp_opts *opts, struct str
         write_meta(w, opts);
 }
 
-/* The object of a result with the same members, still open. */
-static void add_begin(struct buf *out, const struct mcp_opts *opts, struct str type)
+static inline char *put(char *to, struct str s)
 {
-    buf_add(out, STR("{\"resultType\":\""));
-    buf_add(out, type);
-    buf_add(out, STR("\",\"_meta\":"));
-    if (opts->result_meta.len)
-        buf_add(out, opts->result_meta);
-    else if (!result_meta(out, opts))
+    if (s.len)
+        memcpy(to, s.at, s.len);
+    return to + s.len;
+}
+
+/* The same as text, behind a frame that ends with the opening bracket of the result. */
+static inline void add_open(struct buf *out, const struct mcp_opts *opts, struct str frame,
+                            struct str id, struct str result, struct str type)
+{
+    struct str kind = STR("\"resultType\":\""), meta = STR("\",\"_meta\":");
+    char *to = buf_reserve(out, frame.len + id.len + result.len + kind.len + type.len + meta.len +
+                                    opts->result_meta.len);
+
+    if (!to)
+        return;
+    to = put(put(put(to, frame), id), result);
+    to = put(put(put(to, kind), type), meta);
+    to = put(to, opts->result_meta);
+    out->len = (size_t)(to - out->at);
+    if (!opts->result_meta.len && !result_meta(out, opts))
         out->overflow = true;
 }
 
 void result_open(struct buf *out, const struct mcp_opts *opts, struct str id, struct str type)
 {
-    buf_add(out, STR("{\"jsonrpc\":\"2.0\",\"id\":"));
-    buf_add(out, id);
-    buf_add(out, STR(",\"result\":"));
-    add_begin(out, opts, type);
+    add_open(out, opts, STR("{\"jsonrpc\":\"2.0\",\"id\":"), id, STR(",\"result\":{"), type);
 }
 
 /* --- results ------------------------------------------------------------------------------------
@@ -145,7 +155,7 @@ static bool write_body(struct buf *out, const struct mcp_opts *opts, enum revisi
         json_writer_init(&w, out);
         return join_slowly(&w, opts, part, body);
     }
-    add_begin(out, opts, STR("complete"));
+    add_open(out, opts, STR("{"), STR_NONE, STR_NONE, STR("complete"));
     if (part == PART_RESOURCE_RESULT)
         buf_add(out, STR(",\"ttlMs\":0,\"cacheScope\":\"private\""));
     return add_members(out, body);
