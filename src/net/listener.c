@@ -5,10 +5,15 @@
  * port that the first one got, and does without where there is no IPv6. Options that every
  * connection needs (no Nagle delay, keep-alive probes) are set once, on the listening socket: an
  * accepted socket inherits them, which saves their system calls on each.
+ *
+ * Where the process can open no more descriptors a connection is neither taken nor refused, and
+ * would be told of again at once: the socket is left alone for a moment then, and its connections
+ * wait with the kernel.
  */
 #include "net/listener.h"
 
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -18,20 +23,22 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "net/socket.h"
+#include "net/watch.h"
 
 enum {
     LISTENER_SOCKETS_MAX = 2,
     LISTENER_HOST_MAX = 64,      /* characters of an address */
     LISTENER_KEEPALIVE_SEC = 60, /* silence before the kernel asks whether the peer is alive */
+    LISTENER_ACCEPTS = 64,       /* connections taken before others have their turn */
+    LISTENER_PAUSE_MS = 100,     /* without taking any, where no more descriptors can be had */
 };
 
 struct listener_socket {
-    union {
-        uv_handle_t any;
-        uv_stream_t uv;
-        uv_tcp_t tcp;
-        uv_pipe_t pipe;
-    } handle;
+    struct watch watch;
+    struct listener *listener;
+    struct timer pause;
+    int fd;
 };
 
 struct listener {
@@ -39,57 +46,93 @@ struct listener {
     void (*accepted)(struct stream *stream, void *data);
     void *data;
     struct listener_socket sockets[LISTENER_SOCKETS_MAX];
-    size_t count; /* sockets that were initialised, and so must be closed */
-    size_t open;  /* of these, the ones libuv still holds */
+    size_t count;                                              /* sockets that are open */
+    char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)]; /* of a Unix socket; or empty */
     bool closed;
 };
 
-static void on_socket_closed(uv_handle_t *handle)
+static void pause_over(void *data)
 {
-    struct listener *listener = handle->data;
+    struct listener_socket *socket = data;
 
-    if (--listener->open == 0 && listener->closed)
-        mem_free(listener);
+    watch_change(socket->listener->loop, &socket->watch, socket->fd, EPOLLIN);
 }
 
-static void on_connection(uv_stream_t *uv, int status)
+static void pause_begin(struct listener_socket *socket, int error)
 {
-    struct listener *listener = uv->data;
-    struct stream *stream;
+    LOG_WARN("a connection could not be accepted; trying again soon",
+             LOG_CSTR("error", uv_strerror(uv_translate_sys_error(error))));
+    watch_change(socket->listener->loop, &socket->watch, socket->fd, 0);
+    timer_set(socket->listener->loop, &socket->pause, LISTENER_PAUSE_MS, pause_over, socket);
+}
 
-    if (status < 0) {
-        LOG_WARN("a connection could not be accepted", LOG_CSTR("error", uv_strerror(status)));
-        return;
+/* Not what befell one connection, or told that there is none. */
+static bool is_want_of_room(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+static void on_connections(struct watch *watch, uint32_t what)
+{
+    struct listener_socket *socket = (struct listener_socket *)(void *)watch;
+    struct listener *listener = socket->listener;
+
+    (void)what;
+    for (int i = 0; i < LISTENER_ACCEPTS && !listener->closed; i++) {
+        int fd = accept4(socket->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0 && errno == EAGAIN)
+            return;
+        if (fd < 0 && is_want_of_room(errno)) {
+            pause_begin(socket, errno);
+            return;
+        }
+        struct stream *stream = fd < 0 ? NULL : socket_stream_create(listener->loop, fd);
+        if (stream)
+            listener->accepted(stream, listener->data);
     }
-    if (stream_accept(listener->loop, uv, &stream) == NOD_OK)
-        listener->accepted(stream, listener->data);
 }
 
-static uv_tcp_t *socket_add_tcp(struct listener *listener)
+static int socket_listen(struct listener *listener, struct listener_socket *socket)
 {
-    struct listener_socket *socket = &listener->sockets[listener->count];
-
-    if (uv_tcp_init(loop_uv(listener->loop), &socket->handle.tcp) != 0)
-        return NULL;
+    socket->watch.ready = on_connections;
+    if (listen(socket->fd, LISTENER_BACKLOG) != 0 ||
+        !watch_add(listener->loop, &socket->watch, socket->fd, EPOLLIN))
+        return errno;
     listener->count++;
-    listener->open++;
-    socket->handle.any.data = listener;
-    return &socket->handle.tcp;
+    return 0;
 }
 
-static int listen_address(struct listener *listener, const struct sockaddr *address)
+/* The next socket of the listener, unbound; its descriptor or -1. */
+static struct listener_socket *socket_open(struct listener *listener, int family)
 {
-    uv_tcp_t *tcp = socket_add_tcp(listener);
+    struct listener_socket *opened = &listener->sockets[listener->count];
 
-    if (!tcp)
-        return UV_EMFILE;
-    unsigned flags = address->sa_family == AF_INET6 ? UV_TCP_IPV6ONLY : 0;
-    int error = uv_tcp_bind(tcp, address, flags);
+    opened->listener = listener;
+    opened->fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    return opened;
+}
+
+static void option_set(int fd, int level, int option, int value)
+{
+    setsockopt(fd, level, option, &value, sizeof(value)); /* without it, it works a little worse */
+}
+
+static int listen_address(struct listener *listener, const struct sockaddr *address, socklen_t len)
+{
+    struct listener_socket *socket = socket_open(listener, address->sa_family);
+
+    if (socket->fd < 0)
+        return errno;
+    option_set(socket->fd, SOL_SOCKET, SO_REUSEADDR, 1);
+    if (address->sa_family == AF_INET6)
+        option_set(socket->fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+    option_set(socket->fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    option_set(socket->fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    option_set(socket->fd, IPPROTO_TCP, TCP_KEEPIDLE, LISTENER_KEEPALIVE_SEC);
+    int error = bind(socket->fd, address, len) == 0 ? socket_listen(listener, socket) : errno;
     if (error != 0)
-        return error;
-    uv_tcp_nodelay(tcp, 1);
-    uv_tcp_keepalive(tcp, 1, LISTENER_KEEPALIVE_SEC);
-    return uv_listen((uv_stream_t *)tcp, LISTENER_BACKLOG, on_connection);
+        close(socket->fd);
+    return error;
 }
 
 static int listen_localhost(struct listener *listener, int port)
@@ -98,14 +141,12 @@ static int listen_localhost(struct listener *listener, int port)
     struct sockaddr_in6 v6;
 
     uv_ip4_addr("127.0.0.1", port, &v4);
-    int error = listen_address(listener, (const struct sockaddr *)&v4);
+    int error = listen_address(listener, (const struct sockaddr *)&v4, sizeof(v4));
     if (error != 0)
         return error;
     uv_ip6_addr("::1", listener_port(listener), &v6);
-    if (listen_address(listener, (const struct sockaddr *)&v6) != 0) {
+    if (listen_address(listener, (const struct sockaddr *)&v6, sizeof(v6)) != 0)
         LOG_DEBUG("localhost is served on 127.0.0.1 alone");
-        uv_close(&listener->sockets[listener->count - 1].handle.any, on_socket_closed);
-    }
     return 0;
 }
 
@@ -116,15 +157,15 @@ static int listen_tcp(struct listener *listener, struct str host, int port)
     struct sockaddr_in6 v6;
 
     if (port < 0 || port > UINT16_MAX || !host.len || host.len > LISTENER_HOST_MAX)
-        return UV_EINVAL;
+        return EINVAL;
     if (str_eq(host, STR("localhost")))
         return listen_localhost(listener, port);
     snprintf(text, sizeof(text), STR_FMT, STR_ARG(host));
     if (uv_ip4_addr(text, port, &v4) == 0)
-        return listen_address(listener, (const struct sockaddr *)&v4);
+        return listen_address(listener, (const struct sockaddr *)&v4, sizeof(v4));
     if (uv_ip6_addr(text, port, &v6) == 0)
-        return listen_address(listener, (const struct sockaddr *)&v6);
-    return UV_EINVAL;
+        return listen_address(listener, (const struct sockaddr *)&v6, sizeof(v6));
+    return EINVAL;
 }
 
 /* A socket file that nobody listens on is left over from a process that died. */
@@ -143,27 +184,34 @@ static void remove_stale(const struct sockaddr_un *address)
     close(fd);
 }
 
+/* The file is made for this user alone before listen(), so that there is no moment in which
+ * somebody else could connect. */
+static int listen_bound(struct listener *listener, struct listener_socket *socket,
+                        const struct sockaddr_un *address)
+{
+    memcpy(listener->path, address->sun_path, sizeof(listener->path));
+    if (chmod(address->sun_path, S_IRUSR | S_IWUSR) != 0)
+        return errno;
+    return socket_listen(listener, socket);
+}
+
 static int listen_unix(struct listener *listener, struct str path)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
-    struct listener_socket *socket = &listener->sockets[0];
 
     if (!path.len || path.len >= sizeof(address.sun_path))
-        return UV_ENAMETOOLONG;
+        return ENAMETOOLONG;
     memcpy(address.sun_path, path.at, path.len);
     remove_stale(&address);
-    int error = uv_pipe_init(loop_uv(listener->loop), &socket->handle.pipe, 0);
+    struct listener_socket *socket = socket_open(listener, AF_UNIX);
+    if (socket->fd < 0)
+        return errno;
+    int error = bind(socket->fd, (const struct sockaddr *)&address, sizeof(address)) == 0
+                    ? listen_bound(listener, socket, &address)
+                    : errno;
     if (error != 0)
-        return error;
-    listener->count = listener->open = 1;
-    socket->handle.any.data = listener;
-    error = uv_pipe_bind(&socket->handle.pipe, address.sun_path);
-    if (error != 0)
-        return error;
-    /* Before listen(), so that there is no moment in which somebody else could connect. */
-    if (chmod(address.sun_path, S_IRUSR | S_IWUSR) != 0)
-        return uv_translate_sys_error(errno);
-    return uv_listen(&socket->handle.uv, LISTENER_BACKLOG, on_connection);
+        close(socket->fd);
+    return error;
 }
 
 nod_status listener_open(struct loop *loop, struct str host, int port,
@@ -182,7 +230,7 @@ nod_status listener_open(struct loop *loop, struct str host, int port,
     if (error != 0) {
         LOG_ERROR("cannot listen; give an address of this machine and a free port",
                   LOG_STR("host", host), LOG_INT("port", port),
-                  LOG_CSTR("error", uv_strerror(error)));
+                  LOG_CSTR("error", uv_strerror(uv_translate_sys_error(error))));
         listener_close(listener);
         return NOD_E_IO;
     }
@@ -193,15 +241,23 @@ nod_status listener_open(struct loop *loop, struct str host, int port,
 int listener_port(const struct listener *listener)
 {
     struct sockaddr_storage address;
-    int len = sizeof(address);
+    socklen_t len = sizeof(address);
 
-    if (uv_handle_get_type(&listener->sockets[0].handle.any) != UV_TCP ||
-        uv_tcp_getsockname(&listener->sockets[0].handle.tcp, (struct sockaddr *)&address, &len) !=
-            0)
+    if (getsockname(listener->sockets[0].fd, (struct sockaddr *)&address, &len) != 0)
         return 0;
-    return address.ss_family == AF_INET6
-               ? ntohs(((const struct sockaddr_in6 *)(const void *)&address)->sin6_port)
-               : ntohs(((const struct sockaddr_in *)(const void *)&address)->sin_port);
+    switch (address.ss_family) {
+    case AF_INET:
+        return ntohs(((const struct sockaddr_in *)(const void *)&address)->sin_port);
+    case AF_INET6:
+        return ntohs(((const struct sockaddr_in6 *)(const void *)&address)->sin6_port);
+    default:
+        return 0;
+    }
+}
+
+static void freed(void *data)
+{
+    mem_free(data);
 }
 
 void listener_close(struct listener *listener)
@@ -209,11 +265,13 @@ void listener_close(struct listener *listener)
     if (!listener || listener->closed)
         return;
     listener->closed = true;
-    if (!listener->open) {
-        mem_free(listener);
-        return;
+    for (size_t i = 0; i < listener->count; i++) {
+        struct listener_socket *socket = &listener->sockets[i];
+        timer_stop(listener->loop, &socket->pause);
+        watch_remove(listener->loop, &socket->watch, socket->fd);
+        close(socket->fd);
     }
-    for (size_t i = 0; i < listener->count; i++)
-        if (!uv_is_closing(&listener->sockets[i].handle.any))
-            uv_close(&listener->sockets[i].handle.any, on_socket_closed);
+    if (listener->path[0])
+        unlink(listener->path);
+    loop_defer(listener->loop, freed, listener); /* it may be in the middle of accepting */
 }

@@ -6,8 +6,7 @@
  * empty. One uv_write is under way at a time and what comes meanwhile is gathered behind it, so
  * that many small writes to a slow reader cost their bytes and nothing else.
  *
- * An accepted socket is read and written by its descriptor: recv and send go to the socket, where
- * libuv's read and write take the way of files. libuv tells when; it never has bytes of ours.
+ * Accepted sockets are not among them: see net/socket.
  *
  * Holds always: events are made by libuv callbacks only, never from inside an op; the memory is
  * freed in the close callback and nowhere else.
@@ -15,10 +14,8 @@
 #include "net/stream.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sys/socket.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -43,7 +40,6 @@ struct wire {
     bool ended;  /* on_end(0) was told */
     bool broken; /* on_end(negative) was told */
     bool closed;
-    int fd; /* of an accepted socket, which is read and written without libuv; -1: not known */
     union { /* last, and allocated only as far as the kind in use needs */
         uv_handle_t any;
         uv_stream_t uv;
@@ -80,26 +76,6 @@ static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
     *out = uv_buf_init(at, (unsigned)room);
 }
 
-/* No room makes libuv say UV_ENOBUFS where it would read: the wire reads by itself then. */
-static void on_alloc_none(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
-{
-    (void)handle;
-    (void)suggested;
-    *out = uv_buf_init(NULL, 0);
-}
-
-/* As libuv tells it: bytes, 0 for nothing yet, UV_EOF, or the error. */
-static ssize_t recv_now(int fd, char *to, size_t room)
-{
-    ssize_t got = recv(fd, to, room, MSG_DONTWAIT);
-
-    if (got > 0)
-        return got;
-    if (got == 0)
-        return UV_EOF;
-    return errno == EAGAIN || errno == EINTR ? 0 : uv_translate_sys_error(errno);
-}
-
 static void wire_got(struct wire *wire, ssize_t got, const char *at)
 {
     if (got > 0) {
@@ -125,31 +101,13 @@ static void on_read(uv_stream_t *uv, ssize_t got, const uv_buf_t *buf)
     clock_release();
 }
 
-/* A connected socket has something to read, or has ended; what is left is told of again. */
-static void on_readable(uv_stream_t *uv, ssize_t got, const uv_buf_t *buf)
-{
-    struct wire *wire = wire_of_handle((uv_handle_t *)uv);
-    struct loop *loop = uv->loop->data;
-    size_t room;
-    char *at = loop_read_buffer(loop, &room);
-
-    (void)buf;
-    clock_hold();
-    wire_got(wire, got == UV_ENOBUFS ? recv_now(wire->fd, at, room) : got, at);
-    loop_settle(loop);
-    clock_release();
-}
-
 static void wire_read_start(struct stream *stream)
 {
     struct wire *wire = wire_of(stream);
 
     if (wire->closed || wire->ended || wire->broken)
         return;
-    if (wire->fd >= 0)
-        uv_read_start(&wire->handle.uv, on_alloc_none, on_readable);
-    else
-        uv_read_start(&wire->handle.uv, on_alloc, on_read);
+    uv_read_start(&wire->handle.uv, on_alloc, on_read);
 }
 
 static void wire_read_stop(struct stream *stream)
@@ -238,21 +196,6 @@ static void queue_add(struct buf *to, const struct str *parts, size_t count, siz
     }
 }
 
-static ssize_t send_now(int fd, const uv_buf_t *bufs, unsigned count)
-{
-    struct iovec parts[STREAM_PARTS_MAX];
-    ssize_t sent;
-
-    for (unsigned i = 0; count > 1 && i < count; i++)
-        parts[i] = (struct iovec){ bufs[i].base, bufs[i].len };
-    struct msghdr message = { .msg_iov = parts, .msg_iovlen = count };
-    do
-        sent = count == 1 ? send(fd, bufs[0].base, bufs[0].len, MSG_DONTWAIT | MSG_NOSIGNAL)
-                          : sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    return sent;
-}
-
 /* What the kernel takes right now; an error counts as nothing, and comes back through the queue. */
 static size_t write_now(struct wire *wire, const struct str *parts, size_t count, size_t *len)
 {
@@ -268,8 +211,7 @@ static size_t write_now(struct wire *wire, const struct str *parts, size_t count
     }
     if (!used)
         return 0;
-    ssize_t sent =
-        wire->fd >= 0 ? send_now(wire->fd, bufs, used) : uv_try_write(&wire->handle.uv, bufs, used);
+    int sent = uv_try_write(&wire->handle.uv, bufs, used);
     return sent > 0 ? (size_t)sent : 0;
 }
 
@@ -360,7 +302,6 @@ static struct wire *wire_create(uv_handle_type type)
     struct wire *wire = mem_zalloc(wire_size(type));
 
     wire->stream.ops = &wire_ops;
-    wire->fd = -1;
     return wire;
 }
 
@@ -371,25 +312,6 @@ static int wire_init(struct wire *wire, struct loop *loop, uv_handle_type type)
 
     wire->handle.any.data = wire;
     return error;
-}
-
-nod_status stream_accept(struct loop *loop, struct uv_stream_s *listening, struct stream **out)
-{
-    uv_handle_type type = uv_handle_get_type((uv_handle_t *)listening);
-    struct wire *wire = wire_create(type);
-
-    if (wire_init(wire, loop, type) != 0) {
-        mem_free(wire);
-        return NOD_E_IO;
-    }
-    if (uv_accept(listening, &wire->handle.uv) != 0) {
-        wire_close(&wire->stream);
-        return NOD_E_IO;
-    }
-    if (uv_fileno(&wire->handle.any, &wire->fd) != 0)
-        wire->fd = -1;
-    *out = &wire->stream;
-    return NOD_OK;
 }
 
 nod_status stream_unconnected(struct loop *loop, bool local, bool background, struct stream **out,

@@ -95,9 +95,6 @@ static inline void stream_close(struct stream *stream)
  */
 nod_status stream_open_fd(struct loop *loop, int fd, struct stream **out);
 
-/* The next connection of a listening libuv handle. NOD_E_IO if there is none after all. */
-nod_status stream_accept(struct loop *loop, struct uv_stream_s *listening, struct stream **out);
-
 /*
  * A socket (a Unix one if `local`) that is not connected yet, and its libuv handle: net/connect
  * connects it before anybody else sees it. With `background` it does not keep loop_run alive.
