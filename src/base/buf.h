@@ -35,7 +35,8 @@ char *buf_reserve_slow_(struct buf *buf, size_t more) __attribute__((noinline));
 
 static inline char *buf_reserve(struct buf *buf, size_t more)
 {
-    if (more <= buf->room - buf->len && !buf->overflow && buf->at)
+    /* Less than all of the room: there is some then, so there is memory too. */
+    if (more < buf->room - buf->len && !buf->overflow)
         return buf->at + buf->len;
     return buf_reserve_slow_(buf, more);
 }

@@ -31,7 +31,7 @@ static void wake_all(struct engine *engine)
     int64_t count = 0;
 
     warm_drop_all(engine);
-    for (size_t at = 0; (call = idmap_next(&engine->calls, &at));)
+    for (struct idmap_walk walk = { 0 }; (call = idmap_next(&engine->calls, &walk));)
         if (call_waiting(call))
             call_take_later(call, count++ / ENGINE_LOOKS_A_MS);
 }
@@ -130,10 +130,10 @@ void engine_destroy(struct engine *engine)
     returns_drop(engine);
     cancels_drop(engine);
     warm_drop_all(engine);
-    for (struct call *call; (call = idmap_next(&engine->calls, &at));)
+    struct idmap_walk walk = { 0 };
+    for (struct call *call; (call = idmap_next(&engine->calls, &walk));)
         call_free(call);
     schemas_forget(engine);
-    at = 0;
     for (struct tally *tally; (tally = map_next(&engine->tallies, &at));)
         mem_free(tally);
     idmap_finish(&engine->calls);

@@ -404,6 +404,7 @@ struct nest {
     struct json *open;
     struct json *left;
     uint32_t count;
+    char bracket; /* that closes it */
 };
 
 static const char *__attribute__((cold, noinline))
@@ -458,7 +459,7 @@ static inline const char *container_open(struct parser *p, const char *at, struc
     v->raw = str_n(at, p->lines);
     if (nest->open)
         nest->open->count = nest->count;
-    *nest = (struct nest){ .open = v };
+    *nest = (struct nest){ .open = v, .bracket = bracket_of(v) };
     if ((unsigned char)*++at > ' ')
         return at;
     at = skip_space_slow(p, at);
@@ -468,6 +469,7 @@ static inline const char *container_open(struct parser *p, const char *at, struc
 static inline const char *container_close(struct parser *p, const char *at, struct nest *nest)
 {
     struct json *v = nest->open;
+    struct json *around = v->next;
 
     at++;
     p->depth--;
@@ -475,22 +477,32 @@ static inline const char *container_close(struct parser *p, const char *at, stru
     v->count = nest->count;
     v->lines = v->raw.len != p->lines;
     v->raw.len = (size_t)(at - v->raw.at);
-    *nest = (struct nest){ .open = v->next, .left = v, .count = v->next ? v->next->count : 0 };
     v->next = NULL;
+    nest->open = around;
+    nest->left = v;
+    if (around) {
+        nest->count = around->count;
+        nest->bracket = bracket_of(around);
+    }
     return check_names(p, v) ? at : NULL;
 }
 
+/* Most texts have no white space, so what has to come is looked for first. */
 static inline const char *read_key(struct parser *p, const char *at, struct json *v)
 {
-    at = skip_space(p, at);
-    if (*at != '"')
-        return fail(p, at, "expected a member name in double quotes");
+    if (*at != '"') {
+        at = skip_space(p, at);
+        if (*at != '"')
+            return fail(p, at, "expected a member name in double quotes");
+    }
     at = read_string(p, at, &v->key, &v->plain);
     if (!at)
         return NULL;
-    at = skip_space(p, at);
-    if (*at != ':')
-        return fail(p, at, "expected a colon behind the member name");
+    if (*at != ':') {
+        at = skip_space(p, at);
+        if (*at != ':')
+            return fail(p, at, "expected a colon behind the member name");
+    }
     return at + 1;
 }
 
@@ -499,10 +511,12 @@ static const char *read_word_or_number(struct parser *p, const char *at, struct 
 {
     switch (*at) {
     case 't':
+        v->type = JSON_BOOL;
+        v->truth = true;
+        return read_word(p, at, STR("true"));
     case 'f':
         v->type = JSON_BOOL;
-        v->truth = *at == 't';
-        return read_word(p, at, v->truth ? STR("true") : STR("false"));
+        return read_word(p, at, STR("false"));
     case 'n':
         return read_word(p, at, STR("null"));
     case '-':
@@ -540,10 +554,11 @@ static const char *__attribute__((cold, noinline)) fail_follows(struct parser *p
 static inline const char *read_behind(struct parser *p, const char *at, struct nest *nest)
 {
     for (;;) {
-        at = skip_space(p, at);
+        if (*at != ',' && *at != nest->bracket)
+            at = skip_space(p, at);
         if (*at == ',')
             return at + 1;
-        if (*at != bracket_of(nest->open))
+        if (*at != nest->bracket)
             return fail_behind(p, at, nest->open);
         at = container_close(p, at, nest);
         if (!at || !nest->open)
@@ -564,7 +579,7 @@ static inline struct json *item_begin(struct parser *p, const char **at, struct 
     }
     value_clear(v);
     link_child(nest, v);
-    if (nest->open->type != JSON_OBJECT)
+    if (nest->bracket != '}')
         v->key = STR_NONE;
     else if (!(*at = read_key(p, *at, v)))
         return NULL;
@@ -572,11 +587,17 @@ static inline struct json *item_begin(struct parser *p, const char **at, struct 
     return v;
 }
 
+/* So that most members need no closer look. */
+static inline bool may_be_known(const struct parser *p, const char *at, const struct json *v)
+{
+    return p->known && v->key.len == p->known->key.len && *at == '{';
+}
+
 /* A member that has come before, byte for byte: behind it, or NULL if it has to be read. */
 static const char *__attribute__((noinline))
 skip_known(struct parser *p, const char *at, struct json *v)
 {
-    if (p->max_depth - p->depth < JSON_KNOWN_DEPTH_MAX || !str_eq(v->key, p->known->key))
+    if (p->max_depth - p->depth < JSON_KNOWN_DEPTH_MAX || !str_same(v->key, p->known->key))
         return NULL;
     const struct json *known = json_known_find(p->known, str_n(at, (size_t)(p->end - at)));
     if (!known)
@@ -595,21 +616,21 @@ static const char *read_container(struct parser *p, const char *at, struct json 
     struct nest nest = { 0 };
 
     at = container_open(p, at, root, &nest);
-    if (at && *at == bracket_of(root))
+    if (at && *at == nest.bracket)
         return container_close(p, at, &nest);
     while (at) {
         struct json *v = item_begin(p, &at, &nest);
         if (!v)
             return NULL;
         const char *behind;
-        if (*at == '{' && p->known && (behind = skip_known(p, at, v))) {
-            at = behind == p->closed ? fail_behind(p, p->end, nest.open) : behind;
-        } else if (*at == '{' || *at == '[') {
-            at = container_open(p, at, v, &nest);
-            if (at && *at != bracket_of(v))
-                continue; /* nothing stands before its first child */
-        } else {
+        if (*at != '{' && *at != '[') {
             at = read_scalar(p, at, v);
+        } else if (may_be_known(p, at, v) && (behind = skip_known(p, at, v))) {
+            at = behind == p->closed ? fail_behind(p, p->end, nest.open) : behind;
+        } else {
+            at = container_open(p, at, v, &nest);
+            if (at && *at != nest.bracket)
+                continue; /* nothing stands before its first child */
         }
         if (at)
             at = read_behind(p, at, &nest);

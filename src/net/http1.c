@@ -594,11 +594,17 @@ static const char *run_step(struct http1 *p, const char *at, const char *end)
 /* The lines that the head before had as well, and that stand in `head`; says where others begin. */
 static const char *skip_same(struct http1 *p, const char *at, const char *end)
 {
-    size_t same = http1_same(p, str_n(at, (size_t)(end - at)));
+    struct str in = str_n(at, (size_t)(end - at));
+    size_t same = http1_same_whole(p, in);
 
+    if (same) {
+        enter(p, S_JUDGE);
+        p->fed = at + same;
+        return p->fed;
+    }
+    same = http1_same(p, in);
     if (!same)
         return at;
-    p->version_major = p->version_minor = 1;
     enter(p, S_FIELD);
     p->left -= same - (size_t)(p->fields[0].header.name.at - p->head.at);
     p->head.len = same;

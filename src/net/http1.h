@@ -97,11 +97,13 @@ bool http1_has_head(const struct http1 *parser);
 size_t http1_memory(const struct http1 *parser);
 
 /*
- * For http1_same.c. Keeps the head that was read for comparing the next one with it; how many bytes
- * of the next one are whole lines of the same bytes, whose fields then stand as they are; and gives
- * them up, before the memory of the head moves.
+ * For http1_same.c. Keeps the head that was read for comparing the next one with it; how long the
+ * next one is, if it is here and the same but for its length, which has been taken then (0: it is
+ * not); how many bytes of it are whole lines of the same bytes, whose fields then stand as they
+ * are; and gives them up, before the memory of the head moves.
  */
 void http1_keep(struct http1 *parser);
+size_t http1_same_whole(struct http1 *parser, struct str in);
 size_t http1_same(struct http1 *parser, struct str in);
 void http1_unkeep(struct http1 *parser);
 

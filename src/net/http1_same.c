@@ -5,6 +5,8 @@
  * an id near the end; and one parser reads many requests, one after the other. So the head that was
  * read stays in memory until the next one is written over it. As far as both are the same bytes, in
  * whole lines, their fields are the same as well: they were found lawful and need no second look.
+ * Mostly that is all of it but for the digits of the length, and then nothing has to be read at
+ * all.
  *
  * Holds always: only a plain head is kept (HTTP/1.1, lawful, a path for its target, no header
  * that decides anything but the length, none of the known ones twice), so that what is kept of it
@@ -13,7 +15,12 @@
  */
 #include "net/http1.h"
 
-enum { BLOCK = 32, WORD = 8, LINE_END = 2 };
+enum {
+    BLOCK = 32,
+    WORD = 8,
+    LINE_END = 2,
+    DIGITS_MAX = 18, /* of a length that is taken without a look at what it could overflow */
+};
 
 static size_t same_bytes(const char *a, const char *b, size_t len)
 {
@@ -52,6 +59,47 @@ void http1_keep(struct http1 *p)
     p->kept = is_plain(p) ? p->field_count : 0;
     p->kept_len = (uint32_t)p->head.len;
     p->request.index.filled = false; /* until the next head has been judged */
+}
+
+/* How many digits there are at the beginning, and what they say. */
+static size_t take_digits(struct str in, uint64_t *number)
+{
+    size_t n = 0;
+
+    *number = 0;
+    for (; n < in.len && n < DIGITS_MAX && in.at[n] >= '0' && in.at[n] <= '9'; n++)
+        *number = *number * 10 + (uint64_t)(in.at[n] - '0');
+    return n;
+}
+
+/*
+ * All bytes but the digits are compared. Fields behind the length stay where they are, so there it
+ * has to have as many digits as before.
+ */
+size_t http1_same_whole(struct http1 *p, struct str in)
+{
+    uint32_t place = p->request.index.first[HTTP_NAME_CONTENT_LENGTH];
+    uint64_t length;
+
+    if (!place)
+        return 0;
+    struct str *value = &p->fields[place - 1].header.value;
+    size_t before = (size_t)(value->at - p->head.at);
+    size_t behind = p->kept_len - before - value->len;
+    size_t digits = take_digits(str_skip(in, before), &length);
+    size_t whole = before + digits + behind;
+    if (!digits || (digits != value->len && place != p->kept) || in.len < whole ||
+        whole > p->head.room || whole - line_begin(p, 0) > p->limits->headers_max + LINE_END)
+        return 0;
+    if (memcmp(p->head.at, in.at, before) != 0 ||
+        memcmp(value->at + value->len, in.at + before + digits, behind) != 0)
+        return 0;
+    memcpy(p->head.at + before, in.at + before, digits + behind);
+    value->len = digits;
+    p->head.len = whole;
+    p->field_count = p->kept;
+    p->content_length = length;
+    return whole;
 }
 
 /* The index of the first fields alone. */

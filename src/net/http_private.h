@@ -49,8 +49,10 @@ struct http_server {
     int port;
     struct list connections;
     size_t connection_count;
-    size_t memory;   /* what the connections have counted */
-    struct buf head; /* response heads are built here */
+    size_t memory;          /* what the connections have counted */
+    struct buf head;        /* response heads are built here */
+    struct str head_lines;  /* what stands behind the prefix in `head` */
+    int64_t head_prefix_at; /* the prefix_at of that prefix; 0: `head` begins otherwise */
     struct http_cork cork;
     struct loop_last flush;
     struct http_incoming *spare; /* kept for the next request, which mostly comes after this one */

@@ -79,6 +79,13 @@ static void head_status(struct buf *head, int status)
     buf_add(head, STR("\r\n"));
 }
 
+/* Most responses of a second begin alike, and the lines are constants: then it is there already. */
+static bool head_is_begun(const struct http_server *server, int status, struct str lines)
+{
+    return status == 200 && server->head_prefix_at == server->prefix_at &&
+           server->head_lines.at == lines.at && server->head_lines.len == lines.len;
+}
+
 /* Status line, Date and lines that are known to be lawful; others and the framing follow. */
 static struct buf *head_begin(struct http_server *server, int status, struct str lines)
 {
@@ -86,6 +93,10 @@ static struct buf *head_begin(struct http_server *server, int status, struct str
     struct str prefix = server_prefix(server);
 
     buf_clear(head);
+    if (head_is_begun(server, status, lines)) {
+        head->len = prefix.len + lines.len;
+        return head;
+    }
     if (status != 200) {
         head_status(head, status);
         prefix = str_skip(prefix, HTTP_STATUS_LEN);
@@ -93,6 +104,8 @@ static struct buf *head_begin(struct http_server *server, int status, struct str
     buf_add(head, prefix);
     if (lines.len)
         buf_add(head, lines);
+    server->head_lines = lines;
+    server->head_prefix_at = status == 200 ? server->prefix_at : 0;
     return head;
 }
 

@@ -54,6 +54,44 @@ static void pipelined_requests_are_answered_in_order(void **state)
     close(fd);
 }
 
+/* Heads are built one after the other in the same memory, and nothing of one is in the next. */
+static void every_response_has_its_own_status_and_lines(void **state)
+{
+    static const struct {
+        int status;
+        struct str lines;
+        const char *expected; /* behind the Date */
+    } replies[] = {
+        { 200, STR_INIT("A: 1\r\n"), "GMT\r\nA: 1\r\nContent-Length: 4\r\n\r\nheld" },
+        { 200, STR_INIT("A: 1\r\n"), "GMT\r\nA: 1\r\nContent-Length: 4\r\n\r\nheld" },
+        { 404, STR_INIT("A: 1\r\n"), "GMT\r\nA: 1\r\nContent-Length: 4\r\n\r\nheld" },
+        { 200, STR_INIT("A: 1\r\n"), "GMT\r\nA: 1\r\nContent-Length: 4\r\n\r\nheld" },
+        { 200, STR_INIT("B: 2\r\n"), "GMT\r\nB: 2\r\nContent-Length: 4\r\n\r\nheld" },
+        { 200, { NULL, 0 }, "GMT\r\nContent-Length: 4\r\n\r\nheld" },
+        { 200, { NULL, 0 }, "GMT\r\nContent-Length: 4\r\n\r\nheld" },
+        { 200, STR_INIT("A: 1\r\n"), "GMT\r\nA: 1\r\nContent-Length: 4\r\n\r\nheld" },
+    };
+    struct fixture *f = *state;
+
+    start(f);
+    int fd = dial(f);
+    for (size_t i = 0; i < sizeof(replies) / sizeof(replies[0]); i++) {
+        struct buf got;
+
+        buf_init(&got, RECEIVED_MAX);
+        send_text(f, fd, GET("/hold"));
+        AWAIT(f, f->held_count == (int)i + 1);
+        http_reply_lines(f->held[i], replies[i].status, replies[i].lines, STR("held"));
+        await_text(f, fd, &got, "held", 1);
+        assert_true(str_starts(buf_str(&got), replies[i].status == 200
+                                                  ? STR("HTTP/1.1 200 OK\r\nDate: ")
+                                                  : STR("HTTP/1.1 404 Not Found\r\nDate: ")));
+        assert_true(str_ends(buf_str(&got), str_of(replies[i].expected)));
+        buf_finish(&got);
+    }
+    close(fd);
+}
+
 /* Far more than is kept ahead: reading stops, and everything is answered all the same. */
 static void a_flood_of_pipelined_requests_behind_a_held_one_is_answered(void **state)
 {
@@ -233,7 +271,7 @@ static void what_several_say_in_one_turn_reaches_each_whole_and_in_order(void **
     for (int i = 0; i < SPEAKERS; i++) {
         fds[i] = dial(f);
         send_text(f, fds[i], GET("/hold"));
-        AWAIT(f, f->held_count == i + 1);
+        AWAIT(f, f->held_count == (int)i + 1);
         http_begin(f->held[i], 200, NULL, 0);
         buf_init(&told[i], RECEIVED_MAX);
     }
@@ -637,6 +675,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_connection_serves_many_requests),
         TEST(pipelined_requests_are_answered_in_order),
+        TEST(every_response_has_its_own_status_and_lines),
         TEST(a_flood_of_pipelined_requests_behind_a_held_one_is_answered),
         TEST(chunked_bodies_arrive_whole),
         TEST(a_body_larger_than_a_read_arrives_whole),
