@@ -114,25 +114,15 @@ const struct clock *clock_held(void)
     return &held;
 }
 
-static void forget(void)
-{
-    seen.mono = seen.wall = 0;
-}
-
-/* Mostly not even a millisecond has gone by: then the other clock need not be looked at. */
 void clock_look_again(void)
 {
-    int64_t before = seen.mono, now = before ? read_ms(CLOCK_MONOTONIC) : 0;
-
-    if (now != before || now == 0)
-        seen.wall = 0;
-    seen.mono = now;
+    seen.mono = seen.wall = 0;
 }
 
 void clock_hold(void)
 {
     seen.holds = true;
-    forget();
+    clock_look_again();
 }
 
 void clock_hold_at(int64_t mono_ms)
@@ -147,7 +137,7 @@ void clock_hold_at(int64_t mono_ms)
 void clock_release(void)
 {
     seen.holds = false;
-    forget();
+    clock_look_again();
 }
 
 static int64_t fake_mono(const struct clock *clock)
