@@ -444,6 +444,94 @@ static void an_ask_of_a_call_that_ended_is_withdrawn(void **state)
     assert_int_equal(reply_seen.ask->state, ASK_WITHDRAWN);
 }
 
+/* What a call that ended is shown with, while it is shown. */
+static void sees_the_whole_call(void *data, nod_status status, const struct store_reply *reply)
+{
+    const struct call_record *call = reply->call;
+    const struct entry *entries = call ? call->entries : NULL;
+
+    *(bool *)data = true;
+    assert_int_equal(status, NOD_OK);
+    assert_int_equal(call->state, CALL_STORED_FINISHED);
+    assert_int_equal(call->epoch, 3);
+    assert_true(str_eq(call->principal, STR("ann")) && str_eq(call->scope, STR("s")));
+    assert_true(str_eq(call->target, STR("tool")) && str_eq(call->args, STR("{}")));
+    assert_true(str_eq(call->result, STR("{\"done\":1}")));
+    assert_int_equal(call->entry_count, 3);
+    assert_int_equal(entries[0].class, ENTRY_ASK);
+    assert_int_equal(entries[0].state, ASK_ACCEPTED);
+    assert_true(str_eq(entries[0].by, STR("ann")) && entries[0].ask_id.len == ID_LEN);
+    assert_int_equal(entries[1].class, ENTRY_STEP);
+    assert_true(str_eq(entries[1].key, STR("one")));
+    assert_int_equal(entries[2].class, ENTRY_ASK);
+    assert_int_equal(entries[2].state, ASK_DECLINED);
+    assert_true(str_eq(entries[2].key, STR("second")));
+}
+
+static void sees_the_whole_ask(void *data, nod_status status, const struct store_reply *reply)
+{
+    const struct ask_record *ask = reply->ask;
+
+    *(bool *)data = true;
+    assert_int_equal(status, NOD_OK);
+    assert_true(str_eq(ask->key, STR("second")) && str_eq(ask->message, STR("Sure?")));
+    assert_true(str_eq(ask->detail, STR("{\"type\":\"object\"}")) && str_eq(ask->url, STR("u")));
+    assert_true(str_eq(ask->by, STR("ann")) && ask->state == ASK_DECLINED);
+    assert_int_equal(ask->call_id.len, ID_LEN);
+}
+
+/* An answer, a step and another answer: its journal is in the order in which it learned them. */
+static void an_ended_call_is_shown_as_it_was(void **state)
+{
+    char id[ID_LEN + 1], ask[ID_LEN + 1], t[ID_LEN + 1];
+    struct str call = name(id, "call");
+    const struct ask_record second = { .id = name(ask, "second"),
+                                       .call_id = call,
+                                       .key = STR("second"),
+                                       .message = STR("Sure?"),
+                                       .detail = STR("{\"type\":\"object\"}"),
+                                       .url = STR("u"),
+                                       .ttl_ms = 500 };
+    bool saw_call = false, saw_ask = false;
+
+    (void)state;
+    park("call", (int64_t[]){ 500, 0 }, NULL, 0);
+    assert_int_equal(claim("call-ask0", ASK_ACCEPTED, STR("n")), NOD_OK);
+    store->ops->append(store, token(t), NULL, STR("n"), call, 2, 0, &step, 1, done, NULL);
+    store->ops->park(store, token(t), NULL, STR("n"), call, 2, 0, NULL, 0, &second, 1, done, NULL);
+    settle();
+    assert_int_equal(claim("second", ASK_DECLINED, STR("n")), NOD_OK);
+    store->ops->finish(store, token(t), call, 3, STR("{\"done\":1}"), NULL, done, NULL);
+    settle();
+    assert_int_equal(last, NOD_OK);
+    store->ops->load_call(store, call, sees_the_whole_call, &saw_call);
+    store->ops->load_ask(store, second.id, sees_the_whole_ask, &saw_ask);
+    settle();
+    assert_true(saw_call && saw_ask);
+}
+
+static void sees_the_result(void *data, nod_status status, const struct store_reply *reply)
+{
+    *(bool *)data = true;
+    assert_int_equal(status, NOD_OK);
+    assert_int_equal(reply->call->state, CALL_STORED_FINISHED);
+    assert_true(str_eq(reply->call->result, STR("{}")));
+}
+
+static void a_call_that_ends_while_it_is_being_loaded_is_shown_with_its_result(void **state)
+{
+    char id[ID_LEN + 1];
+    bool saw = false;
+
+    (void)state;
+    park("call", (int64_t[]){ 500, 0 }, &step, 1);
+    store->ops->load_call(store, name(id, "call"), sees_the_result, &saw);
+    assert_int_equal(finish("call"), NOD_OK);
+    assert_true(saw);
+    assert_int_equal(load("call"), NOD_OK);
+    assert_int_equal(reply_seen.call->entry_count, 1);
+}
+
 int main(void)
 {
 #define SUBJECT(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -464,6 +552,8 @@ int main(void)
         SUBJECT(a_node_that_slept_cannot_write_over_its_successor),
         SUBJECT(the_stores_clock_decides_what_is_late),
         SUBJECT(an_ask_of_a_call_that_ended_is_withdrawn),
+        SUBJECT(an_ended_call_is_shown_as_it_was),
+        SUBJECT(a_call_that_ends_while_it_is_being_loaded_is_shown_with_its_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
