@@ -2,31 +2,41 @@
  * base/clock: the system's clocks, the same held for the length of an event, and one that stands
  * still until it is moved.
  *
+ * An event looks at the monotonic clock alone. How far the wall clock is ahead of that is found out
+ * every few milliseconds, as it changes only when somebody sets the clock: so a look is one reading
+ * of the system's clocks, whichever time is wanted.
+ *
  * Holds always: a thread that holds nothing reads the system's time, so whoever is not part of an
- * event, as a blocking handler on its thread, sees the time go on.
+ * event, as a blocking handler on its thread, sees the time go on. On one thread the monotonic time
+ * of an event is never before that of another event before it.
  */
 #include "base/clock.h"
 
 #include <time.h>
 
-static int64_t read_ms(clockid_t which)
+enum {
+    NS_OF_MS = 1000000,
+    AHEAD_UNSURE_MS = 1, /* two readings that are further apart say nothing about each other */
+};
+
+static int64_t read_ns(clockid_t which)
 {
     struct timespec now;
 
     clock_gettime(which, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 static int64_t system_mono(const struct clock *clock)
 {
     (void)clock;
-    return read_ms(CLOCK_MONOTONIC);
+    return read_ns(CLOCK_MONOTONIC) / NS_OF_MS;
 }
 
 static int64_t system_wall(const struct clock *clock)
 {
     (void)clock;
-    return read_ms(CLOCK_REALTIME);
+    return read_ns(CLOCK_REALTIME) / NS_OF_MS;
 }
 
 const struct clock *clock_system(void)
@@ -37,32 +47,64 @@ const struct clock *clock_system(void)
 }
 
 static _Thread_local struct {
+    int64_t mono, wall;  /* of this event; 0: not looked at since clock_hold or clock_look_again */
+    int64_t now_ns;      /* when mono and wall are, exactly; set with mono */
+    int64_t latest_ns;   /* what was looked at last, in whichever event */
+    int64_t ahead_ns;    /* the wall clock, of the monotonic one */
+    int64_t ahead_at_ns; /* when that was found out; 0: never, or it is not to be relied upon */
     bool holds;
-    int64_t mono, wall; /* 0: not looked at since clock_hold or clock_look_again */
 } seen;
 
-static int64_t look(int64_t *kept, clockid_t which)
+static void mono_is(int64_t ns)
 {
-    int64_t now = *kept;
+    seen.now_ns = ns;
+    seen.mono = ns / NS_OF_MS;
+}
 
-    if (now == 0) {
-        now = read_ms(which);
-        if (seen.holds)
-            *kept = now;
-    }
-    return now;
+static __attribute__((noinline)) int64_t mono_look(void)
+{
+    int64_t now = read_ns(CLOCK_MONOTONIC);
+
+    if (!seen.holds)
+        return now / NS_OF_MS;
+    seen.latest_ns = now;
+    mono_is(now);
+    return seen.mono;
+}
+
+/* Whoever is kept from running between the readings finds out anew the next time. */
+static void ahead_find(void)
+{
+    int64_t before = read_ns(CLOCK_MONOTONIC);
+    int64_t wall = read_ns(CLOCK_REALTIME);
+    int64_t after = read_ns(CLOCK_MONOTONIC);
+
+    seen.ahead_ns = wall - before;
+    seen.ahead_at_ns = after - before < AHEAD_UNSURE_MS * NS_OF_MS ? before : 0;
+}
+
+static __attribute__((noinline)) int64_t wall_look(void)
+{
+    if (!seen.holds)
+        return read_ns(CLOCK_REALTIME) / NS_OF_MS;
+    if (seen.mono == 0)
+        mono_look();
+    if (seen.ahead_at_ns == 0 || seen.now_ns - seen.ahead_at_ns >= CLOCK_WALL_LATE_MS * NS_OF_MS)
+        ahead_find();
+    seen.wall = (seen.now_ns + seen.ahead_ns) / NS_OF_MS;
+    return seen.wall;
 }
 
 static int64_t held_mono(const struct clock *clock)
 {
     (void)clock;
-    return look(&seen.mono, CLOCK_MONOTONIC);
+    return seen.mono ? seen.mono : mono_look();
 }
 
 static int64_t held_wall(const struct clock *clock)
 {
     (void)clock;
-    return look(&seen.wall, CLOCK_REALTIME);
+    return seen.wall ? seen.wall : wall_look();
 }
 
 const struct clock *clock_held(void)
@@ -81,6 +123,15 @@ void clock_hold(void)
 {
     seen.holds = true;
     clock_look_again();
+}
+
+void clock_hold_at(int64_t mono_ms)
+{
+    int64_t ns = mono_ms * NS_OF_MS;
+
+    seen.holds = true;
+    seen.wall = 0;
+    mono_is(ns > seen.latest_ns ? ns : seen.latest_ns);
 }
 
 void clock_release(void)

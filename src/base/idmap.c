@@ -1,10 +1,9 @@
 /*
  * base/idmap: linear probing over a power of two of slots, each a hash and an object.
  *
- * A removed object leaves a grave, so that probing goes on behind it; graves at the end of a run
- * are cleared at once, the others when the table is rebuilt, which is when it is three quarters
- * full with them. Rebuilding fits the room to the count. Removing moves no object: a walk may
- * remove.
+ * When an object is removed those behind it move up, so that probing never meets a place that was
+ * left: a table through which objects only pass stays as it is. The room is fitted to the count
+ * when one is added.
  */
 #include "base/idmap.h"
 
@@ -12,13 +11,14 @@
 
 struct idmap_slot {
     uint64_t hash;
-    void *object; /* NULL: never used; GRAVE: removed */
+    void *object; /* NULL: nothing is here */
 };
 
-static char grave;
-#define GRAVE ((void *)&grave)
-
-enum { ROOM_FIRST = 8, ROOM_KEPT = 64 /* not given back when the table empties */ };
+enum {
+    ROOM_FIRST = 8,
+    ROOM_KEPT = 64, /* not given back when the table empties */
+    ROOM_TIMES = 16 /* as large as what is in it, and it is made smaller */
+};
 
 static uint64_t seed; /* of this process */
 
@@ -75,7 +75,7 @@ static struct idmap_slot *slot_of(const struct idmap *map, const char id[ID_LEN]
         struct idmap_slot *slot = &map->slots[i];
         if (!slot->object)
             return NULL;
-        if (slot->hash == hash && slot->object != GRAVE && same_id(id_of(map, slot->object), id))
+        if (slot->hash == hash && same_id(id_of(map, slot->object), id))
             return slot;
     }
 }
@@ -92,10 +92,8 @@ static void put(struct idmap *map, uint64_t hash, void *object)
 {
     size_t i = hash & (map->room - 1);
 
-    while (map->slots[i].object && map->slots[i].object != GRAVE)
+    while (map->slots[i].object)
         i = (i + 1) & (map->room - 1);
-    if (!map->slots[i].object)
-        map->used++;
     map->slots[i] = (struct idmap_slot){ hash, object };
     map->count++;
 }
@@ -106,15 +104,14 @@ static void rebuild(struct idmap *map, size_t room)
 
     map->slots = mem_zalloc(room * sizeof(struct idmap_slot));
     map->room = room;
-    map->count = map->used = 0;
+    map->count = 0;
     for (size_t i = 0; i < old.room; i++)
-        if (old.slots[i].object && old.slots[i].object != GRAVE)
+        if (old.slots[i].object)
             put(map, old.slots[i].hash, old.slots[i].object);
     mem_free(old.slots);
 }
 
-/* Rebuilt with at least a fifth of it free for graves and new ones, so it is not soon done again.
- */
+/* Rebuilt with at least a fifth of it free for new ones, so it is not soon done again. */
 static size_t room_for(size_t count)
 {
     size_t room = ROOM_FIRST;
@@ -128,7 +125,8 @@ static bool add(struct idmap *map, uint64_t hash, void *object)
 {
     if (map->count >= map->limit)
         return false;
-    if ((map->used + 1) * 4 > map->room * 3)
+    if ((map->count + 1) * 4 > map->room * 3 ||
+        (map->room > ROOM_KEPT && map->count * ROOM_TIMES < map->room))
         rebuild(map, room_for(map->count + 1));
     put(map, hash, object);
     return true;
@@ -151,16 +149,28 @@ bool idmap_set(struct idmap *map, void *object)
     return true;
 }
 
-/* A grave in front of an empty slot keeps nobody's probing going. */
-static void sweep(struct idmap *map, size_t i)
+void idmap_replace(struct idmap *map, const void *object, void *by)
 {
-    if (map->slots[(i + 1) & (map->room - 1)].object)
-        return;
-    while (map->slots[i].object == GRAVE) {
-        map->slots[i].object = NULL;
-        map->used--;
-        i = (i - 1) & (map->room - 1);
+    size_t i = hash_of(id_of(map, object)) & (map->room - 1);
+
+    while (map->slots[i].object && map->slots[i].object != object)
+        i = (i + 1) & (map->room - 1);
+    if (map->slots[i].object)
+        map->slots[i].object = by;
+}
+
+/* Nothing is at i any more: whoever passed it on the way from its own place moves up. */
+static void close_up(struct idmap *map, size_t i)
+{
+    size_t mask = map->room - 1;
+
+    for (size_t j = (i + 1) & mask; map->slots[j].object; j = (j + 1) & mask) {
+        if (((j - map->slots[j].hash) & mask) < ((j - i) & mask))
+            continue; /* its place is behind i */
+        map->slots[i] = map->slots[j];
+        i = j;
     }
+    map->slots[i].object = NULL;
 }
 
 void idmap_remove(struct idmap *map, const void *object)
@@ -171,9 +181,8 @@ void idmap_remove(struct idmap *map, const void *object)
     for (; map->slots[i].object != object; i = (i + 1) & (map->room - 1))
         if (!map->slots[i].object)
             return;
-    map->slots[i].object = GRAVE;
+    close_up(map, i);
     map->count--;
-    sweep(map, i);
     if (map->count == 0 && map->room > ROOM_KEPT)
         idmap_finish(map);
 }
@@ -184,12 +193,28 @@ void idmap_fetch(const struct idmap *map, const void *object)
         __builtin_prefetch(&map->slots[hash_of(id_of(map, object)) & (map->room - 1)], 1);
 }
 
-void *idmap_next(const struct idmap *map, size_t *at)
+/* A walk begins behind a place where nothing is: nobody moves up past it. */
+static size_t walk_begin(const struct idmap *map)
 {
-    while (*at < map->room) {
-        void *object = map->slots[(*at)++].object;
-        if (object && object != GRAVE)
-            return object;
+    size_t i = 0;
+
+    while (map->slots[i].object)
+        i++;
+    return i;
+}
+
+void *idmap_next(const struct idmap *map, struct idmap_walk *walk)
+{
+    if (map->count == 0)
+        return NULL;
+    if (walk->steps == 0)
+        walk->from = walk_begin(map);
+    for (; walk->steps < map->room; walk->steps++) {
+        void *object = map->slots[(walk->from + walk->steps) & (map->room - 1)].object;
+        if (!object || object == walk->given)
+            continue; /* it has not been removed, or another would be here */
+        walk->given = object;
+        return object;
     }
     return NULL;
 }

@@ -23,7 +23,6 @@ struct idmap {
     struct idmap_slot *slots;
     size_t room; /* a power of two, or 0 */
     size_t count;
-    size_t used; /* with the graves of removed objects */
     size_t limit;
     size_t id_at; /* where the struct id is in an object */
 };
@@ -41,16 +40,24 @@ bool idmap_add(struct idmap *map, void *object);
 /* The same, in the place of the one with this id, if there is one: that is not in any more. */
 bool idmap_set(struct idmap *map, void *object);
 
+/* Puts `by`, which has the same id, in the place of this very object, which is in. */
+void idmap_replace(struct idmap *map, const void *object, void *by);
+
 /* This very object; fine if it is not in. */
 void idmap_remove(struct idmap *map, const void *object);
 
 /* Has the place of the object brought into the processor's cache, for what is soon to come. */
 void idmap_fetch(const struct idmap *map, const void *object);
 
+struct idmap_walk { /* begins zeroed */
+    size_t from, steps;
+    const void *given;
+};
+
 /*
- * Walks in no particular order: start with *at = 0, until NULL. The object just given may be
- * removed during the walk, and so may any other; nothing may be added.
+ * Walks in no particular order: start with a zeroed walk, until NULL. The object just given may be
+ * removed before the next is asked for; nothing else may change.
  */
-void *idmap_next(const struct idmap *map, size_t *at);
+void *idmap_next(const struct idmap *map, struct idmap_walk *walk);
 
 #endif

@@ -32,4 +32,10 @@ bool memo_find(struct memo *memo, struct str key, struct str *value);
 /* Copies both. Neither may point into this memo. */
 void memo_keep(struct memo *memo, struct str key, struct str value);
 
+enum { MEMO_PARTS_MAX = 4 };
+
+/* The same where the key is of several parts, which need not stand together for that. */
+bool memo_find_parts(struct memo *memo, const struct str *parts, size_t count, struct str *value);
+void memo_keep_parts(struct memo *memo, const struct str *parts, size_t count, struct str value);
+
 #endif

@@ -27,11 +27,11 @@ struct ask *ask_create(struct call *call, const struct run_item *item)
 {
     const struct ask_spec *spec = &item->spec;
     size_t text = spec->key.len + spec->message.len + spec->detail.len + url_room(spec->url) + 4;
-    struct ask *ask = mem_zalloc(sizeof(*ask) + text);
+    struct ask *ask = mem_alloc(sizeof(*ask) + text);
     struct ask_record *record = &ask->record;
     char *at = ask->text;
 
-    ask->call = call;
+    *ask = (struct ask){ .call = call, .size = sizeof(*ask) + text };
     list_init(&ask->link);
     record->call_id = id_str(&call->id);
     record->key = str_place(&at, spec->key);
@@ -55,10 +55,10 @@ struct ask *ask_create(struct call *call, const struct run_item *item)
 void ask_adopt(struct call *call, const struct ask_record *record)
 {
     size_t text = record->key.len + record->message.len + record->detail.len + record->url.len + 4;
-    struct ask *ask = mem_zalloc(sizeof(*ask) + text);
+    struct ask *ask = mem_alloc(sizeof(*ask) + text);
     char *at = ask->text;
 
-    ask->call = call;
+    *ask = (struct ask){ .call = call, .size = sizeof(*ask) + text };
     list_init(&ask->link);
     memcpy(ask->id.text, record->id.at, record->id.len < ID_LEN ? record->id.len : ID_LEN);
     ask->record = *record;
@@ -121,7 +121,7 @@ void ask_free(struct ask *ask)
 {
     ask_unlist(ask);
     list_remove(&ask->link);
-    mem_free(ask);
+    mem_free_sized(ask, ask->size);
 }
 
 void ask_end(struct ask *ask, const struct surface *winner, struct str why)
@@ -132,7 +132,7 @@ void ask_end(struct ask *ask, const struct surface *winner, struct str why)
     list_remove(&ask->link); /* what the surface does now may end the call */
     if (surface && surface != winner)
         surface->ops->withdraw(surface, ask, why);
-    mem_free(ask);
+    mem_free_sized(ask, ask->size);
 }
 
 /* --- surfaces ------------------------------------------------------------------------------------
@@ -221,12 +221,6 @@ static void expired(struct due *due)
 
 /* --- the stages
  * ----------------------------------------------------------------------------------- */
-
-static void stage_parse_input(struct flow *flow, void *subject)
-{
-    (void)subject; /* run.c has copied and measured it */
-    flow_next(flow);
-}
 
 /* The form was checked at the call site (run.c); what is left are the limits. */
 static void stage_validate_request(struct flow *flow, void *subject)
@@ -323,10 +317,14 @@ static void ask_describe(void *subject, struct nod_hook_event *event)
     event->message = ask->record.message.at;
 }
 
+/* Nothing is left for parseInput: run.c has copied and measured it. */
 static const struct stage ask_stages[] = {
-    { "parseInput", stage_parse_input },          { "validateRequest", stage_validate_request },
-    { "generateElicitId", stage_generate_id },    { "storePendingRecord", stage_store_pending },
-    { "buildRequestParams", stage_build_params }, { "finalize", stage_finalize },
+    { "parseInput", NULL },
+    { "validateRequest", stage_validate_request },
+    { "generateElicitId", stage_generate_id },
+    { "storePendingRecord", stage_store_pending },
+    { "buildRequestParams", stage_build_params },
+    { "finalize", stage_finalize },
 };
 
 const struct flow_table ask_flow = { NOD_FLOW_ASK, ask_stages,

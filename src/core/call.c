@@ -23,6 +23,7 @@ enum {
     OUTCOME_BYTES_MAX = 64 << 20, /* of a result or a failure */
     ARGS_BYTES_MAX = 16 << 20,    /* of the arguments as JSON */
     ARGS_TREE_MAX = 64 << 20,     /* memory of the arguments while they are checked */
+    ARGS_LENT_BYTES = 16 << 10,   /* of arguments that are checked as their giver's tree */
     GATE_ARGS_SHOWN = 2000,       /* bytes of the arguments in a gate's question */
 };
 
@@ -32,10 +33,10 @@ struct call *call_create(struct engine *engine, const struct call_spec *spec, st
 {
     size_t text = spec->principal.len + spec->scope.len + spec->uri.len + spec->caller_record.len +
                   args.len + 5;
-    struct call *call = mem_zalloc(sizeof(*call) + text);
+    struct call *call = mem_alloc(sizeof(*call) + text);
     char *at = (char *)(call + 1);
 
-    call->engine = engine;
+    *call = (struct call){ .engine = engine, .size = sizeof(*call) + text };
     if (spec->id.len == ID_LEN)
         memcpy(call->id.text, spec->id.at, ID_LEN);
     else
@@ -99,7 +100,7 @@ void call_free(struct call *call)
     call_unlist(call);
     if (call->target)
         target_release(call->target);
-    mem_free(call);
+    mem_free_sized(call, call->size);
 }
 
 static void later_comes(void *data)
@@ -126,12 +127,24 @@ void call_later(struct call *call, void (*fn)(struct call *call))
 
 /* --- outcomes -------------------------------------------------------------------------------- */
 
+void call_outcome_ok(struct call *call, struct str body)
+{
+    struct ending *ending = call_ending(call);
+
+    buf_clear(&ending->result);
+    ending->written = outcome_write_body(&ending->result, &body);
+    if (!ending->written)
+        body = arena_str(&ending->arena, body);
+    ending->outcome = (struct outcome){ .status = NOD_OK, .body = body };
+}
+
 void call_outcome_fail(struct call *call, const struct fault *fault)
 {
     struct arena *arena = &call_ending(call)->arena;
     struct id error_id;
 
     id_random(&error_id);
+    call_ending(call)->written = false;
     call_ending(call)->outcome =
         (struct outcome){ .status = fault->status,
                           .code = fault->code ? fault->code : outcome_code(fault->status),
@@ -181,17 +194,19 @@ static void refuse_arguments(struct call *call, struct arena *arena,
 static void stage_accept(struct flow *flow, void *subject)
 {
     struct call *call = subject;
+    const struct json *given = call->args.len <= ARGS_LENT_BYTES ? call->given : NULL;
     struct schema_problems problems;
     struct json_error error;
     struct arena arena;
 
+    call->given = NULL;
     if (!call->target->input) {
         flow_next(flow);
         return;
     }
     problems.count = 0;
     arena_init(&arena, ARGS_TREE_MAX);
-    struct json *args = json_parse(&arena, call->args, NULL, &error);
+    const struct json *args = given ? given : json_parse(&arena, call->args, NULL, &error);
     if (args && schema_check(call->target->input, args, &arena, &problems) == NOD_OK) {
         flow_next(flow);
     } else {
@@ -199,12 +214,6 @@ static void stage_accept(struct flow *flow, void *subject)
         flow_jump(flow, "finish");
     }
     arena_finish(&arena);
-}
-
-static void stage_authorise(struct flow *flow, void *subject)
-{
-    (void)subject; /* who may call what is decided by hooks and, with them, by policies */
-    flow_next(flow);
 }
 
 static struct str gate_message(const struct call *call, struct arena *arena)
@@ -338,12 +347,16 @@ static void finish_done(struct op *op, nod_status status, const struct store_rep
 static void finish_begin(struct call *call,
                          void (*done)(struct op *, nod_status, const struct store_reply *))
 {
+    struct ending *ending = call_ending(call);
+
     call->state = LIVE_FINISHING;
-    buf_clear(&call_ending(call)->result);
-    outcome_write(&call_ending(call)->result, &call_ending(call)->outcome);
+    if (!ending->written) {
+        buf_clear(&ending->result);
+        outcome_write(&ending->result, &ending->outcome);
+    }
     op_start(call->engine, &call->op, finish_send, done);
     /* A result is not lost because the store is away; to say that it is away needs no store. */
-    if (engine_survives(call->engine) && call_ending(call)->outcome.status != NOD_E_STORE)
+    if (engine_survives(call->engine) && ending->outcome.status != NOD_E_STORE)
         call->op.most = INT_MAX;
 }
 
@@ -483,8 +496,9 @@ static void call_describe(void *subject, struct nod_hook_event *event)
     event->principal = call->principal.at;
 }
 
+/* Who may call what is decided by hooks and, with them, by policies: authorise is their place. */
 static const struct stage call_stages[] = {
-    { "accept", stage_accept }, { "authorise", stage_authorise }, { "gate", stage_gate },
+    { "accept", stage_accept }, { "authorise", NULL },      { "gate", stage_gate },
     { "start", stage_start },   { "finish", stage_finish },
 };
 
@@ -536,6 +550,7 @@ void engine_call(struct engine *engine, const struct call_spec *spec)
     struct call *call = call_create(engine, spec, buf_str(&args));
     buf_finish(&args);
     spec->caller->call = call;
+    call->given = spec->args;
     call->stored = spec->opened;
     call->epoch = spec->opened ? 1 : 0;
     if (!fits) {

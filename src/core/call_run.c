@@ -22,7 +22,9 @@ enum { DEFAULT_TIMEOUT_MS = 60000 }; /* of work, where the target says nothing *
 
 void call_saving_free(struct call *call)
 {
-    mem_free(call->saving); /* and the entries, which stand behind */
+    if (!call->saving_lent)
+        mem_free(call->saving); /* and the entries, which stand behind */
+    call->saving_lent = false;
     call->saving = NULL;
     call->saving_entries = NULL;
 }
@@ -50,6 +52,8 @@ void call_run_detach(struct call *call)
         return;
     }
     run->call = NULL;
+    run->left = call->journal; /* it may be reading that right now */
+    call->journal = (struct journal){ 0 };
     atomic_store(&run->cancelled, true);
     if (run->target->provider->ops->cancelled)
         run->target->provider->ops->cancelled(run->target->provider, run);
@@ -110,6 +114,18 @@ static int64_t ask_ttl_of(const struct call *call)
     return wanted > least ? wanted : least;
 }
 
+/* What it is lent counts against the memory of a run like what it makes itself. */
+static void run_journal(struct run *run, const struct journal *journal)
+{
+    run->journal = journal->entries;
+    run->journal_count = journal->count;
+    run->journal_bytes = journal->bytes;
+    if (journal->bytes > run->arena.cap)
+        run->arena.exhausted = true;
+    else
+        run->arena.cap -= journal->bytes;
+}
+
 struct run *run_create(struct call *call)
 {
     struct engine *engine = call->engine;
@@ -118,6 +134,7 @@ struct run *run_create(struct call *call)
     struct json_error error;
 
     arena_init(arena, engine->opts.limits.run_bytes);
+    run_journal(run, &call->journal);
     run->engine = engine;
     run->call = call;
     run->target = call->target;
@@ -125,16 +142,6 @@ struct run *run_create(struct call *call)
     run->call_id = arena_str(arena, id_str(&call->id));
     run->principal = arena_str(arena, call->principal);
     run->uri = arena_str(arena, call->uri);
-    run->journal_count = call->journal.count;
-    run->journal_bytes = call->journal.bytes;
-    if (call->journal.count) {
-        struct entry *entries = arena_alloc(arena, call->journal.count * sizeof(*entries));
-        char *text = arena_alloc_aligned(
-            arena, entries_text_bytes(call->journal.entries, call->journal.count) + 1, 1);
-        if (entries && text)
-            entries_copy(entries, call->journal.entries, call->journal.count, &text);
-        run->journal = entries;
-    }
     run->args = json_parse(arena, arena_str(arena, call->args), NULL, &error);
     supports(call);
     run->supports = call->supports;
@@ -157,6 +164,7 @@ void run_free(struct run *run)
 {
     target_release((struct target *)run->target);
     arena_finish(&run->arena);
+    journal_finish(&run->left);
     MEM_DELETE(run);
 }
 
@@ -237,26 +245,43 @@ struct call_record call_record_of(const struct call *call)
                                  .keep_ms = call->keep_ms };
 }
 
+/* Its asks have their places in the caller's stream. */
+static void asks_number(struct call *call)
+{
+    const struct caller_ops *ops = call->caller->ops;
+
+    if (!ops->reserve)
+        return;
+    LIST_EACH (at, &call->asks) {
+        struct ask *ask = LIST_OF(at, struct ask, link);
+        if (!ask->record.seq)
+            ask->record.seq = ops->reserve(call->caller, call);
+    }
+}
+
 static void saving_fill(struct call *call)
 {
     const struct run_list *news = &call->run->news;
     size_t at = 0;
 
+    asks_number(call);
     call_saving_free(call);
+    call->saving_count = news->entries;
+    call->saving_asks = news->asks;
+    if (news->asks == 1 && news->entries == 0) { /* mostly */
+        call->saving = &call_ask_first(call)->record;
+        call->saving_lent = true;
+        return;
+    }
     call->saving =
         mem_alloc(news->asks * sizeof(struct ask_record) + news->entries * sizeof(struct entry));
     call->saving_entries = (struct entry *)(call->saving + news->asks);
-    call->saving_count = news->entries;
     for (const struct run_item *item = news->first; item; item = item->next)
         if (!item->is_ask)
             call->saving_entries[at++] = item->entry;
-    call->saving_asks = 0;
-    LIST_EACH (link, &call->asks) {
-        struct ask *ask = LIST_OF(link, struct ask, link);
-        if (call->caller->ops->reserve && !ask->record.seq)
-            ask->record.seq = call->caller->ops->reserve(call->caller, call);
-        call->saving[call->saving_asks++] = ask->record;
-    }
+    at = 0;
+    LIST_EACH (link, &call->asks)
+        call->saving[at++] = LIST_OF(link, struct ask, link)->record;
 }
 
 static void saved(struct call *call)
@@ -609,9 +634,7 @@ void run_done(struct run *run, nod_status status, struct str body)
         call_pending(call);
         return;
     } else if (status == NOD_OK && body.len) {
-        call_ending(call)->outcome =
-            (struct outcome){ .status = NOD_OK,
-                              .body = arena_str(&call_ending(call)->arena, body) };
+        call_outcome_ok(call, body);
     } else if (status == NOD_OK) {
         call_outcome_fail(call, &(struct fault){ .status = NOD_E_USAGE,
                                                  .message = STR("The handler gave no reply") });

@@ -32,8 +32,9 @@ struct claim {
     struct arena arena;
     struct flow flow;
     struct op op;
-    struct answer answer; /* its text is in the arena */
+    struct answer answer; /* its text is behind the struct, and so is the id */
     struct str ask_id;
+    size_t size;     /* with that text */
     struct ask *ask; /* what claim_ask found, and when */
     uint64_t looked;
     bool by_engine;
@@ -50,19 +51,24 @@ struct claim {
     void *data;
 };
 
-static struct claim *claim_create(struct engine *engine, struct str ask_id, enum ask_state action)
+static struct claim *claim_create(struct engine *engine, struct str ask_id,
+                                  const struct answer *answer)
 {
-    struct claim *claim = MEM_NEW(struct claim);
-
-    claim->engine = engine;
-    arena_init(&claim->arena, CLAIM_ARENA_MAX);
+    size_t size = sizeof(struct claim) + ask_id.len + answer->by.len + answer->scope.len + 3;
+    struct claim *claim = mem_alloc(size);
     size_t most = engine->opts.limits.journal_bytes;
+    char *at = (char *)(claim + 1);
+
+    *claim = (struct claim){
+        .engine = engine, .answer = *answer, .outcome = answer->action, .size = size
+    };
+    claim->ask_id = str_place(&at, ask_id);
+    claim->answer.by = str_place(&at, answer->by);
+    claim->answer.scope = str_place(&at, answer->scope);
+    arena_init(&claim->arena, CLAIM_ARENA_MAX);
     buf_init(&claim->text, most < CLAIM_ARENA_MAX ? most : CLAIM_ARENA_MAX);
     list_init(&claim->link);
     list_append(&engine->claims, &claim->link);
-    claim->ask_id = arena_str(&claim->arena, ask_id);
-    claim->answer.action = action;
-    claim->outcome = action;
     return claim;
 }
 
@@ -73,7 +79,7 @@ static void claim_free(struct claim *claim)
     buf_finish(&claim->text);
     mem_free(claim->record);
     arena_finish(&claim->arena);
-    MEM_DELETE(claim);
+    mem_free_sized(claim, claim->size);
 }
 
 void claims_drop(struct engine *engine)
@@ -400,7 +406,7 @@ static void publish_done(struct op *op, nod_status status, const struct store_re
     enum ask_state state = reply->ask->state;
 
     claim->result.state = state;
-    claim->result.by = arena_str(&claim->arena, reply->ask->by);
+    claim->result.by = reply->ask->by; /* who is told is told before this returns */
     claim->result.status = reply->won && state == claim->answer.action ? NOD_OK : NOD_E_STALE;
     claim->result.same = claim->result.status == NOD_E_STALE && same_answer(claim, reply->ask);
     if (reply->won && state == ASK_INVALID)
@@ -423,12 +429,6 @@ static void stage_publish(struct flow *flow, void *subject)
         claim->op.most = INT_MAX;
 }
 
-static void stage_finalize(struct flow *flow, void *subject)
-{
-    (void)subject;
-    flow_next(flow);
-}
-
 static void claim_describe(void *subject, struct nod_hook_event *event)
 {
     struct claim *claim = subject;
@@ -448,7 +448,7 @@ static void claim_describe(void *subject, struct nod_hook_event *event)
 static const struct stage answer_stages[] = {
     { "parseInput", stage_parse_input },   { "lookupPending", stage_lookup },
     { "validateContent", stage_validate }, { "buildResult", stage_build_result },
-    { "publishResult", stage_publish },    { "finalize", stage_finalize },
+    { "publishResult", stage_publish },    { "finalize", NULL },
 };
 
 const struct flow_table answer_flow = { NOD_FLOW_ANSWER, answer_stages,
@@ -493,11 +493,8 @@ static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
 void ask_answer(struct engine *engine, struct str ask_id, const struct answer *answer,
                 answered_fn *done, void *data)
 {
-    struct claim *claim = claim_create(engine, ask_id, answer->action);
+    struct claim *claim = claim_create(engine, ask_id, answer);
 
-    claim->answer = *answer;
-    claim->answer.by = arena_str(&claim->arena, answer->by);
-    claim->answer.scope = arena_str(&claim->arena, answer->scope);
     claim->answer.once |= !done;
     claim->done = done;
     claim->data = data;
@@ -506,9 +503,10 @@ void ask_answer(struct engine *engine, struct str ask_id, const struct answer *a
 
 void ask_url_done(struct engine *engine, struct str ask_id, answered_fn *done, void *data)
 {
-    struct claim *claim = claim_create(engine, ask_id, ASK_ACCEPTED);
+    struct claim *claim = claim_create(engine, ask_id, &(struct answer){ .action = ASK_ACCEPTED });
 
     claim->url_done = true;
+    claim->answer.by = STR_NONE; /* nobody, until it is known whom it was put to */
     claim->answer.once = !done;
     claim->done = done;
     claim->data = data;
@@ -530,13 +528,14 @@ static void claim_own(struct claim *claim)
 void claim_by_engine(struct ask *ask, enum ask_state outcome)
 {
     ask->claiming = true;
-    claim_own(claim_create(ask->call->engine, id_str(&ask->id), outcome));
+    claim_own(
+        claim_create(ask->call->engine, id_str(&ask->id), &(struct answer){ .action = outcome }));
 }
 
 static void claim_elsewhere(struct engine *engine, struct str ask_id, enum ask_state outcome,
                             answered_fn *done, void *data)
 {
-    struct claim *claim = claim_create(engine, ask_id, outcome);
+    struct claim *claim = claim_create(engine, ask_id, &(struct answer){ .action = outcome });
 
     claim->done = done;
     claim->data = data;

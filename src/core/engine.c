@@ -31,7 +31,7 @@ static void wake_all(struct engine *engine)
     int64_t count = 0;
 
     warm_drop_all(engine);
-    for (size_t at = 0; (call = idmap_next(&engine->calls, &at));)
+    for (struct idmap_walk walk = { 0 }; (call = idmap_next(&engine->calls, &walk));)
         if (call_waiting(call))
             call_take_later(call, count++ / ENGINE_LOOKS_A_MS);
 }
@@ -116,6 +116,7 @@ static void schemas_forget(struct engine *engine)
         mem_free(kept);
     }
     map_finish(&engine->schemas);
+    engine->schema = NULL;
 }
 
 void engine_destroy(struct engine *engine)
@@ -129,10 +130,10 @@ void engine_destroy(struct engine *engine)
     returns_drop(engine);
     cancels_drop(engine);
     warm_drop_all(engine);
-    for (struct call *call; (call = idmap_next(&engine->calls, &at));)
+    struct idmap_walk walk = { 0 };
+    for (struct call *call; (call = idmap_next(&engine->calls, &walk));)
         call_free(call);
     schemas_forget(engine);
-    at = 0;
     for (struct tally *tally; (tally = map_next(&engine->tallies, &at));)
         mem_free(tally);
     idmap_finish(&engine->calls);
@@ -227,9 +228,18 @@ struct ask *engine_ask(const struct engine *engine, struct str ask_id)
 
 /* --- limits ---------------------------------------------------------------------------------- */
 
+static struct tally *tally_find(struct engine *engine, struct str principal)
+{
+    struct tally *last = engine->last;
+
+    if (!last || !str_eq(str_n(last->name, last->len), principal))
+        engine->last = map_find(&engine->tallies, principal);
+    return engine->last;
+}
+
 struct tally *tally_add(struct engine *engine, struct str principal, bool comes_back)
 {
-    struct tally *tally = map_find(&engine->tallies, principal);
+    struct tally *tally = tally_find(engine, principal);
     size_t count = tally ? tally->count : 0;
 
     if (!comes_back && (count >= engine->opts.limits.pending_asks_per_principal ||
@@ -252,6 +262,8 @@ struct tally *tally_add(struct engine *engine, struct str principal, bool comes_
 static void tally_forget(struct engine *engine, struct tally *tally)
 {
     map_remove(&engine->tallies, str_n(tally->name, tally->len));
+    if (engine->last == tally)
+        engine->last = NULL;
     mem_free_sized(tally, sizeof(*tally) + tally->len);
 }
 
@@ -270,8 +282,10 @@ void tally_drop(struct engine *engine, struct tally *tally)
 
 const struct schema *engine_schema(struct engine *engine, struct str text)
 {
-    struct kept_schema *kept = map_find(&engine->schemas, text);
+    struct kept_schema *kept = engine->schema;
 
+    if (!kept || !str_eq(str_n(kept->text, kept->len), text))
+        kept = engine->schema = map_find(&engine->schemas, text);
     if (kept)
         return kept->schema;
     if (engine->schemas.count >= ENGINE_SCHEMAS_KEPT)

@@ -93,6 +93,20 @@ static void flow_end(struct flow *flow, nod_status status)
     flow->done(flow, flow->subject, status);
 }
 
+/* True: it is done, and flow->next is what comes behind it. */
+static inline bool stage_run(struct flow *flow, const struct stage *stage)
+{
+    flow->stepping = true;
+    flow->go_on = flow->stop = false;
+    stage->run(flow, flow->subject);
+    flow->stepping = false;
+    if (flow->stop) {
+        flow_end(flow, flow->status);
+        return false;
+    }
+    return flow->go_on;
+}
+
 /*
  * Runs stages for as long as they end at once. Inside a stage, flow_next and flow_stop only leave a
  * mark, so the subject is still there when the stage returns; done() is the last thing that
@@ -101,21 +115,15 @@ static void flow_end(struct flow *flow, nod_status status)
 void flow_enter(struct flow *flow)
 {
     for (;;) {
+        const struct stage *stage = &flow->table->stages[flow->at];
         nod_status status = call_hooks(flow, NOD_BEFORE);
         if (status != NOD_OK) {
             flow_end(flow, status);
             return;
         }
-        flow->stepping = true;
-        flow->go_on = flow->stop = false;
-        flow->table->stages[flow->at].run(flow, flow->subject);
-        flow->stepping = false;
-        if (flow->stop) {
-            flow_end(flow, flow->status);
-            return;
-        }
-        if (!flow->go_on)
-            return; /* the stage will finish later */
+        flow->next = flow->at + 1;
+        if (stage->run && !stage_run(flow, stage))
+            return; /* the stage will finish later, or the flow has ended */
         call_hooks(flow, NOD_AFTER);
         flow->at = flow->next;
         if (flow->at == flow->table->count) {
@@ -174,13 +182,7 @@ void flow_jump(struct flow *flow, const char *stage)
 
 void flow_again(struct flow *flow)
 {
-    flow->stepping = true;
-    flow->go_on = flow->stop = false;
-    flow->table->stages[flow->at].run(flow, flow->subject);
-    flow->stepping = false;
-    if (flow->stop)
-        flow_end(flow, flow->status);
-    else if (flow->go_on)
+    if (stage_run(flow, &flow->table->stages[flow->at]))
         flow_advance(flow, flow->next);
 }
 

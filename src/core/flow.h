@@ -17,7 +17,7 @@ struct flow;
 
 struct stage {
     const char *name;
-    void (*run)(struct flow *flow, void *subject);
+    void (*run)(struct flow *flow, void *subject); /* NULL: it is there for hooks alone */
 };
 
 struct flow_table {

@@ -52,8 +52,10 @@ struct engine {
     uint64_t asks_moved; /* changes with every one that comes into `asks` or leaves; never 0 */
     struct map tallies;  /* principal -> struct tally */
     struct tally *idle;  /* the one of `tallies` that counts nothing, or NULL */
+    struct tally *last;  /* the one that was found last, or NULL: mostly it is wanted again */
     struct map scopes;   /* scope -> newest struct ask, with one_ask_per_scope */
     struct map schemas;  /* schema text -> struct kept_schema */
+    struct kept_schema *schema; /* of `schemas`, found last, or NULL */
     struct heap due;
     struct list warm_order; /* calls in `calls` that were left here, oldest first: see warm.c */
     size_t warm_count;
@@ -124,6 +126,7 @@ struct ending {         /* what a call needs at its end, and not while it waits 
     struct arena arena; /* the outcome's text */
     struct outcome outcome;
     struct buf result; /* the outcome as the store keeps it */
+    bool written;      /* it stands there, and the outcome's body in it */
     struct str cancel_why;
 };
 
@@ -138,6 +141,8 @@ struct call {
     struct target *target;
     struct caller *caller;
     struct str principal, scope, uri, args, caller_record; /* behind the struct */
+    size_t size;                                           /* of all that */
+    const struct json *given; /* the arguments as a tree, while engine_call has them */
     enum live_state state;
     bool stored; /* the store knows it */
     bool listed; /* found by its id */
@@ -169,6 +174,7 @@ struct call {
     struct ask_record *saving;    /* views for the store, during a park */
     struct entry *saving_entries; /* behind `saving`, in the same piece */
     size_t saving_asks, saving_count;
+    bool saving_lent;      /* `saving` is the record of its only ask */
     struct ending *ending; /* made when it comes to its end: see call_ending */
     struct list warm;      /* in engine->warm_order, while it is nobody's */
 };
@@ -217,7 +223,9 @@ void call_leave(struct call *call);
 void call_adopted(struct call *call);
 /* Sets the outcome, with an id of its own in the log. */
 void call_outcome_fail(struct call *call, const struct fault *fault);
-/* The same, and on to the stage finish. */
+/* The same of a call that went well. */
+void call_outcome_ok(struct call *call, struct str body);
+/* Sets the outcome of one that failed, and on to the stage finish. */
 void call_fail(struct call *call, nod_status status, const char *code, struct str message);
 void call_end_cancelled(struct call *call);
 /* The cancel came too late: the caller is told how it did end. */
@@ -252,6 +260,7 @@ struct ask {
     bool claiming; /* ended by the engine itself (expired, unsupported): a claim is under way */
     struct due expiry;
     struct flow flow;
+    size_t size; /* with its text */
     char text[]; /* key, message, detail, url */
 };
 

@@ -95,6 +95,22 @@ bool outcome_write(struct buf *out, const struct outcome *outcome)
     return json_writer_done(&w);
 }
 
+bool outcome_write_body(struct buf *out, struct str *body)
+{
+    static const struct str head = STR_INIT("{\"status\":0,\"body\":");
+    char *to = buf_reserve(out, head.len + body->len + 1);
+
+    _Static_assert(NOD_OK == 0, "what is written as the status of a call that went well");
+    if (!to)
+        return false;
+    memcpy(to, head.at, head.len);
+    memcpy(to + head.len, body->at, body->len);
+    to[head.len + body->len] = '}';
+    out->len += head.len + body->len + 1;
+    *body = str_n(to + head.len, body->len);
+    return true;
+}
+
 static struct str raw_of(const struct json *object, struct str key)
 {
     const struct json *v = json_get(object, key);

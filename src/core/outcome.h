@@ -35,6 +35,8 @@ struct str outcome_problems(struct arena *arena, const struct schema_problems *p
 
 /* To and from the store. */
 bool outcome_write(struct buf *out, const struct outcome *outcome);
+/* The same of a call that went well. *body is its result, and then where that stands in `out`. */
+bool outcome_write_body(struct buf *out, struct str *body);
 nod_status outcome_read(struct arena *arena, struct str text, struct outcome *out);
 
 #endif

@@ -147,24 +147,24 @@ static nod_status check_key(struct run *run, struct str key)
 static void question_digest(const struct run *run, const struct ask_spec *spec,
                             unsigned char out[DIGEST_BYTES])
 {
-    char bytes[QUESTION_KEPT_MAX];
     char flags[2] = { (char)('0' + (int)spec->kind), spec->consent ? '1' : '0' };
     struct str parts[] = { str_n(flags, 2), spec->message, spec->detail, spec->url };
-    size_t count = sizeof(parts) / sizeof(parts[0]);
-    struct str whole = STR_NONE, known;
+    enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
+    bool kept = run->digests && !spec->sensitive &&
+                spec->message.len + spec->detail.len + spec->url.len <= QUESTION_KEPT_MAX;
     struct digest digest;
+    struct str known;
 
     _Static_assert((int)DIGEST_BYTES == (int)DIGEST_LEN, "a record's digest is a SHA-256");
-    if (run->digests && !spec->sensitive)
-        whole = digest_gather(parts, count, bytes, sizeof(bytes));
-    if (whole.len && memo_find(run->digests, whole, &known)) {
+    _Static_assert((int)PARTS <= (int)MEMO_PARTS_MAX, "a question is the key of a memo");
+    if (kept && memo_find_parts(run->digests, parts, PARTS, &known)) {
         memcpy(out, known.at, DIGEST_BYTES);
         return;
     }
-    digest_of_parts(parts, count, &digest);
+    digest_of_parts(parts, PARTS, &digest);
     memcpy(out, digest.bytes, DIGEST_BYTES);
-    if (whole.len)
-        memo_keep(run->digests, whole, digest_str(&digest));
+    if (kept)
+        memo_keep_parts(run->digests, parts, PARTS, digest_str(&digest));
 }
 
 static nod_status not_deterministic(struct run *run, struct str key)

@@ -1,8 +1,9 @@
 /*
  * core/run: one execution of a target, from the top, with the journal so far.
  *
- * A run has an arena of its own and a snapshot of the journal: nothing in it points into the
- * engine, so a provider may work on it on another thread. The provider calls run_* to look things
+ * A run has an arena of its own, and the journal is its call's, which is not changed while the run
+ * is with its provider and is left to it by a call that ends before: so a provider may work on it
+ * on another thread. The provider calls run_* to look things
  * up and to record what is new, and ends it with run_done, on the loop thread.
  *
  * What a run records (asks, steps) takes effect only when run_done is called.
@@ -14,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/memo.h"
+#include "core/journal.h"
 #include "core/seam.h"
 
 struct ask_spec {
@@ -77,9 +79,10 @@ struct run {
     const struct target *target;
     struct str call_id, principal, uri;
     const struct json *args;
-    const struct entry *journal;
+    const struct entry *journal; /* of the call, or in `left` */
     size_t journal_count;
     size_t journal_bytes;
+    struct journal left;       /* by a call that let go of the run */
     unsigned supports;         /* bit (1 << enum ask_kind): some surface can */
     unsigned supports_consent; /* the same, but a model's word does not count */
     bool fresh_intent;         /* the last ENTRY_INTENT was committed by this very node just now */

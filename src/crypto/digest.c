@@ -83,8 +83,9 @@ void digest_of(struct str bytes, struct digest *out)
 
 static void put_length(uint8_t out[PART_HEAD], size_t len)
 {
-    for (int i = 0; i < PART_HEAD; i++)
-        out[i] = (uint8_t)((uint64_t)len >> (56 - 8 * i));
+    uint64_t most_first = htobe64(len);
+
+    memcpy(out, &most_first, sizeof(most_first));
 }
 
 static void parts_one_by_one(const struct str *parts, size_t count, struct digest *out)

@@ -10,6 +10,9 @@
  * context is only ever used with a fresh nonce set on it; the cache has at most KEYRING_CACHE_MAX
  * entries, and the one that goes is the one not used for longest.
  *
+ * Whoever seals also draws ids and nonces by the thousand, so OpenSSL fills their pool (base/id)
+ * from then on.
+ *
  * OpenSSL failing at what it must be able to do (AES-256-GCM, HKDF) ends the process: sealing
  * nothing, or with no key, is not an answer.
  */
@@ -20,6 +23,7 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
+#include <openssl/rand.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +43,8 @@ enum {
     ID_AT = 1,
     NONCE_AT = ID_AT + KEY_ID_LEN,
     BODY_AT = NONCE_AT + NONCE_LEN,
-    BIND_TOGETHER_MAX = 512, /* bound bytes that are handed to OpenSSL in one piece */
+    BIND_HEAD = NONCE_AT + 8, /* bytes in front of the parts that are bound */
+    BIND_TOGETHER_MAX = 512,  /* bound bytes that are handed to OpenSSL in one piece */
 };
 _Static_assert(BODY_AT + TAG_LEN == SEAL_OVERHEAD, "the form in seal.h");
 _Static_assert(SEAL_PLAIN_MAX < INT32_MAX && SEAL_PART_MAX < INT32_MAX, "OpenSSL counts in int");
@@ -80,11 +85,18 @@ static void must(bool worked)
     }
 }
 
+/* The generator for secrets, which the kernel seeds; it knows when it is in a forked child. */
+static bool random_fill(void *out, size_t len)
+{
+    return RAND_priv_bytes(out, (int)len) == 1;
+}
+
 static void fetch(void)
 {
     gcm = EVP_CIPHER_fetch(NULL, "AES-256-GCM", NULL);
     hkdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
     must(gcm && hkdf);
+    random_source(random_fill); /* several times faster than the kernel's, and it is at hand now */
 }
 
 static void fetch_once(void)
@@ -307,54 +319,40 @@ static bool within_limits(const struct seal_for *what)
     return true;
 }
 
-/* What is bound, gathered: each step of OpenSSL's costs more than some hundred bytes. */
-struct binding {
-    EVP_CIPHER_CTX *ctx;
-    size_t len;
-    uint8_t bytes[BIND_TOGETHER_MAX];
-};
-
-static void binding_flush(struct binding *b)
+static void bind_piece(EVP_CIPHER_CTX *ctx, const void *bytes, size_t bytes_len)
 {
     int len;
 
-    if (b->len)
-        must(EVP_CipherUpdate(b->ctx, NULL, &len, b->bytes, (int)b->len) == 1);
-    b->len = 0;
-}
-
-static void binding_add(struct binding *b, const void *bytes, size_t bytes_len)
-{
-    int len;
-
-    if (bytes_len > sizeof(b->bytes) - b->len)
-        binding_flush(b);
-    if (bytes_len > sizeof(b->bytes)) {
-        must(EVP_CipherUpdate(b->ctx, NULL, &len, bytes, (int)bytes_len) == 1);
-        return;
-    }
     if (bytes_len)
-        memcpy(b->bytes + b->len, bytes, bytes_len);
-    b->len += bytes_len;
+        must(EVP_CipherUpdate(ctx, NULL, &len, bytes, (int)bytes_len) == 1);
 }
 
-/* The header, the number of parts, and each part with its length: no two lists read the same. */
-static void bind(EVP_CIPHER_CTX *ctx, const uint8_t *form, const struct seal_for *what)
+static void bind_one_by_one(EVP_CIPHER_CTX *ctx, const struct seal_for *what)
 {
-    struct binding b;
     uint8_t length[8];
 
-    b.ctx = ctx;
-    b.len = 0;
-    binding_add(&b, form, NONCE_AT);
-    put_length(length, what->bound_count);
-    binding_add(&b, length, sizeof(length));
     for (size_t i = 0; i < what->bound_count; i++) {
         put_length(length, what->bound[i].len);
-        binding_add(&b, length, sizeof(length));
-        binding_add(&b, what->bound[i].at, what->bound[i].len);
+        bind_piece(ctx, length, sizeof(length));
+        bind_piece(ctx, what->bound[i].at, what->bound[i].len);
     }
-    binding_flush(&b);
+}
+
+/*
+ * The header, the number of parts, and each part with its length: no two lists read the same.
+ * Gathered, if they are short, as each step of OpenSSL's costs more than some hundred bytes.
+ */
+static void bind(EVP_CIPHER_CTX *ctx, const uint8_t *form, const struct seal_for *what)
+{
+    uint8_t bytes[BIND_TOGETHER_MAX];
+
+    memcpy(bytes, form, NONCE_AT);
+    put_length(bytes + NONCE_AT, what->bound_count);
+    struct str parts = digest_gather(what->bound, what->bound_count, (char *)bytes + BIND_HEAD,
+                                     sizeof(bytes) - BIND_HEAD);
+    bind_piece(ctx, bytes, BIND_HEAD + parts.len);
+    if (!parts.at)
+        bind_one_by_one(ctx, what);
 }
 
 /* Spelt out, as OpenSSL's control call comes to the same by way of a long switch. */

@@ -349,6 +349,28 @@ void jw_end(struct json_writer *w)
     w->need_comma = true;
 }
 
+void jw_open(struct json_writer *w, struct str text, unsigned objects)
+{
+    if (w->depth + objects > JSON_WRITE_DEPTH ||
+        (!is_ready(w, JSON_PLACE_VALUE, text.len) && !make_ready(w, JSON_PLACE_VALUE, text.len))) {
+        fail(w);
+        return;
+    }
+    char *end = bytes_put(begin(w), text.at, text.len);
+    w->out->len = (size_t)(end - w->out->at);
+    for (unsigned i = 0; i < objects; i++, w->depth++)
+        w->object_bits[w->depth / 64] |= UINT64_C(1) << (w->depth % 64);
+    w->place = JSON_PLACE_VALUE;
+    w->after = JSON_PLACE_KEY;
+    w->need_comma = false;
+}
+
+void jw_close(struct json_writer *w, unsigned objects)
+{
+    while (objects--)
+        jw_end(w);
+}
+
 void jw_i64(struct json_writer *w, int64_t n)
 {
     struct number_text text;

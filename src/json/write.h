@@ -34,6 +34,13 @@ bool json_writer_done(const struct json_writer *w);
 void jw_object(struct json_writer *w);
 void jw_end(struct json_writer *w); /* of the innermost object or array */
 void jw_array(struct json_writer *w);
+/*
+ * Opens several objects at once. `text` is a literal: what jw_object, jw_key and the values between
+ * them would have written, up to the colon behind the last key, whose value comes next. Not checked.
+ */
+void jw_open(struct json_writer *w, struct str text, unsigned objects);
+/* Ends that many objects, each of them the innermost. */
+void jw_close(struct json_writer *w, unsigned objects);
 void jw_i64(struct json_writer *w, int64_t n);
 void jw_u64(struct json_writer *w, uint64_t n);
 void jw_double(struct json_writer *w, double d);

@@ -22,7 +22,10 @@
 #include "mcp/result.h"
 #include "mcp/tasks.h"
 
-enum { CALLER_ARENA_MAX = 32 << 20 };
+enum {
+    CALLER_ARENA_MAX = 32 << 20,
+    GIVEN_TEXT_MAX = 16 << 10, /* bytes of inputResponses that are kept as text */
+};
 
 static const struct caller_ops caller2026_ops;
 
@@ -65,11 +68,38 @@ static struct str waiter_token(const struct waiter *waiter)
     return str_n(waiter->text + waiter->id_len, waiter->token_len);
 }
 
+static bool waiter_is_own(const struct waiter *waiter)
+{
+    return waiter == &waiter->caller->own;
+}
+
+static size_t waiter_text_len(const struct waiter *waiter)
+{
+    return (size_t)waiter->id_len + waiter->token_len;
+}
+
 void waiter_free(struct waiter *waiter)
 {
     list_remove(&waiter->link);
     pipe_remove(&waiter->in_flight);
-    mem_free_sized(waiter, sizeof(*waiter) + waiter->id_len + waiter->token_len);
+    if (!waiter_is_own(waiter))
+        mem_free_sized(waiter, sizeof(*waiter) + waiter_text_len(waiter));
+}
+
+void waiter_move(struct waiter *waiter, struct caller2026 *to)
+{
+    list_remove(&waiter->link);
+    if (waiter_is_own(waiter)) { /* its caller goes */
+        size_t len = waiter_text_len(waiter);
+        struct waiter *moved = mem_alloc(sizeof(*moved) + len);
+        *moved = *waiter;
+        moved->text = memcpy(moved + 1, waiter->text, len);
+        response_moved(&moved->response);
+        pipe_moved(&moved->in_flight, moved->text);
+        waiter = moved;
+    }
+    waiter->caller = to;
+    list_append(&to->waiters, &waiter->link);
 }
 
 /* Those whose clients are gone are taken out here, where nobody is walking over the list. */
@@ -114,32 +144,22 @@ static void waiter_cancelled(struct in_flight *in_flight)
         call_cancel(call, STR("the client has cancelled the request"));
 }
 
-static struct waiter *waiter_create(struct request *request)
-{
-    struct str token = request->meta->progress_token;
-    struct waiter *waiter = mem_zalloc(sizeof(*waiter) + request->id.len + token.len);
-
-    waiter->log_level = request->meta->log_level;
-    waiter->id_len = (uint16_t)request->id.len;
-    waiter->token_len = (uint16_t)token.len;
-    memcpy(waiter->text, request->id.at, request->id.len);
-    if (token.len)
-        memcpy(waiter->text + waiter->id_len, token.at, token.len);
-    if (pipe_add(request, &waiter->in_flight, waiter_id(waiter), waiter_cancelled))
-        return waiter;
-    mem_free(waiter);
-    return NULL;
-}
-
 /* --- beginning and end --------------------------------------------------------------------------
  */
+
+/* What was asked for when it was made. */
+static size_t caller_size(const struct caller2026 *caller)
+{
+    return sizeof(*caller) + caller->principal.len + caller->uri.len +
+           waiter_text_len(&caller->own);
+}
 
 static void caller_free(struct caller2026 *caller)
 {
     list_remove(&caller->link);
     target_release(caller->target);
     arena_finish(&caller->arena);
-    MEM_DELETE(caller);
+    mem_free_sized(caller, caller_size(caller));
 }
 
 void caller_settle(struct caller2026 *caller)
@@ -187,23 +207,49 @@ void caller_over(struct caller2026 *caller)
     }
 }
 
+static struct str text_put(char **at, struct str text)
+{
+    struct str put = str_n(*at, text.len);
+
+    if (text.len)
+        memcpy(*at, text.at, text.len);
+    *at += text.len;
+    return put;
+}
+
+/* NULL after an error reply: see pipe_add. */
 static struct caller2026 *caller_create(struct request *request, const struct mcp_call_spec *spec)
 {
-    struct caller2026 *caller = MEM_NEW(struct caller2026);
     struct mcp_server *server = request->server;
+    const struct meta *meta = request->meta;
+    struct caller2026 *caller = mem_alloc(sizeof(*caller) + request->principal.len + spec->uri.len +
+                                          request->id.len + meta->progress_token.len);
+    struct waiter *own = &caller->own;
+    char *text = caller->text;
 
+    memset(caller, 0, offsetof(struct caller2026, args_digest));
+    caller->principal = text_put(&text, request->principal);
+    caller->uri = text_put(&text, spec->uri);
+    own->text = text;
+    own->id_len = (uint16_t)text_put(&text, request->id).len;
+    own->token_len = (uint16_t)text_put(&text, meta->progress_token).len;
+    if (!pipe_add(request, &own->in_flight, waiter_id(own), waiter_cancelled)) {
+        mem_free_sized(caller, caller_size(caller));
+        return NULL;
+    }
+    own->caller = caller;
+    own->log_level = meta->log_level;
+    list_init(&caller->waiters);
+    list_append(&caller->waiters, &own->link);
     caller->caller.ops = &caller2026_ops;
     caller->server = server;
-    list_init(&caller->waiters);
     list_append(&server->callers, &caller->link);
     arena_init(&caller->arena, CALLER_ARENA_MAX);
     caller->target = spec->target;
     target_hold(spec->target);
     caller->part = spec->part;
-    caller->can = request->meta->can;
-    caller->tasks = request->meta->tasks;
-    caller->principal = arena_str(&caller->arena, request->principal);
-    caller->uri = arena_str(&caller->arena, spec->uri);
+    caller->can = meta->can;
+    caller->tasks = meta->tasks;
     server->calls++;
     return caller;
 }
@@ -241,9 +287,9 @@ struct state_bound caller_bound(const struct caller2026 *caller)
 
 static bool read_retry(struct request *request, struct str *state, const struct json **responses)
 {
-    const struct json *text = json_get(request->params, STR("requestState"));
+    const struct json *text = request->has.state;
 
-    *responses = json_get(request->params, STR("inputResponses"));
+    *responses = request->has.responses;
     *state = json_str(text);
     if (text && !json_is(text, JSON_STRING)) {
         reply_error(request, RPC_INVALID_PARAMS, STR("params.requestState must be a string."));
@@ -281,11 +327,12 @@ static void digest_of_nothing(struct digest *out)
 
 bool caller_keep_args(struct caller2026 *caller, struct str text, const struct json *args)
 {
-    caller->args = arena_str(&caller->arena, text);
     if (str_eq(text, STR("{}"))) {
+        caller->args = STR("{}");
         digest_of_nothing(&caller->args_digest);
-        return caller->args.at;
+        return true;
     }
+    caller->args = arena_str(&caller->arena, text);
     if (!args)
         args = json_parse(&caller->arena, caller->args, NULL, NULL);
     return args && digest_of_json(args, &caller->args_digest) == NOD_OK;
@@ -303,11 +350,49 @@ static bool keep_args(struct caller2026 *caller, const struct json *args)
     return fine;
 }
 
-bool caller_same(const struct caller2026 *a, const struct caller2026 *b)
+/*
+ * Most answers are claimed while their request is still there, and not looked at again: of those
+ * the text is kept, and read again by whoever wants more. Large ones become a tree of our own at
+ * once, so that what they take counts from the beginning.
+ */
+static void keep_answers(struct caller2026 *caller, const struct json *responses)
+{
+    if (!json_first(responses))
+        return;
+    if (responses->raw.len && responses->raw.len <= GIVEN_TEXT_MAX) {
+        caller->given_text = arena_str(&caller->arena, responses->raw);
+        caller->given = caller->given_text.len ? responses : NULL;
+    } else {
+        caller->given = json_copy(&caller->arena, responses);
+    }
+    caller->answers = caller->given != NULL;
+}
+
+/* The tree of the request goes with it. */
+static void let_request_go(struct caller2026 *caller)
+{
+    caller->starting = false;
+    if (caller->given_text.len)
+        caller->given = NULL;
+}
+
+static const struct json *caller_given(struct caller2026 *caller)
+{
+    if (!caller->given && caller->given_text.len)
+        caller->given = json_parse(&caller->arena, caller->given_text, NULL, NULL);
+    return caller->given;
+}
+
+const struct json *caller_answers(struct caller2026 *caller)
+{
+    return caller->answers ? caller_given(caller) : NULL;
+}
+
+bool caller_same(struct caller2026 *a, struct caller2026 *b)
 {
     /* Who can be asked less cannot be told what somebody else is asked. */
     return a->resumed && b->resumed && a->can == b->can && a->tasks == b->tasks &&
-           str_eq(a->state_text, b->state_text) && json_equal(a->given, b->given);
+           str_eq(a->state_text, b->state_text) && json_equal(caller_given(a), caller_given(b));
 }
 
 void caller2026_start(struct request *request, const struct mcp_call_spec *spec)
@@ -318,16 +403,13 @@ void caller2026_start(struct request *request, const struct mcp_call_spec *spec)
 
     if (!read_retry(request, &state, &responses))
         return;
-    struct waiter *waiter = waiter_create(request);
-    if (!waiter)
-        return;
     struct caller2026 *caller = caller_create(request, spec);
-    caller->responses = json_first(responses) ? json_copy(&caller->arena, responses) : NULL;
-    caller->given = caller->responses;
+    if (!caller)
+        return;
+    keep_answers(caller, responses);
     caller->resumed = state.at != NULL;
-    waiter->caller = caller;
-    list_append(&caller->waiters, &waiter->link);
-    response_take(&waiter->response, request, waiter_gone);
+    caller->starting = true;
+    response_take(&caller->own.response, request, waiter_gone);
 
     caller->busy++; /* for the length of this function */
     if (caller->resumed) {
@@ -349,9 +431,13 @@ void caller2026_start(struct request *request, const struct mcp_call_spec *spec)
                                          .hold_steps = caller_holds_steps(caller),
                                          .caller = &caller->caller });
     }
+    if (caller->feeds && !caller->over)
+        round_feed(caller);
+    let_request_go(caller);
     caller->busy--;
     /* It is held now: the request's memory is not needed. */
-    if (!caller->over && request->exchange && !waiter->response.over && !waiter->response.events)
+    const struct response *response = &caller->own.response;
+    if (!caller->over && request->exchange && !response->over && !response->events)
         http_release(request->exchange);
     caller_settle(caller);
 }

@@ -14,7 +14,8 @@
 #include "mcp/mcp_call.h"
 #include "mcp/state.h"
 
-/* One request that waits for the end of a call. */
+/* One request that waits for the end of a call. It is part of the caller it came with (`own`), or
+ * has memory of its own, with its text behind it, once it waits with another one. */
 struct waiter {
     struct list link; /* of its caller */
     struct caller2026 *caller;
@@ -22,9 +23,9 @@ struct waiter {
     struct in_flight in_flight;
     uint8_t log_level;
     bool progressed;
-    double progress;
     uint16_t id_len, token_len;
-    char text[]; /* the request's id, then the progress token, both JSON */
+    double progress;
+    const char *text; /* the request's id, then the progress token, both JSON */
 };
 
 struct note { /* what was wrong with an answer */
@@ -42,35 +43,42 @@ struct caller2026 {
     struct mcp_server *server; /* NULL: it is gone */
     struct list link;          /* of the server */
     struct list waiters;
-    struct arena arena;    /* of what follows */
+    struct waiter own;     /* the first of them */
     struct target *target; /* held */
     enum revision_part part;
-    struct str principal, uri;
-    uint8_t can;                  /* of the request that made it */
-    bool tasks;                   /* and whether it may be answered with a task */
-    const struct json *responses; /* inputResponses that are still to be looked at, or NULL */
-    bool resumed;                 /* it came with a requestState */
-    bool opened;                  /* a page was agreed to, and is not done yet */
-    bool won, beaten;             /* an answer of its counted; somebody else's came first */
-    bool checked;                 /* what it answers was compared with what the call was told */
-    bool over;                    /* no waiter is left, and none may come */
-    unsigned busy;                /* completions on their way that point here */
-    struct deferred deferred;     /* one of them; further ones have memory of their own */
-    size_t feeding;               /* answers that are being claimed */
+    struct str principal, uri; /* in `text` */
+    struct arena arena;        /* of what follows */
+    uint8_t can;               /* of the request that made it */
+    bool tasks;                /* and whether it may be answered with a task */
+    bool starting;             /* its request is still there, and what was read of it */
+    bool feeds;                /* when it has started: its answers are to be claimed */
+    bool answers;              /* its inputResponses are still to be looked at */
+    bool resumed;              /* it came with a requestState */
+    bool opened;               /* a page was agreed to, and is not done yet */
+    bool won, beaten;          /* an answer of its counted; somebody else's came first */
+    bool checked;              /* what it answers was compared with what the call was told */
+    bool over;                 /* no waiter is left, and none may come */
+    unsigned busy;             /* completions on their way that point here */
+    struct deferred deferred;  /* one of them; further ones have memory of their own */
+    size_t feeding;            /* answers that are being claimed */
     struct note *notes;
 
     /* With a requestState. */
-    const struct json *given; /* inputResponses as they came, or NULL */
+    const struct json *given; /* inputResponses as they came: see caller_given */
+    struct str given_text;
     struct str state_text;
     struct str args; /* JSON */
-    struct digest args_digest;
-    struct state state;
-    struct call_record record; /* as the store has it */
     struct ask_record *asks;
     size_t ask_count, ask_room;
 
     struct timer timer; /* a hold, or the next look */
     int64_t until;      /* of the loop's clock: when no more looks are taken */
+
+    /* From here on nothing is zeroed: it is set before anybody looks at it. */
+    struct digest args_digest; /* with `args` */
+    struct state state;        /* with `resumed`, once it is opened */
+    struct call_record record; /* as the store has it, when it is adopted */
+    char text[];               /* principal, uri, and what the own waiter has */
 };
 
 /* Answers with an error, or takes the request over. */
@@ -100,10 +108,14 @@ struct state_bound caller_bound(const struct caller2026 *caller);
 /* Notes the arguments and their digest; `args` NULL: they are read from the text. False: no JSON.
  */
 bool caller_keep_args(struct caller2026 *caller, struct str text, const struct json *args);
+/* Its inputResponses, or NULL: there are none, or they have been looked at. */
+const struct json *caller_answers(struct caller2026 *caller);
 /* The same state, brought with the same answers by a client that can do the same. */
-bool caller_same(const struct caller2026 *a, const struct caller2026 *b);
+bool caller_same(struct caller2026 *a, struct caller2026 *b);
 struct str waiter_id(const struct waiter *waiter);
 void waiter_free(struct waiter *waiter);
+/* It waits with another caller from now on. */
+void waiter_move(struct waiter *waiter, struct caller2026 *to);
 /* May the call of this request become a task on the way? */
 bool caller_holds_steps(const struct caller2026 *caller);
 bool caller_elsewhere_too(const struct mcp_server *server);
@@ -118,6 +130,8 @@ void resume_anew(struct caller2026 *caller);
 enum caller_way round_asked(struct caller2026 *caller, struct call *call);
 /* Every waiter is told: input is required. `requests` is JSON, and may be empty. */
 void round_respond(struct caller2026 *caller, struct str requests, struct str state);
+/* Its answers are claimed, now that the asks can be found. */
+void round_feed(struct caller2026 *caller);
 /* The asks that are left go out again. */
 void round_again(struct caller2026 *caller);
 

@@ -138,6 +138,7 @@ static const struct method {
 
 void era2025_request(struct request *request, struct str method)
 {
+    params_find(request->params, &request->has);
     for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
         if (!str_eq(methods[i].name, method))
             continue;

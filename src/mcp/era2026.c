@@ -58,36 +58,57 @@ static const struct method *method_find(const struct mcp_server *server, struct 
 }
 
 /* What Mcp-Name has to repeat; {NULL, 0}: nothing. */
-static struct str named(const struct method *method, const struct json *params)
+static struct str named(const struct method *method, const struct request *request)
 {
     if (!method || !method->named.len)
         return STR_NONE;
-    struct str name = json_get_str(params, method->named);
+    struct str name = method->handle == tools_call ? json_str(request->has.name)
+                                                   : json_get_str(request->params, method->named);
     return name.at ? name : STR("");
+}
+
+/* As nearly every client says it: each header once, in the very words of the body. */
+static bool headers_repeat(const struct http_request *http, const struct method *method,
+                           struct str name)
+{
+    return method && meta_header_is(http, HTTP_NAME_MCP_PROTOCOL_VERSION, era_versions[0]) &&
+           meta_header_is(http, HTTP_NAME_MCP_METHOD, method->name) &&
+           (!name.at || (meta_header_is(http, HTTP_NAME_MCP_NAME, name) && meta_is_plain(name)));
+}
+
+/* The version is one we speak, and the headers agree with the body. */
+static bool is_agreed(const struct request *request, struct str method_name,
+                      const struct method *method, struct meta_fault *fault)
+{
+    struct arena *arena = &request->server->message;
+    const struct http_request *http = request->http;
+    struct str version = request->meta->version, name = named(method, request);
+    bool speaks = era_speaks_2026(version);
+
+    if (speaks && (!http || headers_repeat(http, method, name)))
+        return true;
+    if (!speaks && (!http || str_eq(http_named(http, HTTP_NAME_MCP_PROTOCOL_VERSION), version))) {
+        meta_unsupported(version, arena, fault);
+        return false;
+    }
+    return meta_headers_agree(http, version, method_name, name, arena, fault);
 }
 
 void era2026_request(struct request *request, struct str name)
 {
-    struct arena *arena = &request->server->message;
-    const struct method *method = method_find(request->server, name);
+    struct mcp_server *server = request->server;
+    const struct method *method = method_find(server, name);
     struct meta meta;
     struct meta_fault fault;
 
-    if (!metas_read(&request->server->metas, request->params, arena, &meta, &fault)) {
+    if (!request->meta) {
         request->meta = &meta;
-        reply_fault(request, &fault);
-        return;
+        if (!metas_read(&server->metas, request->params, &server->message, &meta, &fault)) {
+            reply_fault(request, &fault);
+            return;
+        }
     }
-    request->meta = &meta;
-    struct str header =
-        request->http ? http_named(request->http, HTTP_NAME_MCP_PROTOCOL_VERSION) : STR_NONE;
-    bool agreed = !request->http || str_eq(header, meta.version);
-    if (agreed && !era_speaks_2026(meta.version)) {
-        meta_unsupported(meta.version, arena, &fault);
-        reply_fault(request, &fault);
-    } else if (request->http &&
-               !meta_headers_agree(request->http, meta.version, name,
-                                   named(method, request->params), arena, &fault)) {
+    if (!is_agreed(request, name, method, &fault)) {
         reply_fault(request, &fault);
     } else if (!method) {
         if (name.len > METHOD_SHOWN_MAX)
@@ -109,6 +130,7 @@ void era2026_line(struct mcp_server *server, const struct rpc_message *message)
         .server = server, .principal = STR("local"), .id = message->id, .params = message->params
     };
 
+    params_find(request.params, &request.has);
     if (server->draining)
         reply_error(&request, RPC_INTERNAL_ERROR, STR("The server is shutting down."));
     else
@@ -150,6 +172,13 @@ void pipe_remove(struct in_flight *in_flight)
     if (in_flight->server && map_get(&in_flight->server->on_pipe, id) == in_flight)
         map_remove(&in_flight->server->on_pipe, id);
     in_flight->server = NULL;
+}
+
+void pipe_moved(struct in_flight *in_flight, const char *id)
+{
+    in_flight->id = id;
+    if (in_flight->server) /* the key is replaced with the value: nothing can fail */
+        map_set(&in_flight->server->on_pipe, str_n(id, in_flight->id_len), in_flight);
 }
 
 bool era2026_cancelled(struct mcp_server *server, const struct json *params)

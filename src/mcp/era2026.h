@@ -26,13 +26,14 @@
 
 #include "mcp/response.h"
 
-/* Of the pipe or the endpoint: the message is of this era (mcp/era). */
+/*
+ * Of the pipe or the endpoint: the message is of this era (mcp/era). request->has has been found;
+ * request->meta is what is known of its _meta, or NULL.
+ */
 void era2026_request(struct request *request, struct str method);
 
 /* A POST of the endpoint whose message is of this era, by a known principal. */
-void era2026_http(struct mcp_server *server, struct http_exchange *exchange,
-                  const struct http_request *http, struct str principal,
-                  const struct rpc_message *message);
+void era2026_http(struct request *request, const struct rpc_message *message);
 
 /* stdio: a request of this era, and its cancellation. True: it was one of this era's requests. */
 void era2026_line(struct mcp_server *server, const struct rpc_message *message);
@@ -60,6 +61,8 @@ bool pipe_add(struct request *request, struct in_flight *in_flight, struct str i
               void (*cancel)(struct in_flight *in_flight));
 /* Fine for one that is not there. */
 void pipe_remove(struct in_flight *in_flight);
+/* It stands in another place now, and so does its id. */
+void pipe_moved(struct in_flight *in_flight, const char *id);
 
 /* The methods of this era alone. */
 void discover(struct request *request);

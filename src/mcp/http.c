@@ -157,23 +157,41 @@ static void reply_unsupported(struct mcp_server *server, struct http_exchange *e
     buf_clear(&server->out);
 }
 
+/* What is known as a _meta has been read as one of the 2026 era: nothing else need be looked at. */
+static enum era era_of_post(const struct request *request, struct str method)
+{
+    if (request->meta)
+        return ERA_2026;
+    return era_of(
+        &(struct era_opening){ .http = true,
+                               .version = http_named(request->http, HTTP_NAME_MCP_PROTOCOL_VERSION),
+                               .method = method,
+                               .params = request->params });
+}
+
 static void post_value(struct mcp_server *server, struct http_exchange *exchange,
                        const struct http_request *http, struct str principal,
                        const struct json *value)
 {
-    struct rpc_message message = { 0 };
+    struct rpc_message message;
     struct rpc_fault fault;
     bool array = rpc_is_batch(value);
 
-    if (!array && rpc_read(value, &server->message, &message, &fault) != NOD_OK) {
+    if (array) {
+        message = (struct rpc_message){ 0 };
+    } else if (rpc_read(value, &server->message, &message, &fault) != NOD_OK) {
         endpoint_fault(server, exchange, &fault);
         return;
     }
-    struct era_opening opening = { .http = true,
-                                   .version = http_named(http, HTTP_NAME_MCP_PROTOCOL_VERSION),
-                                   .method = message.method,
-                                   .params = message.params };
-    switch (era_of(&opening)) {
+    struct request request = { .server = server,
+                               .principal = principal,
+                               .http = http,
+                               .id = message.id,
+                               .params = message.params,
+                               .exchange = exchange };
+    params_find(message.params, &request.has);
+    request.meta = metas_find(&server->metas, request.has.meta);
+    switch (era_of_post(&request, message.method)) {
     case ERA_2025:
         era2025_post(server, exchange, http, principal, value, array ? NULL : &message);
         break;
@@ -181,10 +199,11 @@ static void post_value(struct mcp_server *server, struct http_exchange *exchange
         if (array)
             endpoint_error(exchange, 400, RPC_INVALID_REQUEST, "Send one message, not an array.");
         else
-            era2026_http(server, exchange, http, principal, &message);
+            era2026_http(&request, &message);
         break;
     case ERA_UNKNOWN:
-        reply_unsupported(server, exchange, message.id, opening.version);
+        reply_unsupported(server, exchange, message.id,
+                          http_named(http, HTTP_NAME_MCP_PROTOCOL_VERSION));
         break;
     }
 }

@@ -14,22 +14,15 @@ static void reply_out(struct mcp_server *server, struct http_exchange *exchange,
     buf_clear(&server->out);
 }
 
-void era2026_http(struct mcp_server *server, struct http_exchange *exchange,
-                  const struct http_request *http, struct str principal,
-                  const struct rpc_message *message)
+void era2026_http(struct request *request, const struct rpc_message *message)
 {
-    struct request request = { .server = server,
-                               .principal = principal,
-                               .http = http,
-                               .id = message->id,
-                               .params = message->params,
-                               .exchange = exchange };
+    struct http_exchange *exchange = request->exchange;
 
     switch (message->kind) {
     case RPC_REQUEST:
-        era2026_request(&request, message->method);
-        if (!request.later)
-            reply_out(server, exchange, request.status ? request.status : 200);
+        era2026_request(request, message->method);
+        if (!request->later)
+            reply_out(request->server, exchange, request->status ? request->status : 200);
         break;
     case RPC_NOTIFICATION: /* this era has none over HTTP; what is not known is let pass */
         http_reply(exchange, 202, NULL, 0, STR_NONE);

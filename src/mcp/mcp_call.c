@@ -105,8 +105,8 @@ void mcp_call_start(struct request *request, const struct mcp_call_spec *spec)
     }
 
     struct mcp_server *server = session->server;
-    struct str token = rpc_id_of(
-        &server->message, json_get(json_get(request->params, STR("_meta")), STR("progressToken")));
+    struct str token =
+        rpc_id_of(&server->message, json_get(request->has.meta, STR("progressToken")));
     struct mcp_call *call = call_create(session, request->id, token, spec->part);
     struct id id = { 0 };
     if (!request->stream) {
@@ -406,9 +406,8 @@ void mcp_call_write(struct buf *out, struct str id, enum revision revision, enum
 
     buf_clear(out);
     json_writer_init(&w, out);
-    jw_object(&w);
-    jw_key_str(&w, STR("jsonrpc"), STR("2.0"));
-    jw_key_raw(&w, STR("id"), id);
+    jw_open(&w, STR("{\"jsonrpc\":\"2.0\",\"id\":"), 1);
+    jw_raw(&w, id);
     if (outcome->status == NOD_OK && !outcome->rpc_code) {
         jw_key(&w, STR("result"));
         fine = revision_write(&w, revision, part, outcome->body);

@@ -197,21 +197,21 @@ void metas_finish(struct metas *metas)
     json_known_finish(&metas->known);
 }
 
+const struct meta *metas_find(const struct metas *metas, const struct json *meta)
+{
+    int place = json_is(meta, JSON_OBJECT) ? json_known_place(&metas->known, meta) : -1;
+
+    return place < 0 ? NULL : &metas->read[place];
+}
+
 bool metas_read(struct metas *metas, const struct json *params, struct arena *arena,
                 struct meta *out, struct meta_fault *fault)
 {
-    const struct json *meta = meta_of(params);
-    int place = json_is(meta, JSON_OBJECT) ? json_known_place(&metas->known, meta) : -1;
-
-    if (place >= 0) {
-        *out = metas->read[place];
-        return true;
-    }
     if (!meta_read(params, arena, out, fault))
         return false;
     if (out->progress_token.len) /* which no other request has */
         return true;
-    place = json_known_saw(&metas->known, meta);
+    int place = json_known_saw(&metas->known, meta_of(params));
     return place < 0 ||
            read_members(metas->known.texts[place].value, arena, &metas->read[place], fault);
 }
@@ -286,6 +286,13 @@ static bool is_printable(struct str text)
             return false;
     }
     return true;
+}
+
+/* No blank at either end, and nothing that could be taken for the base64 form. */
+bool meta_is_plain(struct str words)
+{
+    return words.len && words.at[0] != '=' && !str_is_blank_(words.at[0]) &&
+           !str_is_blank_(words.at[words.len - 1]) && is_printable(words);
 }
 
 bool meta_header_value(struct str raw, struct arena *arena, struct str *out)

@@ -68,7 +68,9 @@ bool meta_is_modern(const struct json *params);
 bool meta_read(const struct json *params, struct arena *arena, struct meta *out,
                struct meta_fault *fault);
 
-/* The same, or what was read of the same _meta before. */
+/* What was read of this very _meta before, or NULL. It lives until the next metas_read. */
+const struct meta *metas_find(const struct metas *metas, const struct json *meta);
+/* meta_read for one that was not found, which may be found the next time it comes. */
 bool metas_read(struct metas *metas, const struct json *params, struct arena *arena,
                 struct meta *out, struct meta_fault *fault);
 
@@ -77,6 +79,20 @@ void meta_unsupported(struct str requested, struct arena *arena, struct meta_fau
 
 /* The capability bits (enum session_can) of a ClientCapabilities object. */
 uint8_t meta_can(const struct json *capabilities);
+
+/*
+ * Is the header there once, in these very words? They are words that a header may have as they are:
+ * our own, or those that meta_is_plain says it of. False says nothing about the header.
+ */
+static inline bool meta_header_is(const struct http_request *http, enum http_name name,
+                                  struct str words)
+{
+    size_t place = http->index.first[name];
+
+    return place && !(http->index.again >> name & 1) &&
+           str_same(http->headers[place - 1].value, words);
+}
+bool meta_is_plain(struct str words);
 
 /*
  * Do MCP-Protocol-Version, Mcp-Method and Mcp-Name agree with the body? `name` is what Mcp-Name

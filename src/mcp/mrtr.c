@@ -117,63 +117,66 @@ static struct str message_text(struct arena *arena, struct str message, struct s
     return whole;
 }
 
-static void write_schema(struct json_writer *w, struct str detail)
+static void write_message(struct json_writer *w, struct str message, struct str problems)
 {
-    if (detail.len) {
-        jw_key_raw(w, STR("requestedSchema"), detail);
+    struct arena arena;
+
+    if (!problems.len) {
+        jw_str(w, message);
         return;
     }
-    jw_key_raw(w, STR("requestedSchema"), STR("{\"type\":\"object\",\"properties\":{}}"));
+    arena_init(&arena, MRTR_ARENA_MAX);
+    jw_str(w, message_text(&arena, message, problems));
+    arena_finish(&arena);
 }
 
-static void write_elicitation(struct json_writer *w, struct arena *arena,
-                              const struct ask_record *ask, struct str problems)
-{
-    bool url = ask->kind == ASK_URL;
+#define ELICITATION(mode)                                                                          \
+    STR("{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"" mode "\",\"message\":")
 
-    jw_key_str(w, STR("mode"), url ? STR("url") : STR("form"));
-    jw_key_str(w, STR("message"), message_text(arena, ask->message, problems));
-    if (url)
-        jw_key_str(w, STR("url"), ask->url);
-    else
-        write_schema(w, ask->detail);
+static void write_form(struct json_writer *w, const struct ask_record *ask, struct str problems)
+{
+    jw_open(w, ELICITATION("form"), 2);
+    write_message(w, ask->message, problems);
+    jw_key_raw(w, STR("requestedSchema"),
+               ask->detail.len ? ask->detail : STR("{\"type\":\"object\",\"properties\":{}}"));
+    jw_close(w, 2);
+}
+
+static void write_url(struct json_writer *w, const struct ask_record *ask, struct str problems)
+{
+    jw_open(w, ELICITATION("url"), 2);
+    write_message(w, ask->message, problems);
+    jw_key_str(w, STR("url"), ask->url);
+    jw_close(w, 2);
 }
 
 bool mrtr_write(struct json_writer *w, const struct ask_record *ask, struct str problems)
 {
-    static const struct str methods[] = {
-        [ASK_FORM] = STR_INIT("elicitation/create"),
-        [ASK_APPROVAL] = STR_INIT("elicitation/create"),
-        [ASK_URL] = STR_INIT("elicitation/create"),
-        [ASK_SAMPLE] = STR_INIT("sampling/createMessage"),
-        [ASK_ROOTS] = STR_INIT("roots/list"),
-    };
-    struct arena arena;
-
-    arena_init(&arena, MRTR_ARENA_MAX);
-    jw_object(w);
-    jw_key_str(w, STR("method"), methods[ask->kind]);
-    jw_key(w, STR("params"));
-    if (ask->kind == ASK_SAMPLE) {
+    switch (ask->kind) {
+    case ASK_FORM:
+    case ASK_APPROVAL:
+        write_form(w, ask, problems);
+        break;
+    case ASK_URL:
+        write_url(w, ask, problems);
+        break;
+    case ASK_SAMPLE:
+        jw_open(w, STR("{\"method\":\"sampling/createMessage\",\"params\":"), 1);
         jw_raw(w, ask->detail.len ? ask->detail : STR("{}"));
-    } else {
-        jw_object(w);
-        if (ask->kind != ASK_ROOTS)
-            write_elicitation(w, &arena, ask, problems);
-        jw_end(w);
+        jw_close(w, 1);
+        break;
+    case ASK_ROOTS:
+        jw_raw(w, STR("{\"method\":\"roots/list\",\"params\":{}}"));
+        break;
     }
-    jw_end(w);
-    arena_finish(&arena);
     return !w->failed;
 }
 
 /* --- reading ------------------------------------------------------------------------------------
  */
 
-static bool read_action(const struct json *response, enum ask_state *out)
+static bool read_action(struct str action, enum ask_state *out)
 {
-    struct str action = json_get_str(response, STR("action"));
-
     if (str_eq(action, STR("accept")))
         *out = ASK_ACCEPTED;
     else if (str_eq(action, STR("decline")))
@@ -203,8 +206,14 @@ bool mrtr_read(const struct ask_record *ask, const struct json *response, struct
     case ASK_URL:
         break;
     }
-    const struct json *content = json_get(response, STR("content"));
-    if (!read_action(response, &out->action) || (content && !json_is(content, JSON_OBJECT)))
+    const struct json *action = NULL, *content = NULL;
+    JSON_EACH (member, response) {
+        if (str_eq(member->key, STR("action")))
+            action = member;
+        else if (str_eq(member->key, STR("content")))
+            content = member;
+    }
+    if (!read_action(json_str(action), &out->action) || (content && !json_is(content, JSON_OBJECT)))
         return false;
     if (out->action == ASK_ACCEPTED && ask->kind != ASK_URL)
         out->content = content;
@@ -220,7 +229,7 @@ bool mrtr_same(const struct entry *entry, const struct json *response, struct ar
         entry->state != ASK_CANCELLED)
         return true;
     if (json_get(response, STR("action"))) {
-        if (!read_action(response, &action) || action != entry->state)
+        if (!read_action(json_get_str(response, STR("action")), &action) || action != entry->state)
             return false;
         given = json_get(response, STR("content"));
     } else if (entry->state != ASK_ACCEPTED) {

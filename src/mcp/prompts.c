@@ -16,8 +16,7 @@ void prompts_get(struct request *request)
     const struct json *args;
     struct str name;
 
-    if (!request_text(request, STR("name"), &name) ||
-        !request_object(request, STR("arguments"), &args))
+    if (!request_name(request, &name) || !request_arguments(request, &args))
         return;
     JSON_EACH (arg, args) {
         if (arg->type != JSON_STRING) {

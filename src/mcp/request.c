@@ -79,11 +79,40 @@ void reply_errorf(struct request *request, int64_t code, const char *format, ...
     reply_error(request, code, str_n(text, len));
 }
 
-bool request_text(struct request *request, struct str name, struct str *out)
+void params_find(const struct json *params, struct params *out)
 {
-    const struct json *value = json_get(request->params, name);
+    *out = (struct params){ 0 };
+    if (!json_is(params, JSON_OBJECT))
+        return;
+    JSON_EACH (member, params) {
+        struct str key = member->key;
+        switch (key.len) { /* which all of them differ in */
+        case sizeof("name") - 1:
+            if (str_eq(key, STR("name")))
+                out->name = member;
+            break;
+        case sizeof("_meta") - 1:
+            if (str_eq(key, STR("_meta")))
+                out->meta = member;
+            break;
+        case sizeof("arguments") - 1:
+            if (str_eq(key, STR("arguments")))
+                out->arguments = member;
+            break;
+        case sizeof("requestState") - 1:
+            if (str_eq(key, STR("requestState")))
+                out->state = member;
+            break;
+        case sizeof("inputResponses") - 1:
+            if (str_eq(key, STR("inputResponses")))
+                out->responses = member;
+            break;
+        }
+    }
+}
 
-    *out = json_str(value);
+static bool is_text(struct request *request, struct str name, const struct json *value)
+{
     if (json_is(value, JSON_STRING))
         return true;
     reply_errorf(request, RPC_INVALID_PARAMS, "params." STR_FMT " must be a string, but is %s.",
@@ -91,14 +120,39 @@ bool request_text(struct request *request, struct str name, struct str *out)
     return false;
 }
 
-bool request_object(struct request *request, struct str name, const struct json **out)
+static bool is_object(struct request *request, struct str name, const struct json *value)
 {
-    const struct json *value = json_get(request->params, name);
-
-    *out = value;
     if (!value || value->type == JSON_OBJECT)
         return true;
     reply_errorf(request, RPC_INVALID_PARAMS, "params." STR_FMT " must be an object, but is %s.",
                  STR_ARG(name), json_type_name(value));
     return false;
+}
+
+bool request_name(struct request *request, struct str *out)
+{
+    *out = json_str(request->has.name);
+    return is_text(request, STR("name"), request->has.name);
+}
+
+bool request_arguments(struct request *request, const struct json **out)
+{
+    *out = request->has.arguments;
+    return is_object(request, STR("arguments"), *out);
+}
+
+bool request_text(struct request *request, struct str name, struct str *out)
+{
+    const struct json *value = json_get(request->params, name);
+
+    *out = json_str(value);
+    return is_text(request, name, value);
+}
+
+bool request_object(struct request *request, struct str name, const struct json **out)
+{
+    const struct json *value = json_get(request->params, name);
+
+    *out = value;
+    return is_object(request, name, value);
 }

@@ -12,6 +12,14 @@
 #include "mcp/stream.h"
 #include "rpc/message.h"
 
+/* The members of params that nearly every request is asked for, found in one walk; NULL: not there.
+ */
+struct params {
+    const struct json *meta, *name, *arguments;
+    const struct json *state, *responses; /* requestState, inputResponses */
+};
+void params_find(const struct json *params, struct params *out);
+
 struct request {
     struct mcp_server *server;
     struct session *session; /* era 2025 */
@@ -21,6 +29,7 @@ struct request {
     int status;                      /* era 2026 over HTTP: of the response; 0: 200 */
     struct str id;                   /* JSON text */
     const struct json *params;
+    struct params has;              /* of them */
     struct http_exchange *exchange; /* HTTP: to be held if a call is started */
     struct mcp_stream *stream;      /* where responses go; NULL: a held one is made when needed */
     bool later;                     /* a call has taken it over */
@@ -50,6 +59,10 @@ bool request_text(struct request *request, struct str name, struct str *out);
 /* An object of params, NULL if not there: replies with an error and says false if it is something
  * else. */
 bool request_object(struct request *request, struct str name, const struct json **out);
+
+/* The same for params.name and params.arguments. */
+bool request_name(struct request *request, struct str *out);
+bool request_arguments(struct request *request, const struct json **out);
 
 /* The methods, each a file. */
 void tools_list(struct request *request);

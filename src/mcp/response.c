@@ -29,6 +29,11 @@ void response_take(struct response *response, struct request *request,
                                    .pipe = !request->exchange,
                                    .gone = gone };
     request->later = true;
+    response_moved(response);
+}
+
+void response_moved(struct response *response)
+{
     if (response->exchange)
         http_on_gone(response->exchange, exchange_gone, response);
 }

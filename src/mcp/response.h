@@ -26,6 +26,8 @@ struct response {
  */
 void response_take(struct response *response, struct request *request,
                    void (*gone)(struct response *response));
+/* It stands in another place now. */
+void response_moved(struct response *response);
 /* Progress, logs: dropped if the client does not read. */
 void response_notify(struct response *response, struct str message);
 /* False: it was not sent, because the client does not read what it asked for. */

@@ -53,6 +53,36 @@ void result_begin(struct json_writer *w, const struct mcp_opts *opts, struct str
         write_meta(w, opts);
 }
 
+static inline char *put(char *to, struct str s)
+{
+    if (s.len)
+        memcpy(to, s.at, s.len);
+    return to + s.len;
+}
+
+/* The same as text, behind a frame that ends with the opening bracket of the result. */
+static inline void add_open(struct buf *out, const struct mcp_opts *opts, struct str frame,
+                            struct str id, struct str result, struct str type)
+{
+    struct str kind = STR("\"resultType\":\""), meta = STR("\",\"_meta\":");
+    char *to = buf_reserve(out, frame.len + id.len + result.len + kind.len + type.len + meta.len +
+                                    opts->result_meta.len);
+
+    if (!to)
+        return;
+    to = put(put(put(to, frame), id), result);
+    to = put(put(put(to, kind), type), meta);
+    to = put(to, opts->result_meta);
+    out->len = (size_t)(to - out->at);
+    if (!opts->result_meta.len && !result_meta(out, opts))
+        out->overflow = true;
+}
+
+void result_open(struct buf *out, const struct mcp_opts *opts, struct str id, struct str type)
+{
+    add_open(out, opts, STR("{\"jsonrpc\":\"2.0\",\"id\":"), id, STR(",\"result\":{"), type);
+}
+
 /* --- results ------------------------------------------------------------------------------------
  */
 
@@ -65,19 +95,19 @@ static void add_cacheable(struct json_writer *w, enum revision_part part)
     jw_key_str(w, STR("cacheScope"), STR("private"));
 }
 
-/* The members of an object, behind those that are written already. */
+/* The members of an object, behind those that are written already, and its end. */
 static bool add_members(struct buf *out, struct str body)
 {
     body = str_trim(body);
     if (body.len < 2 || body.at[0] != '{' || body.at[body.len - 1] != '}')
         return false;
     struct str inside = str_trim(str_n(body.at + 1, body.len - 2));
-    out->len--; /* our own closing bracket */
     if (inside.len) {
         buf_add_char(out, ',');
         buf_add(out, inside);
     }
-    return buf_add_char(out, '}');
+    buf_add_char(out, '}');
+    return !out->overflow;
 }
 
 static bool join_slowly(struct json_writer *w, const struct mcp_opts *opts, enum revision_part part,
@@ -121,14 +151,14 @@ static bool write_body(struct buf *out, const struct mcp_opts *opts, enum revisi
 {
     struct json_writer w;
 
-    json_writer_init(&w, out);
-    if (has_name(body, '_', STR("\"_meta\"")) || has_name(body, 'T', STR("\"resultType\"")))
+    if (has_name(body, '_', STR("\"_meta\"")) || has_name(body, 'T', STR("\"resultType\""))) {
+        json_writer_init(&w, out);
         return join_slowly(&w, opts, part, body);
-    jw_object(&w);
-    result_begin(&w, opts, STR("complete"));
-    add_cacheable(&w, part);
-    jw_end(&w);
-    return json_writer_done(&w) && add_members(out, body);
+    }
+    add_open(out, opts, STR("{"), STR_NONE, STR_NONE, STR("complete"));
+    if (part == PART_RESOURCE_RESULT)
+        buf_add(out, STR(",\"ttlMs\":0,\"cacheScope\":\"private\""));
+    return add_members(out, body);
 }
 
 /* {code, errorId, details, and what else is known}: where programs look. */

@@ -13,6 +13,8 @@
 
 /* The first members of a result whose object has just been opened: resultType and _meta. */
 void result_begin(struct json_writer *w, const struct mcp_opts *opts, struct str type);
+/* A whole response up to there: its two objects are open, and a comma or their ends come next. */
+void result_open(struct buf *out, const struct mcp_opts *opts, struct str id, struct str type);
 /* The _meta that every result has, for opts->result_meta. False: it is too large. */
 bool result_meta(struct buf *out, const struct mcp_opts *opts);
 /* {"name","title","version"} */

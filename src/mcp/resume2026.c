@@ -56,7 +56,7 @@ static void look_later(struct caller2026 *caller)
 
 bool resume_unsure(const struct caller2026 *caller)
 {
-    return caller->resumed && caller->responses && !caller->won && !caller->checked;
+    return caller->resumed && caller->answers && !caller->won && !caller->checked;
 }
 
 void resume_anew(struct caller2026 *caller)
@@ -153,17 +153,18 @@ static void keep_ask(void *data, const struct store_row *row)
 /* Are the answers to what is journalled the ones it was given? */
 static bool answers_agree(struct caller2026 *caller, const struct call_record *record)
 {
+    const struct json *responses = caller_answers(caller);
     size_t known = 0, given = 0;
 
     for (size_t i = 0; i < record->entry_count; i++) {
         const struct entry *entry = &record->entries[i];
         const struct json *response =
-            entry->class == ENTRY_ASK ? json_get(caller->responses, entry->key) : NULL;
+            entry->class == ENTRY_ASK ? json_get(responses, entry->key) : NULL;
         if (response && !mrtr_same(entry, response, &caller->arena))
             return false;
         known += response != NULL;
     }
-    JSON_EACH (response, caller->responses)
+    JSON_EACH (response, responses)
         given++;
     caller->checked |= known == given;
     return true;
@@ -373,10 +374,7 @@ static size_t waiting_with(const struct caller2026 *caller)
 static void join(struct caller2026 *caller, struct caller2026 *other)
 {
     LIST_EACH (at, &caller->waiters) {
-        struct waiter *waiter = LIST_OF(at, struct waiter, link);
-        list_remove(at);
-        waiter->caller = other;
-        list_append(&other->waiters, at);
+        waiter_move(LIST_OF(at, struct waiter, link), other);
     }
     caller_over(caller);
 }

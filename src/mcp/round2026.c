@@ -27,19 +27,23 @@ static struct str note_of(const struct caller2026 *caller, struct str key)
 /* --- writing ------------------------------------------------------------------------------------
  */
 
+enum { ASKS_FEW = 2 }; /* most calls ask no more at a time, and need no memory for that */
+
 /* Everything that is asked now, as the store knows it or will know it. */
 static bool state_of_call(struct caller2026 *caller, struct call *call, const struct entry *entries,
                           size_t entry_count, uint32_t notices, struct buf *plain,
                           int64_t *expires_ms)
 {
     int64_t now = clock_wall(caller->server->opts.clock);
+    struct ask_record few[ASKS_FEW], *asks = few;
     struct arena arena;
     size_t count = 0;
 
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
         count++;
     arena_init(&arena, STATE_ARENA_MAX);
-    struct ask_record *asks = arena_zalloc(&arena, (count + 1) * sizeof(*asks));
+    if (count > ASKS_FEW)
+        asks = arena_alloc(&arena, count * sizeof(*asks));
     *expires_ms = now;
     count = 0;
     for (struct ask *ask = call_ask_first(call); asks && ask; ask = call_ask_next(call, ask)) {
@@ -75,15 +79,24 @@ static bool is_confidential(const struct entry *entries, size_t count)
     return false;
 }
 
-/* Sealed for this very request. */
-static bool seal_for_caller(struct caller2026 *caller, struct call *call, struct str plain,
-                            struct buf *out)
+/* What it is sealed for is known from now on: see caller_bound. */
+static bool know_args(struct caller2026 *caller, struct call *call)
 {
-    if (call && !caller->resumed && !caller->args.at &&
-        !caller_keep_args(caller, call_args(call), NULL))
-        return false;
+    return caller->resumed || caller->args.at || caller_keep_args(caller, call_args(call), NULL);
+}
+
+/* Sealed for this very request, and remembered for a while. */
+static bool seal_round(struct caller2026 *caller, struct str plain, bool confidential,
+                       struct buf *out)
+{
+    struct mcp_server *server = caller->server;
     struct state_bound bound = caller_bound(caller);
-    return state_seal(caller->server->keyring, &bound, plain, out) == NOD_OK;
+
+    if (state_seal(server->keyring, &bound, plain, out) != NOD_OK)
+        return false;
+    if (out->len <= MCP_STATE_INLINE_MAX && !confidential)
+        state_given_keep(server->given, &bound, plain, buf_str(out));
+    return true;
 }
 
 /* What the result says beside the state, made while the call is at hand. */
@@ -108,23 +121,17 @@ static void write_required(struct caller2026 *caller, struct str id, struct str 
                            struct str state)
 {
     struct buf *out = &caller->server->out;
-    struct json_writer w;
 
     buf_clear(out);
-    json_writer_init(&w, out);
-    jw_object(&w);
-    jw_key_str(&w, STR("jsonrpc"), STR("2.0"));
-    jw_key_raw(&w, STR("id"), id);
-    jw_key(&w, STR("result"));
-    jw_object(&w);
-    result_begin(&w, &caller->server->opts, STR("input_required"));
-    if (requests.len > 2)
-        jw_key_raw(&w, STR("inputRequests"), requests);
-    jw_key(&w, STR("requestState"));
-    jw_plain_str(&w, state);
-    jw_end(&w);
-    jw_end(&w);
-    if (json_writer_done(&w))
+    result_open(out, &caller->server->opts, id, STR("input_required"));
+    if (requests.len > 2) {
+        buf_add(out, STR(",\"inputRequests\":"));
+        buf_add(out, requests);
+    }
+    buf_add(out, STR(",\"requestState\":\""));
+    buf_add(out, state);
+    buf_add(out, STR("\"}}"));
+    if (!out->overflow)
         return;
     buf_clear(out);
     rpc_write_error(out, id, RPC_INTERNAL_ERROR, STR("The questions are too large to be sent."),
@@ -178,6 +185,7 @@ static void store_state(struct caller2026 *caller, struct buf *requests, struct 
 {
     struct store *store = engine_store(caller->server->opts.engine);
     struct storing *storing = MEM_NEW(struct storing);
+    struct state_bound bound = caller_bound(caller);
     struct buf plain, handle;
     struct id id;
 
@@ -185,7 +193,7 @@ static void store_state(struct caller2026 *caller, struct buf *requests, struct 
     buf_init(&plain, MCP_STATE_INLINE_MAX);
     buf_init(&handle, MCP_STATE_INLINE_MAX);
     state_write(&plain, &(struct state){ .expires_ms = expires_ms, .handle = id_str(&id) });
-    seal_for_caller(caller, NULL, buf_str(&plain), &handle);
+    state_seal(caller->server->keyring, &bound, buf_str(&plain), &handle);
     storing->caller = caller;
     storing->requests = buf_take(requests);
     storing->handle = buf_take(&handle);
@@ -195,13 +203,11 @@ static void store_state(struct caller2026 *caller, struct buf *requests, struct 
                     expires_ms - clock_wall(caller->server->opts.clock), stored, storing);
 }
 
-/* Done with for now: nobody's answers lie about, and a large round is not paid for ever after. */
+/* Done with for now: a large round is not paid for ever after. */
 static void rest(struct buf *buf)
 {
     enum { KEPT_MAX = 16 << 10 };
 
-    if (buf->len)
-        explicit_bzero(buf->at, buf->len);
     if (buf->room > KEPT_MAX)
         buf_finish(buf);
     else
@@ -217,18 +223,17 @@ static void send_round(struct caller2026 *caller, struct call *call, const struc
     int64_t expires_ms = 0;
 
     bool fine = state_of_call(caller, call, entries, entry_count, notices, plain, &expires_ms) &&
-                seal_for_caller(caller, call, buf_str(plain), sealed) &&
-                write_requests(caller, call, requests);
+                write_requests(caller, call, requests) && know_args(caller, call) &&
+                seal_round(caller, buf_str(plain), is_confidential(entries, entry_count), sealed);
     if (!fine)
         caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR("The questions are too large to be sent."),
                     STR_NONE);
-    else if (sealed->len <= MCP_STATE_INLINE_MAX) {
-        struct state_bound bound = caller_bound(caller);
-        if (!is_confidential(entries, entry_count))
-            state_given_keep(server->given, &bound, buf_str(plain), buf_str(sealed));
+    else if (sealed->len <= MCP_STATE_INLINE_MAX)
         round_respond(caller, buf_str(requests), buf_str(sealed));
-    } else
+    else
         store_state(caller, requests, buf_str(sealed), expires_ms);
+    if (plain->len)
+        explicit_bzero(plain->at, plain->len); /* nobody's answers lie about */
     rest(plain);
     rest(sealed);
     rest(requests);
@@ -327,7 +332,7 @@ static void decide(void *data)
         return;
     }
     if (caller->resumed)
-        caller->responses = NULL; /* they were for this round */
+        caller->answers = false; /* they were for this round */
     struct ask *left = call_ask_first(call);
     int64_t now = clock_wall(caller->server->opts.clock);
     for (; left; left = call_ask_next(call, left)) {
@@ -424,6 +429,15 @@ static bool counts(struct caller2026 *caller, const struct ask_record *ask,
            (answer.action != ASK_ACCEPTED || content_fits(caller, ask, answer.content));
 }
 
+/* How it was laid out on its way here counts for nothing: a copy knows no raw bytes. */
+static bool content_plain(struct caller2026 *caller, struct answer *answer)
+{
+    if (!answer->content || !answer->content->raw.len)
+        return true;
+    answer->content = json_copy(&caller->arena, answer->content);
+    return answer->content != NULL;
+}
+
 static void feed_one(struct feed *feed)
 {
     struct caller2026 *caller = feed->caller;
@@ -431,7 +445,8 @@ static void feed_one(struct feed *feed)
     struct ask *ask = engine_ask(server->opts.engine, id_str(&feed->ask));
     struct answer answer;
 
-    if (!ask || !mrtr_read(ask_record(ask), feed->response, &answer)) {
+    if (!ask || !mrtr_read(ask_record(ask), feed->response, &answer) ||
+        !content_plain(caller, &answer)) {
         fed(feed, &(struct answer_result){ .status = NOD_E_STALE });
         return;
     }
@@ -440,20 +455,20 @@ static void feed_one(struct feed *feed)
     ask_answer(server->opts.engine, id_str(&feed->ask), &answer, fed, feed);
 }
 
-static void feed_all(void *data)
+void round_feed(struct caller2026 *caller)
 {
-    struct caller2026 *caller = data;
     struct call *call = caller->caller.call;
     size_t count = 0, at = 0;
 
     if (caller->over || !call)
         return;
+    const struct json *responses = caller_answers(caller);
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
         count++;
-    struct feed *feeds = arena_zalloc(&caller->arena, (count + 1) * sizeof(*feeds));
+    struct feed *feeds = arena_alloc(&caller->arena, (count + 1) * sizeof(*feeds));
     for (struct ask *ask = call_ask_first(call); feeds && ask; ask = call_ask_next(call, ask)) {
         const struct ask_record *record = ask_record(ask);
-        const struct json *response = json_get(caller->responses, record->key);
+        const struct json *response = json_get(responses, record->key);
         if (!response || !counts(caller, record, response))
             continue;
         struct feed *feed = &feeds[at++];
@@ -468,6 +483,11 @@ static void feed_all(void *data)
         feed_one(&feeds[i]);
     if (--caller->feeding == 0)
         caller_defer(caller, decide);
+}
+
+static void feed_later(void *data)
+{
+    round_feed(data);
 }
 
 /* --- the round ----------------------------------------------------------------------------------
@@ -486,15 +506,20 @@ static struct view look(struct caller2026 *caller, struct call *call)
 {
     struct view view = { 0 };
     int64_t now = clock_wall(caller->server->opts.clock);
+    const struct json *responses = caller_answers(caller);
     struct answer answer;
 
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
         const struct ask_record *record = ask_record(ask);
-        const struct json *response = json_get(caller->responses, record->key);
-        if (response && was_asked(caller, record) && !mrtr_read(record, response, &answer))
-            view.malformed = true;
-        else if (response && counts(caller, record, response))
+        const struct json *response = json_get(responses, record->key);
+        if (response && was_asked(caller, record)) {
+            if (mrtr_read(record, response, &answer))
+                view.answered = true;
+            else
+                view.malformed = true;
+        } else if (response && counts(caller, record, response)) {
             view.answered = true;
+        }
         if (record->expires_ms && record->expires_ms <= now)
             view.expired = true;
         if (mrtr_can(caller->can, record))
@@ -539,7 +564,9 @@ enum caller_way round_asked(struct caller2026 *caller, struct call *call)
                     STR("params.inputResponses: a response is not shaped as its request wants it."),
                     STR_NONE);
     } else if (view.answered) {
-        caller_defer(caller, feed_all); /* as soon as the asks can be found */
+        caller->feeds = caller->starting;
+        if (!caller->starting)
+            caller_defer(caller, feed_later); /* as soon as the asks can be found */
         return CALLER_CARRIES;
     } else if (view.expired) {
         hold(caller); /* the clock will say so */

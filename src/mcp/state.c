@@ -9,6 +9,7 @@
  */
 #include "mcp/state.h"
 
+#include "base/mem.h"
 #include "crypto/digest.h"
 
 enum {
@@ -16,120 +17,180 @@ enum {
     FORM_WHOLE = 0,
     FORM_HANDLE = 1,
     VARINT_MAX = 10,
-    ENTRY_BYTES_MIN = 8,    /* class, key, state, status, number, id, content, by */
+    VARINT_MORE = 0x80,     /* in a byte that is not the last of its number */
+    ENTRY_NUMBERS = 8,      /* class, key, state, status, number, id, content, by */
+    ASK_NUMBERS = 12,       /* id, key, kind, flags, message, detail, url, three times, attempts */
+    HEAD_NUMBERS = 8,       /* version, form, expiry, id, round, notices, two counts */
     ENTRY_IS_SENSITIVE = 8, /* with the class */
+    ENTRY_BYTES_MIN = ENTRY_NUMBERS,
     ASK_BYTES_MIN = DIGEST_BYTES + 11,
+    HEAD_BYTES_MAX = HEAD_NUMBERS * VARINT_MAX, /* beside its texts, as the next two */
+    ENTRY_BYTES_MAX = DIGEST_BYTES + ENTRY_NUMBERS * VARINT_MAX,
+    ASK_BYTES_MAX = DIGEST_BYTES + ASK_NUMBERS * VARINT_MAX,
 };
 
 /* --- writing ------------------------------------------------------------------------------------
+ * Each gives where it ended; state_most has seen to the room.
  */
 
-static void put_u64(struct buf *out, uint64_t n)
+static char *put_u64(char *at, uint64_t n)
 {
-    while (n >= 0x80) {
-        buf_add_char(out, (char)(n | 0x80));
-        n >>= 7;
-    }
-    buf_add_char(out, (char)n);
+    for (; n >= VARINT_MORE; n >>= 7)
+        *at++ = (char)(n | VARINT_MORE);
+    *at++ = (char)n;
+    return at;
 }
 
 /* Small magnitudes are short, whatever their sign. */
-static void put_i64(struct buf *out, int64_t n)
+static char *put_i64(char *at, int64_t n)
 {
-    put_u64(out, (uint64_t)n << 1 ^ (n < 0 ? UINT64_MAX : 0));
+    return put_u64(at, (uint64_t)n << 1 ^ (n < 0 ? UINT64_MAX : 0));
 }
 
-static void put_str(struct buf *out, struct str s)
+static char *put_str(char *at, struct str s)
 {
-    put_u64(out, s.len);
-    buf_add(out, s);
+    at = put_u64(at, s.len);
+    if (s.len)
+        memcpy(at, s.at, s.len);
+    return at + s.len;
 }
 
-static void put_digest(struct buf *out, const unsigned char digest[DIGEST_BYTES])
+static char *put_digest(char *at, const unsigned char digest[DIGEST_BYTES])
 {
-    buf_add(out, str_n((const char *)digest, DIGEST_BYTES));
+    memcpy(at, digest, DIGEST_BYTES);
+    return at + DIGEST_BYTES;
 }
 
-static void put_entry(struct buf *out, const struct entry *entry)
+static char *put_entry(char *at, const struct entry *entry)
 {
-    put_u64(out, (uint64_t)entry->class | (entry->sensitive ? ENTRY_IS_SENSITIVE : 0));
-    put_str(out, entry->key);
+    at = put_u64(at, (uint64_t)entry->class | (entry->sensitive ? ENTRY_IS_SENSITIVE : 0));
+    at = put_str(at, entry->key);
     if (entry->class == ENTRY_ASK)
-        put_digest(out, entry->digest);
-    put_u64(out, entry->state);
-    put_i64(out, entry->status);
-    put_i64(out, entry->number);
-    put_str(out, entry->ask_id);
-    put_str(out, entry->content);
-    put_str(out, entry->by);
+        at = put_digest(at, entry->digest);
+    at = put_u64(at, entry->state);
+    at = put_i64(at, entry->status);
+    at = put_i64(at, entry->number);
+    at = put_str(at, entry->ask_id);
+    at = put_str(at, entry->content);
+    return put_str(at, entry->by);
 }
 
-static void put_ask(struct buf *out, const struct ask_record *ask)
+static char *put_ask(char *at, const struct ask_record *ask)
 {
-    put_str(out, ask->id);
-    put_str(out, ask->key);
-    put_u64(out, ask->kind);
-    put_u64(out,
-            (unsigned)ask->consent | (unsigned)ask->sensitive << 1 | (unsigned)ask->wait_done << 2);
-    put_str(out, ask->message);
-    put_str(out, ask->detail);
-    put_str(out, ask->url);
-    put_digest(out, ask->digest);
-    put_i64(out, ask->ttl_ms);
-    put_i64(out, ask->asked_ms);
-    put_i64(out, ask->expires_ms);
-    put_u64(out, (uint64_t)ask->attempts);
-    put_u64(out, (uint64_t)ask->attempt);
+    at = put_str(at, ask->id);
+    at = put_str(at, ask->key);
+    at = put_u64(at, ask->kind);
+    at = put_u64(at, (unsigned)ask->consent | (unsigned)ask->sensitive << 1 |
+                         (unsigned)ask->wait_done << 2);
+    at = put_str(at, ask->message);
+    at = put_str(at, ask->detail);
+    at = put_str(at, ask->url);
+    at = put_digest(at, ask->digest);
+    at = put_i64(at, ask->ttl_ms);
+    at = put_i64(at, ask->asked_ms);
+    at = put_i64(at, ask->expires_ms);
+    at = put_u64(at, (uint64_t)ask->attempts);
+    return put_u64(at, (uint64_t)ask->attempt);
+}
+
+static char *put_state(char *at, const struct state *state)
+{
+    *at++ = FORM_VERSION;
+    *at++ = state->handle.len ? FORM_HANDLE : FORM_WHOLE;
+    at = put_i64(at, state->expires_ms);
+    if (state->handle.len)
+        return put_str(at, state->handle);
+    at = put_str(at, state->call_id);
+    at = put_u64(at, state->round);
+    at = put_u64(at, state->notices);
+    at = put_u64(at, state->entry_count);
+    for (size_t i = 0; i < state->entry_count; i++)
+        at = put_entry(at, &state->entries[i]);
+    at = put_u64(at, state->ask_count);
+    for (size_t i = 0; i < state->ask_count; i++)
+        at = put_ask(at, &state->asks[i]);
+    return at;
+}
+
+/* As many bytes as it could become: its texts, and every number at its longest. */
+static size_t state_most(const struct state *state)
+{
+    size_t most = HEAD_BYTES_MAX + state->handle.len + state->call_id.len +
+                  state->entry_count * ENTRY_BYTES_MAX + state->ask_count * ASK_BYTES_MAX;
+
+    for (size_t i = 0; i < state->entry_count; i++) {
+        const struct entry *entry = &state->entries[i];
+        most += entry->key.len + entry->ask_id.len + entry->content.len + entry->by.len;
+    }
+    for (size_t i = 0; i < state->ask_count; i++) {
+        const struct ask_record *ask = &state->asks[i];
+        most += ask->id.len + ask->key.len + ask->message.len + ask->detail.len + ask->url.len;
+    }
+    return most;
+}
+
+/* So near to the buffer's limit that only writing it tells whether it fits. */
+static bool write_aside(struct buf *out, const struct state *state, size_t most)
+{
+    char *aside = mem_alloc(most);
+    size_t len = (size_t)(put_state(aside, state) - aside);
+    bool fits = buf_add(out, str_n(aside, len));
+
+    explicit_bzero(aside, len);
+    mem_free(aside);
+    return fits;
 }
 
 bool state_write(struct buf *out, const struct state *state)
 {
-    buf_add_char(out, FORM_VERSION);
-    buf_add_char(out, state->handle.len ? FORM_HANDLE : FORM_WHOLE);
-    put_i64(out, state->expires_ms);
-    if (state->handle.len) {
-        put_str(out, state->handle);
-        return !out->overflow;
-    }
-    put_str(out, state->call_id);
-    put_u64(out, state->round);
-    put_u64(out, state->notices);
-    put_u64(out, state->entry_count);
-    for (size_t i = 0; i < state->entry_count; i++)
-        put_entry(out, &state->entries[i]);
-    put_u64(out, state->ask_count);
-    for (size_t i = 0; i < state->ask_count; i++)
-        put_ask(out, &state->asks[i]);
-    return !out->overflow;
+    size_t most = state_most(state);
+
+    if (out->overflow || most > out->limit - out->len)
+        return write_aside(out, state, most);
+    char *at = buf_reserve(out, most);
+    out->len += (size_t)(put_state(at, state) - at);
+    return true;
 }
 
 /* --- reading ------------------------------------------------------------------------------------
  */
 
 struct reader {
-    struct str rest;
+    const char *at, *end; /* the same once it is bad */
     bool bad;
 };
 
-static uint64_t take_u64(struct reader *r)
+static uint64_t take_nothing(struct reader *r)
 {
+    r->bad = true;
+    r->at = r->end;
+    return 0;
+}
+
+/* A number of several bytes, or one that is none. */
+static __attribute__((noinline)) uint64_t take_long(struct reader *r)
+{
+    const char *at = r->at;
     uint64_t n = 0;
 
-    for (size_t i = 0; i < VARINT_MAX && i < r->rest.len; i++) {
-        uint64_t byte = (unsigned char)r->rest.at[i];
-        if (i == VARINT_MAX - 1 && byte > 1)
-            break;
-        n |= (byte & 0x7F) << (7 * i);
-        if (byte & 0x80)
+    for (unsigned shift = 0; at < r->end && shift < 64; shift += 7) {
+        uint64_t byte = (unsigned char)*at++;
+        n |= (byte & (VARINT_MORE - 1)) << shift;
+        if (byte & VARINT_MORE)
             continue;
-        if (byte == 0 && i > 0)
-            break; /* one number has one form */
-        r->rest = str_skip(r->rest, i + 1);
+        if (byte == 0 || (byte > 1 && shift == 63))
+            break; /* one number has one form, and at most 64 bits */
+        r->at = at;
         return n;
     }
-    r->bad = true;
-    r->rest = STR_NONE;
-    return 0;
+    return take_nothing(r);
+}
+
+static inline uint64_t take_u64(struct reader *r)
+{
+    if (r->at < r->end && (unsigned char)*r->at < VARINT_MORE)
+        return (unsigned char)*r->at++;
+    return take_long(r);
 }
 
 static int64_t take_i64(struct reader *r)
@@ -143,32 +204,29 @@ static uint64_t take_upto(struct reader *r, uint64_t most)
 {
     uint64_t n = take_u64(r);
 
-    r->bad |= n > most;
-    return n > most ? 0 : n;
+    return n > most ? take_nothing(r) : n;
 }
 
-static struct str take_str(struct reader *r)
+static __attribute__((noinline)) struct str take_str(struct reader *r)
 {
-    uint64_t len = take_upto(r, r->rest.len);
-    struct str s = str_n(r->rest.at, (size_t)len);
+    uint64_t len = take_u64(r);
 
-    if (len > r->rest.len) { /* the length itself was the last of the bytes */
-        r->bad = true;
+    if (len > (size_t)(r->end - r->at)) {
+        take_nothing(r);
         return STR_NONE;
     }
-    r->rest = str_skip(r->rest, s.len);
-    return s;
+    r->at += len;
+    return str_n(r->at - len, (size_t)len);
 }
 
 static void take_digest(struct reader *r, unsigned char out[DIGEST_BYTES])
 {
-    if (r->rest.len < DIGEST_BYTES) {
-        r->bad = true;
-        r->rest = STR_NONE;
+    if (r->end - r->at < DIGEST_BYTES) {
+        take_nothing(r);
         return;
     }
-    memcpy(out, r->rest.at, DIGEST_BYTES);
-    r->rest = str_skip(r->rest, DIGEST_BYTES);
+    memcpy(out, r->at, DIGEST_BYTES);
+    r->at += DIGEST_BYTES;
 }
 
 static struct str take_id(struct reader *r)
@@ -183,7 +241,7 @@ static size_t take_count(struct reader *r, uint64_t most, size_t bytes_min)
 {
     uint64_t count = take_upto(r, most);
 
-    r->bad |= count > r->rest.len / bytes_min;
+    r->bad |= count > (size_t)(r->end - r->at) / bytes_min;
     return r->bad ? 0 : (size_t)count;
 }
 
@@ -228,27 +286,35 @@ static void take_ask(struct reader *r, struct ask_record *ask)
     ask->attempt = (int)take_upto(r, INT32_MAX);
 }
 
+/* Zeroed; NULL for none of them, and where there is no room. */
+static void *take_room(struct reader *r, struct arena *arena, size_t count, size_t size)
+{
+    void *items = count ? arena_zalloc(arena, count * size) : NULL;
+
+    r->bad |= count && !items;
+    return items;
+}
+
 static void take_whole(struct reader *r, struct arena *arena, struct state *out)
 {
     out->call_id = take_id(r);
     out->round = take_u64(r);
     out->notices = (uint32_t)take_upto(r, UINT32_MAX);
     out->entry_count = take_count(r, STATE_ENTRIES_MAX, ENTRY_BYTES_MIN);
-    struct entry *entries = arena_zalloc(arena, (out->entry_count + 1) * sizeof(*entries));
+    struct entry *entries = take_room(r, arena, out->entry_count, sizeof(*entries));
     out->entries = entries;
-    for (size_t i = 0; entries && !r->bad && i < out->entry_count; i++)
+    for (size_t i = 0; !r->bad && i < out->entry_count; i++)
         take_entry(r, &entries[i]);
     out->ask_count = take_count(r, STATE_ASKS_MAX, ASK_BYTES_MIN);
-    struct ask_record *asks = arena_zalloc(arena, (out->ask_count + 1) * sizeof(*asks));
+    struct ask_record *asks = take_room(r, arena, out->ask_count, sizeof(*asks));
     out->asks = asks;
-    for (size_t i = 0; asks && !r->bad && i < out->ask_count; i++)
+    for (size_t i = 0; !r->bad && i < out->ask_count; i++)
         take_ask(r, &asks[i]);
-    r->bad |= !entries || !asks;
 }
 
 bool state_read(struct str plain, struct arena *arena, struct state *out)
 {
-    struct reader r = { .rest = plain };
+    struct reader r = { .at = plain.at, .end = plain.len ? plain.at + plain.len : plain.at };
 
     *out = (struct state){ 0 };
     uint64_t version = take_upto(&r, FORM_VERSION), form = take_upto(&r, FORM_HANDLE);
@@ -259,7 +325,7 @@ bool state_read(struct str plain, struct arena *arena, struct state *out)
         out->handle = take_id(&r);
     else
         take_whole(&r, arena, out);
-    return !r.bad && r.rest.len == 0;
+    return !r.bad && r.at == r.end;
 }
 
 /* --- sealing ------------------------------------------------------------------------------------

@@ -9,7 +9,10 @@
 
 #include "base/mem.h"
 
-enum { PLACE_BYTES = 8 /* at the end of a text, in its tag: as good as random */ };
+enum {
+    PLACE_BYTES = 8, /* at the end of a text, in its tag: as good as random */
+    PAIR = 2,        /* places that a text may have */
+};
 
 struct given_one {
     uint32_t text_len;
@@ -65,12 +68,26 @@ void state_given_sweep(struct state_given *given)
     }
 }
 
-static struct given_one **place_of(struct state_given *given, struct str text)
+/* The first of the two places of a text. */
+static struct given_one **pair_of(struct state_given *given, struct str text)
 {
     uint64_t end;
 
     memcpy(&end, text.at + text.len - PLACE_BYTES, PLACE_BYTES);
-    return &given->places[(end * UINT64_C(0x9E3779B97F4A7C15)) >> 32 & (STATE_GIVEN_PLACES - 1)];
+    return &given->places[(end * UINT64_C(0x9E3779B97F4A7C15)) >> 32 & (STATE_GIVEN_PLACES - PAIR)];
+}
+_Static_assert((STATE_GIVEN_PLACES & (STATE_GIVEN_PLACES - 1)) == 0, "the mask of a place");
+
+/* Empty; what was there moves to the second place, and what was in that is forgotten. */
+static struct given_one **first_place(struct state_given *given, struct str text)
+{
+    struct given_one **pair = pair_of(given, text);
+
+    if (pair[0]) {
+        forget(&pair[1]);
+        pair[1] = pair[0];
+    }
+    return &pair[0];
 }
 
 static char *put(char *at, struct str s)
@@ -91,9 +108,7 @@ void state_given_keep(struct state_given *given, const struct state_bound *bound
         len += parts[i].len;
     if (text.len < PLACE_BYTES || len > STATE_GIVEN_BYTES_MAX)
         return;
-    struct given_one **place = place_of(given, text);
-    forget(place);
-    struct given_one *one = *place = mem_alloc(sizeof(*one) + len);
+    struct given_one *one = *first_place(given, text) = mem_alloc(sizeof(*one) + len);
     char *at = put(one->bytes, text);
     one->text_len = (uint32_t)text.len;
     for (size_t i = 0; i < STATE_BOUND_PARTS; i++) {
@@ -114,19 +129,26 @@ static bool same(const char **at, size_t len, struct str s)
     return true;
 }
 
+static struct given_one **find(struct state_given *given, struct str text)
+{
+    struct given_one **pair = pair_of(given, text);
+
+    for (size_t i = 0; i < PAIR; i++)
+        if (pair[i] && str_eq(str_n(pair[i]->bytes, pair[i]->text_len), text))
+            return &pair[i];
+    return NULL;
+}
+
 bool state_given_take(struct state_given *given, const struct state_bound *bound, struct str text,
                       struct arena *arena, struct str *plain)
 {
     struct str parts[STATE_BOUND_PARTS];
+    struct given_one **place = text.len < PLACE_BYTES ? NULL : find(given, text);
 
-    if (text.len < PLACE_BYTES)
+    if (!place)
         return false;
-    struct given_one **place = place_of(given, text), *one = *place;
-    if (!one)
-        return false;
-    const char *at = one->bytes;
-    if (!same(&at, one->text_len, text))
-        return false;
+    const struct given_one *one = *place;
+    const char *at = one->bytes + one->text_len;
     state_bound_parts(bound, parts);
     for (size_t i = 0; i < STATE_BOUND_PARTS; i++)
         if (!same(&at, one->bound_len[i], parts[i]))

@@ -6,8 +6,9 @@
  * written into it: there is nothing that opening it could find out. So what was sealed is kept for
  * a while beside the sealed text, and whoever brings that text is spared the opening.
  *
- * It is a memory, not a register: a fixed number of places, what comes to one that is taken
- * replaces what was there, and what is taken out is gone. Who is not found opens the state as ever.
+ * It is a memory, not a register: a fixed number of places, two of which a text may have. Who comes
+ * to two that are taken replaces the older one, and what is taken out is gone. Who is not found
+ * opens the state as ever.
  */
 #ifndef NOD_MCP_STATE_GIVEN_H
 #define NOD_MCP_STATE_GIVEN_H

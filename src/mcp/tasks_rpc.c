@@ -269,7 +269,7 @@ bool tasks_call(struct request *request, struct target *target, const struct jso
         tasks_missing(request);
         return true;
     }
-    if (target->task_asks_first || json_get(request->params, STR("requestState")))
+    if (target->task_asks_first || request->has.state)
         return false; /* it may become one on the way */
     begin(request, target, args);
     return true;
@@ -439,7 +439,7 @@ static void update_loaded(struct wait *wait, struct task *task)
 
 static bool read_responses(struct request *request, const struct json **out)
 {
-    *out = json_get(request->params, STR("inputResponses"));
+    *out = request->has.responses;
     bool fine = json_is(*out, JSON_OBJECT);
     JSON_EACH (response, fine ? *out : NULL)
         fine = fine && json_is(response, JSON_OBJECT);

@@ -20,8 +20,7 @@ void tools_call(struct request *request)
     const struct json *args;
     struct str name;
 
-    if (!request_text(request, STR("name"), &name) ||
-        !request_object(request, STR("arguments"), &args))
+    if (!request_name(request, &name) || !request_arguments(request, &args))
         return;
     struct target *target = catalog_find(request->server->opts.catalog, TARGET_TOOL, name);
     if (!target) {

@@ -165,7 +165,7 @@ static void in_line(void *data)
     struct socket *socket = data;
     struct loop *loop = socket->loop;
 
-    clock_hold();
+    clock_hold_at(loop_now(loop));
     if (socket->error)
         tell_broken(socket, socket->error);
     read_if_wanted(socket);

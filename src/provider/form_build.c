@@ -237,19 +237,26 @@ static struct json *property_build(struct builder *b, const nod_field *field)
 
 /* --- the form ------------------------------------------------------------------------------ */
 
-bool form_field(const nod_form *form, size_t index, nod_field *field)
+const nod_field *form_field(const nod_form *form, size_t index, nod_field *room)
 {
-    size_t size = form->field_size < sizeof(*field) ? form->field_size : sizeof(*field);
+    const char *at = (const char *)form->fields + index * form->field_size;
 
-    memset(field, 0, sizeof(*field));
-    memcpy(field, (const char *)form->fields + index * form->field_size, size);
+    if (form->field_size == sizeof(*room))
+        return &form->fields[index];
+    memset(room, 0, sizeof(*room));
+    memcpy(room, at, form->field_size < sizeof(*room) ? form->field_size : sizeof(*room));
+    return room;
+}
+
+bool field_known(const nod_field *field)
+{
     return field->name && *field->name &&
            (size_t)field->kind < sizeof(field_kinds) / sizeof(field_kinds[0]);
 }
 
-static bool field_read(struct builder *b, const nod_form *form, size_t index, nod_field *field)
+static bool field_check(struct builder *b, const nod_field *field)
 {
-    if (form_field(form, index, field))
+    if (field_known(field))
         return true;
     if (!field->name || !*field->name)
         b->why = STR("a field of the form has no name");
@@ -283,19 +290,20 @@ struct json *form_build(const nod_form *form, struct arena *arena, struct str *w
 
     set_str(&b, schema, "type", "object");
     for (size_t i = 0; fits && i < form->count; i++) {
-        nod_field field;
-        struct json *property = field_read(&b, form, i, &field) ? property_build(&b, &field) : NULL;
+        nod_field room;
+        const nod_field *field = form_field(form, i, &room);
+        struct json *property = field_check(&b, field) ? property_build(&b, field) : NULL;
 
         fits = property != NULL;
-        if (fits && json_get(properties, str_of(field.name))) {
-            field_problem(&b, field.name, "is there twice");
+        if (fits && json_get(properties, str_of(field->name))) {
+            field_problem(&b, field->name, "is there twice");
             fits = false;
         }
         if (!fits)
             break;
-        json_set_new(arena, properties, str_of(field.name), property);
-        if (field.required)
-            json_push(required, json_new_str(arena, str_of(field.name)));
+        json_set_new(arena, properties, str_of(field->name), property);
+        if (field->required)
+            json_push(required, json_new_str(arena, str_of(field->name)));
     }
     json_set(arena, schema, STR("properties"), properties);
     json_set(arena, schema, STR("required"), required);

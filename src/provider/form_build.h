@@ -31,7 +31,9 @@ struct str form_key(const nod_form *form, char out[FORM_KEY_MAX]);
 /* --- for form_key.c ------------------------------------------------------------------------ */
 
 bool form_shape_fits(const nod_form *form);
-/* Field `index`, of whatever version; false: one that has no name, or a kind we do not know. */
-bool form_field(const nod_form *form, size_t index, nod_field *field);
+/* Field `index`; one of another version is made one of ours, in `room`. */
+const nod_field *form_field(const nod_form *form, size_t index, nod_field *room);
+/* False: it has no name, or a kind that we do not know. */
+bool field_known(const nod_field *field);
 
 #endif

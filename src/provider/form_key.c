@@ -26,11 +26,18 @@ static void add(struct flat *flat, const void *bytes, size_t len)
 
 static void add_text(struct flat *flat, const char *text)
 {
+    enum { HEAD = 2 };
     size_t len = strnlen(text, flat->room + 1);
-    unsigned char head[2] = { (unsigned char)(len >> 8), (unsigned char)len };
 
-    add(flat, head, sizeof(head));
-    add(flat, text, len);
+    if (flat->full || HEAD + len > flat->room) {
+        flat->full = true;
+        return;
+    }
+    flat->at[0] = (char)(len >> 8);
+    flat->at[1] = (char)len;
+    memcpy(flat->at + HEAD, text, len);
+    flat->at += HEAD + len;
+    flat->room -= HEAD + len;
 }
 _Static_assert(FORM_KEY_MAX < 1 << 16, "a length has two bytes");
 
@@ -87,10 +94,11 @@ struct str form_key(const nod_form *form, char out[FORM_KEY_MAX])
     if (!form_shape_fits(form))
         return STR_NONE;
     for (size_t i = 0; i < form->count && !flat.full; i++) {
-        nod_field field;
-        if (!form_field(form, i, &field))
+        nod_field room;
+        const nod_field *field = form_field(form, i, &room);
+        if (!field_known(field))
             return STR_NONE;
-        add_field(&flat, &field);
+        add_field(&flat, field);
     }
     return flat.full ? STR_NONE : str_n(out, FORM_KEY_MAX - flat.room);
 }

@@ -27,8 +27,30 @@ static size_t good_prefix(struct str text)
     return (size_t)(at - text.at);
 }
 
+/* Nearly every text is: its bytes are looked at eight at a time, the last eight once more. */
+static bool is_ascii(struct str text)
+{
+    uint64_t word, seen = 0;
+    size_t at = 0;
+
+    for (; text.len - at >= sizeof(word); at += sizeof(word)) {
+        memcpy(&word, text.at + at, sizeof(word));
+        seen |= word;
+    }
+    if (at && at < text.len) {
+        memcpy(&word, text.at + text.len - sizeof(word), sizeof(word));
+        seen |= word;
+        at = text.len;
+    }
+    for (; at < text.len; at++)
+        seen |= (unsigned char)text.at[at];
+    return !(seen & UTF8_EACH_BYTE(0x80));
+}
+
 struct str text_clean(struct arena *arena, struct str text)
 {
+    if (is_ascii(text))
+        return text;
     size_t good = good_prefix(text), used = 0;
 
     if (good == text.len)

@@ -16,6 +16,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "json/utf8.h"
+
 /* --- ids -------------------------------------------------------------------------------------- */
 
 static bool is_integer(struct str number)
@@ -28,17 +30,19 @@ static bool is_integer(struct str number)
     return true;
 }
 
-/* Quotes and all: already as our writer would write it? Most ids are, and need no copy. */
-static bool is_plain_string(struct str raw)
+/* Already as our writer would write it? Most ids are, and need no copy. */
+static bool is_plain_string(struct str id)
 {
-    if (raw.len < 2 || raw.len > RPC_ID_MAX || raw.at[0] != '"' || raw.at[raw.len - 1] != '"')
+    if (id.len < 2 || id.len > RPC_ID_MAX || id.at[0] != '"' || id.at[id.len - 1] != '"')
         return false;
-    for (size_t i = 1; i < raw.len - 1; i++) {
-        unsigned char c = (unsigned char)raw.at[i];
-        if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
-            return false;
-    }
-    return true;
+    const char *end = id.at + id.len - 1;
+    return utf8_plain(id.at + 1, end) == end;
+}
+
+/* The same for a string that was parsed: every escape is longer than what it stands for. */
+static bool came_without_escapes(const struct json *string)
+{
+    return string->raw.len == string->text.len + 2 && string->raw.len <= RPC_ID_MAX;
 }
 
 struct str rpc_id_json(struct arena *arena, struct str text)
@@ -62,7 +66,7 @@ struct str rpc_id_of(struct arena *arena, const struct json *value)
         return is_integer(value->text) ? value->text : STR_NONE;
     if (!json_is(value, JSON_STRING))
         return STR_NONE;
-    return is_plain_string(value->raw) ? value->raw : rpc_id_json(arena, value->text);
+    return came_without_escapes(value) ? value->raw : rpc_id_json(arena, value->text);
 }
 
 struct str rpc_id_text(struct arena *arena, struct str id)
@@ -78,10 +82,25 @@ struct str rpc_id_text(struct arena *arena, struct str id)
 
 enum member { JSONRPC, ID, METHOD, PARAMS, RESULT, ERROR, MEMBERS };
 
-static const struct str member_names[MEMBERS] = {
-    [JSONRPC] = STR_INIT("jsonrpc"), [ID] = STR_INIT("id"),         [METHOD] = STR_INIT("method"),
-    [PARAMS] = STR_INIT("params"),   [RESULT] = STR_INIT("result"), [ERROR] = STR_INIT("error"),
-};
+/* MEMBERS: none of them. By the length first: behind it each name is one comparison of words. */
+static enum member member_of(struct str key)
+{
+    switch (key.len) {
+    case 2:
+        return str_eq(key, STR("id")) ? ID : MEMBERS;
+    case 5:
+        return str_eq(key, STR("error")) ? ERROR : MEMBERS;
+    case 6:
+        return str_eq(key, STR("method"))   ? METHOD
+               : str_eq(key, STR("params")) ? PARAMS
+               : str_eq(key, STR("result")) ? RESULT
+                                            : MEMBERS;
+    case 7:
+        return str_eq(key, STR("jsonrpc")) ? JSONRPC : MEMBERS;
+    default:
+        return MEMBERS;
+    }
+}
 
 static nod_status refuse(struct rpc_fault *fault, const char *why)
 {
@@ -95,14 +114,12 @@ static bool members_of(const struct json *object, const struct json *found[MEMBE
 {
     JSON_EACH(child, object)
     {
-        for (size_t i = 0; i < MEMBERS; i++) {
-            if (!str_eq(child->key, member_names[i]))
-                continue;
-            if (found[i])
-                return false;
-            found[i] = child;
-            break;
-        }
+        enum member which = member_of(child->key);
+        if (which == MEMBERS)
+            continue;
+        if (found[which])
+            return false;
+        found[which] = child;
     }
     return true;
 }

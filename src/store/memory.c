@@ -35,100 +35,85 @@ static bool id_is(const struct id *id, struct str s)
 /* --- records -------------------------------------------------------------------------------------
  */
 
-/* Room behind an object for its texts, and what they will be found by. */
-static size_t texts_bytes(const struct str *texts, size_t count)
-{
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < count; i++)
-        bytes += texts[i].len + 1;
-    return bytes;
-}
-
-static void texts_place(char *at, uint32_t *lens, const struct str *texts, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        lens[i] = (uint32_t)str_place(&at, texts[i]).len;
-}
-
-static struct stored_call *call_add(struct memory_store *memory, const struct call_record *open)
+/* `tally` is that of its principal, if it has one already. */
+static struct stored_call *call_add(struct memory_store *memory, const struct call_record *open,
+                                    struct tally *tally)
 {
     const struct str texts[CALL_TEXTS] = {
         [TEXT_SCOPE] = open->scope, [TEXT_TARGET] = open->target, [TEXT_ARGS] = open->args,
         [TEXT_URI] = open->uri,     [TEXT_CALLER] = open->caller,
     };
-    struct stored_call *call = mem_zalloc(sizeof(*call) + texts_bytes(texts, CALL_TEXTS));
+    struct stored_call *call = memory_call_make(texts);
 
-    texts_place(call->text, call->text_len, texts, CALL_TEXTS);
-    call->tally = memory_tally_hold(memory, open->principal);
-    id_set(&call->id, open->id);
-    call->kind = (unsigned char)open->kind;
-    call->keep_ms = open->keep_ms;
-    call->notices = open->notices;
-    call->state = CALL_STORED_RUNNING;
-    call->epoch = 1;
-    call->opened_ms = memory_now(memory);
-    list_init(&call->asks);
+    call->is.tally = tally ? tally : memory_tally_add(memory, open->principal);
+    call->is.tally->calls++;
+    id_set(&call->is.id, open->id);
+    call->is.kind = (unsigned char)open->kind;
+    call->is.keep_ms = open->keep_ms;
+    call->is.notices = open->notices;
+    call->is.state = CALL_STORED_RUNNING;
+    call->is.epoch = 1;
+    call->is.opened_ms = memory_now(memory);
     idmap_add(&memory->calls, call);
     return call;
-}
-
-static void call_free(struct memory_store *memory, struct stored_call *call)
-{
-    LIST_EACH (at, &call->asks) {
-        struct stored_ask *ask = LIST_OF(at, struct stored_ask, link);
-        mem_free(ask->end);
-        mem_free(ask);
-    }
-    journal_finish(&call->journal);
-    memory_tally_release(memory, call->tally);
-    mem_free((char *)call->result.at);
-    mem_free(call);
 }
 
 static void call_unref(struct memory_store *memory, struct stored_call *call)
 {
     if (call && --call->refs == 0 && call->dropped)
-        call_free(memory, call);
+        memory_call_free(memory, call);
 }
 
-/* Off the lists; freed now or with the last reply that shows it. */
+/* Nobody finds it any more; freed now or with the last reply that shows it. */
+static void call_forget(struct memory_store *memory, struct stored_call *call)
+{
+    call->dropped = true;
+    if (call->refs == 0)
+        memory_call_free(memory, call);
+}
+
+/* One that has not ended. */
 static void call_drop(struct memory_store *memory, struct stored_call *call)
 {
-    LIST_EACH (at, &call->asks) {
-        struct stored_ask *ask = LIST_OF(at, struct stored_ask, link);
+    for (struct stored_ask *ask = call->asks; ask; ask = ask->next) {
         if (!ask->end)
             memory_quota_remove(memory, ask);
         idmap_remove(&memory->asks, ask);
     }
-    if (call->state == CALL_STORED_RUNNABLE)
-        heap_remove(&memory->idle, &call->keep);
+    if (call->is.state == CALL_STORED_RUNNABLE)
+        heap_remove(&memory->idle, &call->idle);
     idmap_remove(&memory->calls, call);
-    call->dropped = true;
-    if (call->refs == 0)
-        call_free(memory, call);
+    call_forget(memory, call);
 }
 
-static bool had_effects(const struct stored_call *call)
+static void ended_drop(struct memory_store *memory, struct ended_call *call)
 {
-    for (size_t i = 0; i < call->journal.count; i++)
-        if (call->journal.entries[i].class == ENTRY_STEP ||
-            call->journal.entries[i].class == ENTRY_INTENT)
+    for (uint32_t i = 0; i < call->is.ask_count; i++)
+        idmap_remove(&memory->asks, &call->asks[i]);
+    idmap_remove(&memory->calls, call);
+    memory_packed_free(memory, call);
+}
+
+static bool had_effects(const struct ended_call *call)
+{
+    for (size_t i = 0; i < call->entry_count; i++)
+        if (call->entries[i].class == ENTRY_STEP || call->entries[i].class == ENTRY_INTENT)
             return true;
     return false;
 }
 
 /* Its record goes before its time: what must not happen twice is remembered in a few bytes. */
-static void spent_add(struct memory_store *memory, const struct stored_call *call)
+static void spent_add(struct memory_store *memory, const struct ended_call *call)
 {
     struct spent *spent = MEM_NEW(struct spent);
 
-    spent->id = call->id;
+    spent->id = call->is.id;
     if (!idmap_add(&memory->spent, spent)) {
         mem_free(spent);
         return;
     }
-    heap_set(&memory->spent_due, &spent->due, call->keep.at);
+    heap_set(&memory->spent_due, &spent->due, call->until);
+    memory_note_due(memory, call->until);
 }
 
 /* When the last of its questions is over. */
@@ -136,31 +121,32 @@ static int64_t last_expiry(const struct stored_call *call)
 {
     int64_t last = 0;
 
-    LIST_EACH (at, &call->asks) {
-        const struct stored_ask *ask = LIST_OF(at, struct stored_ask, link);
-        if (!ask->end && ask->expires_ms > last)
-            last = ask->expires_ms;
-    }
+    for (const struct stored_ask *ask = call->asks; ask; ask = ask->next)
+        if (!ask->end && ask->is.expires_ms > last)
+            last = ask->is.expires_ms;
     return last;
 }
 
-/* Drops a few records whose time is over; called with every end, so that none piles up. */
-static void sweep(struct memory_store *memory)
+static void ended_sweep(struct memory_store *memory, int64_t now)
 {
-    int64_t now = memory_now(memory);
+    struct ended_call *call;
+
+    for (int i = 0; i < SWEEP_MOST && (call = memory_ended_next(memory)); i++) {
+        if (call->until > now && had_effects(call))
+            spent_add(memory, call);
+        ended_drop(memory, call);
+    }
+}
+
+/* Questions that ran out long ago, and whose call nobody came back for. */
+static void lapsed_sweep(struct memory_store *memory, int64_t now)
+{
     struct heap_node *first;
 
-    struct stored_call *call;
-    for (int i = 0; i < SWEEP_MOST && (call = memory_ended_next(memory)); i++) {
-        if (call->keep.at > now && had_effects(call))
-            spent_add(memory, call);
-        call_drop(memory, call);
-    }
-    /* A question that ran out long ago, and whose call nobody came back for. */
     memory_quota_lapse(memory, SWEEP_MOST);
     for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->lapsed)); i++) {
-        call = HEAP_OF(first, struct stored_ask, due)->call;
-        int64_t last = last_expiry(call) + memory_keep(memory, call);
+        struct stored_call *call = HEAP_OF(first, struct stored_ask, due)->call;
+        int64_t last = last_expiry(call) + memory_keep(memory, &call->is);
         if (first->at > now)
             break;
         if (last > now) /* another one still counts: look again when that is over */
@@ -168,11 +154,23 @@ static void sweep(struct memory_store *memory)
         else
             call_drop(memory, call);
     }
+}
+
+static void idle_sweep(struct memory_store *memory, int64_t now)
+{
+    struct heap_node *first;
+
     for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->idle)); i++) {
         if (first->at > now)
             break;
-        call_drop(memory, HEAP_OF(first, struct stored_call, keep));
+        call_drop(memory, HEAP_OF(first, struct stored_call, idle));
     }
+}
+
+static void spent_sweep(struct memory_store *memory, int64_t now)
+{
+    struct heap_node *first;
+
     for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->spent_due)); i++) {
         struct spent *spent = HEAP_OF(first, struct spent, due);
         if (first->at > now)
@@ -183,15 +181,46 @@ static void sweep(struct memory_store *memory)
     }
 }
 
+/* When the first of all the records goes, or of the questions runs out. */
+static int64_t earliest_due(struct memory_store *memory)
+{
+    const struct heap *heaps[] = { &memory->due, &memory->lapsed, &memory->idle,
+                                   &memory->spent_due };
+    int64_t earliest = memory_ended_due(memory);
+
+    for (size_t i = 0; i < sizeof(heaps) / sizeof(heaps[0]); i++) {
+        const struct heap_node *first = heap_first(heaps[i]);
+        if (first && first->at < earliest)
+            earliest = first->at;
+    }
+    return earliest;
+}
+
+/* Drops a few records whose time is over; called with every end, so that none piles up. */
+static void sweep(struct memory_store *memory)
+{
+    int64_t now = memory_now(memory);
+
+    if (memory->ended.count > memory->opts.keep_most || memory->due_at <= now)
+        ended_sweep(memory, now);
+    if (memory->due_at > now)
+        return; /* as nearly always */
+    lapsed_sweep(memory, now);
+    idle_sweep(memory, now);
+    spent_sweep(memory, now);
+    memory->due_at = earliest_due(memory);
+}
+
 static void journal_add(struct stored_call *call, const struct entry *entries, size_t count)
 {
     struct journal longer;
 
     if (count == 0)
         return;
-    journal_make(&longer, call->journal.entries, call->journal.count, entries, count);
-    journal_finish(&call->journal);
-    call->journal = longer;
+    journal_make(&longer, call->entries, call->entry_count, entries, count);
+    mem_free(call->entries);
+    call->entries = longer.entries;
+    call->entry_count = (uint32_t)longer.count;
 }
 
 static void ask_add(struct memory_store *memory, struct stored_call *call,
@@ -201,23 +230,23 @@ static void ask_add(struct memory_store *memory, struct stored_call *call,
                                           [TEXT_MESSAGE] = record->message,
                                           [TEXT_DETAIL] = record->detail,
                                           [TEXT_URL] = record->url };
-    struct stored_ask *ask = mem_zalloc(sizeof(*ask) + texts_bytes(texts, ASK_TEXTS));
+    struct stored_ask *ask = memory_ask_make(texts);
+    struct ask_facts *is = &ask->is;
 
-    texts_place(ask->text, ask->text_len, texts, ASK_TEXTS);
-    id_set(&ask->id, record->id);
-    ask->call = call;
-    ask->kind = (unsigned char)record->kind;
-    ask->consent = record->consent;
-    ask->sensitive = record->sensitive;
-    ask->wait_done = record->wait_done;
-    memcpy(ask->digest, record->digest, DIGEST_BYTES);
-    ask->ttl_ms = record->ttl_ms;
-    ask->attempts = record->attempts;
-    ask->attempt = record->attempt;
-    ask->seq = record->seq;
-    ask->asked_ms = record->asked_ms ? record->asked_ms : memory_now(memory);
-    ask->expires_ms = record->expires_ms ? record->expires_ms : ask->asked_ms + record->ttl_ms;
-    list_append(&call->asks, &ask->link);
+    id_set(&is->id, record->id);
+    is->number = call->is.ask_count++;
+    is->kind = (unsigned char)record->kind;
+    is->consent = record->consent;
+    is->sensitive = record->sensitive;
+    is->wait_done = record->wait_done;
+    memcpy(is->digest, record->digest, DIGEST_BYTES);
+    is->ttl_ms = record->ttl_ms;
+    is->attempts = record->attempts;
+    is->attempt = record->attempt;
+    is->seq = record->seq;
+    is->asked_ms = record->asked_ms ? record->asked_ms : memory_now(memory);
+    is->expires_ms = record->expires_ms ? record->expires_ms : is->asked_ms + record->ttl_ms;
+    memory_call_append(call, ask);
     call->pending++;
     idmap_add(&memory->asks, ask);
     memory_quota_add(memory, ask);
@@ -226,13 +255,9 @@ static void ask_add(struct memory_store *memory, struct stored_call *call,
 static void ask_close(struct memory_store *memory, struct stored_ask *ask, enum ask_state state,
                       struct str content, struct str by)
 {
-    ask->end = mem_zalloc(sizeof(*ask->end) + content.len + by.len + 2);
-    char *at = ask->end->text;
-
-    ask->end->state = state;
-    ask->end->content = str_place(&at, content);
-    ask->end->by = str_place(&at, by);
-    ask->end->ended_ms = memory_now(memory);
+    ask->end = memory_end_make(content, by);
+    ask->end->is.state = (unsigned char)state;
+    ask->end->is.ended_ms = memory_now(memory);
     memory_quota_remove(memory, ask);
     ask->call->pending--;
 }
@@ -240,14 +265,16 @@ static void ask_close(struct memory_store *memory, struct stored_ask *ask, enum 
 /* What a person gave in confidence is needed no longer: it goes, and from the journal too. */
 static void ask_erase(struct stored_ask *ask)
 {
-    explicit_bzero(ask->end->text, ask->end->content.len);
-    ask->end->content = STR_NONE;
+    struct ask_ending *end = &ask->end->is;
+
+    explicit_bzero(ask->end->text + end->by_len + 1, end->content_len);
+    end->content_len = 0;
 }
 
-static void journal_erase(struct journal *journal)
+static void journal_erase(struct stored_call *call)
 {
-    for (size_t i = 0; i < journal->count; i++) {
-        struct entry *entry = &journal->entries[i];
+    for (size_t i = 0; i < call->entry_count; i++) {
+        struct entry *entry = &call->entries[i];
         if (!entry->sensitive)
             continue;
         if (entry->content.len)
@@ -256,22 +283,31 @@ static void journal_erase(struct journal *journal)
     }
 }
 
+/* From now on it is found as it is packed; who looks at it now sees it ended. */
 static void call_close(struct memory_store *memory, struct stored_call *call, enum call_state state,
                        struct str result)
 {
-    if (call->state == CALL_STORED_RUNNABLE)
-        heap_remove(&memory->idle, &call->keep);
-    call->state = (unsigned char)state;
-    call->result = str_n(str_dup(result), result.len);
-    LIST_EACH (at, &call->asks) {
-        struct stored_ask *ask = LIST_OF(at, struct stored_ask, link);
+    if (call->is.state == CALL_STORED_RUNNABLE)
+        heap_remove(&memory->idle, &call->idle);
+    call->is.state = (unsigned char)state;
+    for (struct stored_ask *ask = call->asks; ask; ask = ask->next) {
         if (!ask->end)
             ask_close(memory, ask, ASK_WITHDRAWN, STR_NONE, STR("nod"));
-        if (ask->sensitive)
+        if (ask->is.sensitive)
             ask_erase(ask);
     }
-    journal_erase(&call->journal);
-    memory_ended_add(memory, call);
+    journal_erase(call);
+    struct ended_call *packed = memory_pack(memory, call, result);
+    call->is.tally->calls++;
+    idmap_replace(&memory->calls, call, packed);
+    for (struct stored_ask *ask = call->asks; ask; ask = ask->next)
+        idmap_replace(&memory->asks, ask, &packed->asks[ask->is.number]);
+    memory_ended_add(memory, packed);
+    if (call->refs > 0) {
+        call->result = str_dup(result);
+        call->result_len = (uint32_t)result.len;
+    }
+    call_forget(memory, call);
 }
 
 /* --- completions
@@ -291,20 +327,32 @@ struct reply *memory_reply(struct memory_store *memory, store_done *done, void *
     return reply;
 }
 
-void memory_hold(struct reply *reply, struct stored_call *call)
+void memory_hold(struct reply *reply, struct call_facts *call)
 {
-    call_unref(reply->memory, reply->call);
-    reply->call = call;
-    call->refs++;
+    reply->call = call->packed ? memory_unpack(memory_ended_call(call)) : memory_stored_call(call);
+    reply->call->refs++;
 }
 
-static void reply_free(struct reply *reply)
+void memory_hold_ask(struct reply *reply, struct ask_facts *ask)
+{
+    if (!ask->packed) {
+        memory_hold(reply, &memory_stored_ask(ask)->call->is);
+        reply->ask = memory_stored_ask(ask);
+        return;
+    }
+    memory_hold(reply, &memory_packed_of(ask)->is);
+    reply->ask = reply->call->asks;
+    for (uint32_t i = 0; i < ask->number; i++)
+        reply->ask = reply->ask->next;
+}
+
+/* Nothing is left of it but itself, which its delivery frees. */
+static void reply_empty(struct reply *reply)
 {
     list_remove(&reply->link);
     call_unref(reply->memory, reply->call);
     mem_free(reply->value);
-    mem_free(reply->scan_key);
-    mem_free(reply);
+    mem_free(reply->scanning);
 }
 
 static void deliver(void *data)
@@ -315,26 +363,27 @@ static void deliver(void *data)
         mem_free(reply);
         return;
     }
-    if (reply->row && reply->status == NOD_OK)
+    if (reply->scanning && reply->status == NOD_OK)
         memory_scan_rows(reply);
-    struct call_record call;
+    struct call_view call;
     struct ask_record ask;
+    call.many = NULL;
     if (reply->call && reply->with_call) {
         memory_call_view(reply->call, &call);
-        reply->reply.call = &call;
+        reply->reply.call = &call.record;
     }
     if (reply->ask) {
         memory_ask_view(reply->ask, &ask);
         reply->reply.ask = &ask;
     }
     if (reply->wakes)
-        reply->memory->wake(reply->memory->wake_data, id_str(&reply->call->id));
+        reply->memory->wake(reply->memory->wake_data, id_str(&reply->call->is.id));
     if (reply->done)
         reply->done(reply->data, reply->status, &reply->reply);
+    memory_call_view_finish(&call);
     if (reply->memory)
-        reply_free(reply);
-    else
-        mem_free(reply);
+        reply_empty(reply);
+    mem_free(reply);
 }
 
 void memory_send(struct reply *reply)
@@ -360,7 +409,8 @@ static void finish_reply(struct reply *reply, enum memory_fault fault)
         reply->status = NOD_E_STORE;
         reply->with_call = false;
         reply->ask = NULL;
-        reply->row = NULL;
+        mem_free(reply->scanning);
+        reply->scanning = NULL;
         reply->reply = (struct store_reply){ 0 };
     }
     memory_send(reply);
@@ -376,7 +426,7 @@ static void hint(struct memory_store *memory, struct stored_call *call)
     if (!memory->wake)
         return;
     reply = memory_reply(memory, NULL, NULL, NOD_OK);
-    memory_hold(reply, call);
+    memory_hold(reply, &call->is);
     reply->wakes = true;
     memory_send(reply);
 }
@@ -384,18 +434,25 @@ static void hint(struct memory_store *memory, struct stored_call *call)
 /* Whoever comes next may take it; who waits for it here is told. */
 static void call_runnable(struct memory_store *memory, struct stored_call *call)
 {
-    call->state = CALL_STORED_RUNNABLE;
-    heap_set(&memory->idle, &call->keep, memory_now(memory) + memory_keep(memory, call));
+    int64_t until = memory_now(memory) + memory_keep(memory, &call->is);
+
+    call->is.state = CALL_STORED_RUNNABLE;
+    heap_set(&memory->idle, &call->idle, until);
+    memory_note_due(memory, until);
     hint(memory, call);
 }
 
 /* `call` is what is known by that id, or NULL. The call that an operation of a running epoch is
  * about; NULL and *status if it may not happen (or has already). */
-static struct stored_call *running_call(struct memory_store *memory, struct stored_call *call,
+static struct stored_call *running_call(struct memory_store *memory, struct call_facts *call,
                                         const struct call_record *open, struct str call_id,
                                         uint64_t epoch, struct str token, size_t new_asks,
                                         nod_status *status)
 {
+    struct tally *tally = call   ? call->tally
+                          : open ? memory_tally_find(memory, open->principal)
+                                 : NULL;
+
     *status = NOD_OK;
     if (call && id_is(&call->token, token))
         return NULL; /* this very operation has happened */
@@ -405,20 +462,20 @@ static struct stored_call *running_call(struct memory_store *memory, struct stor
         *status = NOD_E_NOT_FOUND;
     else if (call && (open || call->epoch != epoch || call->state != CALL_STORED_RUNNING))
         *status = NOD_E_STALE; /* with `open`: it is here already */
-    else if (!memory_quota_room(memory, call, open ? open->principal : STR_NONE, new_asks))
+    else if (!memory_quota_room(memory, tally, new_asks))
         *status = NOD_E_LIMIT;
     if (*status != NOD_OK)
         return NULL;
-    if (!call)
-        call = call_add(memory, open);
-    id_set(&call->token, token);
-    return call;
+    struct stored_call *running = call ? memory_stored_call(call) : call_add(memory, open, tally);
+    id_set(&running->is.token, token);
+    return running;
 }
 
 /* A call that waits here and has gone on elsewhere gives way to what its client has brought. */
-static bool is_behind(const struct stored_call *call, size_t entry_count)
+static bool is_behind(struct call_facts *call, size_t entry_count)
 {
-    return call->state == CALL_STORED_WAITING && call->journal.count < entry_count;
+    return call->state == CALL_STORED_WAITING &&
+           memory_journal_count(memory_stored_call(call)) < entry_count;
 }
 
 /* What comes back with its call was let in before. */
@@ -444,19 +501,19 @@ static void memory_park(struct store *store, struct str token, const struct call
     (void)node;
     if (fails_before(memory, "park", &fault, done, data))
         return;
-    struct stored_call *call = idmap_get(&memory->calls, call_id);
-    if (call && open && is_behind(call, entry_count)) {
-        call_drop(memory, call);
-        call = NULL;
+    struct call_facts *known = idmap_get(&memory->calls, call_id);
+    if (known && open && is_behind(known, entry_count)) {
+        call_drop(memory, memory_stored_call(known));
+        known = NULL;
     }
-    call =
-        running_call(memory, call, open, call_id, epoch, token, new_ones(asks, ask_count), &status);
+    struct stored_call *call = running_call(memory, known, open, call_id, epoch, token,
+                                            new_ones(asks, ask_count), &status);
     if (call) {
         journal_add(call, entries, entry_count);
-        call->notices = notices;
+        call->is.notices = notices;
         for (size_t i = 0; i < ask_count; i++)
             ask_add(memory, call, &asks[i]);
-        call->state = CALL_STORED_WAITING;
+        call->is.state = CALL_STORED_WAITING;
         if (call->pending == 0)
             call_runnable(memory, call);
     }
@@ -476,43 +533,27 @@ static void memory_append(struct store *store, struct str token, const struct ca
     (void)node;
     if (fails_before(memory, "append", &fault, done, data))
         return;
-    struct stored_call *call = idmap_get(&memory->calls, call_id);
-    call = running_call(memory, call, open, call_id, epoch, token, 0, &status);
+    struct stored_call *call = running_call(memory, idmap_get(&memory->calls, call_id), open,
+                                            call_id, epoch, token, 0, &status);
     if (call) {
         journal_add(call, entries, entry_count);
-        call->notices = notices;
+        call->is.notices = notices;
     }
     finish_reply(memory_reply(memory, done, data, status), fault);
 }
 
 static void call_start(struct memory_store *memory, struct stored_call *call)
 {
-    if (call->state == CALL_STORED_RUNNABLE)
-        heap_remove(&memory->idle, &call->keep);
-    call->state = CALL_STORED_RUNNING;
-    call->epoch++;
-}
-
-/* The journal entry of an ask that has ended. */
-static void journal_ask(struct stored_ask *ask)
-{
-    struct entry entry = { .class = ENTRY_ASK,
-                           .key = memory_ask_key(ask),
-                           .state = ask->end->state,
-                           .number = ask->ttl_ms,
-                           .ask_id = id_str(&ask->id),
-                           .content = ask->end->content,
-                           .by = ask->end->by,
-                           .sensitive = ask->sensitive };
-
-    memcpy(entry.digest, ask->digest, DIGEST_BYTES);
-    journal_add(ask->call, &entry, 1);
+    if (call->is.state == CALL_STORED_RUNNABLE)
+        heap_remove(&memory->idle, &call->idle);
+    call->is.state = CALL_STORED_RUNNING;
+    call->is.epoch++;
 }
 
 static nod_status claim_now(struct memory_store *memory, struct stored_ask *ask, struct str token,
                             const struct claim_spec *claim)
 {
-    bool due = memory_now(memory) >= ask->expires_ms;
+    bool due = memory_now(memory) >= ask->is.expires_ms;
     bool persons_word = claim->outcome == ASK_ACCEPTED || claim->outcome == ASK_DECLINED ||
                         claim->outcome == ASK_CANCELLED || claim->outcome == ASK_INVALID;
 
@@ -522,14 +563,16 @@ static nod_status claim_now(struct memory_store *memory, struct stored_ask *ask,
         ask_close(memory, ask, ASK_EXPIRED, STR_NONE, STR("nod"));
     else
         ask_close(memory, ask, claim->outcome, claim->content, claim->by);
-    id_set(&ask->end->token, token);
-    journal_ask(ask);
-    if (ask->call->pending == 0 && ask->call->state == CALL_STORED_WAITING) {
+    struct stored_call *call = ask->call;
+    id_set(&ask->end->is.token, token);
+    ask->end->is.place = (uint32_t)memory_journal_count(call) + 1;
+    call->claimed++;
+    if (call->pending == 0 && call->is.state == CALL_STORED_WAITING) {
         if (claim->take_for.len) {
-            call_start(memory, ask->call);
-            ask->end->took = ask->call->epoch;
+            call_start(memory, call);
+            ask->end->is.took = call->is.epoch;
         } else {
-            call_runnable(memory, ask->call);
+            call_runnable(memory, call);
         }
     }
     return NOD_OK;
@@ -543,17 +586,17 @@ static void memory_claim(struct store *store, struct str token, const struct cla
 
     if (fails_before(memory, "claim", &fault, done, data))
         return;
-    struct stored_ask *ask = idmap_get(&memory->asks, claim->ask_id);
+    struct ask_facts *ask = idmap_get(&memory->asks, claim->ask_id);
     nod_status status = ask ? NOD_OK : NOD_E_NOT_FOUND;
-    if (ask && !ask->end)
-        status = claim_now(memory, ask, token, claim);
+    if (ask && !ask->packed && !memory_stored_ask(ask)->end)
+        status = claim_now(memory, memory_stored_ask(ask), token, claim);
     struct reply *reply = memory_reply(memory, done, data, status);
     if (ask && status == NOD_OK) {
-        memory_hold(reply, ask->call);
-        reply->ask = ask;
-        reply->reply.won = id_is(&ask->end->token, token);
-        reply->reply.taken = reply->reply.won && ask->end->took != 0;
-        reply->reply.epoch = reply->reply.taken ? ask->end->took : 0;
+        memory_hold_ask(reply, ask);
+        const struct ask_ending *end = &reply->ask->end->is;
+        reply->reply.won = id_is(&end->token, token);
+        reply->reply.taken = reply->reply.won && end->took != 0;
+        reply->reply.epoch = reply->reply.taken ? end->took : 0;
         reply->with_call = reply->reply.taken;
     }
     finish_reply(reply, fault);
@@ -569,12 +612,12 @@ static void memory_take(struct store *store, struct str token, struct str call_i
     (void)node;
     if (fails_before(memory, "take", &fault, done, data))
         return;
-    struct stored_call *call = idmap_get(&memory->calls, call_id);
+    struct call_facts *call = idmap_get(&memory->calls, call_id);
     if (!call) {
         status = NOD_E_NOT_FOUND;
     } else if (!id_is(&call->token, token)) {
         if (call->state == CALL_STORED_RUNNABLE) {
-            call_start(memory, call);
+            call_start(memory, memory_stored_call(call));
             id_set(&call->token, token);
         } else {
             status = NOD_E_STALE;
@@ -600,7 +643,7 @@ static void memory_finish(struct store *store, struct str token, struct str call
 
     if (fails_before(memory, "finish", &fault, done, data))
         return;
-    struct stored_call *call = idmap_get(&memory->calls, call_id);
+    struct call_facts *call = idmap_get(&memory->calls, call_id);
     if (!call) {
         status = NOD_E_NOT_FOUND;
     } else if (!id_is(&call->token, token)) {
@@ -609,7 +652,7 @@ static void memory_finish(struct store *store, struct str token, struct str call
             status = NOD_E_STALE;
         } else {
             id_set(&call->token, token);
-            call_close(memory, call, CALL_STORED_FINISHED, result);
+            call_close(memory, memory_stored_call(call), CALL_STORED_FINISHED, result);
             if (event)
                 memory_event_add(memory, event);
         }
@@ -627,7 +670,7 @@ static void memory_cancel(struct store *store, struct str token, struct str call
 
     if (fails_before(memory, "cancel", &fault, done, data))
         return;
-    struct stored_call *call = idmap_get(&memory->calls, call_id);
+    struct call_facts *call = idmap_get(&memory->calls, call_id);
     if (!call) {
         status = NOD_E_NOT_FOUND;
     } else if (!id_is(&call->token, token)) {
@@ -635,7 +678,7 @@ static void memory_cancel(struct store *store, struct str token, struct str call
             status = NOD_E_STALE;
         } else {
             id_set(&call->token, token);
-            call_close(memory, call, CALL_STORED_CANCELLED, why);
+            call_close(memory, memory_stored_call(call), CALL_STORED_CANCELLED, why);
         }
     }
     finish_reply(memory_reply(memory, done, data, status), fault);
@@ -649,26 +692,27 @@ static void memory_cancel(struct store *store, struct str token, struct str call
 static void memory_destroy(struct store *store)
 {
     struct memory_store *memory = memory_of(store);
-    size_t at = 0;
+    struct idmap_walk calls = { 0 }, spents = { 0 };
 
     LIST_EACH (link, &memory->replies) {
         struct reply *reply =
             LIST_OF(link, struct reply, link); /* deliver() frees it, without a word */
-        list_remove(&reply->link);
-        call_unref(memory, reply->call);
-        mem_free(reply->value);
-        mem_free(reply->scan_key);
+        reply_empty(reply);
         reply->memory = NULL;
     }
-    for (struct stored_call *call; (call = idmap_next(&memory->calls, &at));)
-        call_free(memory, call);
+    for (struct call_facts *call; (call = idmap_next(&memory->calls, &calls));) {
+        if (call->packed)
+            memory_packed_free(memory, memory_ended_call(call));
+        else
+            memory_call_free(memory, memory_stored_call(call));
+    }
     memory_values_finish(memory);
-    at = 0;
-    for (struct spent *spent; (spent = idmap_next(&memory->spent, &at));)
+    for (struct spent *spent; (spent = idmap_next(&memory->spent, &spents));)
         mem_free(spent);
     idmap_finish(&memory->spent);
     heap_finish(&memory->spent_due);
     memory_ended_finish(memory);
+    memory_packed_finish(memory);
     heap_finish(&memory->idle);
     idmap_finish(&memory->calls);
     idmap_finish(&memory->asks);
@@ -701,12 +745,13 @@ struct store *memory_store_create(const struct memory_opts *opts)
 
     memory->store.ops = &memory_ops;
     memory->opts = *opts;
+    memory->due_at = INT64_MAX;
     if (memory->opts.keep_ms <= 0)
         memory->opts.keep_ms = MEMORY_KEEP_MS;
     if (memory->opts.keep_most == 0)
         memory->opts.keep_most = MEMORY_KEEP_MOST;
-    idmap_init(&memory->calls, SIZE_MAX / 2, offsetof(struct stored_call, id));
-    idmap_init(&memory->asks, SIZE_MAX / 2, offsetof(struct stored_ask, id));
+    idmap_init(&memory->calls, SIZE_MAX / 2, offsetof(struct call_facts, id));
+    idmap_init(&memory->asks, SIZE_MAX / 2, offsetof(struct ask_facts, id));
     memory_values_init(memory);
     memory_ended_init(memory);
     heap_init(&memory->idle);

@@ -1,5 +1,5 @@
 /*
- * store/memory: calls that have ended, and when their records go.
+ * store/memory: when the records go of calls that have ended.
  *
  * Nearly all of them are kept for one of a few times: the store's own, or the one that a protocol
  * gives all its calls. Those that are kept equally long go in the order they came, so they stand in
@@ -7,8 +7,8 @@
  * is free for another time.
  *
  * A record that goes was touched last thousands of calls ago, and has left the processor's cache
- * by now. Dropping it would wait for memory at each step of the way from the call to its ask and
- * from there to the answer; a ring knows who goes next, so each step is fetched some drops ahead.
+ * by now. Dropping it would wait for memory, and so would the one that is written in its place; a
+ * ring knows who goes next, so it is fetched some drops ahead.
  *
  * Holds always: an ended call is in one of the rings or in the heap until it is dropped.
  */
@@ -19,8 +19,14 @@
 enum {
     RING_FIRST = 16, /* a power of two, as every room of the ring */
     CACHE_LINE = 64,
-    AHEAD_OF_PARTS = 2, /* drops; a record's parts are known when the record itself has come */
+    FETCHED = 512,       /* bytes of a record: most have no more */
+    AHEAD_OF_PLACES = 2, /* drops; where a record is to be found is known when it has come */
     AHEAD_OF_CALL = 4,
+};
+
+struct ended_timed {
+    struct heap_node node; /* in by_time */
+    struct ended_call *call;
 };
 
 void memory_ended_init(struct memory_store *memory)
@@ -33,10 +39,12 @@ void memory_ended_finish(struct memory_store *memory)
 {
     for (size_t i = 0; i < ENDED_RINGS; i++)
         mem_free(memory->ended.rings[i].calls);
+    for (size_t i = 0; i < memory->ended.by_time.count; i++)
+        mem_free(HEAP_OF(memory->ended.by_time.slots[i].node, struct ended_timed, node));
     heap_finish(&memory->ended.by_time);
 }
 
-static struct stored_call **ring_at(const struct ended_ring *ring, size_t i)
+static struct ended_call **ring_at(const struct ended_ring *ring, size_t i)
 {
     return &ring->calls[(ring->first + i) & (ring->room - 1)];
 }
@@ -44,7 +52,7 @@ static struct stored_call **ring_at(const struct ended_ring *ring, size_t i)
 static void ring_grow(struct ended_ring *ring)
 {
     size_t room = ring->room ? ring->room * 2 : RING_FIRST;
-    struct stored_call **calls = mem_alloc(room * sizeof(struct stored_call *));
+    struct ended_call **calls = mem_alloc(room * sizeof(struct ended_call *));
 
     for (size_t i = 0; i < ring->count; i++)
         calls[i] = *ring_at(ring, i);
@@ -54,11 +62,10 @@ static void ring_grow(struct ended_ring *ring)
     ring->first = 0;
 }
 
-static void ring_add(struct ended_ring *ring, struct stored_call *call, int64_t until)
+static void ring_add(struct ended_ring *ring, struct ended_call *call)
 {
     if (ring->count == ring->room)
         ring_grow(ring);
-    call->keep.at = until;
     *ring_at(ring, ring->count++) = call;
 }
 
@@ -78,32 +85,34 @@ static struct ended_ring *ring_for(struct ended *ended, int64_t keep_ms)
     return empty;
 }
 
-void memory_ended_add(struct memory_store *memory, struct stored_call *call)
+static void timed_add(struct heap *by_time, struct ended_call *call)
+{
+    struct ended_timed *timed = MEM_NEW(struct ended_timed);
+
+    timed->call = call;
+    heap_set(by_time, &timed->node, call->until);
+}
+
+void memory_ended_add(struct memory_store *memory, struct ended_call *call)
 {
     struct ended *ended = &memory->ended;
-    int64_t keep_ms = memory_keep(memory, call);
-    int64_t until = memory_now(memory) + keep_ms;
+    int64_t keep_ms = memory_keep(memory, &call->is);
     struct ended_ring *ring = ring_for(ended, keep_ms);
 
+    call->until = memory_now(memory) + keep_ms;
     /* Its clock may have been set back: then it would have to go before those that are in. */
-    if (ring && (ring->count == 0 || (*ring_at(ring, ring->count - 1))->keep.at <= until))
-        ring_add(ring, call, until);
+    if (ring && (ring->count == 0 || (*ring_at(ring, ring->count - 1))->until <= call->until))
+        ring_add(ring, call);
     else
-        heap_set(&ended->by_time, &call->keep, until);
+        timed_add(&ended->by_time, call);
     ended->count++;
+    memory_note_due(memory, call->until);
 }
 
 static void fetch(const void *at, size_t len)
 {
-    for (size_t i = 0; at && i < len; i += CACHE_LINE)
+    for (size_t i = 0; i < len; i += CACHE_LINE)
         __builtin_prefetch((const char *)at + i, 1);
-}
-
-static void fetch_ask(struct memory_store *memory, const struct stored_ask *ask)
-{
-    idmap_fetch(&memory->asks, ask);
-    if (ask->end)
-        fetch(ask->end, sizeof(*ask->end));
 }
 
 /* What the drops to come will touch. */
@@ -111,40 +120,66 @@ static void fetch_ahead(struct memory_store *memory, const struct ended_ring *ri
 {
     if (ring->count <= AHEAD_OF_CALL)
         return;
-    fetch(*ring_at(ring, AHEAD_OF_CALL), sizeof(struct stored_call));
-    const struct stored_call *call = *ring_at(ring, AHEAD_OF_PARTS);
+    fetch(*ring_at(ring, AHEAD_OF_CALL), FETCHED);
+    const struct ended_call *call = *ring_at(ring, AHEAD_OF_PLACES);
     idmap_fetch(&memory->calls, call);
-    fetch(call->journal.entries, sizeof(*call->journal.entries));
-    fetch(call->result.at, 1);
-    if (!list_empty(&call->asks))
-        fetch(LIST_OF(call->asks.next, struct stored_ask, link), sizeof(struct stored_ask));
-    call = *ring_at(ring, 0);
-    if (!list_empty(&call->asks))
-        fetch_ask(memory, LIST_OF(call->asks.next, struct stored_ask, link));
+    if (call->is.ask_count)
+        idmap_fetch(&memory->asks, call->asks);
 }
 
-struct stored_call *memory_ended_next(struct memory_store *memory)
+static struct ended_call *ring_take(struct memory_store *memory, struct ended_ring *ring)
+{
+    struct ended_call *call = *ring_at(ring, 0);
+
+    ring->first++;
+    ring->count--;
+    fetch_ahead(memory, ring);
+    return call;
+}
+
+static struct ended_call *timed_take(struct heap *by_time)
+{
+    struct ended_timed *timed = HEAP_OF(heap_first(by_time), struct ended_timed, node);
+    struct ended_call *call = timed->call;
+
+    heap_remove(by_time, &timed->node);
+    mem_free(timed);
+    return call;
+}
+
+/* When the first of them goes. *of: the ring it is in; NULL: it is in the heap, or there is none.
+ */
+static int64_t ended_first(struct ended *ended, struct ended_ring **of)
+{
+    const struct heap_node *timed = heap_first(&ended->by_time);
+    int64_t first = timed ? timed->at : INT64_MAX;
+
+    *of = NULL;
+    for (struct ended_ring *ring = ended->rings; ring < ended->rings + ENDED_RINGS; ring++) {
+        if (ring->count == 0 || (*ring_at(ring, 0))->until >= first)
+            continue;
+        first = (*ring_at(ring, 0))->until;
+        *of = ring;
+    }
+    return first;
+}
+
+int64_t memory_ended_due(struct memory_store *memory)
+{
+    struct ended_ring *of;
+
+    return ended_first(&memory->ended, &of);
+}
+
+struct ended_call *memory_ended_next(struct memory_store *memory)
 {
     struct ended *ended = &memory->ended;
-    struct heap_node *first = heap_first(&ended->by_time);
-    struct ended_ring *of = NULL; /* the ring it is in, if not in the heap */
+    struct ended_ring *of;
 
-    for (struct ended_ring *ring = ended->rings; ring < ended->rings + ENDED_RINGS; ring++) {
-        struct heap_node *node = ring->count ? &(*ring_at(ring, 0))->keep : NULL;
-        if (!node || (first && first->at <= node->at))
-            continue;
-        first = node;
-        of = ring;
-    }
-    if (!first || (first->at > memory_now(memory) && ended->count <= memory->opts.keep_most))
+    if (ended->count == 0)
+        return NULL;
+    if (ended_first(ended, &of) > memory_now(memory) && ended->count <= memory->opts.keep_most)
         return NULL;
     ended->count--;
-    if (of) {
-        of->first++;
-        of->count--;
-        fetch_ahead(memory, of);
-    } else {
-        heap_remove(&ended->by_time, first);
-    }
-    return HEAP_OF(first, struct stored_call, keep);
+    return of ? ring_take(memory, of) : timed_take(&ended->by_time);
 }

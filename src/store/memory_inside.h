@@ -1,10 +1,10 @@
 /*
  * store/memory: what its files share.
  *
- * memory.c has the records of calls and asks, their transitions and the completions;
- * memory_ended.c has those that have ended; memory_quota.c counts the questions that wait;
- * memory_values.c reads records, and has the small
- * ones and the stream events.
+ * memory.c has the transitions of calls and asks, and the completions; memory_stored.c has the
+ * records; memory_packed.c has what becomes of a record when its call ends, and memory_ended.c when
+ * it goes; memory_quota.c counts the questions that wait; memory_values.c reads, and has the small
+ * records and the stream events.
  */
 #ifndef NOD_STORE_MEMORY_INSIDE_H
 #define NOD_STORE_MEMORY_INSIDE_H
@@ -16,28 +16,32 @@
 #include "core/journal.h"
 #include "store/memory.h"
 
-enum { ENDED_RINGS = 4 }; /* times for which calls are kept one behind the other */
+enum {
+    ENDED_RINGS = 4,    /* times for which calls are kept one behind the other */
+    DETAIL_PLACES = 16, /* details of questions that are at hand for the next call that ends */
+};
 
 struct ended_ring { /* calls that are kept for one time: the first goes first */
-    struct stored_call **calls;
+    struct ended_call **calls;
     size_t first, count, room;
     int64_t keep_ms; /* that time */
 };
 
-struct ended { /* calls that have ended: see memory_ended.c */
+struct ended { /* when the calls go that have ended: see memory_ended.c */
     struct ended_ring rings[ENDED_RINGS];
-    struct heap by_time; /* kept for other times */
+    struct heap by_time; /* struct ended_timed: kept for other times */
     size_t count;        /* in all of them */
 };
 
 struct memory_store {
     struct store store; /* first */
     struct memory_opts opts;
-    struct idmap calls; /* struct stored_call */
-    struct idmap asks;  /* struct stored_ask */
+    struct idmap calls; /* struct call_facts */
+    struct idmap asks;  /* struct ask_facts */
     struct map values;  /* kind NUL key -> struct stored_value */
     struct map streams; /* stream -> struct stored_stream */
     struct ended ended;
+    struct shared_text *details[DETAIL_PLACES]; /* by their length, the last of each; or NULL */
     struct heap idle;   /* runnable ones, by when nobody is expected to come for them */
     struct idmap spent; /* struct spent */
     struct heap spent_due;
@@ -47,6 +51,7 @@ struct memory_store {
     size_t pending;     /* in due */
     struct list replies; /* completions on their way */
     uint64_t version;
+    int64_t due_at; /* no record goes before, but to make room, and no question runs out */
     int64_t now_ms; /* of the operation that is under way: see memory_begin */
     void (*wake)(void *data, struct str call_id);
     void *wake_data;
@@ -67,32 +72,37 @@ struct tally { /* of a principal; lives as long as one of its calls, which all s
     char name[]; /* NUL-terminated */
 };
 
-struct stored_call {
+struct call_facts { /* what is kept of every call, whatever else there is of it */
     struct tally *tally;
-    struct list asks;
-    struct journal journal;
-    struct heap_node keep; /* in ended.by_time, or in idle; ended: `at` is when it goes */
-    struct str result;     /* its own memory */
     uint64_t epoch;
     int64_t keep_ms;
     int64_t opened_ms;
     uint32_t notices;
-    uint32_t pending;
-    uint32_t refs;
+    uint32_t ask_count;
     uint32_t text_len[CALL_TEXTS];
     unsigned char state; /* enum call_state */
     unsigned char kind;  /* enum target_kind */
-    bool dropped;
+    bool packed;         /* it has ended, and is a struct ended_call; else a struct stored_call */
     struct id id;
     struct id token; /* of the newest operation */
+};
+
+struct stored_call {
+    struct call_facts is; /* first */
+    struct stored_ask *asks, *last_ask;
+    struct entry *entries; /* of its journal, but for those of its asks that were claimed here */
+    struct heap_node idle; /* in memory->idle */
+    char *result;          /* ended, and still shown by a reply; its own memory */
+    uint32_t result_len;
+    uint32_t entry_count;
+    uint32_t claimed; /* asks that have an entry in its journal: see ask_ending.place */
+    uint32_t pending;
+    uint32_t refs;
+    bool dropped; /* nobody finds it any more: it goes with the last reply that shows it */
     char text[];
 };
 
-struct stored_ask {
-    struct stored_call *call;
-    struct list link;     /* in call->asks */
-    struct heap_node due; /* in memory->due, or in lapsed */
-    struct ask_end *end;  /* NULL: it is pending */
+struct ask_facts { /* what is kept of every ask */
     int64_t ttl_ms;
     int64_t asked_ms;
     int64_t expires_ms;
@@ -101,23 +111,58 @@ struct stored_ask {
     int attempt;
     uint32_t text_len[ASK_TEXTS];
     unsigned char digest[DIGEST_BYTES];
+    uint32_t number;    /* which of its call's, from 0 */
     unsigned char kind; /* enum ask_kind */
     bool consent : 1;
     bool sensitive : 1;
     bool wait_done : 1;
     bool lapsed : 1;
+    bool packed : 1; /* this is a struct ended_ask; else a struct stored_ask */
     struct id id;
+};
+
+struct stored_ask {
+    struct ask_facts is; /* first */
+    struct stored_call *call;
+    struct stored_ask *next; /* of its call */
+    struct heap_node due;    /* in memory->due, or in lapsed */
+    struct ask_end *end;     /* NULL: it is pending */
     char text[];
 };
 
-struct ask_end {
-    enum ask_state state;
-    struct id token; /* of the claim that ended it; empty: it was withdrawn */
-    uint64_t took;   /* the epoch that claim took, or 0 */
+struct ask_ending { /* what is kept of how an ask has ended */
+    uint64_t took;  /* the epoch that the claim took, or 0 */
     int64_t ended_ms;
-    struct str content;
-    struct str by;
-    char text[];
+    uint32_t content_len;
+    uint32_t by_len;
+    uint32_t place;      /* of its entry in the journal, from 1; 0: it was withdrawn and has none */
+    unsigned char state; /* enum ask_state */
+    struct id token;     /* of the claim that ended it; empty: it was withdrawn */
+};
+
+struct ask_end {
+    struct ask_ending is;
+    char text[]; /* by whom, and the content; each NUL-terminated */
+};
+
+/*
+ * A call that has ended, in one piece of memory: its asks stand right behind it, and behind them
+ * the texts of the call, its result, and the texts of each ask (but for its detail, which is
+ * shared) with by whom it was ended and the content. None of it ever changes.
+ */
+struct ended_ask {
+    struct ask_facts is; /* first */
+    struct ask_ending end;
+    struct shared_text *detail; /* held; NULL: it is empty */
+};
+
+struct ended_call {
+    struct call_facts is;  /* first */
+    int64_t until;         /* when it goes */
+    struct entry *entries; /* as in a stored_call */
+    uint32_t entry_count;
+    uint32_t result_len;
+    struct ended_ask asks[];
 };
 
 struct spent { /* a call that ended and had effects, when its record had to make room */
@@ -146,21 +191,25 @@ struct stored_stream {
     char name[];
 };
 
+struct scanning { /* what a scan looks for */
+    struct store_scan scan;
+    store_row_fn *row;
+    char key[];
+};
+
 struct reply { /* a completion on its way */
     struct list link;
     struct memory_store *memory;
     store_done *done;
     void *data;
     nod_status status;
-    struct store_reply reply;
+    bool with_call;
+    bool wakes;               /* a hint, not a completion */
     struct stored_call *call; /* held */
     struct stored_ask *ask;   /* lives as long as its call */
-    bool with_call;
-    bool wakes; /* a hint, not a completion */
     char *value;
-    struct store_scan scan;
-    char *scan_key;
-    store_row_fn *row;
+    struct scanning *scanning;
+    struct store_reply reply;
 };
 
 static inline struct memory_store *memory_of(struct store *store)
@@ -187,9 +236,16 @@ static inline int64_t memory_now(const struct memory_store *memory)
     return memory->now_ms;
 }
 
+/* Something is to go, or runs out, at that time. */
+static inline void memory_note_due(struct memory_store *memory, int64_t at)
+{
+    if (at < memory->due_at)
+        memory->due_at = at;
+}
+
 static inline enum ask_state memory_ask_state(const struct stored_ask *ask)
 {
-    return ask->end ? ask->end->state : ASK_PENDING;
+    return ask->end ? (enum ask_state)ask->end->is.state : ASK_PENDING;
 }
 
 /* --- memory.c --- */
@@ -197,28 +253,81 @@ static inline enum ask_state memory_ask_state(const struct stored_ask *ask)
 /* A completion; memory_send puts it on its way. */
 struct reply *memory_reply(struct memory_store *memory, store_done *done, void *data,
                            nod_status status);
-/* It shows the call, which therefore outlives it. */
-void memory_hold(struct reply *reply, struct stored_call *call);
+/* It shows the call, or the ask and its call, which therefore outlive it. */
+void memory_hold(struct reply *reply, struct call_facts *call);
+void memory_hold_ask(struct reply *reply, struct ask_facts *ask);
 void memory_send(struct reply *reply);
+
+/* --- memory_stored.c --- */
+
+static inline struct stored_call *memory_stored_call(struct call_facts *call)
+{
+    return (struct stored_call *)(void *)call;
+}
+
+static inline struct stored_ask *memory_stored_ask(struct ask_facts *ask)
+{
+    return (struct stored_ask *)(void *)ask;
+}
+
+/* Records in the room they need, with these texts and nothing else in them. */
+struct stored_call *memory_call_make(const struct str texts[CALL_TEXTS]);
+struct stored_ask *memory_ask_make(const struct str texts[ASK_TEXTS]);
+struct ask_end *memory_end_make(struct str content, struct str by);
+/* The ask is the last of the call's. */
+void memory_call_append(struct stored_call *call, struct stored_ask *ask);
+/* It is in no list any more. */
+void memory_call_free(struct memory_store *memory, struct stored_call *call);
+
+struct call_view { /* a record, and what it points to */
+    struct call_record record;
+    struct entry *many; /* its journal, if it is longer than `few` */
+    struct entry few[4];
+};
+/* Every member of the record is set. */
+void memory_call_view(const struct stored_call *call, struct call_view *view);
+void memory_call_view_finish(struct call_view *view);
+void memory_ask_view(const struct stored_ask *ask, struct ask_record *record);
+
+/* --- memory_packed.c --- */
+
+static inline struct ended_call *memory_ended_call(struct call_facts *call)
+{
+    return (struct ended_call *)(void *)call;
+}
+
+/* What will be asked of this call from now on, in one piece. Takes the entries of its journal, if
+ * nobody else looks at them. */
+struct ended_call *memory_pack(struct memory_store *memory, struct stored_call *call,
+                               struct str result);
+/* The record it was, which nobody else finds: it goes when nobody holds it any more. */
+struct stored_call *memory_unpack(const struct ended_call *packed);
+/* The call that this ask is packed with. */
+struct ended_call *memory_packed_of(struct ask_facts *ask);
+void memory_packed_free(struct memory_store *memory, struct ended_call *packed);
+/* Nothing is packed any more. */
+void memory_packed_finish(struct memory_store *memory);
 
 /* --- memory_ended.c --- */
 
 void memory_ended_init(struct memory_store *memory);
 void memory_ended_finish(struct memory_store *memory);
-void memory_ended_add(struct memory_store *memory, struct stored_call *call);
+void memory_ended_add(struct memory_store *memory, struct ended_call *call);
 /* One whose time is over, or that has to make room: it is in neither list any more. Or NULL. */
-struct stored_call *memory_ended_next(struct memory_store *memory);
+struct ended_call *memory_ended_next(struct memory_store *memory);
+/* When the first of them goes; INT64_MAX: there is none. */
+int64_t memory_ended_due(struct memory_store *memory);
 
 /* --- memory_quota.c --- */
 
 void memory_quota_init(struct memory_store *memory);
 void memory_quota_finish(struct memory_store *memory);
-/* Of this principal, and made if need be; every call that has it holds it. */
-struct tally *memory_tally_hold(struct memory_store *memory, struct str principal);
+/* Of this principal, or NULL; and one for it, which has none. Every call of it counts in it. */
+struct tally *memory_tally_find(struct memory_store *memory, struct str principal);
+struct tally *memory_tally_add(struct memory_store *memory, struct str principal);
 void memory_tally_release(struct memory_store *memory, struct tally *tally);
-/* May so many more questions be put to this principal? `call` is one of its calls, or NULL. */
-bool memory_quota_room(struct memory_store *memory, const struct stored_call *call,
-                       struct str principal, size_t more);
+/* May so many more questions be put to the principal of this tally (NULL: who has no call yet)? */
+bool memory_quota_room(struct memory_store *memory, const struct tally *tally, size_t more);
 /* A question begins to wait, and does not wait any more. */
 void memory_quota_add(struct memory_store *memory, struct stored_ask *ask);
 void memory_quota_remove(struct memory_store *memory, struct stored_ask *ask);
@@ -227,15 +336,15 @@ void memory_quota_lapse(struct memory_store *memory, size_t most);
 
 static inline struct str memory_principal(const struct stored_call *call)
 {
-    return str_n(call->tally->name, call->tally->len);
+    return str_n(call->is.tally->name, call->is.tally->len);
 }
 
-static inline struct str memory_ask_key(const struct stored_ask *ask)
+static inline size_t memory_journal_count(const struct stored_call *call)
 {
-    return str_n(ask->text, ask->text_len[TEXT_KEY]); /* the first of its texts */
+    return (size_t)call->entry_count + call->claimed;
 }
 
-static inline int64_t memory_keep(const struct memory_store *memory, const struct stored_call *call)
+static inline int64_t memory_keep(const struct memory_store *memory, const struct call_facts *call)
 {
     return call->keep_ms > 0 ? call->keep_ms : memory->opts.keep_ms;
 }
@@ -245,9 +354,6 @@ static inline int64_t memory_keep(const struct memory_store *memory, const struc
 void memory_values_init(struct memory_store *memory);
 void memory_values_finish(struct memory_store *memory);
 void memory_event_add(struct memory_store *memory, const struct store_event *event);
-/* Every member of the record is set. */
-void memory_call_view(const struct stored_call *call, struct call_record *record);
-void memory_ask_view(const struct stored_ask *ask, struct ask_record *record);
 /* Rows of a scan, as the store is when its completion is delivered. */
 void memory_scan_rows(struct reply *reply);
 

@@ -30,17 +30,18 @@ static bool fits(size_t count, size_t more, size_t most)
     return most == 0 || (count <= most && more <= most - count);
 }
 
-struct tally *memory_tally_hold(struct memory_store *memory, struct str principal)
+struct tally *memory_tally_find(struct memory_store *memory, struct str principal)
 {
-    struct tally *tally = map_find(&memory->tallies, principal);
+    return map_find(&memory->tallies, principal);
+}
 
-    if (!tally) {
-        tally = mem_zalloc(sizeof(*tally) + principal.len + 1);
-        char *at = tally->name;
-        tally->len = str_place(&at, principal).len;
-        map_add(&memory->tallies, str_n(tally->name, tally->len), tally);
-    }
-    tally->calls++;
+struct tally *memory_tally_add(struct memory_store *memory, struct str principal)
+{
+    struct tally *tally = mem_zalloc(sizeof(*tally) + principal.len + 1);
+    char *at = tally->name;
+
+    tally->len = str_place(&at, principal).len;
+    map_add(&memory->tallies, str_n(tally->name, tally->len), tally);
     return tally;
 }
 
@@ -52,34 +53,33 @@ void memory_tally_release(struct memory_store *memory, struct tally *tally)
     mem_free(tally);
 }
 
-bool memory_quota_room(struct memory_store *memory, const struct stored_call *call,
-                       struct str principal, size_t more)
+bool memory_quota_room(struct memory_store *memory, const struct tally *tally, size_t more)
 {
     const struct memory_opts *opts = &memory->opts;
 
     if (more == 0)
         return true;
     memory_quota_lapse(memory, SIZE_MAX);
-    const struct tally *tally = call ? call->tally : map_find(&memory->tallies, principal);
     return fits(memory->pending, more, opts->pending_asks) &&
            fits(tally ? tally->pending : 0, more, opts->pending_asks_per_principal);
 }
 
 void memory_quota_add(struct memory_store *memory, struct stored_ask *ask)
 {
-    heap_set(&memory->due, &ask->due, ask->expires_ms);
-    ask->call->tally->pending++;
+    heap_set(&memory->due, &ask->due, ask->is.expires_ms);
+    memory_note_due(memory, ask->is.expires_ms);
+    ask->call->is.tally->pending++;
     memory->pending++;
 }
 
 void memory_quota_remove(struct memory_store *memory, struct stored_ask *ask)
 {
-    if (ask->lapsed) {
+    if (ask->is.lapsed) {
         heap_remove(&memory->lapsed, &ask->due);
         return;
     }
     heap_remove(&memory->due, &ask->due);
-    ask->call->tally->pending--;
+    ask->call->is.tally->pending--;
     memory->pending--;
 }
 
@@ -91,7 +91,9 @@ void memory_quota_lapse(struct memory_store *memory, size_t most)
     for (; most > 0 && (first = heap_first(&memory->due)) && first->at <= now; most--) {
         struct stored_ask *ask = HEAP_OF(first, struct stored_ask, due);
         memory_quota_remove(memory, ask);
-        ask->lapsed = true;
-        heap_set(&memory->lapsed, first, ask->expires_ms + memory_keep(memory, ask->call));
+        ask->is.lapsed = true;
+        int64_t until = ask->is.expires_ms + memory_keep(memory, &ask->call->is);
+        heap_set(&memory->lapsed, first, until);
+        memory_note_due(memory, until);
     }
 }

@@ -50,74 +50,10 @@ void memory_event_add(struct memory_store *memory, const struct store_event *eve
 
 /* --- reading --- */
 
-static struct str text_next(const char **at, uint32_t len)
-{
-    struct str s = str_n(*at, len);
-
-    *at += len + 1;
-    return s;
-}
-
-void memory_call_view(const struct stored_call *call, struct call_record *record)
-{
-    const uint32_t *len = call->text_len;
-    const char *at = call->text;
-
-    record->id = id_str(&call->id);
-    record->principal = memory_principal(call);
-    record->scope = text_next(&at, len[TEXT_SCOPE]);
-    record->target = text_next(&at, len[TEXT_TARGET]);
-    record->args = text_next(&at, len[TEXT_ARGS]);
-    record->uri = text_next(&at, len[TEXT_URI]);
-    record->caller = text_next(&at, len[TEXT_CALLER]);
-    record->kind = (enum target_kind)call->kind;
-    record->keep_ms = call->keep_ms;
-    record->notices = call->notices;
-    record->entries = call->journal.entries;
-    record->entry_count = call->journal.count;
-    record->state = (enum call_state)call->state;
-    record->epoch = call->epoch;
-    record->result = call->result;
-    record->opened_ms = call->opened_ms;
-}
-
-void memory_ask_view(const struct stored_ask *ask, struct ask_record *record)
-{
-    const struct stored_call *call = ask->call;
-    const uint32_t *len = ask->text_len;
-    const char *at = call->text;
-
-    record->id = id_str(&ask->id);
-    record->call_id = id_str(&call->id);
-    record->principal = memory_principal(call);
-    record->kind = (enum ask_kind)ask->kind;
-    record->consent = ask->consent;
-    record->sensitive = ask->sensitive;
-    record->wait_done = ask->wait_done;
-    record->ttl_ms = ask->ttl_ms;
-    record->attempts = ask->attempts;
-    record->attempt = ask->attempt;
-    record->seq = ask->seq;
-    record->asked_ms = ask->asked_ms;
-    record->expires_ms = ask->expires_ms;
-    record->state = memory_ask_state(ask);
-    record->scope = text_next(&at, call->text_len[TEXT_SCOPE]);
-    record->target = text_next(&at, call->text_len[TEXT_TARGET]);
-    at = ask->text;
-    record->key = text_next(&at, len[TEXT_KEY]);
-    record->message = text_next(&at, len[TEXT_MESSAGE]);
-    record->detail = text_next(&at, len[TEXT_DETAIL]);
-    record->url = text_next(&at, len[TEXT_URL]);
-    memcpy(record->digest, ask->digest, DIGEST_BYTES);
-    record->content = ask->end ? ask->end->content : STR_NONE;
-    record->by = ask->end ? ask->end->by : STR_NONE;
-    record->ended_ms = ask->end ? ask->end->ended_ms : 0;
-}
-
 void memory_load_call(struct store *store, struct str call_id, store_done *done, void *data)
 {
     struct memory_store *memory = memory_enter(store);
-    struct stored_call *call = idmap_get(&memory->calls, call_id);
+    struct call_facts *call = idmap_get(&memory->calls, call_id);
     nod_status gone = idmap_get(&memory->spent, call_id) ? NOD_E_STALE : NOD_E_NOT_FOUND;
     struct reply *reply = memory_reply(memory, done, data, call ? NOD_OK : gone);
 
@@ -131,14 +67,20 @@ void memory_load_call(struct store *store, struct str call_id, store_done *done,
 void memory_load_ask(struct store *store, struct str ask_id, store_done *done, void *data)
 {
     struct memory_store *memory = memory_enter(store);
-    struct stored_ask *ask = idmap_get(&memory->asks, ask_id);
+    struct ask_facts *ask = idmap_get(&memory->asks, ask_id);
     struct reply *reply = memory_reply(memory, done, data, ask ? NOD_OK : NOD_E_NOT_FOUND);
 
-    if (ask) {
-        memory_hold(reply, ask->call);
-        reply->ask = ask;
-    }
+    if (ask)
+        memory_hold_ask(reply, ask);
     memory_send(reply);
+}
+
+static void row_of_ask(struct reply *reply, const struct stored_ask *ask)
+{
+    struct ask_record record;
+
+    memory_ask_view(ask, &record);
+    reply->scanning->row(reply->data, &(struct store_row){ .ask = &record });
 }
 
 /* The heaps are not sorted; the caller asks again until nothing is due. */
@@ -146,11 +88,9 @@ static size_t scan_heap(struct reply *reply, const struct heap *heap, int64_t be
 {
     for (size_t i = 0; i < heap->count && most > 0; i++) {
         struct stored_ask *ask = HEAP_OF(heap->slots[i].node, struct stored_ask, due);
-        if (ask->expires_ms > before)
+        if (ask->is.expires_ms > before)
             continue;
-        struct ask_record record;
-        memory_ask_view(ask, &record);
-        reply->row(reply->data, &(struct store_row){ .ask = &record });
+        row_of_ask(reply, ask);
         most--;
     }
     return most;
@@ -159,62 +99,79 @@ static size_t scan_heap(struct reply *reply, const struct heap *heap, int64_t be
 static void scan_asks_due(struct reply *reply, size_t most)
 {
     struct memory_store *memory = reply->memory;
-    int64_t before = reply->scan.before ? reply->scan.before : memory_now(memory);
+    int64_t before = reply->scanning->scan.before;
 
+    if (!before)
+        before = memory_now(memory);
     most = scan_heap(reply, &memory->lapsed, before, most);
     scan_heap(reply, &memory->due, before, most);
 }
 
-void memory_scan_rows(struct reply *reply)
+static void scan_runnable(struct reply *reply, size_t most)
 {
     struct memory_store *memory = reply->memory;
-    size_t most =
-        reply->scan.limit && reply->scan.limit < SCAN_MOST ? reply->scan.limit : SCAN_MOST;
-    struct str key = reply->scan.key;
-    size_t at = 0;
+    struct idmap_walk walk = { 0 };
 
-    memory_begin(memory);
-    switch (reply->scan.index) {
+    for (struct call_facts *call; most > 0 && (call = idmap_next(&memory->calls, &walk));) {
+        if (call->state != CALL_STORED_RUNNABLE || call->text_len[TEXT_CALLER] == 0)
+            continue;
+        struct call_view view;
+        memory_call_view(memory_stored_call(call), &view);
+        reply->scanning->row(reply->data, &(struct store_row){ .call = &view.record });
+        memory_call_view_finish(&view);
+        most--;
+    }
+}
+
+static void scan_asks_of_call(struct reply *reply, size_t most)
+{
+    struct memory_store *memory = reply->memory;
+    struct call_facts *call = idmap_get(&memory->calls, reply->scanning->scan.key);
+
+    if (!call)
+        return;
+    memory_hold(reply, call); /* a row may lead to anything */
+    for (const struct stored_ask *ask = reply->call->asks; ask && most > 0; ask = ask->next, most--)
+        row_of_ask(reply, ask);
+}
+
+static void scan_events(struct reply *reply, size_t most)
+{
+    struct memory_store *memory = reply->memory;
+    const struct store_scan *scan = &reply->scanning->scan;
+    struct stored_stream *stream = map_get(&memory->streams, scan->key);
+
+    if (!stream)
+        return;
+    LIST_EACH (link, &stream->events) {
+        struct stored_event *stored = LIST_OF(link, struct stored_event, link);
+        if (stored->event.seq <= scan->after || stored->expires_ms <= memory_now(memory))
+            continue;
+        if (most-- == 0)
+            break;
+        reply->scanning->row(reply->data, &(struct store_row){ .event = &stored->event });
+    }
+}
+
+void memory_scan_rows(struct reply *reply)
+{
+    const struct store_scan *scan = &reply->scanning->scan;
+    size_t most = scan->limit && scan->limit < SCAN_MOST ? scan->limit : SCAN_MOST;
+
+    memory_begin(reply->memory);
+    switch (scan->index) {
     case STORE_RUNNABLE:
-        for (struct stored_call *call; most > 0 && (call = idmap_next(&memory->calls, &at));) {
-            if (call->state != CALL_STORED_RUNNABLE || call->text_len[TEXT_CALLER] == 0)
-                continue;
-            struct call_record record;
-            memory_call_view(call, &record);
-            reply->row(reply->data, &(struct store_row){ .call = &record });
-            most--;
-        }
+        scan_runnable(reply, most);
         break;
     case STORE_ASKS_DUE:
         scan_asks_due(reply, most);
         break;
-    case STORE_ASKS_OF_CALL: {
-        struct stored_call *call = idmap_get(&memory->calls, key);
-        if (!call)
-            break;
-        LIST_EACH (link, &call->asks) {
-            if (most-- == 0)
-                break;
-            struct ask_record record;
-            memory_ask_view(LIST_OF(link, struct stored_ask, link), &record);
-            reply->row(reply->data, &(struct store_row){ .ask = &record });
-        }
+    case STORE_ASKS_OF_CALL:
+        scan_asks_of_call(reply, most);
         break;
-    }
-    case STORE_EVENTS: {
-        struct stored_stream *stream = map_get(&memory->streams, key);
-        if (!stream)
-            break;
-        LIST_EACH (link, &stream->events) {
-            struct stored_event *stored = LIST_OF(link, struct stored_event, link);
-            if (stored->event.seq <= reply->scan.after || stored->expires_ms <= memory_now(memory))
-                continue;
-            if (most-- == 0)
-                break;
-            reply->row(reply->data, &(struct store_row){ .event = &stored->event });
-        }
+    case STORE_EVENTS:
+        scan_events(reply, most);
         break;
-    }
     }
 }
 
@@ -222,11 +179,13 @@ void memory_scan(struct store *store, const struct store_scan *scan, store_row_f
                  store_done *done, void *data)
 {
     struct reply *reply = memory_reply(memory_enter(store), done, data, NOD_OK);
+    struct scanning *scanning = mem_alloc(sizeof(*scanning) + scan->key.len + 1);
+    char *at = scanning->key;
 
-    reply->scan = *scan;
-    reply->scan_key = str_dup(scan->key);
-    reply->scan.key = str_n(reply->scan_key, scan->key.len);
-    reply->row = row;
+    scanning->scan = *scan;
+    scanning->scan.key = str_place(&at, scan->key);
+    scanning->row = row;
+    reply->scanning = scanning;
     memory_send(reply);
 }
 

@@ -84,6 +84,27 @@ static void strings_are_escaped_only_where_they_must_be(void **state)
     }
 }
 
+static void objects_opened_at_once_are_as_if_one_by_one(void **state)
+{
+    (void)state;
+    begin();
+    jw_array(&w);
+    jw_null(&w);
+    jw_open(&w, STR("{\"a\":1,\"b\":{\"c\":"), 2);
+    jw_bool(&w, true);
+    jw_key_i64(&w, STR("d"), 2);
+    jw_end(&w);
+    jw_key_str(&w, STR("e"), STR("f"));
+    jw_end(&w);
+    jw_open(&w, STR("{\"g\":{\"h\":"), 2);
+    jw_array(&w);
+    jw_end(&w);
+    jw_close(&w, 2);
+    jw_end(&w);
+    assert_string_equal(
+        written(), "[null,{\"a\":1,\"b\":{\"c\":true,\"d\":2},\"e\":\"f\"},{\"g\":{\"h\":[]}}]");
+}
+
 static void an_unfinished_or_empty_text_is_not_done(void **state)
 {
     (void)state;
@@ -154,6 +175,31 @@ static void container_behind_value(void)
     jw_object(&w);
 }
 
+static void open_behind_value(void)
+{
+    jw_null(&w);
+    jw_open(&w, STR("{\"a\":"), 1);
+}
+
+static void open_without_key(void)
+{
+    jw_object(&w);
+    jw_open(&w, STR("{\"a\":"), 1);
+}
+
+static void open_without_value(void)
+{
+    jw_open(&w, STR("{\"a\":"), 1);
+    jw_close(&w, 1);
+}
+
+static void open_too_deep(void)
+{
+    for (int i = 0; i < JSON_WRITE_DEPTH - 1; i++)
+        jw_array(&w);
+    jw_open(&w, STR("{\"a\":{\"b\":"), 2);
+}
+
 static void text_not_utf8(void)
 {
     jw_str(&w, STR("a\xFF"));
@@ -190,10 +236,11 @@ static void too_deep(void)
 static void misuse_fails_for_good(void **state)
 {
     static void (*const misuses[])(void) = {
-        value_without_key,      key_in_array,      key_at_the_top,   key_behind_key,
-        end_behind_key,         end_without_begin, one_end_too_many, two_values,
-        container_behind_value, text_not_utf8,     key_not_utf8,     infinite,
-        not_a_number,           empty_raw,         too_deep,
+        value_without_key,      key_in_array,       key_at_the_top,   key_behind_key,
+        end_behind_key,         end_without_begin,  one_end_too_many, two_values,
+        container_behind_value, text_not_utf8,      key_not_utf8,     infinite,
+        not_a_number,           empty_raw,          too_deep,         open_behind_value,
+        open_without_key,       open_without_value, open_too_deep,
     };
 
     (void)state;
@@ -353,6 +400,7 @@ int main(void)
         TREE_TEST(numbers_pass_through_unchanged),
         TREE_TEST(values_come_out_with_commas_where_they_belong),
         TREE_TEST(strings_are_escaped_only_where_they_must_be),
+        TREE_TEST(objects_opened_at_once_are_as_if_one_by_one),
         TREE_TEST(an_unfinished_or_empty_text_is_not_done),
         TREE_TEST(misuse_fails_for_good),
         TREE_TEST(every_depth_up_to_the_limit_is_written),

@@ -11,6 +11,9 @@
 #define META26                                                                                     \
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                       \
     "\"io.modelcontextprotocol/clientCapabilities\":{}}"
+#define ASKABLE26                                                                                  \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                       \
+    "\"io.modelcontextprotocol/clientCapabilities\":{\"elicitation\":{}}}"
 #define META_OF(version)                                                                           \
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"" version "\","                      \
     "\"io.modelcontextprotocol/clientCapabilities\":{}}"
@@ -341,6 +344,44 @@ static void an_id_in_flight_cannot_be_used_twice(void **state)
     await_line("let go");
 }
 
+/* The second one is moved to where the first one waits, and its id with it. */
+static void one_of_two_that_wait_for_the_same_end_may_be_cancelled(void **state)
+{
+    static const char *const cancels[] = {
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+        "cancelled\",\"params\":{\"requestId\":21}}",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+        "cancelled\",\"params\":{\"requestId\":22}}",
+    };
+    static const char *const answered[] = { "\"id\":22", "\"id\":21" };
+    char requested[4096], line[8192];
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        buf_clear(&out.got);
+        say_line(REQ("tools/call", "\"name\":\"later\"," ASKABLE26));
+        await_line("\"requestState\":\"");
+        talk_cut(&out, "\"requestState\":\"", "\"", requested, sizeof(requested));
+        for (int id = 21; id <= 22; id++) {
+            snprintf(line, sizeof(line),
+                     "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{"
+                     "\"name\":\"later\"," ASKABLE26 ",\"requestState\":\"%s\",\"inputResponses\":{"
+                     "\"age\":{\"action\":\"accept\",\"content\":{\"age\":5}}}}}",
+                     id, requested);
+            say_line(line);
+            WORLD_AWAIT(&world, world.held);
+        }
+        say_line(cancels[i]);
+        say_line("{\"jsonrpc\":\"2.0\",\"id\":23,\"method\":\"tools/list\",\"params\":{" META26
+                 "}}");
+        await_line("\"id\":23"); /* lines are read in order: it was cancelled by then */
+        world_let_go(&world);
+        await_line("let go");
+        assert_true(talk_has(&out, answered[i]));
+        assert_false(talk_has(&out, answered[1 - i]));
+    }
+}
+
 static void listeners_on_the_pipe_are_told_by_their_id(void **state)
 {
     (void)state;
@@ -394,6 +435,8 @@ int main(void)
                                         teardown_pipe),
         cmocka_unit_test_setup_teardown(an_id_in_flight_cannot_be_used_twice, setup_pipe,
                                         teardown_pipe),
+        cmocka_unit_test_setup_teardown(one_of_two_that_wait_for_the_same_end_may_be_cancelled,
+                                        setup_pipe, teardown_pipe),
         cmocka_unit_test_setup_teardown(listeners_on_the_pipe_are_told_by_their_id, setup_pipe,
                                         teardown_pipe),
     };

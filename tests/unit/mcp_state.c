@@ -274,6 +274,25 @@ static void a_handle_carries_its_key_and_its_end(void **state)
     buf_finish(&plain);
 }
 
+static void a_state_is_written_whole_up_to_the_limit_or_not_at_all(void **state)
+{
+    struct buf plain, exact, less;
+
+    (void)state;
+    buf_init(&plain, STATE_TEXT_MAX);
+    assert_true(state_write(&plain, &whole));
+    buf_init(&exact, plain.len);
+    assert_true(state_write(&exact, &whole));
+    assert_true(str_eq(buf_str(&exact), buf_str(&plain)));
+    buf_init(&less, plain.len - 1);
+    assert_false(state_write(&less, &whole));
+    assert_int_equal(less.len, 0);
+    assert_false(state_write(&less, &(struct state){ .expires_ms = 1 })); /* it stays so */
+    buf_finish(&plain);
+    buf_finish(&exact);
+    buf_finish(&less);
+}
+
 /* Whoever had a key could still not make the reader do anything but refuse. */
 static void the_plain_form_has_one_reading(void **state)
 {
@@ -318,6 +337,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(time_and_keys_decide_as_well, setup, teardown),
         cmocka_unit_test_setup_teardown(text_that_is_too_long_is_not_even_decoded, setup, teardown),
         cmocka_unit_test_setup_teardown(a_handle_carries_its_key_and_its_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_state_is_written_whole_up_to_the_limit_or_not_at_all,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(the_plain_form_has_one_reading, setup, teardown),
     };
 

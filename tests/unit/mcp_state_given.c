@@ -132,6 +132,25 @@ static void newer_ones_replace_older_ones_and_most_are_known(void **state)
     assert_true(known > NEWEST / 2);
 }
 
+/* Their ends are the same, and the end says where a text has its places. */
+static void of_three_in_the_same_places_the_oldest_goes(void **state)
+{
+    struct str first = STR("first-with-one-end"), second = STR("second-with-one-end"),
+               third = STR("third-with-one-end");
+
+    (void)state;
+    state_given_keep(given, &good, plain, first);
+    state_given_keep(given, &good, plain, second);
+    assert_true(takes(&good, first));
+    assert_true(takes(&good, second));
+    state_given_keep(given, &good, plain, first);
+    state_given_keep(given, &good, plain, second);
+    state_given_keep(given, &good, plain, third);
+    assert_false(takes(&good, first));
+    assert_true(takes(&good, second));
+    assert_true(takes(&good, third));
+}
+
 static void what_nobody_came_back_for_is_forgotten(void **state)
 {
     (void)state;
@@ -151,6 +170,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_text_that_differs_anywhere_is_not_known, begin, end),
         cmocka_unit_test_setup_teardown(what_it_is_bound_to_has_to_be_the_same, begin, end),
         cmocka_unit_test_setup_teardown(a_large_one_is_not_kept, begin, end),
+        cmocka_unit_test_setup_teardown(of_three_in_the_same_places_the_oldest_goes, begin, end),
         cmocka_unit_test_setup_teardown(what_nobody_came_back_for_is_forgotten, begin, end),
         cmocka_unit_test_setup_teardown(newer_ones_replace_older_ones_and_most_are_known, begin,
                                         end),

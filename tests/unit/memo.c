@@ -46,6 +46,38 @@ static void the_newest_value_of_a_key_counts(void **state)
     memo_finish(&memo);
 }
 
+static void the_parts_of_a_key_are_not_its_bytes_alone(void **state)
+{
+    struct memo memo;
+    struct str value;
+
+    (void)state;
+    memo_init(&memo, 100);
+    memo_keep_parts(&memo, (struct str[]){ STR("ab"), STR_NONE, STR("c") }, 3, STR("one"));
+    memo_keep(&memo, STR("abc"), STR("two"));
+    assert_true(memo_find_parts(&memo, (struct str[]){ STR("ab"), STR(""), STR("c") }, 3, &value));
+    assert_true(str_eq(value, STR("one")));
+    assert_false(memo_find_parts(&memo, (struct str[]){ STR("a"), STR("b"), STR("c") }, 3, &value));
+    assert_false(memo_find_parts(&memo, (struct str[]){ STR("ab"), STR("c") }, 2, &value));
+    assert_true(memo_find(&memo, STR("abc"), &value));
+    assert_true(str_eq(value, STR("two")));
+    memo_finish(&memo);
+}
+
+static void a_key_whose_parts_are_too_large_together_is_not_kept(void **state)
+{
+    struct memo memo;
+    struct str value, parts[] = { STR("1234"), STR("5678"), STR("9") };
+
+    (void)state;
+    memo_init(&memo, 10);
+    memo_keep_parts(&memo, parts, 3, STR("ab"));
+    assert_false(memo_find_parts(&memo, parts, 3, &value));
+    memo_keep_parts(&memo, parts, 3, STR("a"));
+    assert_true(memo_find_parts(&memo, parts, 3, &value));
+    memo_finish(&memo);
+}
+
 static void what_is_too_large_is_not_kept(void **state)
 {
     struct memo memo;
@@ -92,6 +124,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_kept_is_found_by_the_same_bytes),
         cmocka_unit_test(the_newest_value_of_a_key_counts),
+        cmocka_unit_test(the_parts_of_a_key_are_not_its_bytes_alone),
+        cmocka_unit_test(a_key_whose_parts_are_too_large_together_is_not_kept),
         cmocka_unit_test(what_is_too_large_is_not_kept),
         cmocka_unit_test(it_forgets_and_never_mistakes),
     };

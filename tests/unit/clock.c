@@ -1,0 +1,153 @@
+/*
+ * clock: how often an event reads the system's clocks, and how soon it sees that one was set.
+ *
+ * The system's clock is replaced here by one that is moved by hand and counts how often it is read.
+ */
+#include "base/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+enum { NS_OF_MS = 1000000 };
+
+static int64_t mono_ns, wall_ns;
+static int64_t halt_ns; /* how long the reader is kept from running behind a reading */
+static int readings;
+
+int clock_gettime(clockid_t which, struct timespec *out)
+{
+    int64_t now = which == CLOCK_REALTIME ? wall_ns : mono_ns;
+
+    *out = (struct timespec){ .tv_sec = now / 1000000000, .tv_nsec = now % 1000000000 };
+    mono_ns += halt_ns;
+    wall_ns += halt_ns;
+    readings++;
+    return 0;
+}
+
+static void time_passes(int64_t ns)
+{
+    mono_ns += ns;
+    wall_ns += ns;
+}
+
+static int64_t ms(int64_t ns)
+{
+    return ns / NS_OF_MS;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    time_passes(INT64_C(3600) * 1000000000); /* nothing that was seen before is still believed */
+    mono_ns += 123456;
+    wall_ns += INT64_C(1700000000) * 1000000000 + 789012;
+    halt_ns = 0;
+    clock_hold();
+    clock_wall(clock_held());
+    clock_release();
+    readings = 0;
+    return 0;
+}
+
+static void a_look_is_one_reading_whichever_time_is_wanted(void **state)
+{
+    const struct clock *held = clock_held();
+    (void)state;
+
+    time_passes(NS_OF_MS);
+    clock_hold();
+    assert_int_equal(clock_wall(held), ms(wall_ns));
+    assert_int_equal(clock_mono(held), ms(mono_ns));
+    assert_int_equal(readings, 1);
+    time_passes(NS_OF_MS);
+    clock_look_again();
+    assert_int_equal(clock_mono(held), ms(mono_ns));
+    assert_int_equal(clock_wall(held), ms(wall_ns));
+    assert_int_equal(readings, 2);
+    clock_release();
+}
+
+static void an_event_of_a_loop_that_has_looked_reads_nothing(void **state)
+{
+    const struct clock *held = clock_held();
+    (void)state;
+
+    time_passes(2 * NS_OF_MS);
+    clock_hold_at(ms(mono_ns));
+    assert_int_equal(clock_mono(held), ms(mono_ns));
+    assert_in_range(clock_wall(held), ms(wall_ns) - 1, ms(wall_ns));
+    assert_int_equal(readings, 0);
+    clock_release();
+}
+
+static void time_never_goes_back_to_what_the_loop_saw(void **state)
+{
+    const struct clock *held = clock_held();
+    int64_t of_loop = ms(mono_ns);
+    (void)state;
+
+    clock_hold_at(of_loop);
+    time_passes(50 * NS_OF_MS); /* a handler */
+    clock_look_again();
+    int64_t mono = clock_mono(held), wall = clock_wall(held);
+    assert_int_equal(mono, ms(mono_ns));
+    clock_release();
+    clock_hold_at(of_loop); /* the next event of the same turn of the loop */
+    assert_int_equal(clock_mono(held), mono);
+    assert_int_equal(clock_wall(held), wall);
+    clock_release();
+}
+
+static void a_wall_clock_that_is_set_is_seen_soon_forward_and_back(void **state)
+{
+    const struct clock *held = clock_held();
+    const int64_t steps[] = { INT64_C(86400) * 1000000000, INT64_C(-7200) * 1000000000 };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        wall_ns += steps[i];
+        time_passes(CLOCK_WALL_LATE_MS * NS_OF_MS);
+        clock_hold();
+        assert_int_equal(clock_wall(held), ms(wall_ns));
+        clock_release();
+    }
+    wall_ns += steps[0]; /* outside of an event it is seen at once */
+    assert_int_equal(clock_wall(held), ms(wall_ns));
+}
+
+static void readings_that_lie_apart_are_not_relied_upon(void **state)
+{
+    const struct clock *held = clock_held();
+    (void)state;
+
+    time_passes(CLOCK_WALL_LATE_MS * NS_OF_MS);
+    halt_ns = 20 * NS_OF_MS;
+    clock_hold();
+    int64_t wall = clock_wall(held);
+    assert_true(wall <= ms(wall_ns));
+    assert_int_equal(clock_wall(held), wall); /* one event, one time */
+    clock_release();
+    halt_ns = 0;
+    clock_hold();
+    assert_int_equal(clock_wall(held), ms(wall_ns));
+    clock_release();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_look_is_one_reading_whichever_time_is_wanted, begin),
+        cmocka_unit_test_setup(an_event_of_a_loop_that_has_looked_reads_nothing, begin),
+        cmocka_unit_test_setup(time_never_goes_back_to_what_the_loop_saw, begin),
+        cmocka_unit_test_setup(a_wall_clock_that_is_set_is_seen_soon_forward_and_back, begin),
+        cmocka_unit_test_setup(readings_that_lie_apart_are_not_relied_upon, begin),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
