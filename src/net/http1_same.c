@@ -19,7 +19,7 @@ enum {
     BLOCK = 32,
     WORD = 8,
     LINE_END = 2,
-    DIGITS_MAX = 18, /* of a length that is taken without a look at what it could overflow */
+    DIGITS_MAX = 18, /* of a length in a head like the one before; with more it is read anew */
 };
 
 static size_t same_bytes(const char *a, const char *b, size_t len)
