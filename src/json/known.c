@@ -67,7 +67,12 @@ int json_known_saw(struct json_known *known, const struct json *value)
 
     /* Line ends in it would have to be counted by the parser that it spares. */
     if (!json_is(value, JSON_OBJECT) || value->count == 0 || value->lines ||
-        value->raw.len > JSON_KNOWN_BYTES_MAX || !seen_before(known, mark_of(value->raw)))
+        value->raw.len > JSON_KNOWN_BYTES_MAX)
+        return -1;
+    int known_at = json_known_place(known, value);
+    if (known_at >= 0) /* its tree is in use: no other may take its place now */
+        return known_at;
+    if (!seen_before(known, mark_of(value->raw)))
         return -1;
     size_t place = known->next++ % JSON_KNOWN_PLACES;
     struct json_known_text *text = &known->texts[place];

@@ -131,6 +131,7 @@ void era2026_line(struct mcp_server *server, const struct rpc_message *message)
     };
 
     params_find(request.params, &request.has);
+    request.meta = metas_find(&server->metas, request.has.meta);
     if (server->draining)
         reply_error(&request, RPC_INTERNAL_ERROR, STR("The server is shutting down."));
     else

@@ -6,7 +6,8 @@
  * then it may be held as long as one likes; a held exchange costs a few hundred bytes and no
  * thread. Requests on one connection are answered in order (pipelining).
  *
- * The request (headers, body) lives until the response has begun or http_release is called.
+ * The request (headers, body) lives until the response has begun or http_release is called, and in
+ * any case until on_request has returned.
  * If the client goes away first, on_gone is called once and the exchange is dead from then on:
  * nothing may be called with it. After http_reply or http_end it is dead as well.
  *

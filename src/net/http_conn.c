@@ -40,6 +40,10 @@ void incoming_free(struct http_server *server, struct http_incoming *incoming)
 {
     if (!incoming)
         return;
+    if (incoming == server->handing) {
+        server->let_go = true; /* whoever is being handed it may still be reading */
+        return;
+    }
     if (server->spare || incoming_memory(incoming) > HTTP_SPARE_MAX) {
         incoming_destroy(incoming);
         return;
@@ -332,7 +336,12 @@ static void request_arrived(struct http_conn *conn)
     conn->incoming = NULL;
     conn->exchange = exchange;
     conn->wait = HTTP_WAIT_NONE; /* the next head gets its own time */
+    server->handing = incoming;
+    server->let_go = false;
     server->opts.on_request(exchange, request, server->opts.data);
+    server->handing = NULL;
+    if (server->let_go)
+        incoming_free(server, incoming);
 }
 
 /* Feeds until the bytes are used up or one request has been handed over. */

@@ -56,6 +56,8 @@ struct http_server {
     struct http_cork cork;
     struct loop_last flush;
     struct http_incoming *spare; /* kept for the next request, which mostly comes after this one */
+    struct http_incoming *handing;    /* on_request is being called with it: it goes behind that */
+    bool let_go;                      /* and nobody holds it any more */
     char prefix[HTTP_PREFIX_LEN + 1]; /* of a 200: status line and Date, renewed once a second */
     int64_t prefix_at;                /* the second it is of, by the loop's clock, plus one */
     struct timer grace;

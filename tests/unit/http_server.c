@@ -155,6 +155,29 @@ static void a_body_larger_than_a_read_arrives_whole(void **state)
     close(fd);
 }
 
+static void a_request_lives_until_it_was_handed_over_though_its_response_has_begun(void **state)
+{
+    struct fixture *f = *state;
+    enum { LONG = 20000 }; /* more than is kept as a spare: its memory goes when it goes */
+    struct buf text, got;
+
+    start(f);
+    int fd = dial(f);
+    buf_init(&text, 1 << 20);
+    buf_init(&got, RECEIVED_MAX);
+    buf_fmt(&text, "POST /back HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n", LONG);
+    for (int i = 0; i < LONG - 4; i++)
+        buf_add_char(&text, 'b');
+    buf_add(&text, STR("tail"));
+    send_bytes(f, fd, buf_str(&text));
+    await_text(f, fd, &got, "bbbtail", 1);
+    send_text(f, fd, GET("/next"));
+    await_text(f, fd, &got, "GET /next", 1);
+    buf_finish(&text);
+    buf_finish(&got);
+    close(fd);
+}
+
 static void a_client_that_expects_leave_gets_it_before_its_body(void **state)
 {
     struct fixture *f = *state;
@@ -679,6 +702,7 @@ int main(void)
         TEST(a_flood_of_pipelined_requests_behind_a_held_one_is_answered),
         TEST(chunked_bodies_arrive_whole),
         TEST(a_body_larger_than_a_read_arrives_whole),
+        TEST(a_request_lives_until_it_was_handed_over_though_its_response_has_begun),
         TEST(a_client_that_expects_leave_gets_it_before_its_body),
         TEST(head_and_204_have_no_body),
         TEST(http_1_0_is_answered_and_closed),

@@ -93,6 +93,10 @@ static inline void on_request(struct http_exchange *exchange, const struct http_
     } else if (str_eq(request->path, STR("/close"))) {
         http_close(f->server);
         f->server = NULL;
+    } else if (str_eq(request->path, STR("/back"))) { /* its body, after the response has begun */
+        http_begin(exchange, 200, NULL, 0);
+        http_write(exchange, request->body);
+        http_end(exchange);
     } else if (str_eq(request->path, STR("/inject"))) {
         const struct http_header headers[] = {
             { STR("X-Fine"), STR("yes") },

@@ -188,6 +188,19 @@ static void the_oldest_is_forgotten_for_a_new_one(void **state)
     }
 }
 
+static void what_is_known_takes_no_other_place(void **state)
+{
+    struct str text = STR("{\"_meta\":" META "}");
+
+    (void)state;
+    int place = learn(META);
+    const struct json *value = json_get(parse(text, true, NULL), STR("_meta"));
+    for (int i = 0; i < 3 * JSON_KNOWN_PLACES; i++)
+        assert_int_equal(json_known_saw(&known, value), place);
+    assert_int_equal(known.next, 1);
+    assert_ptr_equal(known.texts[place].value->first, value->first);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +210,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(depth_is_counted_with_what_is_known, begin, end),
         cmocka_unit_test_setup_teardown(some_texts_are_never_known, begin, end),
         cmocka_unit_test_setup_teardown(the_oldest_is_forgotten_for_a_new_one, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_known_takes_no_other_place, begin, end),
     };
 
     return cmocka_run_group_tests_name("json-known", tests, NULL, NULL);
