@@ -6,8 +6,8 @@
  * order of the completions, and the tests can delay, reorder and lose replies as a store far away
  * would.
  *
- * Holds always: an ask that is not pending never changes again. A call's record outlives every
- * completion that is on its way with a view of it (refs).
+ * Holds always: an ask that is not pending never changes again. A call's record, and what is packed
+ * of one that has ended, outlives every completion that is on its way with a view of it (refs).
  */
 #include "store/memory_inside.h"
 
@@ -47,8 +47,9 @@ static struct stored_call *call_add(struct memory_store *memory, const struct ca
 
     call->is.tally = tally ? tally : memory_tally_add(memory, open->principal);
     call->is.tally->calls++;
+    call->is.refs = 1;
     id_set(&call->is.id, open->id);
-    call->is.kind = (unsigned char)open->kind;
+    call->is.kind = open->kind & KIND_BITS;
     call->is.keep_ms = open->keep_ms;
     call->is.notices = open->notices;
     call->is.state = CALL_STORED_RUNNING;
@@ -58,18 +59,15 @@ static struct stored_call *call_add(struct memory_store *memory, const struct ca
     return call;
 }
 
-static void call_unref(struct memory_store *memory, struct stored_call *call)
+/* One who held it does so no more: nobody finds it now, or a reply is over that showed it. */
+static void call_release(struct memory_store *memory, struct call_facts *call)
 {
-    if (call && --call->refs == 0 && call->dropped)
-        memory_call_free(memory, call);
-}
-
-/* Nobody finds it any more; freed now or with the last reply that shows it. */
-static void call_forget(struct memory_store *memory, struct stored_call *call)
-{
-    call->dropped = true;
-    if (call->refs == 0)
-        memory_call_free(memory, call);
+    if (--call->refs > 0)
+        return;
+    if (call->packed)
+        memory_packed_free(memory, memory_ended_call(call));
+    else
+        memory_call_free(memory, memory_stored_call(call));
 }
 
 /* One that has not ended. */
@@ -83,7 +81,7 @@ static void call_drop(struct memory_store *memory, struct stored_call *call)
     if (call->is.state == CALL_STORED_RUNNABLE)
         heap_remove(&memory->idle, &call->idle);
     idmap_remove(&memory->calls, call);
-    call_forget(memory, call);
+    call_release(memory, &call->is);
 }
 
 static void ended_drop(struct memory_store *memory, struct ended_call *call)
@@ -91,7 +89,7 @@ static void ended_drop(struct memory_store *memory, struct ended_call *call)
     for (uint32_t i = 0; i < call->is.ask_count; i++)
         idmap_remove(&memory->asks, &call->asks[i]);
     idmap_remove(&memory->calls, call);
-    memory_packed_free(memory, call);
+    call_release(memory, &call->is);
 }
 
 static bool had_effects(const struct ended_call *call)
@@ -303,11 +301,11 @@ static void call_close(struct memory_store *memory, struct stored_call *call, en
     for (struct stored_ask *ask = call->asks; ask; ask = ask->next)
         idmap_replace(&memory->asks, ask, &packed->asks[ask->is.number]);
     memory_ended_add(memory, packed);
-    if (call->refs > 0) {
+    if (call->is.refs > 1) {
         call->result = str_dup(result);
         call->result_len = (uint32_t)result.len;
     }
-    call_forget(memory, call);
+    call_release(memory, &call->is);
 }
 
 /* --- completions
@@ -329,28 +327,23 @@ struct reply *memory_reply(struct memory_store *memory, store_done *done, void *
 
 void memory_hold(struct reply *reply, struct call_facts *call)
 {
-    reply->call = call->packed ? memory_unpack(memory_ended_call(call)) : memory_stored_call(call);
-    reply->call->refs++;
+    call->refs++;
+    reply->call = call;
 }
 
 void memory_hold_ask(struct reply *reply, struct ask_facts *ask)
 {
-    if (!ask->packed) {
-        memory_hold(reply, &memory_stored_ask(ask)->call->is);
-        reply->ask = memory_stored_ask(ask);
-        return;
-    }
-    memory_hold(reply, &memory_packed_of(ask)->is);
-    reply->ask = reply->call->asks;
-    for (uint32_t i = 0; i < ask->number; i++)
-        reply->ask = reply->ask->next;
+    memory_hold(reply,
+                ask->packed ? &memory_packed_of(ask)->is : &memory_stored_ask(ask)->call->is);
+    reply->ask = ask;
 }
 
 /* Nothing is left of it but itself, which its delivery frees. */
 static void reply_empty(struct reply *reply)
 {
     list_remove(&reply->link);
-    call_unref(reply->memory, reply->call);
+    if (reply->call)
+        call_release(reply->memory, reply->call);
     mem_free(reply->value);
     mem_free(reply->scanning);
 }
@@ -373,11 +366,13 @@ static void deliver(void *data)
         reply->reply.call = &call.record;
     }
     if (reply->ask) {
-        memory_ask_view(reply->ask, &ask);
+        struct ask_look look;
+        memory_ask_look(reply->ask, &look);
+        memory_ask_view(&look, &ask);
         reply->reply.ask = &ask;
     }
     if (reply->wakes)
-        reply->memory->wake(reply->memory->wake_data, id_str(&reply->call->is.id));
+        reply->memory->wake(reply->memory->wake_data, id_str(&reply->call->id));
     if (reply->done)
         reply->done(reply->data, reply->status, &reply->reply);
     memory_call_view_finish(&call);
@@ -593,7 +588,7 @@ static void memory_claim(struct store *store, struct str token, const struct cla
     struct reply *reply = memory_reply(memory, done, data, status);
     if (ask && status == NOD_OK) {
         memory_hold_ask(reply, ask);
-        const struct ask_ending *end = &reply->ask->end->is;
+        const struct ask_ending *end = memory_ask_ending(ask);
         reply->reply.won = id_is(&end->token, token);
         reply->reply.taken = reply->reply.won && end->took != 0;
         reply->reply.epoch = reply->reply.taken ? end->took : 0;
@@ -700,19 +695,14 @@ static void memory_destroy(struct store *store)
         reply_empty(reply);
         reply->memory = NULL;
     }
-    for (struct call_facts *call; (call = idmap_next(&memory->calls, &calls));) {
-        if (call->packed)
-            memory_packed_free(memory, memory_ended_call(call));
-        else
-            memory_call_free(memory, memory_stored_call(call));
-    }
+    for (struct call_facts *call; (call = idmap_next(&memory->calls, &calls));)
+        call_release(memory, call);
     memory_values_finish(memory);
     for (struct spent *spent; (spent = idmap_next(&memory->spent, &spents));)
         mem_free(spent);
     idmap_finish(&memory->spent);
     heap_finish(&memory->spent_due);
     memory_ended_finish(memory);
-    memory_packed_finish(memory);
     heap_finish(&memory->idle);
     idmap_finish(&memory->calls);
     idmap_finish(&memory->asks);

@@ -41,7 +41,7 @@ struct memory_store {
     struct map values;  /* kind NUL key -> struct stored_value */
     struct map streams; /* stream -> struct stored_stream */
     struct ended ended;
-    struct shared_text *details[DETAIL_PLACES]; /* by their length, the last of each; or NULL */
+    struct shared_text *details[DETAIL_PLACES]; /* by their length; not held; or NULL */
     struct heap idle;   /* runnable ones, by when nobody is expected to come for them */
     struct idmap spent; /* struct spent */
     struct heap spent_due;
@@ -72,6 +72,8 @@ struct tally { /* of a principal; lives as long as one of its calls, which all s
     char name[]; /* NUL-terminated */
 };
 
+enum { KIND_BITS = 0x7f };
+
 struct call_facts { /* what is kept of every call, whatever else there is of it */
     struct tally *tally;
     uint64_t epoch;
@@ -80,9 +82,10 @@ struct call_facts { /* what is kept of every call, whatever else there is of it 
     uint32_t notices;
     uint32_t ask_count;
     uint32_t text_len[CALL_TEXTS];
-    unsigned char state; /* enum call_state */
-    unsigned char kind;  /* enum target_kind */
-    bool packed;         /* it has ended, and is a struct ended_call; else a struct stored_call */
+    uint32_t refs;          /* replies that show it, and one while it can be found */
+    unsigned char state;    /* enum call_state */
+    unsigned char kind : 7; /* enum target_kind: KIND_BITS */
+    bool packed : 1; /* it has ended, and is a struct ended_call; else a struct stored_call */
     struct id id;
     struct id token; /* of the newest operation */
 };
@@ -97,8 +100,6 @@ struct stored_call {
     uint32_t entry_count;
     uint32_t claimed; /* asks that have an entry in its journal: see ask_ending.place */
     uint32_t pending;
-    uint32_t refs;
-    bool dropped; /* nobody finds it any more: it goes with the last reply that shows it */
     char text[];
 };
 
@@ -148,7 +149,7 @@ struct ask_end {
 /*
  * A call that has ended, in one piece of memory: its asks stand right behind it, and behind them
  * the texts of the call, its result, and the texts of each ask (but for its detail, which is
- * shared) with by whom it was ended and the content. None of it ever changes.
+ * shared) with by whom it was ended and the content; each NUL-terminated. None of it ever changes.
  */
 struct ended_ask {
     struct ask_facts is; /* first */
@@ -204,9 +205,9 @@ struct reply { /* a completion on its way */
     void *data;
     nod_status status;
     bool with_call;
-    bool wakes;               /* a hint, not a completion */
-    struct stored_call *call; /* held */
-    struct stored_ask *ask;   /* lives as long as its call */
+    bool wakes;              /* a hint, not a completion */
+    struct call_facts *call; /* held */
+    struct ask_facts *ask;   /* lives as long as its call */
     char *value;
     struct scanning *scanning;
     struct store_reply reply;
@@ -243,11 +244,6 @@ static inline void memory_note_due(struct memory_store *memory, int64_t at)
         memory->due_at = at;
 }
 
-static inline enum ask_state memory_ask_state(const struct stored_ask *ask)
-{
-    return ask->end ? (enum ask_state)ask->end->is.state : ASK_PENDING;
-}
-
 /* --- memory.c --- */
 
 /* A completion; memory_send puts it on its way. */
@@ -279,34 +275,64 @@ void memory_call_append(struct stored_call *call, struct stored_ask *ask);
 /* It is in no list any more. */
 void memory_call_free(struct memory_store *memory, struct stored_call *call);
 
+static inline struct ended_call *memory_ended_call(struct call_facts *call)
+{
+    return (struct ended_call *)(void *)call;
+}
+
+static inline struct ended_ask *memory_ended_ask(struct ask_facts *ask)
+{
+    return (struct ended_ask *)(void *)ask;
+}
+
+/* How it has ended; NULL: it is pending. */
+static inline const struct ask_ending *memory_ask_ending(struct ask_facts *ask)
+{
+    if (ask->packed)
+        return &memory_ended_ask(ask)->end;
+    return memory_stored_ask(ask)->end ? &memory_stored_ask(ask)->end->is : NULL;
+}
+
+struct ask_look { /* an ask, whether it is packed or not, and where its texts stand */
+    struct call_facts *call;
+    struct ask_facts *is;
+    const struct ask_ending *end; /* NULL: it is pending */
+    const char *text;             /* the key and the message */
+    const char *detail;
+    const char *url;
+    const char *ended; /* by whom, and the content; NULL: it is pending */
+};
+/* At this one, whose call is held or can be found. */
+void memory_ask_look(struct ask_facts *ask, struct ask_look *look);
+/* The first ask of the call, and the one behind another. False: there is none. */
+bool memory_ask_first(struct call_facts *call, struct ask_look *look);
+bool memory_ask_next(struct ask_look *look);
+
 struct call_view { /* a record, and what it points to */
     struct call_record record;
     struct entry *many; /* its journal, if it is longer than `few` */
     struct entry few[4];
 };
 /* Every member of the record is set. */
-void memory_call_view(const struct stored_call *call, struct call_view *view);
+void memory_call_view(struct call_facts *call, struct call_view *view);
 void memory_call_view_finish(struct call_view *view);
-void memory_ask_view(const struct stored_ask *ask, struct ask_record *record);
+void memory_ask_view(const struct ask_look *look, struct ask_record *record);
 
 /* --- memory_packed.c --- */
-
-static inline struct ended_call *memory_ended_call(struct call_facts *call)
-{
-    return (struct ended_call *)(void *)call;
-}
 
 /* What will be asked of this call from now on, in one piece. Takes the entries of its journal, if
  * nobody else looks at them. */
 struct ended_call *memory_pack(struct memory_store *memory, struct stored_call *call,
                                struct str result);
-/* The record it was, which nobody else finds: it goes when nobody holds it any more. */
-struct stored_call *memory_unpack(const struct ended_call *packed);
 /* The call that this ask is packed with. */
 struct ended_call *memory_packed_of(struct ask_facts *ask);
 void memory_packed_free(struct memory_store *memory, struct ended_call *packed);
-/* Nothing is packed any more. */
-void memory_packed_finish(struct memory_store *memory);
+/* Where its texts stand, and its result. */
+const char *memory_packed_text(const struct ended_call *packed);
+struct str memory_packed_result(const struct ended_call *packed);
+/* As memory_ask_first and memory_ask_next. */
+bool memory_packed_first(struct ended_call *packed, struct ask_look *look);
+bool memory_packed_next(struct ask_look *look);
 
 /* --- memory_ended.c --- */
 
@@ -334,9 +360,9 @@ void memory_quota_remove(struct memory_store *memory, struct stored_ask *ask);
 /* Stops counting those that ran out, at most so many. */
 void memory_quota_lapse(struct memory_store *memory, size_t most);
 
-static inline struct str memory_principal(const struct stored_call *call)
+static inline struct str memory_principal(const struct call_facts *call)
 {
-    return str_n(call->is.tally->name, call->is.tally->len);
+    return str_n(call->tally->name, call->tally->len);
 }
 
 static inline size_t memory_journal_count(const struct stored_call *call)

@@ -4,12 +4,14 @@
  * Thousands of calls are kept after they have ended, and hardly anybody ever looks at one of them.
  * What they leave behind passes through the processor's cache and pushes out what is in use, so it
  * is packed as small as it can be, and the memory of the call that has ended is free at once for
- * the one that begins. Who does look is given the record it was, made anew.
+ * the one that begins. Who does look sees the texts where they stand: nothing is copied, however
+ * large it is and however many look.
  *
  * The detail of a question is the longest of its texts, and the same in every call of a tool: the
- * form. Calls that have ended share it with the last that came with the same.
+ * form. Calls that have ended share it with the last that came with the same, and it goes with the
+ * last of them. That of a sensitive question is its call's own.
  *
- * Holds always: what is packed never changes.
+ * Holds always: what is packed never changes, and lives as long as somebody looks at it.
  */
 #include "store/memory_inside.h"
 
@@ -56,15 +58,24 @@ static char *put(char *to, const void *from, size_t len)
 /* --- the details --- */
 
 struct shared_text {
-    size_t refs; /* and one more while it is the last of its place */
+    size_t refs; /* asks that are packed with it */
     size_t len;
     char text[]; /* NUL-terminated */
 };
 
-static void text_release(struct shared_text *shared)
+static struct shared_text **text_place(struct memory_store *memory, size_t len)
 {
-    if (shared && --shared->refs == 0)
-        mem_free(shared);
+    return &memory->details[len % DETAIL_PLACES];
+}
+
+static void text_release(struct memory_store *memory, struct shared_text *shared)
+{
+    if (!shared || --shared->refs > 0)
+        return;
+    struct shared_text **place = text_place(memory, shared->len);
+    if (*place == shared)
+        *place = NULL;
+    mem_free(shared);
 }
 
 static struct shared_text *text_make(struct str text)
@@ -72,30 +83,28 @@ static struct shared_text *text_make(struct str text)
     struct shared_text *shared = mem_alloc(sizeof(*shared) + text.len + 1);
     char *at = shared->text;
 
-    shared->refs = 0;
+    shared->refs = 1;
     shared->len = str_place(&at, text).len;
     return shared;
 }
 
+/* The one that is in its place; else a new one, to which the other gives way. */
 static struct shared_text *text_share(struct memory_store *memory, struct str text)
 {
-    struct shared_text **place = &memory->details[text.len % DETAIL_PLACES];
+    struct shared_text **place = text_place(memory, text.len);
 
-    if (text.len == 0)
-        return NULL;
-    if (!*place || !str_eq(str_n((*place)->text, (*place)->len), text)) {
-        text_release(*place);
-        *place = text_make(text);
-        (*place)->refs++;
-    }
+    if (!*place || !str_eq(str_n((*place)->text, (*place)->len), text))
+        return *place = text_make(text);
     (*place)->refs++;
     return *place;
 }
 
-void memory_packed_finish(struct memory_store *memory)
+static struct shared_text *detail_keep(struct memory_store *memory, const struct ask_facts *ask,
+                                       struct str detail)
 {
-    for (size_t i = 0; i < DETAIL_PLACES; i++)
-        text_release(memory->details[i]);
+    if (detail.len == 0)
+        return NULL;
+    return ask->sensitive ? text_make(detail) : text_share(memory, detail);
 }
 
 /* --- packing --- */
@@ -103,7 +112,7 @@ void memory_packed_finish(struct memory_store *memory)
 static size_t packed_bytes(const struct stored_call *call, struct str result)
 {
     size_t bytes = sizeof(struct ended_call) + call->is.ask_count * sizeof(struct ended_ask) +
-                   call_text_bytes(&call->is) + result.len;
+                   call_text_bytes(&call->is) + result.len + 1;
 
     for (const struct stored_ask *ask = call->asks; ask; ask = ask->next)
         bytes +=
@@ -117,7 +126,7 @@ static struct entry *entries_take(struct stored_call *call)
     struct entry *entries = call->entries;
     struct journal copy;
 
-    if (call->refs == 0) {
+    if (call->is.refs == 1) {
         call->entries = NULL;
         return entries;
     }
@@ -134,7 +143,7 @@ static char *pack_ask(struct memory_store *memory, const struct stored_ask *ask,
     packed->is = ask->is;
     packed->is.packed = true;
     packed->end = ask->end->is;
-    packed->detail = text_share(memory, str_n(text + before, detail));
+    packed->detail = detail_keep(memory, &ask->is, str_n(text + before, detail));
     at = put(at, text, before);
     at = put(at, text + before + detail + 1, ask_text_behind(&ask->is));
     return put(at, ask->end->text, end_text_bytes(&ask->end->is));
@@ -149,57 +158,14 @@ struct ended_call *memory_pack(struct memory_store *memory, struct stored_call *
 
     packed->is = call->is;
     packed->is.packed = true;
-    packed->result_len = (uint32_t)result.len;
+    packed->is.refs = 1;
     at = put(at, call->text, call_text_bytes(&call->is));
-    at = put(at, result.at, result.len);
+    packed->result_len = (uint32_t)str_place(&at, result).len;
     for (const struct stored_ask *ask = call->asks; ask; ask = ask->next)
         at = pack_ask(memory, ask, to++, at);
     packed->entry_count = call->entry_count;
     packed->entries = call->entry_count ? entries_take(call) : NULL;
     return packed;
-}
-
-static const char *unpack_ask(struct stored_call *call, const struct ended_ask *packed,
-                              const char *at)
-{
-    size_t before = ask_text_before(&packed->is), behind = ask_text_behind(&packed->is);
-    size_t detail = packed->is.text_len[TEXT_DETAIL], end = end_text_bytes(&packed->end);
-    struct stored_ask *ask = mem_alloc(sizeof(*ask) + before + detail + 1 + behind);
-
-    *ask = (struct stored_ask){ .is = packed->is };
-    ask->is.packed = false;
-    char *text = put(ask->text, at, before);
-    str_place(&text, str_n(packed->detail ? packed->detail->text : NULL, detail));
-    put(text, at + before, behind);
-    at += before + behind;
-    ask->end = mem_alloc(sizeof(*ask->end) + end);
-    ask->end->is = packed->end;
-    memcpy(ask->end->text, at, end);
-    memory_call_append(call, ask);
-    call->claimed += packed->end.place != 0;
-    return at + end;
-}
-
-struct stored_call *memory_unpack(const struct ended_call *packed)
-{
-    const char *at = (const char *)(packed->asks + packed->is.ask_count);
-    size_t text = call_text_bytes(&packed->is);
-    struct stored_call *call = mem_alloc(sizeof(*call) + text);
-    struct journal journal;
-
-    *call = (struct stored_call){ .is = packed->is, .dropped = true };
-    call->is.packed = false;
-    call->is.tally->calls++;
-    memcpy(call->text, at, text);
-    call->result = str_dup(str_n(at + text, packed->result_len));
-    call->result_len = packed->result_len;
-    at += text + packed->result_len;
-    for (uint32_t i = 0; i < packed->is.ask_count; i++)
-        at = unpack_ask(call, &packed->asks[i], at);
-    journal_make(&journal, packed->entries, packed->entry_count, NULL, 0);
-    call->entries = journal.entries;
-    call->entry_count = packed->entry_count;
-    return call;
 }
 
 struct ended_call *memory_packed_of(struct ask_facts *ask)
@@ -212,8 +178,50 @@ struct ended_call *memory_packed_of(struct ask_facts *ask)
 void memory_packed_free(struct memory_store *memory, struct ended_call *packed)
 {
     for (uint32_t i = 0; i < packed->is.ask_count; i++)
-        text_release(packed->asks[i].detail);
+        text_release(memory, packed->asks[i].detail);
     memory_tally_release(memory, packed->is.tally);
     mem_free(packed->entries);
     mem_free(packed);
+}
+
+/* --- looking --- */
+
+const char *memory_packed_text(const struct ended_call *packed)
+{
+    return (const char *)(packed->asks + packed->is.ask_count);
+}
+
+struct str memory_packed_result(const struct ended_call *packed)
+{
+    return str_n(memory_packed_text(packed) + call_text_bytes(&packed->is), packed->result_len);
+}
+
+/* Its texts begin at `text`. */
+static void look_at(struct ask_look *look, struct ended_ask *ask, const char *text)
+{
+    look->is = &ask->is;
+    look->end = &ask->end;
+    look->text = text;
+    look->detail = ask->detail ? ask->detail->text : "";
+    look->url = text + ask_text_before(&ask->is);
+    look->ended = look->url + ask_text_behind(&ask->is);
+}
+
+bool memory_packed_first(struct ended_call *packed, struct ask_look *look)
+{
+    struct str result = memory_packed_result(packed);
+
+    if (packed->is.ask_count == 0)
+        return false;
+    look->call = &packed->is;
+    look_at(look, packed->asks, result.at + result.len + 1);
+    return true;
+}
+
+bool memory_packed_next(struct ask_look *look)
+{
+    if (look->is->number + 1 == look->call->ask_count)
+        return false;
+    look_at(look, memory_ended_ask(look->is) + 1, look->ended + end_text_bytes(look->end));
+    return true;
 }

@@ -1,5 +1,5 @@
 /*
- * store/memory: the records of calls that have not ended, and how they look to others.
+ * store/memory: the records of calls that have not ended, and how all of them look to others.
  *
  * The journal of a call is kept in two parts: what its questions have led to is said by the asks
  * themselves, each of which knows its place in the journal; only the other entries are kept as
@@ -88,75 +88,161 @@ static struct str text_next(const char **at, uint32_t len)
     return s;
 }
 
-static struct str end_by(const struct ask_end *end)
+static void look_at(struct ask_look *look, struct stored_ask *ask)
 {
-    return str_n(end->text, end->is.by_len);
+    const uint32_t *len = ask->is.text_len;
+
+    look->call = &ask->call->is;
+    look->is = &ask->is;
+    look->end = memory_ask_ending(&ask->is);
+    look->text = ask->text;
+    look->detail = ask->text + len[TEXT_KEY] + 1 + len[TEXT_MESSAGE] + 1;
+    look->url = look->detail + len[TEXT_DETAIL] + 1;
+    look->ended = ask->end ? ask->end->text : NULL;
 }
 
-static struct str end_content(const struct ask_end *end)
+bool memory_ask_first(struct call_facts *call, struct ask_look *look)
 {
-    return str_n(end->text + end->is.by_len + 1, end->is.content_len);
+    if (call->packed)
+        return memory_packed_first(memory_ended_call(call), look);
+    if (!memory_stored_call(call)->asks)
+        return false;
+    look_at(look, memory_stored_call(call)->asks);
+    return true;
+}
+
+bool memory_ask_next(struct ask_look *look)
+{
+    if (look->is->packed)
+        return memory_packed_next(look);
+    struct stored_ask *next = memory_stored_ask(look->is)->next;
+    if (!next)
+        return false;
+    look_at(look, next);
+    return true;
+}
+
+void memory_ask_look(struct ask_facts *ask, struct ask_look *look)
+{
+    if (!ask->packed) {
+        look_at(look, memory_stored_ask(ask));
+        return;
+    }
+    memory_packed_first(memory_packed_of(ask), look);
+    while (look->is != ask)
+        memory_packed_next(look);
+}
+
+static enum ask_state look_state(const struct ask_look *look)
+{
+    return look->end ? (enum ask_state)look->end->state : ASK_PENDING;
+}
+
+static struct str look_by(const struct ask_look *look)
+{
+    return look->end ? str_n(look->ended, look->end->by_len) : STR_NONE;
+}
+
+static struct str look_content(const struct ask_look *look)
+{
+    return look->end ? str_n(look->ended + look->end->by_len + 1, look->end->content_len)
+                     : STR_NONE;
 }
 
 /* What the journal says of an ask that was claimed. */
-static void entry_of(const struct stored_ask *ask, struct entry *entry)
+static void entry_of(const struct ask_look *look, struct entry *entry)
 {
     entry->class = ENTRY_ASK;
-    entry->key = str_n(ask->text, ask->is.text_len[TEXT_KEY]); /* the first of its texts */
-    memcpy(entry->digest, ask->is.digest, DIGEST_BYTES);
-    entry->state = memory_ask_state(ask);
+    entry->key = str_n(look->text, look->is->text_len[TEXT_KEY]); /* the first of its texts */
+    memcpy(entry->digest, look->is->digest, DIGEST_BYTES);
+    entry->state = look_state(look);
     entry->status = NOD_OK;
-    entry->number = ask->is.ttl_ms;
-    entry->ask_id = id_str(&ask->is.id);
-    entry->content = end_content(ask->end);
-    entry->by = end_by(ask->end);
-    entry->sensitive = ask->is.sensitive;
+    entry->number = look->is->ttl_ms;
+    entry->ask_id = id_str(&look->is->id);
+    entry->content = look_content(look);
+    entry->by = look_by(look);
+    entry->sensitive = look->is->sensitive;
 }
 
-/* The asks have their places; the other entries have those that are left, in their order. */
-static void journal_view(const struct stored_call *call, struct entry *entries, size_t count)
+/* The asks have their places; the others have those that are left, in their order. */
+static void journal_view(struct call_facts *call, const struct entry *other, struct entry *entries,
+                         size_t count)
 {
-    const struct entry *other = call->entries;
+    struct ask_look look;
 
     for (size_t i = 0; i < count; i++)
         entries[i].key = STR_NONE;
-    for (const struct stored_ask *ask = call->asks; ask; ask = ask->next)
-        if (ask->end && ask->end->is.place)
-            entry_of(ask, &entries[ask->end->is.place - 1]);
+    for (bool more = memory_ask_first(call, &look); more; more = memory_ask_next(&look))
+        if (look.end && look.end->place)
+            entry_of(&look, &entries[look.end->place - 1]);
     for (size_t i = 0; i < count; i++)
         if (!entries[i].key.at)
             entries[i] = *other++;
 }
 
-void memory_call_view(const struct stored_call *call, struct call_view *view)
+struct call_look { /* a call, whether it is packed or not, and where what it has stands */
+    const char *text;
+    struct str result;
+    const struct entry *entries;
+    size_t entry_count;
+    size_t claimed; /* as in a stored_call */
+};
+
+static struct call_look look_of_packed(const struct ended_call *packed)
+{
+    size_t claimed = 0;
+
+    for (uint32_t i = 0; i < packed->is.ask_count; i++)
+        claimed += packed->asks[i].end.place != 0;
+    return (struct call_look){ .text = memory_packed_text(packed),
+                               .result = memory_packed_result(packed),
+                               .entries = packed->entries,
+                               .entry_count = packed->entry_count,
+                               .claimed = claimed };
+}
+
+static struct call_look look_of(struct call_facts *call)
+{
+    if (call->packed)
+        return look_of_packed(memory_ended_call(call));
+    const struct stored_call *stored = memory_stored_call(call);
+    return (struct call_look){ .text = stored->text,
+                               .result = str_n(stored->result, stored->result_len),
+                               .entries = stored->entries,
+                               .entry_count = stored->entry_count,
+                               .claimed = stored->claimed };
+}
+
+void memory_call_view(struct call_facts *call, struct call_view *view)
 {
     struct call_record *record = &view->record;
-    const uint32_t *len = call->is.text_len;
-    const char *at = call->text;
+    const struct call_look look = look_of(call);
+    const uint32_t *len = call->text_len;
+    const char *at = look.text;
 
-    record->id = id_str(&call->is.id);
+    record->id = id_str(&call->id);
     record->principal = memory_principal(call);
     record->scope = text_next(&at, len[TEXT_SCOPE]);
     record->target = text_next(&at, len[TEXT_TARGET]);
     record->args = text_next(&at, len[TEXT_ARGS]);
     record->uri = text_next(&at, len[TEXT_URI]);
     record->caller = text_next(&at, len[TEXT_CALLER]);
-    record->kind = (enum target_kind)call->is.kind;
-    record->keep_ms = call->is.keep_ms;
-    record->notices = call->is.notices;
-    record->state = (enum call_state)call->is.state;
-    record->epoch = call->is.epoch;
-    record->result = str_n(call->result, call->result_len);
-    record->opened_ms = call->is.opened_ms;
-    record->entry_count = memory_journal_count(call);
-    record->entries = call->entries;
+    record->kind = (enum target_kind)call->kind;
+    record->keep_ms = call->keep_ms;
+    record->notices = call->notices;
+    record->state = (enum call_state)call->state;
+    record->epoch = call->epoch;
+    record->result = look.result;
+    record->opened_ms = call->opened_ms;
+    record->entry_count = look.entry_count + look.claimed;
+    record->entries = look.entries;
     view->many = NULL;
-    if (call->claimed == 0)
+    if (look.claimed == 0)
         return;
     struct entry *entries = view->few;
     if (record->entry_count > sizeof(view->few) / sizeof(view->few[0]))
         entries = view->many = mem_alloc(record->entry_count * sizeof(struct entry));
-    journal_view(call, entries, record->entry_count);
+    journal_view(call, look.entries, entries, record->entry_count);
     record->entries = entries;
 }
 
@@ -165,14 +251,15 @@ void memory_call_view_finish(struct call_view *view)
     mem_free(view->many);
 }
 
-void memory_ask_view(const struct stored_ask *ask, struct ask_record *record)
+void memory_ask_view(const struct ask_look *look, struct ask_record *record)
 {
-    const struct stored_call *call = ask->call;
-    const struct ask_facts *is = &ask->is;
-    const char *at = call->text;
+    struct call_facts *call = look->call;
+    const struct ask_facts *is = look->is;
+    const char *at =
+        call->packed ? memory_packed_text(memory_ended_call(call)) : memory_stored_call(call)->text;
 
     record->id = id_str(&is->id);
-    record->call_id = id_str(&call->is.id);
+    record->call_id = id_str(&call->id);
     record->principal = memory_principal(call);
     record->kind = (enum ask_kind)is->kind;
     record->consent = is->consent;
@@ -184,16 +271,16 @@ void memory_ask_view(const struct stored_ask *ask, struct ask_record *record)
     record->seq = is->seq;
     record->asked_ms = is->asked_ms;
     record->expires_ms = is->expires_ms;
-    record->state = memory_ask_state(ask);
-    record->scope = text_next(&at, call->is.text_len[TEXT_SCOPE]);
-    record->target = text_next(&at, call->is.text_len[TEXT_TARGET]);
-    at = ask->text;
+    record->state = look_state(look);
+    record->scope = text_next(&at, call->text_len[TEXT_SCOPE]);
+    record->target = text_next(&at, call->text_len[TEXT_TARGET]);
+    at = look->text;
     record->key = text_next(&at, is->text_len[TEXT_KEY]);
     record->message = text_next(&at, is->text_len[TEXT_MESSAGE]);
-    record->detail = text_next(&at, is->text_len[TEXT_DETAIL]);
-    record->url = text_next(&at, is->text_len[TEXT_URL]);
+    record->detail = str_n(look->detail, is->text_len[TEXT_DETAIL]);
+    record->url = str_n(look->url, is->text_len[TEXT_URL]);
     memcpy(record->digest, is->digest, DIGEST_BYTES);
-    record->content = ask->end ? end_content(ask->end) : STR_NONE;
-    record->by = ask->end ? end_by(ask->end) : STR_NONE;
-    record->ended_ms = ask->end ? ask->end->is.ended_ms : 0;
+    record->content = look_content(look);
+    record->by = look_by(look);
+    record->ended_ms = look->end ? look->end->ended_ms : 0;
 }

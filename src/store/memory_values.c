@@ -75,11 +75,11 @@ void memory_load_ask(struct store *store, struct str ask_id, store_done *done, v
     memory_send(reply);
 }
 
-static void row_of_ask(struct reply *reply, const struct stored_ask *ask)
+static void row_of_ask(struct reply *reply, const struct ask_look *look)
 {
     struct ask_record record;
 
-    memory_ask_view(ask, &record);
+    memory_ask_view(look, &record);
     reply->scanning->row(reply->data, &(struct store_row){ .ask = &record });
 }
 
@@ -88,9 +88,11 @@ static size_t scan_heap(struct reply *reply, const struct heap *heap, int64_t be
 {
     for (size_t i = 0; i < heap->count && most > 0; i++) {
         struct stored_ask *ask = HEAP_OF(heap->slots[i].node, struct stored_ask, due);
+        struct ask_look look;
         if (ask->is.expires_ms > before)
             continue;
-        row_of_ask(reply, ask);
+        memory_ask_look(&ask->is, &look);
+        row_of_ask(reply, &look);
         most--;
     }
     return most;
@@ -116,7 +118,7 @@ static void scan_runnable(struct reply *reply, size_t most)
         if (call->state != CALL_STORED_RUNNABLE || call->text_len[TEXT_CALLER] == 0)
             continue;
         struct call_view view;
-        memory_call_view(memory_stored_call(call), &view);
+        memory_call_view(call, &view);
         reply->scanning->row(reply->data, &(struct store_row){ .call = &view.record });
         memory_call_view_finish(&view);
         most--;
@@ -127,12 +129,14 @@ static void scan_asks_of_call(struct reply *reply, size_t most)
 {
     struct memory_store *memory = reply->memory;
     struct call_facts *call = idmap_get(&memory->calls, reply->scanning->scan.key);
+    struct ask_look look;
 
     if (!call)
         return;
     memory_hold(reply, call); /* a row may lead to anything */
-    for (const struct stored_ask *ask = reply->call->asks; ask && most > 0; ask = ask->next, most--)
-        row_of_ask(reply, ask);
+    for (bool more = memory_ask_first(call, &look); more && most > 0;
+         more = memory_ask_next(&look), most--)
+        row_of_ask(reply, &look);
 }
 
 static void scan_events(struct reply *reply, size_t most)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "store/memory.h"
+#include "store/memory_inside.h"
 
 enum { QUEUE_MAX = 64, KEEP_MS = 1000 };
 
@@ -480,8 +480,8 @@ static void sees_the_whole_ask(void *data, nod_status status, const struct store
     assert_int_equal(ask->call_id.len, ID_LEN);
 }
 
-/* An answer, a step and another answer: its journal is in the order in which it learned them. */
-static void an_ended_call_is_shown_as_it_was(void **state)
+/* "call" ends with an answer, a step and another answer, to "second". */
+static void end_a_whole_call(void)
 {
     char id[ID_LEN + 1], ask[ID_LEN + 1], t[ID_LEN + 1];
     struct str call = name(id, "call");
@@ -492,9 +492,7 @@ static void an_ended_call_is_shown_as_it_was(void **state)
                                        .detail = STR("{\"type\":\"object\"}"),
                                        .url = STR("u"),
                                        .ttl_ms = 500 };
-    bool saw_call = false, saw_ask = false;
 
-    (void)state;
     park("call", (int64_t[]){ 500, 0 }, NULL, 0);
     assert_int_equal(claim("call-ask0", ASK_ACCEPTED, STR("n")), NOD_OK);
     store->ops->append(store, token(t), NULL, STR("n"), call, 2, 0, &step, 1, done, NULL);
@@ -504,10 +502,236 @@ static void an_ended_call_is_shown_as_it_was(void **state)
     store->ops->finish(store, token(t), call, 3, STR("{\"done\":1}"), NULL, done, NULL);
     settle();
     assert_int_equal(last, NOD_OK);
-    store->ops->load_call(store, call, sees_the_whole_call, &saw_call);
-    store->ops->load_ask(store, second.id, sees_the_whole_ask, &saw_ask);
+}
+
+/* Its journal is in the order in which it learned what is in it. */
+static void an_ended_call_is_shown_as_it_was(void **state)
+{
+    char id[ID_LEN + 1], ask[ID_LEN + 1];
+    bool saw_call = false, saw_ask = false;
+
+    (void)state;
+    end_a_whole_call();
+    store->ops->load_call(store, name(id, "call"), sees_the_whole_call, &saw_call);
+    store->ops->load_ask(store, name(ask, "second"), sees_the_whole_ask, &saw_ask);
     settle();
     assert_true(saw_call && saw_ask);
+}
+
+/* Two more have ended, which is as many as may stay; the replies are still on their way. */
+static void push_out(const char *first, const char *second)
+{
+    char id[ID_LEN + 1], t[ID_LEN + 1];
+
+    fake_clock_advance(&fake, 1);
+    store->ops->finish(store, token(t), name(id, first), 1, STR("{}"), NULL, done, NULL);
+    store->ops->finish(store, token(t), name(id, second), 1, STR("{}"), NULL, done, NULL);
+    assert_int_equal(memory_store_calls(store), 2);
+}
+
+static void an_ended_call_that_goes_while_it_is_being_loaded_is_shown_whole(void **state)
+{
+    char id[ID_LEN + 1], ask[ID_LEN + 1], t[ID_LEN + 1];
+    bool saw_call = false, saw_ask = false, saw_claim = false;
+    const struct claim_spec late = { .ask_id = name(ask, "second"), .outcome = ASK_ACCEPTED };
+
+    (void)state;
+    end_a_whole_call();
+    park("a", (int64_t[]){ 500, 0 }, NULL, 0);
+    park("b", (int64_t[]){ 500, 0 }, NULL, 0);
+    store->ops->load_call(store, name(id, "call"), sees_the_whole_call, &saw_call);
+    store->ops->load_ask(store, late.ask_id, sees_the_whole_ask, &saw_ask);
+    store->ops->claim(store, token(t), &late, sees_the_whole_ask, &saw_claim);
+    push_out("a", "b");
+    settle();
+    assert_true(saw_call && saw_ask && saw_claim);
+    assert_int_equal(load("call"), NOD_E_STALE);
+}
+
+static void a_store_that_goes_takes_along_what_its_replies_would_have_shown(void **state)
+{
+    char id[ID_LEN + 1];
+    bool saw = false;
+
+    end_a_whole_call();
+    park("a", (int64_t[]){ 500, 0 }, NULL, 0);
+    park("b", (int64_t[]){ 500, 0 }, NULL, 0);
+    store->ops->load_call(store, name(id, "call"), sees_the_whole_call, &saw);
+    store->ops->load_call(store, name(id, "a"), sees_the_whole_call, &saw);
+    push_out("a", "b");
+    end(state);
+    assert_false(saw);
+    begin(state);
+}
+
+static void row_pushes_out(void *data, const struct store_row *row)
+{
+    int *rows = data;
+
+    if (++*rows == 1)
+        push_out("a", "b");
+    assert_true(str_eq(row->ask->target, STR("tool")) && str_eq(row->ask->by, STR("ann")));
+    assert_int_equal(row->ask->state, *rows == 1 ? ASK_ACCEPTED : ASK_DECLINED);
+    assert_true(str_eq(row->ask->message, *rows == 1 ? STR_NONE : STR("Sure?")));
+    assert_true(str_eq(row->ask->url, *rows == 1 ? STR_NONE : STR("u")));
+}
+
+static void scan_done(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data;
+    (void)reply;
+    last = status;
+}
+
+static void an_ended_call_that_goes_at_a_row_of_a_scan_is_shown_to_the_last(void **state)
+{
+    char id[ID_LEN + 1];
+    int rows = 0;
+
+    (void)state;
+    end_a_whole_call();
+    park("a", (int64_t[]){ 500, 0 }, NULL, 0);
+    park("b", (int64_t[]){ 500, 0 }, NULL, 0);
+    store->ops->scan(store,
+                     &(struct store_scan){ .index = STORE_ASKS_OF_CALL, .key = name(id, "call") },
+                     row_pushes_out, scan_done, &rows);
+    settle();
+    assert_int_equal(rows, 2);
+    assert_int_equal(load("call"), NOD_E_STALE);
+}
+
+/* Where the texts of an ended call are, as the replies show them. */
+struct shown {
+    const char *args, *result, *message;
+    int replies, copies;
+};
+
+static void note_where(struct shown *shown, const char **text, const char *at)
+{
+    shown->copies += *text && *text != at;
+    *text = at;
+}
+
+static void sees_where(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct shown *shown = data;
+
+    assert_int_equal(status, NOD_OK);
+    if (reply->call) {
+        note_where(shown, &shown->args, reply->call->args.at);
+        note_where(shown, &shown->result, reply->call->result.at);
+    }
+    if (reply->ask)
+        note_where(shown, &shown->message, reply->ask->message.at);
+    shown->replies++;
+}
+
+/* It may be as large as a call can be, and anybody may ask for it as often as they like. */
+static void an_ended_call_is_shown_to_many_at_once_without_a_copy_for_each(void **state)
+{
+    enum { LOOKS = 20 };
+    char id[ID_LEN + 1], ask[ID_LEN + 1], t[ID_LEN + 1];
+    const struct claim_spec late = { .ask_id = name(ask, "second"), .outcome = ASK_ACCEPTED };
+    struct shown shown = { .replies = 0 };
+
+    (void)state;
+    end_a_whole_call();
+    for (int i = 0; i < LOOKS; i++) {
+        store->ops->load_call(store, name(id, "call"), sees_where, &shown);
+        store->ops->load_ask(store, late.ask_id, sees_where, &shown);
+        store->ops->claim(store, token(t), &late, sees_where, &shown);
+    }
+    settle();
+    assert_int_equal(shown.replies, 3 * LOOKS);
+    assert_true(shown.args && shown.result && shown.message);
+    assert_int_equal(shown.copies, 0);
+}
+
+/* A call that ends with one question, which comes with this form. */
+static void end_with_form(const char *call, struct str form, bool sensitive)
+{
+    char id[ID_LEN + 1], ask[ID_LEN + 1], t[ID_LEN + 1], text[32];
+    struct call_record open = record_of(name(id, call));
+
+    snprintf(text, sizeof(text), "%s-form", call);
+    store->ops->park(store, token(t), &open, STR("n"), open.id, 1, 0, NULL, 0,
+                     &(struct ask_record){ .id = name(ask, text),
+                                           .call_id = open.id,
+                                           .key = STR("k"),
+                                           .detail = form,
+                                           .sensitive = sensitive,
+                                           .ttl_ms = 500 },
+                     1, done, NULL);
+    assert_int_equal(finish(call), NOD_OK);
+}
+
+static void sees_form(void *data, nod_status status, const struct store_reply *reply)
+{
+    assert_int_equal(status, NOD_OK);
+    *(struct str *)data = reply->ask->detail;
+}
+
+static struct str form_of(const char *ask)
+{
+    char id[ID_LEN + 1];
+    struct str form = STR_NONE;
+
+    store->ops->load_ask(store, name(id, ask), sees_form, &form);
+    settle();
+    return form; /* the call stays */
+}
+
+static size_t forms_at_hand(void)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < DETAIL_PLACES; i++)
+        count += memory_of(store)->details[i] != NULL;
+    return count;
+}
+
+static void ended_calls_share_a_form_until_the_last_of_them_goes(void **state)
+{
+    const struct str form = STR("{\"type\":\"object\",\"properties\":{}}");
+
+    (void)state;
+    end_with_form("one", form, false);
+    end_with_form("two", form, false);
+    assert_true(str_eq(form_of("one-form"), form));
+    assert_ptr_equal(form_of("one-form").at, form_of("two-form").at);
+    assert_int_equal(forms_at_hand(), 1);
+    fake_clock_advance(&fake, 1);
+    end_with_form("three", STR_NONE, false);
+    assert_true(str_eq(form_of("two-form"), form));
+    assert_int_equal(forms_at_hand(), 1);
+    end_with_form("four", STR_NONE, false);
+    assert_int_equal(load("two"), NOD_E_NOT_FOUND);
+    assert_int_equal(forms_at_hand(), 0);
+}
+
+/* Two forms that would be at hand in the same place: the first one lives on with its call alone. */
+static void a_form_that_gave_way_to_another_stays_with_its_call(void **state)
+{
+    (void)state;
+    end_with_form("one", STR("{\"a\":1}"), false);
+    end_with_form("two", STR("{\"b\":2}"), false);
+    assert_true(str_eq(form_of("one-form"), STR("{\"a\":1}")));
+    fake_clock_advance(&fake, 1);
+    end_with_form("three", STR_NONE, false); /* "one" goes */
+    assert_true(str_eq(form_of("two-form"), STR("{\"b\":2}")));
+    assert_int_equal(forms_at_hand(), 1);
+}
+
+static void the_form_of_a_confidential_question_is_shared_with_nobody(void **state)
+{
+    const struct str form = STR("{\"type\":\"object\",\"title\":\"PIN\"}");
+
+    (void)state;
+    end_with_form("one", form, true);
+    end_with_form("two", form, true);
+    assert_true(str_eq(form_of("one-form"), form) && str_eq(form_of("two-form"), form));
+    assert_ptr_not_equal(form_of("one-form").at, form_of("two-form").at);
+    assert_int_equal(forms_at_hand(), 0);
 }
 
 static void sees_the_result(void *data, nod_status status, const struct store_reply *reply)
@@ -553,6 +777,13 @@ int main(void)
         SUBJECT(the_stores_clock_decides_what_is_late),
         SUBJECT(an_ask_of_a_call_that_ended_is_withdrawn),
         SUBJECT(an_ended_call_is_shown_as_it_was),
+        SUBJECT(an_ended_call_that_goes_while_it_is_being_loaded_is_shown_whole),
+        SUBJECT(a_store_that_goes_takes_along_what_its_replies_would_have_shown),
+        SUBJECT(an_ended_call_that_goes_at_a_row_of_a_scan_is_shown_to_the_last),
+        SUBJECT(an_ended_call_is_shown_to_many_at_once_without_a_copy_for_each),
+        SUBJECT(ended_calls_share_a_form_until_the_last_of_them_goes),
+        SUBJECT(a_form_that_gave_way_to_another_stays_with_its_call),
+        SUBJECT(the_form_of_a_confidential_question_is_shared_with_nobody),
         SUBJECT(a_call_that_ends_while_it_is_being_loaded_is_shown_with_its_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
