@@ -7,8 +7,7 @@
  * of the system's clocks, whichever time is wanted.
  *
  * Holds always: a thread that holds nothing reads the system's time, so whoever is not part of an
- * event, as a blocking handler on its thread, sees the time go on. On one thread the monotonic time
- * of an event is never before that of another event before it.
+ * event, as a blocking handler on its thread, sees the time go on.
  */
 #include "base/clock.h"
 
@@ -17,6 +16,7 @@
 enum {
     NS_OF_MS = 1000000,
     AHEAD_UNSURE_MS = 1, /* two readings that are further apart say nothing about each other */
+    AHEAD_TRIES = 3,     /* to find two that are not */
 };
 
 static int64_t read_ns(clockid_t which)
@@ -49,17 +49,10 @@ const struct clock *clock_system(void)
 static _Thread_local struct {
     int64_t mono, wall;  /* of this event; 0: not looked at since clock_hold or clock_look_again */
     int64_t now_ns;      /* when mono and wall are, exactly; set with mono */
-    int64_t latest_ns;   /* what was looked at last, in whichever event */
     int64_t ahead_ns;    /* the wall clock, of the monotonic one */
     int64_t ahead_at_ns; /* when that was found out; 0: never, or it is not to be relied upon */
     bool holds;
 } seen;
-
-static void mono_is(int64_t ns)
-{
-    seen.now_ns = ns;
-    seen.mono = ns / NS_OF_MS;
-}
 
 static __attribute__((noinline)) int64_t mono_look(void)
 {
@@ -67,20 +60,23 @@ static __attribute__((noinline)) int64_t mono_look(void)
 
     if (!seen.holds)
         return now / NS_OF_MS;
-    seen.latest_ns = now;
-    mono_is(now);
+    seen.now_ns = now;
+    seen.mono = now / NS_OF_MS;
     return seen.mono;
 }
 
-/* Whoever is kept from running between the readings finds out anew the next time. */
+/* Whoever is kept from running between the readings tries again, and else the next time. */
 static void ahead_find(void)
 {
-    int64_t before = read_ns(CLOCK_MONOTONIC);
-    int64_t wall = read_ns(CLOCK_REALTIME);
-    int64_t after = read_ns(CLOCK_MONOTONIC);
-
-    seen.ahead_ns = wall - before;
-    seen.ahead_at_ns = after - before < AHEAD_UNSURE_MS * NS_OF_MS ? before : 0;
+    seen.ahead_at_ns = 0;
+    for (int i = 0; i < AHEAD_TRIES && seen.ahead_at_ns == 0; i++) {
+        int64_t before = read_ns(CLOCK_MONOTONIC);
+        int64_t wall = read_ns(CLOCK_REALTIME);
+        int64_t after = read_ns(CLOCK_MONOTONIC);
+        seen.ahead_ns = wall - before;
+        if (after - before < AHEAD_UNSURE_MS * NS_OF_MS)
+            seen.ahead_at_ns = before;
+    }
 }
 
 static __attribute__((noinline)) int64_t wall_look(void)
@@ -123,15 +119,6 @@ void clock_hold(void)
 {
     seen.holds = true;
     clock_look_again();
-}
-
-void clock_hold_at(int64_t mono_ms)
-{
-    int64_t ns = mono_ms * NS_OF_MS;
-
-    seen.holds = true;
-    seen.wall = 0;
-    mono_is(ns > seen.latest_ns ? ns : seen.latest_ns);
 }
 
 void clock_release(void)

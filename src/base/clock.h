@@ -24,14 +24,12 @@ enum {
 /*
  * The system's clock, looked at once an event: a loop brackets each event by clock_hold and
  * clock_release, and all that happens in between on this thread sees the time of its first look.
- * A loop that has just looked itself says clock_hold_at with that time; what this thread has seen
- * since counts all the same. Outside of such an event, and on a thread that has none, it is the
- * system's clock. Whoever may have kept an event long (a handler, a hook) says clock_look_again,
- * for deadlines count from when they are set. Brackets do not nest.
+ * Outside of such an event, and on a thread that has none, it is the system's clock. Whoever may
+ * have kept an event long (a handler, a hook) says clock_look_again, for deadlines count from when
+ * they are set. Brackets do not nest.
  */
 const struct clock *clock_held(void);
 void clock_hold(void);
-void clock_hold_at(int64_t mono_ms);
 void clock_look_again(void);
 void clock_release(void);
 

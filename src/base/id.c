@@ -1,9 +1,6 @@
 /*
- * base/id: a small thread-local pool of randomness, so that an id or a nonce is not a system call;
- * and names that are counted, behind a random beginning of each thread.
- *
- * The kernel fills the pool, which costs some nanoseconds for each byte, until random_source names
- * somebody who is faster; and it does whenever that one cannot.
+ * base/id: a small thread-local pool of kernel randomness, so that an id or a nonce is not a system
+ * call; and names that are counted, behind a random beginning of each thread.
  *
  * A forked child forgets the pool and the count: otherwise it and its parent would give out the
  * same ids.
@@ -13,7 +10,6 @@
 #include <endian.h>
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -59,28 +55,14 @@ static void kernel_bytes(void *out, size_t len)
     }
 }
 
-static _Atomic(random_fill_fn *) pool_source; /* NULL: the kernel */
-
-void random_source(random_fill_fn *fill)
-{
-    atomic_store_explicit(&pool_source, fill, memory_order_relaxed);
-}
-
-static __attribute__((noinline)) void pool_fill(void)
-{
-    random_fill_fn *fill = atomic_load_explicit(&pool_source, memory_order_relaxed);
-
-    if (!fill || !fill(pool, sizeof(pool)))
-        kernel_bytes(pool, sizeof(pool));
-    left = sizeof(pool);
-}
-
 /* The next bytes of the pool, at most POOL_PIECE_MAX. What was given out stays nowhere else: the
  * caller clears it. */
 static unsigned char *pool_next(size_t len)
 {
-    if (left < len)
-        pool_fill();
+    if (left < len) {
+        kernel_bytes(pool, sizeof(pool));
+        left = sizeof(pool);
+    }
     left -= len;
     return pool + left;
 }

@@ -1,7 +1,7 @@
 /*
  * base/id: names nobody can guess.
  *
- * 128 random bits as 22 characters of base64url. An id is an identifier and,
+ * 128 random bits from the kernel as 22 characters of base64url. An id is an identifier and,
  * for asks and sessions, hard to guess; it is never the only thing that authorises.
  */
 #ifndef NOD_BASE_ID_H
@@ -24,16 +24,8 @@ void id_random(struct id *id);
  */
 void id_unique(struct id *id);
 
-/* Random bytes; ends the process if there are none. More than 16 come from the kernel itself. */
+/* Random bytes from the kernel; ends the process if there are none. */
 void random_bytes(void *out, size_t len);
-
-/*
- * Who fills the pool that ids and short pieces are taken from; the kernel, if nobody is named or
- * the one who is says false. A source is a generator fit for keys that the kernel has seeded. It
- * may be called by any thread, and gives a forked child other bytes than its parent.
- */
-typedef bool random_fill_fn(void *out, size_t len);
-void random_source(random_fill_fn *fill);
 
 static inline struct str id_str(const struct id *id)
 {

@@ -10,9 +10,6 @@
  * context is only ever used with a fresh nonce set on it; the cache has at most KEYRING_CACHE_MAX
  * entries, and the one that goes is the one not used for longest.
  *
- * Whoever seals also draws ids and nonces by the thousand, so OpenSSL fills their pool (base/id)
- * from then on.
- *
  * OpenSSL failing at what it must be able to do (AES-256-GCM, HKDF) ends the process: sealing
  * nothing, or with no key, is not an answer.
  */
@@ -23,7 +20,6 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
-#include <openssl/rand.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,18 +81,11 @@ static void must(bool worked)
     }
 }
 
-/* The generator for secrets, which the kernel seeds; it knows when it is in a forked child. */
-static bool random_fill(void *out, size_t len)
-{
-    return RAND_priv_bytes(out, (int)len) == 1;
-}
-
 static void fetch(void)
 {
     gcm = EVP_CIPHER_fetch(NULL, "AES-256-GCM", NULL);
     hkdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
     must(gcm && hkdf);
-    random_source(random_fill); /* several times faster than the kernel's, and it is at hand now */
 }
 
 static void fetch_once(void)

@@ -86,7 +86,8 @@ static void on_connections(struct watch *watch, uint32_t what)
             pause_begin(socket, errno);
             return;
         }
-        struct stream *stream = fd < 0 ? NULL : socket_stream_create(listener->loop, fd);
+        struct stream *stream =
+            fd < 0 ? NULL : socket_stream_create(listener->loop, fd, listener->path[0] != '\0');
         if (stream)
             listener->accepted(stream, listener->data);
     }

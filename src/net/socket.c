@@ -3,9 +3,11 @@
  *
  * Readiness is told at its edges, so what is known of it is kept: `readable` says that there may be
  * something to read which nobody has been told of. One event reads once, into the loop's buffer, so
- * that a fast sender delays nobody; where something may be left (the buffer was full, or the peer
- * has ended behind its last bytes) the socket stands in line for the end of the turn. What the
- * kernel does not take is queued, and writability is watched as long as there is a queue.
+ * that a fast sender delays nobody; where something may be left the socket stands in line for the
+ * end of the turn. That is so if the buffer was full, and if there is something behind which a read
+ * does not go: the end of what the peer sends, an urgent byte, on a Unix socket descriptors that
+ * were sent along. What the kernel does not take is queued, and writability is watched as long as
+ * there is a queue.
  *
  * Holds always: up-calls come from events of the loop only, never from inside an op. A socket that
  * is reading and readable is in line. The memory goes behind on_closed and nowhere else.
@@ -24,8 +26,8 @@
 #include "base/mem.h"
 #include "net/watch.h"
 
-#define SOCKET_READS ((uint32_t)(EPOLLIN | EPOLLRDHUP | EPOLLET))
-#define SOCKET_OVER  ((uint32_t)(EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+#define SOCKET_READS  ((uint32_t)(EPOLLIN | EPOLLPRI | EPOLLRDHUP | EPOLLET))
+#define SOCKET_BEHIND ((uint32_t)(EPOLLPRI | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
 
 struct socket_queue {
     struct buf bytes;
@@ -42,7 +44,7 @@ struct socket {
     int error;                  /* of writing, negative; told in line */
     bool reading;               /* the owner wants to be told */
     bool readable;              /* there may be something it was not told of */
-    bool over;                  /* the peer has ended, or worse: that comes behind its bytes */
+    bool behind;                /* a short read may not be the last: see above */
     bool shutting;              /* no more is written; the peer is told once the queue is out */
     bool ended;                 /* on_end(0) was told */
     bool broken;                /* on_end(negative) was told */
@@ -93,7 +95,7 @@ static void read_once(struct socket *socket)
     ssize_t got = recv(socket->fd, at, room, MSG_DONTWAIT);
 
     socket->readable =
-        (got > 0 && (socket->over || (size_t)got == room)) || (got < 0 && errno == EINTR);
+        (got > 0 && (socket->behind || (size_t)got == room)) || (got < 0 && errno == EINTR);
     if (socket->readable)
         stand_in_line(socket);
     if (got > 0)
@@ -151,11 +153,11 @@ static void on_ready(struct watch *watch, uint32_t what)
 {
     struct socket *socket = (struct socket *)((char *)watch - offsetof(struct socket, watch));
 
-    if (what & SOCKET_OVER)
-        socket->over = true;
-    if (what & (EPOLLIN | SOCKET_OVER))
+    if (what & SOCKET_BEHIND)
+        socket->behind = true;
+    if (what & (EPOLLIN | SOCKET_BEHIND))
         socket->readable = true;
-    if (socket->queue && (what & (EPOLLOUT | SOCKET_OVER)))
+    if (socket->queue && (what & (EPOLLOUT | SOCKET_BEHIND)))
         write_more(socket);
     read_if_wanted(socket);
 }
@@ -165,7 +167,7 @@ static void in_line(void *data)
     struct socket *socket = data;
     struct loop *loop = socket->loop;
 
-    clock_hold_at(loop_now(loop));
+    clock_hold();
     if (socket->error)
         tell_broken(socket, socket->error);
     read_if_wanted(socket);
@@ -294,13 +296,14 @@ static const struct stream_ops socket_ops = {
     .close = socket_close,
 };
 
-struct stream *socket_stream_create(struct loop *loop, int fd)
+struct stream *socket_stream_create(struct loop *loop, int fd, bool local)
 {
     struct socket *socket = MEM_NEW(struct socket);
 
     socket->stream.ops = &socket_ops;
     socket->loop = loop;
     socket->fd = fd;
+    socket->behind = local;
     socket->watch = (struct watch){ on_ready };
     if (!watch_add(loop, &socket->watch, fd, SOCKET_READS)) {
         close(fd);

@@ -9,7 +9,8 @@
 
 #include "net/stream.h"
 
-/* Takes over a connected, non-blocking descriptor. NULL: it cannot be watched, and was closed. */
-struct stream *socket_stream_create(struct loop *loop, int fd);
+/* Takes over a connected socket, `local`: a Unix one. NULL: it cannot be watched, and was closed.
+ */
+struct stream *socket_stream_create(struct loop *loop, int fd, bool local);
 
 #endif

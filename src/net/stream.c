@@ -95,7 +95,7 @@ static void on_read(uv_stream_t *uv, ssize_t got, const uv_buf_t *buf)
 {
     struct loop *loop = uv->loop->data;
 
-    clock_hold_at(loop_now(loop));
+    clock_hold();
     wire_got(wire_of_handle((uv_handle_t *)uv), got, buf->base);
     loop_settle(loop);
     clock_release();

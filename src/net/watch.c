@@ -41,7 +41,7 @@ static void on_events(uv_poll_t *handle, int status, int what)
         struct watch *watch = event->data.ptr;
         if (!watch)
             continue;
-        clock_hold_at(loop_now(watches->loop));
+        clock_hold();
         watch->ready(watch, event->events);
         loop_settle(watches->loop);
         clock_release();

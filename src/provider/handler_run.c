@@ -180,7 +180,7 @@ static void run_again_init(struct run *again, const struct run *run)
     again->clock = run->clock;
     again->dry = true;
     again->emit = emit_nothing;
-    arena_init(&again->arena, run->arena.cap);
+    arena_init(&again->arena, run->arena.cap + run->journal_bytes); /* it copies the journal */
 }
 
 static nod_status check_replay(nod_call *call, nod_status status)

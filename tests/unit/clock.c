@@ -73,37 +73,6 @@ static void a_look_is_one_reading_whichever_time_is_wanted(void **state)
     clock_release();
 }
 
-static void an_event_of_a_loop_that_has_looked_reads_nothing(void **state)
-{
-    const struct clock *held = clock_held();
-    (void)state;
-
-    time_passes(2 * NS_OF_MS);
-    clock_hold_at(ms(mono_ns));
-    assert_int_equal(clock_mono(held), ms(mono_ns));
-    assert_in_range(clock_wall(held), ms(wall_ns) - 1, ms(wall_ns));
-    assert_int_equal(readings, 0);
-    clock_release();
-}
-
-static void time_never_goes_back_to_what_the_loop_saw(void **state)
-{
-    const struct clock *held = clock_held();
-    int64_t of_loop = ms(mono_ns);
-    (void)state;
-
-    clock_hold_at(of_loop);
-    time_passes(50 * NS_OF_MS); /* a handler */
-    clock_look_again();
-    int64_t mono = clock_mono(held), wall = clock_wall(held);
-    assert_int_equal(mono, ms(mono_ns));
-    clock_release();
-    clock_hold_at(of_loop); /* the next event of the same turn of the loop */
-    assert_int_equal(clock_mono(held), mono);
-    assert_int_equal(clock_wall(held), wall);
-    clock_release();
-}
-
 static void a_wall_clock_that_is_set_is_seen_soon_forward_and_back(void **state)
 {
     const struct clock *held = clock_held();
@@ -143,8 +112,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_look_is_one_reading_whichever_time_is_wanted, begin),
-        cmocka_unit_test_setup(an_event_of_a_loop_that_has_looked_reads_nothing, begin),
-        cmocka_unit_test_setup(time_never_goes_back_to_what_the_loop_saw, begin),
         cmocka_unit_test_setup(a_wall_clock_that_is_set_is_seen_soon_forward_and_back, begin),
         cmocka_unit_test_setup(readings_that_lie_apart_are_not_relied_upon, begin),
     };

@@ -5,11 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <cmocka.h>
 
-#include "base/id.h"
 #include "crypto/digest.h"
 #include "crypto/seal.h"
 #include "crypto/token.h"
@@ -688,32 +685,6 @@ static void every_token_has_its_own_name(void **state)
 
 #define WITH_ARENA(test) cmocka_unit_test_setup_teardown(test, arena_begin, arena_end)
 
-/* Both draw more than the pool of base/id holds, so OpenSSL's generator has filled it since. */
-static void a_forked_child_seals_with_other_nonces(void **state)
-{
-    struct keyring *ring = ring_one(SECRET_A);
-    unsigned char ours[16], theirs[16];
-    int pipe_fds[2], status;
-    (void)state;
-
-    for (int i = 0; i < 1000; i++)
-        random_bytes(ours, sizeof(ours));
-    assert_int_equal(pipe(pipe_fds), 0);
-    pid_t child = fork();
-    assert_true(child >= 0);
-    for (int i = 0; i < 1000; i++)
-        random_bytes(ours, sizeof(ours));
-    if (child == 0)
-        _exit(write(pipe_fds[1], ours, sizeof(ours)) == sizeof(ours) ? 0 : 1);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-    assert_int_equal(read(pipe_fds[0], theirs, sizeof(theirs)), sizeof(theirs));
-    assert_memory_not_equal(ours, theirs, sizeof(ours));
-    close(pipe_fds[0]);
-    close(pipe_fds[1]);
-    keyring_destroy(ring);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -744,7 +715,6 @@ int main(void)
         cmocka_unit_test(a_token_is_for_one_purpose_and_one_thing),
         cmocka_unit_test(a_damaged_token_is_refused),
         cmocka_unit_test(every_token_has_its_own_name),
-        cmocka_unit_test(a_forked_child_seals_with_other_nonces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,57 +156,6 @@ static void random_bytes_fill_all_that_was_asked_for(void **state)
     assert_true(zeros < 100); /* 16 are expected */
 }
 
-static int filled; /* how often the source was asked */
-
-static bool fill_with_sevens(void *out, size_t len)
-{
-    filled++;
-    memset(out, 7, len);
-    return true;
-}
-
-static bool fill_with_nothing(void *out, size_t len)
-{
-    (void)out, (void)len;
-    filled++;
-    return false;
-}
-
-/* More than a pool holds. */
-static size_t sevens_drawn(void)
-{
-    unsigned char bytes[16];
-    size_t sevens = 0;
-
-    for (int i = 0; i < IDS; i++) {
-        random_bytes(bytes, sizeof(bytes));
-        sevens += bytes[0] == 7 && memcmp(bytes, bytes + 1, sizeof(bytes) - 1) == 0;
-    }
-    return sevens;
-}
-
-static void a_source_fills_the_pool_and_the_kernel_where_it_cannot(void **state)
-{
-    unsigned char key[32];
-    (void)state;
-
-    random_source(fill_with_sevens);
-    assert_in_range(sevens_drawn(), IDS * 9 / 10, IDS); /* but what was in the pool before */
-    assert_in_range(filled, 1, IDS / 10);
-    random_bytes(key, sizeof(key)); /* from the kernel, always */
-    assert_true(memcmp(key, key + 1, sizeof(key) - 1) != 0);
-
-    filled = 0;
-    random_source(fill_with_nothing);
-    assert_in_range(sevens_drawn(), 0, IDS / 10);
-    assert_true(filled > 0);
-
-    filled = 0;
-    random_source(NULL);
-    assert_int_equal(sevens_drawn(), 0);
-    assert_int_equal(filled, 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,7 +165,6 @@ int main(void)
         cmocka_unit_test(a_forked_child_gives_out_other_ids),
         cmocka_unit_test(each_thread_counts_behind_a_beginning_of_its_own),
         cmocka_unit_test(random_bytes_fill_all_that_was_asked_for),
-        cmocka_unit_test(a_source_fills_the_pool_and_the_kernel_where_it_cannot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -220,6 +220,19 @@ static void an_end_behind_bytes_is_told_behind_them_and_once(void **state)
     close(fd);
 }
 
+static void bytes_behind_an_urgent_one_do_not_wait_for_more(void **state)
+{
+    struct talk *talk = *state;
+    int fd;
+    struct end *end = peer_new(talk, &fd);
+
+    peer_send(fd, 0, 10);
+    assert_int_equal(send(fd, "!", 1, MSG_OOB), 1); /* told apart, and so not among the bytes */
+    peer_send(fd, 10, 20);
+    TURN_UNTIL(talk, end->got == 30);
+    close(fd);
+}
+
 static void who_does_not_read_is_told_nothing_and_later_everything(void **state)
 {
     struct talk *talk = *state;
@@ -416,6 +429,49 @@ static void a_unix_socket_is_the_same(void **state)
     assert_int_equal(access(address.sun_path, F_OK), -1); /* its file goes with it */
 }
 
+/* With a descriptor, which nobody takes. */
+static void peer_send_descriptor(int fd, const void *bytes, size_t len)
+{
+    union {
+        char room[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr head;
+    } control = { { 0 } };
+    struct iovec part = { (void *)(uintptr_t)bytes, len };
+    struct msghdr message = { .msg_iov = &part,
+                              .msg_iovlen = 1,
+                              .msg_control = control.room,
+                              .msg_controllen = sizeof(control.room) };
+    struct cmsghdr *head = CMSG_FIRSTHDR(&message);
+
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(head), &fd, sizeof(fd));
+    assert_int_equal(sendmsg(fd, &message, 0), (ssize_t)len);
+}
+
+static void bytes_behind_a_descriptor_do_not_wait_for_more(void **state)
+{
+    struct talk *talk = *state;
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    struct listener *listener;
+    char host[96];
+
+    snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/nod-net-socket-%d", (int)getpid());
+    int len = snprintf(host, sizeof(host), "unix:%s", address.sun_path);
+    assert_int_equal(
+        listener_open(talk->loop, str_n(host, (size_t)len), 0, on_accepted, talk, &listener),
+        NOD_OK);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+    TURN_UNTIL(talk, talk->count == 1);
+    peer_send_descriptor(fd, "\0\1\2", 3);
+    peer_send(fd, 3, 5);
+    TURN_UNTIL(talk, talk->ends[0].got == 8);
+    close(fd);
+    listener_close(listener);
+}
+
 static void connections_wait_while_no_descriptor_can_be_had(void **state)
 {
     struct talk *talk = *state;
@@ -458,6 +514,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_does_not_fit_one_read_arrives_whole_without_more_being_sent),
         TEST(an_end_behind_bytes_is_told_behind_them_and_once),
+        TEST(bytes_behind_an_urgent_one_do_not_wait_for_more),
         TEST(who_does_not_read_is_told_nothing_and_later_everything),
         TEST(a_slow_reader_gets_everything_in_order_and_the_end_behind_it),
         TEST(a_peer_that_resets_is_told_once_and_not_from_inside_a_write),
@@ -466,6 +523,7 @@ int main(void)
         TEST(one_may_close_itself_while_more_is_waiting),
         TEST(a_fast_sender_delays_nobody),
         TEST(a_unix_socket_is_the_same),
+        TEST(bytes_behind_a_descriptor_do_not_wait_for_more),
         TEST(connections_wait_while_no_descriptor_can_be_had),
         TEST(open_connections_keep_the_loop_running),
     };
