@@ -61,8 +61,10 @@ struct ask_record {
 
     /* Set by the store. */
     enum ask_state state;
-    struct str content; /* JSON; only with ASK_ACCEPTED; with ASK_INVALID the problems */
-    struct str by;      /* the principal who answered */
+    /* JSON; only with ASK_ACCEPTED; with ASK_INVALID the problems. Of a sensitive one it goes as
+     * soon as the call ends, also from under who is looking at it. */
+    struct str content;
+    struct str by; /* the principal who answered */
     int64_t ended_ms;
 };
 

@@ -203,12 +203,6 @@ static void store_state(struct caller2026 *caller, struct buf *requests, struct 
                     expires_ms - clock_wall(caller->server->opts.clock), stored, storing);
 }
 
-static void wipe(struct buf *buf)
-{
-    if (buf->len)
-        explicit_bzero(buf->at, buf->len);
-}
-
 /* Done with for now: a large round is not paid for ever after. */
 static void rest(struct buf *buf)
 {
@@ -238,8 +232,8 @@ static void send_round(struct caller2026 *caller, struct call *call, const struc
         round_respond(caller, buf_str(requests), buf_str(sealed));
     else
         store_state(caller, requests, buf_str(sealed), expires_ms);
-    wipe(plain); /* nobody's answers lie about, nor what was said to be wrong with them */
-    wipe(requests);
+    if (plain->len)
+        explicit_bzero(plain->at, plain->len); /* nobody's answers lie about */
     rest(plain);
     rest(sealed);
     rest(requests);

@@ -6,8 +6,9 @@
  * order of the completions, and the tests can delay, reorder and lose replies as a store far away
  * would.
  *
- * Holds always: an ask that is not pending never changes again. A call's record, and what is packed
- * of one that has ended, outlives every completion that is on its way with a view of it (refs).
+ * Holds always: an ask that is not pending never changes again, but that what was given in
+ * confidence is erased when its call ends. A call's record, and what is packed of one that has
+ * ended, outlives every completion that is on its way with a view of it (refs).
  */
 #include "store/memory_inside.h"
 
