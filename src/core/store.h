@@ -130,6 +130,10 @@ struct store_ops {
     void (*cancel)(struct store *store, struct str token, struct str call_id, struct str why,
                    store_done *done, void *data);
     void (*load_call)(struct store *store, struct str call_id, store_done *done, void *data);
+    /* As load_call, and if the call waits its asks are rows, at most so many. NULL: the store has
+     * nothing to gain by it, and is asked for the two one after the other. */
+    void (*load_with_asks)(struct store *store, struct str call_id, size_t most, store_row_fn *row,
+                           store_done *done, void *data);
     void (*load_ask)(struct store *store, struct str ask_id, store_done *done, void *data);
     void (*scan)(struct store *store, const struct store_scan *scan, store_row_fn *row,
                  store_done *done, void *data);

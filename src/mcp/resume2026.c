@@ -243,12 +243,17 @@ static void asks_scanned(void *data, nod_status status, const struct store_reply
     caller_settle(caller);
 }
 
+static void asks_forget(struct caller2026 *caller)
+{
+    caller->asks = NULL;
+    caller->ask_count = caller->ask_room = 0;
+}
+
 static void scan_asks(struct caller2026 *caller)
 {
     struct store *store = engine_store(caller->server->opts.engine);
 
-    caller->asks = NULL;
-    caller->ask_count = caller->ask_room = 0;
+    asks_forget(caller);
     caller->busy++;
     store->ops->scan(store,
                      &(struct store_scan){ .index = STORE_ASKS_OF_CALL,
@@ -299,8 +304,10 @@ static void adopt_warm(struct caller2026 *caller, struct call *warm)
     engine_adopt_warm(caller->server->opts.engine, warm, &spec);
 }
 
-/* `warm` is the call of the record if it is at hand, otherwise NULL. */
-static void found(struct caller2026 *caller, const struct call_record *record, struct call *warm)
+/* `warm` is the call of the record if it is at hand, otherwise NULL. `asks_too`: its asks came with
+ * the record, if it waits. */
+static void found(struct caller2026 *caller, const struct call_record *record, struct call *warm,
+                  bool asks_too)
 {
     if (!str_eq(record->principal, caller->principal) || record->kind != caller->target->kind ||
         !str_eq(record->target, caller->target->name) || record->state == CALL_STORED_CANCELLED ||
@@ -327,7 +334,10 @@ static void found(struct caller2026 *caller, const struct call_record *record, s
             break;
         }
         keep_record(caller, record);
-        scan_asks(caller);
+        if (asks_too)
+            adopt(caller, false);
+        else
+            scan_asks(caller);
         break;
     case CALL_STORED_RUNNABLE:
     case CALL_STORED_RUNNING:
@@ -349,7 +359,8 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
 
     if (caller->server && !caller->over) {
         if (status == NOD_OK)
-            found(caller, reply->call, NULL);
+            found(caller, reply->call, NULL,
+                  engine_store(caller->server->opts.engine)->ops->load_with_asks != NULL);
         else if (status == NOD_E_NOT_FOUND)
             import(caller);
         else if (status == NOD_E_STALE)
@@ -385,7 +396,7 @@ static void found_warm(struct caller2026 *caller, struct call *warm)
     struct call_record record = call_warm_record(warm, caller->target);
 
     caller->busy++;
-    found(caller, &record, warm);
+    found(caller, &record, warm, false);
     caller->busy--;
 }
 
@@ -405,8 +416,13 @@ static void look(struct caller2026 *caller)
         found_warm(caller, warm);
     } else {
         struct store *store = engine_store(server->opts.engine);
+        asks_forget(caller);
         caller->busy++;
-        store->ops->load_call(store, caller->state.call_id, call_loaded, caller);
+        if (store->ops->load_with_asks)
+            store->ops->load_with_asks(store, caller->state.call_id, STATE_ASKS_MAX, keep_ask,
+                                       call_loaded, caller);
+        else
+            store->ops->load_call(store, caller->state.call_id, call_loaded, caller);
     }
 }
 

@@ -197,6 +197,7 @@ static const struct store_ops redis_ops = {
     .finish = redis_finish,
     .cancel = redis_cancel,
     .load_call = redis_load_call,
+    .load_with_asks = redis_load_with_asks,
     .load_ask = redis_load_ask,
     .scan = redis_scan,
     .put = op_put,

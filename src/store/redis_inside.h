@@ -438,6 +438,8 @@ void redis_id_set(struct id *id, struct str s);
 /* --- redis_scan.c ----------------------------------------------------------------------------- */
 
 void redis_load_call(struct store *store, struct str call_id, store_done *done, void *data);
+void redis_load_with_asks(struct store *base, struct str call_id, size_t most, store_row_fn *row,
+                          store_done *done, void *data);
 void redis_load_ask(struct store *store, struct str ask_id, store_done *done, void *data);
 void redis_scan(struct store *store, const struct store_scan *scan, store_row_fn *row,
                 store_done *done, void *data);

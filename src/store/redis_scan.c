@@ -216,6 +216,35 @@ static void of_call_reply(struct redis_op *op, size_t at, const struct redis_val
 
 static const struct redis_verb of_call_verb = { "scan the asks of a call", of_call_reply };
 
+/* They are in the call's hash, which is read whole in any case. */
+static void with_asks_reply(struct redis_op *op, size_t at, const struct redis_value *value)
+{
+    load_call_reply(op, at, value);
+    if (op->status == NOD_OK && op->reply.call->state == CALL_STORED_WAITING)
+        of_call_reply(op, at, value);
+}
+
+static const struct redis_verb with_asks_verb = { "load_with_asks", with_asks_reply };
+
+void redis_load_with_asks(struct store *base, struct str call_id, size_t most, store_row_fn *row,
+                          store_done *done, void *data)
+{
+    struct redis_op *op = redis_op_new(redis_of(base), &with_asks_verb, done, data);
+    struct scanning *scanning = ARENA_NEW(&op->arena, struct scanning);
+
+    op->row = row;
+    op->with = scanning;
+    if (!scanning || !redis_is_id(call_id)) {
+        redis_op_end(op, scanning ? NOD_E_NOT_FOUND : NOD_E_LIMIT);
+        return;
+    }
+    scanning->most = most < REDIS_SCAN_MOST ? most : REDIS_SCAN_MOST;
+    scanning->end = &scanning->first;
+    redis_id_set(&op->call, call_id);
+    say_call(op, call_id);
+    redis_op_send(op);
+}
+
 /* --- asks that are due ------------------------------------------------------------------------ */
 
 static void due_say(struct redis_op *op, const struct scanning *scanning)

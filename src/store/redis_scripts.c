@@ -40,7 +40,10 @@
 #define NOW                                                                                        \
     "local call = redis.call\n"                                                                    \
     "local T = call('TIME')\n"                                                                     \
-    "local now = T[1] * 1000 + math.floor(T[2] / 1000)\n"
+    "local now = T[1] * 1000 + math.floor(T[2] / 1000)\n"                                          \
+    "local function ms(n)\n"                                                                       \
+    "  return string.format('%d%06d', math.floor(n / 1000000), n % 1000000)\n"                     \
+    "end\n"
 
 /* The head, and how it is written again. */
 #define HEAD_NAMES "s, e, p, J, N, S, k, o, n, C, u, L, t, w, h"
@@ -102,7 +105,7 @@ static const char save[] = NOW HEAD INDEXES TELL
     "local set = {'x', ''}\n"
     "if not found then\n"
     "  u, C = ARGV[15], ARGV[16]\n"
-    "  e, p, J, N, S, k, o, L, h = '1', 0, 0, 0, 0, ARGV[6], string.format('%.0f', now), '-', ''\n"
+    "  e, p, J, N, S, k, o, L, h = '1', '0', '0', '0', '0', ARGV[6], ms(now), '-', ''\n"
     "  set[3], set[4] = 'c', ARGV[7]\n"
     "end\n"
     "t, n, w = ARGV[1], ARGV[4], ARGV[3]\n"
@@ -124,15 +127,16 @@ static const char save[] = NOW HEAD INDEXES TELL
     "  if expires > last then last = expires end\n"
     "  local at = #set\n"
     "  set[at + 1] = 'm' .. ask\n"
-    "  set[at + 2] = string.format('0 %.0f %.0f 0 0 %s ', asked, expires, ARGV[i + 4])\n"
+    "  local till = ms(expires)\n"
+    "  set[at + 2] = '0 ' .. ms(asked) .. ' ' .. till .. ' 0 0 ' .. ARGV[i + 4] .. ' '\n"
     "  set[at + 3] = 'q' .. ask\n"
     "  set[at + 4] = ARGV[i + 5]\n"
-    "  call('ZADD', KEYS[3], expires, id .. ask)\n"
-    "  if u ~= '-' then call('ZADD', owned(), expires, ask) end\n"
+    "  call('ZADD', KEYS[3], till, id .. ask)\n"
+    "  if u ~= '-' then call('ZADD', owned(), till, ask) end\n"
     "  L, p = L == '-' and ask or L .. ask, p + 1\n"
     "end\n"
     "if u ~= '-' and #ARGV > 16 then\n"
-    "  call('PEXPIREAT', owned(), string.format('%.0f', last + " ABANDONED_MS "))\n"
+    "  call('PEXPIREAT', owned(), ms(last + " ABANDONED_MS "))\n"
     "end\n"
     "if not parks then\n"
     "  if not found then live(id, w) end\n"
@@ -148,7 +152,7 @@ static const char save[] = NOW HEAD INDEXES TELL
     "end\n"
     "set[2] = head()\n"
     "call('HSET', KEYS[1], unpack(set))\n"
-    "call('PEXPIREAT', KEYS[1], string.format('%.0f', last + k + " ABANDONED_MS "))\n"
+    "call('PEXPIREAT', KEYS[1], ms(last + k + " ABANDONED_MS "))\n"
     "return {0, now, woken}\n";
 
 /*
@@ -189,7 +193,7 @@ static const char claim[] = NOW HEAD INDEXES TELL
     "    end\n"
     "  end\n"
     "  token = ARGV[1]\n"
-    "  local meta = outcome .. ' ' .. asked .. ' ' .. expires .. string.format(' %.0f ', now)\n"
+    "  local meta = outcome .. ' ' .. asked .. ' ' .. expires .. ' ' .. ms(now) .. ' '\n"
     "    .. took .. ' ' .. sensitive .. ' ' .. token\n"
     "  if late then\n"
     "    call('HSET', KEYS[1], 'x', head(), 'm' .. ask, meta, item, '@' .. ask)\n"

@@ -116,6 +116,45 @@ static void the_asks_of_a_call_are_listed_in_order(void **state)
     assert_int_equal(suite_scan(&scan)->rows, 0);
 }
 
+static struct got *load_with_asks(const struct id *call, size_t most)
+{
+    struct got *got = got_new();
+
+    suite_store->ops->load_with_asks(suite_store, id_str(call), most, got_row, got_done, got);
+    return got_wait(got);
+}
+
+static void a_call_that_waits_is_loaded_with_its_asks(void **state)
+{
+    struct question questions[] = { { .key = "a" }, { .key = "b" }, { .key = "c" } };
+    struct parking parking = {
+        .call = suite_id(), .open = true, .questions = questions, .count = 3
+    };
+    struct id none = suite_id();
+    (void)state;
+
+    if (!suite_store->ops->load_with_asks) /* then nobody asks it to */
+        return;
+    suite_park(&parking);
+    suite_claim(&questions[1].id, ASK_DECLINED, "", "ada", "");
+    struct got *got = load_with_asks(&parking.call, 10);
+    assert_int_equal(got->status, NOD_OK);
+    assert_int_equal(got->reply.call->state, CALL_STORED_WAITING);
+    assert_int_equal(got->reply.call->entry_count, 1);
+    assert_int_equal(got->rows, 3);
+    assert_str(got->asks[0].key, "a");
+    assert_int_equal(got->asks[1].state, ASK_DECLINED);
+    assert_str(got->asks[2].key, "c");
+    assert_int_equal(load_with_asks(&parking.call, 2)->rows, 2);
+    assert_int_equal(suite_finish(NULL, &parking.call, 1, "{}", NULL)->status, NOD_OK);
+    got = load_with_asks(&parking.call, 10); /* what has ended has nothing to ask */
+    assert_int_equal(got->reply.call->state, CALL_STORED_FINISHED);
+    assert_int_equal(got->rows, 0);
+    got = load_with_asks(&none, 10);
+    assert_int_equal(got->status, NOD_E_NOT_FOUND);
+    assert_int_equal(got->rows, 0);
+}
+
 /* --- events ----------------------------------------------------------------------------------- */
 
 static void store_event(struct str stream, uint64_t seq, struct str text, int64_t ttl_ms)
@@ -517,6 +556,7 @@ const struct CMUnitTest suite_records[] = {
     TEST(an_append_without_entries_opens_a_call),
     TEST(asks_that_are_due_are_listed_up_to_a_limit),
     TEST(the_asks_of_a_call_are_listed_in_order),
+    TEST(a_call_that_waits_is_loaded_with_its_asks),
     TEST(events_are_read_after_a_number_until_their_time_is_over),
     TEST(of_a_long_stream_the_newest_events_are_kept),
     TEST(a_small_record_is_put_read_and_removed),
