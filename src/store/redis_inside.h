@@ -53,6 +53,7 @@ enum {
     REDIS_LANES = 4,           /* connections for commands: Redis reads 16 KiB of each at once */
     REDIS_QUEUE_MOST = 200000, /* operations on their way */
     REDIS_QUEUE_BYTES = 256 << 20, /* of operations on their way */
+    REDIS_WRITE_BYTES = 2048,      /* that are worth a write before the turn is over */
     REDIS_REPLY_BYTES = 96 << 20,  /* memory of one reply */
     REDIS_LINE_MAX = 64 << 10,     /* of a reply's line that is no bulk */
     REDIS_UNREAD_BYTES = 64 << 20, /* of a reply that is not complete yet */

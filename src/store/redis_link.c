@@ -3,9 +3,10 @@
  *
  *     connecting ─▶ greeting ─▶ ready ─▶ (broken) ─▶ pause ─▶ connecting ...
  *
- * What is written while it is ready is gathered and goes out in one piece at the end of the loop's
- * turn. The pauses double up to a bound and are drawn at random below it, so that many nodes do not
- * come back in step.
+ * What is written while it is ready is gathered and goes out at the end of the loop's turn, or as
+ * soon as it is worth a write of its own: Redis works on it while we are busy with the next. The
+ * pauses double up to a bound and are drawn at random below it, so that many nodes do not come back
+ * in step.
  *
  * Holds always: `ready` is told once for each connection that greeted well, and `down` once for
  * each of those; no event after redis_link_destroy. The object is freed when nothing of it is left
@@ -207,7 +208,10 @@ static void flush(void *data)
 void redis_link_write(struct redis_link *link, struct str bytes)
 {
     buf_add(&link->out, bytes);
-    loop_last(link->loop, &link->flush, flush, link);
+    if (link->out.len >= REDIS_WRITE_BYTES)
+        flush(link);
+    else
+        loop_last(link->loop, &link->flush, flush, link);
 }
 
 /* --- the beginning ---------------------------------------------------------------------------- */
