@@ -117,7 +117,7 @@ class Node {
         if (this.stopping) return;
         assert.deepEqual(end, { code: null, signal: 'SIGKILL' }, `the server ended by itself:\n${this.log}`);
         this.deaths++;
-        await this.start(nextCrash());
+        await (this.starting = this.start(nextCrash()));
       }
     })();
     this.kept.catch((error) => (this.failure = error));
@@ -139,6 +139,7 @@ class Node {
     if (this.stopped) return this.stopped;
     this.stopping = true;
     return (this.stopped = (async () => {
+      await this.starting?.catch(() => {}); // who is not up yet does not know SIGTERM; `kept` tells of a failure
       if (this.child.exitCode === null && this.child.signalCode === null) {
         this.child.kill('SIGCONT');
         await this.watched.stop().catch((error) => this.diedOnTheWay(error));
