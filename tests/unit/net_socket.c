@@ -390,22 +390,31 @@ static void a_fast_sender_delays_nobody(void **state)
     close(fds[1]);
 }
 
+/* A connection to a listener of its own, at talk->ends[0]. */
+static int unix_peer(struct talk *talk, struct sockaddr_un *address, struct listener **listener)
+{
+    char host[96];
+
+    *address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    snprintf(address->sun_path, sizeof(address->sun_path), "/tmp/nod-net-socket-%d", (int)getpid());
+    int len = snprintf(host, sizeof(host), "unix:%s", address->sun_path);
+    assert_int_equal(
+        listener_open(talk->loop, str_n(host, (size_t)len), 0, on_accepted, talk, listener),
+        NOD_OK);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)address, sizeof(*address)), 0);
+    TURN_UNTIL(talk, talk->count == 1);
+    return fd;
+}
+
 static void a_unix_socket_is_the_same(void **state)
 {
     struct talk *talk = *state;
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    struct sockaddr_un address;
     struct listener *listener;
-    char host[96];
+    int fd = unix_peer(talk, &address, &listener);
 
-    snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/nod-net-socket-%d", (int)getpid());
-    int len = snprintf(host, sizeof(host), "unix:%s", address.sun_path);
-    assert_int_equal(
-        listener_open(talk->loop, str_n(host, (size_t)len), 0, on_accepted, talk, &listener),
-        NOD_OK);
     assert_int_equal(listener_port(listener), 0);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
-    TURN_UNTIL(talk, talk->count == 1);
     struct end *end = &talk->ends[0];
 
     char *bytes = malloc(LARGE);
@@ -453,18 +462,10 @@ static void peer_send_descriptor(int fd, const void *bytes, size_t len)
 static void bytes_behind_a_descriptor_do_not_wait_for_more(void **state)
 {
     struct talk *talk = *state;
-    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    struct sockaddr_un address;
     struct listener *listener;
-    char host[96];
+    int fd = unix_peer(talk, &address, &listener);
 
-    snprintf(address.sun_path, sizeof(address.sun_path), "/tmp/nod-net-socket-%d", (int)getpid());
-    int len = snprintf(host, sizeof(host), "unix:%s", address.sun_path);
-    assert_int_equal(
-        listener_open(talk->loop, str_n(host, (size_t)len), 0, on_accepted, talk, &listener),
-        NOD_OK);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
-    TURN_UNTIL(talk, talk->count == 1);
     peer_send_descriptor(fd, "\0\1\2", 3);
     peer_send(fd, 3, 5);
     TURN_UNTIL(talk, talk->ends[0].got == 8);
