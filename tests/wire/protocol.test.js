@@ -314,8 +314,8 @@ onBoth(test, 'requests before initialize are refused, ping aside', async (t, kin
 
 async function runOnceWithInput(name, messages) {
   const { spawn } = await import('node:child_process');
-  const { program } = await import('./harness.js');
-  const child = spawn(program(name), [], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const { environment, program } = await import('./harness.js');
+  const child = spawn(program(name), [], { env: environment({}), stdio: ['pipe', 'pipe', 'inherit'] });
   let stdout = '';
   child.stdout.on('data', (data) => (stdout += data));
   const closed = new Promise((resolve) => child.once('close', resolve));
