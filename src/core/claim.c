@@ -144,15 +144,26 @@ static void stage_parse_input(struct flow *flow, void *subject)
     flow_next(flow);
 }
 
+/* The same values, however they were written. */
+static bool same_content(struct claim *claim, struct str given, struct str stored)
+{
+    if (str_eq(given, stored))
+        return true;
+    const struct json *one = json_parse(&claim->arena, given, NULL, NULL);
+    const struct json *other =
+        json_parse(&claim->arena, arena_str(&claim->arena, stored), NULL, NULL);
+    return one && other && json_equal(one, other);
+}
+
 /* Is this how it ended? */
-static bool same_answer(const struct claim *claim, const struct ask_record *record)
+static bool same_answer(struct claim *claim, const struct ask_record *record)
 {
     bool content = claim->answer.action == ASK_ACCEPTED && record->detail.len &&
                    (record->kind == ASK_FORM || record->kind == ASK_APPROVAL);
     struct str given = claim->content.len ? claim->content : STR("{}");
 
     return record->state == claim->answer.action && str_eq(record->by, claim->answer.by) &&
-           (!content || str_eq(record->content, given) || record->sensitive);
+           (!content || record->sensitive || same_content(claim, given, record->content));
 }
 
 /* May this answerer answer this ask? */

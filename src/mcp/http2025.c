@@ -117,6 +117,29 @@ static void post_request(struct session *session, struct http_exchange *exchange
     buf_clear(&server->out);
 }
 
+/* Somebody, or the clock, was first. Who has sent the same answer twice is not told so. */
+static bool is_too_late(const struct answer_result *result)
+{
+    return result->status == NOD_E_STALE && !result->pending && !result->same;
+}
+
+static void reply_too_late(struct http_exchange *exchange, enum ask_state state)
+{
+    char text[128];
+
+    snprintf(text, sizeof(text),
+             "This question has ended before (" STR_FMT "); the answer does "
+             "not count.",
+             STR_ARG(ask_state_name(state)));
+    endpoint_error(exchange, 409, RPC_INVALID_REQUEST, text);
+}
+
+static void reply_not_stored(struct http_exchange *exchange)
+{
+    endpoint_error(exchange, 503, RPC_INTERNAL_ERROR,
+                   "The answer could not be stored; send it again.");
+}
+
 /* One message of an array: what is to be answered is answered on the stream. */
 static void batch_message(struct session *session, struct mcp_stream *stream, nod_status status,
                           const struct rpc_message *message, const struct rpc_fault *fault)
@@ -132,10 +155,8 @@ static void batch_message(struct session *session, struct mcp_stream *stream, no
         era2025_notification(session, message);
         return;
     }
-    if (status == NOD_OK && message->kind != RPC_REQUEST) {
-        era2025_response(session, message, NULL, NULL);
-        return;
-    }
+    if (status == NOD_OK && message->kind != RPC_REQUEST)
+        return; /* an answer: it is stored by now */
     if (status != NOD_OK) {
         if (fault->response)
             return;
@@ -162,7 +183,17 @@ static bool needs_stream(const struct json *array)
     return false;
 }
 
-static void post_batch(struct session *session, struct http_exchange *exchange,
+static bool has_answers(const struct json *array)
+{
+    JSON_EACH (item, array)
+        if (!json_get(item, STR("method")) &&
+            (json_get(item, STR("result")) || json_get(item, STR("error"))))
+            return true;
+    return false;
+}
+
+/* What is left of an array when its answers are stored. */
+static void batch_rest(struct session *session, struct http_exchange *exchange,
                        const struct json *array)
 {
     struct mcp_server *server = session->server;
@@ -186,6 +217,106 @@ static void post_batch(struct session *session, struct http_exchange *exchange,
         mcp_stream_skip(stream);
     else
         http_reply(exchange, 202, NULL, 0, STR_NONE);
+}
+
+/*
+ * The answers in an array come first: nothing is said to whoever sent it, neither 202 nor the first
+ * byte of a stream, before they are stored.
+ */
+struct batch_answers {
+    struct server_work work;        /* first */
+    struct http_exchange *exchange; /* NULL: the client has gone */
+    const struct http_request *http;
+    struct id session;
+    size_t left;          /* answers that are on their way to the store; one for who sends them */
+    bool away;            /* the store did not take one */
+    bool late;            /* one was too late */
+    enum ask_state state; /* and how its question had ended */
+};
+
+static void batcher_gone(void *data)
+{
+    struct batch_answers *answers = data;
+
+    answers->exchange = NULL;
+}
+
+static void batch_answered(void *data)
+{
+    struct batch_answers *answers = data;
+    struct mcp_server *server = answers->work.server;
+    struct http_exchange *exchange = server ? answers->exchange : NULL;
+    struct session *session =
+        exchange ? idmap_get(&server->sessions, id_str(&answers->session)) : NULL;
+
+    if (exchange)
+        http_on_gone(exchange, NULL, NULL);
+    if (exchange && answers->away) {
+        reply_not_stored(exchange);
+    } else if (exchange && !session) {
+        endpoint_no_session(exchange);
+    } else if (exchange) {
+        arena_reset(&server->message);
+        const struct json *array = json_parse(
+            &server->message, arena_str(&server->message, answers->http->body), NULL, NULL);
+        if (answers->late && !needs_stream(array))
+            reply_too_late(exchange, answers->state);
+        else
+            batch_rest(session, exchange, array);
+    }
+    server_work_done(&answers->work);
+    mem_free(answers);
+}
+
+static void batch_answer_over(struct batch_answers *answers)
+{
+    if (--answers->left > 0)
+        return;
+    if (answers->work.server) /* when the stack is clear: requests may follow */
+        loop_defer(answers->work.server->opts.loop, batch_answered, answers);
+    else
+        batch_answered(answers);
+}
+
+static void batch_answer_stored(void *data, const struct answer_result *result)
+{
+    struct batch_answers *answers = data;
+
+    answers->away |= result->status == NOD_E_STORE;
+    if (is_too_late(result)) {
+        answers->late = true;
+        answers->state = result->state;
+    }
+    batch_answer_over(answers);
+}
+
+static void post_batch(struct session *session, struct http_exchange *exchange,
+                       const struct http_request *http, const struct json *array)
+{
+    struct mcp_server *server = session->server;
+    struct rpc_message message;
+    struct rpc_batch batch;
+    struct rpc_fault fault;
+    nod_status status;
+
+    if (rpc_batch_of(array, &batch, &fault) != NOD_OK || !has_answers(array)) {
+        batch_rest(session, exchange, array);
+        return;
+    }
+    struct batch_answers *answers = MEM_NEW(struct batch_answers);
+    answers->exchange = exchange;
+    answers->http = http;
+    answers->session = session->id;
+    answers->left = 1;
+    http_on_gone(exchange, batcher_gone, answers);
+    server_work_add(server, &answers->work);
+    while (rpc_batch_next(&batch, &server->message, &message, &fault, &status)) {
+        if (status != NOD_OK || (message.kind != RPC_RESULT && message.kind != RPC_ERROR))
+            continue;
+        answers->left++;
+        era2025_response(session, &message, batch_answer_stored, answers);
+    }
+    batch_answer_over(answers);
 }
 
 void endpoint_no_session(struct http_exchange *exchange)
@@ -233,28 +364,15 @@ static void answerer_gone(void *data)
     accepting->exchange = NULL;
 }
 
-/* Somebody, or the clock, was first. Who has sent the same answer twice is not told so. */
-static void reply_too_late(struct http_exchange *exchange, const struct answer_result *result)
-{
-    char text[128];
-
-    snprintf(text, sizeof(text),
-             "This question has ended before (" STR_FMT "); the answer does "
-             "not count.",
-             STR_ARG(ask_state_name(result->state)));
-    endpoint_error(exchange, 409, RPC_INVALID_REQUEST, text);
-}
-
 static void answer_stored(void *data, const struct answer_result *result)
 {
     struct accepting *accepting = data;
     struct http_exchange *exchange = accepting->exchange;
 
     if (exchange && result->status == NOD_E_STORE)
-        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR,
-                       "The answer could not be stored; send it again.");
-    else if (exchange && result->status == NOD_E_STALE && !result->pending && !result->same)
-        reply_too_late(exchange, result);
+        reply_not_stored(exchange);
+    else if (exchange && is_too_late(result))
+        reply_too_late(exchange, result->state);
     else if (exchange)
         http_reply(exchange, 202, NULL, 0, STR_NONE);
     mem_free(accepting);
@@ -307,7 +425,7 @@ static void post_array(struct mcp_server *server, struct http_exchange *exchange
     if (!session)
         return;
     if (session_knows(session)->batches)
-        post_batch(session, exchange, array);
+        post_batch(session, exchange, http, array);
     else
         endpoint_error(exchange, 400, RPC_INVALID_REQUEST,
                        "Arrays of messages belong to revision 2025-03-26; send one message.");

@@ -22,6 +22,7 @@
 #include "mcp/came_by.h"
 #include "mcp/notice.h"
 #include "mcp/resume2025.h"
+#include "surface/client.h"
 
 static const struct caller_ops mcp_call_ops;
 
@@ -451,6 +452,8 @@ static void call_finished(struct caller *caller, struct call *engine_call_,
     session_drop_call(session, call);
     timer_stop(server->opts.loop, &call->beat);
     server->calls--;
+    if (outcome->rpc_code == MCP_URL_REQUIRED && (session->can & SESSION_CAN_URL))
+        client_surface_url_required(server->client, session, outcome->rpc_data);
     if (!call->quiet && !outcome->elsewhere) { /* whoever cancelled it wants no response */
         mcp_call_write(&server->out, call_request_id(call), (enum revision)session->revision,
                        (enum revision_part)call->part, outcome);

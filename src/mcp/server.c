@@ -29,7 +29,7 @@ static void server_sweep(void *data)
 
     session_sweep(server, now);
     session_recheck(server, now);
-    mcp_stream_sweep(server, now);
+    kept_sweep(server, now);
     tasks_sweep(server);
     if (now - server->given_swept >= STATE_GIVEN_MS) {
         server->given_swept = now;
@@ -113,7 +113,7 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     map_init(&server->subjects, MCP_SUBJECTS_MAX);
     list_init(&server->by_use);
     list_init(&server->ending);
-    list_init(&server->kept);
+    server->kept = kept_create();
     list_init(&server->callers);
     list_init(&server->listeners);
     list_init(&server->works);
@@ -201,6 +201,7 @@ void mcp_server_destroy(struct mcp_server *server)
     mrtr_surface_destroy(server->mrtr);
     keyring_destroy(server->keyring);
     state_given_destroy(server->given);
+    kept_destroy(server->kept);
     metas_finish(&server->metas);
     map_finish(&server->subjects);
     idmap_finish(&server->sessions);

@@ -19,13 +19,14 @@
 
 enum {
     MCP_SESSIONS_MAX = 20000,
-    MCP_CALLS_PER_SESSION_MAX = 1024, /* requests in flight of one session */
-    MCP_STREAMS_KEPT_MAX = 64,        /* ended streams of one session, kept for redelivery */
-    MCP_STREAMS_DELIVERED_MAX = 2,    /* of them, such that went out whole on a live connection */
-    MCP_STANDING_MAX = 4,             /* GET streams of one session */
-    MCP_STREAM_EVENTS_MAX = 256,      /* kept events of one stream */
-    MCP_STREAM_BYTES_MAX = 1 << 20,   /* and their bytes */
-    MCP_STREAM_EVENTS_MOST = 4096,    /* whatever they are, and whether they were sent or not */
+    MCP_CALLS_PER_SESSION_MAX = 1024,    /* requests in flight of one session */
+    MCP_KEPT_BYTES_SESSION = 8 << 20,    /* of ended streams that a session keeps for redelivery */
+    MCP_KEPT_BYTES_PRINCIPAL = 64 << 20, /* and all sessions of one principal */
+    MCP_KEPT_BYTES_MAX = 512 << 20,      /* and all there are */
+    MCP_STANDING_MAX = 4,                /* GET streams of one session */
+    MCP_STREAM_EVENTS_MAX = 256,         /* kept events of one stream */
+    MCP_STREAM_BYTES_MAX = 1 << 20,      /* and their bytes */
+    MCP_STREAM_EVENTS_MOST = 4096,       /* whatever they are, and whether they were sent or not */
     MCP_STREAM_BYTES_MOST = 64 << 20,
     MCP_STREAM_KEEP_MS = 300000,  /* an ended stream can be resumed that long */
     MCP_SUBSCRIPTIONS_MAX = 1000, /* of one session */
@@ -59,8 +60,11 @@ enum {
     MCP_LISTENED_MAX = 1000,      /* resources that one of them names */
 };
 
-/* The resource code -32002 is MCP's own. */
-enum { MCP_RESOURCE_NOT_FOUND = -32002 };
+/* Codes that are MCP's own. */
+enum {
+    MCP_RESOURCE_NOT_FOUND = -32002,
+    MCP_URL_REQUIRED = -32042, /* with the pages that have to be opened first */
+};
 
 struct session;
 struct stdio;
@@ -76,7 +80,7 @@ struct mcp_server {
     struct idmap sessions; /* HTTP only */
     struct list by_use;    /* of them, the one that was silent longest first */
     struct list ending;    /* ended sessions whose calls have not all ended yet */
-    struct list kept;      /* ended streams, oldest first */
+    struct kept *kept;     /* ended streams */
     struct timer sweep;
     struct map subjects; /* uri -> who subscribes */
     unsigned changed;    /* bits of enum target_kind: lists whose change is still to be told */

@@ -66,6 +66,7 @@ struct session *session_restore(struct mcp_server *server, struct str principal,
     list_init(&session->call_list);
     list_init(&session->cancelling);
     list_init(&session->streams);
+    kept_pile_init(&session->kept);
     list_init(&session->subscriptions);
     list_init(&session->urls);
     list_init(&session->by_use);

@@ -7,6 +7,7 @@
 #ifndef NOD_MCP_SESSION_H
 #define NOD_MCP_SESSION_H
 
+#include "mcp/kept.h"
 #include "mcp/revision.h"
 #include "mcp/server_inside.h"
 
@@ -40,10 +41,10 @@ struct session {
     struct list call_list;
     struct list cancelling;
     struct list streams;
+    struct kept_pile kept;    /* of them, those that have ended */
     struct mcp_stream *lines; /* stdio: the only one */
     uint32_t next_stream;
     uint16_t call_count;
-    uint16_t kept_count;
     uint16_t standing_count;
     uint16_t subscription_count;
     struct list subscriptions;

@@ -94,7 +94,7 @@ static struct mcp_stream *stream_create(struct session *session)
     stream->session = session;
     stream->number = ++session->next_stream;
     stream->next_seq = 1;
-    list_init(&stream->kept);
+    kept_stream_init(&stream->kept);
     list_append(&session->streams, &stream->link);
     return stream;
 }
@@ -218,10 +218,7 @@ void mcp_stream_destroy(struct mcp_stream *stream)
     }
     if (stream->standing)
         session->standing_count--;
-    if (!list_empty(&stream->kept)) {
-        session->kept_count--;
-        list_remove(&stream->kept);
-    }
+    kept_remove(stream);
     list_remove(&stream->link);
     MEM_DELETE(stream);
 }
@@ -355,7 +352,8 @@ void mcp_stream_pump(struct mcp_stream *stream)
     if (stream->exchange && stream->ended) {
         struct http_exchange *exchange = stream->exchange;
         stream->exchange = NULL;
-        stream->delivered = true;
+        stream->written = true;
+        kept_written(stream);
         http_end(exchange);
     }
 }
@@ -481,48 +479,35 @@ static void batch_add(struct mcp_stream *stream, struct str message)
             stream->batch->at[i] = ' ';
 }
 
-/* The questions of a call that has ended are over: its result is all one can come back for. */
-static void log_keep_result(struct mcp_stream *stream)
+/*
+ * The questions of a call that has ended are over: nobody is asked them again. Its result, and what
+ * it has told on the way, can be come back for.
+ */
+static void log_drop_questions(struct mcp_stream *stream)
 {
-    while (stream->first && stream->first->next && stream->first != stream->unsent) {
-        struct mcp_event *event = stream->first;
-        stream->first = event->next;
+    struct mcp_event **at = &stream->first;
+
+    for (struct mcp_event *event; (event = *at)->next && event != stream->unsent;) {
+        if (!event->kept) {
+            at = &event->next;
+            continue;
+        }
+        *at = event->next;
         event_free(stream, event);
     }
 }
 
-/*
- * Of the ended streams of a session few are kept: the newest that went out whole on a live
- * connection, and more of those that did not.
- */
-static void kept_trim(struct session *session, const struct mcp_stream *newest)
+size_t mcp_stream_memory(const struct mcp_stream *stream)
 {
-    struct mcp_stream *oldest = NULL, *delivered = NULL;
-    size_t delivered_count = 0;
-
-    LIST_EACH (at, &session->streams) { /* in the order they were made */
-        struct mcp_stream *stream = LIST_OF(at, struct mcp_stream, link);
-        if (list_empty(&stream->kept) || stream == newest || stream->exchange)
-            continue;
-        if (!oldest)
-            oldest = stream;
-        if (stream->delivered && delivered_count++ == 0)
-            delivered = stream;
-    }
-    if (delivered_count >= MCP_STREAMS_DELIVERED_MAX)
-        mcp_stream_destroy(delivered);
-    else if (session->kept_count > MCP_STREAMS_KEPT_MAX && oldest)
-        mcp_stream_destroy(oldest);
+    return sizeof(*stream) + stream->bytes + stream->count * sizeof(struct mcp_event);
 }
 
 /* The stream has said all it had to say. It stays for those who lost their connection. */
 static void stream_retire(struct mcp_stream *stream)
 {
     struct session *session = stream->session;
-    struct mcp_server *server = session->server;
 
     stream->ended = true;
-    stream->ended_ms = clock_mono(server->opts.clock);
     if (!stream->begun || stream->lost || session->ended) {
         mcp_stream_pump(stream); /* ends the connection, unless it takes no more */
         mcp_stream_close(stream);
@@ -530,11 +515,9 @@ static void stream_retire(struct mcp_stream *stream)
         return;
     }
     mcp_stream_pump(stream);
-    if (!stream->array)
-        log_keep_result(stream);
-    list_append(&server->kept, &stream->kept);
-    session->kept_count++;
-    kept_trim(session, stream);
+    if (!stream->array && stream->first)
+        log_drop_questions(stream);
+    kept_add(stream);
 }
 
 static void stream_settle(struct mcp_stream *stream)
@@ -660,15 +643,4 @@ void mcp_stream_resume(struct mcp_stream *stream, struct http_exchange *exchange
     if (stream->standing)
         timer_set(server->opts.loop, stream->beat, server->opts.heartbeat_ms, stream_beat, stream);
     mcp_stream_pump(stream);
-}
-
-void mcp_stream_sweep(struct mcp_server *server, int64_t now)
-{
-    LIST_EACH (at, &server->kept) {
-        struct mcp_stream *stream = LIST_OF(at, struct mcp_stream, kept);
-        if (stream->ended_ms + MCP_STREAM_KEEP_MS > now)
-            break;
-        if (!stream->exchange)
-            mcp_stream_destroy(stream);
-    }
 }

@@ -20,6 +20,7 @@
 #ifndef NOD_MCP_STREAM_H
 #define NOD_MCP_STREAM_H
 
+#include "mcp/kept.h"
 #include "mcp/session.h"
 #include "net/pipe.h"
 
@@ -39,14 +40,13 @@ enum {
 struct mcp_stream {
     struct session *session;
     struct list link;               /* of the session */
-    struct list kept;               /* of the server, once it has ended */
+    struct kept_stream kept;        /* once it has ended */
     struct http_exchange *exchange; /* NULL: nobody listens now */
     struct pipe_lines *pipe;
     struct mcp_event *first, *last;
     struct mcp_event *unsent; /* first of those not yet written to this connection */
     struct buf *batch;        /* responses so far, of an array, while nothing else was sent */
     struct timer *beat;       /* standing: comments that keep proxies awake */
-    int64_t ended_ms;
     uint32_t number;
     uint32_t next_seq;
     uint32_t seen; /* of a call: the client has shown that it has what came up to here */
@@ -57,8 +57,8 @@ struct mcp_stream {
     bool array; /* the POST was an array */
     bool begun; /* server-sent events */
     bool ended;
+    bool written;                   /* its end went out on a connection */
     bool unprimed;                  /* its first event, with an id, is still to be written */
-    bool delivered;                 /* it ended on a connection that took all of it */
     bool lost;                      /* the client went before it had anything to come back with */
     bool of_call;                   /* its name is the id of the one call it is for */
     char name[STREAM_NAME_MAX + 1]; /* empty: its number */
@@ -103,8 +103,7 @@ void mcp_stream_close(struct mcp_stream *stream);
 void mcp_stream_destroy(struct mcp_stream *stream);
 /* Lines: the pipe has room again. */
 void mcp_stream_pump(struct mcp_stream *stream);
-
-/* Forgets streams that ended too long ago. */
-void mcp_stream_sweep(struct mcp_server *server, int64_t now);
+/* The bytes that it holds. */
+size_t mcp_stream_memory(const struct mcp_stream *stream);
 
 #endif

@@ -173,6 +173,20 @@ static void url_note(struct client_surface *client, struct session *session, str
     list_append(&session->urls, &url->of_session);
 }
 
+void client_surface_url_required(struct surface *surface, struct session *session, struct str data)
+{
+    struct arena arena;
+
+    arena_init(&arena, CLIENT_ARENA_MAX);
+    const struct json *list = json_get(json_parse(&arena, data, NULL, NULL), STR("elicitations"));
+    JSON_EACH (one, json_is(list, JSON_ARRAY) ? list : NULL) {
+        struct str id = json_get_str(one, STR("elicitationId"));
+        if (id.len)
+            url_note(client_of(surface), session, id);
+    }
+    arena_finish(&arena);
+}
+
 void client_surface_forget(struct surface *surface, struct session *session)
 {
     LIST_EACH (at, &session->urls)

@@ -27,6 +27,8 @@ void client_surface_response(struct surface *surface, struct session *session,
 
 /* The page of a URL elicitation is done: the client that was given it is told. */
 void client_surface_url_done(struct surface *surface, struct str elicitation_id);
+/* A call ended with the error that a page has to be opened first: `data` (JSON) names the pages. */
+void client_surface_url_required(struct surface *surface, struct session *session, struct str data);
 /* The session has ended. */
 void client_surface_forget(struct surface *surface, struct session *session);
 

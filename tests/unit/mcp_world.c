@@ -271,6 +271,17 @@ static void tool_echo(struct run *run)
     say(run, copy);
 }
 
+/* A page has to be opened first. */
+static void tool_require(struct run *run)
+{
+    nod_status status = run_fail(run, NOD_E_FAILED, "URL_ELICITATION_REQUIRED", STR("Sign in"));
+
+    run->fault.rpc_code = -32042;
+    run->fault.rpc_data = STR("{\"elicitations\":[{\"mode\":\"url\",\"elicitationId\":\"page-1\","
+                              "\"url\":\"https://example.com\",\"message\":\"Sign in\"}]}");
+    run_done(run, status, STR_NONE);
+}
+
 static const struct row {
     enum target_kind kind;
     const char *name;
@@ -298,6 +309,8 @@ static const struct row {
       .completes = false },
     { TARGET_TOOL, "fail", tool_fail, "{\"name\":\"fail\",\"inputSchema\":{\"type\":\"object\"}}",
       .completes = false },
+    { TARGET_TOOL, "require", tool_require,
+      "{\"name\":\"require\",\"inputSchema\":{\"type\":\"object\"}}", .completes = false },
     { TARGET_TOOL, "hold", tool_hold, "{\"name\":\"hold\",\"inputSchema\":{\"type\":\"object\"}}",
       .completes = false },
     { TARGET_TOOL, "rich", tool_rich, "{\"name\":\"rich\",\"inputSchema\":{\"type\":\"object\"}}",
@@ -451,6 +464,14 @@ static void make_server(struct world *world)
             NOD_OK);
 }
 
+static enum memory_fault store_fault(void *ctx, const char *verb)
+{
+    const struct world *world = ctx;
+
+    return world->store_away && strcmp(world->store_away, verb) == 0 ? MEMORY_FAIL_BEFORE
+                                                                     : MEMORY_FINE;
+}
+
 void world_start(struct world *world, const struct world_opts *opts)
 {
     memset(world, 0, sizeof(*world));
@@ -458,8 +479,16 @@ void world_start(struct world *world, const struct world_opts *opts)
     world->opts = *opts;
     world->loop = loop_create();
     fake_clock_init(&world->clock, 1700000000000);
-    world->store = memory_store_create(&(struct memory_opts){
-        .clock = &world->clock.clock, .defer = defer, .defer_ctx = world->loop });
+    world->store = memory_store_create(&(struct memory_opts){ .clock = &world->clock.clock,
+                                                              .defer = defer,
+                                                              .defer_ctx = world->loop,
+                                                              .fault = store_fault,
+                                                              .fault_ctx = world });
+    if (opts->survives) {
+        world->ops = *world->store->ops;
+        world->ops.durable = true;
+        world->store->ops = &world->ops;
+    }
     world->catalog = catalog_create();
     world->provider.ops = &provider_ops;
     add_rows(world);

@@ -35,6 +35,7 @@ struct world_opts {
     const char *secret; /* NULL: a random key */
     int64_t hold_ms;
     int64_t task_ttl_ms;
+    bool survives; /* the store says that it outlives the process, and does */
 };
 
 struct world {
@@ -42,6 +43,8 @@ struct world {
     struct loop *loop;
     struct fake_clock clock;
     struct store *store;
+    struct store_ops ops;   /* the store's, if it survives */
+    const char *store_away; /* this verb fails before it happens */
     struct engine *engine;
     struct catalog *catalog;
     struct mcp_server *server;
