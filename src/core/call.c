@@ -605,6 +605,11 @@ bool call_waiting(const struct call *call)
     return call->state == LIVE_WAITING;
 }
 
+bool call_is_stored(const struct call *call)
+{
+    return call->stored;
+}
+
 struct ask *call_ask_first(const struct call *call)
 {
     struct list *first = list_first(&call->asks);

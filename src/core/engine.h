@@ -189,6 +189,7 @@ struct str call_scope(const struct call *call);
 const struct target *call_target(const struct call *call);
 struct caller *call_caller(const struct call *call);
 bool call_waiting(const struct call *call);
+bool call_is_stored(const struct call *call); /* the store knows it */
 struct str call_args(const struct call *call);
 struct str call_uri(const struct call *call);
 uint32_t call_notices(const struct call *call);

@@ -165,6 +165,7 @@ struct store_ops {
 
 struct store {
     const struct store_ops *ops;
+    int64_t keep_ms; /* how long a call that has ended is kept, as the store is set */
 };
 
 #endif

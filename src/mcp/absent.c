@@ -14,6 +14,8 @@
 #include "core/catalog.h"
 #include "mcp/came_by.h"
 #include "mcp/caller2026.h"
+#include "mcp/mcp_call.h"
+#include "mcp/session_store.h"
 
 enum { ABSENT_ARENA_MAX = 64 << 10 };
 
@@ -82,15 +84,20 @@ static enum caller_way absent_asked(struct caller *caller, struct call *call)
 {
     struct absent *absent = (struct absent *)(void *)caller;
 
-    (void)call;
+    if (absent->held)
+        session_need_away(absent->server, call_scope(call), mcp_call_needs(absent->server, call));
     loop_defer(absent->server->opts.loop, gone, absent); /* the engine looks at it once more */
     return CALLER_LEAVES;
 }
 
 static void absent_finished(struct caller *caller, struct call *call, const struct outcome *outcome)
 {
-    (void)call, (void)outcome;
-    absent_free((struct absent *)(void *)caller);
+    struct absent *absent = (struct absent *)(void *)caller;
+
+    (void)outcome;
+    if (absent->held)
+        session_need_away(absent->server, call_scope(call), mcp_call_needs(absent->server, call));
+    absent_free(absent);
 }
 
 static int64_t absent_ask_ttl(struct caller *caller, const struct call *call)

@@ -264,6 +264,19 @@ static void call_prime(const struct mcp_call *call)
     CRASH_POINT(priming_after);
 }
 
+int64_t mcp_call_needs(const struct mcp_server *server, const struct call *call)
+{
+    int64_t now = server_now(server), longest = 0;
+
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
+        const struct ask_record *record = ask_record(ask);
+        int64_t waits = record->expires_ms ? record->expires_ms - now : record->ttl_ms;
+        if (waits > longest)
+            longest = waits;
+    }
+    return longest + engine_store(server->opts.engine)->keep_ms;
+}
+
 static enum caller_way call_asked(struct caller *caller, struct call *engine_call_)
 {
     const struct mcp_call *call = (const struct mcp_call *)(const void *)caller;
@@ -283,7 +296,8 @@ static uint64_t call_reserve(struct caller *caller, struct call *engine_call_)
 {
     const struct mcp_call *call = (const struct mcp_call *)(const void *)caller;
 
-    (void)engine_call_;
+    if (call->session) /* ahead of the questions, too */
+        session_need(call->session, mcp_call_needs(call->session->server, engine_call_));
     if (call->session && call->stream->pipe)
         stdio_left_note(call->session); /* ahead of the question itself, in the store's order */
     return call->session && call->stream->of_call ? mcp_stream_reserve(call->stream) : 0;
@@ -449,6 +463,8 @@ static void call_finished(struct caller *caller, struct call *engine_call_,
         return;
     }
     struct mcp_server *server = session->server;
+    if (call_is_stored(engine_call_))
+        session_need(session, mcp_call_needs(server, engine_call_));
     session_drop_call(session, call);
     timer_stop(server->opts.loop, &call->beat);
     server->calls--;

@@ -68,6 +68,9 @@ struct mcp_call *mcp_call_of(const struct call *call);
 /* By the client (requestId, JSON text) or because of the session: no response is sent. */
 void mcp_call_cancel(struct mcp_call *call, struct str why);
 
+/* How long its questions wait, and its end is kept after that: its session lives as long. */
+int64_t mcp_call_needs(const struct mcp_server *server, const struct call *call);
+
 /* What the result of such a target is. */
 enum revision_part mcp_call_part(enum target_kind kind);
 

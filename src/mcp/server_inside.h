@@ -141,6 +141,12 @@ static inline bool server_survives(const struct mcp_server *server)
     return engine_survives(server->opts.engine);
 }
 
+/* The clock that decides what has run out. */
+static inline int64_t server_now(const struct mcp_server *server)
+{
+    return clock_wall(server->opts.clock);
+}
+
 /* A call has begun to wait, has ended or a transport has closed: is a drain complete now? */
 void server_moved(struct mcp_server *server);
 

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "mcp/era2026.h"
 #include "mcp/mcp_call.h"
+#include "mcp/session_store.h"
 #include "surface/client.h"
 
 /* Where the store has them, sessions that nobody uses right now need not be here. */
@@ -23,7 +24,8 @@ static void make_room(struct mcp_server *server)
         return;
     LIST_EACH (at, &server->by_use) {
         struct session *session = LIST_OF(at, struct session, by_use);
-        if (session_is_idle(session) && !session->writing) {
+        if (session_is_idle(session) && !session->writing &&
+            session->until_ms <= session->stored_until_ms) {
             session_end(session, STR("others need its room"));
             return;
         }
@@ -216,6 +218,27 @@ bool session_is_idle(const struct session *session)
     return true;
 }
 
+void session_need(struct session *session, int64_t for_ms)
+{
+    struct mcp_server *server = session->server;
+    int64_t now = server_now(server);
+
+    if (session->lines || session->ended || now + for_ms <= session->until_ms)
+        return;
+    /* A little longer, so that it need not be written for every call. */
+    session->until_ms = now + for_ms + server->opts.session_idle_ms;
+    session_refresh(session, false);
+}
+
+/* Is there something in it that only this process has? */
+static bool keeps_something(const struct session *session)
+{
+    const struct mcp_server *server = session->server;
+
+    return !kept_pile_empty(&session->kept) ||
+           (!server_survives(server) && session->until_ms > server_now(server));
+}
+
 void session_sweep(struct mcp_server *server, int64_t now)
 {
     struct list *at;
@@ -224,7 +247,7 @@ void session_sweep(struct mcp_server *server, int64_t now)
         struct session *session = LIST_OF(at, struct session, by_use);
         if (session->used_ms + server->opts.session_idle_ms > now)
             return;
-        if (session_is_idle(session))
+        if (session_is_idle(session) && !keeps_something(session))
             session_end(session, STR("the session was idle too long"));
         else
             session_touch(session);

@@ -51,10 +51,12 @@ struct session {
     struct list urls; /* elicitations whose page it was given (surface/client) */
     struct list by_use;
     int64_t used_ms;
+    int64_t until_ms; /* the store's clock: what waits or is kept in it can be come back for */
     /* Its record, where the store survives (mcp/session_store). */
     int64_t written_ms; /* the last writing began */
     int64_t checked_ms; /* the store had it; INT64_MIN: perhaps no longer */
     uint64_t version;
+    int64_t stored_until_ms; /* until_ms as the record has it */
     bool writing;
     uint16_t principal_len;
     uint16_t scope_len;
@@ -87,6 +89,11 @@ void session_drop_call(struct session *session, struct mcp_call *call);
 bool session_is_idle(const struct session *session);
 /* It is in use right now. */
 void session_touch(struct session *session);
+/*
+ * Something in it waits, or is kept, for so long from now on: it lives at least as long, and where
+ * the store survives so does its record.
+ */
+void session_need(struct session *session, int64_t for_ms);
 /* Ends those that have been idle too long; where the store survives, only here. */
 void session_sweep(struct mcp_server *server, int64_t now);
 

@@ -37,9 +37,29 @@ static struct session *still_there(struct mcp_server *server, const struct id *i
 struct writing {
     struct server_work work; /* first */
     struct id id;
+    int64_t until_ms;
     void (*done)(void *data, struct session *session, nod_status status);
     void *data;
 };
+
+/* Another node has written it meanwhile: what we wanted of it is written over that. */
+static void read_again(void *data, struct mcp_server *server, nod_status status)
+{
+    struct id *id = data;
+    struct session *session = status == NOD_OK ? still_there(server, id) : NULL;
+
+    if (session)
+        session_refresh(session, false);
+    mem_free(id);
+}
+
+static void write_again(struct session *session)
+{
+    struct id *id = MEM_NEW(struct id);
+
+    *id = session->id;
+    session_fetch(session->server, id_str(id), session_principal(session), read_again, id);
+}
 
 static void written(void *data, nod_status status, const struct store_reply *reply)
 {
@@ -51,14 +71,29 @@ static void written(void *data, nod_status status, const struct store_reply *rep
         if (status == NOD_OK) {
             session->version = reply->version;
             session->checked_ms = clock_mono(session->server->opts.clock);
+            session->stored_until_ms = writing->until_ms;
         } else {
             session->checked_ms = INT64_MIN; /* ended, or changed: the next request asks first */
         }
     }
     if (writing->done)
         writing->done(writing->data, session, status);
+    session = still_there(writing->work.server, &writing->id);
+    if (session && status == NOD_OK)
+        session_refresh(session, false);
+    else if (session && status == NOD_E_STALE && session->until_ms > session->stored_until_ms)
+        write_again(session);
     server_work_done(&writing->work);
     mem_free(writing);
+}
+
+static int64_t life_of(const struct session *session)
+{
+    const struct mcp_server *server = session->server;
+    int64_t idle_ms = server->opts.session_idle_ms;
+    int64_t needed_ms = session->until_ms - server_now(server);
+
+    return needed_ms > idle_ms ? needed_ms : idle_ms;
 }
 
 static void write_record(struct session *session,
@@ -79,16 +114,18 @@ static void write_record(struct session *session,
     jw_key_i64(&w, STR("can"), session->can);
     jw_key_i64(&w, STR("logLevel"), session->log_level);
     jw_key_bool(&w, STR("booleanConfirm"), session->boolean_confirm);
+    jw_key_i64(&w, STR("until"), session->until_ms);
     jw_end(&w);
     writing->id = session->id;
+    writing->until_ms = session->until_ms;
     writing->done = done;
     writing->data = data;
     session->writing = true;
     session->written_ms = clock_mono(server->opts.clock);
     server_work_add(server, &writing->work);
     store_of(server)->ops->put(store_of(server), SESSION_KIND, id_str(&session->id),
-                               buf_str(&record), session->version, server->opts.session_idle_ms,
-                               written, writing);
+                               buf_str(&record), session->version, life_of(session), written,
+                               writing);
     buf_finish(&record);
 }
 
@@ -105,7 +142,8 @@ void session_refresh(struct session *session, bool changed)
 
     if (!server_survives(server) || session->writing || session->version == 0 || session->lines)
         return;
-    if (changed || since > server->opts.session_idle_ms / SESSION_REWRITES)
+    if (changed || since > server->opts.session_idle_ms / SESSION_REWRITES ||
+        session->until_ms > session->stored_until_ms)
         write_record(session, NULL, NULL);
 }
 
@@ -180,6 +218,10 @@ static bool read_into(struct session *session, const struct json *record)
         !revision_find(json_get_str(record, STR("revision")), &revision))
         return false;
     session->revision = (uint8_t)revision;
+    session->stored_until_ms = 0;
+    json_i64(json_get(record, STR("until")), &session->stored_until_ms);
+    if (session->stored_until_ms > session->until_ms)
+        session->until_ms = session->stored_until_ms;
     session->boolean_confirm = json_true(json_get(record, STR("booleanConfirm")));
     session->initialized = true;
     return true;
@@ -254,6 +296,45 @@ void session_fetch(struct mcp_server *server, struct str id, struct str principa
                                fetching);
 }
 
+/* --- while it is away ---------------------------------------------------------------------------
+ */
+
+struct needing {
+    struct id id;
+    int64_t for_ms;
+};
+
+static void needed(void *data, struct mcp_server *server, nod_status status)
+{
+    struct needing *needing = data;
+    struct session *session = status == NOD_OK ? still_there(server, &needing->id) : NULL;
+
+    if (session)
+        session_need(session, needing->for_ms);
+    else if (server && status != NOD_E_NOT_FOUND)
+        LOG_WARN("a session may end before what is kept in it",
+                 LOG_STR("session", id_str(&needing->id)),
+                 LOG_CSTR("why", nod_status_name(status)));
+    mem_free(needing);
+}
+
+void session_need_away(struct mcp_server *server, struct str scope, int64_t for_ms)
+{
+    if (scope.len <= ID_LEN + 1)
+        return;
+    struct str id = str_skip(scope, scope.len - ID_LEN);
+    struct str principal = str_n(scope.at, scope.len - ID_LEN - 1);
+    struct session *session = session_find(server, id, principal);
+    if (session) {
+        session_need(session, for_ms);
+        return;
+    }
+    struct needing *needing = MEM_NEW(struct needing);
+    memcpy(needing->id.text, id.at, ID_LEN);
+    needing->for_ms = for_ms;
+    session_fetch(server, id, principal, needed, needing);
+}
+
 /* --- looking again ---------------------------------------------------------------------------- */
 
 static void rechecked(void *data, struct mcp_server *server, nod_status status)
@@ -265,7 +346,7 @@ static bool is_held(const struct session *session, int64_t now)
 {
     int64_t fresh_ms = session->server->opts.session_idle_ms / SESSION_REWRITES;
 
-    return session->call_count ||
+    return session->call_count || session->until_ms > session->stored_until_ms ||
            (now - session->written_ms > fresh_ms && !session_is_idle(session));
 }
 

@@ -2,7 +2,8 @@
  * mcp/session_store: sessions that any node can serve (era 2025).
  *
  * Where the store survives, a session has a record in it: whose it is, what was agreed at its
- * beginning, and until when it lives. Nothing else of a session is needed to go on with it.
+ * beginning, and until when it lives: for the time that a session may be idle, and at least as long
+ * as something in it waits or is kept. Nothing else of a session is needed to go on with it.
  */
 #ifndef NOD_MCP_SESSION_STORE_H
 #define NOD_MCP_SESSION_STORE_H
@@ -17,6 +18,8 @@ void session_keep(struct session *session,
                   void (*done)(void *data, struct session *session, nod_status status), void *data);
 /* It was used, or (`changed`) something of its record is new: written anew if it is time to. */
 void session_refresh(struct session *session, bool changed);
+/* session_need of a session that need not be here, by the scope of its calls. */
+void session_need_away(struct mcp_server *server, struct str scope, int64_t for_ms);
 /* The client has ended it. done() comes later. */
 void session_erase(struct mcp_server *server, struct str id,
                    void (*done)(void *data, nod_status status), void *data);

@@ -739,6 +739,7 @@ struct store *memory_store_create(const struct memory_opts *opts)
     memory->due_at = INT64_MAX;
     if (memory->opts.keep_ms <= 0)
         memory->opts.keep_ms = MEMORY_KEEP_MS;
+    memory->store.keep_ms = memory->opts.keep_ms;
     if (memory->opts.keep_most == 0)
         memory->opts.keep_most = MEMORY_KEEP_MOST;
     idmap_init(&memory->calls, SIZE_MAX / 2, offsetof(struct call_facts, id));

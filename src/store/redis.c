@@ -256,6 +256,7 @@ struct store *redis_store_open(const struct redis_opts *opts, char why[REDIS_WHY
     }
     store->url.strict |= opts->strict;
     store->keep_ms = opts->keep_ms > 0 ? opts->keep_ms : REDIS_KEEP_MS;
+    store->store.keep_ms = store->keep_ms;
     store->codec =
         (struct codec){ .ring = opts->ring ? keyring_copy(opts->ring) : NULL, .store = "redis" };
     buf_init(&store->record, CODEC_RECORD_MAX + SEAL_OVERHEAD + CODEC_SCOPE_MAX + 64);

@@ -503,6 +503,7 @@ static struct sqlite_store *make(const struct sqlite_opts *opts, char *why)
     store->lock_fd = -1;
     store->synchronous = opts->synchronous;
     store->keep_ms = opts->keep_ms > 0 ? opts->keep_ms : LITE_KEEP_MS;
+    store->store.keep_ms = store->keep_ms;
     store->pending_most = (int64_t)opts->pending_asks;
     store->pending_most_each = (int64_t)opts->pending_asks_per_principal;
     store->mailbox = MEM_NEW(struct sqlite_mailbox);

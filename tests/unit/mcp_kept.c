@@ -282,6 +282,119 @@ static void line24_progress_and_logs_of_an_ended_call_are_told_again(void **stat
     world_stop(&world);
 }
 
+/* --- sessions --------------------------------------------------------------------------------- */
+
+#define HOUR_MS 3600000LL
+#define DAY     "86400000"
+
+/* The question of a day, asked before a restart; its first event is the one to come back with. */
+static void ask_for_a_day(struct client *client, char ask[64], char event[64])
+{
+    struct talk talk;
+
+    client_begin(client, &world, "2025-11-25", FORM_ONLY);
+    client_post(client, &talk, CALL("1", "form", "{\"ttl\":" DAY "}"));
+    asked_id(&talk, ask);
+    talk_cut(&talk, "id: ", "\n", event, 64);
+    talk_close(&talk);
+}
+
+static void line06_a_session_lives_as_long_as_a_question_waits_in_it(void **state)
+{
+    struct client client = { 0 };
+    struct talk talk;
+    char ask[64], event[64];
+
+    (void)state;
+    world_start(&world, &(struct world_opts){ .survives = true });
+    ask_for_a_day(&client, ask, event);
+    world_restart(&world);
+    world_advance(&world, 20 * HOUR_MS);
+    client_get(&client, &talk, event);
+    talk_await(&talk, "elicitation/create");
+    assert_true(talk_has(&talk, "HTTP/1.1 200"));
+    client_answer(&client, ask, "\"result\":{\"action\":\"accept\",\"content\":{\"age\":7}}");
+    talk_await_end(&talk);
+    assert_true(talk_has(&talk, "accepted {'age':7}"));
+    talk_close(&talk);
+    world_stop(&world);
+}
+
+static void line06_an_answer_is_taken_long_after_the_session_was_idle(void **state)
+{
+    struct client client = { 0 };
+    struct talk talk;
+    char ask[64], event[64];
+
+    (void)state;
+    world_start(&world, &(struct world_opts){ .survives = true, .session_idle_ms = 60000 });
+    ask_for_a_day(&client, ask, event);
+    world_restart(&world);
+    world_advance(&world, 20 * HOUR_MS);
+    /* Nobody has come back for the call: the answer comes first. */
+    client_answer(&client, ask, "\"result\":{\"action\":\"accept\",\"content\":{\"age\":7}}");
+    world_advance(&world, 2000); /* it is found, and run */
+    turns(20);
+    world_restart(&world);
+    /* Its result is kept for ten minutes, and so is the session. */
+    world_advance(&world, MEMORY_KEEP_MS - 60000);
+    client_get(&client, &talk, event);
+    talk_await_end(&talk);
+    assert_true(talk_has(&talk, "accepted {'age':7}"));
+    talk_close(&talk);
+    world_stop(&world);
+}
+
+static void line06_a_question_that_was_asked_while_nobody_was_there_keeps_the_session(void **state)
+{
+    struct client client = { 0 };
+    struct talk talk;
+    char ask[64], event[64], body[256];
+
+    (void)state;
+    world_start(&world, &(struct world_opts){ .survives = true, .session_idle_ms = 60000 });
+    client_begin(&client, &world, "2025-11-25", FORM_ONLY);
+    client_post(&client, &talk, CALL("1", "twice", "{\"ttl\":" DAY "}"));
+    asked_id(&talk, ask);
+    talk_cut(&talk, "id: ", "\n", event, 64);
+    talk_close(&talk);
+    world_restart(&world);
+    snprintf(body, sizeof(body),
+             "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"result\":{\"action\":\"accept\",\"content\":{"
+             "\"age\":7}}}",
+             ask);
+    assert_int_equal(client_status(&client, "POST", body), 202);
+    world_advance(&world, 2000); /* it is run on, and asks its second question */
+    turns(20);
+    world_restart(&world);
+    world_advance(&world, 20 * HOUR_MS);
+    client_get(&client, &talk, event);
+    talk_await(&talk, "second");
+    talk_close(&talk);
+    world_stop(&world);
+}
+
+static void line06_in_memory_a_session_lives_as_long_as_its_results_are_kept(void **state)
+{
+    struct client client = { 0 };
+    struct talk talk;
+    char event[64];
+
+    (void)state;
+    world_start(&world, &(struct world_opts){ .session_idle_ms = 1000 });
+    client_begin(&client, &world, "2025-11-25", FORM_ONLY);
+    answered_call(&client, 1, event, sizeof(event));
+    for (int i = 0; i < 2; i++) {
+        world_advance(&world, 120000);
+        turns(250); /* a sweep comes every second of real time */
+    }
+    client_get(&client, &talk, event);
+    talk_await_end(&talk);
+    assert_true(talk_has(&talk, "accepted {'age':7}"));
+    talk_close(&talk);
+    world_stop(&world);
+}
+
 /* --- and the rest ----------------------------------------------------------------------------- */
 
 static void line24_the_end_of_a_required_page_is_told(void **state)
@@ -345,6 +458,10 @@ int main(void)
         cmocka_unit_test(line21_bytes_are_bounded_for_a_session_and_its_newest_stay),
         cmocka_unit_test(line21_bytes_are_bounded_for_a_principal_and_nobody_elses_go),
         cmocka_unit_test(line24_progress_and_logs_of_an_ended_call_are_told_again),
+        cmocka_unit_test(line06_a_session_lives_as_long_as_a_question_waits_in_it),
+        cmocka_unit_test(line06_an_answer_is_taken_long_after_the_session_was_idle),
+        cmocka_unit_test(line06_a_question_that_was_asked_while_nobody_was_there_keeps_the_session),
+        cmocka_unit_test(line06_in_memory_a_session_lives_as_long_as_its_results_are_kept),
         cmocka_unit_test(line24_the_end_of_a_required_page_is_told),
         cmocka_unit_test(line24_the_same_answer_is_the_same_however_it_is_written),
     };

@@ -58,12 +58,14 @@ static const struct str many_form =
 
 static void tool_form(struct run *run)
 {
-    int64_t attempts = 0;
+    int64_t attempts = 0, ttl = 0;
 
     json_i64(json_get(run->args, STR("attempts")), &attempts);
+    json_i64(json_get(run->args, STR("ttl")), &ttl);
     ask_and_say(run, &(struct ask_spec){ .kind = ASK_FORM,
                                          .message = STR("How old?"),
                                          .detail = age_form,
+                                         .ttl_ms = ttl,
                                          .attempts = (int)attempts });
 }
 
@@ -137,12 +139,15 @@ static void tool_twice(struct run *run)
     static const char *const names[] = { "first", "second" };
     const struct entry *entry;
     char text[512] = "";
+    int64_t ttl = 0;
 
+    json_i64(json_get(run->args, STR("ttl")), &ttl);
     for (size_t i = 0; i < 2; i++) {
         nod_status status = run_ask(run,
                                     &(struct ask_spec){ .kind = ASK_FORM,
                                                         .key = str_of(names[i]),
                                                         .message = str_of(names[i]),
+                                                        .ttl_ms = ttl,
                                                         .detail = age_form },
                                     &entry);
         if (status != NOD_OK) {

@@ -36,6 +36,26 @@ for (const { name, create } of stores) {
     assert.equal(textOf((await call.reply()).result), 'accept {"name":"Ada"}');
   });
 
+  test(`11.6: ${name}: a question outlives a long stop, and so does its session`, async (t) => {
+    const start = house(t, await create(t));
+    const env = { PROBE_IDLE_MS: '1000' };
+    const server = await start(env);
+    const [seen, unseen] = [await rawPeer(t, 'http', 'probe', { server }), await rawPeer(t, 'http', 'probe', { server })];
+    const [one, other] = [await callTool(seen, 'ask', { ttl: 86400000 }), await callTool(unseen, 'ask', { ttl: 86400000 })];
+    const [ask, later] = [await nextAsk(seen), await nextAsk(unseen)];
+    await server.kill();
+    await pause(3000); // three times as long as a session may be idle
+
+    seen.url = unseen.url = (await start(env)).url;
+    assert.equal((await resume(seen, idsOf(one.handle).at(-1))).status, 200, 'who resumes');
+    assert.equal((await accept(seen, ask.id, { name: 'Ada' })).status, 202);
+    assert.equal(textOf((await one.reply()).result), 'accept {"name":"Ada"}');
+    assert.equal((await accept(unseen, later.id, { name: 'Bob' })).status, 202, 'who answers first');
+    await pause(3000); // with its result in the store, and nobody there
+    assert.equal((await resume(unseen, idsOf(other.handle).at(-1))).status, 200);
+    assert.equal(textOf((await other.reply()).result), 'accept {"name":"Bob"}');
+  });
+
   test(`${name}: who was asked a second time before the crash answers that afterwards`, async (t) => {
     const start = house(t, await create(t));
     const server = await start();
