@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -413,12 +414,25 @@ static void say_where(const nod_server *server, struct str host)
     LOG_INFO("listening", LOG_CSTR("url", url));
 }
 
+/* As many descriptors as the system lets us have: each client is one. */
+static void raise_descriptors(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= files.rlim_max)
+        return;
+    files.rlim_cur = files.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &files) != 0)
+        LOG_DEBUG("the limit of open files stays as it is");
+}
+
 bool host_serve_http(nod_server *server, const struct options *options)
 {
     struct str host = options->host.len ? options->host : STR("127.0.0.1");
 
     if (options->token_file && !load_tokens(server, options->token_file))
         return false;
+    raise_descriptors();
     make_mcp(server);
     nod_status status = mcp_http_start(server->mcp, &(struct mcp_http_opts){
                                                         .host = host,

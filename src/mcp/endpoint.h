@@ -19,8 +19,8 @@ void endpoint_no_session(struct http_exchange *exchange);
 /* Handles a request that had to wait as if it had just come. */
 void endpoint_again(struct mcp_server *server, struct http_exchange *exchange,
                     const struct http_request *http, struct str principal);
-/* Is the media type among those of an Accept header? Wildcards count. */
-bool endpoint_accepts(struct str accept, struct str type, struct str subtype);
+/* Is the media type among those of the Accept headers? Wildcards count. */
+bool endpoint_accepts(const struct http_request *http, struct str type, struct str subtype);
 /* Is it exactly this media type, whatever its parameters? */
 bool endpoint_is_type(struct str content_type, struct str type);
 

@@ -1,13 +1,13 @@
 /*
  * mcp/http: the HTTP endpoint, before any era is known.
  *
- * In order: is the request from where it may come (Host, Origin), is there such a path, who is it
- * (bearer token, or the local user on loopback), is there a message, and which era is it of
- * (mcp/era). Then the era's own file goes on.
+ * What comes here has passed the gate (mcp/gate), which has looked at its head: is there a message,
+ * and which era is it of (mcp/era)? Then the era's own file goes on.
  *
  * Without tokens only loopback addresses are listened on: there is no other anonymous access.
  */
 #include <stdio.h>
+#include <sys/resource.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -15,10 +15,8 @@
 #include "mcp/era.h"
 #include "mcp/era2025.h"
 #include "mcp/era2026.h"
+#include "mcp/gate.h"
 #include "mcp/health.h"
-#include "mcp/tokens.h"
-
-static const struct str local_principal = STR_INIT("local");
 
 /* --- replies
  * --------------------------------------------------------------------------------------- */
@@ -28,7 +26,7 @@ void endpoint_error(struct http_exchange *exchange, int status, int64_t code, co
     struct buf body;
 
     buf_init(&body, MCP_MESSAGE_MAX);
-    rpc_write_error(&body, STR_NONE, code, str_of(message), STR_NONE);
+    rpc_write_refusal(&body, STR_NONE, code, str_of(message), STR_NONE);
     http_reply_json(exchange, status, buf_str(&body));
     buf_finish(&body);
 }
@@ -42,18 +40,9 @@ void endpoint_fault(struct mcp_server *server, struct http_exchange *exchange,
                     const struct rpc_fault *fault)
 {
     buf_clear(&server->out);
-    rpc_write_fault(&server->out, fault);
+    rpc_write_refusal(&server->out, fault->id, fault->code, fault->message, STR_NONE);
     http_reply_json(exchange, 400, buf_str(&server->out));
     buf_clear(&server->out);
-}
-
-static void reply_unauthorized(struct http_exchange *exchange, bool given)
-{
-    struct http_header challenge = { STR("WWW-Authenticate"),
-                                     given ? STR("Bearer realm=\"nod\", error=\"invalid_token\"")
-                                           : STR("Bearer realm=\"nod\"") };
-
-    http_reply(exchange, 401, &challenge, 1, STR_NONE);
 }
 
 /* --- media types
@@ -69,7 +58,7 @@ bool endpoint_is_type(struct str content_type, struct str type)
     return str_eq_nocase(str_trim(media), type);
 }
 
-bool endpoint_accepts(struct str accept, struct str type, struct str subtype)
+static bool list_accepts(struct str accept, struct str type, struct str subtype)
 {
     bool more = accept.len > 0;
 
@@ -87,29 +76,18 @@ bool endpoint_accepts(struct str accept, struct str type, struct str subtype)
     return false;
 }
 
+/* A list may stand on several lines. */
+bool endpoint_accepts(const struct http_request *http, struct str type, struct str subtype)
+{
+    for (size_t i = 0; i < http->header_count; i++)
+        if (str_eq_nocase(http->headers[i].name, STR("Accept")) &&
+            list_accepts(http->headers[i].value, type, subtype))
+            return true;
+    return false;
+}
+
 /* --- requests
  * ---------------------------------------------------------------------------------------- */
-
-/* Who it is; empty after a reply that says why not. */
-static struct str authenticate(struct mcp_server *server, struct http_exchange *exchange,
-                               const struct http_request *http)
-{
-    struct str header = http_named(http, HTTP_NAME_AUTHORIZATION), scheme, token;
-
-    if (!server->tokens)
-        return local_principal;
-    if (!str_cut(header, ' ', &scheme, &token) || !str_eq_nocase(scheme, STR("Bearer"))) {
-        reply_unauthorized(exchange, false);
-        return STR_NONE;
-    }
-    const struct token_owner *owner = tokens_find(server->tokens, str_trim(token));
-    if (!owner) {
-        LOG_DEBUG("token refused");
-        reply_unauthorized(exchange, true);
-        return STR_NONE;
-    }
-    return owner->name;
-}
 
 static bool begins_array(struct str text)
 {
@@ -152,7 +130,7 @@ static void reply_unsupported(struct mcp_server *server, struct http_exchange *e
 
     meta_unsupported(version, &server->message, &fault);
     buf_clear(&server->out);
-    rpc_write_error(&server->out, id, fault.code, fault.message, fault.data);
+    rpc_write_refusal(&server->out, id, fault.code, fault.message, fault.data);
     http_reply_json(exchange, fault.status, buf_str(&server->out));
     buf_clear(&server->out);
 }
@@ -214,8 +192,8 @@ static void handle_post(struct mcp_server *server, struct http_exchange *exchang
     struct str accept = http_named(http, HTTP_NAME_ACCEPT);
 
     if (!str_eq(accept, STR("application/json, text/event-stream")) && /* as most clients say it */
-        (!endpoint_accepts(accept, STR("application"), STR("json")) ||
-         !endpoint_accepts(accept, STR("text"), STR("event-stream")))) {
+        (!endpoint_accepts(http, STR("application"), STR("json")) ||
+         !endpoint_accepts(http, STR("text"), STR("event-stream")))) {
         endpoint_error(exchange, 406, RPC_INVALID_REQUEST,
                        "Accept must list both application/json and text/event-stream.");
         return;
@@ -265,66 +243,44 @@ void endpoint_again(struct mcp_server *server, struct http_exchange *exchange,
         handle_other(server, exchange, http, principal);
 }
 
-static void handle_mcp(struct mcp_server *server, struct http_exchange *exchange,
-                       const struct http_request *http)
-{
-    struct str principal = authenticate(server, exchange, http);
-
-    if (principal.len) /* otherwise it is answered, and the request is gone */
-        endpoint_again(server, exchange, http, principal);
-}
-
-/* Probes name a server by its address; see mcp/health.h. */
-static bool host_ok(struct mcp_server *server, const struct http_request *http)
-{
-    struct str host = http_named(http, HTTP_NAME_HOST);
-
-    if (server->tokens && health_has(http->path))
-        return true;
-    if (host.len && str_same(host, str_n(server->host_passed, server->host_passed_len)))
-        return true; /* the rules do not change while we listen */
-    if (!origin_host_ok(&server->origins, host))
-        return false;
-    if (host.len <= sizeof(server->host_passed)) {
-        memcpy(server->host_passed, host.at, host.len);
-        server->host_passed_len = host.len;
-    }
-    return true;
-}
-
 static void on_request(struct http_exchange *exchange, const struct http_request *http, void *data)
 {
     struct mcp_server *server = data;
 
-    if (!host_ok(server, http)) {
-        endpoint_error(exchange, 403, RPC_INVALID_REQUEST,
-                       "This Host is not allowed; use a loopback name, or allow it in the "
-                       "server's settings.");
-    } else if (!origin_ok(&server->origins, http_named(http, HTTP_NAME_ORIGIN))) {
-        endpoint_error(exchange, 403, RPC_INVALID_REQUEST,
-                       "This Origin is not allowed; allow it in the server's settings.");
-    } else if (str_eq(http->path, STR("/mcp"))) {
-        handle_mcp(server, exchange, http);
-    } else if (health_has(http->path)) {
+    if (health_has(http->path))
         health_reply(server, exchange, http);
-    } else {
-        http_reply(exchange, 404, NULL, 0, STR_NONE);
-    }
+    else
+        endpoint_again(server, exchange, http, gate_principal(http));
 }
 
 /* --- starting and stopping
  * ------------------------------------------------------------------------------ */
 
-static const struct str *copy_list(struct arena *arena, const char *const *names, size_t *count)
+/* Descriptors are what runs out first: some are for the store, files and what else there is. */
+static size_t connections_most(void)
 {
-    for (*count = 0; names && names[*count];)
-        ++*count;
-    struct str *copy = arena_alloc(arena, (*count + 1) * sizeof(*copy));
-    for (size_t i = 0; copy && i < *count; i++)
-        copy[i] = arena_str(arena, str_of(names[i]));
-    if (!copy)
-        *count = 0;
-    return copy;
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY ||
+        files.rlim_cur > MCP_CONNECTIONS_MAX + MCP_DESCRIPTORS_MIN)
+        return MCP_CONNECTIONS_MAX;
+    return files.rlim_cur > 2 * MCP_DESCRIPTORS_MIN ? files.rlim_cur - MCP_DESCRIPTORS_MIN
+                                                    : MCP_DESCRIPTORS_MIN;
+}
+
+/* Where there are tokens there are strangers, and more principals than one. */
+static void limits_of(struct http_limits *limits, bool tokens)
+{
+    *limits = http_limits_default;
+    limits->body_max = MCP_BODY_MAX;
+    limits->connections_max = connections_most();
+    if (!tokens)
+        return;
+    limits->strangers_max = limits->connections_max / MCP_STRANGERS_PART + 1;
+    limits->strangers_memory_max = limits->memory_max / MCP_STRANGERS_PART;
+    limits->stranger_ms = MCP_STRANGER_MS;
+    limits->owner_connections_max = limits->connections_max / MCP_OWNER_PART + 1;
+    limits->owner_memory_max = limits->memory_max / MCP_OWNER_PART;
 }
 
 nod_status mcp_http_start(struct mcp_server *server, const struct mcp_http_opts *opts)
@@ -337,18 +293,11 @@ nod_status mcp_http_start(struct mcp_server *server, const struct mcp_http_opts 
                   LOG_STR("host", opts->host));
         return NOD_E_REFUSED;
     }
-    struct origin_rules *rules = &server->origins;
-    rules->own = arena_str(&server->texts, opts->host);
-    rules->hosts = copy_list(&server->texts, opts->allowed_hosts, &rules->host_count);
-    rules->origins = copy_list(&server->texts, opts->allowed_origins, &rules->origin_count);
-    server->tokens = opts->tokens;
+    if (!gate_open(server, opts))
+        return NOD_E_REFUSED;
 
-    struct http_opts http = { .limits = http_limits_default,
-                              .on_request = on_request,
-                              .data = server };
-    http.limits.body_max = MCP_BODY_MAX;
-    if (http.limits.connections_max < MCP_SESSIONS_MAX)
-        http.limits.connections_max = MCP_SESSIONS_MAX;
+    struct http_opts http = { .on_head = gate_head, .on_request = on_request, .data = server };
+    limits_of(&http.limits, opts->tokens != NULL);
     return http_listen(server->opts.loop, opts->host, opts->port, &http, &server->http);
 }
 

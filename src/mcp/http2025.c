@@ -462,7 +462,7 @@ static void handle_get(struct mcp_server *server, struct http_exchange *exchange
     struct str last = http_named(http, HTTP_NAME_LAST_EVENT_ID), name = STR_NONE;
     uint32_t seq;
 
-    if (!endpoint_accepts(http_named(http, HTTP_NAME_ACCEPT), STR("text"), STR("event-stream"))) {
+    if (!endpoint_accepts(http, STR("text"), STR("event-stream"))) {
         endpoint_error(exchange, 406, RPC_INVALID_REQUEST, "Accept must list text/event-stream.");
         return;
     }

@@ -79,15 +79,21 @@ bool origin_host_ok(const struct origin_rules *rules, struct str host)
     return false;
 }
 
+bool origin_allowed(const struct origin_rules *rules, struct str origin, size_t *place)
+{
+    for (*place = 0; *place < rules->origin_count; ++*place)
+        if (str_eq_nocase(rules->origins[*place], origin))
+            return true;
+    return false;
+}
+
 bool origin_ok(const struct origin_rules *rules, struct str origin)
 {
-    if (origin.len == 0)
-        return true;
-    for (size_t i = 0; i < rules->origin_count; i++)
-        if (str_eq_nocase(rules->origins[i], origin))
-            return true;
-
     struct str host = STR_NONE, name, port;
+    size_t place;
+
+    if (origin.len == 0 || origin_allowed(rules, origin, &place))
+        return true;
     if (str_starts(origin, STR("http://")))
         host = str_skip(origin, 7);
     else if (str_starts(origin, STR("https://")))

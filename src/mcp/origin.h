@@ -23,6 +23,8 @@ bool origin_is_loopback(struct str host);
 
 /* A Host header, with or without a port. An empty one does not pass. */
 bool origin_host_ok(const struct origin_rules *rules, struct str host);
+/* Is it one of those that the operator has allowed, and which? */
+bool origin_allowed(const struct origin_rules *rules, struct str origin, size_t *place);
 /* An Origin header; an empty one (no browser) passes, "null" does not. */
 bool origin_ok(const struct origin_rules *rules, struct str origin);
 

@@ -169,5 +169,5 @@ void response_drop(struct response *response)
     if (exchange && response->events)
         http_end(exchange);
     else if (exchange)
-        http_reply(exchange, 503, NULL, 0, STR_NONE);
+        http_reply_lines(exchange, 503, STR(HTTP_RETRY_LINE), STR_NONE);
 }

@@ -109,6 +109,7 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     buf_init(&server->plain, STATE_BYTES_MAX);
     buf_init(&server->sealed, STATE_BYTES_MAX * 2);
     buf_init(&server->requests, MCP_MESSAGE_MAX);
+    buf_init(&server->preflight, MCP_PREFLIGHT_MAX);
     idmap_init(&server->sessions, MCP_SESSIONS_MAX, offsetof(struct session, id));
     map_init(&server->subjects, MCP_SUBJECTS_MAX);
     list_init(&server->by_use);
@@ -209,6 +210,7 @@ void mcp_server_destroy(struct mcp_server *server)
     buf_finish(&server->plain);
     buf_finish(&server->sealed);
     buf_finish(&server->requests);
+    buf_finish(&server->preflight);
     arena_finish(&server->message);
     arena_finish(&server->texts);
     mem_free(server);

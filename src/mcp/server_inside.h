@@ -36,10 +36,16 @@ enum {
     MCP_MESSAGE_MAX = 16 << 20, /* bytes of one message we send */
     MCP_LINE_MAX = 4 << 20,     /* bytes of one line on stdio */
     MCP_LINES_QUEUED_MAX = 4 << 20,
-    MCP_BODY_MAX = 4 << 20,    /* bytes of a POST */
-    MCP_TREE_MAX = 64 << 20,   /* memory of one parsed message */
-    MCP_TREE_KEEP = 256 << 10, /* and how much of it is kept for the next one */
-    MCP_RETRY_MS = 1000,       /* clients that lost a stream are asked to wait that long */
+    MCP_BODY_MAX = 4 << 20,       /* bytes of a POST */
+    MCP_CONNECTIONS_MAX = 20000,  /* fewer where the process may open fewer descriptors */
+    MCP_DESCRIPTORS_MIN = 64,     /* of those, left for everything else */
+    MCP_STRANGERS_PART = 16,      /* connections and memory of those without a token: a 16th */
+    MCP_OWNER_PART = 4,           /* connections and memory of one principal: a quarter */
+    MCP_STRANGER_MS = 10000,      /* for a first head with a token, from accepting on */
+    MCP_PREFLIGHT_MAX = 32 << 10, /* bytes of the header names that a web page may send */
+    MCP_TREE_MAX = 64 << 20,      /* memory of one parsed message */
+    MCP_TREE_KEEP = 256 << 10,    /* and how much of it is kept for the next one */
+    MCP_RETRY_MS = 1000,          /* clients that lost a stream are asked to wait that long */
     MCP_HEARTBEAT_MS = 15000,
     MCP_SESSION_IDLE_MS = 3600000,
     MCP_PAGE_SIZE = 100,
@@ -107,7 +113,9 @@ struct mcp_server {
     struct http_server *http;
     struct tokens *tokens;
     struct origin_rules origins;
-    char host_passed[64]; /* the Host header that passed them last */
+    const struct str *origin_lines; /* header lines for each of origins.origins: mcp/gate */
+    struct buf preflight;           /* what was written for a browser that asks beforehand */
+    char host_passed[64];           /* the Host header that passed them last */
     size_t host_passed_len;
     struct stdio *stdio;
 

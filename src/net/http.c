@@ -21,6 +21,7 @@ const struct http_limits http_limits_default = {
     .queue_max = 1024 * 1024,
     .header_ms = 10 * 1000,
     .body_ms = 30 * 1000,
+    .body_rate = 4 * 1024,
     .idle_ms = 75 * 1000,
     .write_ms = 30 * 1000,
 };
@@ -46,6 +47,7 @@ void server_free(struct http_server *server)
     loop_last_stop(&server->flush);
     buf_finish(&server->head);
     cork_finish(&server->cork);
+    map_finish(&server->owners);
     spare_free(server);
     mem_free(server);
 }
@@ -62,6 +64,8 @@ static void server_drained(struct http_server *server)
 
 void server_forget(struct http_server *server, struct http_conn *conn)
 {
+    share_known(conn);
+    share_disown(conn);
     list_remove(&conn->link);
     server->connection_count--;
     if (server->connection_count)
@@ -90,6 +94,8 @@ struct http_server *http_create(struct loop *loop, const struct http_opts *opts)
         .body_max = opts->limits.body_max,
     };
     list_init(&server->connections);
+    list_init(&server->strangers);
+    map_init(&server->owners, HTTP_OWNERS_MAX);
     buf_init(&server->head, HTTP_HEAD_MAX);
     cork_init(&server->cork);
     return server;
@@ -131,18 +137,30 @@ static void on_grace_over(void *data)
     server_drained(data);
 }
 
+static void close_idle(const struct list *connections)
+{
+    LIST_EACH (at, connections) {
+        struct http_conn *conn = LIST_OF(at, struct http_conn, link);
+        cork_flush(conn); /* what it was answered in this turn is out, then */
+        if (conn_idle(conn))
+            conn_close(conn);
+    }
+}
+
+static void close_all(const struct list *connections)
+{
+    LIST_EACH (at, connections)
+        conn_close(LIST_OF(at, struct http_conn, link));
+}
+
 void http_drain(struct http_server *server, int grace_ms, void (*done)(void *data), void *data)
 {
     server->draining = true;
     server->drained = done;
     server->drained_data = data;
     stop_listening(server);
-    LIST_EACH (at, &server->connections) {
-        struct http_conn *conn = LIST_OF(at, struct http_conn, link);
-        cork_flush(conn); /* what it was answered in this turn is out, then */
-        if (conn_idle(conn))
-            conn_close(conn);
-    }
+    close_idle(&server->connections);
+    close_idle(&server->strangers);
     /* Told on a later turn in any case, also when there is nothing to wait for. */
     timer_set(server->loop, &server->grace, server->connection_count ? grace_ms : 0, on_grace_over,
               server);
@@ -160,6 +178,6 @@ void http_close(struct http_server *server)
         server_free(server);
         return;
     }
-    LIST_EACH (at, &server->connections)
-        conn_close(LIST_OF(at, struct http_conn, link));
+    close_all(&server->connections);
+    close_all(&server->strangers);
 }

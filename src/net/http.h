@@ -11,7 +11,10 @@
  * If the client goes away first, on_gone is called once and the exchange is dead from then on:
  * nothing may be called with it. After http_reply or http_end it is dead as well.
  *
- * A slow or silent connection delays nobody else.
+ * A slow or silent connection delays nobody else. Who is nobody yet has a small share of
+ * everything: on_head is asked as soon as a head is there, before a byte of the body is kept, and
+ * until it has said HTTP_TRUST a connection is a stranger's. What is one owner's counts in that
+ * owner's share.
  */
 #ifndef NOD_NET_HTTP_H
 #define NOD_NET_HTTP_H
@@ -26,6 +29,10 @@ struct http_exchange;
 struct stream;
 
 enum { HTTP_PARTS_MAX = 12 }; /* of what is written at once */
+
+/* Those who are told 429 or 503 are asked to wait that long, in seconds. */
+#define HTTP_RETRY_AFTER "5"
+#define HTTP_RETRY_LINE  "Retry-After: " HTTP_RETRY_AFTER "\r\n"
 
 struct http_header {
     struct str name;
@@ -67,6 +74,7 @@ struct http_request {
     size_t header_count;
     struct http_index index;
     struct str body;
+    const void *mark; /* what on_head has said of it */
 };
 
 struct http_limits {
@@ -79,15 +87,49 @@ struct http_limits {
     size_t queue_max;  /* unsent response bytes of one connection; http_write says false past it */
     int header_ms;     /* time for a whole head; 408 */
     int body_ms;       /* time without progress in a body; 408 */
+    size_t body_rate;  /* bytes a second that a body has to come with, behind its body_ms; 408 */
     int idle_ms;       /* keep-alive without a request; closed */
     int write_ms;      /* a reader that takes nothing for that long is closed */
+
+    /* Shares; 0: the whole. */
+    size_t strangers_max;         /* connections; past it the oldest stranger is closed */
+    size_t strangers_memory_max;  /* bytes of their heads; likewise */
+    int stranger_ms;              /* from accepting to the first whole head; 408. 0: idle_ms */
+    size_t owner_connections_max; /* of one owner; 429 */
+    size_t owner_memory_max;      /* bytes of one owner's requests and responses; 429 */
 };
 
 /* The defaults; also listed in docs/limits.md. */
 extern const struct http_limits http_limits_default;
 
+/*
+ * What on_head says of a request whose head is complete and lawful, and of whose body nothing has
+ * been kept. HTTP_ANSWER: the ruling is the whole answer, and on_request is not called.
+ * HTTP_SERVE: on_request follows, without a body, and the connection stays a stranger's if it was
+ * one. HTTP_TRUST: on_request follows, and it is known from now on who is at the other end.
+ */
+enum http_verdict { HTTP_ANSWER, HTTP_SERVE, HTTP_TRUST };
+
+enum { HTTP_RULING_HEADERS_MAX = 6 }; /* of an answer that on_head gives */
+
+struct http_ruling {
+    /* With HTTP_ANSWER; the texts live until on_head is called again. */
+    int status;
+    struct http_header headers[HTTP_RULING_HEADERS_MAX];
+    size_t header_count;
+    struct str body;
+
+    /* These live as long as the server. */
+    struct str lines; /* header lines, each with its end, of every response to this request */
+    struct str who;   /* with HTTP_TRUST: the owner in whose share it counts; empty: in none */
+    const void *mark; /* becomes request->mark */
+};
+
 struct http_opts {
     struct http_limits limits;
+    /* NULL: everything is served, and nobody is a stranger. */
+    enum http_verdict (*on_head)(const struct http_request *request, struct http_ruling *ruling,
+                                 void *data);
     void (*on_request)(struct http_exchange *exchange, const struct http_request *request,
                        void *data);
     void *data;
@@ -148,9 +190,14 @@ void http_reply(struct http_exchange *exchange, int status, const struct http_he
  */
 void http_reply_lines(struct http_exchange *exchange, int status, struct str lines,
                       struct str body);
+/* Who is told 429 or 503 is told when to come back. */
 static inline void http_reply_json(struct http_exchange *exchange, int status, struct str body)
 {
-    http_reply_lines(exchange, status, STR("Content-Type: application/json\r\n"), body);
+    http_reply_lines(exchange, status,
+                     status == 429 || status == 503
+                         ? STR("Content-Type: application/json\r\n" HTTP_RETRY_LINE)
+                         : STR("Content-Type: application/json\r\n"),
+                     body);
 }
 
 /* A streamed one, chunked. */

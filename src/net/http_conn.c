@@ -11,6 +11,10 @@
  * close. Closing at once would make the kernel reset the connection, and the client could lose the
  * very response that says what was wrong.
  *
+ * Who sends a request is looked at when its head is there (on_head). Nothing is set aside for what
+ * a head only promises: memory is taken, and counted, as the bytes of a body come, and they have to
+ * come at a least rate.
+ *
  * Holds always: at most one exchange is open; conn->incoming exists only while a request is being
  * read; the connection is freed in one place, after its stream is gone and no deferred call holds
  * it.
@@ -50,6 +54,9 @@ void incoming_free(struct http_server *server, struct http_incoming *incoming)
     }
     http1_reset(&incoming->parser);
     buf_clear(&incoming->body);
+    incoming->lines = STR_NONE;
+    incoming->mark = NULL;
+    incoming->answered = incoming->unkept = false;
     server->spare = incoming;
 }
 
@@ -98,8 +105,7 @@ static void conn_count(struct http_conn *conn, size_t queued)
         now += incoming_memory(conn->exchange->incoming);
     if (conn->ahead)
         now += conn->ahead->bytes.room;
-    conn->server->memory = conn->server->memory - conn->counted + now;
-    conn->counted = now;
+    share_count(conn, now);
 }
 
 /* What left the queue so far. Wraps as `put` does, which equality does not mind. */
@@ -121,6 +127,29 @@ static void conn_wait(struct http_conn *conn, enum http_wait wait, int64_t ms)
         timer_set(conn->server->loop, &conn->timer, ms, on_deadline, conn);
 }
 
+/* How long the body may be silent from now on. One that comes too slowly has less and less. */
+static int64_t body_patience(const struct http_conn *conn)
+{
+    const struct http_limits *limits = &conn->server->opts.limits;
+    const struct http_incoming *incoming = conn->incoming;
+
+    if (incoming->answered)
+        return HTTP_LINGER_MS;
+    if (!limits->body_rate)
+        return limits->body_ms;
+    int64_t allowed =
+        limits->body_ms + (int64_t)(incoming->body.len * INT64_C(1000) / limits->body_rate);
+    int64_t left = incoming->body_from + allowed - loop_now(conn->server->loop);
+    return left < 0 ? 0 : left < limits->body_ms ? left : limits->body_ms;
+}
+
+/* A stranger has one deadline, from the beginning to its first whole head. */
+static bool awaits_first(const struct http_conn *conn)
+{
+    return conn->wait == HTTP_WAIT_FIRST &&
+           (!conn->incoming || !http1_has_head(&conn->incoming->parser));
+}
+
 void conn_settle(struct http_conn *conn)
 {
     const struct http_limits *limits = &conn->server->opts.limits;
@@ -139,10 +168,13 @@ void conn_settle(struct http_conn *conn)
             conn_wait(conn, HTTP_WAIT_LINGER, HTTP_LINGER_MS);
     } else if (conn->exchange) {
         conn->wait = HTTP_WAIT_NONE;
+    } else if (awaits_first(conn)) {
+        return;
     } else if (!conn->incoming) {
         conn_wait(conn, HTTP_WAIT_IDLE, limits->idle_ms);
     } else if (http1_has_head(&conn->incoming->parser)) {
-        conn_wait(conn, HTTP_WAIT_BODY, limits->body_ms);
+        if (!conn->incoming->answered || conn->wait != HTTP_WAIT_BODY)
+            conn_wait(conn, HTTP_WAIT_BODY, body_patience(conn));
     } else if (conn->wait != HTTP_WAIT_HEAD) {
         conn_wait(conn, HTTP_WAIT_HEAD, limits->header_ms);
     }
@@ -189,10 +221,21 @@ static void on_deadline(void *data)
         return;
     }
     switch ((enum http_wait)conn->wait) {
+    case HTTP_WAIT_FIRST:
+        if (!conn->incoming) {
+            conn_close(conn);
+            break;
+        }
+        conn_refuse(conn, 408, "the head of the request took too long");
+        break;
     case HTTP_WAIT_HEAD:
         conn_refuse(conn, 408, "the head of the request took too long");
         break;
     case HTTP_WAIT_BODY:
+        if (conn->incoming && conn->incoming->answered) {
+            conn_close(conn);
+            break;
+        }
         conn_refuse(conn, 408, "the body of the request took too long");
         break;
     case HTTP_WAIT_WRITE:
@@ -233,6 +276,7 @@ void conn_close(struct http_conn *conn)
         return;
     cork_flush(conn);
     conn->closed = true;
+    share_known(conn);
     timer_stop(conn->server->loop, &conn->timer);
     stream_close(conn->stream);
     exchange_gone(conn);
@@ -271,14 +315,17 @@ bool conn_idle(const struct http_conn *conn)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Room for `more` bytes, beside what all others have counted and this request holds by now. */
-static bool memory_allows(const struct http_conn *conn, size_t more)
+/* Room for `more` bytes, beside what all others have counted and this request holds by now. False
+ * after a refusal. */
+static bool memory_allows(struct http_conn *conn, size_t more)
 {
-    const struct http_server *server = conn->server;
-    size_t held = server->memory - conn->counted + incoming_memory(conn->incoming);
-    size_t most = server->opts.limits.memory_max;
+    int status = share_refuses(conn, incoming_memory(conn->incoming), more);
 
-    return held < most && more <= most - held;
+    if (status)
+        conn_refuse(conn, status,
+                    status == 429 ? "too many of your requests are being read; try again later"
+                                  : "too many requests are being read; try again later");
+    return !status;
 }
 
 /* An answer in between, so that a client that waits for leave sends its body. */
@@ -289,20 +336,66 @@ static void say_continue(struct http_conn *conn)
     conn_write(conn, &go_on, 1);
 }
 
+/*
+ * The ruling is the answer. A short body that follows is read and dropped, so that the connection
+ * can go on with the next request; otherwise it ends here.
+ */
+static bool head_answered(struct http_conn *conn, const struct http_ruling *ruling)
+{
+    struct http_incoming *incoming = conn->incoming;
+    const struct http1 *parser = &incoming->parser;
+    bool keep_alive = parser->keep_alive && !conn->server->draining && !parser->chunked &&
+                      parser->content_length <= HTTP_DROPPED_MAX &&
+                      (!parser->expect_continue || !parser->content_length);
+
+    response_rule(conn, ruling, keep_alive);
+    incoming->answered = true;
+    if (keep_alive)
+        return true;
+    incoming_free(conn->server, incoming);
+    conn->incoming = NULL;
+    conn_end(conn);
+    return false;
+}
+
+static bool head_trusted(struct http_conn *conn, struct str who)
+{
+    share_known(conn);
+    if (share_own(conn, who))
+        return true;
+    conn_refuse(conn, 429, "you have too many connections open; try again later");
+    return false;
+}
+
+/* False: nothing more is read for this request. */
+static bool head_ruled(struct http_conn *conn)
+{
+    struct http_server *server = conn->server;
+    struct http_incoming *incoming = conn->incoming;
+    struct http_ruling ruling = { 0 };
+
+    if (!server->opts.on_head)
+        return true;
+    enum http_verdict verdict =
+        server->opts.on_head(&incoming->parser.request, &ruling, server->opts.data);
+    incoming->lines = ruling.lines;
+    incoming->mark = ruling.mark;
+    incoming->unkept = verdict != HTTP_TRUST;
+    if (verdict == HTTP_ANSWER)
+        return head_answered(conn, &ruling);
+    return verdict != HTTP_TRUST || head_trusted(conn, ruling.who);
+}
+
 static bool head_arrived(struct http_conn *conn, size_t input_left)
 {
     struct http_incoming *incoming = conn->incoming;
     const struct http1 *parser = &incoming->parser;
-    uint64_t length = parser->content_length;
 
-    if (length > incoming->body.room && length <= HTTP_BODY_AT_ONCE) {
-        if (!memory_allows(conn, (size_t)length)) {
-            conn_refuse(conn, 503, "too many requests are being read; try again later");
-            return false;
-        }
-        buf_reserve(&incoming->body, (size_t)length);
-    }
-    if (parser->expect_continue && !input_left && (length || parser->chunked))
+    incoming->body_from = loop_now(conn->server->loop);
+    if (!head_ruled(conn))
+        return false;
+    if (parser->expect_continue && !incoming->answered && !input_left &&
+        (parser->content_length || parser->chunked))
         say_continue(conn);
     return true;
 }
@@ -311,11 +404,11 @@ static bool body_arrived(struct http_conn *conn, struct str piece)
 {
     struct buf *body = &conn->incoming->body;
 
+    if (conn->incoming->unkept)
+        return true;
     /* A body that outgrows its room doubles it. */
-    if (piece.len > body->room - body->len && !memory_allows(conn, body->room + piece.len)) {
-        conn_refuse(conn, 503, "too many requests are being read; try again later");
+    if (piece.len > body->room - body->len && !memory_allows(conn, body->room + piece.len))
         return false;
-    }
     buf_add(body, piece); /* the parser has seen to it that it is within body_max */
     return true;
 }
@@ -328,8 +421,10 @@ static void request_arrived(struct http_conn *conn)
     struct http_request *request = &incoming->parser.request;
 
     request->body = buf_str(&incoming->body);
+    request->mark = incoming->mark;
     exchange->conn = conn;
     exchange->incoming = incoming;
+    exchange->lines = incoming->lines;
     exchange->head_only = str_eq(request->method, STR("HEAD"));
     exchange->keep_alive = incoming->parser.keep_alive;
     exchange->old = incoming->parser.version_minor == 0;
@@ -342,6 +437,14 @@ static void request_arrived(struct http_conn *conn)
     server->handing = NULL;
     if (server->let_go)
         incoming_free(server, incoming);
+}
+
+/* It was answered when its head was there. */
+static void request_dropped(struct http_conn *conn)
+{
+    incoming_free(conn->server, conn->incoming);
+    conn->incoming = NULL;
+    conn->wait = HTTP_WAIT_NONE;
 }
 
 /* Feeds until the bytes are used up or one request has been handed over. */
@@ -363,7 +466,10 @@ static void conn_parse(struct http_conn *conn, struct str *in)
                 return;
             break;
         case HTTP1_END:
-            request_arrived(conn);
+            if (conn->incoming->answered)
+                request_dropped(conn);
+            else
+                request_arrived(conn);
             return;
         case HTTP1_REFUSED:
             conn_refuse(conn, parser->status, parser->why);
@@ -395,7 +501,7 @@ static void conn_keep(struct http_conn *conn, struct str in)
 {
     size_t room;
 
-    if (!memory_allows(conn, in.len)) {
+    if (share_refuses(conn, incoming_memory(conn->incoming), in.len)) {
         conn_close(conn); /* an error here would be taken for the answer to the request before it */
         return;
     }
@@ -490,6 +596,8 @@ static void on_read(struct stream *stream, struct str bytes)
     if (bytes.len)
         conn_keep(conn, bytes);
     conn_settle(conn);
+    if (conn->stranger)
+        share_bound_strangers(conn);
 }
 
 static void on_end(struct stream *stream, int error)
@@ -530,6 +638,16 @@ static void on_closed(struct stream *stream)
 
 static const struct stream_events conn_events = { on_read, on_end, on_drain, on_closed };
 
+/* The time a stranger has for its first head runs from here. */
+static void conn_await_first(struct http_conn *conn)
+{
+    int ms = conn->server->opts.limits.stranger_ms;
+
+    if (conn->stranger && ms)
+        conn_wait(conn, HTTP_WAIT_FIRST, ms);
+    conn_settle(conn);
+}
+
 void conn_create(struct http_server *server, struct stream *stream)
 {
     struct http_conn *conn = MEM_NEW(struct http_conn);
@@ -538,17 +656,21 @@ void conn_create(struct http_server *server, struct stream *stream)
     conn->server = server;
     conn->stream = stream;
     stream_own(stream, &conn_events, conn);
-    list_append(&server->connections, &conn->link);
     server->connection_count++;
+    bool has_place = share_has_place(server);
+    if (server->opts.on_head)
+        share_stranger(conn);
+    else
+        list_append(&server->connections, &conn->link);
     if (server->closed || server->connection_count > most + HTTP_REFUSED_MAX) {
         conn_close(conn);
         return;
     }
     stream_read_start(stream);
-    if (server->connection_count > most)
+    if (!has_place)
         conn_refuse(conn, 503, "too many connections; try again later");
     else if (server->draining)
         conn_end(conn);
     else
-        conn_settle(conn);
+        conn_await_first(conn);
 }

@@ -5,6 +5,7 @@
  * http_conn.c      a connection: reading requests, timeouts, refusing, going away
  * http_response.c  an exchange: replying whole or streamed
  * http_cork.c      what is written in one turn goes out at its end
+ * http_share.c     strangers and owners: who may hold how much
  *
  * Ownership: the server has its connections, a connection its stream, its partial request and its
  * exchange, an exchange its request. An idle connection is this struct and its stream, no more.
@@ -14,21 +15,23 @@
 
 #include "base/buf.h"
 #include "base/list.h"
+#include "base/map.h"
 #include "net/http1.h"
 #include "net/listener.h"
 
 enum {
-    HTTP_LINGER_MS = 1000,         /* for the client to read a last response and close */
-    HTTP_AHEAD_MAX = 16 * 1024,    /* pipelined bytes kept before reading stops */
-    HTTP_REFUSED_MAX = 64,         /* connections past connections_max that are told so */
-    HTTP_BODY_AT_ONCE = 64 * 1024, /* a declared body up to this is allocated in one piece */
-    HTTP_HEAD_MAX = 256 * 1024,    /* bytes of a response's head; headers past it are left out */
-    HTTP_FRAMING_MAX = 1024,       /* of these, kept for status line, Date and framing */
-    HTTP_SPARE_MAX = 16 * 1024,    /* a request that holds more is not kept as a spare */
-    HTTP_CORK_MAX = 16 * 1024,     /* of one connection, gathered before it is written */
-    HTTP_HELD_MAX = 256 * 1024,    /* of all connections */
-    HTTP_STATUS_LEN = 17,          /* "HTTP/1.1 200 OK" and its line end */
-    HTTP_DATE_LEN = 37,            /* "Date: ..." and its line end */
+    HTTP_LINGER_MS = 1000,        /* for the client to read a last response and close */
+    HTTP_AHEAD_MAX = 16 * 1024,   /* pipelined bytes kept before reading stops */
+    HTTP_REFUSED_MAX = 64,        /* connections past connections_max that are told so */
+    HTTP_DROPPED_MAX = 64 * 1024, /* a refused body up to this is read and dropped, not cut off */
+    HTTP_OWNERS_MAX = 100000,     /* owners with connections; others have no share of their own */
+    HTTP_HEAD_MAX = 256 * 1024,   /* bytes of a response's head; headers past it are left out */
+    HTTP_FRAMING_MAX = 1024,      /* of these, kept for status line, Date and framing */
+    HTTP_SPARE_MAX = 16 * 1024,   /* a request that holds more is not kept as a spare */
+    HTTP_CORK_MAX = 16 * 1024,    /* of one connection, gathered before it is written */
+    HTTP_HELD_MAX = 256 * 1024,   /* of all connections */
+    HTTP_STATUS_LEN = 17,         /* "HTTP/1.1 200 OK" and its line end */
+    HTTP_DATE_LEN = 37,           /* "Date: ..." and its line end */
     HTTP_PREFIX_LEN = HTTP_STATUS_LEN + HTTP_DATE_LEN,
 };
 
@@ -47,9 +50,13 @@ struct http_server {
     struct http1_limits parse_limits;
     struct listener *listener; /* NULL while draining, or without a socket */
     int port;
-    struct list connections;
-    size_t connection_count;
+    struct list connections; /* but for the strangers */
+    struct list strangers;   /* oldest first */
+    size_t connection_count; /* of both */
+    size_t stranger_count;
     size_t memory;          /* what the connections have counted */
+    size_t stranger_memory; /* of that, the strangers */
+    struct map owners;      /* name -> struct http_owner */
     struct buf head;        /* response heads are built here */
     struct str head_lines;  /* what stands behind the prefix in `head` */
     int64_t head_prefix_at; /* the prefix_at of that prefix; 0: `head` begins otherwise */
@@ -71,11 +78,25 @@ struct http_server {
 struct http_incoming {
     struct http1 parser;
     struct buf body;
+    int64_t body_from; /* its head was complete */
+    struct str lines;  /* of the ruling */
+    const void *mark;
+    bool answered; /* by the ruling */
+    bool unkept;   /* its body is dropped: nobody vouches for it, or wants it */
+};
+
+/* What one owner holds. Here as long as it has a connection. */
+struct http_owner {
+    size_t connections;
+    size_t memory;
+    size_t len;
+    char name[];
 };
 
 /* What a connection's deadline is for. */
 enum http_wait {
     HTTP_WAIT_NONE,
+    HTTP_WAIT_FIRST, /* a stranger's first head */
     HTTP_WAIT_IDLE,
     HTTP_WAIT_HEAD,
     HTTP_WAIT_BODY,
@@ -95,6 +116,7 @@ struct http_conn {
     struct http_incoming *incoming; /* NULL: no byte of a request yet */
     struct http_exchange *exchange; /* NULL: nothing to answer */
     struct http_ahead *ahead;       /* NULL: nothing came early */
+    struct http_owner *owner;       /* NULL: nobody's */
     struct timer timer;             /* rings at the deadline or before it */
     int64_t deadline;
     size_t counted; /* in server->memory */
@@ -102,6 +124,7 @@ struct http_conn {
     size_t taken;   /* of these, what had left the queue when the reader was last seen taking */
     uint32_t held;  /* the place of its piece in the cork, from 1; 0: it has none */
     uint8_t wait;
+    bool stranger;
     bool taking; /* inside conn_take */
     bool paused; /* not reading: too much came early, or too much is unsent */
     bool ending; /* no request is read any more; bytes are dropped */
@@ -118,6 +141,7 @@ struct http_exchange {
     void *gone_data;
     void (*drained)(void *data);
     void *drained_data;
+    struct str lines; /* of the ruling */
     bool begun;
     bool head_only; /* HEAD: no body, whatever is written */
     bool bodiless;  /* 204, 304 */
@@ -155,5 +179,25 @@ void server_forget(struct http_server *server, struct http_conn *conn);
 struct str server_prefix(struct http_server *server);
 /* A whole plain-text response that ends the connection, for a request that was refused. */
 void response_refuse(struct http_conn *conn, int status, const char *why);
+/* The answer that on_head has given, to the request that is being read. */
+void response_rule(struct http_conn *conn, const struct http_ruling *ruling, bool keep_alive);
+
+/* ---- http_share.c ---- */
+
+/* A connection begins as a stranger's; the oldest one may have to go for it. */
+void share_stranger(struct http_conn *conn);
+/* It is none any more: somebody vouches for it, or it is being closed. */
+void share_known(struct http_conn *conn);
+/* It is this owner's from now on. False: the owner has as many as it may. */
+bool share_own(struct http_conn *conn, struct str who);
+void share_disown(struct http_conn *conn);
+/* The connection holds `now` bytes instead of conn->counted. */
+void share_count(struct http_conn *conn, size_t now);
+/* Strangers hold more than they may: the oldest go, but for this one. */
+void share_bound_strangers(struct http_conn *conn);
+/* Room for `more` bytes beside what is held: 0, or the status that says whose room is short. */
+int share_refuses(const struct http_conn *conn, size_t held, size_t more);
+/* Room for one more connection in all, if need be instead of a stranger's. */
+bool share_has_place(struct http_server *server);
 
 #endif

@@ -193,6 +193,8 @@ static void reply_with(struct http_exchange *exchange, int status, struct buf *h
     struct http_conn *conn = exchange->conn;
     bool keep_alive = keeps_alive(exchange);
 
+    if (exchange->lines.len)
+        buf_add(head, exchange->lines);
     if (!has_no_body(status))
         head_length(head, body.len);
     head_end(head, keep_alive);
@@ -237,6 +239,8 @@ void http_begin_lines(struct http_exchange *exchange, int status, struct str lin
     exchange->chunked = !exchange->old && !exchange->bodiless;
     struct buf *head = head_begin(conn->server, status, lines);
     head_headers(head, headers, header_count);
+    if (exchange->lines.len)
+        buf_add(head, exchange->lines);
     if (exchange->chunked)
         buf_add(head, STR("Transfer-Encoding: chunked\r\n"));
     head_end(head, exchange->keep_alive);
@@ -327,12 +331,38 @@ void http_end(struct http_exchange *exchange)
     exchange_finish(exchange, exchange->keep_alive);
 }
 
+#define PLAIN_TEXT "Content-Type: text/plain; charset=utf-8\r\n"
+
+static struct str refusal_lines(int status)
+{
+    /* Who has done nothing wrong is told when to try again. */
+    return status == 429 || status == 503 ? STR(PLAIN_TEXT HTTP_RETRY_LINE) : STR(PLAIN_TEXT);
+}
+
 void response_refuse(struct http_conn *conn, int status, const char *why)
 {
-    struct buf *head =
-        head_begin(conn->server, status, STR("Content-Type: text/plain; charset=utf-8\r\n"));
+    struct buf *head = head_begin(conn->server, status, refusal_lines(status));
 
+    if (conn->incoming && conn->incoming->lines.len)
+        buf_add(head, conn->incoming->lines);
     head_length(head, strlen(why) + 1);
     head_end(head, false);
     conn_write(conn, (const struct str[]){ buf_str(head), str_of(why), STR("\n") }, 3);
+}
+
+void response_rule(struct http_conn *conn, const struct http_ruling *ruling, bool keep_alive)
+{
+    const struct http_request *request = &conn->incoming->parser.request;
+    struct buf *head = head_begin(conn->server, ruling->status, STR_NONE);
+    struct str body = ruling->body;
+
+    head_headers(head, ruling->headers, ruling->header_count);
+    if (ruling->lines.len)
+        buf_add(head, ruling->lines);
+    if (!has_no_body(ruling->status))
+        head_length(head, body.len);
+    head_end(head, keep_alive);
+    if (has_no_body(ruling->status) || str_eq(request->method, STR("HEAD")))
+        body = STR_NONE;
+    conn_write(conn, (const struct str[]){ buf_str(head), body }, 2);
 }

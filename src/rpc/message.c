@@ -112,8 +112,7 @@ static nod_status refuse(struct rpc_fault *fault, const char *why)
 /* False if a member is there twice: a value that was built or parsed loosely. */
 static bool members_of(const struct json *object, const struct json *found[MEMBERS])
 {
-    JSON_EACH(child, object)
-    {
+    JSON_EACH (child, object) {
         enum member which = member_of(child->key);
         if (which == MEMBERS)
             continue;
@@ -240,8 +239,7 @@ nod_status rpc_batch_of(const struct json *value, struct rpc_batch *out, struct 
         return NOD_OK; /* whatever it is, rpc_read will say */
 
     uint32_t count = 0;
-    JSON_EACH(child, value)
-    {
+    JSON_EACH (child, value) {
         if (++count > RPC_BATCH_MAX)
             break;
     }
@@ -386,14 +384,12 @@ void rpc_write_result(struct buf *out, struct str id, struct str result)
     finish(out, from);
 }
 
-void rpc_write_error(struct buf *out, struct str id, int64_t code, struct str message,
-                     struct str data)
+/* Behind what begins the message. */
+static void add_error(struct buf *out, int64_t code, struct str message, struct str data)
 {
-    size_t from = out->len;
     char number[24];
     int digits = snprintf(number, sizeof(number), "%" PRId64, code);
 
-    add_head(out, id);
     buf_add(out, STR("\"error\":{\"code\":"));
     buf_add(out, str_n(number, (size_t)digits));
     buf_add(out, STR(",\"message\":"));
@@ -403,6 +399,28 @@ void rpc_write_error(struct buf *out, struct str id, int64_t code, struct str me
         add_json(out, data);
     }
     buf_add_char(out, '}');
+}
+
+void rpc_write_error(struct buf *out, struct str id, int64_t code, struct str message,
+                     struct str data)
+{
+    size_t from = out->len;
+
+    add_head(out, id);
+    add_error(out, code, message, data);
+    finish(out, from);
+}
+
+void rpc_write_refusal(struct buf *out, struct str id, int64_t code, struct str message,
+                       struct str data)
+{
+    size_t from = out->len;
+
+    if (id.len && !str_eq(id, STR("null")))
+        add_head(out, id);
+    else
+        buf_add(out, STR("{\"jsonrpc\":\"2.0\","));
+    add_error(out, code, message, data);
     finish(out, from);
 }
 

@@ -100,6 +100,12 @@ void rpc_write_notification(struct buf *out, struct str method, struct str param
 void rpc_write_result(struct buf *out, struct str id, struct str result);
 void rpc_write_error(struct buf *out, struct str id, int64_t code, struct str message,
                      struct str data);
+/*
+ * The same for the body of an HTTP error: MCP has it without an `id` where no request is known that
+ * it would answer.
+ */
+void rpc_write_refusal(struct buf *out, struct str id, int64_t code, struct str message,
+                       struct str data);
 /* The answer to what could not be read. */
 void rpc_write_fault(struct buf *out, const struct rpc_fault *fault);
 

@@ -96,6 +96,17 @@ static void connections_past_the_limit_get_503(void **state)
     close(three);
 }
 
+/* 60,000 bytes, all of them sent. */
+static struct str large_post(void)
+{
+    static char text[61000];
+    int head =
+        snprintf(text, sizeof(text), "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 60000\r\n\r\n");
+
+    memset(text + head, 'x', 60000);
+    return str_n(text, (size_t)head + 60000);
+}
+
 static void requests_past_the_memory_limit_get_503(void **state)
 {
     struct fixture *f = *state;
@@ -108,8 +119,7 @@ static void requests_past_the_memory_limit_get_503(void **state)
     for (int i = 0; i < 6000; i++)
         send_text(f, fd, "0123456789");
     AWAIT(f, f->held_count == 1);
-    refused_with(f, STR("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 60000\r\n\r\n"),
-                 "HTTP/1.1 503 ");
+    refused_with(f, large_post(), "HTTP/1.1 503 ");
     http_release(f->held[0]); /* what was held is room again */
     int other = dial(f);
     buf_init(&got, RECEIVED_MAX);
@@ -120,6 +130,32 @@ static void requests_past_the_memory_limit_get_503(void **state)
     buf_finish(&got);
     close(fd);
     close(other);
+}
+
+/* Who says that much is to come has not sent it yet. */
+static void line18_a_promised_body_holds_no_memory(void **state)
+{
+    struct fixture *f = *state;
+    struct buf got;
+    int fds[20];
+
+    f->limits.memory_max = 200 * 1000;
+    start(f);
+    for (size_t i = 0; i < 20; i++) {
+        fds[i] = dial(f);
+        send_text(f, fds[i], "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 60000\r\n\r\nx");
+    }
+    for (int i = 0; i < 10; i++)
+        loop_turn(f->loop, TURN_MS);
+    int fd = dial(f);
+    buf_init(&got, RECEIVED_MAX);
+    send_bytes(f, fd, large_post());
+    await_text(f, fd, &got, "\r\n\r\n", 1);
+    assert_true(str_starts(buf_str(&got), STR("HTTP/1.1 200 ")));
+    buf_finish(&got);
+    close(fd);
+    for (size_t i = 0; i < 20; i++)
+        close(fds[i]);
 }
 
 /* ---- times
@@ -160,6 +196,7 @@ static void a_body_without_progress_gets_408_and_one_with_progress_does_not(void
     struct buf got;
 
     f->limits.body_ms = 500; /* a busy machine may leave a test alone for a while */
+    f->limits.body_rate = 1;
     f->limits.header_ms = 500;
     start(f);
     refused_with(f, STR("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nab"),
@@ -176,6 +213,29 @@ static void a_body_without_progress_gets_408_and_one_with_progress_does_not(void
     }
     assert_true(now_ms() - begun > 500);
     await_text(f, fd, &got, "POST /slow xxxxxxxxxxxx", 1);
+    buf_finish(&got);
+    close(fd);
+}
+
+static void line18_a_body_that_drips_gets_408_in_the_end(void **state)
+{
+    struct fixture *f = *state;
+    struct buf got;
+
+    f->limits.body_ms = 200;
+    start(f);
+    int fd = dial(f);
+    buf_init(&got, RECEIVED_MAX);
+    send_text(f, fd, "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\n");
+    int64_t until = now_ms() + WAIT_MS / 2, next = 0;
+    while (!has(&got, "HTTP/1.1 408 ")) {
+        assert_true(now_ms() < until);
+        if (now_ms() >= next && send(fd, "x", 1, MSG_DONTWAIT | MSG_NOSIGNAL) == 1)
+            next = now_ms() + 20; /* progress, but far too slow */
+        loop_turn(f->loop, TURN_MS);
+        receive(fd, &got);
+    }
+    await_close(f, fd, &got);
     buf_finish(&got);
     close(fd);
 }
@@ -302,6 +362,8 @@ int main(void)
         TEST(long_lines_and_headers_are_refused),
         TEST(connections_past_the_limit_get_503),
         TEST(requests_past_the_memory_limit_get_503),
+        TEST(line18_a_promised_body_holds_no_memory),
+        TEST(line18_a_body_that_drips_gets_408_in_the_end),
         TEST(a_head_that_takes_too_long_gets_408),
         TEST(a_head_that_trickles_gets_408_all_the_same),
         TEST(a_body_without_progress_gets_408_and_one_with_progress_does_not),
