@@ -54,6 +54,7 @@ void incoming_free(struct http_server *server, struct http_incoming *incoming)
     }
     http1_reset(&incoming->parser);
     buf_clear(&incoming->body);
+    incoming->body.limit = server->opts.limits.body_max;
     incoming->lines = STR_NONE;
     incoming->mark = NULL;
     incoming->answered = incoming->unkept = false;
@@ -392,6 +393,8 @@ static bool head_arrived(struct http_conn *conn, size_t input_left)
     const struct http1 *parser = &incoming->parser;
 
     incoming->body_from = loop_now(conn->server->loop);
+    if (!parser->chunked && parser->content_length > incoming->body.room)
+        incoming->body.limit = (size_t)parser->content_length;
     if (!head_ruled(conn))
         return false;
     if (parser->expect_continue && !incoming->answered && !input_left &&
@@ -400,14 +403,21 @@ static bool head_arrived(struct http_conn *conn, size_t input_left)
     return true;
 }
 
+/* By how much it grows for these bytes: it doubles, but not past the length that was declared. */
+static size_t body_growth(const struct buf *body, size_t more)
+{
+    size_t room = body->room <= body->limit / 2 ? body->room * 2 : body->limit;
+
+    return (room < body->len + more ? body->len + more : room) - body->room;
+}
+
 static bool body_arrived(struct http_conn *conn, struct str piece)
 {
     struct buf *body = &conn->incoming->body;
 
     if (conn->incoming->unkept)
         return true;
-    /* A body that outgrows its room doubles it. */
-    if (piece.len > body->room - body->len && !memory_allows(conn, body->room + piece.len))
+    if (piece.len > body->room - body->len && !memory_allows(conn, body_growth(body, piece.len)))
         return false;
     buf_add(body, piece); /* the parser has seen to it that it is within body_max */
     return true;
