@@ -139,8 +139,16 @@ static void park(struct file *file, size_t i)
                               .detail = STR("{\"type\":\"object\",\"properties\":{\"confirmed\":{"
                                             "\"type\":\"boolean\"}},\"required\":[\"confirmed\"]}"),
                               .ttl_ms = TTL_MS };
-    file->store->ops->park(file->store, id_str(&token), &open, STR("node"), open.id, 1, 0, NULL, 0,
-                           &ask, 1, done, NULL);
+    file->store->ops->park(file->store,
+                           &(struct park_spec){ .token = id_str(&token),
+                                                .open = &open,
+                                                .node = STR("node"),
+                                                .call_id = open.id,
+                                                .epoch = 1,
+                                                .asks = &ask,
+                                                .ask_count = 1,
+                                                .handed = true },
+                           done, NULL);
 }
 
 static void fill(struct file *file, const char *name, size_t count)
@@ -172,13 +180,17 @@ static double answer(struct file *file, size_t i)
 
     id_random(&token);
     done_count = 0;
-    file->store->ops->claim(file->store, id_str(&token),
-                            &(struct claim_spec){ .ask_id = id_str(&file->asks[i]),
-                                                  .outcome = ASK_ACCEPTED,
-                                                  .content = STR("{\"confirmed\":true}"),
-                                                  .by = STR("ada"),
-                                                  .take_for = STR("node") },
-                            done, NULL);
+    file->store->ops->claim(
+        file->store,
+        &(struct claim_spec){ .token = id_str(&token),
+                              .items =
+                                  &(struct claim_item){ .ask_id = id_str(&file->asks[i]),
+                                                        .outcome = ASK_ACCEPTED,
+                                                        .content = STR("{\"confirmed\":true}") },
+                              .count = 1,
+                              .by = STR("ada"),
+                              .take_for = STR("node") },
+        done, NULL);
     while (!done_count)
         loop_turn(loop, 100);
     return now_us() - start;

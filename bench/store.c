@@ -70,8 +70,16 @@ static void park(size_t i)
                               .key = STR("#1"),
                               .message = STR("Permanently delete account 7?"),
                               .ttl_ms = 3600000 };
-    store->ops->park(store, id_str(&token), &open, STR("node"), id_str(&call), 1, 0, NULL, 0, &ask,
-                     1, done, NULL);
+    store->ops->park(store,
+                     &(struct park_spec){ .token = id_str(&token),
+                                          .open = &open,
+                                          .node = STR("node"),
+                                          .call_id = id_str(&call),
+                                          .epoch = 1,
+                                          .asks = &ask,
+                                          .ask_count = 1,
+                                          .handed = true },
+                     done, NULL);
 }
 
 static void claim(size_t i)
@@ -79,12 +87,15 @@ static void claim(size_t i)
     struct id token;
 
     id_random(&token);
-    store->ops->claim(store, id_str(&token),
-                      &(struct claim_spec){ .ask_id = id_str(&asks[i]),
-                                            .outcome = ASK_ACCEPTED,
-                                            .content = STR("{\"confirmed\":true}"),
-                                            .by = STR("ada"),
-                                            .take_for = STR("node") },
+    store->ops->claim(store,
+                      &(struct claim_spec){
+                          .token = id_str(&token),
+                          .items = &(struct claim_item){ .ask_id = id_str(&asks[i]),
+                                                         .outcome = ASK_ACCEPTED,
+                                                         .content = STR("{\"confirmed\":true}") },
+                          .count = 1,
+                          .by = STR("ada"),
+                          .take_for = STR("node") },
                       done, NULL);
 }
 

@@ -90,10 +90,20 @@ static void import_send(struct op *op)
     struct engine *engine = call->engine;
     struct call_record open = call_record_of(call);
 
-    engine->store->ops->park(engine->store, id_str(&op->token), &open, engine->node,
-                             id_str(&call->id), 1, call->notices, call->journal.entries,
-                             call->journal.count, call->saving, call->saving_asks, op_completed,
-                             op);
+    engine->store->ops->park(engine->store,
+                             &(struct park_spec){ .token = id_str(&op->token),
+                                                  .open = &open,
+                                                  .node = engine->node,
+                                                  .call_id = id_str(&call->id),
+                                                  .epoch = 1,
+                                                  .notices = call->notices,
+                                                  .entries = call->journal.entries,
+                                                  .entry_count = call->journal.count,
+                                                  .asks = call->saving,
+                                                  .ask_count = call->saving_asks,
+                                                  .keep_for_ms = call_keep_for(call),
+                                                  .handed = call->handed },
+                             op_completed, op);
 }
 
 static struct call *call_of_record(struct engine *engine, const struct adopt_spec *spec)
@@ -105,7 +115,9 @@ static struct call *call_of_record(struct engine *engine, const struct adopt_spe
                                                          .principal = record->principal,
                                                          .scope = record->scope,
                                                          .caller_record = record->caller,
-                                                         .keep_ms = record->keep_ms,
+                                                         .keep_ms = spec->keep_ms,
+                                                         .keep_asked_ms = spec->keep_asked_ms,
+                                                         .handed = spec->handed || record->handed,
                                                          .elsewhere_too = spec->elsewhere_too,
                                                          .hold_steps = spec->hold_steps,
                                                          .caller = spec->caller },

@@ -356,8 +356,8 @@ void ask_begin(struct ask *ask)
 void ask_stored(struct ask *ask)
 {
     struct engine *engine = ask->call->engine;
-    int64_t left = ask->record.expires_ms ? ask->record.expires_ms - clock_wall(engine->clock)
-                                          : ask->record.ttl_ms;
+    int64_t left =
+        ask->record.expires_ms ? ask->record.expires_ms - engine_now(engine) : ask->record.ttl_ms;
 
     ask->listed = idmap_set(&engine->asks, ask);
     engine->asks_moved++;

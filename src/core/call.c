@@ -50,6 +50,8 @@ struct call *call_create(struct engine *engine, const struct call_spec *spec, st
     call->caller_record = str_place(&at, spec->caller_record);
     call->args = str_place(&at, args);
     call->keep_ms = spec->keep_ms;
+    call->keep_asked_ms = spec->keep_asked_ms;
+    call->handed = spec->handed;
     call->elsewhere_too = spec->elsewhere_too;
     call->hold_steps = spec->hold_steps;
     list_init(&call->asks);
@@ -313,8 +315,14 @@ static void finish_send(struct op *op)
     struct engine *engine = call->engine;
 
     CRASH_POINT(result_before);
-    engine->store->ops->finish(engine->store, id_str(&op->token), id_str(&call->id), call->epoch,
-                               buf_str(&call_ending(call)->result), NULL, op_completed, op);
+    engine->store->ops->finish(engine->store,
+                               &(struct finish_spec){ .token = id_str(&op->token),
+                                                      .call_id = id_str(&call->id),
+                                                      .epoch = call->epoch,
+                                                      .result = buf_str(&call_ending(call)->result),
+                                                      .keep_for_ms = call->keep_ms,
+                                                      .handed = call->handed },
+                               op_completed, op);
 }
 
 static void finish_checked(struct call *call, nod_status status)
@@ -527,17 +535,23 @@ void engine_open(struct engine *engine, const struct call_spec *spec, store_done
     buf_init(&args, ARGS_BYTES_MAX);
     args_write(&args, spec->args);
     CRASH_POINT(open_before);
-    store->ops->append(store, id_str(&token),
-                       &(struct call_record){ .id = spec->id,
-                                              .principal = spec->principal,
-                                              .scope = spec->scope,
-                                              .kind = spec->target->kind,
-                                              .target = spec->target->name,
-                                              .args = buf_str(&args),
-                                              .uri = spec->uri,
-                                              .caller = spec->caller_record,
-                                              .keep_ms = spec->keep_ms },
-                       engine->node, spec->id, 1, 0, NULL, 0, done, data);
+    struct call_record open = { .id = spec->id,
+                                .principal = spec->principal,
+                                .scope = spec->scope,
+                                .kind = spec->target->kind,
+                                .target = spec->target->name,
+                                .args = buf_str(&args),
+                                .uri = spec->uri,
+                                .caller = spec->caller_record };
+    store->ops->append(store,
+                       &(struct append_spec){ .token = id_str(&token),
+                                              .open = &open,
+                                              .node = engine->node,
+                                              .call_id = spec->id,
+                                              .epoch = 1,
+                                              .keep_for_ms = spec->keep_ms,
+                                              .handed = spec->handed },
+                       done, data);
     buf_finish(&args);
 }
 
@@ -573,6 +587,16 @@ void engine_call(struct engine *engine, const struct call_spec *spec)
         return;
     }
     flow_start(&call->flow, &call_flow, &engine->hooks, NULL, call, call_flow_done);
+}
+
+void call_handed(struct call *call)
+{
+    call->handed = true;
+}
+
+void call_keep(struct call *call, int64_t keep_ms)
+{
+    call->keep_ms = keep_ms;
 }
 
 struct str call_id(const struct call *call)

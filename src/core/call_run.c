@@ -241,8 +241,7 @@ struct call_record call_record_of(const struct call *call)
                                  .target = call->target->name,
                                  .args = call->args,
                                  .uri = call->uri,
-                                 .caller = call->caller_record,
-                                 .keep_ms = call->keep_ms };
+                                 .caller = call->caller_record };
 }
 
 /* Its asks have their places in the caller's stream. */
@@ -333,15 +332,18 @@ static void store_failed(struct call *call, nod_status status, const char *what)
     call_fail(call, status, NULL, message);
 }
 
-/* A client may come back with what it was told as long as its questions wait. */
-static int64_t keep_with_asks(const struct call *call)
+int64_t call_keep_for(const struct call *call)
 {
     int64_t longest = 0;
 
-    for (size_t i = 0; i < call->saving_asks; i++)
-        if (call->saving[i].ttl_ms > longest)
-            longest = call->saving[i].ttl_ms;
-    return call->keep_ms > 0 ? call->keep_ms + longest : 0;
+    for (size_t i = 0; i < call->saving_asks; i++) {
+        const struct ask_record *ask = &call->saving[i];
+        int64_t left = ask->expires_ms ? ask->expires_ms - engine_now(call->engine) : ask->ttl_ms;
+        if (left > longest)
+            longest = left;
+    }
+    int64_t more = call->keep_ms + (call->saving_asks ? call->keep_asked_ms : 0);
+    return more > 0 ? longest + more : 0;
 }
 
 /* A new call fails when the store is away. One that has learned something waits until it is back.
@@ -358,12 +360,21 @@ static void park_send(struct op *op)
     struct engine *engine = call->engine;
     struct call_record open = call_record_of(call);
 
-    open.keep_ms = keep_with_asks(call);
     CRASH_POINT(ask_before);
-    engine->store->ops->park(engine->store, id_str(&op->token), call->stored ? NULL : &open,
-                             engine->node, id_str(&call->id), call->epoch ? call->epoch : 1,
-                             call->notices, call->saving_entries, call->saving_count, call->saving,
-                             call->saving_asks, op_completed, op);
+    engine->store->ops->park(engine->store,
+                             &(struct park_spec){ .token = id_str(&op->token),
+                                                  .open = call->stored ? NULL : &open,
+                                                  .node = engine->node,
+                                                  .call_id = id_str(&call->id),
+                                                  .epoch = call->epoch ? call->epoch : 1,
+                                                  .notices = call->notices,
+                                                  .entries = call->saving_entries,
+                                                  .entry_count = call->saving_count,
+                                                  .asks = call->saving,
+                                                  .ask_count = call->saving_asks,
+                                                  .keep_for_ms = call_keep_for(call),
+                                                  .handed = call->handed },
+                             op_completed, op);
 }
 
 static void park_done(struct op *op, nod_status status, const struct store_reply *reply)
@@ -482,9 +493,17 @@ static void append_send(struct op *op)
 
     if (appends_intent(call))
         CRASH_POINT(intent_before);
-    engine->store->ops->append(engine->store, id_str(&op->token), call->stored ? NULL : &open,
-                               engine->node, id_str(&call->id), call->epoch ? call->epoch : 1,
-                               call->notices, call->saving_entries, call->saving_count,
+    engine->store->ops->append(engine->store,
+                               &(struct append_spec){ .token = id_str(&op->token),
+                                                      .open = call->stored ? NULL : &open,
+                                                      .node = engine->node,
+                                                      .call_id = id_str(&call->id),
+                                                      .epoch = call->epoch ? call->epoch : 1,
+                                                      .notices = call->notices,
+                                                      .entries = call->saving_entries,
+                                                      .entry_count = call->saving_count,
+                                                      .keep_for_ms = call->keep_ms,
+                                                      .handed = call->handed },
                                op_completed, op);
 }
 

@@ -54,7 +54,8 @@ struct claim {
 static struct claim *claim_create(struct engine *engine, struct str ask_id,
                                   const struct answer *answer)
 {
-    size_t size = sizeof(struct claim) + ask_id.len + answer->by.len + answer->scope.len + 3;
+    size_t size = sizeof(struct claim) + ask_id.len + answer->by.len + answer->scope.len +
+                  answer->via.len + 4;
     struct claim *claim = mem_alloc(size);
     size_t most = engine->opts.limits.journal_bytes;
     char *at = (char *)(claim + 1);
@@ -65,6 +66,7 @@ static struct claim *claim_create(struct engine *engine, struct str ask_id,
     claim->ask_id = str_place(&at, ask_id);
     claim->answer.by = str_place(&at, answer->by);
     claim->answer.scope = str_place(&at, answer->scope);
+    claim->answer.via = str_place(&at, answer->via);
     arena_init(&claim->arena, CLAIM_ARENA_MAX);
     buf_init(&claim->text, most < CLAIM_ARENA_MAX ? most : CLAIM_ARENA_MAX);
     list_init(&claim->link);
@@ -345,20 +347,35 @@ static void stage_build_result(struct flow *flow, void *subject)
     flow_next(flow);
 }
 
+static struct str claim_via(const struct claim *claim)
+{
+    if (claim->by_engine)
+        return claim->outcome == ASK_EXPIRED ? STR("clock") : STR("nod");
+    if (claim->answer.via.len)
+        return claim->answer.via;
+    if (claim->url_done)
+        return STR("page");
+    return claim->answer.surface ? str_of(claim->answer.surface->ops->name) : STR("client");
+}
+
 static void publish_send(struct op *op)
 {
     struct claim *claim = OP_OF(op, struct claim, op);
     struct engine *engine = claim->engine;
     struct ask *ask = claim_ask(claim);
-    struct claim_spec spec = { .ask_id = claim->ask_id,
+    struct claim_item item = { .ask_id = claim->ask_id,
                                .outcome = claim->outcome,
-                               .content = claim->content,
-                               .by = claim->answer.by };
+                               .content = claim->content };
+    struct claim_spec spec = { .token = id_str(&op->token),
+                               .items = &item,
+                               .count = 1,
+                               .by = claim->answer.by,
+                               .via = claim_via(claim) };
 
     if (ask) /* its call waits here: take it in the same transition */
         spec.take_for = engine->node;
     CRASH_POINT(answer_before);
-    engine->store->ops->claim(engine->store, id_str(&op->token), &spec, op_completed, op);
+    engine->store->ops->claim(engine->store, &spec, op_completed, op);
 }
 
 static struct str why_ended(enum ask_state state)

@@ -211,6 +211,13 @@ struct store *engine_store(const struct engine *engine)
     return engine->store;
 }
 
+int64_t engine_now(const struct engine *engine)
+{
+    struct store *store = engine->store;
+
+    return store->ops->now ? store->ops->now(store) : clock_wall(engine->clock);
+}
+
 size_t engine_calls(const struct engine *engine)
 {
     return engine->calls.count - engine->warm_count;

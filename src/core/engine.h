@@ -73,6 +73,8 @@ int64_t engine_deadline(const struct engine *engine);
 void engine_tick(struct engine *engine);
 
 struct store *engine_store(const struct engine *engine);
+/* The store's wall clock, in ms: expiry of whatever several nodes see is decided by it. */
+int64_t engine_now(const struct engine *engine);
 size_t engine_calls(const struct engine *engine);
 size_t engine_pending(const struct engine *engine); /* asks */
 
@@ -108,8 +110,11 @@ struct call_spec {
     struct str principal;
     struct str scope;
     struct str caller_record; /* JSON: how the caller can be reached again; may be empty */
-    int64_t keep_ms; /* how long its end is kept, beside the time that its first questions wait; 0:
-                        as the store is set */
+    /* How long something lives, from each of its transitions on, that could bring it back: it is
+     * remembered at least so long; 0: nothing. With questions it is that and the time they wait,
+     * and keep_asked_ms, which counts with them alone. */
+    int64_t keep_ms, keep_asked_ms;
+    bool handed;        /* its client holds something to come back with: see call_handed */
     bool elsewhere_too; /* its state may be presented to a node that does not share our store: only
                            idempotent steps may happen */
     struct caller *caller;
@@ -145,7 +150,9 @@ struct adopt_spec {
     bool elsewhere_too; /* see call_spec */
     struct target *target;
     struct caller *caller;
-    bool hold_steps; /* see call_spec */
+    bool hold_steps;                /* see call_spec */
+    int64_t keep_ms, keep_asked_ms; /* see call_spec */
+    bool handed;                    /* beside what the record says */
 };
 bool engine_adopt(struct engine *engine, const struct adopt_spec *spec);
 struct call *engine_find(const struct engine *engine, struct str call_id);
@@ -168,6 +175,14 @@ void ask_put_again(struct ask *ask, int attempt);
  * whoever comes back; what it does not know is cancelled.
  */
 void call_let_go(struct call *call);
+
+/*
+ * Its client has been given something to come back with. The store is told with the call's next
+ * transition: from then on the call is run on wherever there is a node, also without its client.
+ */
+void call_handed(struct call *call);
+/* From its next transition on: see call_spec.keep_ms. */
+void call_keep(struct call *call, int64_t keep_ms);
 
 /* Perhaps it has gone on elsewhere: asks the store, if it waits. */
 void call_wake(struct call *call);
@@ -223,6 +238,7 @@ struct answer {
     const struct json *content; /* with ASK_ACCEPTED; may be NULL where nothing is asked for */
     struct str by;              /* the principal who answers, as verified */
     struct str scope;           /* not empty: the ask must be of this scope */
+    struct str via;             /* where it was given (claim_spec.via); empty: the surface's name */
     const struct surface *surface;
     int attempt; /* the offer it answers; 0: whichever is up */
     bool once;   /* whoever answers will not do it again: the surface is done with this ask. Also

@@ -153,9 +153,10 @@ struct call {
     bool woken;        /* the store has hinted while we were busy */
     bool carried;      /* its asks are not offered on surfaces */
     bool elsewhere_too;
-    bool hold_steps; /* until it has come to its first one */
-    bool held;       /* it has: it goes on when its caller says so */
-    int64_t keep_ms;
+    bool hold_steps;                /* until it has come to its first one */
+    bool held;                      /* it has: it goes on when its caller says so */
+    int64_t keep_ms, keep_asked_ms; /* see call_spec */
+    bool handed;                    /* its client can come back: told to the store from now on */
     uint32_t notices;
     uint64_t epoch;
     int64_t worked_ms;
@@ -214,6 +215,9 @@ void call_flow_done(struct flow *flow, void *subject, nod_status status);
 /* The asks are stored: the caller is told, then the surfaces. The call may be gone after this. */
 void call_asked(struct call *call);
 struct call_record call_record_of(const struct call *call);
+/* How long from now something lives that could bring it back, with the questions that are being
+ * saved; 0: nothing. */
+int64_t call_keep_for(const struct call *call);
 /* It is live, and found by its id. False: as many calls are live as may be. */
 bool call_list(struct call *call);
 /* Off this node, without a word: the store has it. */

@@ -52,7 +52,7 @@ struct ask_record {
     unsigned char digest[DIGEST_BYTES]; /* of the question */
     int64_t ttl_ms;
     int attempts; /* how often invalid content is asked again; 0: the surface's rule */
-    int attempt;  /* which offer is up, from 1 */
+    int attempt;  /* which offer is up, from 1; counted by the store: see claim_item.again */
     uint64_t seq; /* of its event in the caller's stream; 0: none */
 
     /* Set by the store, unless given (an ask that comes back with its call). Wall clock. */
@@ -64,7 +64,8 @@ struct ask_record {
     /* JSON; only with ASK_ACCEPTED; with ASK_INVALID the problems. Of a sensitive one it goes as
      * soon as the call ends, also from under who is looking at it. */
     struct str content;
-    struct str by; /* the principal who answered */
+    struct str by;  /* the principal who answered */
+    struct str via; /* where: "client", "inbox", "page", "api", "clock", ...; may be empty */
     int64_t ended_ms;
 };
 
@@ -108,7 +109,6 @@ struct call_record {
     struct str args;   /* JSON object */
     struct str uri;    /* resources: the one that is read */
     struct str caller; /* JSON, the caller's own: how it is reached again; may be empty */
-    int64_t keep_ms;   /* how long it is kept after it has ended; 0: as the store is set */
     uint32_t notices;  /* progress and log messages already sent */
 
     const struct entry *entries;
@@ -119,6 +119,11 @@ struct call_record {
     uint64_t epoch;
     struct str result; /* finished: the outcome as JSON (core/outcome.h) */
     int64_t opened_ms;
+    /* Something that could bring it back lives until then; 0: nothing. The store's clock. It is
+     * raised with every park, append and finish, and never goes back. */
+    int64_t keep_until_ms;
+    bool handed;    /* its client holds something to come back with: it may be run on without it */
+    bool forgotten; /* it has ended, and this, its id, principal and times are all that is left */
 };
 
 #endif

@@ -23,12 +23,22 @@
  * An ask leaves pending exactly once: by claim, or because its call ended (withdrawn). claim does
  * it all in one transition: ask ended, journal longer, and, when it was the call's last pending
  * ask, call runnable. Expiry is decided by the store's clock: a claim for a person at or after
- * expires_ms becomes an expiry, and a claim for the clock before it is refused with NOD_E_STALE.
+ * expires_ms becomes an expiry, and a claim for the clock before it is refused.
+ *
+ * What is removed. A call that has ended goes no earlier than both keep_until_ms and the store's
+ * own time for ends (--keep) after its end. Nothing else is ever removed by its age, but by one
+ * rule: a call that could be run (runnable, or running on a node that is gone) and that nobody came
+ * for in STORE_ABANDONED_MS is abandoned, and goes. Time in which no node was there to run it does
+ * not count. A waiting call whose asks have all run out is first made runnable, by their expiry.
  *
  * A store bounds how many questions wait, in all and for one principal, as its options say: a park
- * that would go past either is refused with NOD_E_LIMIT and changes nothing. A question counts from
- * its park, on whatever node, until it ends or runs out. One that comes back with its call
- * (expires_ms given) is never refused.
+ * that would go past either is refused with NOD_E_LIMIT and changes nothing (reply.quota says which
+ * it was). A question counts from its park, on whatever node, until it ends or runs out. One that
+ * comes back with its call (expires_ms given) is never refused.
+ *
+ * A store has an id, which is made once: with the process (memory), the file, or under the prefix,
+ * and is the same for all nodes that share it. Its clock is `now`: the wall clock that decides, as
+ * far as this node knows without asking.
  *
  * ready says, at once and without waiting, whether the store does its work as far as it knows; if
  * not, `why` is a short text that lives on and holds nothing secret.
@@ -37,7 +47,9 @@
  * operation may or may not have happened; send it again with the same token to find out);
  * NOD_E_REFUSED and NOD_E_PARSE (a record in the store was tampered with, is damaged, or was
  * written by a newer nod: it was logged, and nothing happened). A scan leaves such records out,
- * but for STORE_ASKS_OF_CALL, which ends with that status: the call cannot go on without its asks.
+ * does not count them towards its limit and logs each of them once; but for STORE_ASKS_OF_CALL,
+ * which ends with that status: the call cannot go on without its asks. NOD_E_USAGE: the operation
+ * makes no sense (a claim of nothing, of an ask twice, or of asks of several calls).
  */
 #ifndef NOD_CORE_STORE_H
 #define NOD_CORE_STORE_H
@@ -46,12 +58,31 @@
 
 struct store;
 
+enum {
+    STORE_CLAIM_MOST = 64,          /* asks of one claim */
+    STORE_VIA_MAX = 32,             /* bytes of where an ask was answered */
+    STORE_ABANDONED_MS = 604800000, /* a call that could be run and nobody came for: a week */
+};
+
+enum store_quota { STORE_QUOTA_NONE, STORE_QUOTA_ALL, STORE_QUOTA_PRINCIPAL };
+
+struct claimed { /* what became of one item of a claim */
+    /* As it is now, whoever won. Of an item that was refused it is still pending. */
+    const struct ask_record *ask;
+    bool won; /* this very claim ended the ask, or put it up again */
+};
+
 struct store_reply {
     uint64_t epoch;                 /* take, and a claim that took */
     const struct call_record *call; /* take, load_call, a claim that took */
-    const struct ask_record *ask;   /* claim (as it is now, whoever won), load_ask */
-    bool won;                       /* claim: this very claim ended the ask */
+    const struct ask_record *ask;   /* load_ask; claim: of its first item */
+    bool won;                       /* claim: its first item */
+    const struct claimed *claimed;  /* claim: each of its items, in their order */
+    size_t claimed_count;           /* 0: nothing is known of them (not found, the store failed) */
     bool taken;                     /* claim: the call became runnable and is now running here */
+    enum store_quota quota;         /* park refused with NOD_E_LIMIT: by the bound on all questions,
+                                       or on those of one principal; NONE: it was too large */
+    uint64_t quota_most;            /* and that bound */
     int64_t now_ms;                 /* the store's wall clock */
     uint64_t version;               /* get, put */
     struct str value;               /* get */
@@ -67,20 +98,91 @@ struct store_event { /* something a client can come back for: stored with the tr
     int64_t ttl_ms;
 };
 
-struct claim_spec {
+/*
+ * `open` (may be NULL) is the call's record when it is not stored yet: the call is then opened,
+ * running in epoch 1, in the same transition. `node` owns it. One that is stored already is refused
+ * with NOD_E_STALE, unless it waits with a shorter journal than the one given to park: then it has
+ * gone on where this store is not shared, and is replaced, asks and all. A park that is refused has
+ * changed nothing, also of the one that it would have replaced.
+ */
+struct park_spec {
+    struct str token;
+    const struct call_record *open;
+    struct str node;
+    struct str call_id;
+    uint64_t epoch;
+    uint32_t notices;
+    const struct entry *entries;
+    size_t entry_count;
+    const struct ask_record *asks;
+    size_t ask_count;
+    int64_t keep_for_ms; /* keep_until_ms becomes at least the store's now and this; 0: nothing */
+    bool handed;         /* call_record.handed from now on; once true it stays so */
+};
+
+struct append_spec {
+    struct str token;
+    const struct call_record *open;
+    struct str node;
+    struct str call_id;
+    uint64_t epoch;
+    uint32_t notices;
+    const struct entry *entries;
+    size_t entry_count;
+    int64_t keep_for_ms; /* as in park_spec */
+    bool handed;
+};
+
+struct claim_item {
     struct str ask_id;
     enum ask_state outcome; /* anything but ASK_PENDING and ASK_WITHDRAWN */
     struct str content;     /* JSON, with ASK_ACCEPTED (and ASK_INVALID: the problems) */
-    struct str by;
-    struct str
-        take_for; /* a node: take the call in the same transition, if this makes it runnable */
+    int attempt;            /* the offer it answers; 0: whichever is up */
+    /* The ask does not end: its attempt goes up by one, from the one named, which must be. Whoever
+     * waits for the call elsewhere is hinted. `outcome` and `content` say nothing then. */
+    bool again;
 };
 
 /*
- * STORE_RUNNABLE lists the calls that can be taken and whose record names a caller (call_record.
- * caller): somebody will come back for them, so they are run on. The others wait for whoever has a
- * right to them. Where the store survives and there are more than `limit`, each look shows others:
- * those that nobody takes must not hide the rest.
+ * Answers to several asks of one call, in one transition. Of each item: an ask that has ended keeps
+ * its end; one that is pending is ended (or put up again), but that an item for another offer than
+ * the one that is up is refused, and so is the clock before its time; it is still pending then. An
+ * item that is refused does not hinder the others.
+ *
+ * `whole`: they are one submission. If one of the asks was ended before through the same `via` by
+ * another answer (another outcome, content or principal), nothing is claimed at all: two
+ * submissions never mix.
+ *
+ * NOD_E_STALE: nothing was claimed, because of `whole` or because items were refused; the reply
+ * shows the asks as they are. NOD_OK otherwise, also where all of them had ended.
+ */
+struct claim_spec {
+    struct str token;
+    const struct claim_item *items;
+    size_t count;
+    struct str by;
+    struct str via;      /* at most STORE_VIA_MAX bytes of a-z, 0-9, - and _ */
+    struct str take_for; /* a node: take the call in the same transition, if this makes it runnable
+                          */
+    bool handed;         /* as in park_spec; only with an item that was won */
+    bool whole;
+};
+
+struct finish_spec {
+    struct str token;
+    struct str call_id;
+    uint64_t epoch;
+    struct str result;
+    const struct store_event *event; /* may be NULL */
+    int64_t keep_for_ms;             /* as in park_spec */
+    bool handed;
+};
+
+/*
+ * STORE_RUNNABLE lists the calls that can be taken and are handed (call_record.handed): their
+ * clients can come back for them, so they are run on. The others are adopted by whoever comes back
+ * with the handle, and by nobody else. Where the store survives and there are more than `limit`,
+ * each look shows others: those that nobody takes must not hide the rest.
  */
 enum store_index { STORE_RUNNABLE, STORE_ASKS_DUE, STORE_ASKS_OF_CALL, STORE_EVENTS };
 
@@ -106,25 +208,14 @@ struct store_ops {
     bool shared;      /* other nodes may see it */
     bool durable;     /* survives the process */
 
-    /*
-     * `open` (may be NULL) is the call's record when it is not stored yet: the call is then opened,
-     * running in epoch 1, in the same transition. `node` owns it. One that is stored already is
-     * refused with NOD_E_STALE, unless it waits with a shorter journal than the one given to park:
-     * then it has gone on where this store is not shared, and is replaced, asks and all.
-     */
-    void (*park)(struct store *store, struct str token, const struct call_record *open,
-                 struct str node, struct str call_id, uint64_t epoch, uint32_t notices,
-                 const struct entry *entries, size_t entry_count, const struct ask_record *asks,
-                 size_t ask_count, store_done *done, void *data);
-    void (*append)(struct store *store, struct str token, const struct call_record *open,
-                   struct str node, struct str call_id, uint64_t epoch, uint32_t notices,
-                   const struct entry *entries, size_t entry_count, store_done *done, void *data);
-    void (*claim)(struct store *store, struct str token, const struct claim_spec *claim,
-                  store_done *done, void *data);
+    void (*park)(struct store *store, const struct park_spec *park, store_done *done, void *data);
+    void (*append)(struct store *store, const struct append_spec *append, store_done *done,
+                   void *data);
+    void (*claim)(struct store *store, const struct claim_spec *claim, store_done *done,
+                  void *data);
     void (*take)(struct store *store, struct str token, struct str call_id, struct str node,
                  store_done *done, void *data);
-    void (*finish)(struct store *store, struct str token, struct str call_id, uint64_t epoch,
-                   struct str result, const struct store_event *event, store_done *done,
+    void (*finish)(struct store *store, const struct finish_spec *finish, store_done *done,
                    void *data);
     /* NOD_E_STALE if it has finished. `why` is kept as the result. */
     void (*cancel)(struct store *store, struct str token, struct str call_id, struct str why,
@@ -152,19 +243,24 @@ struct store_ops {
     void (*beat)(struct store *store, struct str node, int64_t ttl_ms, store_done *done,
                  void *data);
 
-    /* wake(call id) when a call that this node waits for became runnable or ended elsewhere. A hint
-     * only. wake(nothing) when hints may have been lost: all that waits here is worth a look. */
+    /* wake(call id) when a call that this node waits for became runnable or ended elsewhere, or a
+     * question of it was put again. A hint only. wake(nothing) when hints may have been lost: all
+     * that waits here is worth a look. */
     void (*watch)(struct store *store, struct str node,
                   void (*wake)(void *data, struct str call_id), void *data);
 
     /* It can be reached now; false: *why says why not, until the loop turns. NULL: always. */
     bool (*ready)(struct store *store, struct str *why);
 
+    /* The store's wall clock in ms, as far as this node knows, at once. */
+    int64_t (*now)(struct store *store);
+
     void (*destroy)(struct store *store);
 };
 
 struct store {
     const struct store_ops *ops;
+    struct str id;   /* which store this is; lives as long as it does */
     int64_t keep_ms; /* how long a call that has ended is kept, as the store is set */
 };
 

@@ -42,8 +42,13 @@ static void give_send(struct op *op)
     struct giving_back *giving = OP_OF(op, struct giving_back, op);
     struct store *store = op->engine->store;
 
-    store->ops->park(store, id_str(&op->token), NULL, op->engine->node, id_str(&giving->call),
-                     giving->epoch, giving->notices, NULL, 0, NULL, 0, op_completed, op);
+    store->ops->park(store,
+                     &(struct park_spec){ .token = id_str(&op->token),
+                                          .node = op->engine->node,
+                                          .call_id = id_str(&giving->call),
+                                          .epoch = giving->epoch,
+                                          .notices = giving->notices },
+                     op_completed, op);
 }
 
 static void give_done(struct op *op, nod_status status, const struct store_reply *reply)
@@ -156,6 +161,11 @@ void call_take_later(struct call *call, int64_t after_ms)
 static void deliver_stored(struct call *call, const struct call_record *record)
 {
     struct ending *ending = call_ending(call);
+
+    if (record->forgotten) {
+        call_give_up(call, NOD_E_NOT_FOUND, STR("The call has ended, and how is no longer known"));
+        return;
+    }
     nod_status status =
         outcome_read(&ending->arena, arena_str(&ending->arena, record->result), &ending->outcome);
 

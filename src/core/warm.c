@@ -80,7 +80,7 @@ void call_leave_warm(struct call *call)
         call_leave(call);
         return;
     }
-    int64_t now = clock_wall(engine->clock);
+    int64_t now = engine_now(engine);
     LIST_EACH (at, &call->asks) {
         struct ask *ask = LIST_OF(at, struct ask, link);
         ask_rest(ask);
@@ -106,7 +106,7 @@ struct call *engine_warm(struct engine *engine, struct str call_id)
 
     if (!call || !call_is_warm(call))
         return NULL;
-    int64_t now = clock_wall(engine->clock);
+    int64_t now = engine_now(engine);
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
         if (ask->record.expires_ms <= now) { /* the store knows what became of it */
             warm_free(call);
@@ -125,7 +125,7 @@ struct call_record call_warm_record(const struct call *call, const struct target
                                  .args = call->args,
                                  .uri = call->uri,
                                  .caller = call->caller_record,
-                                 .keep_ms = call->keep_ms,
+                                 .handed = call->handed,
                                  .state = CALL_STORED_WAITING,
                                  .epoch = call->epoch,
                                  .notices = call->notices,
@@ -157,6 +157,9 @@ void engine_adopt_warm(struct engine *engine, struct call *call, const struct ad
     call->caller = spec->caller;
     call->elsewhere_too = spec->elsewhere_too;
     call->hold_steps = spec->hold_steps;
+    call->keep_ms = spec->keep_ms;
+    call->keep_asked_ms = spec->keep_asked_ms;
+    call->handed |= spec->handed;
     call->held = call->carried = call->told_waiting = call->fresh_intent = false;
     call->worked_ms = 0;
     LIST_EACH (at, &call->asks) {

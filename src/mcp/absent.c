@@ -151,6 +151,7 @@ void absent_orphan(void *data, const struct call_record *record)
             &(struct adopt_spec){ .record = record,
                                   .elsewhere_too = !by.held && caller_elsewhere_too(server),
                                   .target = target,
+                                  .keep_ms = by.held ? server->opts.session_idle_ms : 0,
                                   .caller = &absent->caller }))
         absent_free(absent);
 }

@@ -426,7 +426,7 @@ void caller2026_start(struct request *request, const struct mcp_call_spec *spec)
                                          .uri = spec->uri,
                                          .principal = caller->principal,
                                          .scope = caller->principal,
-                                         .keep_ms = MCP_CALL_KEEP_MS,
+                                         .keep_asked_ms = MCP_STATE_GRACE_MS,
                                          .elsewhere_too = caller_elsewhere_too(server),
                                          .hold_steps = caller_holds_steps(caller),
                                          .caller = &caller->caller });

@@ -129,6 +129,8 @@ void mcp_call_start(struct request *request, const struct mcp_call_spec *spec)
                                                           .scope = session_scope(session),
                                                           .caller_record = caller_record(call),
                                                           .id = id_str(&id),
+                                                          .keep_ms = server->opts.session_idle_ms,
+                                                          .handed = call->stream->of_call,
                                                           .hold_steps = call->stream->of_call,
                                                           .caller = &call->caller });
     if (over)
@@ -162,9 +164,11 @@ bool mcp_call_back(struct session *session, struct mcp_stream *stream,
     call->back = true;
     call_join(call, stream);
     if (live ? absent_hand_over(live, &call->caller)
-             : engine_adopt(engine, &(struct adopt_spec){ .record = record,
-                                                          .target = target,
-                                                          .caller = &call->caller }))
+             : engine_adopt(engine,
+                            &(struct adopt_spec){ .record = record,
+                                                  .target = target,
+                                                  .keep_ms = session->server->opts.session_idle_ms,
+                                                  .caller = &call->caller }))
         return true;
     session_drop_call(session, call);
     session->server->calls--;

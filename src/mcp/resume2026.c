@@ -182,6 +182,7 @@ static void adopt(struct caller2026 *caller, bool import)
                                .elsewhere_too = caller_elsewhere_too(caller->server),
                                .target = caller->target,
                                .hold_steps = caller_holds_steps(caller),
+                               .keep_asked_ms = MCP_STATE_GRACE_MS,
                                .caller = &caller->caller };
 
     if (caller->arena.exhausted)
@@ -193,7 +194,6 @@ static void adopt(struct caller2026 *caller, bool import)
 static void import(struct caller2026 *caller)
 {
     const struct state *state = &caller->state;
-    int64_t left = state->expires_ms - clock_wall(caller->server->opts.clock);
 
     caller->record = (struct call_record){ .id = state->call_id,
                                            .principal = caller->principal,
@@ -202,7 +202,6 @@ static void import(struct caller2026 *caller)
                                            .target = caller->target->name,
                                            .args = caller->args,
                                            .uri = caller->uri,
-                                           .keep_ms = left + MCP_CALL_KEEP_MS,
                                            .notices = state->notices,
                                            .entries = state->entries,
                                            .entry_count = state->entry_count };
@@ -297,6 +296,7 @@ static void adopt_warm(struct caller2026 *caller, struct call *warm)
     struct adopt_spec spec = { .elsewhere_too = caller_elsewhere_too(caller->server),
                                .target = caller->target,
                                .hold_steps = caller_holds_steps(caller),
+                               .keep_asked_ms = MCP_STATE_GRACE_MS,
                                .caller = &caller->caller };
 
     for (struct ask *ask = call_ask_first(warm); ask; ask = call_ask_next(warm, ask))
@@ -358,13 +358,13 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
     struct caller2026 *caller = data;
 
     if (caller->server && !caller->over) {
-        if (status == NOD_OK)
+        if (status == NOD_OK && reply->call->forgotten)
+            caller_refuse(caller); /* it has ended, and how is no longer known */
+        else if (status == NOD_OK)
             found(caller, reply->call, NULL,
                   engine_store(caller->server->opts.engine)->ops->load_with_asks != NULL);
         else if (status == NOD_E_NOT_FOUND)
             import(caller);
-        else if (status == NOD_E_STALE)
-            caller_refuse(caller); /* it has ended, and how is no longer known */
         else
             caller_fail(caller, 200, RPC_INTERNAL_ERROR, why_not(status), STR_NONE);
     }

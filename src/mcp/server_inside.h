@@ -56,8 +56,6 @@ enum {
     MCP_LIST_FRESH_MS = 60000,   /* ttlMs of lists and of server/discover */
     MCP_STATE_INLINE_MAX = 8192, /* bytes of a requestState; a larger one goes to the store */
     MCP_STATE_GRACE_MS = 600000, /* a state outlives the last of its asks by this */
-    MCP_CALL_KEEP_MS =
-        3600000,           /* the end of a call is known that much longer than its questions wait */
     MCP_HOLD_MS = 20000,   /* a retry waits that long for a page, or for another node */
     MCP_HOLD_LOOK_MS = 50, /* and looks that often */
     MCP_WAITERS_MAX = 64,  /* requests that wait for the end of one call */

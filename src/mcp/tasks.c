@@ -450,6 +450,7 @@ static struct call_spec spec_of(struct task *task, struct target *target, const 
                                .principal = task_principal(task),
                                .scope = task_principal(task),
                                .keep_ms = task->ttl_ms + TASK_ENDED_KEEP_MS,
+                               .handed = survives,
                                .caller_record =
                                    survives ? came_by_write(&task->arena, &by) : STR_NONE,
                                .caller = &task->caller,

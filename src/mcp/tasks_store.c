@@ -287,6 +287,7 @@ static void adopt(struct loading *loading)
                                                    .asks = loading->asks,
                                                    .ask_count = loading->ask_count,
                                                    .target = target,
+                                                   .keep_ms = task->ttl_ms + TASK_ENDED_KEEP_MS,
                                                    .caller = &task->caller })) {
         task_forget(task);
         show(loading);
@@ -437,12 +438,14 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
         loaded(loading, NULL, NOD_E_STORE);
     else if (task)
         loaded(loading, task, NOD_OK); /* somebody else was faster */
+    else if (status == NOD_OK && reply->call->forgotten)
+        loaded(loading, NULL, NOD_E_NOT_FOUND);
     else if (status == NOD_OK)
         found(loading, reply->call);
     else if (status == NOD_E_NOT_FOUND)
         begin_again(loading);
     else
-        loaded(loading, NULL, status == NOD_E_STALE ? NOD_E_NOT_FOUND : status);
+        loaded(loading, NULL, status);
 }
 
 /* Whose it is, and whether its time is not over. */

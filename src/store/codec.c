@@ -98,7 +98,7 @@ nod_status codec_write_call(struct codec *codec, const struct call_record *call,
     put_text(&body, call->args);
     put_text(&body, call->uri);
     put_text(&body, call->caller);
-    put_signed(&body, call->keep_ms);
+    put_signed(&body, 0); /* older ones had a time here, in which they were kept */
     return body_done(codec, CODEC_CALL, call->scope, call->id, &body, out);
 }
 
@@ -372,7 +372,7 @@ nod_status codec_read_call(struct codec *codec, struct str id, struct str bytes,
     out->args = get_text(&reader);
     out->uri = get_text(&reader);
     out->caller = get_text(&reader);
-    out->keep_ms = get_signed(&reader);
+    get_signed(&reader);
     return close_body(codec, CODEC_CALL, id, &reader);
 }
 

@@ -16,10 +16,11 @@
 
 enum {
     SWEEP_MOST = 4,      /* records dropped with one operation */
-    SPENT_MAX = 1000000, /* calls that must not happen again, after their records are gone */
+    SPENT_MAX = 1000000, /* calls that have ended, after their records are gone */
+    LEFT_MAX = 65536,    /* calls that could be run and nothing can bring back */
 };
 
-static void id_set(struct id *id, struct str s)
+void memory_id_set(struct id *id, struct str s)
 {
     *id = (struct id){ 0 };
     if (s.len == ID_LEN)
@@ -28,7 +29,7 @@ static void id_set(struct id *id, struct str s)
         memcpy(id->text, s.at, s.len < ID_LEN ? s.len : ID_LEN);
 }
 
-static bool id_is(const struct id *id, struct str s)
+bool memory_id_is(const struct id *id, struct str s)
 {
     return s.len == ID_LEN && memcmp(id->text, s.at, ID_LEN) == 0;
 }
@@ -49,9 +50,8 @@ static struct stored_call *call_add(struct memory_store *memory, const struct ca
     call->is.tally = tally ? tally : memory_tally_add(memory, open->principal);
     call->is.tally->calls++;
     call->is.refs = 1;
-    id_set(&call->is.id, open->id);
+    memory_id_set(&call->is.id, open->id);
     call->is.kind = open->kind & KIND_BITS;
-    call->is.keep_ms = open->keep_ms;
     call->is.notices = open->notices;
     call->is.state = CALL_STORED_RUNNING;
     call->is.epoch = 1;
@@ -71,6 +71,12 @@ static void call_release(struct memory_store *memory, struct call_facts *call)
         memory_call_free(memory, memory_stored_call(call));
 }
 
+static void idle_leave(struct memory_store *memory, struct stored_call *call)
+{
+    heap_remove(call->left ? &memory->left : &memory->idle, &call->idle);
+    call->left = false;
+}
+
 /* One that has not ended. */
 static void call_drop(struct memory_store *memory, struct stored_call *call)
 {
@@ -79,8 +85,7 @@ static void call_drop(struct memory_store *memory, struct stored_call *call)
             memory_quota_remove(memory, ask);
         idmap_remove(&memory->asks, ask);
     }
-    if (call->is.state == CALL_STORED_RUNNABLE)
-        heap_remove(&memory->idle, &call->idle);
+    idle_leave(memory, call);
     idmap_remove(&memory->calls, call);
     call_release(memory, &call->is);
 }
@@ -93,37 +98,30 @@ static void ended_drop(struct memory_store *memory, struct ended_call *call)
     call_release(memory, &call->is);
 }
 
-static bool had_effects(const struct ended_call *call)
+static void spent_drop(struct memory_store *memory, struct spent *spent)
 {
-    for (size_t i = 0; i < call->entry_count; i++)
-        if (call->entries[i].class == ENTRY_STEP || call->entries[i].class == ENTRY_INTENT)
-            return true;
-    return false;
+    heap_remove(&memory->spent_due, &spent->due);
+    idmap_remove(&memory->spent, spent);
+    memory_tally_release(memory, spent->tally);
+    mem_free(spent);
 }
 
-/* Its record goes before its time: what must not happen twice is remembered in a few bytes. */
+/* Its record goes before its time: that it has ended is remembered in a few bytes. Should there be
+ * too many of these, the one goes that would go first. */
 static void spent_add(struct memory_store *memory, const struct ended_call *call)
 {
     struct spent *spent = MEM_NEW(struct spent);
 
+    if (memory->spent.count >= SPENT_MAX)
+        spent_drop(memory, HEAP_OF(heap_first(&memory->spent_due), struct spent, due));
     spent->id = call->is.id;
-    if (!idmap_add(&memory->spent, spent)) {
-        mem_free(spent);
-        return;
-    }
-    heap_set(&memory->spent_due, &spent->due, call->until);
-    memory_note_due(memory, call->until);
-}
-
-/* When the last of its questions is over. */
-static int64_t last_expiry(const struct stored_call *call)
-{
-    int64_t last = 0;
-
-    for (const struct stored_ask *ask = call->asks; ask; ask = ask->next)
-        if (!ask->end && ask->is.expires_ms > last)
-            last = ask->is.expires_ms;
-    return last;
+    spent->state = call->is.state;
+    spent->opened_ms = call->is.opened_ms;
+    spent->tally = call->is.tally;
+    spent->tally->calls++;
+    idmap_add(&memory->spent, spent);
+    heap_set(&memory->spent_due, &spent->due, call->is.keep_until);
+    memory_note_due(memory, call->is.keep_until);
 }
 
 static void ended_sweep(struct memory_store *memory, int64_t now)
@@ -131,36 +129,41 @@ static void ended_sweep(struct memory_store *memory, int64_t now)
     struct ended_call *call;
 
     for (int i = 0; i < SWEEP_MOST && (call = memory_ended_next(memory)); i++) {
-        if (call->until > now && had_effects(call))
+        if (call->is.keep_until > now)
             spent_add(memory, call);
         ended_drop(memory, call);
     }
 }
 
-/* Questions that ran out long ago, and whose call nobody came back for. */
+/* Questions that ran out, and that nobody came to end: their calls can be run without them. */
 static void lapsed_sweep(struct memory_store *memory, int64_t now)
 {
     struct heap_node *first;
 
     memory_quota_lapse(memory, SWEEP_MOST);
     for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->lapsed)); i++) {
-        struct stored_call *call = HEAP_OF(first, struct stored_ask, due)->call;
-        int64_t last = last_expiry(call) + memory_keep(memory, &call->is);
         if (first->at > now)
             break;
-        if (last > now) /* another one still counts: look again when that is over */
-            heap_set(&memory->lapsed, first, last);
-        else
-            call_drop(memory, call);
+        memory_ask_expire(memory, HEAP_OF(first, struct stored_ask, due));
     }
 }
 
+/* Calls that could be run. What could bring them back is looked at first, then the rule of those
+ * that are abandoned. */
 static void idle_sweep(struct memory_store *memory, int64_t now)
 {
     struct heap_node *first;
 
     for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->idle)); i++) {
+        struct stored_call *call = HEAP_OF(first, struct stored_call, idle);
         if (first->at > now)
+            break;
+        heap_remove(&memory->idle, first);
+        call->left = true;
+        heap_set(&memory->left, first, call->idle_since + STORE_ABANDONED_MS);
+    }
+    for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->left)); i++) {
+        if (first->at > now && memory->left.count <= LEFT_MAX)
             break;
         call_drop(memory, HEAP_OF(first, struct stored_call, idle));
     }
@@ -171,19 +174,16 @@ static void spent_sweep(struct memory_store *memory, int64_t now)
     struct heap_node *first;
 
     for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->spent_due)); i++) {
-        struct spent *spent = HEAP_OF(first, struct spent, due);
         if (first->at > now)
             break;
-        heap_remove(&memory->spent_due, first);
-        idmap_remove(&memory->spent, spent);
-        mem_free(spent);
+        spent_drop(memory, HEAP_OF(first, struct spent, due));
     }
 }
 
 /* When the first of all the records goes, or of the questions runs out. */
 static int64_t earliest_due(struct memory_store *memory)
 {
-    const struct heap *heaps[] = { &memory->due, &memory->lapsed, &memory->idle,
+    const struct heap *heaps[] = { &memory->due, &memory->lapsed, &memory->idle, &memory->left,
                                    &memory->spent_due };
     int64_t earliest = memory_ended_due(memory);
 
@@ -232,7 +232,7 @@ static void ask_add(struct memory_store *memory, struct stored_call *call,
     struct stored_ask *ask = memory_ask_make(texts);
     struct ask_facts *is = &ask->is;
 
-    id_set(&is->id, record->id);
+    memory_id_set(&is->id, record->id);
     is->number = call->is.ask_count++;
     is->kind = (unsigned char)record->kind;
     is->consent = record->consent;
@@ -251,10 +251,10 @@ static void ask_add(struct memory_store *memory, struct stored_call *call,
     memory_quota_add(memory, ask);
 }
 
-static void ask_close(struct memory_store *memory, struct stored_ask *ask, enum ask_state state,
-                      struct str content, struct str by)
+void memory_ask_close(struct memory_store *memory, struct stored_ask *ask, enum ask_state state,
+                      struct str content, struct str by, struct str via)
 {
-    ask->end = memory_end_make(content, by);
+    ask->end = memory_end_make(content, by, via);
     ask->end->is.state = (unsigned char)state;
     ask->end->is.ended_ms = memory_now(memory);
     memory_quota_remove(memory, ask);
@@ -266,7 +266,7 @@ static void ask_erase(struct stored_ask *ask)
 {
     struct ask_ending *end = &ask->end->is;
 
-    explicit_bzero(ask->end->text + end->by_len + 1, end->content_len);
+    explicit_bzero(ask->end->text + end->by_len + 1 + end->via_len + 1, end->content_len);
     end->content_len = 0;
 }
 
@@ -286,12 +286,11 @@ static void journal_erase(struct stored_call *call)
 static void call_close(struct memory_store *memory, struct stored_call *call, enum call_state state,
                        struct str result)
 {
-    if (call->is.state == CALL_STORED_RUNNABLE)
-        heap_remove(&memory->idle, &call->idle);
+    idle_leave(memory, call);
     call->is.state = (unsigned char)state;
     for (struct stored_ask *ask = call->asks; ask; ask = ask->next) {
         if (!ask->end)
-            ask_close(memory, ask, ASK_WITHDRAWN, STR_NONE, STR("nod"));
+            memory_ask_close(memory, ask, ASK_WITHDRAWN, STR_NONE, STR("nod"), STR_NONE);
         if (ask->is.sensitive)
             ask_erase(ask);
     }
@@ -339,6 +338,31 @@ void memory_hold_ask(struct reply *reply, struct ask_facts *ask)
     reply->ask = ask;
 }
 
+static const struct ask_record *item_record(struct ask_facts *ask, struct ask_record *record)
+{
+    struct ask_look look;
+
+    memory_ask_look(ask, &look);
+    memory_ask_view(&look, record);
+    return record;
+}
+
+void memory_show_spent(struct reply *reply, const struct spent *spent)
+{
+    struct str name = str_n(spent->tally->name, spent->tally->len);
+    struct call_record *record = mem_zalloc(sizeof(*record) + ID_LEN + name.len + 2);
+    char *at = (char *)(record + 1);
+
+    record->id = str_place(&at, id_str(&spent->id));
+    record->principal = str_place(&at, name);
+    record->state = (enum call_state)spent->state;
+    record->opened_ms = spent->opened_ms;
+    record->keep_until_ms = spent->due.at;
+    record->forgotten = true;
+    reply->spent = record;
+    reply->reply.call = record;
+}
+
 /* Nothing is left of it but itself, which its delivery frees. */
 static void reply_empty(struct reply *reply)
 {
@@ -347,6 +371,40 @@ static void reply_empty(struct reply *reply)
         call_release(reply->memory, reply->call);
     mem_free(reply->value);
     mem_free(reply->scanning);
+    mem_free(reply->items);
+    mem_free(reply->spent);
+}
+
+struct shown { /* asks of a reply, while it is delivered */
+    struct ask_record one;
+    struct claimed one_claimed;
+    void *many;
+};
+
+/* Of a claim its items, as they are now; else the ask. */
+static void asks_show(struct reply *reply, struct shown *shown)
+{
+    size_t count = reply->item_count;
+    struct ask_record *records = &shown->one;
+    struct claimed *claimed = &shown->one_claimed;
+
+    shown->many = NULL;
+    if (reply->ask)
+        reply->reply.ask = item_record(reply->ask, &shown->one);
+    if (count == 0)
+        return;
+    if (count > 1) {
+        records = shown->many = mem_alloc(count * (sizeof(*records) + sizeof(*claimed)));
+        claimed = (struct claimed *)(void *)(records + count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        claimed[i].ask = item_record(reply->items[i].ask, &records[i]);
+        claimed[i].won = reply->items[i].won;
+    }
+    reply->reply.claimed = claimed;
+    reply->reply.claimed_count = count;
+    reply->reply.ask = claimed[0].ask;
+    reply->reply.won = claimed[0].won;
 }
 
 static void deliver(void *data)
@@ -360,23 +418,19 @@ static void deliver(void *data)
     if (reply->scanning && reply->status == NOD_OK)
         memory_scan_rows(reply);
     struct call_view call;
-    struct ask_record ask;
+    struct shown shown;
     call.many = NULL;
     if (reply->call && reply->with_call) {
         memory_call_view(reply->call, &call);
         reply->reply.call = &call.record;
     }
-    if (reply->ask) {
-        struct ask_look look;
-        memory_ask_look(reply->ask, &look);
-        memory_ask_view(&look, &ask);
-        reply->reply.ask = &ask;
-    }
+    asks_show(reply, &shown);
     if (reply->wakes)
         reply->memory->wake(reply->memory->wake_data, id_str(&reply->call->id));
     if (reply->done)
         reply->done(reply->data, reply->status, &reply->reply);
     memory_call_view_finish(&call);
+    mem_free(shown.many);
     if (reply->memory)
         reply_empty(reply);
     mem_free(reply);
@@ -388,7 +442,7 @@ void memory_send(struct reply *reply)
 }
 
 /* True: the test wants this operation not to happen at all; the failure is on its way. */
-static bool fails_before(struct memory_store *memory, const char *verb, enum memory_fault *fault,
+bool memory_fails_before(struct memory_store *memory, const char *verb, enum memory_fault *fault,
                          store_done *done, void *data)
 {
     memory_begin(memory);
@@ -399,12 +453,13 @@ static bool fails_before(struct memory_store *memory, const char *verb, enum mem
     return true;
 }
 
-static void finish_reply(struct reply *reply, enum memory_fault fault)
+void memory_finish_reply(struct reply *reply, enum memory_fault fault)
 {
     if (fault == MEMORY_FAIL_AFTER) { /* it happened, but nobody hears of it */
         reply->status = NOD_E_STORE;
         reply->with_call = false;
         reply->ask = NULL;
+        reply->item_count = 0;
         mem_free(reply->scanning);
         reply->scanning = NULL;
         reply->reply = (struct store_reply){ 0 };
@@ -428,50 +483,30 @@ static void hint(struct memory_store *memory, struct stored_call *call)
 }
 
 /* Whoever comes next may take it; who waits for it here is told. */
-static void call_runnable(struct memory_store *memory, struct stored_call *call)
+void memory_call_runnable(struct memory_store *memory, struct stored_call *call)
 {
-    int64_t until = memory_now(memory) + memory_keep(memory, &call->is);
+    int64_t now = memory_now(memory);
+    int64_t until = call->is.keep_until > now ? call->is.keep_until : now;
 
     call->is.state = CALL_STORED_RUNNABLE;
+    call->idle_since = now;
     heap_set(&memory->idle, &call->idle, until);
     memory_note_due(memory, until);
     hint(memory, call);
 }
 
-/* `call` is what is known by that id, or NULL. The call that an operation of a running epoch is
- * about; NULL and *status if it may not happen (or has already). */
-static struct stored_call *running_call(struct memory_store *memory, struct call_facts *call,
-                                        const struct call_record *open, struct str call_id,
-                                        uint64_t epoch, struct str token, size_t new_asks,
-                                        nod_status *status)
+/* What is said of a call that is not found. */
+static nod_status gone(struct memory_store *memory, struct str call_id)
 {
-    struct tally *tally = call   ? call->tally
-                          : open ? memory_tally_find(memory, open->principal)
-                                 : NULL;
-
-    *status = NOD_OK;
-    if (call && id_is(&call->token, token))
-        return NULL; /* this very operation has happened */
-    if (!call && idmap_get(&memory->spent, call_id))
-        *status = NOD_E_STALE;
-    else if (!call && !open)
-        *status = NOD_E_NOT_FOUND;
-    else if (call && (open || call->epoch != epoch || call->state != CALL_STORED_RUNNING))
-        *status = NOD_E_STALE; /* with `open`: it is here already */
-    else if (!memory_quota_room(memory, tally, new_asks))
-        *status = NOD_E_LIMIT;
-    if (*status != NOD_OK)
-        return NULL;
-    struct stored_call *running = call ? memory_stored_call(call) : call_add(memory, open, tally);
-    id_set(&running->is.token, token);
-    return running;
+    return idmap_get(&memory->spent, call_id) ? NOD_E_STALE : NOD_E_NOT_FOUND;
 }
 
 /* A call that waits here and has gone on elsewhere gives way to what its client has brought. */
-static bool is_behind(struct call_facts *call, size_t entry_count)
+static bool is_behind(const struct park_spec *park, struct call_facts *call)
 {
-    return call->state == CALL_STORED_WAITING &&
-           memory_journal_count(memory_stored_call(call)) < entry_count;
+    return park->open && call->state == CALL_STORED_WAITING &&
+           !memory_id_is(&call->token, park->token) &&
+           memory_journal_count(memory_stored_call(call)) < park->entry_count;
 }
 
 /* What comes back with its call was let in before. */
@@ -484,118 +519,115 @@ static size_t new_ones(const struct ask_record *asks, size_t count)
     return new;
 }
 
-static void memory_park(struct store *store, struct str token, const struct call_record *open,
-                        struct str node, struct str call_id, uint64_t epoch, uint32_t notices,
-                        const struct entry *entries, size_t entry_count,
-                        const struct ask_record *asks, size_t ask_count, store_done *done,
+/* The call that a park or an append is about, as it was; NULL: it happens not (*status), or has
+ * happened. */
+static struct stored_call *running_call(struct memory_store *memory, const struct park_spec *park,
+                                        bool parks, struct store_reply *reply, nod_status *status)
+{
+    struct call_facts *call = idmap_get(&memory->calls, park->call_id);
+    bool behind = call && parks && is_behind(park, call);
+    struct tally *tally = call         ? call->tally
+                          : park->open ? memory_tally_find(memory, park->open->principal)
+                                       : NULL;
+
+    *status = NOD_OK;
+    if (call && memory_id_is(&call->token, park->token))
+        return NULL; /* this very operation has happened */
+    if (!call && (!park->open || idmap_get(&memory->spent, park->call_id)))
+        *status = gone(memory, park->call_id);
+    else if (call && !behind &&
+             (park->open || call->epoch != park->epoch || call->state != CALL_STORED_RUNNING))
+        *status = NOD_E_STALE; /* with `open`: it is here already */
+    else if ((reply->quota =
+                  memory_quota_full(memory, tally, new_ones(park->asks, park->ask_count))))
+        *status = NOD_E_LIMIT;
+    if (*status != NOD_OK)
+        return NULL;
+    if (behind) {
+        call->tally->calls++; /* so that it is there for the one that takes the place */
+        call_drop(memory, memory_stored_call(call));
+        call = NULL;
+    }
+    struct stored_call *running =
+        call ? memory_stored_call(call) : call_add(memory, park->open, tally);
+    if (behind)
+        memory_tally_release(memory, tally);
+    return running;
+}
+
+static void running_move(struct memory_store *memory, struct stored_call *call,
+                         const struct park_spec *park)
+{
+    memory_id_set(&call->is.token, park->token);
+    journal_add(call, park->entries, park->entry_count);
+    call->is.notices = park->notices;
+    call->is.handed |= park->handed;
+    memory_keep_for(memory, &call->is, park->keep_for_ms);
+}
+
+static uint64_t quota_most(const struct memory_store *memory, enum store_quota quota)
+{
+    return quota == STORE_QUOTA_ALL         ? memory->opts.pending_asks
+           : quota == STORE_QUOTA_PRINCIPAL ? memory->opts.pending_asks_per_principal
+                                            : 0;
+}
+
+static void memory_park(struct store *store, const struct park_spec *park, store_done *done,
                         void *data)
 {
     struct memory_store *memory = memory_of(store);
+    struct store_reply said = { 0 };
     enum memory_fault fault;
     nod_status status;
 
-    (void)node;
-    if (fails_before(memory, "park", &fault, done, data))
+    if (memory_fails_before(memory, "park", &fault, done, data))
         return;
-    struct call_facts *known = idmap_get(&memory->calls, call_id);
-    if (known && open && is_behind(known, entry_count)) {
-        call_drop(memory, memory_stored_call(known));
-        known = NULL;
-    }
-    struct stored_call *call = running_call(memory, known, open, call_id, epoch, token,
-                                            new_ones(asks, ask_count), &status);
+    struct stored_call *call = running_call(memory, park, true, &said, &status);
     if (call) {
-        journal_add(call, entries, entry_count);
-        call->is.notices = notices;
-        for (size_t i = 0; i < ask_count; i++)
-            ask_add(memory, call, &asks[i]);
+        running_move(memory, call, park);
+        for (size_t i = 0; i < park->ask_count; i++)
+            ask_add(memory, call, &park->asks[i]);
         call->is.state = CALL_STORED_WAITING;
         if (call->pending == 0)
-            call_runnable(memory, call);
+            memory_call_runnable(memory, call);
     }
-    finish_reply(memory_reply(memory, done, data, status), fault);
+    struct reply *reply = memory_reply(memory, done, data, status);
+    reply->reply.quota = said.quota;
+    reply->reply.quota_most = quota_most(memory, said.quota);
+    memory_finish_reply(reply, fault);
     sweep(memory);
 }
 
-static void memory_append(struct store *store, struct str token, const struct call_record *open,
-                          struct str node, struct str call_id, uint64_t epoch, uint32_t notices,
-                          const struct entry *entries, size_t entry_count, store_done *done,
+static void memory_append(struct store *store, const struct append_spec *append, store_done *done,
                           void *data)
 {
     struct memory_store *memory = memory_of(store);
+    const struct park_spec park = { .token = append->token,
+                                    .open = append->open,
+                                    .call_id = append->call_id,
+                                    .epoch = append->epoch,
+                                    .notices = append->notices,
+                                    .entries = append->entries,
+                                    .entry_count = append->entry_count,
+                                    .keep_for_ms = append->keep_for_ms,
+                                    .handed = append->handed };
+    struct store_reply said = { 0 };
     enum memory_fault fault;
     nod_status status;
 
-    (void)node;
-    if (fails_before(memory, "append", &fault, done, data))
+    if (memory_fails_before(memory, "append", &fault, done, data))
         return;
-    struct stored_call *call = running_call(memory, idmap_get(&memory->calls, call_id), open,
-                                            call_id, epoch, token, 0, &status);
-    if (call) {
-        journal_add(call, entries, entry_count);
-        call->is.notices = notices;
-    }
-    finish_reply(memory_reply(memory, done, data, status), fault);
+    struct stored_call *call = running_call(memory, &park, false, &said, &status);
+    if (call)
+        running_move(memory, call, &park);
+    memory_finish_reply(memory_reply(memory, done, data, status), fault);
 }
 
-static void call_start(struct memory_store *memory, struct stored_call *call)
+void memory_call_start(struct memory_store *memory, struct stored_call *call)
 {
-    if (call->is.state == CALL_STORED_RUNNABLE)
-        heap_remove(&memory->idle, &call->idle);
+    idle_leave(memory, call);
     call->is.state = CALL_STORED_RUNNING;
     call->is.epoch++;
-}
-
-static nod_status claim_now(struct memory_store *memory, struct stored_ask *ask, struct str token,
-                            const struct claim_spec *claim)
-{
-    bool due = memory_now(memory) >= ask->is.expires_ms;
-    bool persons_word = claim->outcome == ASK_ACCEPTED || claim->outcome == ASK_DECLINED ||
-                        claim->outcome == ASK_CANCELLED || claim->outcome == ASK_INVALID;
-
-    if (claim->outcome == ASK_EXPIRED && !due)
-        return NOD_E_STALE;
-    if (persons_word && due)
-        ask_close(memory, ask, ASK_EXPIRED, STR_NONE, STR("nod"));
-    else
-        ask_close(memory, ask, claim->outcome, claim->content, claim->by);
-    struct stored_call *call = ask->call;
-    id_set(&ask->end->is.token, token);
-    ask->end->is.place = (uint32_t)memory_journal_count(call) + 1;
-    call->claimed++;
-    if (call->pending == 0 && call->is.state == CALL_STORED_WAITING) {
-        if (claim->take_for.len) {
-            call_start(memory, call);
-            ask->end->is.took = call->is.epoch;
-        } else {
-            call_runnable(memory, call);
-        }
-    }
-    return NOD_OK;
-}
-
-static void memory_claim(struct store *store, struct str token, const struct claim_spec *claim,
-                         store_done *done, void *data)
-{
-    struct memory_store *memory = memory_of(store);
-    enum memory_fault fault;
-
-    if (fails_before(memory, "claim", &fault, done, data))
-        return;
-    struct ask_facts *ask = idmap_get(&memory->asks, claim->ask_id);
-    nod_status status = ask ? NOD_OK : NOD_E_NOT_FOUND;
-    if (ask && !ask->packed && !memory_stored_ask(ask)->end)
-        status = claim_now(memory, memory_stored_ask(ask), token, claim);
-    struct reply *reply = memory_reply(memory, done, data, status);
-    if (ask && status == NOD_OK) {
-        memory_hold_ask(reply, ask);
-        const struct ask_ending *end = memory_ask_ending(ask);
-        reply->reply.won = id_is(&end->token, token);
-        reply->reply.taken = reply->reply.won && end->took != 0;
-        reply->reply.epoch = reply->reply.taken ? end->took : 0;
-        reply->with_call = reply->reply.taken;
-    }
-    finish_reply(reply, fault);
 }
 
 static void memory_take(struct store *store, struct str token, struct str call_id, struct str node,
@@ -606,15 +638,15 @@ static void memory_take(struct store *store, struct str token, struct str call_i
     nod_status status = NOD_OK;
 
     (void)node;
-    if (fails_before(memory, "take", &fault, done, data))
+    if (memory_fails_before(memory, "take", &fault, done, data))
         return;
     struct call_facts *call = idmap_get(&memory->calls, call_id);
     if (!call) {
-        status = NOD_E_NOT_FOUND;
-    } else if (!id_is(&call->token, token)) {
+        status = gone(memory, call_id);
+    } else if (!memory_id_is(&call->token, token)) {
         if (call->state == CALL_STORED_RUNNABLE) {
-            call_start(memory, memory_stored_call(call));
-            id_set(&call->token, token);
+            memory_call_start(memory, memory_stored_call(call));
+            memory_id_set(&call->token, token);
         } else {
             status = NOD_E_STALE;
         }
@@ -626,34 +658,35 @@ static void memory_take(struct store *store, struct str token, struct str call_i
         reply->reply.epoch = call->epoch;
         reply->reply.taken = true;
     }
-    finish_reply(reply, fault);
+    memory_finish_reply(reply, fault);
 }
 
-static void memory_finish(struct store *store, struct str token, struct str call_id, uint64_t epoch,
-                          struct str result, const struct store_event *event, store_done *done,
+static void memory_finish(struct store *store, const struct finish_spec *finish, store_done *done,
                           void *data)
 {
     struct memory_store *memory = memory_of(store);
     enum memory_fault fault;
     nod_status status = NOD_OK;
 
-    if (fails_before(memory, "finish", &fault, done, data))
+    if (memory_fails_before(memory, "finish", &fault, done, data))
         return;
-    struct call_facts *call = idmap_get(&memory->calls, call_id);
+    struct call_facts *call = idmap_get(&memory->calls, finish->call_id);
     if (!call) {
-        status = NOD_E_NOT_FOUND;
-    } else if (!id_is(&call->token, token)) {
+        status = gone(memory, finish->call_id);
+    } else if (!memory_id_is(&call->token, finish->token)) {
         bool ended = call->state == CALL_STORED_FINISHED || call->state == CALL_STORED_CANCELLED;
-        if (ended || call->epoch != epoch) {
+        if (ended || call->epoch != finish->epoch) {
             status = NOD_E_STALE;
         } else {
-            id_set(&call->token, token);
-            call_close(memory, memory_stored_call(call), CALL_STORED_FINISHED, result);
-            if (event)
-                memory_event_add(memory, event);
+            memory_id_set(&call->token, finish->token);
+            memory_keep_for(memory, call, finish->keep_for_ms);
+            call->handed |= finish->handed;
+            call_close(memory, memory_stored_call(call), CALL_STORED_FINISHED, finish->result);
+            if (finish->event)
+                memory_event_add(memory, finish->event);
         }
     }
-    finish_reply(memory_reply(memory, done, data, status), fault);
+    memory_finish_reply(memory_reply(memory, done, data, status), fault);
     sweep(memory);
 }
 
@@ -664,20 +697,20 @@ static void memory_cancel(struct store *store, struct str token, struct str call
     enum memory_fault fault;
     nod_status status = NOD_OK;
 
-    if (fails_before(memory, "cancel", &fault, done, data))
+    if (memory_fails_before(memory, "cancel", &fault, done, data))
         return;
     struct call_facts *call = idmap_get(&memory->calls, call_id);
     if (!call) {
-        status = NOD_E_NOT_FOUND;
-    } else if (!id_is(&call->token, token)) {
+        status = gone(memory, call_id);
+    } else if (!memory_id_is(&call->token, token)) {
         if (call->state == CALL_STORED_FINISHED || call->state == CALL_STORED_CANCELLED) {
             status = NOD_E_STALE;
         } else {
-            id_set(&call->token, token);
+            memory_id_set(&call->token, token);
             call_close(memory, memory_stored_call(call), CALL_STORED_CANCELLED, why);
         }
     }
-    finish_reply(memory_reply(memory, done, data, status), fault);
+    memory_finish_reply(memory_reply(memory, done, data, status), fault);
     sweep(memory);
 }
 
@@ -699,16 +732,24 @@ static void memory_destroy(struct store *store)
     for (struct call_facts *call; (call = idmap_next(&memory->calls, &calls));)
         call_release(memory, call);
     memory_values_finish(memory);
-    for (struct spent *spent; (spent = idmap_next(&memory->spent, &spents));)
+    for (struct spent *spent; (spent = idmap_next(&memory->spent, &spents));) {
+        memory_tally_release(memory, spent->tally);
         mem_free(spent);
+    }
     idmap_finish(&memory->spent);
     heap_finish(&memory->spent_due);
     memory_ended_finish(memory);
     heap_finish(&memory->idle);
+    heap_finish(&memory->left);
     idmap_finish(&memory->calls);
     idmap_finish(&memory->asks);
     memory_quota_finish(memory);
     mem_free(memory);
+}
+
+static int64_t memory_wall(struct store *store)
+{
+    return clock_wall(memory_of(store)->opts.clock);
 }
 
 static const struct store_ops memory_ops = {
@@ -727,6 +768,7 @@ static const struct store_ops memory_ops = {
     .del = memory_del,
     .beat = memory_beat,
     .watch = memory_watch,
+    .now = memory_wall,
     .destroy = memory_destroy,
 };
 
@@ -735,6 +777,8 @@ struct store *memory_store_create(const struct memory_opts *opts)
     struct memory_store *memory = MEM_NEW(struct memory_store);
 
     memory->store.ops = &memory_ops;
+    id_random(&memory->id);
+    memory->store.id = id_str(&memory->id);
     memory->opts = *opts;
     memory->due_at = INT64_MAX;
     if (memory->opts.keep_ms <= 0)
@@ -747,6 +791,7 @@ struct store *memory_store_create(const struct memory_opts *opts)
     memory_values_init(memory);
     memory_ended_init(memory);
     heap_init(&memory->idle);
+    heap_init(&memory->left);
     heap_init(&memory->spent_due);
     idmap_init(&memory->spent, SPENT_MAX, offsetof(struct spent, id));
     list_init(&memory->replies);

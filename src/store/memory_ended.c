@@ -2,9 +2,9 @@
  * store/memory: when the records go of calls that have ended.
  *
  * Nearly all of them are kept for one of a few times: the store's own, or the one that a protocol
- * gives all its calls. Those that are kept equally long go in the order they came, so they stand in
- * a ring; where there are more times than rings, the others stand in a heap. A ring that is empty
- * is free for another time.
+ * gives all its calls. Those that are kept about equally long go about in the order they came, so
+ * they stand in a ring, each behind one that goes no later; those that fit into no ring stand in a
+ * heap.
  *
  * A record that goes was touched last thousands of calls ago, and has left the processor's cache
  * by now. Dropping it would wait for memory, and so would the one that is written in its place; a
@@ -17,7 +17,7 @@
 #include "base/mem.h"
 
 enum {
-    RING_FIRST = 16, /* a power of two, as every room of the ring */
+    RING_FIRST = 16,      /* a power of two, as every room of the ring */
     CACHE_LINE = 64,
     FETCHED = 512,       /* bytes of a record: most have no more */
     AHEAD_OF_PLACES = 2, /* drops; where a record is to be found is known when it has come */
@@ -69,20 +69,32 @@ static void ring_add(struct ended_ring *ring, struct ended_call *call)
     *ring_at(ring, ring->count++) = call;
 }
 
-/* The one of those that are kept so long; else one that nobody uses; or NULL. */
-static struct ended_ring *ring_for(struct ended *ended, int64_t keep_ms)
+/* The one whose last goes latest of those that go no later than this; else one that nobody uses; or
+ * NULL. */
+static struct ended_ring *ring_for(struct ended *ended, int64_t until)
 {
-    struct ended_ring *empty = NULL;
+    struct ended_ring *best = NULL, *empty = NULL;
+    int64_t latest = INT64_MIN;
 
     for (struct ended_ring *ring = ended->rings; ring < ended->rings + ENDED_RINGS; ring++) {
-        if (ring->count > 0 && ring->keep_ms == keep_ms)
-            return ring;
-        if (ring->count == 0 && !empty)
+        int64_t last = ring->count ? (*ring_at(ring, ring->count - 1))->until : 0;
+        if (!ring->count)
             empty = ring;
+        else if (last <= until && last > latest) {
+            best = ring;
+            latest = last;
+        }
     }
-    if (empty)
-        empty->keep_ms = keep_ms;
-    return empty;
+    return best ? best : empty;
+}
+
+static int64_t until_of(const struct memory_store *memory, const struct call_facts *call)
+{
+    int64_t until = memory_now(memory) + memory->opts.keep_ms;
+
+    if (call->keep_until > until)
+        until = call->keep_until;
+    return until;
 }
 
 static void timed_add(struct heap *by_time, struct ended_call *call)
@@ -96,12 +108,10 @@ static void timed_add(struct heap *by_time, struct ended_call *call)
 void memory_ended_add(struct memory_store *memory, struct ended_call *call)
 {
     struct ended *ended = &memory->ended;
-    int64_t keep_ms = memory_keep(memory, &call->is);
-    struct ended_ring *ring = ring_for(ended, keep_ms);
 
-    call->until = memory_now(memory) + keep_ms;
-    /* Its clock may have been set back: then it would have to go before those that are in. */
-    if (ring && (ring->count == 0 || (*ring_at(ring, ring->count - 1))->until <= call->until))
+    call->until = until_of(memory, &call->is);
+    struct ended_ring *ring = ring_for(ended, call->until);
+    if (ring)
         ring_add(ring, call);
     else
         timed_add(&ended->by_time, call);

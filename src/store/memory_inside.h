@@ -1,10 +1,10 @@
 /*
  * store/memory: what its files share.
  *
- * memory.c has the transitions of calls and asks, and the completions; memory_stored.c has the
- * records; memory_packed.c has what becomes of a record when its call ends, and memory_ended.c when
- * it goes; memory_quota.c counts the questions that wait; memory_values.c reads, and has the small
- * records and the stream events.
+ * memory.c has the transitions of calls, and the completions; memory_claim.c has those of asks;
+ * memory_stored.c has the records; memory_packed.c has what becomes of a record when its call ends,
+ * and memory_ended.c when it goes; memory_quota.c counts the questions that wait; memory_values.c
+ * reads, and has the small records and the stream events.
  */
 #ifndef NOD_STORE_MEMORY_INSIDE_H
 #define NOD_STORE_MEMORY_INSIDE_H
@@ -17,19 +17,18 @@
 #include "store/memory.h"
 
 enum {
-    ENDED_RINGS = 4,    /* times for which calls are kept one behind the other */
+    ENDED_RINGS = 4,    /* orders in which calls that have ended stand one behind the other */
     DETAIL_PLACES = 16, /* details of questions that are at hand for the next call that ends */
 };
 
-struct ended_ring { /* calls that are kept for one time: the first goes first */
+struct ended_ring { /* calls in the order in which they go */
     struct ended_call **calls;
     size_t first, count, room;
-    int64_t keep_ms; /* that time */
 };
 
 struct ended { /* when the calls go that have ended: see memory_ended.c */
     struct ended_ring rings[ENDED_RINGS];
-    struct heap by_time; /* struct ended_timed: kept for other times */
+    struct heap by_time; /* struct ended_timed: those that fit into none of them */
     size_t count;        /* in all of them */
 };
 
@@ -42,9 +41,11 @@ struct memory_store {
     struct map streams; /* stream -> struct stored_stream */
     struct ended ended;
     struct shared_text *details[DETAIL_PLACES]; /* by their length; not held; or NULL */
-    struct heap idle;   /* runnable ones, by when nobody is expected to come for them */
+    struct heap idle;   /* runnable ones, by when nothing is left that could bring them back */
+    struct heap left;   /* those of them for whom that time has come, by when they are abandoned */
     struct idmap spent; /* struct spent */
     struct heap spent_due;
+    struct id id;       /* of the store */
     struct heap due;    /* pending asks by expiry; these are counted */
     struct heap lapsed; /* pending ones that ran out, by when nobody is expected to come for them */
     struct map tallies; /* principal -> struct tally, of whom there are calls */
@@ -72,19 +73,20 @@ struct tally { /* of a principal; lives as long as one of its calls, which all s
     char name[]; /* NUL-terminated */
 };
 
-enum { KIND_BITS = 0x7f };
+enum { KIND_BITS = 0x3f };
 
 struct call_facts { /* what is kept of every call, whatever else there is of it */
     struct tally *tally;
     uint64_t epoch;
-    int64_t keep_ms;
+    int64_t keep_until; /* see call_record.keep_until_ms */
     int64_t opened_ms;
     uint32_t notices;
     uint32_t ask_count;
     uint32_t text_len[CALL_TEXTS];
     uint32_t refs;          /* replies that show it, and one while it can be found */
     unsigned char state;    /* enum call_state */
-    unsigned char kind : 7; /* enum target_kind: KIND_BITS */
+    unsigned char kind : 6; /* enum target_kind: KIND_BITS */
+    bool handed : 1;
     bool packed : 1; /* it has ended, and is a struct ended_call; else a struct stored_call */
     struct id id;
     struct id token; /* of the newest operation */
@@ -94,7 +96,9 @@ struct stored_call {
     struct call_facts is; /* first */
     struct stored_ask *asks, *last_ask;
     struct entry *entries; /* of its journal, but for those of its asks that were claimed here */
-    struct heap_node idle; /* in memory->idle */
+    struct heap_node idle; /* in memory->idle, or in left */
+    int64_t idle_since;    /* runnable since then */
+    bool left;             /* it is in memory->left */
     char *result;          /* ended, and still shown by a reply; its own memory */
     uint32_t result_len;
     uint32_t entry_count;
@@ -128,6 +132,7 @@ struct stored_ask {
     struct stored_ask *next; /* of its call */
     struct heap_node due;    /* in memory->due, or in lapsed */
     struct ask_end *end;     /* NULL: it is pending */
+    struct id again;         /* token of the claim that put it up again last */
     char text[];
 };
 
@@ -136,6 +141,7 @@ struct ask_ending { /* what is kept of how an ask has ended */
     int64_t ended_ms;
     uint32_t content_len;
     uint32_t by_len;
+    uint32_t via_len;
     uint32_t place;      /* of its entry in the journal, from 1; 0: it was withdrawn and has none */
     unsigned char state; /* enum ask_state */
     struct id token;     /* of the claim that ended it; empty: it was withdrawn */
@@ -143,13 +149,14 @@ struct ask_ending { /* what is kept of how an ask has ended */
 
 struct ask_end {
     struct ask_ending is;
-    char text[]; /* by whom, and the content; each NUL-terminated */
+    char text[]; /* by whom, via what, and the content; each NUL-terminated */
 };
 
 /*
  * A call that has ended, in one piece of memory: its asks stand right behind it, and behind them
  * the texts of the call, its result, and the texts of each ask (but for its detail, which is
- * shared) with by whom it was ended and the content; each NUL-terminated. None of it ever changes.
+ * shared) with by whom it was ended, via what and the content; each NUL-terminated. None of it ever
+ * changes.
  */
 struct ended_ask {
     struct ask_facts is; /* first */
@@ -166,9 +173,12 @@ struct ended_call {
     struct ended_ask asks[];
 };
 
-struct spent { /* a call that ended and had effects, when its record had to make room */
+struct spent { /* a call that has ended, when its record had to make room */
     struct id id;
-    struct heap_node due;
+    unsigned char state;  /* enum call_state */
+    struct heap_node due; /* until then something could bring it back */
+    struct tally *tally;
+    int64_t opened_ms;
 };
 
 struct stored_value {
@@ -198,6 +208,11 @@ struct scanning { /* what a scan looks for */
     char key[];
 };
 
+struct reply_item {        /* what became of one item of a claim */
+    struct ask_facts *ask; /* lives as long as its call */
+    bool won;
+};
+
 struct reply { /* a completion on its way */
     struct list link;
     struct memory_store *memory;
@@ -205,11 +220,14 @@ struct reply { /* a completion on its way */
     void *data;
     nod_status status;
     bool with_call;
-    bool wakes;              /* a hint, not a completion */
-    struct call_facts *call; /* held */
-    struct ask_facts *ask;   /* lives as long as its call */
+    bool wakes;               /* a hint, not a completion */
+    struct call_facts *call;  /* held */
+    struct ask_facts *ask;    /* lives as long as its call */
+    struct reply_item *items; /* of a claim */
+    size_t item_count;
     char *value;
     struct scanning *scanning;
+    struct call_record *spent; /* its texts behind it */
     struct store_reply reply;
 };
 
@@ -252,7 +270,32 @@ struct reply *memory_reply(struct memory_store *memory, store_done *done, void *
 /* It shows the call, or the ask and its call, which therefore outlive it. */
 void memory_hold(struct reply *reply, struct call_facts *call);
 void memory_hold_ask(struct reply *reply, struct ask_facts *ask);
+/* The little that is left of a call. */
+void memory_show_spent(struct reply *reply, const struct spent *spent);
 void memory_send(struct reply *reply);
+
+/* A token or an id, and whether it is that one. */
+void memory_id_set(struct id *id, struct str s);
+bool memory_id_is(const struct id *id, struct str s);
+/* True: the test wants this operation not to happen at all; the failure is on its way. */
+bool memory_fails_before(struct memory_store *memory, const char *verb, enum memory_fault *fault,
+                         store_done *done, void *data);
+/* On its way, unless the test wants nobody to hear of it. */
+void memory_finish_reply(struct reply *reply, enum memory_fault fault);
+/* The ask leaves pending. */
+void memory_ask_close(struct memory_store *memory, struct stored_ask *ask, enum ask_state state,
+                      struct str content, struct str by, struct str via);
+/* Whoever comes next may take it; who waits for it here is told. */
+void memory_call_runnable(struct memory_store *memory, struct stored_call *call);
+/* It runs, in its next epoch. */
+void memory_call_start(struct memory_store *memory, struct stored_call *call);
+
+/* --- memory_claim.c --- */
+
+void memory_claim(struct store *store, const struct claim_spec *claim, store_done *done,
+                  void *data);
+/* Its time was up long ago, and nobody said so. */
+void memory_ask_expire(struct memory_store *memory, struct stored_ask *ask);
 
 /* --- memory_stored.c --- */
 
@@ -269,7 +312,7 @@ static inline struct stored_ask *memory_stored_ask(struct ask_facts *ask)
 /* Records in the room they need, with these texts and nothing else in them. */
 struct stored_call *memory_call_make(const struct str texts[CALL_TEXTS]);
 struct stored_ask *memory_ask_make(const struct str texts[ASK_TEXTS]);
-struct ask_end *memory_end_make(struct str content, struct str by);
+struct ask_end *memory_end_make(struct str content, struct str by, struct str via);
 /* The ask is the last of the call's. */
 void memory_call_append(struct stored_call *call, struct stored_ask *ask);
 /* It is in no list any more. */
@@ -300,7 +343,7 @@ struct ask_look { /* an ask, whether it is packed or not, and where its texts st
     const char *text;             /* the key and the message */
     const char *detail;
     const char *url;
-    const char *ended; /* by whom, and the content; NULL: it is pending */
+    const char *ended; /* by whom, via what, the content; NULL: it is pending */
 };
 /* At this one, whose call is held or can be found. */
 void memory_ask_look(struct ask_facts *ask, struct ask_look *look);
@@ -352,8 +395,10 @@ void memory_quota_finish(struct memory_store *memory);
 struct tally *memory_tally_find(struct memory_store *memory, struct str principal);
 struct tally *memory_tally_add(struct memory_store *memory, struct str principal);
 void memory_tally_release(struct memory_store *memory, struct tally *tally);
-/* May so many more questions be put to the principal of this tally (NULL: who has no call yet)? */
-bool memory_quota_room(struct memory_store *memory, const struct tally *tally, size_t more);
+/* Which bound keeps so many more questions from being put to the principal of this tally (NULL: who
+ * has no call yet)? */
+enum store_quota memory_quota_full(struct memory_store *memory, const struct tally *tally,
+                                   size_t more);
 /* A question begins to wait, and does not wait any more. */
 void memory_quota_add(struct memory_store *memory, struct stored_ask *ask);
 void memory_quota_remove(struct memory_store *memory, struct stored_ask *ask);
@@ -370,9 +415,18 @@ static inline size_t memory_journal_count(const struct stored_call *call)
     return (size_t)call->entry_count + call->claimed;
 }
 
-static inline int64_t memory_keep(const struct memory_store *memory, const struct call_facts *call)
+/* What could bring the call back lives so long from now. */
+static inline void memory_keep_for(const struct memory_store *memory, struct call_facts *call,
+                                   int64_t keep_for_ms)
 {
-    return call->keep_ms > 0 ? call->keep_ms : memory->opts.keep_ms;
+    int64_t until;
+
+    if (keep_for_ms <= 0)
+        return;
+    if (__builtin_add_overflow(memory_now(memory), keep_for_ms, &until))
+        until = INT64_MAX;
+    if (until > call->keep_until)
+        call->keep_until = until;
 }
 
 /* --- memory_values.c --- */

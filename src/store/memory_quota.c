@@ -53,15 +53,17 @@ void memory_tally_release(struct memory_store *memory, struct tally *tally)
     mem_free(tally);
 }
 
-bool memory_quota_room(struct memory_store *memory, const struct tally *tally, size_t more)
+enum store_quota memory_quota_full(struct memory_store *memory, const struct tally *tally,
+                                   size_t more)
 {
     const struct memory_opts *opts = &memory->opts;
 
     if (more == 0)
-        return true;
+        return STORE_QUOTA_NONE;
     memory_quota_lapse(memory, SIZE_MAX);
-    return fits(memory->pending, more, opts->pending_asks) &&
-           fits(tally ? tally->pending : 0, more, opts->pending_asks_per_principal);
+    if (!fits(tally ? tally->pending : 0, more, opts->pending_asks_per_principal))
+        return STORE_QUOTA_PRINCIPAL;
+    return fits(memory->pending, more, opts->pending_asks) ? STORE_QUOTA_NONE : STORE_QUOTA_ALL;
 }
 
 void memory_quota_add(struct memory_store *memory, struct stored_ask *ask)
@@ -92,7 +94,7 @@ void memory_quota_lapse(struct memory_store *memory, size_t most)
         struct stored_ask *ask = HEAP_OF(first, struct stored_ask, due);
         memory_quota_remove(memory, ask);
         ask->is.lapsed = true;
-        int64_t until = ask->is.expires_ms + memory_keep(memory, &ask->call->is);
+        int64_t until = ask->is.expires_ms + memory->opts.keep_ms;
         heap_set(&memory->lapsed, first, until);
         memory_note_due(memory, until);
     }

@@ -53,13 +53,14 @@ struct stored_ask *memory_ask_make(const struct str texts[ASK_TEXTS])
     return ask;
 }
 
-struct ask_end *memory_end_make(struct str content, struct str by)
+struct ask_end *memory_end_make(struct str content, struct str by, struct str via)
 {
-    struct ask_end *end = mem_alloc(sizeof(*end) + by.len + content.len + 2);
+    struct ask_end *end = mem_alloc(sizeof(*end) + by.len + content.len + via.len + 3);
     char *at = end->text;
 
     end->is = (struct ask_ending){ 0 };
     end->is.by_len = (uint32_t)str_place(&at, by).len;
+    end->is.via_len = (uint32_t)str_place(&at, via).len;
     end->is.content_len = (uint32_t)str_place(&at, content).len;
     return end;
 }
@@ -145,8 +146,15 @@ static struct str look_by(const struct ask_look *look)
 
 static struct str look_content(const struct ask_look *look)
 {
-    return look->end ? str_n(look->ended + look->end->by_len + 1, look->end->content_len)
-                     : STR_NONE;
+    const struct ask_ending *end = look->end;
+
+    return end ? str_n(look->ended + end->by_len + 1 + end->via_len + 1, end->content_len)
+               : STR_NONE;
+}
+
+static struct str look_via(const struct ask_look *look)
+{
+    return look->end ? str_n(look->ended + look->end->by_len + 1, look->end->via_len) : STR_NONE;
 }
 
 /* What the journal says of an ask that was claimed. */
@@ -228,7 +236,9 @@ void memory_call_view(struct call_facts *call, struct call_view *view)
     record->uri = text_next(&at, len[TEXT_URI]);
     record->caller = text_next(&at, len[TEXT_CALLER]);
     record->kind = (enum target_kind)call->kind;
-    record->keep_ms = call->keep_ms;
+    record->keep_until_ms = call->keep_until;
+    record->handed = call->handed;
+    record->forgotten = false;
     record->notices = call->notices;
     record->state = (enum call_state)call->state;
     record->epoch = call->epoch;
@@ -282,5 +292,6 @@ void memory_ask_view(const struct ask_look *look, struct ask_record *record)
     memcpy(record->digest, is->digest, DIGEST_BYTES);
     record->content = look_content(look);
     record->by = look_by(look);
+    record->via = look_via(look);
     record->ended_ms = look->end ? look->end->ended_ms : 0;
 }

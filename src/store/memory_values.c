@@ -54,12 +54,15 @@ void memory_load_call(struct store *store, struct str call_id, store_done *done,
 {
     struct memory_store *memory = memory_enter(store);
     struct call_facts *call = idmap_get(&memory->calls, call_id);
-    nod_status gone = idmap_get(&memory->spent, call_id) ? NOD_E_STALE : NOD_E_NOT_FOUND;
-    struct reply *reply = memory_reply(memory, done, data, call ? NOD_OK : gone);
+    struct spent *spent = call ? NULL : idmap_get(&memory->spent, call_id);
+    struct reply *reply =
+        memory_reply(memory, done, data, call || spent ? NOD_OK : NOD_E_NOT_FOUND);
 
     if (call) {
         memory_hold(reply, call);
         reply->with_call = true;
+    } else if (spent) {
+        memory_show_spent(reply, spent);
     }
     memory_send(reply);
 }
@@ -115,7 +118,7 @@ static void scan_runnable(struct reply *reply, size_t most)
     struct idmap_walk walk = { 0 };
 
     for (struct call_facts *call; most > 0 && (call = idmap_next(&memory->calls, &walk));) {
-        if (call->state != CALL_STORED_RUNNABLE || call->text_len[TEXT_CALLER] == 0)
+        if (call->state != CALL_STORED_RUNNABLE || !call->handed)
             continue;
         struct call_view view;
         memory_call_view(call, &view);

@@ -186,6 +186,11 @@ static void destroy(struct store *base)
     mem_free(store);
 }
 
+static int64_t op_now(struct store *base)
+{
+    return redis_now(redis_of(base));
+}
+
 static const struct store_ops redis_ops = {
     .name = "redis",
     .shared = true,
@@ -206,6 +211,7 @@ static const struct store_ops redis_ops = {
     .beat = op_beat,
     .watch = redis_watch,
     .ready = op_ready,
+    .now = op_now,
     .destroy = destroy,
 };
 

@@ -116,7 +116,12 @@ static void claim_done(struct redis_op *op, const struct redis_value *value)
         op->status = redis_read_ask(codec, id_str(&op->ask), redis_item(shown, 0),
                                     redis_item(shown, 1), redis_item(shown, 2), &op->arena, ask);
     }
+    struct claimed *claimed = ARENA_NEW(&op->arena, struct claimed);
     op->reply.ask = ask;
+    if (claimed)
+        *claimed = (struct claimed){ ask, op->reply.won };
+    op->reply.claimed = claimed;
+    op->reply.claimed_count = claimed ? 1 : 0;
     redis_forget(op->store, id_str(&op->ask));
 }
 
@@ -133,16 +138,20 @@ static void claim_reply(struct redis_op *op, size_t at, const struct redis_value
 
 static const struct redis_verb claim_verb = { "claim", claim_reply };
 
-void redis_claim(struct store *base, struct str token, const struct claim_spec *claim,
-                 store_done *done, void *data)
+void redis_claim(struct store *base, const struct claim_spec *spec, store_done *done, void *data)
 {
     struct redis_store *store = redis_of(base);
     struct redis_op *op = redis_op_new(store, &claim_verb, done, data);
+    const struct claim_item *claim = spec->items;
+    struct str token = spec->token;
     const struct known *known = redis_known(store, claim->ask_id);
-    struct claiming claiming = { token, claim->outcome, claim->content, claim->by,
-                                 claim->take_for };
+    struct claiming claiming = { token, claim->outcome, claim->content, spec->by, spec->take_for };
 
-    if (!redis_is_id(claim->ask_id) || !redis_plain(token, claim->take_for)) {
+    if (spec->count != 1 || claim->again || claim->attempt || spec->whole) {
+        redis_op_end(op, NOD_E_LIMIT);
+        return;
+    }
+    if (!redis_is_id(claim->ask_id) || !redis_plain(token, spec->take_for)) {
         redis_op_end(op, redis_is_id(claim->ask_id) ? NOD_E_LIMIT : NOD_E_NOT_FOUND);
         return;
     }
@@ -154,8 +163,8 @@ void redis_claim(struct store *base, struct str token, const struct claim_spec *
         struct claiming *held = ARENA_NEW(&op->arena, struct claiming);
         if (held)
             *held = (struct claiming){ redis_copy(op, token), claim->outcome,
-                                       redis_copy(op, claim->content), redis_copy(op, claim->by),
-                                       redis_copy(op, claim->take_for) };
+                                       redis_copy(op, claim->content), redis_copy(op, spec->by),
+                                       redis_copy(op, spec->take_for) };
         op->with = held;
         redis_op_say(
             op,
@@ -361,12 +370,12 @@ static void end(struct store *base, const struct redis_verb *verb, struct str ca
     redis_op_send_or_end(op);
 }
 
-void redis_finish(struct store *store, struct str token, struct str call_id, uint64_t epoch,
-                  struct str result, const struct store_event *event, store_done *done, void *data)
+void redis_finish(struct store *store, const struct finish_spec *finish, store_done *done,
+                  void *data)
 {
-    struct ending_of ending = { token, result, true, epoch, event };
+    struct ending_of ending = { finish->token, finish->result, true, finish->epoch, finish->event };
 
-    end(store, &finish_verb, call_id, &ending, done, data);
+    end(store, &finish_verb, finish->call_id, &ending, done, data);
 }
 
 void redis_cancel(struct store *store, struct str token, struct str call_id, struct str why,

@@ -408,19 +408,14 @@ void redis_tallies_finish(struct redis_store *store);
 
 /* --- redis_save.c, redis_calls.c -------------------------------------------------------------- */
 
-void redis_park(struct store *store, struct str token, const struct call_record *open,
-                struct str node, struct str call_id, uint64_t epoch, uint32_t notices,
-                const struct entry *entries, size_t entry_count, const struct ask_record *asks,
-                size_t ask_count, store_done *done, void *data);
-void redis_append(struct store *store, struct str token, const struct call_record *open,
-                  struct str node, struct str call_id, uint64_t epoch, uint32_t notices,
-                  const struct entry *entries, size_t entry_count, store_done *done, void *data);
-void redis_claim(struct store *store, struct str token, const struct claim_spec *claim,
-                 store_done *done, void *data);
+void redis_park(struct store *store, const struct park_spec *park, store_done *done, void *data);
+void redis_append(struct store *store, const struct append_spec *append, store_done *done,
+                  void *data);
+void redis_claim(struct store *store, const struct claim_spec *claim, store_done *done, void *data);
 void redis_take(struct store *store, struct str token, struct str call_id, struct str node,
                 store_done *done, void *data);
-void redis_finish(struct store *store, struct str token, struct str call_id, uint64_t epoch,
-                  struct str result, const struct store_event *event, store_done *done, void *data);
+void redis_finish(struct store *store, const struct finish_spec *finish, store_done *done,
+                  void *data);
 void redis_cancel(struct store *store, struct str token, struct str call_id, struct str why,
                   store_done *done, void *data);
 

@@ -20,6 +20,8 @@ struct saving {
     size_t entry_count;
     const struct ask_record *asks;
     size_t ask_count;
+    int64_t keep_for_ms;
+    bool handed;
     bool parks;
 };
 
@@ -100,8 +102,7 @@ static void save_say(struct redis_op *op, const struct saving *saving, struct st
 {
     struct redis_store *store = op->store;
     struct str call = id_str(&op->call);
-    int64_t keep =
-        saving->open && saving->open->keep_ms > 0 ? saving->open->keep_ms : store->keep_ms;
+    int64_t keep = saving->keep_for_ms > 0 ? saving->keep_for_ms : store->keep_ms;
     size_t count = SAVE_WORDS + ASK_WORDS * saving->ask_count;
     struct str *words = arena_alloc(&op->arena, count * sizeof(*words));
 
@@ -124,7 +125,7 @@ static void save_say(struct redis_op *op, const struct saving *saving, struct st
     words[12] = save_erased(op, saving, scope);
     words[13] = refuse ? STR("1") : STR("0");
     words[14] = saving->open ? redis_owner(op, saving->open->principal) : STR_NONE;
-    words[15] = saving->open && saving->open->caller.len ? STR("1") : STR("0");
+    words[15] = saving->handed ? STR("1") : STR("0");
     for (size_t i = 0; i < saving->ask_count; i++) {
         ask_words(op, &saving->asks[i], scope, words + SAVE_WORDS + ASK_WORDS * i);
         say_pointer(op, &saving->asks[i], keep);
@@ -295,24 +296,36 @@ static void save(struct store *base, const struct redis_verb *verb, struct str c
         redis_op_send_or_end(op);
 }
 
-void redis_park(struct store *store, struct str token, const struct call_record *open,
-                struct str node, struct str call_id, uint64_t epoch, uint32_t notices,
-                const struct entry *entries, size_t entry_count, const struct ask_record *asks,
-                size_t ask_count, store_done *done, void *data)
+void redis_park(struct store *store, const struct park_spec *park, store_done *done, void *data)
 {
-    struct saving saving = { token,   node,        open, epoch,     notices,
-                             entries, entry_count, asks, ask_count, true };
+    struct saving saving = { .token = park->token,
+                             .node = park->node,
+                             .open = park->open,
+                             .epoch = park->epoch,
+                             .notices = park->notices,
+                             .entries = park->entries,
+                             .entry_count = park->entry_count,
+                             .asks = park->asks,
+                             .ask_count = park->ask_count,
+                             .keep_for_ms = park->keep_for_ms,
+                             .handed = park->handed,
+                             .parks = true };
 
-    save(store, &park_verb, call_id, &saving, done, data);
+    save(store, &park_verb, park->call_id, &saving, done, data);
 }
 
-void redis_append(struct store *store, struct str token, const struct call_record *open,
-                  struct str node, struct str call_id, uint64_t epoch, uint32_t notices,
-                  const struct entry *entries, size_t entry_count, store_done *done, void *data)
+void redis_append(struct store *store, const struct append_spec *append, store_done *done,
+                  void *data)
 {
-    struct saving saving = {
-        token, node, open, epoch, notices, entries, entry_count, NULL, 0, false
-    };
+    struct saving saving = { .token = append->token,
+                             .node = append->node,
+                             .open = append->open,
+                             .epoch = append->epoch,
+                             .notices = append->notices,
+                             .entries = append->entries,
+                             .entry_count = append->entry_count,
+                             .keep_for_ms = append->keep_for_ms,
+                             .handed = append->handed };
 
-    save(store, &append_verb, call_id, &saving, done, data);
+    save(store, &append_verb, append->call_id, &saving, done, data);
 }

@@ -152,7 +152,6 @@ static const struct call_record *copy_call(struct sqlite_op *op, const struct ca
         .args = copy(op, call->args),
         .uri = copy(op, call->uri),
         .caller = copy(op, call->caller),
-        .keep_ms = call->keep_ms,
     };
     return made;
 }
@@ -191,22 +190,21 @@ static void copy_asks(struct sqlite_op *op, const struct ask_record *asks, size_
     op->ask_count = count;
 }
 
-static void op_save(struct store *store, const struct sqlite_verb *verb, struct str token,
-                    const struct call_record *open, struct str node, struct str call_id,
-                    uint64_t epoch, uint32_t notices, const struct entry *entries,
-                    size_t entry_count, const struct ask_record *asks, size_t ask_count,
-                    store_done *done, void *data)
+static void op_save(struct store *store, const struct sqlite_verb *verb,
+                    const struct park_spec *park, store_done *done, void *data)
 {
     struct sqlite_op *op = op_new(of(store), verb, done, data);
 
-    op->token = copy(op, token);
-    op->id = copy(op, call_id);
-    op->node = copy(op, node);
-    op->epoch = epoch;
-    op->notices = notices;
-    op->open = copy_call(op, open);
-    copy_entries(op, entries, entry_count);
-    copy_asks(op, asks, ask_count);
+    op->token = copy(op, park->token);
+    op->id = copy(op, park->call_id);
+    op->node = copy(op, park->node);
+    op->epoch = park->epoch;
+    op->notices = park->notices;
+    op->keep_for_ms = park->keep_for_ms;
+    op->handed = park->handed;
+    op->open = copy_call(op, park->open);
+    copy_entries(op, park->entries, park->entry_count);
+    copy_asks(op, park->asks, park->ask_count);
     op_submit(of(store), &of(store)->writer, op);
 }
 
@@ -226,32 +224,40 @@ static const struct sqlite_verb verb_get = { "get", sqlite_get };
 static const struct sqlite_verb verb_del = { "del", sqlite_del };
 static const struct sqlite_verb verb_beat = { "beat", sqlite_beat };
 
-static void op_park(struct store *store, struct str token, const struct call_record *open,
-                    struct str node, struct str call_id, uint64_t epoch, uint32_t notices,
-                    const struct entry *entries, size_t entry_count, const struct ask_record *asks,
-                    size_t ask_count, store_done *done, void *data)
+static void op_park(struct store *store, const struct park_spec *park, store_done *done, void *data)
 {
-    op_save(store, &verb_park, token, open, node, call_id, epoch, notices, entries, entry_count,
-            asks, ask_count, done, data);
+    op_save(store, &verb_park, park, done, data);
 }
 
-static void op_append(struct store *store, struct str token, const struct call_record *open,
-                      struct str node, struct str call_id, uint64_t epoch, uint32_t notices,
-                      const struct entry *entries, size_t entry_count, store_done *done, void *data)
+static void op_append(struct store *store, const struct append_spec *append, store_done *done,
+                      void *data)
 {
-    op_save(store, &verb_append, token, open, node, call_id, epoch, notices, entries, entry_count,
-            NULL, 0, done, data);
+    op_save(store, &verb_append,
+            &(struct park_spec){ .token = append->token,
+                                 .open = append->open,
+                                 .node = append->node,
+                                 .call_id = append->call_id,
+                                 .epoch = append->epoch,
+                                 .notices = append->notices,
+                                 .entries = append->entries,
+                                 .entry_count = append->entry_count,
+                                 .keep_for_ms = append->keep_for_ms,
+                                 .handed = append->handed },
+            done, data);
 }
 
-static void op_claim(struct store *store, struct str token, const struct claim_spec *claim,
-                     store_done *done, void *data)
+static void op_claim(struct store *store, const struct claim_spec *claim, store_done *done,
+                     void *data)
 {
     struct sqlite_op *op = op_new(of(store), &verb_claim, done, data);
+    const struct claim_item *item = claim->items;
 
-    op->token = copy(op, token);
-    op->id = copy(op, claim->ask_id);
-    op->outcome = claim->outcome;
-    op->content = copy(op, claim->content);
+    if (claim->count != 1 || item->again || item->attempt || claim->whole)
+        op->arena.exhausted = true;
+    op->token = copy(op, claim->token);
+    op->id = copy(op, item->ask_id);
+    op->outcome = item->outcome;
+    op->content = copy(op, item->content);
     op->by = copy(op, claim->by);
     op->node = copy(op, claim->take_for);
     op_submit(of(store), &of(store)->writer, op);
@@ -268,16 +274,18 @@ static void op_take(struct store *store, struct str token, struct str call_id, s
     op_submit(of(store), &of(store)->writer, op);
 }
 
-static void op_finish(struct store *store, struct str token, struct str call_id, uint64_t epoch,
-                      struct str result, const struct store_event *event, store_done *done,
+static void op_finish(struct store *store, const struct finish_spec *finish, store_done *done,
                       void *data)
 {
     struct sqlite_op *op = op_new(of(store), &verb_finish, done, data);
+    const struct store_event *event = finish->event;
 
-    op->token = copy(op, token);
-    op->id = copy(op, call_id);
-    op->epoch = epoch;
-    op->content = copy(op, result);
+    op->token = copy(op, finish->token);
+    op->id = copy(op, finish->call_id);
+    op->epoch = finish->epoch;
+    op->content = copy(op, finish->result);
+    op->keep_for_ms = finish->keep_for_ms;
+    op->handed = finish->handed;
     if (event && (op->event = ARENA_NEW(&op->arena, struct store_event))) {
         *op->event = *event;
         op->event->stream = copy(op, event->stream);
@@ -454,6 +462,11 @@ static void destroy(struct store *base)
     mem_free(store);
 }
 
+static int64_t now(struct store *base)
+{
+    return clock_wall(of(base)->clock);
+}
+
 static const struct store_ops sqlite_ops = {
     .name = "sqlite",
     .durable = true,
@@ -472,6 +485,7 @@ static const struct store_ops sqlite_ops = {
     .beat = op_beat,
     .watch = set_watch,
     .ready = ready,
+    .now = now,
     .destroy = destroy,
 };
 

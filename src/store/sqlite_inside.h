@@ -83,6 +83,8 @@ struct sqlite_op {
     struct str node;
     uint64_t epoch;
     uint32_t notices;
+    int64_t keep_for_ms;
+    bool handed;
     const struct call_record *open;
     struct entry *entries;
     size_t entry_count;

@@ -73,7 +73,7 @@ static bool read_call(struct query *q, struct arena *arena, struct call_record *
     enum call_state state = (enum call_state)query_get_int(q);
     int64_t epoch = query_get_int(q);
     int64_t notices = query_get_int(q);
-    int64_t keep_ms = query_get_int(q);
+    query_get_int(q);
     int64_t opened_ms = query_get_int(q);
     struct str record = query_get_bytes(q, arena);
     struct str result = query_get_bytes(q, arena);
@@ -86,7 +86,6 @@ static bool read_call(struct query *q, struct arena *arena, struct call_record *
     out->state = state;
     out->epoch = (uint64_t)epoch;
     out->notices = (uint32_t)notices;
-    out->keep_ms = keep_ms;
     out->opened_ms = opened_ms;
     return true;
 }

@@ -116,10 +116,10 @@ static bool call_add(struct sqlite_side *side, struct sqlite_op *op, struct call
     query_text(&q, op->id);
     query_blob(&q, open->scope);
     query_blob(&q, fresh(side));
-    query_int(&q, open->keep_ms);
+    query_int(&q, op->keep_for_ms);
     query_int(&q, op->now);
     query_int(&q, row->owner);
-    query_int(&q, open->caller.len > 0);
+    query_int(&q, op->handed);
     query_int(&q, row->sensitive);
     query_int(&q, row->state);
     query_int(&q, row->pending);
@@ -248,7 +248,7 @@ static bool room_for_asks(struct sqlite_side *side, struct sqlite_op *op, int64_
 static bool open_call(struct sqlite_side *side, struct sqlite_op *op)
 {
     struct call_row row = { .epoch = 1,
-                            .keep_ms = op->open->keep_ms,
+                            .keep_ms = op->keep_for_ms,
                             .scope = op->open->scope,
                             .owner = sqlite_quota_owner(op->open->principal) };
 
@@ -420,8 +420,13 @@ void sqlite_claim(struct sqlite_side *side, struct sqlite_op *op)
         claim_now(side, op, &ask);
     if (op->status != NOD_OK || side->error || side->refused)
         return;
+    struct claimed *claimed = ARENA_NEW(&op->arena, struct claimed);
     op->reply.ask = ask.record;
     op->reply.won = str_eq(ask.token, op->token);
+    if (claimed)
+        *claimed = (struct claimed){ op->reply.ask, op->reply.won };
+    op->reply.claimed = claimed;
+    op->reply.claimed_count = claimed ? 1 : 0;
     op->reply.taken = op->reply.won && ask.took != 0;
     if (op->reply.taken) {
         op->reply.epoch = ask.took;

@@ -49,8 +49,7 @@ static struct call_record a_call(void)
                                  .kind = TARGET_PROMPT,
                                  .target = STR("tool"),
                                  .args = STR("{\"a\":\"\\u0000\"}"),
-                                 .caller = STR("{}"),
-                                 .keep_ms = -5 };
+                                 .caller = STR("{}") };
 }
 
 static struct ask_record an_ask(void)
@@ -101,7 +100,6 @@ static void records_read_as_they_were_written(void **state)
         assert_int_equal(codec_read_call(&codec, id, call_bytes(&codec), &arena, &call), NOD_OK);
         assert_true(str_eq(call.args, a_call().args) && str_eq(call.scope, STR("ada/1")));
         assert_int_equal(call.kind, TARGET_PROMPT);
-        assert_int_equal(call.keep_ms, -5);
         buf_init(&out, 1 << 20);
         buf_init(&answer, 1 << 20);
         assert_int_equal(codec_write_ask(&codec, &asked, &out), NOD_OK);

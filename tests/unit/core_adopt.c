@@ -495,9 +495,13 @@ static void answer_elsewhere(struct str ask_id)
 
     id_random(&token);
     world.store->ops->claim(
-        world.store, id_str(&token),
-        &(struct claim_spec){
-            .ask_id = ask_id, .outcome = ASK_ACCEPTED, .content = STR(ACCEPT_3), .by = STR("ann") },
+        world.store,
+        &(struct claim_spec){ .token = id_str(&token),
+                              .items = &(struct claim_item){ .ask_id = ask_id,
+                                                             .outcome = ASK_ACCEPTED,
+                                                             .content = STR(ACCEPT_3) },
+                              .count = 1,
+                              .by = STR("ann") },
         told_nobody, NULL);
 }
 

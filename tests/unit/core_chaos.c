@@ -65,8 +65,7 @@ struct spied {
 };
 
 static struct store_ops spied_ops;
-static void (*real_claim)(struct store *, struct str, const struct claim_spec *, store_done *,
-                          void *);
+static void (*real_claim)(struct store *, const struct claim_spec *, store_done *, void *);
 
 static void claim_seen(void *data, nod_status status, const struct store_reply *reply)
 {
@@ -87,15 +86,15 @@ static void claim_seen(void *data, nod_status status, const struct store_reply *
     free(spied);
 }
 
-static void claim_spied(struct store *store, struct str token, const struct claim_spec *claim,
-                        store_done *done, void *data)
+static void claim_spied(struct store *store, const struct claim_spec *claim, store_done *done,
+                        void *data)
 {
     struct spied *spied = calloc(1, sizeof(*spied));
 
     spied->done = done;
     spied->data = data;
-    memcpy(spied->token, token.at, ID_LEN);
-    real_claim(store, token, claim, claim_seen, spied);
+    memcpy(spied->token, claim->token.at, ID_LEN);
+    real_claim(store, claim, claim_seen, spied);
 }
 
 /* --- handlers

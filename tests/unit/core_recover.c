@@ -108,6 +108,7 @@ static struct world_caller *call_with(enum caller_way way, bool hold_steps)
                                                    .principal = STR("ann"),
                                                    .scope = STR("s1"),
                                                    .caller_record = STR("{\"who\":1}"),
+                                                   .handed = true,
                                                    .hold_steps = hold_steps,
                                                    .caller = &caller->caller });
     if (caller->caller.call)
@@ -151,10 +152,12 @@ static struct str token(void)
 
 static void other_claims(const char *ask, const char *take_for)
 {
-    ops.claim(world.store, token(),
-              &(struct claim_spec){ .ask_id = str_of(ask),
-                                    .outcome = ASK_ACCEPTED,
-                                    .content = STR("{\"n\":3}"),
+    ops.claim(world.store,
+              &(struct claim_spec){ .token = token(),
+                                    .items = &(struct claim_item){ .ask_id = str_of(ask),
+                                                                   .outcome = ASK_ACCEPTED,
+                                                                   .content = STR("{\"n\":3}") },
+                                    .count = 1,
                                     .by = STR("ann"),
                                     .take_for = str_of(take_for) },
               other_done, NULL);
@@ -175,7 +178,11 @@ static void other_finishes(void)
 
     buf_init(&result, 1 << 16);
     outcome_write(&result, &(struct outcome){ .status = NOD_OK, .body = STR("{\"theirs\":true}") });
-    ops.finish(world.store, token(), str_of(call_name), other_epoch, buf_str(&result), NULL,
+    ops.finish(world.store,
+               &(struct finish_spec){ .token = token(),
+                                      .call_id = str_of(call_name),
+                                      .epoch = other_epoch,
+                                      .result = buf_str(&result) },
                other_done, NULL);
     world_settle(&world);
     buf_finish(&result);
@@ -184,8 +191,13 @@ static void other_finishes(void)
 /* Our node fell silent while it ran in this epoch: somebody else runs the call now. */
 static void other_takes_over(uint64_t epoch)
 {
-    ops.park(world.store, token(), NULL, STR("other"), str_of(call_name), epoch, 0, NULL, 0, NULL,
-             0, other_done, NULL);
+    ops.park(world.store,
+             &(struct park_spec){ .token = token(),
+                                  .node = STR("other"),
+                                  .call_id = str_of(call_name),
+                                  .epoch = epoch,
+                                  .handed = true },
+             other_done, NULL);
     world_settle(&world);
     assert_int_equal(other_status, NOD_OK);
     other_takes();
@@ -487,8 +499,13 @@ static void what_was_taken_over_and_given_back_is_run_here_again(void **state)
 
     wakes_up();
     world.blocking = false;
-    ops.park(world.store, token(), NULL, STR("other"), str_of(call_name), other_epoch, 0, NULL, 0,
-             NULL, 0, other_done, NULL);
+    ops.park(world.store,
+             &(struct park_spec){ .token = token(),
+                                  .node = STR("other"),
+                                  .call_id = str_of(call_name),
+                                  .epoch = other_epoch,
+                                  .handed = true },
+             other_done, NULL);
     world_settle(&world);
     looks(2);
     assert_int_equal(caller->finished, 1);
@@ -580,6 +597,7 @@ static void a_call_that_was_opened_first_begins_in_its_epoch(void **state)
                                            .principal = STR_INIT("ann"),
                                            .scope = STR_INIT("s1"),
                                            .caller_record = STR_INIT("{\"who\":1}"),
+                                           .handed = true,
                                            .id = STR_INIT("0123456789abcdefghijkl") };
 
     begin(asks_once, true);

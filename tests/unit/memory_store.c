@@ -111,7 +111,6 @@ static nod_status park(const char *call, const int64_t *ttls, const struct entry
     struct ask_record asks[4] = { { .key = STR_NONE } };
     size_t count = 0;
 
-    open.keep_ms = own_keep;
     for (; ttls && ttls[count]; count++) {
         snprintf(text, sizeof(text), "%s-ask%zu", call, count);
         asks[count] = (struct ask_record){ .id = name(ids[count], text),
@@ -119,8 +118,19 @@ static nod_status park(const char *call, const int64_t *ttls, const struct entry
                                            .key = str_n(ids[count], ID_LEN),
                                            .ttl_ms = ttls[count] };
     }
-    store->ops->park(store, token(t), &open, STR("n"), open.id, 1, 0, entries, entry_count, asks,
-                     count, done, NULL);
+    store->ops->park(store,
+                     &(struct park_spec){ .token = token(t),
+                                          .open = &open,
+                                          .node = STR("n"),
+                                          .call_id = open.id,
+                                          .epoch = 1,
+                                          .entries = entries,
+                                          .entry_count = entry_count,
+                                          .asks = asks,
+                                          .ask_count = count,
+                                          .keep_for_ms = own_keep,
+                                          .handed = true },
+                     done, NULL);
     settle();
     return last;
 }
@@ -129,7 +139,11 @@ static nod_status finish(const char *call)
 {
     char id[ID_LEN + 1], t[ID_LEN + 1];
 
-    store->ops->finish(store, token(t), name(id, call), 1, STR("{}"), NULL, done, NULL);
+    store->ops->finish(
+        store,
+        &(struct finish_spec){
+            .token = token(t), .call_id = name(id, call), .epoch = 1, .result = STR("{}") },
+        done, NULL);
     settle();
     return last;
 }
@@ -148,8 +162,12 @@ static nod_status accept_ask(const char *ask)
     char id[ID_LEN + 1], t[ID_LEN + 1];
 
     store->ops->claim(
-        store, token(t),
-        &(struct claim_spec){ .ask_id = name(id, ask), .outcome = ASK_ACCEPTED, .by = STR("ann") },
+        store,
+        &(struct claim_spec){
+            .token = token(t),
+            .items = &(struct claim_item){ .ask_id = name(id, ask), .outcome = ASK_ACCEPTED },
+            .count = 1,
+            .by = STR("ann") },
         done, NULL);
     settle();
     return last;
@@ -179,7 +197,7 @@ static void an_ended_call_is_kept_for_its_time(void **state)
     assert_int_equal(load("call"), NOD_E_NOT_FOUND);
 }
 
-static void a_call_with_a_time_of_its_own_is_kept_for_that(void **state)
+static void a_call_that_something_could_bring_back_is_kept_for_that(void **state)
 {
     (void)state;
     own_keep = 3 * KEEP_MS;
@@ -189,11 +207,11 @@ static void a_call_with_a_time_of_its_own_is_kept_for_that(void **state)
     own_keep = 0;
     assert_int_equal(finish("long"), NOD_OK);
     assert_int_equal(finish("short"), NOD_OK);
-    pass(4);
-    assert_int_equal(load("short"), NOD_OK);
+    pass(KEEP_MS - 1);
+    assert_int_equal(load("short"), NOD_OK); /* as long as any end */
     pass(1);
     assert_int_equal(load("short"), NOD_E_NOT_FOUND);
-    pass(3 * KEEP_MS - 6);
+    pass(2 * KEEP_MS - 1);
     assert_int_equal(load("long"), NOD_OK);
     pass(1);
     assert_int_equal(load("long"), NOD_E_NOT_FOUND);
@@ -219,21 +237,22 @@ static void who_would_go_first_makes_room(void **state)
     (void)state;
     own_keep = 2 * KEEP_MS;
     park("long", (int64_t[]){ 500, 0 }, NULL, 0);
-    own_keep = 5;
-    park("short", (int64_t[]){ 500, 0 }, NULL, 0);
     own_keep = 0;
+    park("first", (int64_t[]){ 500, 0 }, NULL, 0);
     park("plain", (int64_t[]){ 500, 0 }, NULL, 0);
     park("later", (int64_t[]){ 500, 0 }, NULL, 0);
     finish("long");
-    finish("short");
+    finish("first");
+    fake_clock_advance(&fake, 1);
     finish("plain");
-    assert_int_equal(load("short"), NOD_E_NOT_FOUND);
+    assert_int_equal(load("first"), NOD_E_NOT_FOUND);
     assert_int_equal(load("long"), NOD_OK);
     fake_clock_advance(&fake, 1);
     finish("later");
     assert_int_equal(load("plain"), NOD_E_NOT_FOUND);
     assert_int_equal(load("later"), NOD_OK);
     assert_int_equal(load("long"), NOD_OK);
+    assert_false(reply_seen.call->forgotten);
 }
 
 /* More times than the store has places for, each in use twice. */
@@ -245,7 +264,7 @@ static void calls_of_many_times_each_go_in_their_own(void **state)
     (void)state;
     store->ops->destroy(store);
     store = memory_store_create(&(struct memory_opts){
-        .clock = &fake.clock, .defer = defer, .keep_ms = KEEP_MS, .keep_most = 100 });
+        .clock = &fake.clock, .defer = defer, .keep_ms = 1, .keep_most = 100 });
     for (int i = 0; i < CALLS; i++) {
         own_keep = 10 * (1 + i * 5 % TIMES);
         snprintf(call, sizeof(call), "call%d", i);
@@ -274,35 +293,51 @@ static void of_many_that_have_ended_the_newest_are_there(void **state)
         .clock = &fake.clock, .defer = defer, .keep_ms = KEEP_MS, .keep_most = KEPT });
     for (int i = 0; i < MANY; i++) {
         snprintf(call, sizeof(call), "call%d", i);
-        park(call, (int64_t[]){ 500, 600, 0 }, &step, i % 3 == 0);
+        own_keep = 10 * KEEP_MS;
+        park(call, (int64_t[]){ 500, 600, 0 }, NULL, 0);
+        own_keep = 0;
         assert_int_equal(finish(call), NOD_OK);
         assert_int_equal(memory_store_calls(store), i < KEPT ? i + 1 : KEPT);
         assert_int_equal(memory_store_asks(store), memory_store_calls(store) * 2);
     }
     for (int i = 0; i < MANY; i++) {
         snprintf(call, sizeof(call), "call%d", i);
-        nod_status gone = i % 3 == 0 ? NOD_E_STALE : NOD_E_NOT_FOUND;
-        assert_int_equal(load(call), i < MANY - KEPT ? gone : NOD_OK);
+        assert_int_equal(load(call), NOD_OK);
+        assert_int_equal(reply_seen.call->forgotten, i < MANY - KEPT);
     }
 }
 
-static void a_call_that_had_effects_is_remembered_when_its_record_makes_room(void **state)
+/* What has made room is known to have ended for as long as something could bring it back. */
+static void line01_an_end_that_made_room_is_remembered_until_nothing_brings_it_back(void **state)
 {
     static const char *const names[] = { "a", "b", "c", "d" };
+    char id[ID_LEN + 1], t[ID_LEN + 1];
 
     (void)state;
-    park("effect", (int64_t[]){ 500, 0 }, &step, 1);
-    finish("effect");
+    own_keep = 20 * KEEP_MS;
+    park("kept", (int64_t[]){ 500, 0 }, NULL, 0);
+    own_keep = 0;
+    finish("kept");
     for (size_t i = 0; i < 4; i++) {
-        fake_clock_advance(&fake, 1);
+        own_keep = i ? 30 * KEEP_MS : 0;
         park(names[i], (int64_t[]){ 500, 0 }, NULL, 0);
         finish(names[i]);
     }
-    assert_int_equal(load("effect"), NOD_E_STALE); /* it was, and must not be done again */
-    assert_int_equal(park("effect", NULL, NULL, 0), NOD_E_STALE);
-    assert_int_equal(load("a"), NOD_E_NOT_FOUND); /* had no effects */
-    pass(KEEP_MS);
-    assert_int_equal(load("effect"), NOD_E_NOT_FOUND);
+    own_keep = 0;
+    assert_int_equal(load("kept"), NOD_OK);
+    assert_true(reply_seen.call->forgotten);
+    assert_int_equal(reply_seen.call->state, CALL_STORED_FINISHED);
+    assert_true(str_eq(reply_seen.call->id, name(id, "kept")));
+    assert_int_equal(park("kept", NULL, NULL, 0), NOD_E_STALE);
+    assert_int_equal(finish("kept"), NOD_E_STALE);
+    store->ops->take(store, token(t), name(id, "kept"), STR("n"), done, NULL);
+    settle();
+    assert_int_equal(last, NOD_E_STALE);
+    assert_int_equal(load("a"), NOD_E_NOT_FOUND); /* nothing could bring it back */
+    pass(20 * KEEP_MS - 1);
+    assert_int_equal(load("kept"), NOD_OK);
+    pass(1);
+    assert_int_equal(load("kept"), NOD_E_NOT_FOUND);
 }
 
 static void a_waiting_call_outlives_the_first_of_its_questions(void **state)
@@ -315,21 +350,38 @@ static void a_waiting_call_outlives_the_first_of_its_questions(void **state)
     assert_int_equal(reply_seen.ask->state, ASK_ACCEPTED);
 }
 
-static void a_waiting_call_goes_when_the_last_of_its_questions_is_long_over(void **state)
+static void line07_a_waiting_call_whose_questions_ran_out_becomes_runnable(void **state)
 {
     (void)state;
     park("two", (int64_t[]){ 100, 5000, 0 }, NULL, 0);
     pass(5000 + KEEP_MS + 1);
     pass(0);
-    assert_int_equal(load("two"), NOD_E_NOT_FOUND);
+    assert_int_equal(load("two"), NOD_OK);
+    assert_int_equal(reply_seen.call->state, CALL_STORED_RUNNABLE);
+    assert_int_equal(reply_seen.call->entry_count, 2);
+    assert_int_equal(reply_seen.call->entries[1].state, ASK_EXPIRED);
 }
 
-static void a_runnable_call_that_nobody_comes_for_goes_in_the_end(void **state)
+static void line07_a_runnable_call_goes_only_when_it_is_abandoned(void **state)
 {
     (void)state;
     park("left", (int64_t[]){ 500, 0 }, NULL, 0);
     assert_int_equal(accept_ask("left-ask0"), NOD_OK);
-    pass(KEEP_MS - 1);
+    pass(STORE_ABANDONED_MS - 1);
+    assert_int_equal(load("left"), NOD_OK);
+    assert_int_equal(reply_seen.call->state, CALL_STORED_RUNNABLE);
+    pass(1);
+    assert_int_equal(load("left"), NOD_E_NOT_FOUND);
+}
+
+static void line07_a_call_that_something_can_bring_back_is_not_abandoned(void **state)
+{
+    (void)state;
+    own_keep = 2 * (int64_t)STORE_ABANDONED_MS;
+    park("left", (int64_t[]){ 500, 0 }, NULL, 0);
+    own_keep = 0;
+    assert_int_equal(accept_ask("left-ask0"), NOD_OK);
+    pass(2 * (int64_t)STORE_ABANDONED_MS - 1);
     assert_int_equal(load("left"), NOD_OK);
     pass(1);
     assert_int_equal(load("left"), NOD_E_NOT_FOUND);
@@ -355,7 +407,16 @@ static void a_call_is_opened_once(void **state)
     struct call_record open = record_of(name(id, "once"));
 
     (void)state;
-    store->ops->append(store, token(t), &open, STR("n"), open.id, 1, 0, &step, 1, done, NULL);
+    store->ops->append(store,
+                       &(struct append_spec){ .token = token(t),
+                                              .open = &open,
+                                              .node = STR("n"),
+                                              .call_id = open.id,
+                                              .epoch = 1,
+                                              .entries = &step,
+                                              .entry_count = 1,
+                                              .handed = true },
+                       done, NULL);
     settle();
     assert_int_equal(last, NOD_OK);
     assert_int_equal(park("once", (int64_t[]){ 500, 0 }, NULL, 0), NOD_E_STALE); /* it runs */
@@ -370,8 +431,16 @@ static void an_operation_that_is_sent_again_happens_once(void **state)
     (void)state;
     token(t);
     for (int i = 0; i < 3; i++) {
-        store->ops->append(store, str_n(t, ID_LEN), i ? NULL : &open, STR("n"), open.id, 1, 0,
-                           &step, 1, done, NULL);
+        store->ops->append(store,
+                           &(struct append_spec){ .token = str_n(t, ID_LEN),
+                                                  .open = i ? NULL : &open,
+                                                  .node = STR("n"),
+                                                  .call_id = open.id,
+                                                  .epoch = 1,
+                                                  .entries = &step,
+                                                  .entry_count = 1,
+                                                  .handed = true },
+                           done, NULL);
         settle();
         assert_int_equal(last, NOD_OK);
     }
@@ -384,11 +453,14 @@ static nod_status claim(const char *ask, enum ask_state outcome, struct str take
 {
     char id[ID_LEN + 1], t[ID_LEN + 1];
 
-    store->ops->claim(
-        store, token(t),
-        &(struct claim_spec){
-            .ask_id = name(id, ask), .outcome = outcome, .by = STR("ann"), .take_for = take_for },
-        done, NULL);
+    store->ops->claim(store,
+                      &(struct claim_spec){ .token = token(t),
+                                            .items = &(struct claim_item){ .ask_id = name(id, ask),
+                                                                           .outcome = outcome },
+                                            .count = 1,
+                                            .by = STR("ann"),
+                                            .take_for = take_for },
+                      done, NULL);
     settle();
     return last;
 }
@@ -403,17 +475,36 @@ static void a_node_that_slept_cannot_write_over_its_successor(void **state)
     assert_int_equal(claim("call-ask0", ASK_ACCEPTED, STR("n")), NOD_OK);
     assert_true(reply_seen.taken);
     assert_int_equal(reply_seen.epoch, 2);
-    store->ops->append(store, token(t), NULL, STR("n"), call, 1, 0, &step, 1, done, NULL);
+    store->ops->append(store,
+                       &(struct append_spec){ .token = token(t),
+                                              .node = STR("n"),
+                                              .call_id = call,
+                                              .epoch = 1,
+                                              .entries = &step,
+                                              .entry_count = 1,
+                                              .handed = true },
+                       done, NULL);
     settle();
     assert_int_equal(last, NOD_E_STALE);
-    store->ops->park(store, token(t), NULL, STR("n"), call, 1, 0, &step, 1, NULL, 0, done, NULL);
+    store->ops->park(store,
+                     &(struct park_spec){ .token = token(t),
+                                          .node = STR("n"),
+                                          .call_id = call,
+                                          .epoch = 1,
+                                          .entries = &step,
+                                          .entry_count = 1,
+                                          .handed = true },
+                     done, NULL);
     settle();
     assert_int_equal(last, NOD_E_STALE);
     assert_int_equal(finish("call"), NOD_E_STALE);
     assert_int_equal(load("call"), NOD_OK);
     assert_int_equal(reply_seen.call->state, CALL_STORED_RUNNING);
     assert_int_equal(reply_seen.call->entry_count, 1); /* the answer alone */
-    store->ops->finish(store, token(t), call, 2, STR("{}"), NULL, done, NULL);
+    store->ops->finish(store,
+                       &(struct finish_spec){
+                           .token = token(t), .call_id = call, .epoch = 2, .result = STR("{}") },
+                       done, NULL);
     settle();
     assert_int_equal(last, NOD_OK);
 }
@@ -495,11 +586,31 @@ static void end_a_whole_call(void)
 
     park("call", (int64_t[]){ 500, 0 }, NULL, 0);
     assert_int_equal(claim("call-ask0", ASK_ACCEPTED, STR("n")), NOD_OK);
-    store->ops->append(store, token(t), NULL, STR("n"), call, 2, 0, &step, 1, done, NULL);
-    store->ops->park(store, token(t), NULL, STR("n"), call, 2, 0, NULL, 0, &second, 1, done, NULL);
+    store->ops->append(store,
+                       &(struct append_spec){ .token = token(t),
+                                              .node = STR("n"),
+                                              .call_id = call,
+                                              .epoch = 2,
+                                              .entries = &step,
+                                              .entry_count = 1,
+                                              .handed = true },
+                       done, NULL);
+    store->ops->park(store,
+                     &(struct park_spec){ .token = token(t),
+                                          .node = STR("n"),
+                                          .call_id = call,
+                                          .epoch = 2,
+                                          .asks = &second,
+                                          .ask_count = 1,
+                                          .handed = true },
+                     done, NULL);
     settle();
     assert_int_equal(claim("second", ASK_DECLINED, STR("n")), NOD_OK);
-    store->ops->finish(store, token(t), call, 3, STR("{\"done\":1}"), NULL, done, NULL);
+    store->ops->finish(
+        store,
+        &(struct finish_spec){
+            .token = token(t), .call_id = call, .epoch = 3, .result = STR("{\"done\":1}") },
+        done, NULL);
     settle();
     assert_int_equal(last, NOD_OK);
 }
@@ -524,8 +635,16 @@ static void push_out(const char *first, const char *second)
     char id[ID_LEN + 1], t[ID_LEN + 1];
 
     fake_clock_advance(&fake, 1);
-    store->ops->finish(store, token(t), name(id, first), 1, STR("{}"), NULL, done, NULL);
-    store->ops->finish(store, token(t), name(id, second), 1, STR("{}"), NULL, done, NULL);
+    store->ops->finish(
+        store,
+        &(struct finish_spec){
+            .token = token(t), .call_id = name(id, first), .epoch = 1, .result = STR("{}") },
+        done, NULL);
+    store->ops->finish(
+        store,
+        &(struct finish_spec){
+            .token = token(t), .call_id = name(id, second), .epoch = 1, .result = STR("{}") },
+        done, NULL);
     assert_int_equal(memory_store_calls(store), 2);
 }
 
@@ -533,7 +652,7 @@ static void an_ended_call_that_goes_while_it_is_being_loaded_is_shown_whole(void
 {
     char id[ID_LEN + 1], ask[ID_LEN + 1], t[ID_LEN + 1];
     bool saw_call = false, saw_ask = false, saw_claim = false;
-    const struct claim_spec late = { .ask_id = name(ask, "second"), .outcome = ASK_ACCEPTED };
+    const struct claim_item late = { .ask_id = name(ask, "second"), .outcome = ASK_ACCEPTED };
 
     (void)state;
     end_a_whole_call();
@@ -541,11 +660,12 @@ static void an_ended_call_that_goes_while_it_is_being_loaded_is_shown_whole(void
     park("b", (int64_t[]){ 500, 0 }, NULL, 0);
     store->ops->load_call(store, name(id, "call"), sees_the_whole_call, &saw_call);
     store->ops->load_ask(store, late.ask_id, sees_the_whole_ask, &saw_ask);
-    store->ops->claim(store, token(t), &late, sees_the_whole_ask, &saw_claim);
+    store->ops->claim(store, &(struct claim_spec){ .token = token(t), .items = &late, .count = 1 },
+                      sees_the_whole_ask, &saw_claim);
     push_out("a", "b");
     settle();
     assert_true(saw_call && saw_ask && saw_claim);
-    assert_int_equal(load("call"), NOD_E_STALE);
+    assert_int_equal(load("call"), NOD_E_NOT_FOUND);
 }
 
 static void a_store_that_goes_takes_along_what_its_replies_would_have_shown(void **state)
@@ -597,7 +717,7 @@ static void an_ended_call_that_goes_at_a_row_of_a_scan_is_shown_to_the_last(void
                      row_pushes_out, scan_done, &rows);
     settle();
     assert_int_equal(rows, 2);
-    assert_int_equal(load("call"), NOD_E_STALE);
+    assert_int_equal(load("call"), NOD_E_NOT_FOUND);
 }
 
 /* Where the texts of an ended call are, as the replies show them. */
@@ -631,7 +751,7 @@ static void an_ended_call_is_shown_to_many_at_once_without_a_copy_for_each(void 
 {
     enum { LOOKS = 20 };
     char id[ID_LEN + 1], ask[ID_LEN + 1], t[ID_LEN + 1];
-    const struct claim_spec late = { .ask_id = name(ask, "second"), .outcome = ASK_ACCEPTED };
+    const struct claim_item late = { .ask_id = name(ask, "second"), .outcome = ASK_ACCEPTED };
     struct shown shown = { .replies = 0 };
 
     (void)state;
@@ -639,7 +759,9 @@ static void an_ended_call_is_shown_to_many_at_once_without_a_copy_for_each(void 
     for (int i = 0; i < LOOKS; i++) {
         store->ops->load_call(store, name(id, "call"), sees_where, &shown);
         store->ops->load_ask(store, late.ask_id, sees_where, &shown);
-        store->ops->claim(store, token(t), &late, sees_where, &shown);
+        store->ops->claim(store,
+                          &(struct claim_spec){ .token = token(t), .items = &late, .count = 1 },
+                          sees_where, &shown);
     }
     settle();
     assert_int_equal(shown.replies, 3 * LOOKS);
@@ -654,14 +776,21 @@ static void end_with_form(const char *call, struct str form, bool sensitive)
     struct call_record open = record_of(name(id, call));
 
     snprintf(text, sizeof(text), "%s-form", call);
-    store->ops->park(store, token(t), &open, STR("n"), open.id, 1, 0, NULL, 0,
-                     &(struct ask_record){ .id = name(ask, text),
-                                           .call_id = open.id,
-                                           .key = STR("k"),
-                                           .detail = form,
-                                           .sensitive = sensitive,
-                                           .ttl_ms = 500 },
-                     1, done, NULL);
+    store->ops->park(store,
+                     &(struct park_spec){ .token = token(t),
+                                          .open = &open,
+                                          .node = STR("n"),
+                                          .call_id = open.id,
+                                          .epoch = 1,
+                                          .asks = &(struct ask_record){ .id = name(ask, text),
+                                                                        .call_id = open.id,
+                                                                        .key = STR("k"),
+                                                                        .detail = form,
+                                                                        .sensitive = sensitive,
+                                                                        .ttl_ms = 500 },
+                                          .ask_count = 1,
+                                          .handed = true },
+                     done, NULL);
     assert_int_equal(finish(call), NOD_OK);
 }
 
@@ -769,15 +898,16 @@ int main(void)
 #define SUBJECT(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
         SUBJECT(an_ended_call_is_kept_for_its_time),
-        SUBJECT(a_call_with_a_time_of_its_own_is_kept_for_that),
+        SUBJECT(a_call_that_something_could_bring_back_is_kept_for_that),
         SUBJECT(a_clock_that_was_set_back_keeps_nothing_longer),
         SUBJECT(who_would_go_first_makes_room),
         SUBJECT(calls_of_many_times_each_go_in_their_own),
         SUBJECT(of_many_that_have_ended_the_newest_are_there),
-        SUBJECT(a_call_that_had_effects_is_remembered_when_its_record_makes_room),
+        SUBJECT(line01_an_end_that_made_room_is_remembered_until_nothing_brings_it_back),
         SUBJECT(a_waiting_call_outlives_the_first_of_its_questions),
-        SUBJECT(a_waiting_call_goes_when_the_last_of_its_questions_is_long_over),
-        SUBJECT(a_runnable_call_that_nobody_comes_for_goes_in_the_end),
+        SUBJECT(line07_a_waiting_call_whose_questions_ran_out_becomes_runnable),
+        SUBJECT(line07_a_runnable_call_goes_only_when_it_is_abandoned),
+        SUBJECT(line07_a_call_that_something_can_bring_back_is_not_abandoned),
         SUBJECT(a_call_that_is_taken_in_time_stays),
         SUBJECT(a_call_is_opened_once),
         SUBJECT(an_operation_that_is_sent_again_happens_once),

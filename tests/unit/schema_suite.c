@@ -175,8 +175,7 @@ static void run_group(const char *file, const struct json *group, bool formats,
     arena_init(&arena, ARENA_MOST);
     struct schema *schema =
         schema_compile(json_get(group, STR("schema")), &opts, &arena, &problems);
-    JSON_EACH(test, json_get(group, STR("tests")))
-    {
+    JSON_EACH (test, json_get(group, STR("tests"))) {
         struct str what = json_get_str(test, STR("description"));
         struct exclusion *e = exclusion_of(file, name, what);
         bool right = schema && comes_out_right(schema, test);
@@ -212,8 +211,8 @@ static void run_file(const char *root, const char *file, bool formats, struct co
     arena_init(&arena, ARENA_MOST);
     struct json *groups = json_parse(&arena, str_n(text, len), NULL, &error);
     assert_true(json_is(groups, JSON_ARRAY));
-    JSON_EACH(group, groups)
-    run_group(file, group, formats, counts);
+    JSON_EACH (group, groups)
+        run_group(file, group, formats, counts);
     arena_finish(&arena);
     mem_free(text);
 }

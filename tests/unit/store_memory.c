@@ -47,6 +47,7 @@ static struct store *open_store(struct store_rig *base)
                                .defer_ctx = rig,
                                .keep_most = 100000,
                                .pending_asks = base->pending_asks,
+                               .keep_ms = base->keep_ms,
                                .pending_asks_per_principal = base->pending_asks_per_principal });
 }
 

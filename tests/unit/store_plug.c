@@ -403,18 +403,33 @@ static void push(struct history *history)
                                   .key = STR("#1"),
                                   .message = STR("Go on?"),
                                   .ttl_ms = 3600000 };
-        store->ops->park(store, id_str(&token), &open, STR("node"), id_str(&history->call), 1, 0,
-                         NULL, 0, &ask, 1, acked, history);
+        store->ops->park(store,
+                         &(struct park_spec){ .token = id_str(&token),
+                                              .open = &open,
+                                              .node = STR("node"),
+                                              .call_id = id_str(&history->call),
+                                              .epoch = 1,
+                                              .asks = &ask,
+                                              .ask_count = 1,
+                                              .handed = true },
+                         acked, history);
     } else if (history->told == KNOWN_ASKED) {
-        store->ops->claim(store, id_str(&token),
-                          &(struct claim_spec){ .ask_id = id_str(&history->ask),
-                                                .outcome = ASK_ACCEPTED,
-                                                .content = STR("{\"n\":1}"),
-                                                .by = STR("ada"),
-                                                .take_for = STR("node") },
-                          acked, history);
+        store->ops->claim(
+            store,
+            &(struct claim_spec){ .token = id_str(&token),
+                                  .items = &(struct claim_item){ .ask_id = id_str(&history->ask),
+                                                                 .outcome = ASK_ACCEPTED,
+                                                                 .content = STR("{\"n\":1}") },
+                                  .count = 1,
+                                  .by = STR("ada"),
+                                  .take_for = STR("node") },
+            acked, history);
     } else {
-        store->ops->finish(store, id_str(&token), id_str(&history->call), 2, STR("result"), NULL,
+        store->ops->finish(store,
+                           &(struct finish_spec){ .token = id_str(&token),
+                                                  .call_id = id_str(&history->call),
+                                                  .epoch = 2,
+                                                  .result = STR("result") },
                            acked, history);
     }
 }

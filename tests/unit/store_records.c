@@ -288,17 +288,30 @@ static void any_bytes_come_back_as_they_were(void **state)
     struct got *got = got_new();
     (void)state;
 
-    suite_store->ops->park(suite_store, id_str(&token), &open, STR("node-a"), id_str(&call), 1, 0,
-                           &entry, 1, &ask, 1, got_done, got);
+    suite_store->ops->park(suite_store,
+                           &(struct park_spec){ .token = id_str(&token),
+                                                .open = &open,
+                                                .node = STR("node-a"),
+                                                .call_id = id_str(&call),
+                                                .epoch = 1,
+                                                .entries = &entry,
+                                                .entry_count = 1,
+                                                .asks = &ask,
+                                                .ask_count = 1,
+                                                .handed = true },
+                           got_done, got);
     assert_int_equal(got_wait(got)->status, NOD_OK);
     got = got_new();
-    suite_store->ops->claim(suite_store, id_str(&claim),
-                            &(struct claim_spec){ .ask_id = id_str(&ask_id),
-                                                  .outcome = ASK_ACCEPTED,
-                                                  .content = bytes,
-                                                  .by = bytes,
-                                                  .take_for = STR("node-a") },
-                            got_done, got);
+    suite_store->ops->claim(
+        suite_store,
+        &(struct claim_spec){ .token = id_str(&claim),
+                              .items = &(struct claim_item){ .ask_id = id_str(&ask_id),
+                                                             .outcome = ASK_ACCEPTED,
+                                                             .content = bytes },
+                              .count = 1,
+                              .by = bytes,
+                              .take_for = STR("node-a") },
+        got_done, got);
     got_wait(got);
     assert_true(got->reply.taken);
     const struct call_record *back = got->reply.call;
@@ -377,18 +390,18 @@ static void many_entries_in_one_transition_keep_their_order(void **state)
 static void a_call_that_has_ended_is_kept_for_its_time_and_no_longer(void **state)
 {
     struct question short_ask = { .key = "#1" }, long_ask = { .key = "#1" };
-    struct parking brief = { .call = suite_id(),
-                             .open = true,
-                             .questions = &short_ask,
-                             .count = 1,
-                             .keep_ms = SUITE_SHORT_MS };
+    struct parking brief = {
+        .call = suite_id(), .open = true, .questions = &short_ask, .count = 1
+    };
     struct parking kept = { .call = suite_id(),
                             .open = true,
                             .questions = &long_ask,
                             .count = 1,
-                            .keep_ms = 100 * SUITE_LONG_MS };
+                            .keep_for_ms = 100 * SUITE_LONG_MS };
     (void)state;
 
+    suite_rig->keep_ms = SUITE_SHORT_MS;
+    suite_reopen();
     suite_park(&brief);
     suite_park(&kept);
     suite_finish(NULL, &brief.call, 1, "{}", NULL);
@@ -523,21 +536,32 @@ static void ten_thousand_questions_are_all_answered_once(void **state)
                                   .message = STR("Go on?"),
                                   .ttl_ms = SUITE_LONG_MS };
         got[i] = got_new();
-        suite_store->ops->park(suite_store, id_str(&token), &open, STR("node-a"),
-                               id_str(&ids[2 * i]), 1, 0, NULL, 0, &ask, 1, got_done, got[i]);
+        suite_store->ops->park(suite_store,
+                               &(struct park_spec){ .token = id_str(&token),
+                                                    .open = &open,
+                                                    .node = STR("node-a"),
+                                                    .call_id = id_str(&ids[2 * i]),
+                                                    .epoch = 1,
+                                                    .asks = &ask,
+                                                    .ask_count = 1,
+                                                    .handed = true },
+                               got_done, got[i]);
     }
     for (int i = 0; i < MANY; i++)
         assert_int_equal(got_wait(got[i])->status, NOD_OK);
     for (int i = 0; i < MANY; i++) {
         struct id token = suite_id();
         got[i] = got_new();
-        suite_store->ops->claim(suite_store, id_str(&token),
-                                &(struct claim_spec){ .ask_id = id_str(&ids[2 * i + 1]),
-                                                      .outcome = ASK_ACCEPTED,
-                                                      .content = STR("{}"),
-                                                      .by = STR("ada"),
-                                                      .take_for = STR("node-a") },
-                                got_done, got[i]);
+        suite_store->ops->claim(
+            suite_store,
+            &(struct claim_spec){ .token = id_str(&token),
+                                  .items = &(struct claim_item){ .ask_id = id_str(&ids[2 * i + 1]),
+                                                                 .outcome = ASK_ACCEPTED,
+                                                                 .content = STR("{}") },
+                                  .count = 1,
+                                  .by = STR("ada"),
+                                  .take_for = STR("node-a") },
+            got_done, got[i]);
     }
     for (int i = 0; i < MANY; i++) {
         assert_int_equal(got_wait(got[i])->status, NOD_OK);

@@ -44,6 +44,7 @@ static struct store *open_store(struct store_rig *base)
                               .loop = rig->loop,
                               .ring = rig->ring,
                               .pending_asks = base->pending_asks,
+                              .keep_ms = base->keep_ms,
                               .pending_asks_per_principal = base->pending_asks_per_principal },
         rig->why);
 

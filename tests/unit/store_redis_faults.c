@@ -97,8 +97,16 @@ static void park_begin(struct pair *pair, const struct id *token, struct got *go
                               .ttl_ms = LIVES_MS };
 
     *got = (struct got){ 0 };
-    store->ops->park(store, id_str(token), &open, STR("node-a"), id_str(&pair->call), 1, 0, NULL, 0,
-                     &ask, 1, got_done, got);
+    store->ops->park(store,
+                     &(struct park_spec){ .token = id_str(token),
+                                          .open = &open,
+                                          .node = STR("node-a"),
+                                          .call_id = id_str(&pair->call),
+                                          .epoch = 1,
+                                          .asks = &ask,
+                                          .ask_count = 1,
+                                          .handed = true },
+                     got_done, got);
 }
 
 static nod_status park(struct pair *pair)
@@ -117,13 +125,16 @@ static void claim_begin(const struct id *ask, const struct id *token, const char
                         struct got *got)
 {
     *got = (struct got){ 0 };
-    store->ops->claim(store, id_str(token),
-                      &(struct claim_spec){ .ask_id = id_str(ask),
-                                            .outcome = ASK_ACCEPTED,
-                                            .content = str_of(content),
-                                            .by = STR("ada"),
-                                            .take_for = STR("node-a") },
-                      got_done, got);
+    store->ops->claim(
+        store,
+        &(struct claim_spec){ .token = id_str(token),
+                              .items = &(struct claim_item){ .ask_id = id_str(ask),
+                                                             .outcome = ASK_ACCEPTED,
+                                                             .content = str_of(content) },
+                              .count = 1,
+                              .by = STR("ada"),
+                              .take_for = STR("node-a") },
+        got_done, got);
 }
 
 static struct got claim(const struct id *ask, const char *content)
@@ -356,7 +367,11 @@ static void an_operation_whose_reply_was_lost_recognises_itself(void **state)
     for (int i = 0; i < 3; i++) {
         proxy.losing = i == 0;
         got = (struct got){ 0 };
-        store->ops->finish(store, id_str(&finished), id_str(&pair.call), 2, STR("{}"), NULL,
+        store->ops->finish(store,
+                           &(struct finish_spec){ .token = id_str(&finished),
+                                                  .call_id = id_str(&pair.call),
+                                                  .epoch = 2,
+                                                  .result = STR("{}") },
                            got_done, &got);
         until(&got);
         assert_int_equal(got.status, i == 0 ? NOD_E_STORE : NOD_OK);

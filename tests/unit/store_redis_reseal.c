@@ -131,18 +131,31 @@ static struct pair call_made(void)
                               .message = STR("Go on?"),
                               .sensitive = true,
                               .ttl_ms = LIVES_MS };
-    store->ops->park(store, id_str(&token), &open, STR("node-a"), id_str(&pair.call), 1, 0, &entry,
-                     1, &ask, 1, got_done, &got);
+    store->ops->park(store,
+                     &(struct park_spec){ .token = id_str(&token),
+                                          .open = &open,
+                                          .node = STR("node-a"),
+                                          .call_id = id_str(&pair.call),
+                                          .epoch = 1,
+                                          .entries = &entry,
+                                          .entry_count = 1,
+                                          .asks = &ask,
+                                          .ask_count = 1,
+                                          .handed = true },
+                     got_done, &got);
     until(&got);
     assert_int_equal(got.status, NOD_OK);
     got = (struct got){ 0 };
-    store->ops->claim(store, id_str(&token),
-                      &(struct claim_spec){ .ask_id = id_str(&pair.ask),
-                                            .outcome = ASK_ACCEPTED,
-                                            .content = STR("\"answer\""),
-                                            .by = STR("ada"),
-                                            .take_for = STR("node-a") },
-                      got_done, &got);
+    store->ops->claim(
+        store,
+        &(struct claim_spec){ .token = id_str(&token),
+                              .items = &(struct claim_item){ .ask_id = id_str(&pair.ask),
+                                                             .outcome = ASK_ACCEPTED,
+                                                             .content = STR("\"answer\"") },
+                              .count = 1,
+                              .by = STR("ada"),
+                              .take_for = STR("node-a") },
+        got_done, &got);
     until(&got);
     assert_int_equal(got.status, NOD_OK);
     return pair;
@@ -156,7 +169,12 @@ static void finish_begin(const struct pair *pair, uint64_t seq, struct got *got)
     struct id token;
 
     id_random(&token);
-    store->ops->finish(store, id_str(&token), id_str(&pair->call), 2, STR("\"result\""), &event,
+    store->ops->finish(store,
+                       &(struct finish_spec){ .token = id_str(&token),
+                                              .call_id = id_str(&pair->call),
+                                              .epoch = 2,
+                                              .result = STR("\"result\""),
+                                              .event = &event },
                        got_done, got);
 }
 
@@ -411,8 +429,15 @@ static void a_large_call_is_sealed_anew_in_pieces(void **state)
         struct got got = { 0 };
         struct id token;
         id_random(&token);
-        store->ops->append(store, id_str(&token), NULL, STR("node-a"), id_str(&pair.call), 2, 0,
-                           &entry, 1, got_done, &got);
+        store->ops->append(store,
+                           &(struct append_spec){ .token = id_str(&token),
+                                                  .node = STR("node-a"),
+                                                  .call_id = id_str(&pair.call),
+                                                  .epoch = 2,
+                                                  .entries = &entry,
+                                                  .entry_count = 1,
+                                                  .handed = true },
+                           got_done, &got);
         until(&got);
         assert_int_equal(got.status, NOD_OK);
     }

@@ -45,6 +45,7 @@ static struct store *open_store(struct store_rig *base)
                                .clock = &rig->clock.clock,
                                .ring = rig->ring,
                                .pending_asks = base->pending_asks,
+                               .keep_ms = base->keep_ms,
                                .pending_asks_per_principal = base->pending_asks_per_principal,
                                .synchronous = LITE_SYNC_NORMAL },
         rig->why);

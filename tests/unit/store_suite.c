@@ -174,8 +174,7 @@ static struct call_record record_of(const struct parking *parking)
                                  .target = STR("delete_account"),
                                  .args = STR("{\"userId\":\"7\"}"),
                                  .uri = STR("note://7"),
-                                 .caller = parking->alone ? STR_NONE : STR("{\"stream\":\"s1\"}"),
-                                 .keep_ms = parking->keep_ms };
+                                 .caller = parking->alone ? STR_NONE : STR("{\"stream\":\"s1\"}") };
 }
 
 static struct ask_record question_of(const struct parking *parking, struct question *question)
@@ -217,11 +216,21 @@ struct got *suite_park(const struct parking *parking)
     assert_non_null(asks);
     for (size_t i = 0; i < parking->count; i++)
         asks[i] = question_of(parking, &parking->questions[i]);
-    suite_store->ops->park(suite_store, token_of(&parking->token, &fresh),
-                           parking->open ? &open : NULL,
-                           str_of(parking->node ? parking->node : "node-a"), id_str(&parking->call),
-                           parking->epoch ? parking->epoch : 1, 5, parking->entries,
-                           parking->entry_count, asks, parking->count, got_done, got);
+    suite_store->ops->park(
+        suite_store,
+        &(struct park_spec){ .token = token_of(&parking->token, &fresh),
+                             .open = parking->open ? &open : NULL,
+                             .node = str_of(parking->node ? parking->node : "node-a"),
+                             .call_id = id_str(&parking->call),
+                             .epoch = parking->epoch ? parking->epoch : 1,
+                             .notices = 5,
+                             .entries = parking->entries,
+                             .entry_count = parking->entry_count,
+                             .asks = asks,
+                             .ask_count = parking->count,
+                             .keep_for_ms = parking->keep_for_ms,
+                             .handed = !parking->alone },
+        got_done, got);
     memset(asks, 0x5a, (parking->count + 1) * sizeof(*asks)); /* it was copied */
     free(asks);
     return begun(got);
@@ -233,11 +242,19 @@ struct got *suite_append(const struct parking *parking)
     struct got *got = got_new();
     struct id fresh;
 
-    suite_store->ops->append(suite_store, token_of(&parking->token, &fresh),
-                             parking->open ? &open : NULL,
-                             str_of(parking->node ? parking->node : "node-a"),
-                             id_str(&parking->call), parking->epoch ? parking->epoch : 1, 9,
-                             parking->entries, parking->entry_count, got_done, got);
+    suite_store->ops->append(
+        suite_store,
+        &(struct append_spec){ .token = token_of(&parking->token, &fresh),
+                               .open = parking->open ? &open : NULL,
+                               .node = str_of(parking->node ? parking->node : "node-a"),
+                               .call_id = id_str(&parking->call),
+                               .epoch = parking->epoch ? parking->epoch : 1,
+                               .notices = 9,
+                               .entries = parking->entries,
+                               .entry_count = parking->entry_count,
+                               .keep_for_ms = parking->keep_for_ms,
+                               .handed = !parking->alone },
+        got_done, got);
     return begun(got);
 }
 
@@ -257,13 +274,16 @@ struct got *suite_claim_token(const struct id *token, const struct id *ask, enum
     struct got *got = got_new();
     struct id fresh;
 
-    suite_store->ops->claim(suite_store, token_of(token, &fresh),
-                            &(struct claim_spec){ .ask_id = id_str(ask),
-                                                  .outcome = outcome,
-                                                  .content = str_of(content),
-                                                  .by = str_of(by),
-                                                  .take_for = str_of(take_for) },
-                            got_done, got);
+    suite_store->ops->claim(
+        suite_store,
+        &(struct claim_spec){ .token = token_of(token, &fresh),
+                              .items = &(struct claim_item){ .ask_id = id_str(ask),
+                                                             .outcome = outcome,
+                                                             .content = str_of(content) },
+                              .count = 1,
+                              .by = str_of(by),
+                              .take_for = str_of(take_for) },
+        got_done, got);
     return begun(got);
 }
 
@@ -289,8 +309,13 @@ struct got *suite_finish(const struct id *token, const struct id *call, uint64_t
     struct got *got = got_new();
     struct id fresh;
 
-    suite_store->ops->finish(suite_store, token_of(token, &fresh), id_str(call), epoch,
-                             str_of(result), event, got_done, got);
+    suite_store->ops->finish(suite_store,
+                             &(struct finish_spec){ .token = token_of(token, &fresh),
+                                                    .call_id = id_str(call),
+                                                    .epoch = epoch,
+                                                    .result = str_of(result),
+                                                    .event = event },
+                             got_done, got);
     return begun(got);
 }
 
@@ -377,6 +402,7 @@ int suite_setup(void **state)
 {
     (void)state;
     suite_rig->pending_asks = suite_rig->pending_asks_per_principal = 0;
+    suite_rig->keep_ms = 0;
     suite_rig->begin(suite_rig);
     suite_store = suite_rig->open(suite_rig);
     return suite_store ? 0 : -1;

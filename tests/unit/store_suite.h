@@ -31,6 +31,7 @@ struct store_rig {
 
     size_t pending_asks; /* set by a test: for the stores that are opened from then on */
     size_t pending_asks_per_principal;
+    int64_t keep_ms; /* also: how long ends are kept; 0: as the store is set */
 
     void (*begin)(struct store_rig *rig);
     struct store *(*open)(struct store_rig *rig);
@@ -88,9 +89,9 @@ struct parking {
     struct question *questions;
     size_t count;
     const char *node;
-    int64_t keep_ms;
+    int64_t keep_for_ms;
     const char *principal; /* NULL: ada */
-    bool alone;            /* its record names no caller */
+    bool alone;            /* not handed, and its record names no caller */
 };
 
 struct got *suite_park(const struct parking *parking);

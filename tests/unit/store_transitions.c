@@ -12,7 +12,7 @@ static void a_park_stores_the_call_and_its_questions_whole(void **state)
                                .entry_count = 1,
                                .questions = questions,
                                .count = 2,
-                               .keep_ms = 123456 };
+                               .keep_for_ms = 123456 };
     (void)state;
 
     struct got *parked = suite_park(&parking);
@@ -27,7 +27,6 @@ static void a_park_stores_the_call_and_its_questions_whole(void **state)
     assert_str(call->args, "{\"userId\":\"7\"}");
     assert_str(call->uri, "note://7");
     assert_str(call->caller, "{\"stream\":\"s1\"}");
-    assert_int_equal(call->keep_ms, 123456);
     assert_int_equal(call->notices, 5);
     assert_int_equal(call->state, CALL_STORED_WAITING);
     assert_int_equal(call->epoch, 1);
@@ -280,8 +279,16 @@ static void an_ask_that_comes_back_keeps_its_times(void **state)
     (void)state;
 
     struct got *got = got_new();
-    suite_store->ops->park(suite_store, id_str(&token), &open, STR("node-a"), id_str(&call), 1, 0,
-                           NULL, 0, &ask, 1, got_done, got);
+    suite_store->ops->park(suite_store,
+                           &(struct park_spec){ .token = id_str(&token),
+                                                .open = &open,
+                                                .node = STR("node-a"),
+                                                .call_id = id_str(&call),
+                                                .epoch = 1,
+                                                .asks = &ask,
+                                                .ask_count = 1,
+                                                .handed = true },
+                           got_done, got);
     assert_int_equal(got_wait(got)->status, NOD_OK);
     const struct ask_record *stored = suite_load_ask(&ask_id)->reply.ask;
     assert_int_equal(stored->asked_ms, now - 5000);
@@ -619,18 +626,20 @@ static void an_ask_answered_and_its_call_cancelled_at_once_has_one_end(void **st
     }
     for (int i = 0; i < RACES; i++) {
         struct id a = suite_id(), b = suite_id();
-        struct claim_spec spec = { .ask_id = id_str(&questions[i].id),
+        struct claim_item item = { .ask_id = id_str(&questions[i].id),
                                    .outcome = ASK_ACCEPTED,
-                                   .content = STR("{}"),
-                                   .by = STR("ada") };
+                                   .content = STR("{}") };
+        struct claim_spec spec = {
+            .token = id_str(&a), .items = &item, .count = 1, .by = STR("ada")
+        };
         claims[i] = got_new();
         cancels[i] = got_new();
         if (i % 2)
-            suite_store->ops->claim(suite_store, id_str(&a), &spec, got_done, claims[i]);
+            suite_store->ops->claim(suite_store, &spec, got_done, claims[i]);
         suite_store->ops->cancel(suite_store, id_str(&b), id_str(&calls[i]), STR("why"), got_done,
                                  cancels[i]);
         if (i % 2 == 0)
-            suite_store->ops->claim(suite_store, id_str(&a), &spec, got_done, claims[i]);
+            suite_store->ops->claim(suite_store, &spec, got_done, claims[i]);
     }
     for (int i = 0; i < RACES; i++) {
         got_wait(claims[i]);
@@ -659,13 +668,17 @@ static void two_answers_at_once_have_one_winner(void **state)
         for (int j = 0; j < 2; j++) {
             struct id token = suite_id();
             claims[i][j] = got_new();
-            suite_store->ops->claim(suite_store, id_str(&token),
-                                    &(struct claim_spec){ .ask_id = id_str(&questions[i].id),
-                                                          .outcome = ASK_ACCEPTED,
-                                                          .content = STR("{}"),
-                                                          .by = j ? STR("bob") : STR("ada"),
-                                                          .take_for = STR("node-a") },
-                                    got_done, claims[i][j]);
+            suite_store->ops->claim(
+                suite_store,
+                &(struct claim_spec){ .token = id_str(&token),
+                                      .items =
+                                          &(struct claim_item){ .ask_id = id_str(&questions[i].id),
+                                                                .outcome = ASK_ACCEPTED,
+                                                                .content = STR("{}") },
+                                      .count = 1,
+                                      .by = j ? STR("bob") : STR("ada"),
+                                      .take_for = STR("node-a") },
+                got_done, claims[i][j]);
         }
     }
     for (int i = 0; i < RACES; i++) {
@@ -749,8 +762,14 @@ static void a_store_that_is_destroyed_completes_nothing_any_more(void **state)
         token = suite_id();
         got[i] = got_new();
         struct call_record open = { .id = id_str(&calls[i]), .scope = STR("s") };
-        suite_store->ops->append(suite_store, id_str(&token), &open, STR("node-a"),
-                                 id_str(&calls[i]), 1, 0, NULL, 0, got_done, got[i]);
+        suite_store->ops->append(suite_store,
+                                 &(struct append_spec){ .token = id_str(&token),
+                                                        .open = &open,
+                                                        .node = STR("node-a"),
+                                                        .call_id = id_str(&calls[i]),
+                                                        .epoch = 1,
+                                                        .handed = true },
+                                 got_done, got[i]);
         if (i % 2)
             suite_store->ops->load_call(suite_store, id_str(&calls[i]), got_done, got_new());
     }

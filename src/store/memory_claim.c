@@ -1,0 +1,183 @@
+/*
+ * store/memory: claims, and questions that run out.
+ *
+ * A claim looks at all of its items before it changes anything, and then changes each of them. Its
+ * reply shows the asks as they are when it is delivered.
+ *
+ * Holds always: an ask that was claimed has its place in the journal of its call.
+ */
+#include "store/memory_inside.h"
+
+#include "base/mem.h"
+
+static bool persons_word(enum ask_state outcome)
+{
+    return outcome == ASK_ACCEPTED || outcome == ASK_DECLINED || outcome == ASK_CANCELLED ||
+           outcome == ASK_INVALID;
+}
+
+static struct call_facts *call_of(struct ask_facts *ask)
+{
+    return ask->packed ? &memory_packed_of(ask)->is : &memory_stored_ask(ask)->call->is;
+}
+
+/* Is this how it ended? What was given in confidence may be gone by now. */
+static bool same_answer(struct ask_facts *ask, const struct claim_spec *claim,
+                        const struct claim_item *item)
+{
+    struct ask_look look;
+    struct ask_record record;
+
+    memory_ask_look(ask, &look);
+    memory_ask_view(&look, &record);
+    return record.state == item->outcome && str_eq(record.by, claim->by) &&
+           (str_eq(record.content, item->content) || (record.sensitive && ask->packed));
+}
+
+/* It was ended before, through the same way and by another answer. */
+static bool contradicts(struct ask_facts *ask, const struct claim_spec *claim,
+                        const struct claim_item *item)
+{
+    const struct ask_ending *end = memory_ask_ending(ask);
+    struct ask_look look;
+    struct ask_record record;
+
+    if (!end || memory_id_is(&end->token, claim->token))
+        return false;
+    memory_ask_look(ask, &look);
+    memory_ask_view(&look, &record);
+    return str_eq(record.via, claim->via) && !same_answer(ask, claim, item);
+}
+
+/* It has its place in the journal. */
+static void ask_journal(struct stored_ask *ask, struct str token)
+{
+    memory_id_set(&ask->end->is.token, token);
+    ask->end->is.place = (uint32_t)memory_journal_count(ask->call) + 1;
+    ask->call->claimed++;
+}
+
+/* False: it is refused, and pending still. */
+static bool claim_item(struct memory_store *memory, struct stored_ask *ask,
+                       const struct claim_spec *claim, const struct claim_item *item)
+{
+    bool due = memory_now(memory) >= ask->is.expires_ms;
+
+    if (item->again && memory_id_is(&ask->again, claim->token))
+        return true; /* it was put up again by this very claim */
+    if (item->attempt && item->attempt != ask->is.attempt)
+        return false;
+    if (due && (item->again || persons_word(item->outcome))) {
+        memory_ask_close(memory, ask, ASK_EXPIRED, STR_NONE, STR("nod"), STR("clock"));
+    } else if (item->again) {
+        ask->is.attempt++;
+        memory_id_set(&ask->again, claim->token);
+        return true;
+    } else if (item->outcome == ASK_EXPIRED && !due) {
+        return false;
+    } else {
+        memory_ask_close(memory, ask, item->outcome, item->content, claim->by, claim->via);
+    }
+    ask_journal(ask, claim->token);
+    return true;
+}
+
+/* Its last question has ended, perhaps. The epoch in which it is taken, or 0. */
+static uint64_t call_claimed(struct memory_store *memory, struct stored_call *call,
+                             struct str take_for)
+{
+    if (call->pending > 0 || call->is.state != CALL_STORED_WAITING)
+        return 0;
+    if (take_for.len == 0) {
+        memory_call_runnable(memory, call);
+        return 0;
+    }
+    memory_call_start(memory, call);
+    return call->is.epoch;
+}
+
+/* Their time was up long ago, and nobody said so. */
+void memory_ask_expire(struct memory_store *memory, struct stored_ask *ask)
+{
+    memory_ask_close(memory, ask, ASK_EXPIRED, STR_NONE, STR("nod"), STR("clock"));
+    ask_journal(ask, STR_NONE);
+    call_claimed(memory, ask->call, STR_NONE);
+}
+
+/* The asks of its items, which are all there and of one call. */
+static nod_status claim_find(struct memory_store *memory, const struct claim_spec *claim,
+                             struct reply_item *items)
+{
+    if (claim->count == 0 || claim->count > STORE_CLAIM_MOST || claim->via.len > STORE_VIA_MAX)
+        return NOD_E_USAGE;
+    for (size_t i = 0; i < claim->count; i++) {
+        struct ask_facts *ask = idmap_get(&memory->asks, claim->items[i].ask_id);
+        if (!ask)
+            return NOD_E_NOT_FOUND;
+        if (i > 0 && call_of(ask) != call_of(items[0].ask))
+            return NOD_E_USAGE;
+        for (size_t other = 0; other < i; other++)
+            if (items[other].ask == ask)
+                return NOD_E_USAGE;
+        if (claim->items[i].again && claim->items[i].attempt == 0)
+            return NOD_E_USAGE;
+        items[i].ask = ask;
+    }
+    for (size_t i = 0; claim->whole && i < claim->count; i++)
+        if (contradicts(items[i].ask, claim, &claim->items[i]))
+            return NOD_E_STALE;
+    return NOD_OK;
+}
+
+static nod_status claim_now(struct memory_store *memory, const struct claim_spec *claim,
+                            struct reply_item *items)
+{
+    struct stored_ask *last = NULL;
+    bool refused = false, won = false;
+
+    for (size_t i = 0; i < claim->count; i++) {
+        const struct ask_ending *end = memory_ask_ending(items[i].ask);
+        struct stored_ask *ask = memory_stored_ask(items[i].ask);
+        if (end) {
+            items[i].won = memory_id_is(&end->token, claim->token);
+        } else {
+            items[i].won = claim_item(memory, ask, claim, &claim->items[i]);
+            refused |= !items[i].won;
+            last = ask->end ? ask : last;
+        }
+        won |= items[i].won;
+    }
+    if (won && !call_of(items[0].ask)->packed)
+        call_of(items[0].ask)->handed |= claim->handed;
+    if (last)
+        last->end->is.took = call_claimed(memory, last->call, claim->take_for);
+    return refused && !won ? NOD_E_STALE : NOD_OK;
+}
+
+void memory_claim(struct store *store, const struct claim_spec *claim, store_done *done, void *data)
+{
+    struct memory_store *memory = memory_of(store);
+    enum memory_fault fault;
+
+    if (memory_fails_before(memory, "claim", &fault, done, data))
+        return;
+    struct reply_item *items = mem_zalloc((claim->count + 1) * sizeof(*items));
+    nod_status status = claim_find(memory, claim, items);
+    bool found = status == NOD_OK || status == NOD_E_STALE;
+    if (status == NOD_OK)
+        status = claim_now(memory, claim, items);
+    struct reply *reply = memory_reply(memory, done, data, status);
+    reply->items = items;
+    reply->item_count = found ? claim->count : 0;
+    for (size_t i = 0; i < reply->item_count; i++) {
+        const struct ask_ending *end = memory_ask_ending(items[i].ask);
+        if (items[i].won && end && end->took) {
+            reply->reply.taken = true;
+            reply->reply.epoch = end->took;
+        }
+    }
+    if (found)
+        memory_hold(reply, call_of(items[0].ask));
+    reply->with_call = reply->reply.taken;
+    memory_finish_reply(reply, fault);
+}
