@@ -386,33 +386,55 @@ static void set_watch(struct store *store, struct str node,
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-static void sweep_run(struct sqlite_side *side, struct sqlite_op *op)
+/* Its time is what counts: the batch looks for what is over by then, and at the files. A store that
+ * fails has to write something to find out whether it still does, and something that is as large as
+ * what it will be given: it is swept soon. */
+static void look_run(struct sqlite_side *side, struct sqlite_op *op)
 {
-    (void)side;
-    (void)op; /* its time is what counts: the batch looks for what is over by then */
+    static const char room[LITE_TRY_BYTES];
+
+    if (!side->writes) {
+        op->id = STR("look");
+        sqlite_load_call(side, op);
+        op->status = op->status == NOD_E_NOT_FOUND ? NOD_OK : op->status;
+    } else if (atomic_load(&side->store->failing)) {
+        op->kind = op->id = STR("look");
+        op->content = str_n(room, sizeof(room));
+        op->ttl_ms = 1;
+        sqlite_put(side, op);
+    }
 }
 
-static const struct sqlite_verb verb_sweep = { "sweep", sweep_run };
+static const struct sqlite_verb verb_look = { "look", look_run };
 
-static void sweep_due(void *data)
+static void look_due(void *data)
 {
     struct sqlite_store *store = data;
 
-    op_submit(store, &store->writer, op_new(store, &verb_sweep, NULL, NULL));
-    timer_set(store->loop, &store->sweep,
-              atomic_load(&store->failing) ? LITE_PROBE_EVERY_MS : LITE_SWEEP_EVERY_MS, sweep_due,
-              store);
+    op_submit(store, &store->writer, op_new(store, &verb_look, NULL, NULL));
+    if (atomic_load(&store->unreadable))
+        op_submit(store, &store->reader, op_new(store, &verb_look, NULL, NULL));
+    timer_set(store->loop, &store->look, LITE_LOOK_EVERY_MS, look_due, store);
 }
 
 static bool ready(struct store *base, struct str *why)
 {
-    int error = atomic_load(&of(base)->failing);
+    struct sqlite_store *store = of(base);
+    const char *lost = sqlite_file_lost(store);
+    int error = atomic_load(&store->failing);
 
-    if (error == SQLITE_CANTOPEN)
-        *why = STR("its file was removed or replaced");
+    if (!error)
+        error = atomic_load(&store->unreadable);
+    if (lost)
+        *why = str_of(lost);
+    else if (atomic_load(&store->damaged))
+        *why =
+            STR("its file is damaged: stop the server, and repair it or put a copy in its place");
     else if (error)
         *why = str_of(sqlite3_errstr(error));
-    return error == SQLITE_OK;
+    else
+        return true;
+    return false;
 }
 
 static void side_init(struct sqlite_store *store, struct sqlite_side *side, bool writes,
@@ -449,15 +471,13 @@ static void destroy(struct store *base)
     while (store->in_flight)
         came_back(store);
     if (store->loop)
-        timer_stop(store->loop, &store->sweep);
+        timer_stop(store->loop, &store->look);
     sqlite_side_stop(&store->writer);
     sqlite_side_stop(&store->reader);
     side_finish(&store->reader);
     side_finish(&store->writer); /* the last connection moves the whole log into the file */
-    if (store->lock_fd >= 0)
-        close(store->lock_fd);
+    sqlite_file_finish(store);
     mailbox_unref(store->mailbox);
-    mem_free(store->path);
     mem_free(store->vfs);
     mem_free(store);
 }
@@ -499,6 +519,11 @@ static bool begin(struct sqlite_store *store, char *why)
 {
     if (!begin_writer(store, why) || !sqlite_connect(&store->reader, why))
         return false;
+    if (!sqlite_file_is_there(&store->writer)) {
+        sqlite_file_say_lost(&store->writer);
+        snprintf(why, LITE_WHY_MAX, "%s: %s", store->path, sqlite_file_lost(store));
+        return false;
+    }
     if (sqlite_side_start(&store->writer) && sqlite_side_start(&store->reader))
         return true;
     snprintf(why, LITE_WHY_MAX, "the threads of the store cannot be started");
@@ -512,9 +537,9 @@ static struct sqlite_store *make(const struct sqlite_opts *opts, char *why)
     store->store.ops = &sqlite_ops;
     store->loop = opts->loop;
     store->clock = opts->clock ? opts->clock : clock_system();
-    store->path = str_dup(str_of(opts->path));
+    sqlite_file_names(store, opts->path);
     store->vfs = opts->vfs ? str_dup(str_of(opts->vfs)) : NULL;
-    store->lock_fd = -1;
+    store->file_fd = store->lock_fd = -1;
     store->synchronous = opts->synchronous;
     store->keep_ms = opts->keep_ms > 0 ? opts->keep_ms : LITE_KEEP_MS;
     store->store.keep_ms = store->keep_ms;
@@ -537,7 +562,7 @@ struct store *sqlite_store_open(const struct sqlite_opts *opts, char why[LITE_WH
         destroy(&store->store);
         return NULL;
     }
-    timer_set(store->loop, &store->sweep, LITE_SWEEP_EVERY_MS, sweep_due, store);
+    timer_set(store->loop, &store->look, LITE_LOOK_EVERY_MS, look_due, store);
     return &store->store;
 }
 

@@ -8,7 +8,9 @@
  *     sqlite_sweep.c   what is over goes, a slice at a time
  *     sqlite_read.c    rows back into records; load, scan, get
  *     sqlite_reseal.c  every record under the newest secret
- *     sqlite_schema.c  the file: lock, pragmas, tables, migrations
+ *     sqlite_file.c    the files on the disk: their lock, and whether they are there
+ *     sqlite_log.c     the log stays short
+ *     sqlite_schema.c  what stands in the file: pragmas, tables, migrations
  *     sqlite_query.c   prepared statements
  *
  * Holds always: a connection is used by its own thread alone, after the store was opened and until
@@ -31,24 +33,27 @@
 #include "store/sqlite.h"
 
 enum {
-    LITE_SCHEMA = 2,                /* the newest version of the tables */
-    LITE_QUEUE_MOST = 200000,       /* operations that wait for a thread */
-    LITE_BATCH_MOST = 1024,         /* operations in one commit */
-    LITE_OP_BYTES = 96 << 20,       /* memory of one operation with what it reads */
-    LITE_SCAN_MOST = 1000,          /* rows of one scan */
-    LITE_SCAN_BYTES = 8 << 20,      /* and bytes of its records, after which it ends early */
-    LITE_STREAM_EVENTS = 256,       /* kept of one stream; the oldest go first */
-    LITE_SWEEP_EVERY_MS = 5000,     /* how often what is over is looked for */
-    LITE_SWEEP_CALLS = 32,          /* removed in one commit */
-    LITE_SWEEP_ROWS = 128,          /* of events and of small records */
-    LITE_RESEAL_MOST = 256,         /* records brought under the newest secret in one commit */
-    LITE_GATHER_NS = 2000000,       /* that a commit may wait for others to share it */
-    LITE_LAPSE_MOST = 512,          /* questions that ran out, looked at in one commit */
-    LITE_TALLIES_MOST = 4096,       /* principals whose counts are kept in memory */
-    LITE_PROBE_EVERY_MS = 1000,     /* how often a store that fails is tried again */
-    LITE_CHECKPOINT_PAGES = 1000,   /* of the log, before the reader moves them into the file */
-    LITE_WAL_MOST_PAGES = 16 << 10, /* before the writer stops to do it itself */
-    LITE_BUSY_MS = 5000,            /* that somebody else may hold the file */
+    LITE_SCHEMA = 2,            /* the newest version of the tables */
+    LITE_QUEUE_MOST = 200000,   /* operations that wait for a thread */
+    LITE_BATCH_MOST = 1024,     /* operations in one commit */
+    LITE_OP_BYTES = 96 << 20,   /* memory of one operation with what it reads */
+    LITE_SCAN_MOST = 1000,      /* rows of one scan */
+    LITE_SCAN_BYTES = 8 << 20,  /* and bytes of its records, after which it ends early */
+    LITE_STREAM_EVENTS = 256,   /* kept of one stream; the oldest go first */
+    LITE_SWEEP_EVERY_MS = 5000, /* how often what is over is looked for */
+    LITE_SWEEP_CALLS = 32,      /* removed in one commit */
+    LITE_SWEEP_ROWS = 128,      /* of events and of small records */
+    LITE_RESEAL_MOST = 256,     /* records brought under the newest secret in one commit */
+    LITE_GATHER_NS = 2000000,   /* that a commit may wait for others to share it */
+    LITE_LAPSE_MOST = 512,      /* questions that ran out, looked at in one commit */
+    LITE_TALLIES_MOST = 4096,   /* principals whose counts are kept in memory */
+    LITE_LOOK_EVERY_MS = 1000,  /* how often the files are looked at, and a failure tried */
+    LITE_TRY_BYTES = 64 << 10,  /* written to see whether a store that failed works again */
+    LITE_LOG_PAGES = 1000,      /* of the log, before it is moved into the file */
+    LITE_LOG_BYTES = 4 << 20,   /* of it that are kept when it begins anew */
+    LITE_LOG_MOST_PAGES = 2000, /* before the writer waits until it was moved */
+    LITE_LOG_QUIET_PAGES = 64,  /* between two sweeps: little happens, and the log is cut */
+    LITE_BUSY_MS = 5000,        /* that somebody else may hold the file */
 };
 
 struct sqlite_store;
@@ -184,10 +189,16 @@ struct sqlite_side {
     bool mark_wanted;  /* somebody relied on it: it has to be saved */
     int64_t moved;     /* by so many the operation at hand changes what waits */
     int64_t moved_owner;
-    int64_t commit_ns; /* what the last commit took; the writer's */
-    size_t crowd;      /* operations that were there when it ended, its own included */
-    int wal_pages;     /* after the last commit */
-    int asked_pages;   /* when the reader was last asked to move them */
+    int64_t commit_ns;  /* what the last commit took; the writer's */
+    size_t crowd;       /* operations that were there when it ended, its own included */
+    bool settled;       /* what the last owner left behind was put in order; the writer's */
+    int wal_pages;      /* of the log, after the last commit; the writer's, as what follows */
+    bool log_asked;     /* the reader was asked to move it */
+    int64_t log_used;   /* pages that were written to it since it was cut */
+    int64_t log_looked; /* log_used when it was last looked at */
+    int64_t looked_ms;
+    int lost;     /* as store->lost, before it is said */
+    int log_told; /* why it cannot be moved; 0: it can */
 
     pthread_t thread;
     bool started;
@@ -206,24 +217,37 @@ struct sqlite_mailbox {
     atomic_uint refs;
 };
 
+/* The files that belong together; see sqlite_file.c. */
+enum sqlite_part { LITE_PART_FILE, LITE_PART_LOCK, LITE_PART_LOG, LITE_PART_INDEX, LITE_PARTS };
+
+/* A file as it was opened: another one in its place is not it. */
+struct sqlite_known {
+    char *path;
+    dev_t device;
+    ino_t inode; /* 0: not seen yet */
+};
+
 struct sqlite_store {
     struct store store; /* first */
     struct loop *loop;
     const struct clock *clock;
-    char *path;
+    const char *path;
     char *vfs;
-    int lock_fd;
+    int file_fd, lock_fd;
     enum sqlite_sync synchronous;
     int64_t keep_ms;
-    int64_t pending_most;      /* questions that wait, in all; 0: no bound */
-    int64_t pending_most_each; /* and for one principal */
-    dev_t device; /* of the file as it was opened: another one in its place is not it */
-    ino_t inode;
-    atomic_int failing; /* SQLite's error, while what is written does not come to the disk */
+    int64_t pending_most;                  /* questions that wait, in all; 0: no bound */
+    int64_t pending_most_each;             /* and for one principal */
+    struct sqlite_known known[LITE_PARTS]; /* the writer's, once it runs */
+    atomic_int lost;                       /* a part that is not there any more, plus 1 */
+    atomic_int failing;    /* SQLite's error, while what is written does not come to the disk */
+    atomic_int unreadable; /* the same, of what is read */
+    atomic_int damaged;    /* the same, for good: the file is not what SQLite has written */
+    atomic_bool log_moved; /* the reader has done what it was asked for */
     struct sqlite_side writer;
     struct sqlite_side reader;
     struct sqlite_mailbox *mailbox;
-    struct timer sweep;
+    struct timer look;
     size_t in_flight; /* operations that keep the loop waiting; the loop thread's */
     void (*wake)(void *data, struct str call_id);
     void *wake_data;
@@ -243,13 +267,34 @@ void sqlite_side_stop(struct sqlite_side *side);
 /* False: too many wait. */
 bool sqlite_side_submit(struct sqlite_side *side, struct sqlite_op *op);
 
-/* sqlite_schema.c */
+/* sqlite_file.c */
+void sqlite_file_names(struct sqlite_store *store, const char *path);
 bool sqlite_file_lock(struct sqlite_store *store, char *why);
+/* Unlocks; only after both connections were closed. */
+void sqlite_file_finish(struct sqlite_store *store);
+/* False, with side->error: one of them was removed or replaced, and a commit would reach nobody. */
+bool sqlite_file_is_there(struct sqlite_side *side);
+/* Saves what is in the log, and says it: from then on nobody is told that it is ready. Outside of a
+ * transaction. */
+void sqlite_file_say_lost(struct sqlite_side *side);
+/* Which one, as a sentence that lives on; NULL: none. */
+const char *sqlite_file_lost(const struct sqlite_store *store);
+
+/* sqlite_log.c */
+void sqlite_log_grew(struct sqlite_side *side, int pages); /* it has so many now */
+void sqlite_log_watch(struct sqlite_side *writer);         /* after a commit */
+void sqlite_log_move(struct sqlite_side *side);            /* waits for nobody, cuts nothing */
+void sqlite_log_quiet(struct sqlite_side *writer);         /* now and then */
+void sqlite_log_cut(struct sqlite_side *writer);
+/* False, with side->error: it is too long, and cannot be moved. */
+bool sqlite_log_has_room(struct sqlite_side *writer);
+
+/* sqlite_schema.c */
 bool sqlite_connect(struct sqlite_side *side, char *why);
 bool sqlite_migrate(struct sqlite_side *side, char *why);
+/* What a new owner does first, in its first transaction. False: side->error. */
+bool sqlite_settle(struct sqlite_side *side);
 void sqlite_disconnect(struct sqlite_side *side);
-/* False, with side->error: the file was removed or replaced, and a commit would reach nobody. */
-bool sqlite_file_is_there(struct sqlite_side *side);
 
 /* sqlite_write.c */
 void sqlite_park(struct sqlite_side *side, struct sqlite_op *op);

@@ -109,7 +109,7 @@ static bool reseal_slice(struct resealing *work, enum codec_kind kind, int64_t *
     sqlite3_reset(work->rows);
     if (!work->side->error)
         run(work, "COMMIT");
-    if (work->side->wal_pages >= LITE_WAL_MOST_PAGES) /* nobody else moves the log into the file */
+    if (work->side->wal_pages >= LITE_LOG_PAGES) /* nobody else moves the log into the file */
         check(work, sqlite3_wal_checkpoint_v2(work->side->db, NULL, SQLITE_CHECKPOINT_TRUNCATE,
                                               NULL, NULL));
     return count == LITE_RESEAL_MOST && !work->side->error;

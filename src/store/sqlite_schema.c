@@ -1,10 +1,8 @@
 /*
- * store/sqlite: the file.
+ * store/sqlite: what stands in the file.
  *
- * Beside PATH stand SQLite's own PATH-wal and PATH-shm, and PATH.lock, which is locked as long as a
- * server owns the file and says which process that is. The tables have a version (user_version); an
- * older file is brought up to date, one step a transaction, each noted in `migrations`; a newer one
- * is refused.
+ * The tables have a version (user_version); an older file is brought up to date, one step a
+ * transaction, each noted in `migrations`; a newer one is refused.
  *
  * Content stands in columns that hold records of store/codec (record, result, answer, entries,
  * event, value). Everything else is what has to be found or compared: ids, states, epochs, times,
@@ -12,21 +10,11 @@
  */
 #include "store/sqlite_inside.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/log.h"
-#include "base/mem.h"
 
-enum {
-    APPLICATION_ID = 0x6e6f6421, /* how `file` and others tell it from any SQLite file */
-    LOCK_TEXT_MAX = 32,          /* bytes of a process id */
-};
+enum { APPLICATION_ID = 0x6e6f6421 }; /* how `file` and others tell it from any SQLite file */
 
 struct migration {
     const char *what;
@@ -72,66 +60,6 @@ static const struct migration steps[LITE_SCHEMA] = {
       "INSERT INTO quota SELECT 0, count(*) FROM asks WHERE state = 0;" },
 };
 
-/* --- the lock --------------------------------------------------------------------------------- */
-
-static void say_owner(int fd, const char *path, char *why)
-{
-    char pid[LOCK_TEXT_MAX] = { 0 };
-
-    if (pread(fd, pid, sizeof(pid) - 1, 0) <= 0)
-        snprintf(pid, sizeof(pid), "unknown");
-    pid[strcspn(pid, "\n")] = '\0';
-    snprintf(why, LITE_WHY_MAX,
-             "%s is in use by process %s; give each server its own file, or let them share a Redis",
-             path, pid);
-}
-
-bool sqlite_file_lock(struct sqlite_store *store, char *why)
-{
-    char *name = mem_alloc(strlen(store->path) + sizeof(".lock"));
-    char pid[LOCK_TEXT_MAX];
-
-    snprintf(name, strlen(store->path) + sizeof(".lock"), "%s.lock", store->path);
-    store->lock_fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (store->lock_fd < 0)
-        snprintf(why, LITE_WHY_MAX, "%s cannot be made: %s", name, strerror(errno));
-    mem_free(name);
-    if (store->lock_fd < 0)
-        return false;
-    if (flock(store->lock_fd, LOCK_EX | LOCK_NB) != 0) {
-        say_owner(store->lock_fd, store->path, why);
-        return false;
-    }
-    /* Nobody else is to read it; SQLite gives its other files the same rights. */
-    int fd = open(store->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0) {
-        snprintf(why, LITE_WHY_MAX, "%s cannot be opened: %s", store->path, strerror(errno));
-        return false;
-    }
-    struct stat about;
-    if (fstat(fd, &about) == 0) {
-        store->device = about.st_dev;
-        store->inode = about.st_ino;
-    }
-    close(fd);
-    int len = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
-    if (ftruncate(store->lock_fd, 0) != 0 || pwrite(store->lock_fd, pid, (size_t)len, 0) != len)
-        LOG_WARN("the lock of the store cannot say who holds it", LOG_CSTR("store", store->path));
-    return true;
-}
-
-bool sqlite_file_is_there(struct sqlite_side *side)
-{
-    const struct sqlite_store *store = side->store;
-    struct stat about;
-
-    if (stat(store->path, &about) == 0 && about.st_dev == store->device &&
-        about.st_ino == store->inode)
-        return true;
-    query_fail(side, SQLITE_CANTOPEN);
-    return false;
-}
-
 /* --- connections ------------------------------------------------------------------------------ */
 
 static bool run(struct sqlite_side *side, const char *sql, char *why)
@@ -176,11 +104,9 @@ static bool has_log(struct sqlite_side *side, char *why)
 
 static int wal_grew(void *data, sqlite3 *db, const char *name, int pages)
 {
-    struct sqlite_side *side = data;
-
     (void)db;
     (void)name;
-    side->wal_pages = pages;
+    sqlite_log_grew(data, pages);
     return SQLITE_OK;
 }
 
@@ -197,6 +123,9 @@ bool sqlite_connect(struct sqlite_side *side, char *why)
     sqlite3_extended_result_codes(side->db, 1);
     sqlite3_busy_timeout(side->db, LITE_BUSY_MS);
     /* What was erased must not be found in the file: freed space is overwritten. */
+    char limit[64];
+
+    snprintf(limit, sizeof(limit), "PRAGMA journal_size_limit = %d", LITE_LOG_BYTES);
     if (!run(side,
              "PRAGMA journal_mode = WAL; PRAGMA secure_delete = ON;"
              "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384;"
@@ -206,7 +135,7 @@ bool sqlite_connect(struct sqlite_side *side, char *why)
              store->synchronous == LITE_SYNC_NORMAL ? "PRAGMA synchronous = NORMAL"
                                                     : "PRAGMA synchronous = FULL",
              why) ||
-        !has_log(side, why))
+        !run(side, limit, why) || !has_log(side, why))
         return false;
     sqlite3_wal_hook(side->db, wal_grew, side);
     return true;
@@ -245,6 +174,37 @@ static bool forget_nodes(struct sqlite_side *side, char *why)
     return run(side, sql, why);
 }
 
+bool sqlite_settle(struct sqlite_side *side)
+{
+    char why[LITE_WHY_MAX];
+
+    if (!forget_nodes(side, why))
+        query_fail(side, sqlite3_extended_errcode(side->db));
+    return !side->error;
+}
+
+/* A disk without room for it is said, and is no reason not to start: what is stored can be read,
+ * and the first commit that works does it. */
+static bool settle_if_possible(struct sqlite_side *side, char *why)
+{
+    sqlite_log_cut(side); /* what a process that was killed has left */
+    side->settled =
+        run(side, "BEGIN IMMEDIATE", why) && forget_nodes(side, why) && run(side, "COMMIT", why);
+    if (side->settled)
+        return true;
+    int error = sqlite3_extended_errcode(side->db);
+    if (!sqlite3_get_autocommit(side->db))
+        sqlite3_exec(side->db, "ROLLBACK", NULL, NULL, NULL);
+    if ((error & 0xff) != SQLITE_FULL && error != SQLITE_IOERR_WRITE)
+        return false;
+    LOG_ERROR("the store starts, and cannot be written to", LOG_CSTR("store", "sqlite"),
+              LOG_CSTR("file", side->store->path), LOG_CSTR("why", sqlite3_errstr(error)),
+              LOG_CSTR("instead", "make room on its disk: it goes on by itself"));
+    side->told = error;
+    atomic_store(&side->store->failing, error);
+    return true;
+}
+
 bool sqlite_migrate(struct sqlite_side *side, char *why)
 {
     int64_t version = ask_number(side, "PRAGMA user_version", why);
@@ -269,7 +229,7 @@ bool sqlite_migrate(struct sqlite_side *side, char *why)
         if (!step_up(side, at, why))
             return false;
     side->newest = (uint64_t)ask_number(side, "SELECT coalesce(max(version), 0) FROM small", why);
-    return side->newest != UINT64_MAX && forget_nodes(side, why);
+    return side->newest != UINT64_MAX && settle_if_possible(side, why);
 }
 
 void sqlite_disconnect(struct sqlite_side *side)

@@ -9,9 +9,9 @@
  * one that fails is undone alone. When the transaction itself is lost, or cannot be committed,
  * every operation of the batch failed, and whoever sent them sends them again with their tokens.
  *
- * The log (WAL) is moved into the file by the reader, between two of its batches, so that a commit
- * does not wait for it. Only when the log has grown past LITE_WAL_MOST_PAGES, because commits
- * never pause, the writer does it itself, and the log begins anew.
+ * A store that cannot keep what it is given acknowledges nothing: it looks at its files before it
+ * writes, writes nothing more to a file that was found damaged, and while it fails it tries again
+ * by itself, with something that is really written.
  */
 #include "store/sqlite_inside.h"
 
@@ -33,18 +33,21 @@ static void run_plain(struct sqlite_side *side, enum sql statement)
 
 static void tell_failure(struct sqlite_side *side, const char *what)
 {
-    bool gone = side->error == SQLITE_CANTOPEN && sqlite3_errcode(side->db) == SQLITE_OK;
+    struct sqlite_store *store = side->store;
+    const char *lost = sqlite_file_lost(store);
+    int kind = side->error & 0xff;
 
     /* Once, and not with every try, until it works again or fails in another way. */
     if (side->told != side->error)
         LOG_ERROR("the store failed", LOG_CSTR("store", "sqlite"),
                   LOG_CSTR("file", side->store->path), LOG_CSTR("what", what),
                   LOG_CSTR("why", sqlite3_errstr(side->error)),
-                  LOG_CSTR("detail",
-                           gone ? "its file was removed or replaced" : sqlite3_errmsg(side->db)));
+                  LOG_CSTR("detail", lost ? lost : sqlite3_errmsg(side->db)));
     side->told = side->error;
-    if (side->writes)
-        atomic_store(&side->store->failing, side->error ? side->error : SQLITE_ERROR);
+    if (kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB)
+        atomic_store(&store->damaged, side->error);
+    atomic_store(side->writes ? &store->failing : &store->unreadable,
+                 side->error ? side->error : SQLITE_ERROR);
 }
 
 static void tell_recovery(struct sqlite_side *side)
@@ -52,8 +55,7 @@ static void tell_recovery(struct sqlite_side *side)
     if (!side->told)
         return;
     side->told = SQLITE_OK;
-    if (side->writes)
-        atomic_store(&side->store->failing, SQLITE_OK);
+    atomic_store(side->writes ? &side->store->failing : &side->store->unreadable, SQLITE_OK);
     LOG_INFO("the store works again", LOG_CSTR("store", "sqlite"),
              LOG_CSTR("file", side->store->path));
 }
@@ -171,6 +173,8 @@ static void begin_again(struct sqlite_side *side, struct list *ops)
         op->rows_end = &op->rows;
     }
     run_plain(side, SQL_BEGIN);
+    if (!side->settled && !side->error)
+        sqlite_settle(side);
 }
 
 static int64_t now_ns(void)
@@ -189,6 +193,33 @@ static void commit(struct sqlite_side *side)
     side->commit_ns = now_ns() - began;
 }
 
+/* Would what is written now be found again? False: side->error. */
+static bool may_write(struct sqlite_side *side)
+{
+    struct sqlite_store *store = side->store;
+    int failed = atomic_load(&store->failing) & 0xff;
+
+    if (!sqlite_file_is_there(side)) {
+        sqlite_file_say_lost(side);
+        return false;
+    }
+    if (atomic_load(&store->damaged)) {
+        query_fail(side, atomic_load(&store->damaged));
+        return false;
+    }
+    if (failed == SQLITE_FULL || failed == SQLITE_IOERR)
+        sqlite_log_cut(side); /* that may be all the room it takes */
+    return sqlite_log_has_room(side);
+}
+
+static bool all_fine(const struct list *ops)
+{
+    LIST_EACH (at, ops)
+        if (LIST_OF(at, struct sqlite_op, link)->status == NOD_E_STORE)
+            return false;
+    return true;
+}
+
 static void write_batch(struct sqlite_side *side, struct list *ops)
 {
     enum batch_end end;
@@ -197,7 +228,13 @@ static void write_batch(struct sqlite_side *side, struct list *ops)
         int64_t now = LIST_OF(at, struct sqlite_op, link)->now;
         side->now = now > side->now ? now : side->now;
     }
+    if (!may_write(side)) {
+        fail_all(side, ops, "write");
+        return;
+    }
     run_plain(side, SQL_BEGIN);
+    if (!side->settled && !side->error)
+        sqlite_settle(side);
     if (side->error) {
         fail_all(side, ops, "begin");
         return;
@@ -214,41 +251,28 @@ static void write_batch(struct sqlite_side *side, struct list *ops)
     CRASH_POINT(sqlite_commit_before);
     if (!side->error && sqlite_file_is_there(side))
         commit(side);
+    if (side->lost) {
+        run_plain(side, SQL_ROLLBACK);
+        sqlite_file_say_lost(side);
+    }
     if (side->error) {
         fail_all(side, ops, "commit");
         return;
     }
     CRASH_POINT(sqlite_commit_after);
     atomic_fetch_add(&side->store->commits, 1);
-    tell_recovery(side);
+    side->settled = true;
+    if (all_fine(ops))
+        tell_recovery(side);
 }
 
-static void checkpoint(struct sqlite_side *side)
+static void look_after_log(struct sqlite_side *side)
 {
-    int error = sqlite3_wal_checkpoint_v2(side->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-
-    if (error != SQLITE_OK && error != SQLITE_BUSY && error != SQLITE_LOCKED)
-        LOG_ERROR("the store's log cannot be moved into its file", LOG_CSTR("store", "sqlite"),
-                  LOG_CSTR("file", side->store->path), LOG_CSTR("why", sqlite3_errmsg(side->db)));
-}
-
-/* After a commit: has the log grown enough? */
-static void watch_log(struct sqlite_side *side)
-{
-    struct sqlite_side *reader = &side->store->reader;
-
-    if (side->wal_pages < side->asked_pages)
-        side->asked_pages = 0; /* it began anew */
-    if (side->wal_pages >= LITE_WAL_MOST_PAGES) {
-        checkpoint(side);
-        side->asked_pages = side->wal_pages = 0;
-    } else if (side->wal_pages >= side->asked_pages + LITE_CHECKPOINT_PAGES) {
-        side->asked_pages = side->wal_pages;
-        pthread_mutex_lock(&reader->lock);
-        reader->checkpoint = true;
-        pthread_cond_signal(&reader->wake);
-        pthread_mutex_unlock(&reader->lock);
-    }
+    sqlite_log_watch(side);
+    if (side->now < side->looked_ms + LITE_SWEEP_EVERY_MS)
+        return;
+    side->looked_ms = side->now;
+    sqlite_log_quiet(side);
 }
 
 /* --- the reader ------------------------------------------------------------------------------- */
@@ -330,9 +354,9 @@ static void work(struct sqlite_side *side, struct list *ops, bool move_log)
     if (!list_empty(ops))
         sqlite_deliver(side->store, ops);
     if (side->writes)
-        watch_log(side);
+        look_after_log(side);
     else if (move_log)
-        checkpoint(side);
+        sqlite_log_move(side);
 }
 
 static void *side_main(void *data)

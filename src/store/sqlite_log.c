@@ -1,0 +1,114 @@
+/*
+ * store/sqlite: the log (WAL) stays short.
+ *
+ * Every commit lengthens it. From LITE_LOG_PAGES on the reader moves it into the file, between two
+ * of its batches, so that no commit waits for that; what came meanwhile is little, and the writer
+ * moves it after its next commit and lets the log begin anew. SQLite alone would not get there:
+ * while commits never pause, the one that moves the log always finds it longer at its end. The
+ * writer waits for nobody over it, unless the log has reached LITE_LOG_MOST_PAGES; a log that is so
+ * long and cannot be moved is a failure of the store, for it would take the whole disk.
+ *
+ * The file of the log is kept, up to LITE_LOG_PAGES, because one that has its room already is
+ * faster to write; when little happens it is cut to nothing. So it is when writing has failed: a
+ * disk that the log has filled has room again.
+ */
+#include "store/sqlite_inside.h"
+
+#include "base/log.h"
+
+/* Moves it; SQLITE_BUSY: somebody reads what stands there. */
+static int move(struct sqlite_side *side, int mode, int patience_ms)
+{
+    sqlite3_busy_timeout(side->db, patience_ms);
+    int error = sqlite3_wal_checkpoint_v2(side->db, NULL, mode, NULL, NULL);
+    sqlite3_busy_timeout(side->db, LITE_BUSY_MS);
+    return error;
+}
+
+static bool is_busy(int error)
+{
+    return (error & 0xff) == SQLITE_BUSY || (error & 0xff) == SQLITE_LOCKED;
+}
+
+/* Once for each way in which it fails. */
+static void tell(struct sqlite_side *side, int error)
+{
+    if (is_busy(error))
+        return;
+    if (error != SQLITE_OK && side->log_told != error)
+        LOG_ERROR("the store's log cannot be moved into its file", LOG_CSTR("store", "sqlite"),
+                  LOG_CSTR("file", side->store->path), LOG_CSTR("why", sqlite3_errmsg(side->db)));
+    side->log_told = error;
+}
+
+void sqlite_log_move(struct sqlite_side *reader)
+{
+    tell(reader, move(reader, SQLITE_CHECKPOINT_PASSIVE, LITE_BUSY_MS));
+    atomic_store(&reader->store->log_moved, true);
+}
+
+static void ask_reader(struct sqlite_side *reader)
+{
+    atomic_store(&reader->store->log_moved, false);
+    pthread_mutex_lock(&reader->lock);
+    reader->checkpoint = true;
+    pthread_cond_signal(&reader->wake);
+    pthread_mutex_unlock(&reader->lock);
+}
+
+static bool begin_anew(struct sqlite_side *side, int mode, int patience_ms)
+{
+    int error = move(side, mode, patience_ms);
+
+    tell(side, error);
+    if (error != SQLITE_OK)
+        return false;
+    side->wal_pages = 0;
+    side->log_asked = false;
+    if (mode == SQLITE_CHECKPOINT_TRUNCATE)
+        side->log_used = 0;
+    return true;
+}
+
+void sqlite_log_grew(struct sqlite_side *side, int pages)
+{
+    side->log_used += pages > side->wal_pages ? pages - side->wal_pages : pages;
+    side->wal_pages = pages;
+}
+
+void sqlite_log_watch(struct sqlite_side *side)
+{
+    if (side->wal_pages < LITE_LOG_PAGES)
+        return;
+    if (side->wal_pages >= LITE_LOG_MOST_PAGES)
+        begin_anew(side, SQLITE_CHECKPOINT_RESTART, LITE_BUSY_MS);
+    else if (!side->log_asked)
+        ask_reader(&side->store->reader);
+    else if (atomic_load(&side->store->log_moved) && begin_anew(side, SQLITE_CHECKPOINT_RESTART, 0))
+        return;
+    side->log_asked = side->wal_pages >= LITE_LOG_PAGES;
+}
+
+void sqlite_log_quiet(struct sqlite_side *side)
+{
+    int64_t grew = side->log_used - side->log_looked;
+
+    if (side->log_used >= LITE_LOG_QUIET_PAGES && grew >= 0 && grew < LITE_LOG_QUIET_PAGES)
+        begin_anew(side, SQLITE_CHECKPOINT_TRUNCATE, 0);
+    side->log_looked = side->log_used;
+}
+
+bool sqlite_log_has_room(struct sqlite_side *side)
+{
+    if (side->wal_pages < LITE_LOG_MOST_PAGES ||
+        begin_anew(side, SQLITE_CHECKPOINT_TRUNCATE, LITE_BUSY_MS))
+        return true;
+    if (side->log_told)
+        query_fail(side, side->log_told);
+    return !side->log_told;
+}
+
+void sqlite_log_cut(struct sqlite_side *side)
+{
+    begin_anew(side, SQLITE_CHECKPOINT_TRUNCATE, 0);
+}
