@@ -197,8 +197,9 @@ struct sqlite_side {
     int64_t log_used;   /* pages that were written to it since it was cut */
     int64_t log_looked; /* log_used when it was last looked at */
     int64_t looked_ms;
-    int lost;     /* as store->lost, before it is said */
-    int log_told; /* why it cannot be moved; 0: it can */
+    int lost;       /* as store->lost, before it is said */
+    int log_waited; /* the log was waited for in vain: so long before it is again */
+    int log_told;   /* why it cannot be moved; 0: it can */
 
     pthread_t thread;
     bool started;

@@ -80,8 +80,11 @@ void sqlite_log_watch(struct sqlite_side *side)
 {
     if (side->wal_pages < LITE_LOG_PAGES)
         return;
-    if (side->wal_pages >= LITE_LOG_MOST_PAGES)
-        begin_anew(side, SQLITE_CHECKPOINT_RESTART, LITE_BUSY_MS);
+    if (side->wal_pages >= LITE_LOG_MOST_PAGES && side->wal_pages >= side->log_waited)
+        /* Whoever reads that long is not waited for again with every commit. */
+        side->log_waited = begin_anew(side, SQLITE_CHECKPOINT_RESTART, LITE_BUSY_MS)
+                               ? 0
+                               : side->wal_pages + LITE_LOG_PAGES;
     else if (!side->log_asked)
         ask_reader(&side->store->reader);
     else if (atomic_load(&side->store->log_moved) && begin_anew(side, SQLITE_CHECKPOINT_RESTART, 0))
@@ -100,8 +103,8 @@ void sqlite_log_quiet(struct sqlite_side *side)
 
 bool sqlite_log_has_room(struct sqlite_side *side)
 {
-    if (side->wal_pages < LITE_LOG_MOST_PAGES ||
-        begin_anew(side, SQLITE_CHECKPOINT_TRUNCATE, LITE_BUSY_MS))
+    if (side->wal_pages < LITE_LOG_MOST_PAGES || !side->log_told ||
+        begin_anew(side, SQLITE_CHECKPOINT_TRUNCATE, 0))
         return true;
     if (side->log_told)
         query_fail(side, side->log_told);

@@ -183,18 +183,32 @@ bool sqlite_settle(struct sqlite_side *side)
     return !side->error;
 }
 
+/* SQLITE_OK: it is done. */
+static int settle_now(struct sqlite_side *side, char *why)
+{
+    side->settled =
+        run(side, "BEGIN IMMEDIATE", why) && forget_nodes(side, why) && run(side, "COMMIT", why);
+    if (side->settled)
+        return SQLITE_OK;
+    int error = sqlite3_extended_errcode(side->db);
+    if (!sqlite3_get_autocommit(side->db))
+        sqlite3_exec(side->db, "ROLLBACK", NULL, NULL, NULL);
+    return error;
+}
+
 /* A disk without room for it is said, and is no reason not to start: what is stored can be read,
  * and the first commit that works does it. */
 static bool settle_if_possible(struct sqlite_side *side, char *why)
 {
-    sqlite_log_cut(side); /* what a process that was killed has left */
-    side->settled =
-        run(side, "BEGIN IMMEDIATE", why) && forget_nodes(side, why) && run(side, "COMMIT", why);
-    if (side->settled)
+    int error = settle_now(side, why);
+
+    /* A process that was killed may have left a log that is all the room it takes. */
+    if (error == SQLITE_FULL || side->wal_pages >= LITE_LOG_PAGES)
+        sqlite_log_cut(side);
+    if (error == SQLITE_FULL)
+        error = settle_now(side, why);
+    if (error == SQLITE_OK)
         return true;
-    int error = sqlite3_extended_errcode(side->db);
-    if (!sqlite3_get_autocommit(side->db))
-        sqlite3_exec(side->db, "ROLLBACK", NULL, NULL, NULL);
     if ((error & 0xff) != SQLITE_FULL && error != SQLITE_IOERR_WRITE)
         return false;
     LOG_ERROR("the store starts, and cannot be written to", LOG_CSTR("store", "sqlite"),
