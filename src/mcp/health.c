@@ -18,14 +18,18 @@ bool health_has(struct str path)
     return str_eq(path, alive_path) || str_eq(path, ready_path);
 }
 
-static bool is_ready(struct mcp_server *server, struct store *store, struct str *why)
+bool health_store_ready(struct mcp_server *server, struct str *why)
 {
-    if (server->draining) {
-        *why = STR("the server is shutting down");
-        return false;
-    }
+    struct store *store = engine_store(server->opts.engine);
+
     *why = STR("the store does not answer");
     return !store->ops->ready || store->ops->ready(store, why);
+}
+
+static bool is_ready(struct mcp_server *server, struct str *why)
+{
+    *why = STR("the server is shutting down");
+    return !server->draining && health_store_ready(server, why);
 }
 
 static void write_pair(struct json_writer *w, struct str key, struct str value)
@@ -39,7 +43,7 @@ static int write_ready(struct mcp_server *server, struct json_writer *w)
 {
     struct store *store = engine_store(server->opts.engine);
     struct str why;
-    bool ready = is_ready(server, store, &why);
+    bool ready = is_ready(server, &why);
 
     write_pair(w, STR("status"), ready ? STR("ready") : STR("not ready"));
     write_pair(w, STR("store"), str_of(store->ops->name));

@@ -17,6 +17,8 @@
 
 /* Is the path one of these? */
 bool health_has(struct str path);
+/* Does the store do its work, as far as it knows? If not, why. */
+bool health_store_ready(struct mcp_server *server, struct str *why);
 void health_reply(struct mcp_server *server, struct http_exchange *exchange,
                   const struct http_request *http);
 

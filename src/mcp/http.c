@@ -147,6 +147,35 @@ static enum era era_of_post(const struct request *request, struct str method)
                                .params = request->params });
 }
 
+/* An array is taken for one that does: which of its messages are answers is looked at later. */
+static bool brings_answer(const struct request *request, const struct rpc_message *message,
+                          bool array)
+{
+    if (array || (message->kind != RPC_REQUEST && message->kind != RPC_NOTIFICATION))
+        return true;
+    return str_eq(message->method, STR("tasks/update")) || request->has.state;
+}
+
+/* An answer that the store cannot take is refused at once: whoever sent it still has it, and would
+ * otherwise wait for as long as the store fails. */
+static bool refuse_answer(const struct request *request, const struct rpc_message *message,
+                          bool array)
+{
+    struct mcp_server *server = request->server;
+    struct str why;
+
+    if (health_store_ready(server, &why) || !brings_answer(request, message, array))
+        return false;
+    struct str text = arena_fmt(
+        &server->message, "The answer cannot be stored now (" STR_FMT "); send it again later.",
+        STR_ARG(why));
+    buf_clear(&server->out);
+    rpc_write_error(&server->out, message->id, RPC_INTERNAL_ERROR, text, STR_NONE);
+    http_reply_json(request->exchange, 503, buf_str(&server->out));
+    buf_clear(&server->out);
+    return true;
+}
+
 static void post_value(struct mcp_server *server, struct http_exchange *exchange,
                        const struct http_request *http, struct str principal,
                        const struct json *value)
@@ -169,6 +198,8 @@ static void post_value(struct mcp_server *server, struct http_exchange *exchange
                                .exchange = exchange };
     params_find(message.params, &request.has);
     request.meta = metas_find(&server->metas, request.has.meta);
+    if (refuse_answer(&request, &message, array))
+        return;
     switch (era_of_post(&request, message.method)) {
     case ERA_2025:
         era2025_post(server, exchange, http, principal, value, array ? NULL : &message);

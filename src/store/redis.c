@@ -120,7 +120,16 @@ static void op_del(struct store *store, struct str kind, struct str key, store_d
 
 /* --- nodes, sweeping -------------------------------------------------------------------------- */
 
-static const struct redis_verb beat_verb = { "beat", NULL };
+/* A heartbeat is also how a Redis that takes no writes is noticed, and that it does again: it is a
+ * write that needs memory. Others may be let through. */
+static void beat_reply(struct redis_op *op, size_t at, const struct redis_value *value)
+{
+    (void)at;
+    (void)value;
+    redis_writes(op->store);
+}
+
+static const struct redis_verb beat_verb = { "beat", beat_reply };
 static const struct redis_verb sweep_verb = { "sweep", NULL };
 
 static void op_beat(struct store *base, struct str node, int64_t ttl_ms, store_done *done,
@@ -160,8 +169,10 @@ static bool op_ready(struct store *base, struct str *why)
     const struct redis_store *store = redis_of(base);
     const char *reason = "";
 
-    if (redis_lanes_ready(store, &reason) && redis_watching(store))
+    if (redis_lanes_ready(store, &reason) && redis_watching(store) && !store->refusing)
         return true;
+    if (!reason[0] && store->refusing)
+        reason = store->refusing;
     *why = str_of(reason[0] ? reason : store->wakes ? store->wakes->why : "");
     return false;
 }

@@ -264,6 +264,7 @@ struct redis_store {
     unsigned swept;        /* the shard that is next */
     bool told;             /* that it is away; until it is back */
     int64_t complained_ms; /* when a refusal was last logged */
+    const char *refusing;  /* why it takes no writes, though it answers; NULL: it does */
 
     struct map known; /* id -> struct known */
     struct list known_order;
@@ -359,6 +360,8 @@ void redis_op_more(struct redis_op *op);
 bool redis_op_said(struct redis_op *op, const struct redis_value *value);
 /* The server has said no: NOD_E_STORE, and a line in the log. */
 void redis_op_refused(struct redis_op *op, const struct redis_value *value);
+/* A write that Redis refuses when it is short of anything was taken. */
+void redis_writes(struct redis_store *store);
 /* Sends what waits, if it may go out now. */
 void redis_ops_flow(struct redis_store *store);
 /* Everything on its way is dropped without a word. */

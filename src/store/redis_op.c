@@ -215,6 +215,33 @@ static void say_away(struct redis_store *store, const char *what, const char *wh
               LOG_CSTR("what", what), LOG_CSTR("why", why));
 }
 
+/* Refusals that say something of the server, and not of the operation: it takes no writes until
+ * somebody has mended that. Where they come from inside a script they may stand behind its name. */
+static const struct {
+    struct str text;
+    const char *why;
+} lasting[] = {
+    { STR_INIT("OOM command not allowed"),
+      "its memory is full (maxmemory), and it takes no writes: give it more" },
+    { STR_INIT("MISCONF"), "it cannot write to its disk, and takes no writes (MISCONF)" },
+    { STR_INIT("NOREPLICAS"), "it has too few replicas, and takes no writes (NOREPLICAS)" },
+};
+
+static void note_refusal(struct redis_store *store, struct str said)
+{
+    for (size_t i = 0; i < sizeof(lasting) / sizeof(lasting[0]); i++)
+        if (str_find(said, lasting[i].text) >= 0)
+            store->refusing = lasting[i].why;
+}
+
+void redis_writes(struct redis_store *store)
+{
+    if (store->refusing)
+        LOG_INFO("the store takes writes again", LOG_CSTR("store", "redis"),
+                 LOG_CSTR("where", store->url.shown));
+    store->refusing = NULL;
+}
+
 void redis_op_refused(struct redis_op *op, const struct redis_value *value)
 {
     static const char *const turned[] = { "READONLY", "LOADING", "MASTERDOWN", "NOAUTH",
@@ -223,6 +250,7 @@ void redis_op_refused(struct redis_op *op, const struct redis_value *value)
     struct str said = value->type == REDIS_IS_ERROR ? value->text : STR("a reply of another kind");
 
     op->status = NOD_E_STORE;
+    note_refusal(store, said);
     for (size_t i = 0; i < sizeof(turned) / sizeof(turned[0]); i++)
         if (redis_error_is(value, turned[i]))
             op->leave = true;

@@ -1,11 +1,12 @@
 // /healthz and /readyz: what those who watch a server, and send it requests, go by.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { renameSync } from 'node:fs';
+import { closeSync, openSync, renameSync, statSync, truncateSync, unlinkSync, writeSync } from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
-import { pause, rawPeer, startHttp, textOf, PATIENCE_MS } from './harness.js';
+import { accept, callTool, nextAsk, pause, rawPeer, runOnce, startHttp, textOf, within, PATIENCE_MS } from './harness.js';
 import { Modern, accepted, retryOf, scratchFolder, tokenFile } from './modern.js';
+import { stores } from './stores.js';
 
 const at = (server, where) => new URL(where, server.url);
 
@@ -115,4 +116,87 @@ test('past its bound a principal is told so, also after a restart, and an answer
   assert.match((await client.call('two_rounds')).text, /[Tt]oo many questions/);
   assert.equal(await client.ended('two_rounds', {}, retryOf(second, { second: accepted({ word: 'b' }) })), 'a b');
   await client.asked('two_rounds');
+});
+
+// --- what a store cannot keep is acknowledged to nobody ---
+
+const SECRET = { MCP_ELICITATION_SECRET: 'a-secret-for-the-tests-of-readiness-0123' };
+
+// A question of each era that waits, and what becomes of their answers: the HTTP status of each.
+async function questionsOf(t, server) {
+  const peer = await rawPeer(t, 'http', 'probe', { server });
+  const call = await callTool(peer, 'ask');
+  const ask = await nextAsk(peer);
+  const modern = new Modern(server.url);
+  const asked = await modern.asked('plant', { mark: 'a' });
+  return {
+    async answers() {
+      const [old, young] = await within(PATIENCE_MS, 'both answers are replied to', Promise.all([
+        accept(peer, ask.id, { word: 'yes' }),
+        modern.call('plant', { mark: 'a' }, retryOf(asked, { word: accepted({ word: 'x' }) })),
+      ]));
+      return { statuses: [old.status, young.status], young };
+    },
+    async taken() {
+      const { statuses, young } = await this.answers();
+      assert.deepEqual(statuses, [202, 200], young.text);
+      assert.ok(young.result, young.text);
+      assert.ok((await call.reply()).result);
+    },
+  };
+}
+
+for (const [tail, why] of [['-wal', /log \(-wal\)/], ['-shm', /index of its log \(-shm\)/], ['.lock', /lock \(\.lock\)/]])
+  test(`11.15: a server whose ${tail} file was removed is not ready, answers get 503, and no second server gets its file`, async (t) => {
+    const file = path.join(scratchFolder(t), 'store.db');
+    const args = ['--store', `sqlite:${file}`];
+    const server = await startHttp(t, 'probe', { args, env: SECRET });
+    const questions = await questionsOf(t, server);
+    unlinkSync(file + tail);
+    const ready = await until(server, 503);
+    assert.match(ready.body.why, why);
+    assert.ok(!ready.text.includes(file));
+    const { statuses } = await questions.answers();
+    assert.deepEqual(statuses, [503, 503]);
+    const second = await runOnce('probe', ['--http', '127.0.0.1:0', ...args], SECRET);
+    assert.notEqual(second.code, 0);
+    assert.match(second.stderr, /is in use/);
+    assert.equal((await look(server, '/readyz')).status, 503, 'nobody has mended it');
+
+    await server.stop();
+    const again = await startHttp(t, 'probe', { args, env: SECRET });
+    assert.equal((await look(again, '/readyz')).status, 200);
+    await new Modern(again.url).asked('plant', { mark: 'b' });
+  });
+
+test('11.15: a damaged file is not ready, and answers get 503', async (t) => {
+  const file = path.join(scratchFolder(t), 'store.db');
+  const args = ['--store', `sqlite:${file}`];
+  const server = await startHttp(t, 'probe', { args, env: SECRET });
+  const questions = await questionsOf(t, server);
+  const { size } = statSync(file);
+  const fd = openSync(file, 'r+');
+  for (let at = 4096; at < size; at += 4096) writeSync(fd, Buffer.alloc(4096, 0xa5), 0, 4096, at);
+  closeSync(fd);
+  truncateSync(`${file}-wal`, 0); // what is in the log would still be read from there
+  await new Modern(server.url).call('plant', { mark: 'c' }); // whatever is tried next meets it
+  assert.match((await until(server, 503)).body.why, /damaged/);
+  const { statuses } = await questions.answers();
+  assert.deepEqual(statuses, [503, 503]);
+});
+
+test('11.15: a Redis at its maxmemory is not ready, answers get 503, and it goes on when there is room', async (t) => {
+  const redis = await stores.find(({ name }) => name === 'redis').create(t);
+  const server = await startHttp(t, 'probe', { args: ['--store', redis.address], env: SECRET });
+  const questions = await questionsOf(t, server);
+  await redis.say('CONFIG', 'SET', 'maxmemory', '1');
+  const ready = await until(server, 503);
+  assert.equal(ready.body.store, 'redis');
+  assert.match(ready.body.why, /maxmemory/);
+  const { statuses } = await questions.answers();
+  assert.deepEqual(statuses, [503, 503]);
+  assert.equal((await look(server, '/readyz')).status, 503);
+  await redis.say('CONFIG', 'SET', 'maxmemory', '0');
+  await until(server, 200);
+  await questions.taken();
 });
