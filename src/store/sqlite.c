@@ -386,23 +386,15 @@ static void set_watch(struct store *store, struct str node,
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* Its time is what counts: the batch looks for what is over by then, and at the files. A store that
- * fails has to write something to find out whether it still does, and something that is as large as
- * what it will be given: it is swept soon. */
+/* For the writer its time is what counts: the batch looks for what is over by then, and at the
+ * files. The reader has to read something to find out whether it can. */
 static void look_run(struct sqlite_side *side, struct sqlite_op *op)
 {
-    static const char room[LITE_TRY_BYTES];
-
-    if (!side->writes) {
-        op->id = STR("look");
-        sqlite_load_call(side, op);
-        op->status = op->status == NOD_E_NOT_FOUND ? NOD_OK : op->status;
-    } else if (atomic_load(&side->store->failing)) {
-        op->kind = op->id = STR("look");
-        op->content = str_n(room, sizeof(room));
-        op->ttl_ms = 1;
-        sqlite_put(side, op);
-    }
+    if (side->writes)
+        return;
+    op->id = STR("look");
+    sqlite_load_call(side, op);
+    op->status = op->status == NOD_E_NOT_FOUND ? NOD_OK : op->status;
 }
 
 static const struct sqlite_verb verb_look = { "look", look_run };

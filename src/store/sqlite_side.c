@@ -162,21 +162,6 @@ static enum batch_end run_batch(struct sqlite_side *side, struct list *ops, bool
     return BATCH_WHOLE;
 }
 
-/* As they were before they ran. */
-static void begin_again(struct sqlite_side *side, struct list *ops)
-{
-    run_plain(side, SQL_ROLLBACK);
-    sqlite_quota_forget(side);
-    LIST_EACH (at, ops) {
-        struct sqlite_op *op = LIST_OF(at, struct sqlite_op, link);
-        op_clear(op, NOD_OK);
-        op->rows_end = &op->rows;
-    }
-    run_plain(side, SQL_BEGIN);
-    if (!side->settled && !side->error)
-        sqlite_settle(side);
-}
-
 static int64_t now_ns(void)
 {
     struct timespec t;
@@ -212,6 +197,43 @@ static bool may_write(struct sqlite_side *side)
     return sqlite_log_has_room(side);
 }
 
+/* A store that has failed works again only if there is room for more than the little that is asked
+ * of it now. It is swept soon. */
+static void try_room(struct sqlite_side *side)
+{
+    static const char bytes[LITE_TRY_BYTES];
+    struct sqlite_op op = { .kind = STR("look"),
+                            .id = STR("look"),
+                            .content = str_n(bytes, sizeof(bytes)),
+                            .ttl_ms = 1,
+                            .now = side->now };
+
+    if (atomic_load(&side->store->failing) && !side->error)
+        sqlite_put(side, &op);
+}
+
+/* What comes before the operations of a batch, in their transaction. */
+static void begin_batch(struct sqlite_side *side)
+{
+    run_plain(side, SQL_BEGIN);
+    if (!side->settled && !side->error)
+        sqlite_settle(side);
+    try_room(side);
+}
+
+/* As they were before they ran. */
+static void begin_again(struct sqlite_side *side, struct list *ops)
+{
+    run_plain(side, SQL_ROLLBACK);
+    sqlite_quota_forget(side);
+    LIST_EACH (at, ops) {
+        struct sqlite_op *op = LIST_OF(at, struct sqlite_op, link);
+        op_clear(op, NOD_OK);
+        op->rows_end = &op->rows;
+    }
+    begin_batch(side);
+}
+
 static bool all_fine(const struct list *ops)
 {
     LIST_EACH (at, ops)
@@ -232,9 +254,7 @@ static void write_batch(struct sqlite_side *side, struct list *ops)
         fail_all(side, ops, "write");
         return;
     }
-    run_plain(side, SQL_BEGIN);
-    if (!side->settled && !side->error)
-        sqlite_settle(side);
+    begin_batch(side);
     if (side->error) {
         fail_all(side, ops, "begin");
         return;
