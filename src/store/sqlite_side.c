@@ -52,7 +52,7 @@ static void tell_failure(struct sqlite_side *side, const char *what)
 
 static void tell_recovery(struct sqlite_side *side)
 {
-    if (!side->told)
+    if (!side->told || atomic_load(&side->store->damaged))
         return;
     side->told = SQLITE_OK;
     atomic_store(side->writes ? &side->store->failing : &side->store->unreadable, SQLITE_OK);
@@ -282,8 +282,10 @@ static void write_batch(struct sqlite_side *side, struct list *ops)
     CRASH_POINT(sqlite_commit_after);
     atomic_fetch_add(&side->store->commits, 1);
     side->settled = true;
-    if (all_fine(ops))
-        tell_recovery(side);
+    if (!all_fine(ops) || !side->told)
+        return;
+    tell_recovery(side);
+    sqlite_log_cut(side); /* now there is room for it in the file, and perhaps not later */
 }
 
 static void look_after_log(struct sqlite_side *side)
