@@ -294,7 +294,11 @@ NOD_API bool nod_remove_tool(nod_server *server, const char *name);
  * --log LEVEL, --help, --version.
  */
 NOD_API int nod_main(nod_server *server, int argc, char **argv);
-/* From any thread, or a signal handler of yours is not needed: SIGINT and SIGTERM do this. */
+/*
+ * From any thread, or a signal handler of yours is not needed: SIGINT and SIGTERM do this. With a
+ * store that outlives the process nothing ends by it: calls go on at the next start, or on another
+ * node. With the memory store they are cancelled.
+ */
 NOD_API void nod_stop(nod_server *server);
 
 /* From any thread: tells the subscribers that a resource has changed. */

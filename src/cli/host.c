@@ -157,11 +157,22 @@ nod_server *nod_server_create(const struct nod_server_opts *given)
     return server;
 }
 
+/* What was done, and what is given back, reaches the store, unless that is away. */
+static void settle(nod_server *server)
+{
+    int64_t until = clock_mono(clock_system()) + HOST_SETTLE_MS;
+
+    while (!engine_settled(server->engine) && clock_mono(clock_system()) < until)
+        loop_turn(server->loop, HOST_TURN_MS);
+}
+
 void nod_server_destroy(nod_server *server)
 {
     if (!server)
         return;
+    engine_stop(server->engine);
     bool ended = local_stop(server->local, HOST_WORKERS_MS);
+    settle(server);
     mcp_server_destroy(server->mcp);
     server->mcp = NULL;
     timer_stop(server->loop, &server->tick);

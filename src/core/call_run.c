@@ -29,8 +29,7 @@ void call_saving_free(struct call *call)
     call->saving_entries = NULL;
 }
 
-/* The run is no longer with the provider, and its time is not counted. */
-static void run_over(struct call *call)
+void call_run_over(struct call *call)
 {
     if (call->run_over)
         *call->run_over = true;
@@ -43,7 +42,7 @@ void call_run_detach(struct call *call)
 {
     struct run *run = call->run;
 
-    run_over(call);
+    call_run_over(call);
     call->run = NULL;
     if (!run)
         return;
@@ -205,6 +204,10 @@ void call_run_begin(struct call *call)
     int64_t left = timeout_of(call) - call->worked_ms;
     bool over = false;
 
+    if (engine->stopping) {
+        call_stand_down(call);
+        return;
+    }
     call->run = run_create(call);
     call->state = LIVE_RUNNING;
     if (call->run->arena.exhausted) { /* without its whole journal a handler must not run */
@@ -636,7 +639,7 @@ void run_done(struct run *run, nod_status status, struct str body)
         run_free(run);
         return;
     }
-    run_over(call);
+    call_run_over(call);
     call->worked_ms += clock_mono(call->engine->clock) - call->run_began;
     if (run->notice_ordinal > call->notices)
         call->notices = run->notice_ordinal;

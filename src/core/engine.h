@@ -72,6 +72,15 @@ const struct flow_table *engine_flow(nod_flow flow);
 int64_t engine_deadline(const struct engine *engine);
 void engine_tick(struct engine *engine);
 
+/*
+ * This node goes. From now on no run begins: calls that the store knows and that outlive the
+ * process are given back to it, for the next start or another node; the others are cancelled. What
+ * runs may still come to its end.
+ */
+void engine_stop(struct engine *engine);
+/* Nothing of a call is on its way to the store. */
+bool engine_settled(const struct engine *engine);
+
 struct store *engine_store(const struct engine *engine);
 /* The store's wall clock, in ms: expiry of whatever several nodes see is decided by it. */
 int64_t engine_now(const struct engine *engine);

@@ -10,6 +10,7 @@
  * adopt.c    a call that comes back, or is let go of
  * warm.c     a call that was left waiting, kept as it was left
  * recover.c  calls and questions that no node works on
+ * stop.c     what becomes of calls when this node goes
  * op.c       a store operation that is sent again while the store fails
  */
 #ifndef NOD_CORE_INSIDE_H
@@ -65,6 +66,7 @@ struct engine {
     struct list cancels;  /* of calls that are not live here */
     struct caller nobody; /* of calls whose caller is gone */
     struct recovery *recovery;
+    bool stopping; /* no run begins any more: see engine_stop */
 };
 
 struct tally { /* pending asks of a principal */
@@ -238,6 +240,10 @@ void call_ended_before(struct call *call);
 void call_cancel_later(struct call *call);
 
 void call_run_begin(struct call *call);
+/* The run is no longer with the provider, and its time is not counted. */
+void call_run_over(struct call *call);
+/* It would run next, and nothing runs here any more: it goes, or ends, when the stack is clear. */
+void call_stand_down(struct call *call);
 /* Lets go of the run without waiting for it: its run_done will find no call. */
 void call_run_detach(struct call *call);
 /* The asks that call->run recorded go through their stages. */

@@ -169,6 +169,12 @@ void engine_recover(struct engine *engine, const struct recovery_opts *opts)
 
 void recovery_free(struct engine *engine)
 {
-    mem_free(engine->recovery);
+    struct recovery *recovery = engine->recovery;
+
+    if (!recovery)
+        return;
+    due_stop(engine, &recovery->beat);
+    due_stop(engine, &recovery->look);
+    mem_free(recovery);
     engine->recovery = NULL;
 }

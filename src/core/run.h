@@ -154,5 +154,8 @@ void run_bug(struct run *run, const char *format, ...) __attribute__((format(pri
  * freed.
  */
 void run_done(struct run *run, nod_status status, struct str body);
+/* The same for a run that its provider, which is stopping, has not begun: the call is left to
+ * others, see engine_stop. */
+void run_unbegun(struct run *run);
 
 #endif

@@ -159,6 +159,11 @@ struct caller_ops {
      * it goes on at once.
      */
     void (*stepping)(struct caller *caller, struct call *call);
+    /*
+     * This node stops, and the call, which has not ended, was left to the next one that comes: the
+     * caller is not used again. May be NULL.
+     */
+    void (*left)(struct caller *caller);
 };
 
 struct caller {

@@ -390,6 +390,8 @@ void call_take(struct call *call)
         call->woken = true;
         return;
     }
+    if (call->engine->stopping) /* others will */
+        return;
     due_stop(call->engine, &call->timeout);
     call->woken = false;
     call->state = LIVE_TAKING;

@@ -100,6 +100,11 @@ static void absent_finished(struct caller *caller, struct call *call, const stru
     absent_free(absent);
 }
 
+static void absent_left(struct caller *caller)
+{
+    absent_free((struct absent *)(void *)caller);
+}
+
 static int64_t absent_ask_ttl(struct caller *caller, const struct call *call)
 {
     const struct absent *absent = (const struct absent *)(const void *)caller;
@@ -110,9 +115,11 @@ static int64_t absent_ask_ttl(struct caller *caller, const struct call *call)
 
 static const struct caller_ops held_ops = { .asked = absent_asked,
                                             .finished = absent_finished,
+                                            .left = absent_left,
                                             .ask_ttl_ms = absent_ask_ttl };
 static const struct caller_ops carried_ops = { .asked = absent_asked,
                                                .finished = absent_finished,
+                                               .left = absent_left,
                                                .ask_ttl_ms = absent_ask_ttl,
                                                .carries = true };
 

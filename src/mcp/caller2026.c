@@ -547,6 +547,16 @@ static void caller_finished(struct caller *base, struct call *call, const struct
     caller_settle(caller);
 }
 
+static void caller_left(struct caller *base)
+{
+    struct caller2026 *caller = (struct caller2026 *)(void *)base;
+
+    if (!caller->over)
+        caller_fail(caller, 503, RPC_INTERNAL_ERROR,
+                    STR("The server is stopping; send the request again later."), STR_NONE);
+    caller_settle(caller);
+}
+
 /* Nothing more is asked before the work begins: it goes on as a task, if there is room for one. */
 static void caller_stepping(struct caller *base, struct call *call)
 {
@@ -562,6 +572,7 @@ static const struct caller_ops caller2026_ops = {
     .notify = caller_notify,
     .finished = caller_finished,
     .carries = true,
+    .left = caller_left,
 };
 
 static bool waits_on_pipe(const struct caller2026 *caller)

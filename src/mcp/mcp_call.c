@@ -487,21 +487,36 @@ static void call_finished(struct caller *caller, struct call *engine_call_,
     server_moved(server);
 }
 
-void mcp_call_leave(struct mcp_call *call)
+/* The stream ends without a response: its client comes back for it. */
+static void call_dropped(struct mcp_call *call)
 {
     struct session *session = call->session;
-    struct mcp_server *server = session->server;
-    struct mcp_stream *stream = call->stream;
 
     call_waiting_changed(&call->caller, NULL, false);
+    if (!session) {
+        call_free(call);
+        return;
+    }
+    struct mcp_server *server = session->server;
+    struct mcp_stream *stream = call->stream;
     timer_stop(server->opts.loop, &call->beat);
-    call_let_go(call->caller.call);
     session_drop_call(session, call);
     server->calls--;
     call_free(call);
     mcp_stream_close(stream);
     mcp_stream_skip(stream);
     server_moved(server);
+}
+
+void mcp_call_leave(struct mcp_call *call)
+{
+    call_let_go(call->caller.call);
+    call_dropped(call);
+}
+
+static void call_left(struct caller *caller)
+{
+    call_dropped((struct mcp_call *)(void *)caller);
 }
 
 static const struct caller_ops mcp_call_ops = {
@@ -511,4 +526,5 @@ static const struct caller_ops mcp_call_ops = {
     .notify = call_notify,
     .finished = call_finished,
     .waiting = call_waiting_changed,
+    .left = call_left,
 };

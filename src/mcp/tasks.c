@@ -426,11 +426,18 @@ static void task_finished(struct caller *caller, struct call *call, const struct
         task_end_outcome(task_of(caller), outcome);
 }
 
+/* Whoever asks for it next goes on with its record. */
+static void task_left(struct caller *caller)
+{
+    count_running(task_of(caller), false);
+}
+
 const struct caller_ops task_caller_ops = {
     .asked = task_asked,
     .notify = task_notify,
     .finished = task_finished,
     .waiting = task_waiting,
+    .left = task_left,
     .carries = true,
     .ask_ttl_ms = task_ask_ttl,
 };

@@ -36,6 +36,7 @@ struct job { /* a run on the pool */
     struct timer stuck;
     int64_t began_ms;
     bool dead;
+    bool unbegun; /* its call has ended, or the pool is stopping */
     bool warned;
     atomic_uint notices; /* on their way to the loop */
 };
@@ -133,7 +134,10 @@ static void job_end(struct job *job)
 {
     struct target *target = job->target;
 
-    run_done(job->run, job->status, job->body);
+    if (job->unbegun)
+        run_unbegun(job->run);
+    else
+        run_done(job->run, job->status, job->body);
     handler_finish(&job->call);
     target_release(target);
     list_remove(&job->link);
@@ -148,11 +152,7 @@ static void job_done(struct work *work, bool was_run)
     if (job->warned)
         LOG_INFO("a stuck handler came back", LOG_STR("target", job->target->name),
                  LOG_INT("ms", job_ran_ms(job)));
-    if (!was_run) {
-        job->status =
-            run_fail(job->run, NOD_E_CANCELLED, NULL, STR("The call ended before it was begun"));
-        job->body = STR_NONE;
-    }
+    job->unbegun = !was_run;
     job_end(job);
 }
 

@@ -130,9 +130,10 @@ export class Client2026 {
 }
 
 export class TaskClient extends Client2026 {
-  async begin(story, tool, tag) {
+  async begin(story, tool, tag, slow_ms) {
+    const args = { tag, ...(slow_ms ? { slow_ms } : {}) };
     for (;;) {
-      const reply = await this.request(story, 'tools/call', { name: tool, arguments: { tag } }, { capabilities: TASKS, fragile: true });
+      const reply = await this.request(story, 'tools/call', { name: tool, arguments: args }, { capabilities: TASKS, fragile: true });
       if (reply && !reply.result?.taskId) throw story.lost(`no task: ${reply.text}`);
       if (reply) return reply.result.taskId;
     }
@@ -142,9 +143,9 @@ export class TaskClient extends Client2026 {
     return this.request(story, 'tasks/get', { taskId }, { capabilities: TASKS });
   }
 
-  async call(tool, tag, { ms } = {}) {
+  async call(tool, tag, { ms, slow_ms, meanwhile } = {}) {
     const story = new Story(tool, tag, ms);
-    const taskId = await this.begin(story, tool, tag);
+    const taskId = await this.begin(story, tool, tag, slow_ms);
     const words = wordsOf(tag);
     for (;;) {
       const reply = await this.get(story, taskId);
@@ -155,6 +156,7 @@ export class TaskClient extends Client2026 {
       if (task.status !== 'working' && task.status !== 'input_required') return { error: task, story };
       if (Date.now() > story.until) throw story.lost('not in time');
       if (task.status === 'input_required') {
+        await meanwhile?.(task);
         const inputResponses = Object.fromEntries(Object.keys(task.inputRequests).map((key) => [key, word(words[key])]));
         const updated = await this.request(story, 'tasks/update', { taskId, inputResponses }, { capabilities: TASKS });
         if (!updated.result) throw story.lost(`tasks/update: ${updated.text}`);

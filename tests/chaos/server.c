@@ -110,6 +110,11 @@ static const nod_tool tools[] = {
     { .name = "deed_blocking", .handler = deed_tool, .input = INPUT, .blocking = true },
     { .name = "deed_once", .handler = once_tool, .input = INPUT },
     { .name = "deed_task", .handler = deed_tool, .input = INPUT, .task = NOD_TASK_OPTIONAL },
+    { .name = "deed_blocking_task",
+      .handler = deed_tool,
+      .input = INPUT,
+      .blocking = true,
+      .task = NOD_TASK_OPTIONAL },
     { .name = "word", .handler = word_tool, .input = INPUT },
     { .name = "word_task", .handler = word_tool, .input = INPUT, .task = NOD_TASK_OPTIONAL },
 };

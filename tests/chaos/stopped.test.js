@@ -1,0 +1,105 @@
+// SIGTERM is no worse than SIGKILL: a server that is told to stop while blocking calls run, wait for a worker, or have just
+// done their step ends none of them. They go on at the next start, or on another node, and each deed is done once.
+//
+// Four workers: two are in a step that is longer than any stop (it is done again, with its key), two in one that ends
+// after the drain and before the end of the process, and the rest of the calls wait behind them with their answers taken.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { combinations, openHouse, pause, startRedis } from './house.js';
+import { Client2025, Client2026, Count, TaskClient } from './clients.js';
+import { PATIENCE_MS, within } from '../wire/harness.js';
+
+const STUCK_MS = 11000; // longer than the drain and what is left to workers after it
+const LATE_MS = 6000; // ends between the two
+const SLOW = [STUCK_MS, STUCK_MS, LATE_MS, LATE_MS]; // one for each worker
+const QUEUED = 8;
+
+// At the end a thread is left behind in its step: the look for leaks would stop it, and wait for ever.
+const env = { ASAN_OPTIONS: `${process.env.ASAN_OPTIONS ?? ''}:detect_leaks=0` };
+
+async function clientOf(era, tool, urls) {
+  if (tool === 'deed_blocking_task') return new TaskClient(urls);
+  return era === '2026' ? new Client2026(urls) : new Client2025(urls).connect();
+}
+
+// Told to stop; it ends by itself, and well.
+async function stopped(node) {
+  node.child.kill('SIGTERM');
+  const end = await within(PATIENCE_MS, 'the server ends', node.ended);
+  assert.doesNotMatch(node.watched.stderr, /Sanitizer|runtime error:/);
+  assert.deepEqual(end, { code: 0, signal: null }, node.watched.stderr);
+}
+
+const toolsOf = (era) => (era === '2026' ? ['deed_blocking', 'deed_blocking_task'] : ['deed_blocking']);
+
+const until = (what, isSo) =>
+  within(PATIENCE_MS, what, (async () => {
+    while (!isSo()) await pause(10);
+  })());
+
+// A call that gives its second answer only when `open` is.
+function heldCall(client, tool, tag, open, atGate) {
+  const gate = async (isSecond) => {
+    if (isSecond) {
+      atGate();
+      await open;
+    }
+  };
+  return client.call(tool, tag, {
+    ms: 60000,
+    meanwhile: ({ inputRequests = {} }) => gate('second' in inputRequests),
+    onAsk: async (ask, story) => {
+      await gate(/second/.test(ask.params.message));
+      await client.answer(story, tag, ask);
+    },
+  });
+}
+
+// Comes to the instant where everything hangs in the balance.
+async function busyHouse(t, { era, store }, tool, nodes) {
+  const redis = store === 'redis' ? await startRedis(t) : undefined;
+  const house = await openHouse(t, store, { redis });
+  for (let i = 0; i < nodes; i++) await house.node({ env });
+  const [first] = house.nodes;
+  const client = await clientOf(era, tool, first.url);
+  const count = new Count();
+  const calls = [];
+  let waiting = 0;
+  let goOn;
+  const open = new Promise((resolve) => (goOn = resolve));
+  const add = (tag, call) => calls.push(count.of(house, tool, tag, call));
+  for (let i = 0; i < QUEUED; i++) add(`q${i}`, heldCall(client, tool, `q${i}`, open, () => waiting++));
+  await until('all have asked for their second word', () => waiting === QUEUED);
+  for (const [i, slow_ms] of SLOW.entries()) add(`s${i}`, client.call(tool, `s${i}`, { slow_ms, ms: 60000 }));
+  await until('all workers are in a step', () => SLOW.every((_, i) => house.deedsOf(`s${i}`)));
+  goOn();
+  const answers = 2 * (QUEUED + SLOW.length);
+  await until('all answers are taken', () => first.watched.stderr.match(/event=answer .*status=ok/g)?.length === answers);
+  return { house, first, client, count, calls };
+}
+
+for (const combination of combinations)
+  for (const tool of toolsOf(combination.era))
+    test(`11.10: ${combination.era}, ${combination.store}, ${tool}: calls that run or wait for a worker go on at the next start`, async (t) => {
+      const { house, first, count, calls } = await busyHouse(t, combination, tool, 1);
+      await stopped(first);
+      await first.start();
+      await Promise.all(calls);
+      count.check(t, house, `stopped and started, ${tool}`);
+      await house.close();
+    });
+
+for (const { era } of combinations.filter(({ store }) => store === 'redis'))
+  test(`11.10: ${era}, redis: what a node leaves when it is told to stop goes on at the other`, async (t) => {
+    const { house, first, client, count, calls } = await busyHouse(t, { era, store: 'redis' }, 'deed_blocking', 2);
+    client.urls = [house.nodes[1].url];
+    const began = Date.now();
+    await stopped(first);
+    const other = house.nodes[1];
+    await Promise.all(calls);
+    t.diagnostic(`all ended ${Date.now() - began} ms after the signal`);
+    assert.equal(other.child.exitCode, null);
+    count.check(t, house, 'stopped, and the other goes on');
+    first.stopped = Promise.resolve();
+    await house.close();
+  });
