@@ -11,6 +11,10 @@
  */
 #include "base/clock.h"
 
+#ifdef NOD_CRASH_POINTS
+#include <stdatomic.h>
+#include <stdlib.h>
+#endif
 #include <time.h>
 
 enum {
@@ -19,12 +23,34 @@ enum {
     AHEAD_TRIES = 3,     /* to find two that are not */
 };
 
+#ifdef NOD_CRASH_POINTS
+/* A test build can be told that its wall clock is wrong: NOD_CLOCK_AHEAD_MS. */
+static int64_t wrong_by_ns(void)
+{
+    static _Atomic int64_t known = INT64_MIN;
+    int64_t ns = atomic_load(&known);
+
+    if (ns == INT64_MIN) {
+        const char *ms = getenv("NOD_CLOCK_AHEAD_MS");
+        ns = ms ? strtoll(ms, NULL, 10) * NS_OF_MS : 0;
+        atomic_store(&known, ns);
+    }
+    return ns;
+}
+#else
+static int64_t wrong_by_ns(void)
+{
+    return 0;
+}
+#endif
+
 static int64_t read_ns(clockid_t which)
 {
     struct timespec now;
 
     clock_gettime(which, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec +
+           (which == CLOCK_REALTIME ? wrong_by_ns() : 0);
 }
 
 static int64_t system_mono(const struct clock *clock)

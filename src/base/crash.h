@@ -41,8 +41,9 @@
     X(cancel_after)         /* it is stored, and nobody has been told */                           \
     X(task_before)          /* the record of a task is about to be stored */                       \
     X(task_after)           /* it is stored, and the client does not know its id */                \
-    X(open_before)          /* many nodes: the call of a task is about to be stored */             \
-    X(open_after)           /* many nodes: it is stored, and has not begun */                      \
+    X(open_before)          /* the call of a task is about to be stored */                         \
+    X(open_after)           /* it is stored, and the client does not know the task's id */         \
+    X(task_told_after)      /* the client has been sent the id, and the call has not begun */      \
     X(sqlite_commit_before) /* SQLite: a batch has been written, and not committed */              \
     X(sqlite_commit_after)  /* SQLite: it is committed, and no completion has left */              \
     X(redis_send_before)    /* Redis: an operation is about to be sent */                          \

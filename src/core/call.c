@@ -363,8 +363,9 @@ static void finish_begin(struct call *call,
         outcome_write(&ending->result, &ending->outcome);
     }
     op_start(call->engine, &call->op, finish_send, done);
-    /* A result is not lost because the store is away; to say that it is away needs no store. */
-    if (engine_survives(call->engine) && ending->outcome.status != NOD_E_STORE)
+    /* A result is not lost because the store is away. To say that it is away needs no store, unless
+     * the client can come back: then it is told of no end that is not stored. */
+    if (engine_survives(call->engine) && (ending->outcome.status != NOD_E_STORE || call->handed))
         call->op.most = INT_MAX;
 }
 
@@ -513,8 +514,7 @@ static const struct stage call_stages[] = {
 const struct flow_table call_flow = { NOD_FLOW_CALL, call_stages,
                                       sizeof(call_stages) / sizeof(call_stages[0]), call_describe };
 
-/* False: they are larger than arguments may be, and there are none. */
-static bool args_write(struct buf *out, const struct json *args)
+bool args_write(struct buf *out, const struct json *args)
 {
     bool fits = !args || json_write(out, args);
 
@@ -523,36 +523,6 @@ static bool args_write(struct buf *out, const struct json *args)
         buf_add(out, STR("{}"));
     }
     return fits;
-}
-
-void engine_open(struct engine *engine, const struct call_spec *spec, store_done *done, void *data)
-{
-    struct store *store = engine->store;
-    struct id token;
-    struct buf args;
-
-    id_unique(&token);
-    buf_init(&args, ARGS_BYTES_MAX);
-    args_write(&args, spec->args);
-    CRASH_POINT(open_before);
-    struct call_record open = { .id = spec->id,
-                                .principal = spec->principal,
-                                .scope = spec->scope,
-                                .kind = spec->target->kind,
-                                .target = spec->target->name,
-                                .args = buf_str(&args),
-                                .uri = spec->uri,
-                                .caller = spec->caller_record };
-    store->ops->append(store,
-                       &(struct append_spec){ .token = id_str(&token),
-                                              .open = &open,
-                                              .node = engine->node,
-                                              .call_id = spec->id,
-                                              .epoch = 1,
-                                              .keep_for_ms = spec->keep_ms,
-                                              .handed = spec->handed },
-                       done, data);
-    buf_finish(&args);
 }
 
 void engine_call(struct engine *engine, const struct call_spec *spec)
@@ -622,6 +592,12 @@ const struct target *call_target(const struct call *call)
 struct caller *call_caller(const struct call *call)
 {
     return call->caller;
+}
+
+bool call_working(const struct call *call)
+{
+    return call->state == LIVE_RUNNING || call->state == LIVE_ASKING ||
+           call->state == LIVE_SAVING || call->state == LIVE_FINISHING;
 }
 
 bool call_waiting(const struct call *call)

@@ -102,6 +102,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     list_init(&engine->claims);
     list_init(&engine->returns);
     list_init(&engine->cancels);
+    list_init(&engine->openings);
     nobody_init(&engine->nobody);
     engine_use_store(engine, opts->store);
     return engine;
@@ -129,6 +130,7 @@ void engine_destroy(struct engine *engine)
     claims_drop(engine);
     returns_drop(engine);
     cancels_drop(engine);
+    openings_drop(engine);
     warm_drop_all(engine);
     struct idmap_walk walk = { 0 };
     for (struct call *call; (call = idmap_next(&engine->calls, &walk));)

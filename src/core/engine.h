@@ -135,7 +135,8 @@ struct call_spec {
 /*
  * Stores a call before it begins, so that its client can be given something to come back with.
  * `spec` has an id; engine_call with the same, and `opened`, begins it. If this node dies before
- * that, the call is found as one that nobody works on.
+ * that, the call is there for whoever comes back with what it was given, and for nobody else. Sent
+ * again with its token while the store fails; done() comes in any case, also when the engine goes.
  */
 void engine_open(struct engine *engine, const struct call_spec *spec, store_done *done, void *data);
 
@@ -214,6 +215,8 @@ const struct target *call_target(const struct call *call);
 struct caller *call_caller(const struct call *call);
 bool call_waiting(const struct call *call);
 bool call_is_stored(const struct call *call); /* the store knows it */
+/* It runs here, in an epoch of ours: what we know of it is what there is to know. */
+bool call_working(const struct call *call);
 struct str call_args(const struct call *call);
 struct str call_uri(const struct call *call);
 uint32_t call_notices(const struct call *call);

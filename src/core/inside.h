@@ -10,6 +10,7 @@
  * adopt.c    a call that comes back, or is let go of
  * warm.c     a call that was left waiting, kept as it was left
  * recover.c  calls and questions that no node works on
+ * open.c     a call is stored before it begins
  * stop.c     what becomes of calls when this node goes
  * op.c       a store operation that is sent again while the store fails
  */
@@ -64,6 +65,7 @@ struct engine {
     struct list claims;   /* answers under way */
     struct list returns;  /* calls that are being given back to the store */
     struct list cancels;  /* of calls that are not live here */
+    struct list openings; /* of calls that have not begun */
     struct caller nobody; /* of calls whose caller is gone */
     struct recovery *recovery;
     bool stopping; /* no run begins any more: see engine_stop */
@@ -203,6 +205,9 @@ void call_go_on(struct call *call);
 void call_give_back(struct engine *engine, const struct call_record *record, uint64_t epoch);
 void returns_drop(struct engine *engine);
 void cancels_drop(struct engine *engine);
+void openings_drop(struct engine *engine);
+/* As JSON. False: they are larger than arguments may be, and there are none. */
+bool args_write(struct buf *out, const struct json *args);
 bool call_is_alone(const struct call *call); /* its caller is gone */
 void call_free(struct call *call);
 /* fn(call) when the stack is clear, unless the call is gone by then. */

@@ -71,5 +71,5 @@ bool engine_settled(const struct engine *engine)
         if (storing(call))
             return false;
     return list_empty(&engine->returns) && list_empty(&engine->cancels) &&
-           list_empty(&engine->claims);
+           list_empty(&engine->claims) && list_empty(&engine->openings);
 }

@@ -110,7 +110,7 @@ static int64_t absent_ask_ttl(struct caller *caller, const struct call *call)
     const struct absent *absent = (const struct absent *)(const void *)caller;
 
     (void)call;
-    return absent->asks_until ? absent->asks_until - clock_wall(absent->server->opts.clock) : 0;
+    return absent->asks_until ? absent->asks_until - engine_now(absent->server->opts.engine) : 0;
 }
 
 static const struct caller_ops held_ops = { .asked = absent_asked,

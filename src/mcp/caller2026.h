@@ -56,6 +56,7 @@ struct caller2026 {
     bool resumed;              /* it came with a requestState */
     bool opened;               /* a page was agreed to, and is not done yet */
     bool won, beaten;          /* an answer of its counted; somebody else's came first */
+    bool no_task;              /* its call is known not to be a task yet */
     bool checked;              /* what it answers was compared with what the call was told */
     bool over;                 /* no waiter is left, and none may come */
     unsigned busy;             /* completions on their way that point here */

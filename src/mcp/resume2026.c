@@ -304,6 +304,13 @@ static void adopt_warm(struct caller2026 *caller, struct call *warm)
     engine_adopt_warm(caller->server->opts.engine, warm, &spec);
 }
 
+static void not_a_task(struct caller2026 *caller, bool was)
+{
+    caller->no_task = !was;
+    if (!was && caller->server && !caller->over)
+        look(caller);
+}
+
 /* `warm` is the call of the record if it is at hand, otherwise NULL. `asks_too`: its asks came with
  * the record, if it waits. */
 static void found(struct caller2026 *caller, const struct call_record *record, struct call *warm,
@@ -321,6 +328,11 @@ static void found(struct caller2026 *caller, const struct call_record *record, s
             tasks_respond(caller, task);
         else
             caller_refuse(caller);
+        return;
+    }
+    if (!warm && !caller->no_task && caller_holds_steps(caller) &&
+        server_survives(caller->server)) { /* perhaps another node has made it one */
+        tasks_resumed(caller, record->id, not_a_task);
         return;
     }
     switch (record->state) {

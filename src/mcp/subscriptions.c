@@ -195,7 +195,7 @@ void subscriptions_task(struct mcp_server *server, struct task *task)
     LIST_EACH (at, &server->listeners) {
         struct listener *listener = LIST_OF(at, struct listener, link);
         if (map_get(&listener->tasks, id_str(&task->id)) &&
-            str_eq(listener->principal, task_principal(task)))
+            str_eq(listener->principal, task->principal))
             tell_task(listener, task);
     }
 }

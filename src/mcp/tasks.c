@@ -139,10 +139,11 @@ struct task *task_create(struct mcp_server *server, const struct task_spec *spec
     else
         id_random(&task->id);
     arena_init(&task->arena, TASK_ARENA_MAX);
+    task->principal = str_n(owner->name, owner->len);
     task->tool = arena_str(&task->arena, spec->tool);
     task->args = arena_str(&task->arena, spec->args);
     task->can = spec->can;
-    task->created_ms = task->updated_ms = clock_wall(server->opts.clock);
+    task->created_ms = task->updated_ms = task_now(server);
     task->ttl_ms = ttl_within(server->opts.task_ttl_ms);
     map_set(&tasks->by_id, id_str(&task->id), task);
     heap_set(&tasks->due, &task->due, task_expires(task));
@@ -185,9 +186,9 @@ void task_forget(struct task *task)
     owner_drop(tasks, owner);
 }
 
-struct str task_principal(const struct task *task)
+int64_t task_now(const struct mcp_server *server)
 {
-    return str_n(task->owner->name, task->owner->len);
+    return engine_now(server->opts.engine);
 }
 
 int64_t task_expires(const struct task *task)
@@ -213,7 +214,7 @@ bool task_over(const struct task *task)
 
 static void touch(struct task *task)
 {
-    int64_t now = clock_wall(task->server->opts.clock);
+    int64_t now = task_now(task->server);
 
     if (now > task->updated_ms)
         task->updated_ms = now;
@@ -280,49 +281,71 @@ void task_restored(struct task *task, int64_t updated_ms)
     keep_until(task);
 }
 
-void task_fail(struct task *task, int64_t code, struct str message)
+void task_error_write(struct buf *out, int64_t code, struct str message)
 {
     struct json_writer w;
-    struct buf end;
 
-    buf_init(&end, TASK_END_MAX);
-    json_writer_init(&w, &end);
+    json_writer_init(&w, out);
     jw_object(&w);
     jw_key_i64(&w, STR("code"), code);
     jw_key_str(&w, STR("message"), message);
     jw_end(&w);
+}
+
+void task_fail(struct task *task, int64_t code, struct str message)
+{
+    struct buf end;
+
+    buf_init(&end, TASK_END_MAX);
+    task_error_write(&end, code, message);
     task_end(task, TASK_FAILED, buf_take(&end), message);
     buf_finish(&end);
 }
 
-void task_end_outcome(struct task *task, const struct outcome *outcome)
+static void ending_fail(struct task_ending *ending, struct str message)
 {
-    const struct mcp_opts *opts = &task->server->opts;
-    struct json_writer w;
-    struct buf end;
-
-    if (outcome->status == NOD_E_CANCELLED) {
-        task_end(task, TASK_CANCELLED, STR_NONE, outcome->message);
-        return;
-    }
-    bool is_result = !outcome->rpc_code && outcome->status != NOD_E_NOT_SUPPORTED;
-    buf_init(&end, TASK_END_MAX);
-    if (is_result && result_of_outcome(&end, opts, PART_TOOL_RESULT, outcome)) {
-        task_end(task, TASK_COMPLETED, buf_take(&end), STR_NONE);
-    } else if (is_result) {
-        task_fail(task, RPC_INTERNAL_ERROR,
-                  STR("The result is too large to be kept, or is not valid."));
-    } else {
-        json_writer_init(&w, &end);
-        result_error(&w, PART_TOOL_RESULT, outcome);
-        if (json_writer_done(&w))
-            task_end(task, TASK_FAILED, buf_take(&end), outcome->message);
-        else
-            task_fail(task, RPC_INTERNAL_ERROR, STR("The error is too large to be kept."));
-    }
-    buf_finish(&end);
+    buf_clear(&ending->end);
+    task_error_write(&ending->end, RPC_INTERNAL_ERROR, message);
+    ending->status = TASK_FAILED;
+    ending->message = message;
 }
 
+void task_ending_make(struct task_ending *ending, const struct mcp_opts *opts,
+                      const struct outcome *outcome)
+{
+    bool is_result = !outcome->rpc_code && outcome->status != NOD_E_NOT_SUPPORTED;
+    struct json_writer w;
+
+    *ending = (struct task_ending){ .status = TASK_COMPLETED };
+    buf_init(&ending->end, TASK_END_MAX);
+    if (outcome->status == NOD_E_CANCELLED) {
+        ending->status = TASK_CANCELLED;
+        ending->message = outcome->message;
+    } else if (is_result) {
+        if (!result_of_outcome(&ending->end, opts, PART_TOOL_RESULT, outcome))
+            ending_fail(ending, STR("The result is too large to be kept, or is not valid."));
+    } else {
+        ending->status = TASK_FAILED;
+        ending->message = outcome->message;
+        json_writer_init(&w, &ending->end);
+        result_error(&w, PART_TOOL_RESULT, outcome);
+        if (!json_writer_done(&w))
+            ending_fail(ending, STR("The error is too large to be kept."));
+    }
+}
+
+void task_end_outcome(struct task *task, const struct outcome *outcome)
+{
+    struct task_ending ending;
+
+    task_ending_make(&ending, &task->server->opts, outcome);
+    task_end(task, ending.status, buf_take(&ending.end), ending.message);
+    buf_finish(&ending.end);
+}
+
+const struct str task_time_over = STR_INIT("The time to live of the task is over.");
+
+/* That it has failed is told when it is stored: see task_finished. */
 static void task_due(struct task *task)
 {
     struct call *call = task->caller.call;
@@ -331,14 +354,20 @@ static void task_due(struct task *task)
         task_forget(task);
         return;
     }
-    task_fail(task, RPC_INTERNAL_ERROR, STR("The time to live of the task is over."));
-    if (call)
-        call_cancel(call, STR("the time to live of the task is over"));
+    if (!call || !server_survives(task->server)) { /* nothing is stored */
+        task_fail(task, RPC_INTERNAL_ERROR, task_time_over);
+        if (call)
+            call_cancel(call, task_time_over);
+        return;
+    }
+    heap_remove(&task->server->tasks->due, &task->due);
+    task->expiring = true;
+    call_cancel(call, task_time_over);
 }
 
 void tasks_sweep(struct mcp_server *server)
 {
-    int64_t now = clock_wall(server->opts.clock);
+    int64_t now = task_now(server);
     struct heap_node *first;
 
     while ((first = heap_first(&server->tasks->due)) && first->at <= now)
@@ -355,7 +384,7 @@ struct task *task_find(struct mcp_server *server, struct str id, struct str prin
     tasks_sweep(server); /* the clock decides, not how often it is looked at */
     struct task *task = task_by_id(server, id);
 
-    return task && str_eq(task_principal(task), principal) ? task : NULL;
+    return task && str_eq(task->principal, principal) ? task : NULL;
 }
 
 /* --- as a caller --------------------------------------------------------------------------------
@@ -378,7 +407,7 @@ static int64_t task_ask_ttl(struct caller *caller, const struct call *call)
     struct task *task = task_of(caller);
 
     (void)call;
-    return task_expires(task) - clock_wall(task->server->opts.clock) - TASK_LAST_WORD_MS;
+    return task_expires(task) - task_now(task->server) + TASK_ASKS_MORE_MS;
 }
 
 static enum caller_way task_asked(struct caller *caller, struct call *call)
@@ -421,9 +450,15 @@ static void task_waiting(struct caller *caller, struct call *call, bool waiting)
 
 static void task_finished(struct caller *caller, struct call *call, const struct outcome *outcome)
 {
+    struct task *task = task_of(caller);
+
     (void)call;
-    if (!task_over(task_of(caller)))
-        task_end_outcome(task_of(caller), outcome);
+    if (task_over(task))
+        return;
+    if (task->expiring && outcome->status == NOD_E_CANCELLED)
+        task_fail(task, RPC_INTERNAL_ERROR, task_time_over);
+    else
+        task_end_outcome(task, outcome);
 }
 
 /* Whoever asks for it next goes on with its record. */
@@ -449,15 +484,14 @@ void task_count(struct task *task)
 
 static struct call_spec spec_of(struct task *task, struct target *target, const struct json *args)
 {
-    struct came_by by = { .can = task->can, .asks_until = task_expires(task) - TASK_LAST_WORD_MS };
+    struct came_by by = { .can = task->can, .asks_until = task_expires(task) + TASK_ASKS_MORE_MS };
     bool survives = server_survives(task->server);
 
     return (struct call_spec){ .target = target,
                                .args = args,
-                               .principal = task_principal(task),
-                               .scope = task_principal(task),
+                               .principal = task->principal,
+                               .scope = task->principal,
                                .keep_ms = task->ttl_ms + TASK_ENDED_KEEP_MS,
-                               .handed = survives,
                                .caller_record =
                                    survives ? came_by_write(&task->arena, &by) : STR_NONE,
                                .caller = &task->caller,
@@ -476,7 +510,7 @@ void task_begin(struct task *task, struct target *target, const struct json *arg
 {
     struct call_spec spec = spec_of(task, target, args);
 
-    spec.opened = opened;
+    spec.opened = spec.handed = opened;
     count_running(task, true);
     engine_call(task->server->opts.engine, &spec);
 }
@@ -485,6 +519,7 @@ void task_go_on(struct task *task, struct call *call)
 {
     count_running(task, true);
     call_hand_over(call, &task->caller);
+    call_keep(call, task->ttl_ms + TASK_ENDED_KEEP_MS);
 }
 
 /* --- what it waits for --------------------------------------------------------------------------
@@ -529,16 +564,31 @@ struct str task_key(struct arena *arena, const struct ask_record *ask)
     return arena_fmt(arena, "#%d:" STR_FMT, ask->attempt, STR_ARG(ask->key));
 }
 
+const struct ask_record *task_asks_next(struct task_asks *walk)
+{
+    struct task *task = walk->task;
+    struct call *call = task->caller.call;
+
+    if (task->view)
+        return walk->at < task->shown_count ? &task->shown[walk->at++] : NULL;
+    if (!call || !task->asked)
+        return NULL;
+    if (walk->live)
+        walk->live = call_ask_next(call, walk->live);
+    else if (walk->at++ == 0)
+        walk->live = call_ask_first(call);
+    return walk->live ? ask_record(walk->live) : NULL;
+}
+
 void task_refresh(struct task *task, bool tell)
 {
-    struct call *call = task->caller.call;
+    struct task_asks walk = { .task = task };
     enum task_status status = TASK_WORKING;
 
-    if (task_over(task) || !call)
+    if (task_over(task) || task->view || !task->caller.call)
         return;
-    for (struct ask *ask = task->asked ? call_ask_first(call) : NULL; ask;
-         ask = call_ask_next(call, ask))
-        if (task_shows(task, ask_record(ask)))
+    for (const struct ask_record *ask; (ask = task_asks_next(&walk));)
+        if (task_shows(task, ask))
             status = TASK_INPUT_REQUIRED;
     if (status == task->status && !tell)
         return;

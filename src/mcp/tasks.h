@@ -5,10 +5,13 @@
  * The id is the id of the call. What the call asks is shown by tasks/get and answered by
  * tasks/update; how it ended is kept until the time to live is over.
  *
- *   tasks.c        the life of a task, and the limits
- *   tasks_wire.c   a task as the client sees it, and notifications about it
- *   tasks_rpc.c    tools/call that makes one, tasks/get, tasks/update, tasks/cancel
- *   tasks_store.c  tasks that outlive the process, where the store does
+ *   tasks.c         the life of a task, and the limits
+ *   tasks_wire.c    a task as the client sees it, and notifications about it
+ *   tasks_begin.c   tools/call that makes one
+ *   tasks_rpc.c     tasks/get, tasks/cancel, and what requests that wait have in common
+ *   tasks_update.c  tasks/update: answers, and those that come too late
+ *   tasks_store.c   tasks that outlive the process, where the store does: their records
+ *   tasks_load.c    a task that is not worked on here, as the store knows it
  */
 #ifndef NOD_MCP_TASKS_H
 #define NOD_MCP_TASKS_H
@@ -26,7 +29,7 @@ enum {
     TASK_TTL_MAX_DAYS = 3650,       /* what is longer is taken for this */
     TASK_POLL_MS = 1000,            /* how often a client is asked to look */
     TASK_ENDED_KEEP_MS = 60000,     /* an end is kept that long at least */
-    TASK_LAST_WORD_MS = 1000,       /* questions end that much before their task: it can end well */
+    TASK_ASKS_MORE_MS = 5000,       /* questions wait that much longer than their task lives */
     TASK_MESSAGE_MAX = 1000,        /* bytes of a statusMessage */
     TASK_END_MAX = MCP_MESSAGE_MAX - (64 << 10), /* bytes of a result or an error */
     TASK_NOTES_MAX = 256,                        /* asks of which something is noted */
@@ -58,16 +61,25 @@ struct task_owner { /* a principal with tasks */
     char name[];
 };
 
+/*
+ * One that is worked on here, or has ended here. Or, with `view`, what the store knows of it at
+ * this moment: that one is in no list, has no call, and is freed by whoever asked for it.
+ */
 struct task {
     struct caller caller; /* first */
     struct mcp_server *server;
-    struct heap_node due;   /* wall clock: it fails, or is forgotten */
+    struct heap_node due;   /* the store's clock: it fails, or is forgotten */
     struct list ended, own; /* once it has ended: of the server, of its owner; oldest first */
     struct task_owner *owner;
     struct id id;
     struct arena arena; /* of what is noted while it lives */
-    struct str tool, args;
+    struct str principal, tool, args;
     uint8_t can; /* enum session_can: of the client that made it */
+    bool view;
+    bool expiring;            /* its time is over, and that is being stored */
+    struct ask_record *shown; /* view: what it waits for; in the arena */
+    size_t shown_count;
+    uint64_t version; /* view: of its record */
     enum task_status status;
     bool asked;   /* what its call asks is stored, and open */
     bool running; /* counted among the server's calls */
@@ -100,6 +112,11 @@ void tasks_cancel(struct request *request);
 bool tasks_call(struct request *request, struct target *target, const struct json *args);
 /* Replies that the client has to declare the extension. */
 void tasks_missing(struct request *request);
+/* A call that is a task already, by its id: everybody who waits is given it, or is refused. False:
+ * it is none, and nothing happened. Comes later, through done(), with whether it was one. */
+struct caller2026;
+void tasks_resumed(struct caller2026 *caller, struct str id,
+                   void (*done)(struct caller2026 *caller, bool was));
 
 /* What the client of a task can be asked; 0 for calls of other callers. */
 uint8_t task_can(const struct call *call);
@@ -119,7 +136,6 @@ struct str task_status_name(enum task_status status);
  * A request whose call is about to do its first step: the call becomes a task, and everybody who
  * waits for it is told so. False: there is no room, and the request goes on waiting.
  */
-struct caller2026;
 bool tasks_take(struct caller2026 *caller, struct call *call);
 /* Everybody who waits is given this task. */
 void tasks_respond(struct caller2026 *caller, struct task *task);
@@ -134,9 +150,10 @@ struct task_spec {
 };
 /* NULL: too many. */
 struct task *task_create(struct mcp_server *server, const struct task_spec *spec);
-/* Its call begins, or goes on with the task as its caller. */
+/* Its call begins, or goes on with the task as its caller. With `opened` the client has its id. */
 void task_begin(struct task *task, struct target *target, const struct json *args, bool opened);
-/* Stores its call, for task_begin with `opened`: a node that dies then leaves it to the others. */
+/* Stores its call, for task_begin with `opened`. It is not run by anybody before its client has
+ * something to come back with. */
 void task_open(struct task *task, struct target *target, const struct json *args, store_done *done,
                void *data);
 void task_go_on(struct task *task, struct call *call);
@@ -145,7 +162,6 @@ void task_count(struct task *task);
 void task_set_ttl(struct task *task, int64_t ttl_ms);
 /* Whosever it is. */
 struct task *task_by_id(const struct mcp_server *server, struct str id);
-struct str task_principal(const struct task *task);
 /* Also from the middle of its life: the call is let go of. */
 void task_forget(struct task *task);
 bool task_over(const struct task *task);
@@ -155,6 +171,19 @@ void task_end(struct task *task, enum task_status status, struct str end, struct
 /* It had ended before, at this time. */
 void task_restored(struct task *task, int64_t updated_ms);
 void task_end_outcome(struct task *task, const struct outcome *outcome);
+struct task_ending { /* how a task ends, when its call has ended so */
+    enum task_status status;
+    struct buf end;
+    struct str message;
+};
+void task_ending_make(struct task_ending *ending, const struct mcp_opts *opts,
+                      const struct outcome *outcome);
+/* {code, message} */
+void task_error_write(struct buf *out, int64_t code, struct str message);
+/* The same, when the time is over. */
+extern const struct str task_time_over;
+/* Now, as the store counts it. */
+int64_t task_now(const struct mcp_server *server);
 void task_fail(struct task *task, int64_t code, struct str message);
 void task_say(struct task *task, struct str message);
 /* Is it waiting for input? Tells listeners if that has changed, or with `tell`. */
@@ -168,6 +197,14 @@ struct str task_key(struct arena *arena, const struct ask_record *ask);
 /* Is it shown to the client? */
 bool task_shows(const struct task *task, const struct ask_record *ask);
 
+/* What it waits for, one after the other; begins zeroed but for the task. */
+struct task_asks {
+    struct task *task;
+    struct ask *live;
+    size_t at;
+};
+const struct ask_record *task_asks_next(struct task_asks *walk);
+
 extern const struct caller_ops task_caller_ops;
 
 /* tasks_store.c. Writes its record anew, if there is one, as soon as the last writing has ended. */
@@ -175,13 +212,64 @@ void task_store(struct task *task);
 /*
  * Its first record, if tasks survive: done(task) when it is there, perhaps at once; done(NULL) if
  * it could not be written, or the task or the server has gone. Without a record there is no task.
+ * With `insist` its client has something to come back with: the store is waited for.
  */
-void task_store_first(struct task *task, void (*done)(void *data, struct task *task), void *data);
+void task_store_first(struct task *task, bool insist, void (*done)(void *data, struct task *task),
+                      void *data);
+bool task_record_write(struct buf *out, const struct task *task);
+/* What a view has noted goes into the record, unless that was written meanwhile. */
+void task_view_store(const struct task *view);
+/* Nobody was told its id: its record goes. */
+void task_record_drop(struct mcp_server *server, struct str id);
+
+/* tasks_load.c. */
+typedef void task_loaded(void *data, struct task *task, nod_status status);
 /*
- * Looks for a task of this principal that we do not have. `done` comes later, with NULL if there is
- * none. The task may be one to look at only: it is forgotten after done().
+ * Looks in the store for a task of this principal. `done` comes later, with NULL if there is none.
+ * Where the store is ours alone, the task is worked on here from then on, or has ended; where
+ * others share it, or `look` says so, it is a view.
  */
-void task_load(struct mcp_server *server, struct str id, struct str principal,
-               void (*done)(void *data, struct task *task, nod_status status), void *data);
+void task_load(struct mcp_server *server, struct str id, struct str principal, bool look,
+               task_loaded *done, void *data);
+void task_view_free(struct task *view);
+
+/* --- requests that wait: tasks_rpc.c ------------------------------------------------------------
+ */
+
+/* For a task to be loaded, for its record to be stored, for its answers. */
+struct task_wait {
+    struct server_work work; /* first */
+    struct response response;
+    struct in_flight in_flight;
+    void (*go_on)(struct task_wait *wait, struct task *task);
+    struct arena arena;
+    struct str request_id, principal;
+    struct task *view;            /* its own, or NULL */
+    const struct json *responses; /* inputResponses */
+    struct target *target;        /* tools/call: held */
+    const struct json *args;
+    struct id task;
+    size_t feeding;
+    void *unknown; /* of tasks_update.c: the responses that nothing waits for */
+    size_t unknown_count;
+    nod_status failed;     /* of an answer that could not be stored */
+    struct buf late;       /* the keys of those that came too late, as JSON strings */
+    struct str late_state; /* how the question of the first of them ended */
+};
+
+/* NULL: it was answered with an error. */
+struct task_wait *task_wait_create(struct request *request);
+/* server->out is the answer. */
+void task_wait_end(struct task_wait *wait, int status);
+void task_wait_fail(struct task_wait *wait, int status, int64_t code, struct str message,
+                    struct str data);
+void task_wait_free(struct task_wait *wait);
+/*
+ * The task of the request, if it is worked on here. NULL: the request was answered, or has been
+ * taken over and goes on with go_on() when the task has been loaded.
+ */
+struct task *task_of_request(struct request *request, const struct json *responses,
+                             void (*go_on)(struct task_wait *wait, struct task *task));
+extern const struct str task_unknown;
 
 #endif

@@ -7,7 +7,6 @@
  */
 #include <time.h>
 
-#include "mcp/caller2026.h"
 #include "mcp/mrtr.h"
 #include "mcp/result.h"
 #include "mcp/tasks.h"
@@ -44,14 +43,13 @@ static void write_time(struct json_writer *w, struct str key, int64_t ms)
 
 static void write_requests(struct json_writer *w, struct task *task)
 {
-    struct call *call = task->caller.call;
+    struct task_asks walk = { .task = task };
     struct arena arena;
 
     arena_init(&arena, KEYS_ARENA_MAX);
     jw_key(w, STR("inputRequests"));
     jw_object(w);
-    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
-        const struct ask_record *record = ask_record(ask);
+    for (const struct ask_record *record; (record = task_asks_next(&walk));) {
         const struct task_note *note = task_note(task, record->id);
         if (!task_shows(task, record))
             continue;
@@ -121,56 +119,4 @@ void task_write_detailed(struct mcp_server *server, struct str request_id, struc
 void task_write_done(struct mcp_server *server, struct str request_id)
 {
     write_response(server, request_id, NULL, STR("complete"), false);
-}
-
-/* --- a request that becomes a task --------------------------------------------------------------
- */
-
-void tasks_respond(struct caller2026 *caller, struct task *task)
-{
-    struct buf *out = &caller->server->out;
-
-    LIST_EACH (at, &caller->waiters) {
-        struct waiter *waiter = LIST_OF(at, struct waiter, link);
-        task_write_created(caller->server, waiter_id(waiter), task);
-        response_end(&waiter->response, 200, buf_str(out));
-        buf_clear(out);
-        waiter_free(waiter);
-    }
-    caller_over(caller);
-}
-
-/* The handle is given out when it is good for something: not before its record is stored. */
-static void taken(void *data, struct task *task)
-{
-    struct caller2026 *caller = data;
-
-    if (task && task->caller.call)
-        call_step_on(task->caller.call);
-    if (caller->server && !caller->over) {
-        if (task)
-            tasks_respond(caller, task);
-        else
-            caller_fail(caller, 200, RPC_INTERNAL_ERROR,
-                        STR("The task could not be stored; try again later."), STR_NONE);
-    }
-    caller->busy--;
-    caller_settle(caller);
-}
-
-bool tasks_take(struct caller2026 *caller, struct call *call)
-{
-    struct task *task =
-        task_create(caller->server, &(struct task_spec){ .id = call_id(call),
-                                                         .principal = caller->principal,
-                                                         .tool = caller->target->name,
-                                                         .args = call_args(call),
-                                                         .can = caller->can });
-
-    if (!task)
-        return false;
-    task_go_on(task, call);
-    caller->busy++;
-    task_store_first(task, taken, caller);
-    return true;
 }

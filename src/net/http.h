@@ -144,6 +144,9 @@ struct http_server *http_create(struct loop *loop, const struct http_opts *opts)
 /* Serves one connection that came from elsewhere, and owns its stream from now on. */
 void http_attach(struct http_server *server, struct stream *stream);
 int http_port(const struct http_server *server);
+/* What was said in this turn of the loop goes out now, and not at its end: for what must be on its
+ * way before something else happens. Connections may end by it. */
+void http_flush(struct http_server *server);
 /*
  * No new connections; idle ones are closed; done() when the last response is out or after grace_ms.
  * The server is still there then: http_close ends it, and what is left of its connections.

@@ -84,6 +84,11 @@ static void flush_all(void *data)
     }
 }
 
+void http_flush(struct http_server *server)
+{
+    flush_all(server);
+}
+
 static struct http_piece *piece_add(struct http_conn *conn)
 {
     struct http_cork *cork = &conn->server->cork;

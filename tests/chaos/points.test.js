@@ -17,8 +17,9 @@ const unreached = {
   priming_after: ({ era }) => era === '2026', // it has no streams to come back to
   task_before: ({ era }) => era === '2025', // it has no tasks
   task_after: ({ era }) => era === '2025',
-  open_before: ({ era, store }) => era === '2025' || store !== 'redis', // one node alone begins its tasks again
-  open_after: ({ era, store }) => era === '2025' || store !== 'redis',
+  open_before: ({ era }) => era === '2025', // of a task
+  open_after: ({ era }) => era === '2025',
+  task_told_after: ({ era }) => era === '2025',
   sqlite_commit_before: ({ store }) => store !== 'sqlite',
   sqlite_commit_after: ({ store }) => store !== 'sqlite',
   redis_send_before: ({ store }) => store !== 'redis',

@@ -103,6 +103,17 @@ static nod_status word_tool(nod_call *call)
     return nod_reply_textf(call, "%s: %s", nod_arg_str(call, "tag"), word);
 }
 
+/* The deed comes before anything is asked. */
+static nod_status deed_first_tool(nod_call *call)
+{
+    struct deed deed = { nod_arg_str(call, "tag"), nod_arg_int_or(call, "slow_ms", 0) };
+    const char *word;
+
+    NOD_TRY(nod_step(call, "deed", do_deed, &deed, NULL, .idempotent = true));
+    NOD_TRY(ask_word(call, "first", &word));
+    return nod_reply_textf(call, "%s: %s", deed.tag, word);
+}
+
 #define INPUT NOD_FORM(NOD_TEXT("tag", .required = true), NOD_INT("slow_ms"))
 
 static const nod_tool tools[] = {
@@ -114,6 +125,10 @@ static const nod_tool tools[] = {
       .handler = deed_tool,
       .input = INPUT,
       .blocking = true,
+      .task = NOD_TASK_OPTIONAL },
+    { .name = "deed_first_task",
+      .handler = deed_first_tool,
+      .input = INPUT,
       .task = NOD_TASK_OPTIONAL },
     { .name = "word", .handler = word_tool, .input = INPUT },
     { .name = "word_task", .handler = word_tool, .input = INPUT, .task = NOD_TASK_OPTIONAL },

@@ -1,0 +1,95 @@
+/*
+ * core/open: a call is stored before it begins.
+ *
+ * Its client can then be given an id that is good for something. The opening has one token, however
+ * often it is sent: a reply that was lost does not make a second call, nor one that nobody knows.
+ */
+#include "core/inside.h"
+
+#include "base/crash.h"
+#include "base/mem.h"
+
+enum { OPEN_ARGS_MAX = 16 << 20 }; /* bytes of the arguments as JSON */
+
+struct opening {
+    struct list link; /* in engine->openings */
+    struct op op;
+    struct arena arena; /* of the record's text */
+    struct call_record record;
+    int64_t keep_ms;
+    bool handed;
+    store_done *done;
+    void *data;
+};
+
+static void opening_free(struct opening *opening)
+{
+    op_abandon(&opening->op);
+    list_remove(&opening->link);
+    arena_finish(&opening->arena);
+    mem_free(opening);
+}
+
+static void open_send(struct op *op)
+{
+    struct opening *opening = OP_OF(op, struct opening, op);
+    struct store *store = op->engine->store;
+
+    CRASH_POINT(open_before);
+    store->ops->append(store,
+                       &(struct append_spec){ .token = id_str(&op->token),
+                                              .open = &opening->record,
+                                              .node = op->engine->node,
+                                              .call_id = opening->record.id,
+                                              .epoch = 1,
+                                              .keep_for_ms = opening->keep_ms,
+                                              .handed = opening->handed },
+                       op_completed, op);
+}
+
+static void open_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct opening *opening = OP_OF(op, struct opening, op);
+    store_done *done = opening->done;
+    void *data = opening->data;
+
+    opening_free(opening);
+    done(data, status, reply);
+}
+
+void openings_drop(struct engine *engine)
+{
+    struct list *at;
+
+    while ((at = list_first(&engine->openings))) {
+        struct opening *opening = LIST_OF(at, struct opening, link);
+        open_done(&opening->op, NOD_E_STORE, &(struct store_reply){ 0 });
+    }
+}
+
+void engine_open(struct engine *engine, const struct call_spec *spec, store_done *done, void *data)
+{
+    struct opening *opening = MEM_NEW(struct opening);
+    struct arena *arena = &opening->arena;
+    struct buf args;
+
+    arena_init(arena, 2 * OPEN_ARGS_MAX);
+    buf_init(&args, OPEN_ARGS_MAX);
+    args_write(&args, spec->args);
+    opening->record = (struct call_record){ .id = arena_str(arena, spec->id),
+                                            .principal = arena_str(arena, spec->principal),
+                                            .scope = arena_str(arena, spec->scope),
+                                            .kind = spec->target->kind,
+                                            .target = arena_str(arena, spec->target->name),
+                                            .args = arena_str(arena, buf_str(&args)),
+                                            .uri = arena_str(arena, spec->uri),
+                                            .caller = arena_str(arena, spec->caller_record) };
+    buf_finish(&args);
+    opening->keep_ms = spec->keep_ms;
+    opening->handed = spec->handed;
+    opening->done = done;
+    opening->data = data;
+    list_init(&opening->link);
+    list_append(&engine->openings, &opening->link);
+    op_start(engine, &opening->op, open_send, open_done);
+}

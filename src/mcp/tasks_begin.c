@@ -1,0 +1,257 @@
+/*
+ * mcp/tasks_begin: how a call becomes a task.
+ *
+ * A tool that is one from the beginning: the task is stored, its call is opened in the store, the
+ * client is given the id, and only then does the call begin. Until then nobody runs it, whoever
+ * dies: the client would call again, and the work would be done twice. A client that has gone
+ * before it could be given the id has nothing either, and its call does not begin.
+ *
+ * With task_asks_first the call is held before its first step, and becomes a task there, in the
+ * same order. Its client can come back with the state of the round: then the store is waited for.
+ */
+#include "base/crash.h"
+#include "base/mem.h"
+#include "core/catalog.h"
+#include "mcp/caller2026.h"
+#include "mcp/result.h"
+#include "mcp/tasks.h"
+
+static const struct str not_stored = STR_INIT("The task could not be stored; try again later.");
+
+/* Nobody has been told of it. */
+static void drop(struct task *task)
+{
+    struct mcp_server *server = task->server;
+    struct id id = task->id;
+
+    if (task->caller.call)
+        call_cancel(task->caller.call, STR("the client has gone"));
+    else
+        engine_cancel(server->opts.engine, id_str(&id), STR("the task was not given out"));
+    task = task_by_id(server, id_str(&id));
+    if (task)
+        task_forget(task);
+    task_record_drop(server, id_str(&id));
+}
+
+/* --- from the beginning -------------------------------------------------------------------------
+ */
+
+/* The task and its call are there for everybody: the client is told, and then it begins. */
+static void give_out(struct task_wait *wait, struct task *task)
+{
+    struct mcp_server *server = wait->work.server;
+
+    if (wait->response.over) {
+        drop(task);
+        task_wait_free(wait);
+        return;
+    }
+    task_write_created(server, wait->request_id, task);
+    response_end(&wait->response, 200, buf_str(&server->out));
+    buf_clear(&server->out);
+    if (server->http)
+        http_flush(server->http);
+    CRASH_POINT(task_told_after);
+    task_begin(task, wait->target, wait->args, true);
+    task_wait_free(wait);
+}
+
+static void opened(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct task_wait *wait = data;
+    struct mcp_server *server = wait->work.server;
+    struct task *task = server ? task_by_id(server, id_str(&wait->task)) : NULL;
+
+    (void)reply;
+    CRASH_POINT(open_after);
+    if (task && status == NOD_OK) {
+        give_out(wait, task);
+        return;
+    }
+    if (task)
+        drop(task);
+    task_wait_fail(wait, 200, RPC_INTERNAL_ERROR, not_stored, STR_NONE);
+}
+
+static void stored(void *data, struct task *task)
+{
+    struct task_wait *wait = data;
+
+    if (!task) {
+        task_wait_fail(wait, 200, RPC_INTERNAL_ERROR, not_stored, STR_NONE);
+        return;
+    }
+    wait->task = task->id;
+    task_open(task, wait->target, wait->args, opened, wait);
+}
+
+static void begin_stored(struct request *request, struct task *task, struct target *target,
+                         const struct json *args)
+{
+    struct task_wait *wait = task_wait_create(request);
+
+    if (!wait) { /* it was answered with an error */
+        task_forget(task);
+        return;
+    }
+    wait->target = target;
+    target_hold(target);
+    wait->args = args ? json_copy(&wait->arena, args) : NULL;
+    task_store_first(task, false, stored, wait);
+}
+
+/* Where nothing outlives the process nobody can come back to another. */
+static void begin_here(struct request *request, struct task *task, struct target *target,
+                       const struct json *args)
+{
+    struct mcp_server *server = request->server;
+    struct id id = task->id;
+
+    task_begin(task, target, args, false);
+    task = task_by_id(server, id_str(&id));
+    if (task)
+        task_write_created(server, request->id, task);
+    else
+        reply_error(request, RPC_INTERNAL_ERROR, task_unknown);
+}
+
+static void begin(struct request *request, struct target *target, const struct json *args)
+{
+    struct mcp_server *server = request->server;
+    bool survives = server_survives(server);
+    struct buf text;
+
+    buf_init(&text, MCP_BODY_MAX);
+    if (survives && (!args || !json_write(&text, args)))
+        buf_add(&text, STR("{}"));
+    struct task *task = task_create(server, &(struct task_spec){ .principal = request->principal,
+                                                                 .tool = target->name,
+                                                                 .args = buf_str(&text),
+                                                                 .can = request->meta->can });
+    buf_finish(&text);
+    if (!task) {
+        reply_error(request, RPC_INTERNAL_ERROR,
+                    STR("There are as many tasks as there may be; wait for one to end."));
+        request->status = 503;
+    } else if (survives) {
+        begin_stored(request, task, target, args);
+    } else {
+        begin_here(request, task, target, args);
+    }
+}
+
+bool tasks_call(struct request *request, struct target *target, const struct json *args)
+{
+    if (!request->meta || target->task == NOD_TASK_NEVER)
+        return false;
+    if (!request->meta->tasks) {
+        if (target->task != NOD_TASK_REQUIRED)
+            return false;
+        tasks_missing(request);
+        return true;
+    }
+    if (target->task_asks_first || request->has.state)
+        return false; /* it may become one on the way */
+    begin(request, target, args);
+    return true;
+}
+
+/* --- a request that becomes a task --------------------------------------------------------------
+ */
+
+void tasks_respond(struct caller2026 *caller, struct task *task)
+{
+    struct buf *out = &caller->server->out;
+
+    LIST_EACH (at, &caller->waiters) {
+        struct waiter *waiter = LIST_OF(at, struct waiter, link);
+        task_write_created(caller->server, waiter_id(waiter), task);
+        response_end(&waiter->response, 200, buf_str(out));
+        buf_clear(out);
+        waiter_free(waiter);
+    }
+    caller_over(caller);
+}
+
+/* Before anything is done. */
+static void give_to_all(struct caller2026 *caller, struct task *task)
+{
+    struct mcp_server *server = caller->server;
+
+    tasks_respond(caller, task);
+    if (server->http)
+        http_flush(server->http);
+}
+
+/* The handle is given out when it is good for something: not before its record is stored. */
+static void taken(void *data, struct task *task)
+{
+    struct caller2026 *caller = data;
+    bool gone = caller->over && !caller->resumed; /* with nothing to come back with */
+
+    if (caller->server && !caller->over) {
+        if (task)
+            give_to_all(caller, task);
+        else
+            caller_fail(caller, 200, RPC_INTERNAL_ERROR, not_stored, STR_NONE);
+    }
+    if (task && gone)
+        drop(task);
+    else if (task && task->caller.call) { /* its client has the id, or the state it came by */
+        call_handed(task->caller.call);
+        call_step_on(task->caller.call);
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+bool tasks_take(struct caller2026 *caller, struct call *call)
+{
+    struct task *task =
+        task_create(caller->server, &(struct task_spec){ .id = call_id(call),
+                                                         .principal = caller->principal,
+                                                         .tool = caller->target->name,
+                                                         .args = call_args(call),
+                                                         .can = caller->can });
+
+    if (!task)
+        return false;
+    task_go_on(task, call);
+    caller->busy++;
+    task_store_first(task, caller->resumed, taken, caller);
+    return true;
+}
+
+/* --- a request whose call is one already --------------------------------------------------------
+ */
+
+struct resumed {
+    struct caller2026 *caller;
+    void (*done)(struct caller2026 *caller, bool was);
+};
+
+static void resumed_loaded(void *data, struct task *view, nod_status status)
+{
+    struct resumed *resumed = data;
+    struct caller2026 *caller = resumed->caller;
+
+    (void)status;
+    if (view && caller->server && !caller->over)
+        tasks_respond(caller, view);
+    resumed->done(caller, view != NULL);
+    task_view_free(view);
+    mem_free(resumed);
+    caller->busy--;
+    caller_settle(caller);
+}
+
+void tasks_resumed(struct caller2026 *caller, struct str id,
+                   void (*done)(struct caller2026 *caller, bool was))
+{
+    struct resumed *resumed = MEM_NEW(struct resumed);
+
+    *resumed = (struct resumed){ caller, done };
+    caller->busy++;
+    task_load(caller->server, id, caller->principal, true, resumed_loaded, resumed);
+}

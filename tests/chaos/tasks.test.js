@@ -1,0 +1,195 @@
+// Tasks and their nodes: whoever looks is told how a task stands, whichever node works on it; an answer that was
+// acknowledged counts; nothing is done for a task whose client does not know its id; a node with a wrong clock fails nothing.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { openHouse, pause, startRedis, stores } from './house.js';
+import { wordsOf } from './clients.js';
+import { PATIENCE_MS, textOf } from '../wire/harness.js';
+import { Modern, word } from '../wire/modern.js';
+
+const CAPABILITIES = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
+const HOUR_MS = 3600000;
+const RECOVERED_MS = 4500; // in which a call that may be recovered is: a node's time and two looks
+
+// One node as a client of tasks sees it.
+class Desk {
+  constructor(node) {
+    this.modern = new Modern(node.url, { capabilities: CAPABILITIES });
+  }
+
+  async begin(tool, tag) {
+    const { result, text } = await this.modern.call(tool, { tag });
+    assert.ok(result?.taskId, text);
+    return result.taskId;
+  }
+
+  async get(taskId) {
+    const { result, text } = await this.modern.request('tasks/get', { taskId });
+    assert.equal(result?.taskId, taskId, text);
+    return result;
+  }
+
+  update(taskId, inputResponses) {
+    return this.modern.request('tasks/update', { taskId, inputResponses });
+  }
+
+  async answer(taskId, key, text) {
+    const reply = await this.update(taskId, { [key]: word(text) });
+    assert.equal(reply.result?.resultType, 'complete', reply.text);
+  }
+
+  async until(taskId, wanted) {
+    const end = Date.now() + PATIENCE_MS;
+    for (;;) {
+      const task = await this.get(taskId);
+      if (wanted(task)) return task;
+      assert.ok(Date.now() < end, `still ${JSON.stringify(task)}`);
+      await pause(20);
+    }
+  }
+
+  asks(taskId, key) {
+    return this.until(taskId, ({ inputRequests }) => inputRequests && key in inputRequests);
+  }
+
+  async ends(taskId) {
+    return this.until(taskId, ({ status }) => status !== 'working' && status !== 'input_required');
+  }
+}
+
+async function twoNodes(t, env) {
+  const house = await openHouse(t, 'redis', { redis: await startRedis(t) });
+  const [a, b] = [await house.node(), await house.node({ env })];
+  return { house, a: new Desk(a), b: new Desk(b) };
+}
+
+test('11.2: a node that was asked for a task is told of what happens on the other', async (t) => {
+  const { house, a, b } = await twoNodes(t);
+  const words = wordsOf('t');
+  const id = await a.begin('deed_task', 't');
+  await a.asks(id, 'first');
+  assert.deepEqual(Object.keys((await b.get(id)).inputRequests), ['first']);
+  await a.answer(id, 'first', words.first);
+  await a.asks(id, 'second');
+  assert.deepEqual(Object.keys((await b.get(id)).inputRequests), ['second'], 'at once, and not when it looks next');
+  await b.answer(id, 'second', words.second);
+  const end = await a.ends(id);
+  assert.equal(textOf(end.result), 't: t-a t-b');
+  const there = await b.get(id);
+  assert.deepEqual([there.status, there.result], ['completed', end.result]);
+  assert.equal(house.deedsOf('t'), 1);
+  await house.close();
+});
+
+test('11.2: an answer to a question that this node has not heard of is looked up before it is acknowledged', async (t) => {
+  const { house, a, b } = await twoNodes(t);
+  const words = wordsOf('t');
+  const id = await a.begin('deed_task', 't');
+  await a.asks(id, 'first');
+  await b.get(id); // it knows of the first question now
+  await a.answer(id, 'first', words.first);
+  await a.asks(id, 'second');
+  await b.answer(id, 'second', words.second); // and of this one it has never heard
+  assert.equal(textOf((await b.ends(id)).result), 't: t-a t-b');
+  await house.close();
+});
+
+test('11.2: answers and looks at either node in turn', async (t) => {
+  const { house, a, b } = await twoNodes(t);
+  await Promise.all(Array.from({ length: 8 }, async (_, i) => {
+    const tag = `m${i}`;
+    const desks = i % 2 ? [a, b] : [b, a];
+    const id = await desks[0].begin('deed_task', tag);
+    await desks[1].asks(id, 'first');
+    await desks[1].answer(id, 'first', wordsOf(tag).first);
+    await desks[0].asks(id, 'second');
+    await desks[1].answer(id, 'second', wordsOf(tag).second);
+    assert.equal(textOf((await desks[0].ends(id)).result), `${tag}: ${tag}-a ${tag}-b`);
+    assert.equal((await desks[1].get(id)).status, 'completed');
+    assert.equal(house.deedsOf(tag), 1);
+  }));
+  await house.close();
+});
+
+test('11.2, 11.12: an answer that comes too late is told so, at whichever node', async (t) => {
+  const { house, a, b } = await twoNodes(t);
+  const id = await a.begin('deed_task', 't');
+  await b.asks(id, 'first');
+  await a.answer(id, 'first', 'one');
+  await b.answer(id, 'first', 'one'); // the same, sent again
+  const late = await b.update(id, { first: word('two') });
+  assert.equal(late.error?.code, -32602, late.text);
+  assert.deepEqual(late.error.data, { late: ['first'] });
+  await b.asks(id, 'second');
+  await b.answer(id, 'second', 'three');
+  assert.equal(textOf((await a.ends(id)).result), 't: one three');
+  const over = await b.update(id, { second: word('four') });
+  assert.deepEqual(over.error?.data, { late: ['second'] }, over.text);
+  await house.close();
+});
+
+test('11.2: what is cancelled at one node is cancelled at the other', async (t) => {
+  const { house, a, b } = await twoNodes(t);
+  const id = await a.begin('deed_task', 't');
+  await b.asks(id, 'first');
+  const { result } = await b.modern.request('tasks/cancel', { taskId: id });
+  assert.equal(result.resultType, 'complete');
+  for (const desk of [b, a]) assert.equal((await desk.ends(id)).status, 'cancelled');
+  await house.close();
+});
+
+test('11.8: a node that is an hour ahead does not fail the tasks of another', async (t) => {
+  const { house, a, b } = await twoNodes(t, { NOD_CLOCK_AHEAD_MS: String(HOUR_MS + 60000) });
+  const words = wordsOf('t');
+  const id = await a.begin('deed_task', 't');
+  await a.asks(id, 'first');
+  assert.equal((await b.get(id)).status, 'input_required');
+  await pause(2500); // it sweeps what it has every second
+  for (const desk of [b, a]) assert.equal((await desk.get(id)).status, 'input_required');
+  await b.answer(id, 'first', words.first);
+  await b.asks(id, 'second');
+  await a.answer(id, 'second', words.second);
+  assert.equal(textOf((await b.ends(id)).result), 't: t-a t-b');
+
+  // And its own are no older for the others.
+  const own = await b.begin('deed_task', 'u');
+  const [here, there] = [await b.get(own), await a.get(own)];
+  assert.ok(Math.abs(Date.parse(there.createdAt) - Date.now()) < 60000, there.createdAt);
+  assert.equal(here.createdAt, there.createdAt);
+  await house.close();
+});
+
+for (const store of stores) {
+  const redisFor = async (t) => (store === 'redis' ? startRedis(t) : undefined);
+
+  test(`11.3: ${store}: nothing is done for a task whose client was not given its id`, async (t) => {
+    const house = await openHouse(t, store, { redis: await redisFor(t) });
+    const node = await house.node({ crash: 'open_after' });
+    const desk = new Desk(node);
+    await assert.rejects(desk.begin('deed_first_task', 't'), /fetch failed|terminated/);
+    await node.ended;
+    await node.start();
+    await pause(RECOVERED_MS);
+    assert.equal(house.deedsOf('t'), 0, 'it may not be recovered: its client calls again');
+    const id = await desk.begin('deed_first_task', 't');
+    await desk.asks(id, 'first');
+    await desk.answer(id, 'first', 't-a');
+    assert.equal(textOf((await desk.ends(id)).result), 't: t-a');
+    assert.equal(house.deedsOf('t'), 1);
+    await house.close();
+  });
+
+  test(`11.3: ${store}: who was given the id comes back for it, and the deed is done once`, async (t) => {
+    const house = await openHouse(t, store, { redis: await redisFor(t) });
+    const node = await house.node({ crash: 'task_told_after' });
+    const desk = new Desk(node);
+    const id = await desk.begin('deed_first_task', 't');
+    await node.ended;
+    await node.start();
+    await desk.asks(id, 'first');
+    await desk.answer(id, 'first', 't-a');
+    assert.equal(textOf((await desk.ends(id)).result), 't: t-a');
+    assert.equal(house.deedsOf('t'), 1);
+    await house.close();
+  });
+}
