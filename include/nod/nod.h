@@ -193,6 +193,13 @@ struct nod_server_opts {
     /* Where nodes share a store: one that has been silent for that long is gone, and what it ran is
      * taken over by another; 0: 5000. */
     int64_t node_ttl_ms;
+    /* What one principal may have at the same time, where there are tokens (tasks: always); past it
+     * that principal gets 429, and nobody else notices. 0: as it says. */
+    size_t sessions_per_principal;      /* 2000 */
+    size_t calls_per_principal;         /* requests in flight; 2000 */
+    size_t listeners_per_principal;     /* streams of messages outside of calls; 1000 */
+    size_t subscriptions_per_principal; /* to resources; 10000 */
+    size_t tasks_per_principal;         /* ended ones that are kept, too; 1000 */
 };
 
 /* NULL, with the reason on stderr, if an option is not valid. */

@@ -317,9 +317,18 @@ static void watch_signals(nod_server *server)
         LOG_WARN("signals cannot be watched: SIGINT and SIGTERM end the process at once");
 }
 
-static void make_mcp(nod_server *server)
+static size_t first_of(size_t given, size_t programs, size_t usual)
+{
+    return given ? given : programs ? programs : usual;
+}
+
+static void make_mcp(nod_server *server, const size_t *given)
 {
     const struct nod_server_opts *opts = &server->opts;
+    static const size_t none[OPTIONS_SHARES];
+
+    if (!given)
+        given = none;
 
     watch_signals(server);
     server->mcp = mcp_server_create(&(struct mcp_opts){
@@ -337,6 +346,13 @@ static void make_mcp(nod_server *server)
         .boolean_confirm_clients = opts->boolean_confirm_clients,
         .task_ttl_ms = opts->task_ttl_ms,
         .node_ttl_ms = opts->node_ttl_ms,
+        .per_principal = {
+            [MCP_SHARE_SESSIONS] = first_of(given[OPTIONS_SESSIONS], opts->sessions_per_principal, 0),
+            [MCP_SHARE_CALLS] = first_of(given[OPTIONS_CALLS], opts->calls_per_principal, 0),
+            [MCP_SHARE_LISTENERS] = first_of(given[OPTIONS_LISTENERS], opts->listeners_per_principal, 0),
+            [MCP_SHARE_SUBSCRIPTIONS] = first_of(given[OPTIONS_SUBSCRIPTIONS], opts->subscriptions_per_principal, 0),
+            [MCP_SHARE_TASKS] = first_of(given[OPTIONS_TASKS], opts->tasks_per_principal, 0),
+        },
         .keyring = server->ring ? keyring_copy(server->ring) : NULL,
     });
 }
@@ -366,17 +382,12 @@ bool host_serve_stdio(nod_server *server)
         LOG_ERROR("standard input or output is closed");
         return false;
     }
-    make_mcp(server);
+    make_mcp(server, NULL);
     nod_status status = mcp_stdio_start(server->mcp, in, out, stop, server);
     if (status != NOD_OK)
         LOG_ERROR("cannot serve on standard input and output",
                   LOG_CSTR("why", nod_status_name(status)));
     return status == NOD_OK;
-}
-
-static size_t first_of(size_t given, size_t programs, size_t usual)
-{
-    return given ? given : programs ? programs : usual;
 }
 
 bool host_open_store(nod_server *server, const struct options *options)
@@ -444,7 +455,7 @@ bool host_serve_http(nod_server *server, const struct options *options)
     if (options->token_file && !load_tokens(server, options->token_file))
         return false;
     raise_descriptors();
-    make_mcp(server);
+    make_mcp(server, options->per_principal);
     nod_status status = mcp_http_start(server->mcp, &(struct mcp_http_opts){
                                                         .host = host,
                                                         .port = options->port,

@@ -110,6 +110,31 @@ static bool take_pending_each(struct options *options, const char *value)
     return read_count(str_of(value), &options->pending_asks_per_principal);
 }
 
+static bool take_sessions(struct options *options, const char *value)
+{
+    return read_count(str_of(value), &options->per_principal[OPTIONS_SESSIONS]);
+}
+
+static bool take_calls(struct options *options, const char *value)
+{
+    return read_count(str_of(value), &options->per_principal[OPTIONS_CALLS]);
+}
+
+static bool take_listeners(struct options *options, const char *value)
+{
+    return read_count(str_of(value), &options->per_principal[OPTIONS_LISTENERS]);
+}
+
+static bool take_subscriptions(struct options *options, const char *value)
+{
+    return read_count(str_of(value), &options->per_principal[OPTIONS_SUBSCRIPTIONS]);
+}
+
+static bool take_tasks(struct options *options, const char *value)
+{
+    return read_count(str_of(value), &options->per_principal[OPTIONS_TASKS]);
+}
+
 static bool take_log(struct options *options, const char *value)
 {
     return log_level_parse(str_of(value), &options->log.level);
@@ -133,6 +158,11 @@ static const struct option table[] = {
     { "--keep", "a time such as 90s, 30m, 24h or 7d", false, take_keep },
     { "--pending", "a number of questions", false, take_pending },
     { "--pending-per-principal", "a number of questions", false, take_pending_each },
+    { "--sessions-per-principal", "a number of sessions", true, take_sessions },
+    { "--calls-per-principal", "a number of requests in flight", true, take_calls },
+    { "--listeners-per-principal", "a number of streams", true, take_listeners },
+    { "--subscriptions-per-principal", "a number of subscriptions", true, take_subscriptions },
+    { "--tasks-per-principal", "a number of tasks", false, take_tasks },
     { "--log", "error, warn, info or debug", false, take_log },
     { "--log-format", "logfmt or json", false, take_log_format },
 };
@@ -153,6 +183,10 @@ const char *options_help(void)
            "                         default 24h, in memory 10m\n"
            "  --pending N            questions that may wait, in all; default 1000000\n"
            "  --pending-per-principal N  and for one principal; default 10000\n"
+           "  --sessions-per-principal N, --calls-per-principal N, --listeners-per-principal N,\n"
+           "  --subscriptions-per-principal N, --tasks-per-principal N\n"
+           "                         what else one principal may have at the same time; default\n"
+           "                         2000, 2000, 1000, 10000, 1000\n"
            "  --log LEVEL            error, warn, info (default) or debug\n"
            "  --log-format FORMAT    logfmt (default) or json\n"
            "  --help, --version\n";

@@ -17,6 +17,16 @@ enum {
     OPTIONS_COUNT_MAX = 1000000000,
 };
 
+/* What --sessions-per-principal and the like bound. */
+enum options_share {
+    OPTIONS_SESSIONS,
+    OPTIONS_CALLS,
+    OPTIONS_LISTENERS,
+    OPTIONS_SUBSCRIPTIONS,
+    OPTIONS_TASKS,
+    OPTIONS_SHARES
+};
+
 enum options_do { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_WRONG };
 
 struct options {
@@ -31,6 +41,7 @@ struct options {
     int64_t keep_ms; /* 0: as the program says */
     size_t pending_asks;
     size_t pending_asks_per_principal;
+    size_t per_principal[OPTIONS_SHARES]; /* 0: as the program says */
     struct log_opts log;
     char problem[OPTIONS_PROBLEM_MAX]; /* with OPTIONS_WRONG */
 };

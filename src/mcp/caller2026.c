@@ -20,6 +20,7 @@
 #include "mcp/mrtr.h"
 #include "mcp/notice.h"
 #include "mcp/result.h"
+#include "mcp/shares.h"
 #include "mcp/tasks.h"
 
 enum {
@@ -203,6 +204,7 @@ void caller_over(struct caller2026 *caller)
     if (caller->server) {
         timer_stop(caller->server->opts.loop, &caller->timer);
         caller->server->calls--;
+        shares_drop(caller->server, caller->principal, MCP_SHARE_CALLS, 1);
         server_moved(caller->server);
     }
 }
@@ -251,6 +253,7 @@ static struct caller2026 *caller_create(struct request *request, const struct mc
     caller->can = meta->can;
     caller->tasks = meta->tasks;
     server->calls++;
+    shares_add(server, caller->principal, MCP_SHARE_CALLS, 1);
     return caller;
 }
 
@@ -401,7 +404,8 @@ void caller2026_start(struct request *request, const struct mcp_call_spec *spec)
     const struct json *responses;
     struct str state;
 
-    if (!read_retry(request, &state, &responses))
+    if (!read_retry(request, &state, &responses) ||
+        shares_refuse(request, request->principal, MCP_SHARE_CALLS, 1))
         return;
     struct caller2026 *caller = caller_create(request, spec);
     if (!caller)

@@ -14,6 +14,9 @@ void endpoint_fault(struct mcp_server *server, struct http_exchange *exchange,
                     const struct rpc_fault *fault);
 /* 405 with the methods that are allowed. */
 void endpoint_not_allowed(struct http_exchange *exchange, struct str allow);
+/* 429 if the principal has its share of sessions, else 503. */
+void endpoint_too_many_sessions(struct mcp_server *server, struct http_exchange *exchange,
+                                struct str principal);
 /* 404: there is no such session. */
 void endpoint_no_session(struct http_exchange *exchange);
 /* Handles a request that had to wait as if it had just come. */

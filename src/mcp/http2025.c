@@ -15,6 +15,7 @@
 #include "mcp/era2025.h"
 #include "mcp/resume2025.h"
 #include "mcp/session_store.h"
+#include "mcp/shares.h"
 
 /* --- replies
  * ----------------------------------------------------------------------------------------- */
@@ -74,14 +75,26 @@ static void reply_when_kept(struct session *session, struct http_exchange *excha
     session_keep(session, session_kept, beginning);
 }
 
+void endpoint_too_many_sessions(struct mcp_server *server, struct http_exchange *exchange,
+                                struct str principal)
+{
+    char why[SHARES_SENTENCE_MAX];
+
+    if (shares_full(server, principal, MCP_SHARE_SESSIONS, 1))
+        endpoint_error(exchange, 429, RPC_INTERNAL_ERROR,
+                       shares_sentence(server, MCP_SHARE_SESSIONS, why));
+    else
+        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR,
+                       "There are too many sessions; try again later.");
+}
+
 static void post_initialize(struct mcp_server *server, struct http_exchange *exchange,
                             const struct rpc_message *message, struct str principal)
 {
     struct session *session = session_create(server, principal);
 
     if (!session) {
-        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR,
-                       "There are too many sessions; try again later.");
+        endpoint_too_many_sessions(server, exchange, principal);
         return;
     }
     struct request request = { .server = server,
@@ -113,7 +126,7 @@ static void post_request(struct session *session, struct http_exchange *exchange
     era2025_request(&request, message->method);
     if (request.later)
         return;
-    reply_json(exchange, 200, buf_str(&server->out), NULL);
+    http_reply_json(exchange, request.status ? request.status : 200, buf_str(&server->out));
     buf_clear(&server->out);
 }
 
@@ -456,6 +469,16 @@ static void resume_here(struct mcp_stream *stream, struct http_exchange *exchang
         call_wake(call);
 }
 
+static void stand(struct session *session, struct http_exchange *exchange)
+{
+    struct mcp_server *server = session->server;
+    char why[SHARES_SENTENCE_MAX];
+
+    if (!mcp_stream_standing(session, exchange))
+        endpoint_error(exchange, 429, RPC_INTERNAL_ERROR,
+                       shares_sentence(server, MCP_SHARE_LISTENERS, why));
+}
+
 static void handle_get(struct mcp_server *server, struct http_exchange *exchange,
                        const struct http_request *http, struct str principal)
 {
@@ -470,7 +493,7 @@ static void handle_get(struct mcp_server *server, struct http_exchange *exchange
     if (!session)
         return;
     if (last.len == 0) {
-        mcp_stream_standing(session, exchange);
+        stand(session, exchange);
         return;
     }
     struct mcp_stream *stream =
@@ -478,7 +501,7 @@ static void handle_get(struct mcp_server *server, struct http_exchange *exchange
     if (stream)
         resume_here(stream, exchange, seq);
     else if (server_survives(server) && mcp_stream_name_is_standing(name))
-        mcp_stream_standing(session, exchange);
+        stand(session, exchange);
     else if (server_survives(server) && name.len == ID_LEN)
         resume2025_stream(session, exchange, name, seq);
     else

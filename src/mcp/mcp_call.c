@@ -22,6 +22,7 @@
 #include "mcp/came_by.h"
 #include "mcp/notice.h"
 #include "mcp/resume2025.h"
+#include "mcp/shares.h"
 #include "surface/client.h"
 
 static const struct caller_ops mcp_call_ops;
@@ -106,6 +107,8 @@ void mcp_call_start(struct request *request, const struct mcp_call_spec *spec)
     }
 
     struct mcp_server *server = session->server;
+    if (shares_refuse(request, session_principal(session), MCP_SHARE_CALLS, 1))
+        return;
     struct str token =
         rpc_id_of(&server->message, json_get(request->has.meta, STR("progressToken")));
     struct mcp_call *call = call_create(session, request->id, token, spec->part);

@@ -9,6 +9,7 @@
 #include "mcp/era2026.h"
 #include "mcp/lists.h"
 #include "mcp/mcp_call.h"
+#include "mcp/shares.h"
 
 struct subject { /* a resource that somebody subscribes to */
     struct list subscriptions;
@@ -86,6 +87,7 @@ static void subscription_end(struct subscription *subscription)
     struct mcp_server *server = subscription->session->server;
 
     subscription->session->subscription_count--;
+    shares_drop(server, session_principal(subscription->session), MCP_SHARE_SUBSCRIPTIONS, 1);
     list_remove(&subscription->of_subject);
     list_remove(&subscription->of_session);
     mem_free(subscription);
@@ -146,6 +148,8 @@ void resources_subscribe(struct request *request)
         reply_empty(request);
         return;
     }
+    if (shares_refuse(request, session_principal(session), MCP_SHARE_SUBSCRIPTIONS, 1))
+        return;
     struct subject *subject = session->subscription_count < MCP_SUBSCRIPTIONS_MAX
                                   ? subject_of(request->server, uri)
                                   : NULL;
@@ -160,6 +164,7 @@ void resources_subscribe(struct request *request)
     list_append(&subject->subscriptions, &subscription->of_subject);
     list_append(&session->subscriptions, &subscription->of_session);
     session->subscription_count++;
+    shares_add(request->server, session_principal(session), MCP_SHARE_SUBSCRIPTIONS, 1);
     reply_empty(request);
 }
 

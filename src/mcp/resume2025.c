@@ -78,8 +78,7 @@ static void session_fetched(void *data, struct mcp_server *server, nod_status st
     else if (status == NOD_OK)
         endpoint_again(server, exchange, waiting->http, waiting->principal);
     else if (status == NOD_E_LIMIT)
-        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR,
-                       "There are too many sessions; try again later.");
+        endpoint_too_many_sessions(server, exchange, waiting->principal);
     else if (status == NOD_E_STORE)
         endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, store_away);
     else

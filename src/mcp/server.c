@@ -16,6 +16,7 @@
 #include "mcp/mrtr.h"
 #include "mcp/result.h"
 #include "mcp/session_store.h"
+#include "mcp/shares.h"
 #include "mcp/state_given.h"
 #include "mcp/tasks.h"
 #include "surface/client.h"
@@ -120,6 +121,7 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     list_init(&server->works);
     list_init(&server->absents);
     map_init(&server->on_pipe, MCP_PIPE_REQUESTS_MAX);
+    shares_init(server);
     server->tasks = tasks_create();
     server->secret_given = opts->keyring != NULL;
     server->keyring = opts->keyring ? opts->keyring : random_keyring();
@@ -206,6 +208,7 @@ void mcp_server_destroy(struct mcp_server *server)
     metas_finish(&server->metas);
     map_finish(&server->subjects);
     idmap_finish(&server->sessions);
+    shares_finish(server);
     buf_finish(&server->out);
     buf_finish(&server->plain);
     buf_finish(&server->sealed);

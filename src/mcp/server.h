@@ -16,6 +16,16 @@ struct mcp_server;
 struct keyring;
 struct tokens; /* mcp/tokens.h: bearer tokens and their principals */
 
+/* What each principal has a share of: mcp/shares. */
+enum mcp_share {
+    MCP_SHARE_SESSIONS,
+    MCP_SHARE_CALLS,         /* live ones: requests in flight */
+    MCP_SHARE_LISTENERS,     /* GET streams and subscriptions/listen */
+    MCP_SHARE_SUBSCRIPTIONS, /* to resources, in either era */
+    MCP_SHARE_TASKS,
+    MCP_SHARES
+};
+
 struct mcp_opts {
     struct loop *loop;
     struct engine *engine;
@@ -26,10 +36,11 @@ struct mcp_opts {
     int64_t session_idle_ms;                    /* 0: one hour */
     size_t page_size;                           /* 0: 100 */
     const char *const *boolean_confirm_clients; /* NULL-terminated, or NULL */
-    int64_t hold_ms;         /* how long a retry waits for a page, or for another node; 0: 20000 */
-    int64_t node_ttl_ms;     /* a node that has been silent for that long is gone; 0:
-                                RECOVERY_NODE_TTL_MS */
-    int64_t task_ttl_ms;     /* how long a task lives; 0: one hour */
+    int64_t hold_ms;     /* how long a retry waits for a page, or for another node; 0: 20000 */
+    int64_t node_ttl_ms; /* a node that has been silent for that long is gone; 0:
+                            RECOVERY_NODE_TTL_MS */
+    int64_t task_ttl_ms; /* how long a task lives; 0: one hour */
+    size_t per_principal[MCP_SHARES]; /* how many of each one principal may have; 0: the default */
     struct keyring *keyring; /* seals what clients carry; taken over. NULL: a random key for the
                                 life of the server */
     struct str result_meta;  /* the server's own: what is the same in every result (2026) */

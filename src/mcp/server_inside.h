@@ -19,7 +19,12 @@
 
 enum {
     MCP_SESSIONS_MAX = 20000,
-    MCP_CALLS_PER_SESSION_MAX = 1024,    /* requests in flight of one session */
+    MCP_SESSIONS_PER_PRINCIPAL_MAX = 2000,       /* of them; where there are tokens */
+    MCP_CALLS_PER_PRINCIPAL_MAX = 2000,          /* requests in flight; likewise */
+    MCP_LISTENERS_PER_PRINCIPAL_MAX = 1000,      /* GET streams and subscriptions/listen */
+    MCP_SUBSCRIPTIONS_PER_PRINCIPAL_MAX = 10000, /* to resources */
+    MCP_HOLDERS_MAX = 100000,                    /* principals that have any of these */
+    MCP_CALLS_PER_SESSION_MAX = 1024,            /* requests in flight of one session */
     MCP_KEPT_BYTES_SESSION = 8 << 20,    /* of ended streams that a session keeps for redelivery */
     MCP_KEPT_BYTES_PRINCIPAL = 64 << 20, /* and all sessions of one principal */
     MCP_KEPT_BYTES_MAX = 512 << 20,      /* and all there are */
@@ -108,6 +113,7 @@ struct mcp_server {
     struct list works;   /* struct server_work */
     struct list absents; /* struct absent: calls that are run for clients who are away */
 
+    struct map holders; /* principal -> what it has: mcp/shares */
     struct http_server *http;
     struct tokens *tokens;
     struct origin_rules origins;

@@ -15,15 +15,23 @@
 #include "mcp/era2026.h"
 #include "mcp/mcp_call.h"
 #include "mcp/session_store.h"
+#include "mcp/shares.h"
 #include "surface/client.h"
 
-/* Where the store has them, sessions that nobody uses right now need not be here. */
-static void make_room(struct mcp_server *server)
+/*
+ * Where the store has them, sessions that nobody uses right now need not be here; those of this
+ * principal, if it has its share.
+ */
+static void make_room(struct mcp_server *server, struct str principal)
 {
-    if (server->sessions.count < MCP_SESSIONS_MAX || !server_survives(server))
+    bool own = shares_full(server, principal, MCP_SHARE_SESSIONS, 1);
+
+    if ((server->sessions.count < MCP_SESSIONS_MAX && !own) || !server_survives(server))
         return;
     LIST_EACH (at, &server->by_use) {
         struct session *session = LIST_OF(at, struct session, by_use);
+        if (own && !str_eq(session_principal(session), principal))
+            continue;
         if (session_is_idle(session) && !session->writing &&
             session->until_ms <= session->stored_until_ms) {
             session_end(session, STR("others need its room"));
@@ -44,6 +52,8 @@ struct session *session_create(struct mcp_server *server, struct str principal)
 {
     struct id id;
 
+    if (shares_full(server, principal, MCP_SHARE_SESSIONS, 1))
+        return NULL; /* it may end some; the store would keep those that it leaves */
     id_random(&id);
     return session_restore(server, principal, &id);
 }
@@ -51,9 +61,11 @@ struct session *session_create(struct mcp_server *server, struct str principal)
 struct session *session_restore(struct mcp_server *server, struct str principal,
                                 const struct id *id)
 {
-    make_room(server);
-    if (server->sessions.count >= MCP_SESSIONS_MAX)
+    make_room(server, principal);
+    if (server->sessions.count >= MCP_SESSIONS_MAX ||
+        shares_full(server, principal, MCP_SHARE_SESSIONS, 1))
         return NULL;
+    shares_add(server, principal, MCP_SHARE_SESSIONS, 1);
 
     struct session *session = mem_zalloc(sizeof(*session) + principal.len + 1 + ID_LEN);
     session->server = server;
@@ -113,6 +125,7 @@ void session_end(struct session *session, struct str why)
     LOG_DEBUG("session ended", LOG_STR("principal", session_principal(session)),
               LOG_STR("why", why));
     idmap_remove(&session->server->sessions, session);
+    shares_drop(session->server, session_principal(session), MCP_SHARE_SESSIONS, 1);
     list_remove(&session->by_use);
     resources_forget(session);
     client_surface_forget(session->server->client, session);
@@ -181,6 +194,7 @@ static void index_all(struct session *session, const struct list *list)
 void session_add_call(struct session *session, struct mcp_call *call)
 {
     list_append(&session->call_list, &call->link);
+    shares_add(session->server, session_principal(session), MCP_SHARE_CALLS, 1);
     if (++session->call_count > SESSION_CALLS_LISTED && !session->index) {
         session->index = mem_alloc(sizeof(*session->index));
         map_init(session->index, MCP_CALLS_PER_SESSION_MAX);
@@ -194,6 +208,7 @@ void session_add_call(struct session *session, struct mcp_call *call)
 void session_drop_call(struct session *session, struct mcp_call *call)
 {
     list_remove(&call->link);
+    shares_drop(session->server, session_principal(session), MCP_SHARE_CALLS, 1);
     session->call_count--;
     if (!session->index)
         return;

@@ -63,7 +63,7 @@ struct session {
     char text[]; /* the scope: principal, '/', id */
 };
 
-/* NULL: MCP_SESSIONS_MAX. */
+/* NULL: MCP_SESSIONS_MAX, or the share of the principal. */
 struct session *session_create(struct mcp_server *server, struct str principal);
 /* One that was begun elsewhere, or before a restart. */
 struct session *session_restore(struct mcp_server *server, struct str principal,

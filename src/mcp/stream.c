@@ -11,6 +11,7 @@
  * past bounds that nobody reaches who reads at all.
  */
 #include "mcp/stream.h"
+#include "mcp/shares.h"
 
 #include <stdio.h>
 
@@ -182,6 +183,9 @@ struct mcp_stream *mcp_stream_standing(struct session *session, struct http_exch
     struct mcp_server *server = session->server;
 
     standing_make_room(session);
+    if (shares_full(server, session_principal(session), MCP_SHARE_LISTENERS, 1))
+        return NULL;
+    shares_add(server, session_principal(session), MCP_SHARE_LISTENERS, 1);
     struct mcp_stream *stream = stream_create(session);
     stream->standing = true;
     name_alone(stream, (char[]){ STANDING_MARK, '\0' });
@@ -216,8 +220,10 @@ void mcp_stream_destroy(struct mcp_stream *stream)
         buf_finish(stream->batch);
         MEM_DELETE(stream->batch);
     }
-    if (stream->standing)
+    if (stream->standing) {
         session->standing_count--;
+        shares_drop(session->server, session_principal(session), MCP_SHARE_LISTENERS, 1);
+    }
     kept_remove(stream);
     list_remove(&stream->link);
     MEM_DELETE(stream);

@@ -66,6 +66,7 @@ struct mcp_stream {
 
 struct mcp_stream *mcp_stream_held(struct session *session, struct http_exchange *exchange,
                                    bool array);
+/* NULL: the principal has as many listeners as it may. */
 struct mcp_stream *mcp_stream_standing(struct session *session, struct http_exchange *exchange);
 struct mcp_stream *mcp_stream_lines(struct session *session, struct pipe_lines *pipe);
 /* The stream of this call goes on here: the client has seen what came up to `seq`. */

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "mcp/era2026.h"
 #include "mcp/result.h"
+#include "mcp/shares.h"
 #include "mcp/tasks.h"
 
 struct listener {
@@ -23,6 +24,7 @@ struct listener {
     struct arena arena;
     struct str id;
     struct str principal;
+    size_t counted; /* of its uris, as subscriptions of the principal */
     bool dead;
 };
 
@@ -51,6 +53,8 @@ static void listener_free(struct listener *listener)
     pipe_remove(&listener->in_flight);
     list_remove(&listener->link);
     server->listener_count--;
+    shares_drop(server, listener->principal, MCP_SHARE_LISTENERS, 1);
+    shares_drop(server, listener->principal, MCP_SHARE_SUBSCRIPTIONS, listener->counted);
     map_finish(&listener->uris);
     map_finish(&listener->tasks);
     arena_finish(&listener->arena);
@@ -212,12 +216,19 @@ static void tell_tasks(struct listener *listener, const struct json *task_ids)
 }
 
 /* The answer to a request that was open for so long: it has ended as it should. */
-static void close_one(struct listener *listener)
+static void close_one(struct listener *listener, struct str why)
 {
     struct mcp_server *server = listener->response.server;
     struct buf *out = &server->out;
     struct json_writer w;
 
+    /* Who tears a subscription down says so while it is still there, and then answers. */
+    message_begin(listener, &w, STR("notifications/cancelled"));
+    jw_key_raw(&w, STR("requestId"), listener->id);
+    jw_key_str(&w, STR("reason"), why);
+    message_send(listener, &w);
+    if (listener->dead)
+        return;
     buf_clear(out);
     json_writer_init(&w, out);
     jw_object(&w);
@@ -246,7 +257,8 @@ void subscriptions_close(struct mcp_server *server, bool pipe)
         if (pipe && !listener->response.pipe)
             continue;
         if (!listener->dead)
-            close_one(listener);
+            close_one(listener,
+                      pipe ? STR("The input has ended.") : STR("The server is shutting down."));
         listener_free(listener);
     }
 }
@@ -323,6 +335,8 @@ void subscriptions_listen(struct request *request)
         tasks_missing(request);
         return;
     }
+    if (shares_refuse(request, request->principal, MCP_SHARE_LISTENERS, 1))
+        return;
     if (server->listener_count >= MCP_LISTENERS_MAX) {
         reply_error(request, RPC_INTERNAL_ERROR, STR("There are too many listeners."));
         request->status = 503;
@@ -336,6 +350,7 @@ void subscriptions_listen(struct request *request)
     listener->principal = arena_str(&listener->arena, request->principal);
     list_append(&server->listeners, &listener->link);
     server->listener_count++;
+    shares_add(server, listener->principal, MCP_SHARE_LISTENERS, 1);
     listener->response.server = server;
     if (!read_filter(request, listener, filter)) {
         reply_errorf(request, RPC_INVALID_PARAMS,
@@ -345,6 +360,13 @@ void subscriptions_listen(struct request *request)
         listener_free(listener);
         return;
     }
+    if (listener->uris.count && shares_refuse(request, listener->principal, MCP_SHARE_SUBSCRIPTIONS,
+                                              listener->uris.count)) {
+        listener_free(listener);
+        return;
+    }
+    listener->counted = listener->uris.count;
+    shares_add(server, listener->principal, MCP_SHARE_SUBSCRIPTIONS, listener->counted);
     if (!pipe_add(request, &listener->in_flight, listener->id, listener_cancelled)) {
         listener_free(listener);
         return;

@@ -101,13 +101,23 @@ static void forget_first(struct list *ended, bool own)
 }
 
 /* Those that have ended make room for the one that begins, which its owner counts already. */
-static bool make_room(struct tasks *tasks, struct task_owner *owner)
+static bool make_room(struct mcp_server *server, struct task_owner *owner)
 {
-    if (owner->count > TASKS_PER_PRINCIPAL_MAX)
+    struct tasks *tasks = server->tasks;
+    size_t most = server->opts.per_principal[MCP_SHARE_TASKS];
+
+    if (owner->count > most)
         forget_first(&owner->ended, true);
     else if (tasks->by_id.count >= TASKS_MAX)
         forget_first(&tasks->ended, false);
-    return owner->count <= TASKS_PER_PRINCIPAL_MAX && tasks->by_id.count < TASKS_MAX;
+    return owner->count <= most && tasks->by_id.count < TASKS_MAX;
+}
+
+bool tasks_full(const struct mcp_server *server, struct str principal)
+{
+    const struct task_owner *owner = map_get(&server->tasks->owners, principal);
+
+    return owner && owner->count >= server->opts.per_principal[MCP_SHARE_TASKS];
 }
 
 static int64_t ttl_within(int64_t ttl_ms)
@@ -123,7 +133,7 @@ struct task *task_create(struct mcp_server *server, const struct task_spec *spec
     struct task_owner *owner = owner_of(tasks, spec->principal);
 
     owner->count++;
-    if (!make_room(tasks, owner) || map_get(&tasks->by_id, spec->id)) {
+    if (!make_room(server, owner) || map_get(&tasks->by_id, spec->id)) {
         owner->count--;
         owner_drop(tasks, owner);
         return NULL;
@@ -178,6 +188,7 @@ void task_forget(struct task *task)
     list_remove(&task->ended);
     list_remove(&task->own);
     tasks->bytes -= task->end.len;
+    owner->bytes -= task->end.len;
     mem_free((char *)task->end.at);
     mem_free(task->message);
     arena_finish(&task->arena);
@@ -258,6 +269,7 @@ void task_end(struct task *task, enum task_status status, struct str end, struct
     task->status = status;
     task->end = end;
     tasks->bytes += end.len;
+    task->owner->bytes += end.len;
     task_say(task, message);
     count_running(task, false);
     task->notes = NULL;
@@ -270,6 +282,9 @@ void task_end(struct task *task, enum task_status status, struct str end, struct
     list_append(&task->owner->ended, &task->own);
     task_store(task);
     subscriptions_task(task->server, task);
+    while (task->owner->bytes > TASKS_BYTES_PER_PRINCIPAL_MAX &&
+           list_first(&task->owner->ended) != &task->own)
+        forget_first(&task->owner->ended, true);
     while (tasks->bytes > TASKS_BYTES_MAX && list_first(&tasks->ended) != &task->ended)
         forget_first(&tasks->ended, false);
 }

@@ -22,15 +22,16 @@
 #include "mcp/era2026.h"
 
 enum {
-    TASKS_MAX = 20000,              /* in all; the oldest that have ended make room */
-    TASKS_PER_PRINCIPAL_MAX = 1000, /* the same, of one principal */
-    TASKS_BYTES_MAX = 256 << 20,    /* of results that are kept */
-    TASK_TTL_MS = 3600000,          /* from its creation */
-    TASK_TTL_MAX_DAYS = 3650,       /* what is longer is taken for this */
-    TASK_POLL_MS = 1000,            /* how often a client is asked to look */
-    TASK_ENDED_KEEP_MS = 60000,     /* an end is kept that long at least */
-    TASK_ASKS_MORE_MS = 5000,       /* questions wait that much longer than their task lives */
-    TASK_MESSAGE_MAX = 1000,        /* bytes of a statusMessage */
+    TASKS_MAX = 20000,                        /* in all; the oldest that have ended make room */
+    TASKS_PER_PRINCIPAL_MAX = 1000,           /* the same, of one principal */
+    TASKS_BYTES_MAX = 256 << 20,              /* of results that are kept */
+    TASKS_BYTES_PER_PRINCIPAL_MAX = 64 << 20, /* the same, of one principal: its oldest go first */
+    TASK_TTL_MS = 3600000,                    /* from its creation */
+    TASK_TTL_MAX_DAYS = 3650,                 /* what is longer is taken for this */
+    TASK_POLL_MS = 1000,                      /* how often a client is asked to look */
+    TASK_ENDED_KEEP_MS = 60000,               /* an end is kept that long at least */
+    TASK_ASKS_MORE_MS = 5000, /* questions wait that much longer than their task lives */
+    TASK_MESSAGE_MAX = 1000,  /* bytes of a statusMessage */
     TASK_END_MAX = MCP_MESSAGE_MAX - (64 << 10), /* bytes of a result or an error */
     TASK_NOTES_MAX = 256,                        /* asks of which something is noted */
 };
@@ -56,6 +57,7 @@ struct task_note { /* what is known of an ask beside its record */
 
 struct task_owner { /* a principal with tasks */
     size_t count;
+    size_t bytes;      /* of what is kept of them */
     struct list ended; /* oldest first */
     size_t len;
     char name[];
@@ -99,6 +101,8 @@ struct tasks;
 struct tasks *tasks_create(void);
 /* Nobody is told more; what the store knows stays. */
 void tasks_destroy(struct mcp_server *server);
+/* Has the principal as many tasks as it may have, ended ones too? */
+bool tasks_full(const struct mcp_server *server, struct str principal);
 void tasks_sweep(struct mcp_server *server);
 /* Has some tool tasks? */
 bool tasks_offered(const struct mcp_server *server);

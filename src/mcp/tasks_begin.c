@@ -131,9 +131,12 @@ static void begin(struct request *request, struct target *target, const struct j
                                                                  .can = request->meta->can });
     buf_finish(&text);
     if (!task) {
+        bool own = tasks_full(server, request->principal);
         reply_error(request, RPC_INTERNAL_ERROR,
-                    STR("There are as many tasks as there may be; wait for one to end."));
-        request->status = 503;
+                    own ? STR("You have as many tasks as one principal may have; wait for one to "
+                              "end.")
+                        : STR("There are as many tasks as there may be; wait for one to end."));
+        request->status = own ? 429 : 503;
     } else if (survives) {
         begin_stored(request, task, target, args);
     } else {

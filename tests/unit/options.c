@@ -71,6 +71,19 @@ static void a_time_and_the_bounds_are_read_strictly(void **state)
     assert_int_equal(READ("--pending=7", "--pending-per-principal", "3"), OPTIONS_RUN);
     assert_int_equal(options.pending_asks, 7);
     assert_int_equal(options.pending_asks_per_principal, 3);
+    static const char *const shares[OPTIONS_SHARES] = {
+        [OPTIONS_SESSIONS] = "--sessions-per-principal",
+        [OPTIONS_CALLS] = "--calls-per-principal",
+        [OPTIONS_LISTENERS] = "--listeners-per-principal",
+        [OPTIONS_SUBSCRIPTIONS] = "--subscriptions-per-principal",
+        [OPTIONS_TASKS] = "--tasks-per-principal",
+    };
+    for (size_t i = 0; i < OPTIONS_SHARES; i++) {
+        assert_int_equal(READ("--http=:1", shares[i], "5"), OPTIONS_RUN);
+        for (size_t k = 0; k < OPTIONS_SHARES; k++)
+            assert_int_equal(options.per_principal[k], k == i ? 5 : 0);
+        assert_int_equal(READ("--http=:1", shares[i], "0"), OPTIONS_WRONG);
+    }
     for (size_t i = 0; i < sizeof(bad_counts) / sizeof(bad_counts[0]); i++) {
         assert_int_equal(READ("--pending", bad_counts[i]), OPTIONS_WRONG);
         assert_int_equal(READ("--pending-per-principal", bad_counts[i]), OPTIONS_WRONG);

@@ -3,8 +3,9 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import net from 'node:net';
 import { once } from 'node:events';
-import { startHttp, rawPeer, runOnce, within, initializeMessage, defaultHeaders, PATIENCE_MS } from './harness.js';
-import { ADA, BOB, tokenFile } from './modern.js';
+import { startHttp, rawPeer, runOnce, within, initializeMessage, defaultHeaders, HttpPeer, callTool, nextAsk, accept, resultOf,
+  PATIENCE_MS } from './harness.js';
+import { ADA, BOB, Modern, VERSION, metaOf, tokenFile } from './modern.js';
 
 const withTokens = (t, args = []) => startHttp(t, 'probe', { args: ['--token-file', tokenFile(t), ...args] });
 
@@ -72,7 +73,125 @@ test('11.18: connections without a token make room for those who come', async (t
   assert.ok(!silent.at(-1).closed);
 });
 
+// --- 19 ---
+
+const WATCHED = 'test://watched-resource';
+const share = (what, n) => [`--${what}-per-principal`, String(n)];
+
+function refusedForNow(reply) {
+  assert.equal(reply.status, 429);
+  assert.match(reply.headers.get('retry-after'), /^\d+$/);
+}
+
+test('11.19: sessions are shared out', async (t) => {
+  const server = await withTokens(t, share('sessions', 3));
+  const bobs = [];
+  for (let i = 0; i < 3; i++) bobs.push(await rawPeer(t, 'http', 'probe', { server, token: BOB }));
+  const more = new HttpPeer(server.url, { token: BOB });
+  const refused = await more.post(initializeMessage({}));
+  refusedForNow(refused);
+  assert.match(refused.json.error.message, /sessions/);
+  await rawPeer(t, 'http', 'probe', { server, token: ADA }); // nobody else notices
+  assert.equal((await bobs[0].request('DELETE')).status, 204);
+  await rawPeer(t, 'http', 'probe', { server, token: BOB });
+});
+
+test('11.19: live calls are shared out, in both eras', async (t) => {
+  const server = await withTokens(t, share('calls', 2));
+  const bob = await rawPeer(t, 'http', 'probe', { server, token: BOB });
+  const calls = [await callTool(bob, 'ask'), await callTool(bob, 'ask')];
+  const question = await nextAsk(bob);
+  await nextAsk(bob);
+  const third = await callTool(bob, 'counters');
+  refusedForNow(third.handle);
+  assert.equal((await third.reply()).id, third.id);
+  refusedForNow(await new Modern(server.url, { token: BOB }).call('counters'));
+
+  const ada = await rawPeer(t, 'http', 'probe', { server, token: ADA });
+  await resultOf(ada, 'counters');
+  assert.equal((await new Modern(server.url, { token: ADA }).call('counters')).status, 200);
+
+  await accept(bob, question.id, { name: 'Bob' });
+  await Promise.race(calls.map((call) => call.reply()));
+  await resultOf(bob, 'counters');
+});
+
+async function listen(t, server, token, notifications = { toolsListChanged: true }) {
+  const abort = new AbortController();
+  t.after(() => abort.abort());
+  const response = await fetch(server.url, {
+    method: 'POST',
+    signal: abort.signal,
+    headers: { ...defaultHeaders, ...bearer(token), 'MCP-Protocol-Version': VERSION, 'Mcp-Method': 'subscriptions/listen' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 'ears', method: 'subscriptions/listen', params: { notifications, _meta: metaOf() } }),
+  });
+  return { response, status: response.status, headers: response.headers, drop: () => abort.abort() };
+}
+
+test('11.19: listeners are shared out, in both eras', async (t) => {
+  const server = await withTokens(t, share('listeners', 2));
+  const bob = await rawPeer(t, 'http', 'probe', { server, token: BOB });
+  const standing = await bob.request('GET');
+  assert.equal(standing.status, 200);
+  const ears = await listen(t, server, BOB);
+  assert.equal(ears.status, 200);
+  refusedForNow(await listen(t, server, BOB));
+  refusedForNow(await bob.request('GET'));
+
+  assert.equal((await listen(t, server, ADA)).status, 200);
+  const ada = await rawPeer(t, 'http', 'probe', { server, token: ADA });
+  assert.equal((await ada.request('GET')).status, 200);
+
+  ears.drop();
+  await within(PATIENCE_MS, 'there is room again', (async () => {
+    while ((await listen(t, server, BOB)).status !== 200) await new Promise((resolve) => setTimeout(resolve, 20));
+  })());
+});
+
+test('11.19: subscriptions are shared out, in both eras', async (t) => {
+  const server = await startHttp(t, 'everything', { args: ['--token-file', tokenFile(t), ...share('subscriptions', 1)] });
+  const bob = await rawPeer(t, 'http', 'probe', { server, token: BOB });
+  const other = await rawPeer(t, 'http', 'probe', { server, token: BOB });
+  const subscribe = (peer, method = 'resources/subscribe') => peer.send({ id: 50, method, params: { uri: WATCHED } });
+  assert.equal((await subscribe(bob)).status, 200);
+  assert.equal((await subscribe(bob)).status, 200); // the same once more is not one more
+  refusedForNow(await subscribe(other));
+  refusedForNow(await listen(t, server, BOB, { resourceSubscriptions: [WATCHED] }));
+
+  const ada = await rawPeer(t, 'http', 'probe', { server, token: ADA });
+  assert.equal((await subscribe(ada)).status, 200);
+  assert.equal((await subscribe(bob, 'resources/unsubscribe')).status, 200);
+  assert.equal((await listen(t, server, BOB, { resourceSubscriptions: [WATCHED] })).status, 200);
+});
+
+test('11.19: tasks are shared out', async (t) => {
+  const server = await withTokens(t, share('tasks', 1));
+  const capabilities = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
+  const [bob, ada] = [BOB, ADA].map((token) => new Modern(server.url, { token, capabilities }));
+  assert.equal((await bob.call('plant_task', { mark: 'b' })).result.resultType, 'task');
+  refusedForNow(await bob.call('plant_task', { mark: 'b' }));
+  assert.equal((await ada.call('plant_task', { mark: 'a' })).result.resultType, 'task');
+});
+
 // --- 24 ---
+
+test('11.24: a listen that the server ends is cancelled, and answered', async (t) => {
+  const server = await startHttp(t, 'probe');
+  const ears = await listen(t, server, ADA);
+  assert.equal(ears.status, 200);
+  const text = ears.response.text();
+  await server.stop();
+  const messages = (await text).split('\n').filter((line) => line.startsWith('data: ')).map((line) => JSON.parse(line.slice(6)));
+  const [cancelled, result] = messages.slice(-2);
+  const meta = { 'io.modelcontextprotocol/subscriptionId': 'ears' };
+  assert.equal(cancelled.method, 'notifications/cancelled');
+  assert.equal(cancelled.params.requestId, 'ears');
+  assert.match(cancelled.params.reason, /\w/);
+  assert.deepEqual(cancelled.params._meta, meta);
+  assert.equal(result.id, 'ears');
+  assert.equal(result.result.resultType, 'complete');
+  assert.equal(result.result._meta['io.modelcontextprotocol/subscriptionId'], 'ears');
+});
 
 test('11.24: two Accept lines are one list', async (t) => {
   const server = await startHttp(t, 'probe');

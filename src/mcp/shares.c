@@ -1,0 +1,110 @@
+/*
+ * mcp/shares: see shares.h.
+ *
+ * A principal has an entry as long as it has something that is counted.
+ *
+ * Holds always: what was added is dropped once, by whoever ends it; an entry with nothing in it is
+ * not there.
+ */
+#include "mcp/shares.h"
+
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "mcp/request.h"
+#include "mcp/tasks.h"
+
+struct holder {
+    size_t held[MCP_SHARES];
+    size_t len;
+    char name[];
+};
+
+static const struct {
+    size_t usual;
+    const char *what;
+} kinds[MCP_SHARES] = {
+    [MCP_SHARE_SESSIONS] = { MCP_SESSIONS_PER_PRINCIPAL_MAX, "sessions" },
+    [MCP_SHARE_CALLS] = { MCP_CALLS_PER_PRINCIPAL_MAX, "requests in flight" },
+    [MCP_SHARE_LISTENERS] = { MCP_LISTENERS_PER_PRINCIPAL_MAX, "streams that listen" },
+    [MCP_SHARE_SUBSCRIPTIONS] = { MCP_SUBSCRIPTIONS_PER_PRINCIPAL_MAX, "subscriptions" },
+    [MCP_SHARE_TASKS] = { TASKS_PER_PRINCIPAL_MAX, "tasks" },
+};
+
+void shares_init(struct mcp_server *server)
+{
+    map_init(&server->holders, MCP_HOLDERS_MAX);
+    for (size_t i = 0; i < MCP_SHARES; i++)
+        if (!server->opts.per_principal[i])
+            server->opts.per_principal[i] = kinds[i].usual;
+}
+
+void shares_finish(struct mcp_server *server)
+{
+    struct holder *holder;
+
+    for (size_t at = 0; (holder = map_next(&server->holders, &at));)
+        mem_free(holder);
+    map_finish(&server->holders);
+}
+
+bool shares_full(struct mcp_server *server, struct str principal, enum mcp_share kind, size_t more)
+{
+    const struct holder *holder = map_find(&server->holders, principal);
+    size_t most = server->opts.per_principal[kind], held = holder ? holder->held[kind] : 0;
+
+    return server->tokens && (held >= most || more > most - held);
+}
+
+void shares_add(struct mcp_server *server, struct str principal, enum mcp_share kind, size_t count)
+{
+    struct holder *holder = map_find(&server->holders, principal);
+
+    if (!server->tokens || !count)
+        return;
+    if (!holder) {
+        holder = mem_zalloc(sizeof(*holder) + principal.len);
+        holder->len = principal.len;
+        memcpy(holder->name, principal.at, principal.len);
+        if (!map_set(&server->holders, str_n(holder->name, holder->len), holder)) {
+            mem_free(holder);
+            return;
+        }
+    }
+    holder->held[kind] += count;
+}
+
+void shares_drop(struct mcp_server *server, struct str principal, enum mcp_share kind, size_t count)
+{
+    struct holder *holder = map_find(&server->holders, principal);
+
+    if (!holder)
+        return;
+    holder->held[kind] -= count < holder->held[kind] ? count : holder->held[kind];
+    for (size_t i = 0; i < MCP_SHARES; i++)
+        if (holder->held[i])
+            return;
+    map_remove(&server->holders, str_n(holder->name, holder->len));
+    mem_free(holder);
+}
+
+const char *shares_sentence(struct mcp_server *server, enum mcp_share kind,
+                            char out[SHARES_SENTENCE_MAX])
+{
+    snprintf(out, SHARES_SENTENCE_MAX,
+             "You have as many %s here as one principal may have (%zu); end some, or try again "
+             "later.",
+             kinds[kind].what, server->opts.per_principal[kind]);
+    return out;
+}
+
+bool shares_refuse(struct request *request, struct str principal, enum mcp_share kind, size_t more)
+{
+    char why[SHARES_SENTENCE_MAX];
+
+    if (!shares_full(request->server, principal, kind, more))
+        return false;
+    reply_error(request, RPC_INTERNAL_ERROR, str_of(shares_sentence(request->server, kind, why)));
+    request->status = 429;
+    return true;
+}

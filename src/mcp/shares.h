@@ -1,0 +1,33 @@
+/*
+ * mcp/shares: how much of everything one principal may have at the same time.
+ *
+ * Sessions, live calls, listeners and subscriptions are counted for each principal. Past its share
+ * a principal is told 429 and when to come back; nobody else notices. Where there are no tokens
+ * there is one principal alone, the local user, and the whole is its share.
+ */
+#ifndef NOD_MCP_SHARES_H
+#define NOD_MCP_SHARES_H
+
+#include "mcp/server_inside.h"
+
+struct request;
+
+/* Has the principal as many as it may have, or would have more with `more` of them? */
+bool shares_full(struct mcp_server *server, struct str principal, enum mcp_share kind, size_t more);
+/* Counts, whether it is within the share or not. */
+void shares_add(struct mcp_server *server, struct str principal, enum mcp_share kind, size_t count);
+void shares_drop(struct mcp_server *server, struct str principal, enum mcp_share kind,
+                 size_t count);
+
+enum { SHARES_SENTENCE_MAX = 160 }; /* bytes of what a principal past its share is told */
+
+/* Writes it, and gives it back: "You have as many sessions here as ...". */
+const char *shares_sentence(struct mcp_server *server, enum mcp_share kind,
+                            char out[SHARES_SENTENCE_MAX]);
+/* 429 with that sentence, for a request that would be one too many. False: there is room. */
+bool shares_refuse(struct request *request, struct str principal, enum mcp_share kind, size_t more);
+
+void shares_init(struct mcp_server *server);
+void shares_finish(struct mcp_server *server);
+
+#endif
