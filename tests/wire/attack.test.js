@@ -15,7 +15,7 @@ import { ADA, VERSION, metaOf, tokenFile } from './modern.js';
 const FULL = process.env.NOD_SOAK === '1';
 const CONNECTIONS = FULL ? 5000 : 600;
 const REQUESTS = FULL ? 400 : 150; // of each server, and of each way
-const TRIES = 3; // a busy machine may disturb one
+const TRIES = 5; // with other processes each: a busy machine wakes some of them late for as long as they live
 const RATIO_MOST = 1.5;
 
 function attack(t, server, kind) {
@@ -58,16 +58,21 @@ function ask(server, agent) {
 
 const median = (list) => list.toSorted((a, b) => a - b)[list.length >> 1];
 
-// In turns, so that whatever else the machine does befalls both.
+// In turns, so that whatever else the machine does befalls both: how many times as long the attacked one takes, for
+// each pair of requests, and the median of that; the worse of the two ways.
 async function compare(calm, attacked) {
   const ways = [() => false, (server) => (server.agent ??= new http.Agent({ keepAlive: true, maxSockets: 1 }))];
   let worst = 0;
   for (const way of ways) {
-    const took = new Map([[calm, []], [attacked, []]]);
-    for (let i = 0; i < REQUESTS; i++)
-      for (const server of i % 2 ? [calm, attacked] : [attacked, calm]) took.get(server).push(await ask(server, way(server)));
-    worst = Math.max(worst, median(took.get(attacked)) / median(took.get(calm)));
+    const ratios = [];
+    for (let i = 0; i < REQUESTS; i++) {
+      const took = new Map();
+      for (const server of i % 2 ? [calm, attacked] : [attacked, calm]) took.set(server, await ask(server, way(server)));
+      ratios.push(took.get(attacked) / took.get(calm));
+    }
+    worst = Math.max(worst, median(ratios));
   }
+  [calm, attacked].forEach((server) => server.agent.destroy());
   return worst;
 }
 
@@ -77,14 +82,15 @@ for (const [line, kind, what] of [
 ])
   test(`11.${line}: ${CONNECTIONS} connections ${what}: another client is served as fast as without them`, async (t) => {
     const args = ['--token-file', tokenFile(t)];
-    const calm = await startHttp(t, 'probe', { args });
-    const attacked = await startHttp(t, 'probe', { args });
-    t.after(() => [calm, attacked].forEach((server) => server.agent?.destroy()));
-    await attack(t, attacked, kind);
-
+    let attacked;
     let ratio = Infinity;
-    for (let i = 0; i < TRIES && ratio > RATIO_MOST; i++) ratio = Math.min(ratio, await compare(calm, attacked));
-    console.log(`attack ${kind}: ${CONNECTIONS} connections, ratio ${ratio.toFixed(2)} (at most ${RATIO_MOST})`);
+    for (let i = 0; i < TRIES && ratio > RATIO_MOST; i++) {
+      const calm = await startHttp(t, 'probe', { args });
+      attacked = await startHttp(t, 'probe', { args });
+      await attack(t, attacked, kind);
+      ratio = await compare(calm, attacked);
+      console.log(`attack ${kind}: ${CONNECTIONS} connections, ratio ${ratio.toFixed(2)} (at most ${RATIO_MOST})`);
+    }
     assert.ok(ratio <= RATIO_MOST, `ratio ${ratio}`);
 
     // And not only for what is answered at once: a session, a question in it, its answer.

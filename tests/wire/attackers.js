@@ -30,13 +30,13 @@ const initialize = () => post(token, JSON.stringify({
 
 // What each kind says first, what it drips, and whether it is done with an answer.
 const kinds = {
-  // Without a token: bodies that are promised and drip, heads that never end, silence.
-  strangers: (i) => [
-    { first: post('', 'x', 65536), drip: 'x' },
-    { first: post('Authorization: Bearer wrong-token-0123456789\r\n', 'x', 4 << 20), drip: 'x' },
-    { first: 'POST /mcp HTTP/1.1\r\nHost: localhost\r\nX: ', drip: 'x' },
-    { first: '', drip: '' },
-  ][i % 4],
+  // Without a token: bodies that are promised and drip, and a few heads that never end, or never begin.
+  strangers: (i) => {
+    if (i % 16 === 0) return { first: 'POST /mcp HTTP/1.1\r\nHost: localhost\r\nX: ', drip: 'x' };
+    if (i % 16 === 1) return { first: '', drip: '' };
+    const length = i < 0.96 * Number(count) ? 65536 : 64 << i % 6; // large ones, then what fits into the gaps they leave
+    return { first: post(i % 2 ? '' : 'Authorization: Bearer wrong-token-0123456789\r\n', 'x', length), drip: 'x' };
+  },
   // With one: as much of everything as there is.
   principal: (i) => [
     { first: post(token, 'x', 65536), drip: 'x' },
