@@ -10,6 +10,7 @@ const { hostname, port, host } = new URL(address);
 const LIFE_MS = 120000;
 const DRIP_MS = 2000; // between two bytes of one connection
 const AGAIN_PER_TICK = 5; // connections that are opened anew, in each tenth of a second
+const SESSIONS = 10; // that one connection begins
 const AT_ONCE = 200; // connections that are being opened
 
 const post = (headers, body, length = body.length) =>
@@ -41,8 +42,8 @@ const kinds = {
   principal: (i) => [
     { first: post(token, 'x', 65536), drip: 'x' },
     { first: modern('subscriptions/listen', { notifications: { toolsListChanged: true, resourceSubscriptions: [] } }), drip: '' },
-    { first: initialize(), drip: '', session: 'POST' },
-    { first: initialize(), drip: '', session: 'GET' },
+    { first: initialize().repeat(SESSIONS), drip: '', session: 'POST' },
+    { first: initialize().repeat(SESSIONS), drip: '', session: 'GET' },
   ][i % 4],
 };
 
@@ -53,7 +54,8 @@ let started = 0;
 // In a session of its own: a call that waits for a person, or a stream that listens.
 function goOn(socket, method, text) {
   const session = /mcp-session-id: (\S+)/i.exec(text)?.[1];
-  if (!session) return;
+  if (!session || socket.gone) return;
+  socket.gone = true;
   const headers = `${token}Mcp-Session-Id: ${session}\r\n`;
   if (method === 'GET') socket.write(`GET /mcp HTTP/1.1\r\nHost: ${host}\r\nAccept: text/event-stream\r\n${headers}\r\n`);
   else socket.write(post(headers, JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'ask', arguments: {} } })));
