@@ -275,13 +275,33 @@ static void get_digest(struct reader *reader, unsigned char *digest)
         memcpy(digest, s.at, DIGEST_BYTES);
 }
 
+static bool told_before(struct codec *codec, struct str id)
+{
+    uint64_t hash = 14695981039346656037u; /* FNV-1a: nothing depends on it but a line in the log */
+    size_t most = codec->told_count < CODEC_TOLD_MOST ? codec->told_count : CODEC_TOLD_MOST;
+
+    for (size_t i = 0; i < id.len; i++)
+        hash = (hash ^ (unsigned char)id.at[i]) * 1099511628211u;
+    for (size_t i = 0; i < most; i++)
+        if (codec->told[i] == hash)
+            return true;
+    codec->told[codec->told_count++ % CODEC_TOLD_MOST] = hash;
+    return false;
+}
+
+void codec_tell(struct codec *codec, const char *record, struct str id, const char *why)
+{
+    codec->why = why;
+    if (!codec->store || (codec->again && told_before(codec, id)))
+        return;
+    LOG_ERROR("a record in the store was refused", LOG_CSTR("store", codec->store),
+              LOG_CSTR("record", record), LOG_STR("id", id), LOG_CSTR("why", why));
+}
+
 static nod_status refuse(struct codec *codec, nod_status status, enum codec_kind kind,
                          struct str id, const char *why)
 {
-    codec->why = why;
-    if (codec->store)
-        LOG_ERROR("a record in the store was refused", LOG_CSTR("store", codec->store),
-                  LOG_CSTR("record", kind_names[kind]), LOG_STR("id", id), LOG_CSTR("why", why));
+    codec_tell(codec, kind_names[kind], id, why);
     return status;
 }
 

@@ -29,6 +29,7 @@ enum {
     CODEC_RECORD_MAX = SEAL_PLAIN_MAX, /* bytes of a body */
     CODEC_ENTRIES_MAX = 65536,         /* of one record of entries */
     CODEC_SCOPE_MAX = SEAL_NAME_MAX,
+    CODEC_TOLD_MOST = 256, /* records that cannot be read, and of which that is known */
 };
 
 enum codec_kind {
@@ -45,7 +46,14 @@ struct codec {            /* belongs to one thread, as its keyring does */
     struct keyring *ring; /* NULL: records are not sealed */
     const char *store;    /* for the log; NULL: nothing is logged */
     const char *why;      /* of the last refusal */
+    bool again;           /* what is read now is read again and again: a refusal is logged once */
+    size_t told_count;
+    uint64_t
+        told[CODEC_TOLD_MOST]; /* refusals that were logged while `again`, newest over oldest */
 };
+
+/* Logs a refusal, unless it was logged before. */
+void codec_tell(struct codec *codec, const char *record, struct str id, const char *why);
 
 /*
  * Each adds one record to `out`. NOD_E_LIMIT, and nothing added, when it is larger than a record

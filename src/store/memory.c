@@ -160,7 +160,7 @@ static void idle_sweep(struct memory_store *memory, int64_t now)
             break;
         heap_remove(&memory->idle, first);
         call->left = true;
-        heap_set(&memory->left, first, call->idle_since + STORE_ABANDONED_MS);
+        heap_set(&memory->left, first, call->idle_since + memory->opts.abandoned_ms);
     }
     for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->left)); i++) {
         if (first->at > now && memory->left.count <= LEFT_MAX)
@@ -784,6 +784,8 @@ struct store *memory_store_create(const struct memory_opts *opts)
     if (memory->opts.keep_ms <= 0)
         memory->opts.keep_ms = MEMORY_KEEP_MS;
     memory->store.keep_ms = memory->opts.keep_ms;
+    if (memory->opts.abandoned_ms <= 0)
+        memory->opts.abandoned_ms = STORE_ABANDONED_MS;
     if (memory->opts.keep_most == 0)
         memory->opts.keep_most = MEMORY_KEEP_MOST;
     idmap_init(&memory->calls, SIZE_MAX / 2, offsetof(struct call_facts, id));

@@ -19,8 +19,9 @@ struct memory_opts {
     void *defer_ctx;
     enum memory_fault (*fault)(void *ctx, const char *verb); /* tests; NULL: never */
     void *fault_ctx;
-    int64_t keep_ms;  /* ended calls are kept so long, for those who ask late; 0: MEMORY_KEEP_MS */
-    size_t keep_most; /* and no more of them than this; 0: MEMORY_KEEP_MOST */
+    int64_t keep_ms; /* ended calls are kept so long, for those who ask late; 0: MEMORY_KEEP_MS */
+    int64_t abandoned_ms;              /* 0: STORE_ABANDONED_MS */
+    size_t keep_most;                  /* and no more of them than this; 0: MEMORY_KEEP_MOST */
     size_t pending_asks;               /* questions that may wait, in all; 0: no bound */
     size_t pending_asks_per_principal; /* and for one principal */
 };

@@ -9,29 +9,11 @@
 #include "store/memory_inside.h"
 
 #include "base/mem.h"
-
-static bool persons_word(enum ask_state outcome)
-{
-    return outcome == ASK_ACCEPTED || outcome == ASK_DECLINED || outcome == ASK_CANCELLED ||
-           outcome == ASK_INVALID;
-}
+#include "store/claim.h"
 
 static struct call_facts *call_of(struct ask_facts *ask)
 {
     return ask->packed ? &memory_packed_of(ask)->is : &memory_stored_ask(ask)->call->is;
-}
-
-/* Is this how it ended? What was given in confidence may be gone by now. */
-static bool same_answer(struct ask_facts *ask, const struct claim_spec *claim,
-                        const struct claim_item *item)
-{
-    struct ask_look look;
-    struct ask_record record;
-
-    memory_ask_look(ask, &look);
-    memory_ask_view(&look, &record);
-    return record.state == item->outcome && str_eq(record.by, claim->by) &&
-           (str_eq(record.content, item->content) || (record.sensitive && ask->packed));
 }
 
 /* It was ended before, through the same way and by another answer. */
@@ -42,11 +24,11 @@ static bool contradicts(struct ask_facts *ask, const struct claim_spec *claim,
     struct ask_look look;
     struct ask_record record;
 
-    if (!end || memory_id_is(&end->token, claim->token))
+    if (!end)
         return false;
     memory_ask_look(ask, &look);
     memory_ask_view(&look, &record);
-    return str_eq(record.via, claim->via) && !same_answer(ask, claim, item);
+    return claim_contradicts(&record, memory_id_is(&end->token, claim->token), claim, item);
 }
 
 /* It has its place in the journal. */
@@ -67,7 +49,7 @@ static bool claim_item(struct memory_store *memory, struct stored_ask *ask,
         return true; /* it was put up again by this very claim */
     if (item->attempt && item->attempt != ask->is.attempt)
         return false;
-    if (due && (item->again || persons_word(item->outcome))) {
+    if (due && claim_is_word(item)) {
         memory_ask_close(memory, ask, ASK_EXPIRED, STR_NONE, STR("nod"), STR("clock"));
     } else if (item->again) {
         ask->is.attempt++;
@@ -108,18 +90,15 @@ void memory_ask_expire(struct memory_store *memory, struct stored_ask *ask)
 static nod_status claim_find(struct memory_store *memory, const struct claim_spec *claim,
                              struct reply_item *items)
 {
-    if (claim->count == 0 || claim->count > STORE_CLAIM_MOST || claim->via.len > STORE_VIA_MAX)
-        return NOD_E_USAGE;
+    nod_status status = claim_check(claim);
+
+    if (status != NOD_OK)
+        return status;
     for (size_t i = 0; i < claim->count; i++) {
         struct ask_facts *ask = idmap_get(&memory->asks, claim->items[i].ask_id);
         if (!ask)
             return NOD_E_NOT_FOUND;
         if (i > 0 && call_of(ask) != call_of(items[0].ask))
-            return NOD_E_USAGE;
-        for (size_t other = 0; other < i; other++)
-            if (items[other].ask == ask)
-                return NOD_E_USAGE;
-        if (claim->items[i].again && claim->items[i].attempt == 0)
             return NOD_E_USAGE;
         items[i].ask = ask;
     }

@@ -17,7 +17,7 @@
 #include "base/mem.h"
 
 enum {
-    RING_FIRST = 16,      /* a power of two, as every room of the ring */
+    RING_FIRST = 16, /* a power of two, as every room of the ring */
     CACHE_LINE = 64,
     FETCHED = 512,       /* bytes of a record: most have no more */
     AHEAD_OF_PLACES = 2, /* drops; where a record is to be found is known when it has come */

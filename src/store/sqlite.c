@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/journal.h"
+#include "store/claim.h"
 
 static struct sqlite_store *of(struct store *store)
 {
@@ -185,7 +186,7 @@ static void copy_asks(struct sqlite_op *op, const struct ask_record *asks, size_
         ask->message = copy(op, asks[i].message);
         ask->detail = copy(op, asks[i].detail);
         ask->url = copy(op, asks[i].url);
-        ask->scope = ask->content = ask->by = STR_NONE;
+        ask->scope = ask->content = ask->by = ask->via = STR_NONE;
     }
     op->ask_count = count;
 }
@@ -250,16 +251,22 @@ static void op_claim(struct store *store, const struct claim_spec *claim, store_
                      void *data)
 {
     struct sqlite_op *op = op_new(of(store), &verb_claim, done, data);
-    const struct claim_item *item = claim->items;
+    size_t count = claim_check(claim) == NOD_OK ? claim->count : 0; /* none: it is refused */
+    struct claim_item *items = arena_alloc(&op->arena, (count + 1) * sizeof(*items));
 
-    if (claim->count != 1 || item->again || item->attempt || claim->whole)
-        op->arena.exhausted = true;
     op->token = copy(op, claim->token);
-    op->id = copy(op, item->ask_id);
-    op->outcome = item->outcome;
-    op->content = copy(op, item->content);
-    op->by = copy(op, claim->by);
-    op->node = copy(op, claim->take_for);
+    op->claim = *claim;
+    op->claim.token = op->token;
+    op->claim.items = items;
+    op->claim.count = count;
+    op->claim.by = copy(op, claim->by);
+    op->claim.via = copy(op, claim->via);
+    op->claim.take_for = copy(op, claim->take_for);
+    for (size_t i = 0; items && i < count; i++) {
+        items[i] = claim->items[i];
+        items[i].ask_id = copy(op, claim->items[i].ask_id);
+        items[i].content = copy(op, claim->items[i].content);
+    }
     op_submit(of(store), &of(store)->writer, op);
 }
 
@@ -535,6 +542,7 @@ static struct sqlite_store *make(const struct sqlite_opts *opts, char *why)
     store->synchronous = opts->synchronous;
     store->keep_ms = opts->keep_ms > 0 ? opts->keep_ms : LITE_KEEP_MS;
     store->store.keep_ms = store->keep_ms;
+    store->abandoned_ms = opts->abandoned_ms > 0 ? opts->abandoned_ms : STORE_ABANDONED_MS;
     store->pending_most = (int64_t)opts->pending_asks;
     store->pending_most_each = (int64_t)opts->pending_asks_per_principal;
     store->mailbox = MEM_NEW(struct sqlite_mailbox);

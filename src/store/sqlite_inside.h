@@ -33,7 +33,7 @@
 #include "store/sqlite.h"
 
 enum {
-    LITE_SCHEMA = 2,            /* the newest version of the tables */
+    LITE_SCHEMA = 3,            /* the newest version of the tables */
     LITE_QUEUE_MOST = 200000,   /* operations that wait for a thread */
     LITE_BATCH_MOST = 1024,     /* operations in one commit */
     LITE_OP_BYTES = 96 << 20,   /* memory of one operation with what it reads */
@@ -41,6 +41,7 @@ enum {
     LITE_SCAN_BYTES = 8 << 20,  /* and bytes of its records, after which it ends early */
     LITE_STREAM_EVENTS = 256,   /* kept of one stream; the oldest go first */
     LITE_SWEEP_EVERY_MS = 5000, /* how often what is over is looked for */
+    LITE_USED_STEP_MS = 60000,  /* that the file counts as in use between two looks, at most */
     LITE_SWEEP_CALLS = 32,      /* removed in one commit */
     LITE_SWEEP_ROWS = 128,      /* of events and of small records */
     LITE_RESEAL_MOST = 256,     /* records brought under the newest secret in one commit */
@@ -96,15 +97,16 @@ struct sqlite_op {
     struct ask_record *asks;
     size_t ask_count;
     size_t new_asks; /* of them: not asked before */
-    enum ask_state outcome;
-    struct str content; /* of an answer; result; value */
-    struct str by;
+    struct claim_spec claim;
+    struct str content; /* result; value */
     struct store_event *event;
     struct str kind; /* of a small record */
     uint64_t version;
     int64_t ttl_ms;
     struct store_scan scan;
     store_row_fn *row;
+    size_t row_count;
+    size_t skipped_bytes; /* of records that a scan could not read */
     struct sqlite_row *rows;
     struct sqlite_row **rows_end;
     struct str wake; /* a call to give a hint of, when it is done */
@@ -130,11 +132,15 @@ enum sql {
     SQL_CALL_LOAD_NUMBER,
     SQL_CALLS_RUNNABLE,
     SQL_CALLS_OVER,
+    SQL_CALLS_ABANDONED,
+    SQL_CALLS_ORPHANED,
+    SQL_CALLS_OWNED,
     SQL_CALL_DROP,
     SQL_ASK_ADD,
     SQL_ASK_FIND,
     SQL_ASK_CLAIM,
     SQL_ASK_END,
+    SQL_ASK_AGAIN,
     SQL_ASKS_WITHDRAW,
     SQL_ASKS_SENSITIVE,
     SQL_ASK_ERASE,
@@ -179,6 +185,8 @@ struct sqlite_side {
     uint64_t newest;    /* version of a small record; the writer's */
     int64_t now;        /* of the newest operation; the writer's */
     int64_t swept_ms;   /* the writer's */
+    int64_t used_ms;    /* for so long the file was in use, as of used_at; the writer's */
+    int64_t used_at;    /* 0: it was not read yet */
     bool sweep_on;      /* there is more to remove */
     int told;           /* the failure that was logged; 0: it works */
     struct map
@@ -230,6 +238,7 @@ struct sqlite_known {
 
 struct sqlite_store {
     struct store store; /* first */
+    struct id id;
     struct loop *loop;
     const struct clock *clock;
     const char *path;
@@ -237,6 +246,7 @@ struct sqlite_store {
     int file_fd, lock_fd;
     enum sqlite_sync synchronous;
     int64_t keep_ms;
+    int64_t abandoned_ms;
     int64_t pending_most;                  /* questions that wait, in all; 0: no bound */
     int64_t pending_most_each;             /* and for one principal */
     struct sqlite_known known[LITE_PARTS]; /* the writer's, once it runs */
@@ -312,12 +322,15 @@ int64_t sqlite_call_drop(struct sqlite_side *side, int64_t n, int64_t pending);
 
 /* sqlite_sweep.c: removes a slice of what is over. */
 void sqlite_sweep(struct sqlite_side *side);
+/* For how long the file was in use: time in which nobody could run a call does not count. */
+int64_t sqlite_used(struct sqlite_side *side);
 
 /* sqlite_quota.c */
 /* A principal as a number; never 0, which stands for nobody in particular. */
 int64_t sqlite_quota_owner(struct str principal);
-/* May so many more questions wait? */
-bool sqlite_quota_room(struct sqlite_side *side, int64_t owner, int64_t more, int64_t now);
+/* Which bound keeps so many more questions from waiting? */
+enum store_quota sqlite_quota_full(struct sqlite_side *side, int64_t owner, int64_t more,
+                                   int64_t now);
 /* So many more of them, or fewer. */
 void sqlite_quota_move(struct sqlite_side *side, int64_t owner, int64_t by);
 /* Is a question with this deadline counted? */
@@ -370,7 +383,7 @@ struct str query_get_bytes(struct query *q, struct arena *arena);
 void query_fail(struct sqlite_side *side, int error);
 
 /* The ask of a row whose columns are, from the next: id, state, asked_ms, expires_ms, ended_ms,
- * record, answer. False: it was refused (side->refused), or side->error. */
+ * record, answer, attempt, via. False: it was refused (side->refused), or side->error. */
 bool sqlite_read_ask(struct query *q, struct arena *arena, struct ask_record *out);
 
 #endif

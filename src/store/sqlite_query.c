@@ -7,13 +7,15 @@
  */
 #include "store/sqlite_inside.h"
 
-#define CALL_COLUMNS "n, id, state, epoch, notices, keep_ms, opened_ms, record, result"
-#define ASK_COLUMNS  "id, state, asked_ms, expires_ms, ended_ms, record, answer"
+#define CALL_COLUMNS                                                                               \
+    "n, id, state, epoch, notices, keep_until_ms, handed, opened_ms, record, result"
+#define ASK_COLUMNS "id, state, asked_ms, expires_ms, ended_ms, record, answer, attempt, via"
 #define ROW_COLUMNS                                                                                \
-    "n, state, epoch, pending, token, keep_ms, scope, node, drop_ms, owner, sensitive"
+    "n, state, epoch, pending, token, keep_until_ms, handed, scope, node, idle_ms, owner, "        \
+    "sensitive"
 #define ROW_OF_CALL                                                                                \
-    "calls.n, calls.state, calls.epoch, calls.pending, calls.token, calls.keep_ms, calls.scope,"   \
-    " calls.node, calls.drop_ms, calls.owner, calls.sensitive"
+    "calls.n, calls.state, calls.epoch, calls.pending, calls.token, calls.keep_until_ms,"          \
+    " calls.handed, calls.scope, calls.node, calls.idle_ms, calls.owner, calls.sensitive"
 
 static const char *const texts[SQL_COUNT] = {
     [SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -26,44 +28,55 @@ static const char *const texts[SQL_COUNT] = {
 
     [SQL_CALL_FIND] = "SELECT " ROW_COLUMNS " FROM calls WHERE id = ?",
     [SQL_CALL_ADD] =
-        "INSERT INTO calls (id, scope, record, keep_ms, opened_ms, owner, called, epoch,"
-        " sensitive, state, pending, token, notices, node, drop_ms)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)"
+        "INSERT INTO calls (id, scope, record, opened_ms, owner, epoch, sensitive, state, pending,"
+        " token, notices, node, keep_until_ms, handed, idle_ms)"
+        " VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (id) DO NOTHING",
     [SQL_CALL_PARK] = "UPDATE calls SET sensitive = ?, state = ?, pending = ?, token = ?,"
-                      " notices = ?, node = ?, drop_ms = ? WHERE n = ?",
+                      " notices = ?, node = ?, keep_until_ms = ?, handed = ?, idle_ms = ?"
+                      " WHERE n = ?",
     [SQL_CALL_MOVE] = "UPDATE calls SET state = 0, epoch = epoch + 1, token = ?, node = ?,"
-                      " drop_ms = NULL WHERE n = ?",
-    [SQL_CALL_CLAIMED] = "UPDATE calls SET state = ?, epoch = ?, pending = ?, node = ?, drop_ms = ?"
-                         " WHERE n = ?",
-    [SQL_CALL_END] = "UPDATE calls SET state = ?, token = ?, result = ?, pending = 0, drop_ms = ?"
-                     " WHERE n = ?",
+                      " idle_ms = NULL WHERE n = ?",
+    [SQL_CALL_CLAIMED] = "UPDATE calls SET state = ?, epoch = ?, pending = ?, node = ?,"
+                         " handed = ?, idle_ms = ? WHERE n = ?",
+    [SQL_CALL_END] = "UPDATE calls SET state = ?, token = ?, result = ?, pending = 0,"
+                     " keep_until_ms = ?, handed = ?, idle_ms = NULL, drop_ms = ? WHERE n = ?",
     [SQL_CALL_LOAD] = "SELECT " CALL_COLUMNS " FROM calls WHERE id = ?",
     [SQL_CALL_LOAD_NUMBER] = "SELECT " CALL_COLUMNS " FROM calls WHERE n = ?",
+    /* In another order at each look, which is made of numbers alone. */
     [SQL_CALLS_RUNNABLE] =
-        "SELECT " CALL_COLUMNS " FROM calls WHERE n IN (SELECT n"
-        " FROM calls WHERE state IN (0, 2) AND called = 1 AND (state = 2 OR NOT EXISTS"
-        " (SELECT 1 FROM nodes WHERE nodes.node = calls.node AND nodes.expires_ms > ?))"
-        " ORDER BY random() LIMIT ?)",
+        "SELECT " CALL_COLUMNS " FROM (SELECT n AS m FROM calls WHERE state IN (0, 2)"
+        " AND handed = 1 AND (state = 2 OR NOT EXISTS (SELECT 1 FROM nodes"
+        " WHERE nodes.node = calls.node AND nodes.expires_ms > ?)) ORDER BY random() LIMIT -1)"
+        " CROSS JOIN calls ON calls.n = m",
     [SQL_CALLS_OVER] =
         "SELECT n, pending, owner FROM calls WHERE drop_ms <= ? ORDER BY drop_ms LIMIT ?",
+    [SQL_CALLS_ABANDONED] = "SELECT n, pending, owner FROM calls WHERE idle_ms <= ?"
+                            " AND keep_until_ms <= ? ORDER BY idle_ms LIMIT ?",
+    [SQL_CALLS_ORPHANED] = "UPDATE calls SET idle_ms = ? WHERE state = 0 AND idle_ms IS NULL"
+                           " AND NOT EXISTS (SELECT 1 FROM nodes WHERE nodes.node = calls.node"
+                           " AND nodes.expires_ms > ?)",
+    [SQL_CALLS_OWNED] = "UPDATE calls SET idle_ms = NULL WHERE state = 0 AND idle_ms IS NOT NULL"
+                        " AND EXISTS (SELECT 1 FROM nodes WHERE nodes.node = calls.node"
+                        " AND nodes.expires_ms > ?)",
     [SQL_CALL_DROP] = "DELETE FROM calls WHERE n = ?",
 
-    [SQL_ASK_ADD] = "INSERT INTO asks (id, call, state, sensitive, asked_ms, expires_ms, record)"
-                    " VALUES (?, ?, 0, ?, ?, ?, ?)",
+    [SQL_ASK_ADD] = "INSERT INTO asks (id, call, state, sensitive, asked_ms, expires_ms, attempt,"
+                    " record) VALUES (?, ?, 0, ?, ?, ?, ?, ?)",
     [SQL_ASK_FIND] = "SELECT " ASK_COLUMNS " FROM asks WHERE id = ?",
     [SQL_ASK_CLAIM] =
         "SELECT asks.id, asks.state, asks.asked_ms, asks.expires_ms, asks.ended_ms, asks.record,"
-        " asks.answer, asks.n, asks.token, asks.took, " ROW_OF_CALL
+        " asks.answer, asks.attempt, asks.via, asks.n, asks.token, asks.took, " ROW_OF_CALL
         " FROM asks JOIN calls ON calls.n = asks.call WHERE asks.id = ?",
-    [SQL_ASK_END] = "UPDATE asks SET state = ?, token = ?, took = ?, ended_ms = ?,"
+    [SQL_ASK_END] = "UPDATE asks SET state = ?, token = ?, took = ?, ended_ms = ?, via = ?,"
                     " answer = ? WHERE n = ?",
+    [SQL_ASK_AGAIN] = "UPDATE asks SET attempt = ?, token = ? WHERE n = ?",
     [SQL_ASKS_WITHDRAW] = "UPDATE asks SET state = 5, ended_ms = ? WHERE call = ? AND state = 0",
     [SQL_ASKS_SENSITIVE] = "SELECT " ASK_COLUMNS ", n FROM asks WHERE call = ?"
                            " AND sensitive = 1 AND answer IS NOT NULL",
     [SQL_ASK_ERASE] = "UPDATE asks SET answer = ? WHERE n = ?",
     [SQL_ASKS_DUE] = "SELECT " ASK_COLUMNS " FROM asks WHERE state = 0 AND expires_ms <= ?"
-                     " ORDER BY expires_ms LIMIT ?",
+                     " ORDER BY expires_ms",
     [SQL_ASKS_OF_CALL] = "SELECT " ASK_COLUMNS " FROM asks WHERE call ="
                          " (SELECT n FROM calls WHERE id = ?) ORDER BY n LIMIT ?",
     [SQL_ASKS_DROP] = "DELETE FROM asks WHERE call = ?",

@@ -85,22 +85,26 @@ static bool fits(struct sqlite_side *side, int64_t owner, int64_t more, int64_t 
     return most <= 0 || tally_of(side, owner)->pending + more <= most;
 }
 
-static bool fit_both(struct sqlite_side *side, int64_t owner, int64_t more)
+static enum store_quota full(struct sqlite_side *side, int64_t owner, int64_t more)
 {
     const struct sqlite_store *store = side->store;
 
-    return fits(side, owner, more, store->pending_most_each) &&
-           fits(side, IN_ALL, more, store->pending_most);
+    if (!fits(side, owner, more, store->pending_most_each))
+        return STORE_QUOTA_PRINCIPAL;
+    return fits(side, IN_ALL, more, store->pending_most) ? STORE_QUOTA_NONE : STORE_QUOTA_ALL;
 }
 
-bool sqlite_quota_room(struct sqlite_side *side, int64_t owner, int64_t more, int64_t now)
+enum store_quota sqlite_quota_full(struct sqlite_side *side, int64_t owner, int64_t more,
+                                   int64_t now)
 {
-    while (!fit_both(side, owner, more)) {
+    enum store_quota quota;
+
+    while ((quota = full(side, owner, more))) {
         int64_t before = lapsed_ms(side);
         if (!sqlite_quota_lapse(side, now) && lapsed_ms(side) == before)
-            return false;
+            return quota;
     }
-    return true;
+    return STORE_QUOTA_NONE;
 }
 
 static void tally_move(struct tally *tally, int64_t by)

@@ -7,6 +7,8 @@
  */
 #include "store/sqlite_inside.h"
 
+#include <limits.h>
+
 /* --- asks ------------------------------------------------------------------------------------- */
 
 static bool refused(struct sqlite_side *side, nod_status status)
@@ -28,6 +30,8 @@ bool sqlite_read_ask(struct query *q, struct arena *arena, struct ask_record *ou
     int64_t ended_ms = query_get_int(q);
     struct str record = query_get_bytes(q, arena);
     struct str answer = query_get_bytes(q, arena);
+    int64_t attempt = query_get_int(q);
+    struct str via = query_get_bytes(q, arena);
 
     if (side->error || !refused(side, codec_read_ask(&side->codec, id, record, arena, out)))
         return false;
@@ -41,6 +45,9 @@ bool sqlite_read_ask(struct query *q, struct arena *arena, struct ask_record *ou
     out->asked_ms = asked_ms;
     out->expires_ms = expires_ms;
     out->ended_ms = ended_ms;
+    out->via = via;
+    if (attempt > 0 && attempt <= INT_MAX) /* 0: it is older than the column */
+        out->attempt = (int)attempt;
     if (state == ASK_WITHDRAWN)
         out->by = STR("nod");
     return true;
@@ -73,7 +80,8 @@ static bool read_call(struct query *q, struct arena *arena, struct call_record *
     enum call_state state = (enum call_state)query_get_int(q);
     int64_t epoch = query_get_int(q);
     int64_t notices = query_get_int(q);
-    query_get_int(q);
+    int64_t keep_until_ms = query_get_int(q);
+    bool handed = query_get_int(q);
     int64_t opened_ms = query_get_int(q);
     struct str record = query_get_bytes(q, arena);
     struct str result = query_get_bytes(q, arena);
@@ -87,6 +95,8 @@ static bool read_call(struct query *q, struct arena *arena, struct call_record *
     out->epoch = (uint64_t)epoch;
     out->notices = (uint32_t)notices;
     out->opened_ms = opened_ms;
+    out->keep_until_ms = keep_until_ms;
+    out->handed = handed;
     return true;
 }
 
@@ -178,54 +188,58 @@ static void row_add(struct sqlite_op *op, struct store_row row)
 
     if (!added)
         return;
+    op->row_count++;
     added->row = row;
     *op->rows_end = added;
     op->rows_end = &added->next;
 }
 
-/* A scan shows the records it can read. */
-static void row_skip(struct sqlite_side *side)
+/* A scan shows the records it can read. The others count for nothing, and are logged once. */
+static void row_skip(struct sqlite_side *side, struct sqlite_op *op, size_t before)
 {
     side->refused = NOD_OK;
+    op->skipped_bytes += op->arena.used - before;
 }
 
-static bool room_left(const struct sqlite_op *op)
+static bool room_left(const struct sqlite_op *op, size_t most)
 {
-    return op->arena.used < LITE_SCAN_BYTES;
+    return op->row_count < most && op->arena.used - op->skipped_bytes < LITE_SCAN_BYTES;
 }
 
-static void scan_calls(struct query *q, struct sqlite_op *op)
+static void scan_calls(struct query *q, struct sqlite_op *op, size_t most)
 {
-    while (room_left(op) && query_row(q)) {
+    while (room_left(op, most) && query_row(q)) {
+        size_t before = op->arena.used;
         struct call_record *call = ARENA_NEW(&op->arena, struct call_record);
         int64_t n;
         if (call && read_call(q, &op->arena, call, &n))
             row_add(op, (struct store_row){ .call = call });
         else
-            row_skip(q->side);
+            row_skip(q->side, op, before);
     }
     query_end(q);
 }
 
-static void scan_asks(struct query *q, struct sqlite_op *op)
+static void scan_asks(struct query *q, struct sqlite_op *op, size_t most)
 {
-    while (room_left(op) && query_row(q)) {
+    while (room_left(op, most) && query_row(q)) {
+        size_t before = op->arena.used;
         struct ask_record *ask = ARENA_NEW(&op->arena, struct ask_record);
         if (ask && sqlite_read_ask(q, &op->arena, ask))
             row_add(op, (struct store_row){ .ask = ask });
         else if (op->scan.index == STORE_ASKS_OF_CALL)
             break; /* the call cannot go on without it */
         else
-            row_skip(q->side);
+            row_skip(q->side, op, before);
     }
     query_end(q);
 }
 
-static void scan_events(struct query *q, struct sqlite_op *op)
+static void scan_events(struct query *q, struct sqlite_op *op, size_t most)
 {
     struct codec *codec = &q->side->codec;
 
-    while (room_left(op) && query_row(q)) {
+    while (room_left(op, most) && query_row(q)) {
         struct store_event *event = ARENA_NEW(&op->arena, struct store_event);
         uint64_t seq = (uint64_t)query_get_int(q);
         struct str bytes = query_get_bytes(q, &op->arena);
@@ -248,30 +262,31 @@ void sqlite_scan(struct sqlite_side *side, struct sqlite_op *op)
     size_t most = scan->limit && scan->limit < LITE_SCAN_MOST ? scan->limit : LITE_SCAN_MOST;
     struct query q = query(side, statements[scan->index]);
 
+    op->row_count = op->skipped_bytes = 0;
+    side->codec.again = scan->index != STORE_ASKS_OF_CALL;
     switch (scan->index) {
     case STORE_RUNNABLE:
         query_int(&q, op->now);
-        query_int(&q, (int64_t)most);
-        scan_calls(&q, op);
+        scan_calls(&q, op, most);
         break;
     case STORE_ASKS_DUE:
         query_int(&q, scan->before ? scan->before : op->now);
-        query_int(&q, (int64_t)most);
-        scan_asks(&q, op);
+        scan_asks(&q, op, most);
         break;
     case STORE_ASKS_OF_CALL:
         query_text(&q, op->id);
         query_int(&q, (int64_t)most);
-        scan_asks(&q, op);
+        scan_asks(&q, op, most);
         break;
     case STORE_EVENTS:
         query_blob(&q, op->id);
         query_int(&q, (int64_t)scan->after);
         query_int(&q, op->now);
         query_int(&q, (int64_t)most);
-        scan_events(&q, op);
+        scan_events(&q, op, most);
         break;
     }
+    side->codec.again = false;
 }
 
 /* --- small records ---------------------------------------------------------------------------- */

@@ -58,6 +58,23 @@ static const struct migration steps[LITE_SCHEMA] = {
       "CREATE TABLE quota (owner INTEGER PRIMARY KEY, pending INTEGER NOT NULL) STRICT;"
       "CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;"
       "INSERT INTO quota SELECT 0, count(*) FROM asks WHERE state = 0;" },
+    /* Before, a call was removed some time after its last question, ended or not, and how long its
+     * end was kept was said once. What could bring an older one back is guessed from its asks. */
+    { "how long something lives that could bring a call back, and who holds it",
+      "ALTER TABLE calls RENAME COLUMN called TO handed;"
+      "ALTER TABLE calls ADD COLUMN keep_until_ms INTEGER NOT NULL DEFAULT 0;"
+      "ALTER TABLE calls ADD COLUMN idle_ms INTEGER;"
+      "UPDATE calls SET keep_until_ms = max(coalesce(drop_ms, 0), keep_ms + coalesce((SELECT"
+      " max(expires_ms) FROM asks WHERE asks.call = calls.n), opened_ms));"
+      "UPDATE calls SET drop_ms = CASE WHEN state IN (3, 4) THEN keep_until_ms END,"
+      " idle_ms = CASE WHEN state = 2 THEN 0 END;"
+      "ALTER TABLE calls DROP COLUMN keep_ms;"
+      "CREATE INDEX calls_idle ON calls (idle_ms) WHERE idle_ms IS NOT NULL;"
+      "CREATE INDEX calls_running ON calls (n) WHERE state = 0;"
+      "ALTER TABLE asks ADD COLUMN attempt INTEGER NOT NULL DEFAULT 0;"
+      "ALTER TABLE asks ADD COLUMN via TEXT NOT NULL DEFAULT '';"
+      "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;"
+      "INSERT INTO about VALUES ('id', substr(lower(hex(randomblob(16))), 1, 22));" },
 };
 
 /* --- connections ------------------------------------------------------------------------------ */
@@ -161,17 +178,28 @@ static bool step_up(struct sqlite_side *side, int version, char *why)
 }
 
 /* Nodes of an earlier process are gone: this one alone owns the file. What ran on them can be run
- * again, and is not kept for ever if nobody comes. */
+ * again. */
 static bool forget_nodes(struct sqlite_side *side, char *why)
 {
-    char sql[256];
+    return run(side, "DELETE FROM nodes", why);
+}
 
-    snprintf(sql, sizeof(sql),
-             "DELETE FROM nodes; UPDATE calls SET drop_ms = %lld +"
-             " CASE WHEN keep_ms > 0 THEN keep_ms ELSE %lld END WHERE state = %d",
-             (long long)clock_wall(side->store->clock), (long long)side->store->keep_ms,
-             CALL_STORED_RUNNING);
-    return run(side, sql, why);
+/* Which store this is: made once, and kept in the file. */
+static bool read_identity(struct sqlite_side *side, char *why)
+{
+    struct sqlite_store *store = side->store;
+    sqlite3_stmt *stmt = NULL;
+
+    bool read = sqlite3_prepare_v2(side->db, "SELECT value FROM about WHERE name = 'id'", -1, &stmt,
+                                   NULL) == SQLITE_OK &&
+                sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_bytes(stmt, 0) == ID_LEN;
+    if (read)
+        memcpy(store->id.text, sqlite3_column_text(stmt, 0), ID_LEN);
+    else
+        snprintf(why, LITE_WHY_MAX, "%s does not say which store it is", store->path);
+    sqlite3_finalize(stmt);
+    store->store.id = id_str(&store->id);
+    return read;
 }
 
 bool sqlite_settle(struct sqlite_side *side)
@@ -243,7 +271,7 @@ bool sqlite_migrate(struct sqlite_side *side, char *why)
         if (!step_up(side, at, why))
             return false;
     side->newest = (uint64_t)ask_number(side, "SELECT coalesce(max(version), 0) FROM small", why);
-    return side->newest != UINT64_MAX && settle_if_possible(side, why);
+    return side->newest != UINT64_MAX && settle_if_possible(side, why) && read_identity(side, why);
 }
 
 void sqlite_disconnect(struct sqlite_side *side)

@@ -11,26 +11,89 @@ struct over {
     int64_t n, pending, owner;
 };
 
-static size_t sweep_calls(struct sqlite_side *side)
+/* --- time in use --- */
+
+static const struct str used_mark = STR_INIT("used_ms");
+
+int64_t sqlite_used(struct sqlite_side *side)
+{
+    if (!side->used_at) {
+        struct query q = query(side, SQL_MARK_FIND);
+        query_text(&q, used_mark);
+        side->used_ms = query_row(&q) ? query_get_int(&q) : 0;
+        query_end(&q);
+        side->used_at = side->now;
+    }
+    int64_t passed = side->now - side->used_at;
+    if (passed <= 0)
+        return side->used_ms;
+    side->used_ms += passed < LITE_USED_STEP_MS ? passed : LITE_USED_STEP_MS;
+    side->used_at = side->now;
+    return side->used_ms;
+}
+
+static void used_save(struct sqlite_side *side)
+{
+    struct query q = query(side, SQL_MARK_SET);
+
+    query_text(&q, used_mark);
+    query_int(&q, sqlite_used(side));
+    query_run(&q);
+}
+
+/* --- calls --- */
+
+/* What ran on nodes that are gone could be run by others from now on. */
+static void note_orphans(struct sqlite_side *side)
+{
+    struct query q = query(side, SQL_CALLS_ORPHANED);
+
+    query_int(&q, sqlite_used(side));
+    query_int(&q, side->now);
+    query_run(&q);
+    q = query(side, SQL_CALLS_OWNED);
+    query_int(&q, side->now);
+    query_run(&q);
+}
+
+static size_t drop_found(struct sqlite_side *side, struct query *q)
 {
     struct over over[LITE_SWEEP_CALLS];
     size_t count = 0;
-    struct query q = query(side, SQL_CALLS_OVER);
 
-    query_int(&q, side->now);
-    query_int(&q, LITE_SWEEP_CALLS);
-    for (; count < LITE_SWEEP_CALLS && query_row(&q); count++) {
-        over[count].n = query_get_int(&q);
-        over[count].pending = query_get_int(&q);
-        over[count].owner = query_get_int(&q);
+    for (; count < LITE_SWEEP_CALLS && query_row(q); count++) {
+        over[count].n = query_get_int(q);
+        over[count].pending = query_get_int(q);
+        over[count].owner = query_get_int(q);
     }
-    query_end(&q);
+    query_end(q);
     for (size_t i = 0; i < count; i++) {
         int64_t counted = sqlite_call_drop(side, over[i].n, over[i].pending);
         if (counted)
             sqlite_quota_move(side, over[i].owner, -counted);
     }
     return count;
+}
+
+/* Those that have ended and are over. */
+static size_t sweep_calls(struct sqlite_side *side)
+{
+    struct query q = query(side, SQL_CALLS_OVER);
+
+    query_int(&q, side->now);
+    query_int(&q, LITE_SWEEP_CALLS);
+    return drop_found(side, &q);
+}
+
+/* The rule of those that could be run, and nobody came for: see STORE_ABANDONED_MS. */
+static size_t sweep_abandoned(struct sqlite_side *side)
+{
+    struct query q = query(side, SQL_CALLS_ABANDONED);
+
+    query_int(&q, sqlite_used(side) - side->store->abandoned_ms);
+    query_int(&q, side->now);
+    query_int(&q, LITE_SWEEP_CALLS);
+    return drop_found(side, &q);
 }
 
 static bool sweep_rows(struct sqlite_side *side, enum sql statement)
@@ -54,7 +117,10 @@ void sqlite_sweep(struct sqlite_side *side)
 {
     bool more = sqlite_quota_lapse(side, side->now);
 
+    used_save(side);
+    note_orphans(side);
     more |= sweep_calls(side) == LITE_SWEEP_CALLS;
+    more |= sweep_abandoned(side) == LITE_SWEEP_CALLS;
     more |= sweep_rows(side, SQL_EVENTS_SWEEP);
     more |= sweep_rows(side, SQL_SMALL_SWEEP);
     sweep_nodes(side);

@@ -5,9 +5,11 @@
  * may do and what it answers is said in core/store.h; an operation that finds its own token has
  * happened and changes nothing. It may be run twice, the first time undone.
  *
- * Holds always: calls.pending is the number of the call's pending asks. Every call but a running
- * one has a drop_ms, after which nobody is expected to come for it, and it is removed.
+ * Holds always: calls.pending is the number of the call's pending asks. A call that has ended has a
+ * drop_ms, after which it is removed. A runnable one has an idle_ms: how long the file had been in
+ * use when it became so (sqlite_sweep.c).
  */
+#include "store/claim.h"
 #include "store/sqlite_inside.h"
 
 struct call_row {
@@ -16,12 +18,13 @@ struct call_row {
     uint64_t epoch;
     int64_t pending;
     struct str token;
-    int64_t keep_ms;
+    int64_t keep_until_ms;
+    bool handed;
     struct str scope;
     struct str node;
-    int64_t drop_ms;
-    int64_t owner;  /* its principal, as sqlite_quota.c counts */
-    bool sensitive; /* one of its questions is */
+    int64_t idle_ms; /* only of a runnable one */
+    int64_t owner;   /* its principal, as sqlite_quota.c counts */
+    bool sensitive;  /* one of its questions is */
 };
 
 static void call_row_read(struct query *q, struct arena *arena, struct call_row *row)
@@ -31,10 +34,11 @@ static void call_row_read(struct query *q, struct arena *arena, struct call_row 
     row->epoch = (uint64_t)query_get_int(q);
     row->pending = query_get_int(q);
     row->token = query_get_bytes(q, arena);
-    row->keep_ms = query_get_int(q);
+    row->keep_until_ms = query_get_int(q);
+    row->handed = query_get_int(q);
     row->scope = query_get_bytes(q, arena);
     row->node = query_get_bytes(q, arena);
-    row->drop_ms = query_get_int(q);
+    row->idle_ms = query_get_int(q);
     row->owner = query_get_int(q);
     row->sensitive = query_get_int(q);
 }
@@ -57,9 +61,18 @@ static bool has_ended(const struct call_row *row)
     return row->state == CALL_STORED_FINISHED || row->state == CALL_STORED_CANCELLED;
 }
 
-static int64_t keep_of(const struct sqlite_side *side, int64_t keep_ms)
+/* What could bring it back lives so much longer. */
+static void row_keep(struct call_row *row, const struct sqlite_op *op)
 {
-    return keep_ms > 0 ? keep_ms : side->store->keep_ms;
+    int64_t until;
+
+    row->handed |= op->handed;
+    if (op->keep_for_ms <= 0)
+        return;
+    if (__builtin_add_overflow(op->now, op->keep_for_ms, &until))
+        until = INT64_MAX;
+    if (until > row->keep_until_ms)
+        row->keep_until_ms = until;
 }
 
 /* A record that is too large is the operation's fault, and not a failure of the store. */
@@ -95,10 +108,10 @@ int64_t sqlite_call_drop(struct sqlite_side *side, int64_t n, int64_t pending)
 
 /* --- park, append ----------------------------------------------------------------------------- */
 
-static void query_drop_ms(struct query *q, int64_t drop_ms)
+static void query_idle(struct query *q, const struct call_row *row)
 {
-    if (drop_ms)
-        query_int(q, drop_ms);
+    if (row->state == CALL_STORED_RUNNABLE)
+        query_int(q, row->idle_ms);
     else
         query_null(q);
 }
@@ -116,17 +129,17 @@ static bool call_add(struct sqlite_side *side, struct sqlite_op *op, struct call
     query_text(&q, op->id);
     query_blob(&q, open->scope);
     query_blob(&q, fresh(side));
-    query_int(&q, op->keep_for_ms);
     query_int(&q, op->now);
     query_int(&q, row->owner);
-    query_int(&q, op->handed);
     query_int(&q, row->sensitive);
     query_int(&q, row->state);
     query_int(&q, row->pending);
     query_text(&q, op->token);
     query_int(&q, op->notices);
     query_text(&q, op->node);
-    query_drop_ms(&q, row->drop_ms);
+    query_int(&q, row->keep_until_ms);
+    query_int(&q, row->handed);
+    query_idle(&q, row);
     if (!query_run(&q) || sqlite3_changes(side->db) == 0)
         return false;
     row->n = sqlite3_last_insert_rowid(side->db);
@@ -143,7 +156,9 @@ static bool call_parked(struct sqlite_side *side, struct sqlite_op *op, const st
     query_text(&q, op->token);
     query_int(&q, op->notices);
     query_text(&q, op->node);
-    query_drop_ms(&q, row->drop_ms);
+    query_int(&q, row->keep_until_ms);
+    query_int(&q, row->handed);
+    query_idle(&q, row);
     query_int(&q, row->n);
     return query_run(&q);
 }
@@ -173,44 +188,37 @@ static void ask_add(struct sqlite_side *side, const struct call_row *row, struct
     query_int(&q, ask->sensitive);
     query_int(&q, ask->asked_ms);
     query_int(&q, ask->expires_ms);
+    query_int(&q, ask->attempt);
     query_blob(&q, fresh(side));
     query_run(&q);
 }
 
-static int64_t asks_set_times(struct sqlite_op *op)
+static void asks_set_times(struct sqlite_op *op)
 {
-    int64_t latest = 0;
-
     for (size_t i = 0; i < op->ask_count; i++) {
         struct ask_record *ask = &op->asks[i];
         if (!ask->asked_ms)
             ask->asked_ms = op->now;
         if (!ask->expires_ms)
             ask->expires_ms = ask->asked_ms + ask->ttl_ms;
-        if (ask->expires_ms > latest)
-            latest = ask->expires_ms;
     }
-    return latest;
 }
 
 /* A call that waits here and has gone on elsewhere gives way to what its client has brought. */
-static bool drop_behind(struct sqlite_side *side, struct sqlite_op *op, const struct call_row *row)
+static bool is_behind(struct sqlite_side *side, struct sqlite_op *op, const struct call_row *row)
 {
     if (!op->open || row->state != CALL_STORED_WAITING || op->entry_count == 0 ||
         op->verb->run != sqlite_park)
         return false;
     const struct call_record *call = sqlite_read_call(side, op, op->id);
-    if (!call || call->entry_count >= op->entry_count)
-        return false;
-    side->moved -= sqlite_call_drop(side, row->n, row->pending);
-    return true;
+    return call && call->entry_count < op->entry_count;
 }
 
 /* The call as this operation leaves it: waiting for its questions, runnable, or running on. */
 static void row_set(struct sqlite_side *side, struct sqlite_op *op, struct call_row *row)
 {
-    int64_t latest = asks_set_times(op);
-
+    asks_set_times(op);
+    row_keep(row, op);
     row->pending += (int64_t)op->ask_count;
     for (size_t i = 0; i < op->ask_count; i++)
         row->sensitive |= op->asks[i].sensitive;
@@ -218,13 +226,13 @@ static void row_set(struct sqlite_side *side, struct sqlite_op *op, struct call_
         row->sensitive |= op->entries[i].sensitive;
     if (op->verb->run != sqlite_park) {
         row->state = CALL_STORED_RUNNING;
-        row->drop_ms = 0;
         return;
     }
     row->state = row->pending ? CALL_STORED_WAITING : CALL_STORED_RUNNABLE;
-    row->drop_ms = (latest > op->now ? latest : op->now) + keep_of(side, row->keep_ms);
-    if (!row->pending)
-        op->wake = op->id;
+    if (row->pending)
+        return;
+    row->idle_ms = sqlite_used(side);
+    op->wake = op->id;
 }
 
 static void add_parts(struct sqlite_side *side, struct sqlite_op *op, const struct call_row *row)
@@ -241,21 +249,32 @@ static void add_parts(struct sqlite_side *side, struct sqlite_op *op, const stru
 /* What comes back with its call was let in before. */
 static bool room_for_asks(struct sqlite_side *side, struct sqlite_op *op, int64_t owner)
 {
-    return op->new_asks == 0 || sqlite_quota_room(side, owner, (int64_t)op->new_asks, op->now);
+    const struct sqlite_store *store = side->store;
+    enum store_quota quota = op->new_asks
+                                 ? sqlite_quota_full(side, owner, (int64_t)op->new_asks, op->now)
+                                 : STORE_QUOTA_NONE;
+
+    op->reply.quota = quota;
+    op->reply.quota_most = (uint64_t)(quota == STORE_QUOTA_NONE  ? 0
+                                      : quota == STORE_QUOTA_ALL ? store->pending_most
+                                                                 : store->pending_most_each);
+    return quota == STORE_QUOTA_NONE;
 }
 
 /* False: it is stored already, or something failed. */
 static bool open_call(struct sqlite_side *side, struct sqlite_op *op)
 {
     struct call_row row = { .epoch = 1,
-                            .keep_ms = op->keep_for_ms,
                             .scope = op->open->scope,
                             .owner = sqlite_quota_owner(op->open->principal) };
 
     if (!room_for_asks(side, op, row.owner)) {
         struct call_row found;
-        if (call_find(side, op, op->id, &found))
+        if (call_find(side, op, op->id, &found)) {
+            op->reply.quota = STORE_QUOTA_NONE;
+            op->reply.quota_most = 0;
             return false; /* perhaps by this very operation */
+        }
         op->status = NOD_E_LIMIT;
         return true;
     }
@@ -278,7 +297,12 @@ static void save_call(struct sqlite_side *side, struct sqlite_op *op)
     }
     if (str_eq(row.token, op->token))
         return; /* this very operation has happened */
-    if (drop_behind(side, op, &row)) {
+    if (is_behind(side, op, &row)) {
+        if (!room_for_asks(side, op, row.owner)) {
+            op->status = NOD_E_LIMIT; /* and the one that waits goes on waiting */
+            return;
+        }
+        side->moved -= sqlite_call_drop(side, row.n, row.pending);
         open_call(side, op);
         return;
     }
@@ -312,41 +336,101 @@ void sqlite_append(struct sqlite_side *side, struct sqlite_op *op)
 struct ask_row {
     struct ask_record *record;
     int64_t n;
-    struct str token;
-    uint64_t took;
-    struct call_row call;
+    struct str token; /* of the claim that ended it, or put it up again last */
+    bool won;         /* by the claim at hand */
+    bool ends;        /* the claim at hand has just ended it */
 };
 
-static bool ask_find(struct sqlite_side *side, struct sqlite_op *op, struct ask_row *row)
+/* Its call into *call. False: it is not there, or it was refused. */
+static bool ask_find(struct sqlite_side *side, struct sqlite_op *op, struct str id,
+                     struct ask_row *row, struct call_row *call, uint64_t *took)
 {
     struct query q = query(side, SQL_ASK_CLAIM);
 
     row->record = ARENA_NEW(&op->arena, struct ask_record);
-    query_text(&q, op->id);
+    query_text(&q, id);
     bool found = query_row(&q) && row->record;
     if (found && sqlite_read_ask(&q, &op->arena, row->record)) {
         row->n = query_get_int(&q);
         row->token = query_get_bytes(&q, &op->arena);
-        row->took = (uint64_t)query_get_int(&q);
-        call_row_read(&q, &op->arena, &row->call);
+        row->won = str_eq(row->token, op->token);
+        uint64_t epoch = (uint64_t)query_get_int(&q);
+        if (row->won && epoch)
+            *took = epoch;
+        call_row_read(&q, &op->arena, call);
     }
     query_end(&q);
-    return found;
+    if (!found && !side->error)
+        op->status = NOD_E_NOT_FOUND;
+    return found && !side->error && !side->refused;
 }
 
-static void ask_close(struct sqlite_op *op, struct ask_record *ask, bool due)
+/* False: op->status says why, or the side does. */
+static bool claim_find(struct sqlite_side *side, struct sqlite_op *op, struct ask_row *rows,
+                       struct call_row *call, uint64_t *took)
 {
-    bool persons_word = op->outcome == ASK_ACCEPTED || op->outcome == ASK_DECLINED ||
-                        op->outcome == ASK_CANCELLED || op->outcome == ASK_INVALID;
-    bool late = persons_word && due;
-
-    ask->state = late ? ASK_EXPIRED : op->outcome;
-    ask->content = late ? STR_NONE : op->content;
-    ask->by = late ? STR("nod") : op->by;
-    ask->ended_ms = op->now;
+    for (size_t i = 0; i < op->claim.count; i++) {
+        struct call_row its;
+        if (!ask_find(side, op, op->claim.items[i].ask_id, &rows[i], &its, took))
+            return false;
+        if (i > 0 && its.n != call->n) {
+            op->status = NOD_E_USAGE;
+            return false;
+        }
+        *call = its;
+    }
+    return true;
 }
 
-static void ask_closed(struct sqlite_side *side, struct sqlite_op *op, const struct ask_row *row)
+static bool claim_mixes(const struct sqlite_op *op, const struct ask_row *rows)
+{
+    const struct claim_spec *claim = &op->claim;
+
+    for (size_t i = 0; claim->whole && i < claim->count; i++)
+        if (claim_contradicts(rows[i].record, rows[i].won, claim, &claim->items[i]))
+            return true;
+    return false;
+}
+
+static void put_again(struct sqlite_side *side, struct sqlite_op *op, struct ask_row *row)
+{
+    struct query q = query(side, SQL_ASK_AGAIN);
+
+    query_int(&q, ++row->record->attempt);
+    query_text(&q, op->token);
+    query_int(&q, row->n);
+    query_run(&q);
+    row->won = true;
+}
+
+/* One that is pending. False: it is refused. */
+static bool claim_item(struct sqlite_side *side, struct sqlite_op *op, struct ask_row *row,
+                       const struct claim_item *item)
+{
+    struct ask_record *ask = row->record;
+    bool due = op->now >= ask->expires_ms;
+    bool late = due && claim_is_word(item);
+
+    if (item->again && row->won)
+        return true; /* by this very claim, before */
+    if ((item->attempt && item->attempt != ask->attempt) ||
+        (item->outcome == ASK_EXPIRED && !item->again && !due))
+        return false;
+    if (item->again && !late) {
+        put_again(side, op, row);
+        return true;
+    }
+    ask->state = late ? ASK_EXPIRED : item->outcome;
+    ask->content = late ? STR_NONE : item->content;
+    ask->by = late ? STR("nod") : op->claim.by;
+    ask->via = late ? STR("clock") : op->claim.via;
+    ask->ended_ms = op->now;
+    row->won = row->ends = true;
+    return true;
+}
+
+static void ask_closed(struct sqlite_side *side, struct sqlite_op *op, const struct ask_row *row,
+                       uint64_t took)
 {
     buf_clear(&side->buf);
     if (!wrote(side, codec_write_answer(&side->codec, row->record, &side->buf)))
@@ -354,28 +438,31 @@ static void ask_closed(struct sqlite_side *side, struct sqlite_op *op, const str
     struct query q = query(side, SQL_ASK_END);
     query_int(&q, row->record->state);
     query_text(&q, op->token);
-    query_int(&q, (int64_t)row->took);
+    query_int(&q, (int64_t)took);
     query_int(&q, row->record->ended_ms);
+    query_text(&q, row->record->via);
     query_blob(&q, fresh(side));
     query_int(&q, row->n);
     query_run(&q);
 }
 
-/* The call has one pending ask less, and is perhaps taken. */
-static void call_claimed(struct sqlite_side *side, struct sqlite_op *op, struct call_row *call,
-                         struct ask_row *ask)
+/* The call has so many pending asks less, and is perhaps taken: in this epoch, or 0. */
+static uint64_t call_claimed(struct sqlite_side *side, struct sqlite_op *op, struct call_row *call,
+                             struct str call_id, int64_t ended)
 {
-    if (call->pending > 0)
-        call->pending--;
-    if (call->pending == 0 && call->state == CALL_STORED_WAITING) {
-        call->state = op->node.len ? CALL_STORED_RUNNING : CALL_STORED_RUNNABLE;
-        if (op->node.len) {
-            ask->took = ++call->epoch;
-            call->node = op->node;
-            call->drop_ms = 0;
+    uint64_t took = 0;
+
+    call->handed |= op->claim.handed;
+    call->pending = call->pending > ended ? call->pending - ended : 0;
+    if (ended && call->pending == 0 && call->state == CALL_STORED_WAITING) {
+        if (op->claim.take_for.len) {
+            call->state = CALL_STORED_RUNNING;
+            took = ++call->epoch;
+            call->node = op->claim.take_for;
         } else {
-            call->drop_ms = op->now + keep_of(side, call->keep_ms);
-            op->wake = ask->record->call_id;
+            call->state = CALL_STORED_RUNNABLE;
+            call->idle_ms = sqlite_used(side);
+            op->wake = call_id;
         }
     }
     struct query q = query(side, SQL_CALL_CLAIMED);
@@ -383,55 +470,87 @@ static void call_claimed(struct sqlite_side *side, struct sqlite_op *op, struct 
     query_int(&q, (int64_t)call->epoch);
     query_int(&q, call->pending);
     query_text(&q, call->node);
-    query_drop_ms(&q, call->drop_ms);
+    query_int(&q, call->handed);
+    query_idle(&q, call);
     query_int(&q, call->n);
     query_run(&q);
+    return took;
 }
 
-static void claim_now(struct sqlite_side *side, struct sqlite_op *op, struct ask_row *ask)
+/* Those that have just ended: in the journal, in their rows, and no longer counted. */
+static int64_t claim_end(struct sqlite_side *side, struct sqlite_op *op, struct ask_row *rows,
+                         struct call_row *call)
 {
-    bool due = op->now >= ask->record->expires_ms;
+    struct entry *entries = arena_alloc(&op->arena, (op->claim.count + 1) * sizeof(*entries));
+    size_t ended = 0;
 
-    if (op->outcome == ASK_EXPIRED && !due) {
-        op->status = NOD_E_STALE;
-        return;
+    for (size_t i = 0; entries && i < op->claim.count; i++) {
+        if (!rows[i].ends)
+            continue;
+        entries[ended++] = codec_entry_of(rows[i].record);
+        side->moved -= sqlite_quota_counts(side, rows[i].record->expires_ms);
     }
-    ask_close(op, ask->record, due);
-    struct entry entry = codec_entry_of(ask->record);
-    journal_add(side, &ask->call, ask->record->call_id, &entry, 1);
-    call_claimed(side, op, &ask->call, ask);
-    ask_closed(side, op, ask);
-    ask->token = op->token;
-    side->moved_owner = ask->call.owner;
-    side->moved = sqlite_quota_counts(side, ask->record->expires_ms) ? -1 : 0;
+    side->moved_owner = call->owner;
+    if (ended)
+        journal_add(side, call, rows[0].record->call_id, entries, ended);
+    return (int64_t)ended;
+}
+
+static void claim_shown(struct sqlite_side *side, struct sqlite_op *op, const struct ask_row *rows,
+                        const struct call_row *call, uint64_t took)
+{
+    struct claimed *claimed = arena_alloc(&op->arena, op->claim.count * sizeof(*claimed));
+
+    for (size_t i = 0; claimed && i < op->claim.count; i++)
+        claimed[i] = (struct claimed){ rows[i].record, rows[i].won };
+    op->reply.claimed = claimed;
+    op->reply.claimed_count = claimed ? op->claim.count : 0;
+    op->reply.ask = rows[0].record;
+    op->reply.won = rows[0].won;
+    op->reply.taken = took != 0;
+    op->reply.epoch = took;
+    if (took)
+        op->reply.call = sqlite_read_call_number(side, op, call->n);
 }
 
 void sqlite_claim(struct sqlite_side *side, struct sqlite_op *op)
 {
-    struct ask_row ask = { 0 };
+    const struct claim_spec *claim = &op->claim;
+    struct ask_row *rows = arena_zalloc(&op->arena, (claim->count + 1) * sizeof(*rows));
+    struct call_row call = { 0 };
+    bool refused = false, won = false, had = false;
+    uint64_t took = 0;
 
-    if (!ask_find(side, op, &ask)) {
-        op->status = NOD_E_NOT_FOUND;
+    op->wake = STR_NONE;
+    if (claim->count == 0)
+        op->status = NOD_E_USAGE;
+    if (!rows || claim->count == 0 || !claim_find(side, op, rows, &call, &took))
         return;
+    if (claim_mixes(op, rows)) {
+        op->status = NOD_E_STALE;
+        claim_shown(side, op, rows, &call, 0);
+        return;
+    }
+    for (size_t i = 0; i < claim->count; i++) {
+        bool before = rows[i].won;
+        if (rows[i].record->state == ASK_PENDING)
+            refused |= !claim_item(side, op, &rows[i], &claim->items[i]);
+        won |= rows[i].won;
+        had |= rows[i].won && !before;
+    }
+    int64_t ended = claim_end(side, op, rows, &call);
+    if (had && !side->error && !side->refused) {
+        uint64_t taken = call_claimed(side, op, &call, rows[0].record->call_id, ended);
+        took = taken ? taken : took;
+        for (size_t i = 0; i < claim->count; i++)
+            if (rows[i].ends)
+                ask_closed(side, op, &rows[i], taken);
     }
     if (side->error || side->refused)
         return;
-    if (ask.record->state == ASK_PENDING)
-        claim_now(side, op, &ask);
-    if (op->status != NOD_OK || side->error || side->refused)
-        return;
-    struct claimed *claimed = ARENA_NEW(&op->arena, struct claimed);
-    op->reply.ask = ask.record;
-    op->reply.won = str_eq(ask.token, op->token);
-    if (claimed)
-        *claimed = (struct claimed){ op->reply.ask, op->reply.won };
-    op->reply.claimed = claimed;
-    op->reply.claimed_count = claimed ? 1 : 0;
-    op->reply.taken = op->reply.won && ask.took != 0;
-    if (op->reply.taken) {
-        op->reply.epoch = ask.took;
-        op->reply.call = sqlite_read_call_number(side, op, ask.call.n);
-    }
+    if (refused && !won)
+        op->status = NOD_E_STALE;
+    claim_shown(side, op, rows, &call, took);
 }
 
 static bool node_alive(struct sqlite_side *side, struct str node, int64_t now)
@@ -543,6 +662,10 @@ static void erase_entries(struct sqlite_side *side, struct sqlite_op *op,
 static void call_close(struct sqlite_side *side, struct sqlite_op *op, const struct call_row *row,
                        enum call_state state)
 {
+    struct call_row kept = *row;
+    int64_t until = op->now + side->store->keep_ms;
+
+    row_keep(&kept, op);
     if (row->sensitive) { /* what was given in confidence is needed no longer */
         erase_answers(side, op, row);
         erase_entries(side, op, row);
@@ -563,7 +686,9 @@ static void call_close(struct sqlite_side *side, struct sqlite_op *op, const str
     query_int(&q, state);
     query_text(&q, op->token);
     query_blob(&q, fresh(side));
-    query_int(&q, op->now + keep_of(side, row->keep_ms));
+    query_int(&q, kept.keep_until_ms);
+    query_int(&q, kept.handed);
+    query_int(&q, kept.keep_until_ms > until ? kept.keep_until_ms : until);
     query_int(&q, row->n);
     query_run(&q);
 }
@@ -661,7 +786,10 @@ void sqlite_put(struct sqlite_side *side, struct sqlite_op *op)
     query_blob(&q, op->kind);
     query_blob(&q, op->id);
     query_int(&q, (int64_t)op->reply.version);
-    query_drop_ms(&q, op->ttl_ms > 0 ? op->now + op->ttl_ms : 0);
+    if (op->ttl_ms > 0)
+        query_int(&q, op->now + op->ttl_ms);
+    else
+        query_null(&q);
     query_blob(&q, fresh(side));
     query_run(&q);
 }

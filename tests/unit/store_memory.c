@@ -80,6 +80,7 @@ int main(void)
     struct memory_rig rig = { .rig = { .name = "memory",
                                        .events_kept = 256,
                                        .quotas = true,
+                                       .by_hand = true,
                                        .begin = begin,
                                        .open = open_store,
                                        .turn = turn,

@@ -22,6 +22,7 @@ struct sqlite_rig {
     char path[96];
     char why[LITE_WHY_MAX];
     struct keyring *ring;
+    int64_t abandoned_ms; /* of the stores that are opened from then on */
 };
 
 static void begin(struct store_rig *base)
@@ -46,6 +47,7 @@ static struct store *open_store(struct store_rig *base)
                                .ring = rig->ring,
                                .pending_asks = base->pending_asks,
                                .keep_ms = base->keep_ms,
+                               .abandoned_ms = rig->abandoned_ms,
                                .pending_asks_per_principal = base->pending_asks_per_principal,
                                .synchronous = LITE_SYNC_NORMAL },
         rig->why);
@@ -140,9 +142,173 @@ static void a_newer_file_is_refused(void **state)
     meddle("PRAGMA user_version = 99");
     assert_null(open_store(suite_rig));
     assert_non_null(strstr(mine()->why, "newer nod"));
-    meddle("PRAGMA user_version = 2");
+    meddle("PRAGMA user_version = 3");
     suite_store = open_store(suite_rig);
     assert_non_null(suite_store);
+}
+
+/* What version 3 added goes; keep_ms is what a protocol used to give its calls. */
+#define DOWN_TO_2                                                                                  \
+    "DROP TABLE about; DROP INDEX calls_idle; DROP INDEX calls_running;"                           \
+    "ALTER TABLE asks DROP COLUMN attempt; ALTER TABLE asks DROP COLUMN via;"                      \
+    "ALTER TABLE calls ADD COLUMN keep_ms INTEGER NOT NULL DEFAULT 3600000;"                       \
+    "ALTER TABLE calls DROP COLUMN keep_until_ms; ALTER TABLE calls DROP COLUMN idle_ms;"          \
+    "ALTER TABLE calls RENAME COLUMN handed TO called;"                                            \
+    "DELETE FROM migrations WHERE version > 2; PRAGMA user_version = 2;"
+
+static void line01_a_file_of_the_second_version_is_brought_up_to_date(void **state)
+{
+    struct question asks[4] = { { .key = "a" }, { .key = "b" }, { .key = "c" }, { .key = "d" } };
+    struct id waits, runnable, ended, runs;
+    (void)state;
+
+    waits = suite_ask(&asks[0]);
+    runnable = suite_ask(&asks[1]);
+    suite_claim(&asks[1].id, ASK_ACCEPTED, "{}", "ada", "");
+    ended = suite_ask(&asks[2]);
+    suite_finish(NULL, &ended, 1, "{}", NULL);
+    runs = suite_ask(&asks[3]);
+    suite_claim(&asks[3].id, ASK_ACCEPTED, "{}", "ada", "node-a");
+    suite_store->ops->destroy(suite_store);
+    suite_store = NULL;
+    int64_t now = mine()->clock.wall;
+    char sql[2048];
+    snprintf(sql, sizeof(sql),
+             DOWN_TO_2 "UPDATE calls SET drop_ms = %lld WHERE state IN (1, 2);"
+                       "UPDATE calls SET drop_ms = %lld WHERE state = 3",
+             (long long)now + 5000, (long long)now + 5000);
+    meddle(sql);
+    suite_rig->keep_ms = 1000;
+    suite_store = open_store(suite_rig);
+    assert_non_null(suite_store);
+    assert_int_equal(suite_store->id.len, ID_LEN);
+    /* Its questions wait for ten minutes, and its kind was kept for an hour beyond. */
+    const int64_t until = now + SUITE_LONG_MS + 3600000;
+    const struct id *calls[] = { &waits, &runnable, &ended, &runs };
+    for (size_t i = 0; i < 4; i++) {
+        const struct call_record *call = suite_load_call(calls[i])->reply.call;
+        assert_int_equal(call->keep_until_ms, until);
+        assert_true(call->handed);
+    }
+    assert_int_equal(suite_load_ask(&asks[0].id)->reply.ask->attempt, 1);
+    assert_int_equal(suite_load_ask(&asks[1].id)->reply.ask->via.len, 0);
+    struct got *got = suite_scan(&(struct store_scan){ .index = STORE_RUNNABLE });
+    assert_int_equal(got->rows, 2); /* also what ran on a node that is gone */
+    /* The old time to remove them is over, and nothing goes. */
+    for (int i = 0; i < 3; i++) {
+        advance(suite_rig, 10000);
+        suite_beat("node-b", 1000);
+    }
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(suite_load_call(calls[i])->status, NOD_OK);
+    advance(suite_rig, SUITE_LONG_MS + 3600000);
+    for (int i = 0; i < 3; i++) {
+        advance(suite_rig, 10000);
+        suite_beat("node-b", 1000);
+    }
+    assert_int_equal(suite_load_call(&ended)->status, NOD_E_NOT_FOUND);
+    assert_int_equal(suite_load_call(&waits)->status, NOD_OK);
+    assert_int_equal(suite_load_call(&runnable)->status, NOD_OK);
+    assert_int_equal(suite_load_call(&runs)->status, NOD_OK);
+}
+
+/* --- what is abandoned ------------------------------------------------------------------------ */
+
+/* So much time in which the file is in use. */
+static void in_use(int64_t ms)
+{
+    enum { STEP_MS = 30000 };
+
+    for (; ms > 0; ms -= STEP_MS) {
+        advance(suite_rig, ms < STEP_MS ? ms : STEP_MS);
+        suite_beat("node-b", 1000);
+    }
+}
+
+static void line07_time_in_which_nobody_could_run_a_call_does_not_count(void **state)
+{
+    enum { ABANDONED_MS = 600000 };
+    struct question asks[3] = { { .key = "a" }, { .key = "b" }, { .key = "c", .ttl_ms = 1000 } };
+    (void)state;
+
+    mine()->abandoned_ms = ABANDONED_MS;
+    suite_reopen();
+    struct id runnable = suite_ask(&asks[0]), runs = suite_ask(&asks[1]),
+              waits = suite_ask(&asks[2]);
+    suite_claim(&asks[0].id, ASK_ACCEPTED, "{}", "ada", "");
+    suite_claim(&asks[1].id, ASK_ACCEPTED, "{}", "ada", "node-a");
+    suite_beat("node-a", 10 * ABANDONED_MS); /* which works on it for long */
+    in_use(ABANDONED_MS / 2);
+    suite_store->ops->destroy(suite_store);
+    advance(suite_rig, (int64_t)100 * ABANDONED_MS); /* a long stop */
+    suite_store = open_store(suite_rig);
+    assert_non_null(suite_store);
+    in_use(ABANDONED_MS / 2 - 60000);
+    assert_int_equal(suite_load_call(&runnable)->status, NOD_OK);
+    in_use(2 * 60000);
+    assert_int_equal(suite_load_call(&runnable)->status, NOD_E_NOT_FOUND);
+    assert_int_equal(suite_load_call(&runs)->status, NOD_OK); /* gone for half of it */
+    in_use(ABANDONED_MS / 2);
+    assert_int_equal(suite_load_call(&runs)->status, NOD_E_NOT_FOUND);
+    assert_int_equal(suite_load_call(&waits)->reply.call->state, CALL_STORED_WAITING);
+    mine()->abandoned_ms = 0;
+}
+
+static void line07_a_call_that_its_node_works_on_is_not_abandoned(void **state)
+{
+    enum { ABANDONED_MS = 300000 };
+    struct question ask = { .key = "a" };
+    (void)state;
+
+    mine()->abandoned_ms = ABANDONED_MS;
+    suite_reopen();
+    struct id runs = suite_ask(&ask);
+    suite_claim(&ask.id, ASK_ACCEPTED, "{}", "ada", "node-a");
+    in_use(60000); /* it has not said yet that it is alive */
+    for (int i = 0; i < 30; i++) {
+        suite_beat("node-a", 40000);
+        in_use(30000);
+    }
+    assert_int_equal(suite_load_call(&runs)->status, NOD_OK);
+    in_use(60000 + ABANDONED_MS / 2);
+    assert_int_equal(suite_load_call(&runs)->status, NOD_OK);
+    in_use(ABANDONED_MS);
+    assert_int_equal(suite_load_call(&runs)->status, NOD_E_NOT_FOUND);
+    mine()->abandoned_ms = 0;
+}
+
+/* --- what cannot be read ---------------------------------------------------------------------- */
+
+static void line09_records_that_cannot_be_read_hide_no_others(void **state)
+{
+    enum { BAD = 20, LIMIT = 8 };
+    struct question question;
+    struct id good_call, good_due;
+    (void)state;
+
+    for (int i = 0; i < BAD; i++) {
+        question = (struct question){ .key = "#1", .ttl_ms = SUITE_SHORT_MS };
+        suite_ask(&question);
+        question = (struct question){ .key = "#1" };
+        suite_ask(&question);
+        suite_claim(&question.id, ASK_ACCEPTED, "{}", "ada", "");
+    }
+    suite_store->ops->destroy(suite_store);
+    meddle("UPDATE calls SET record = x'00'; UPDATE asks SET record = x'00'");
+    suite_store = open_store(suite_rig);
+    question = (struct question){ .key = "#1", .ttl_ms = SUITE_SHORT_MS + 1 };
+    suite_ask(&question);
+    good_due = question.id;
+    question = (struct question){ .key = "#1" };
+    good_call = suite_ask(&question);
+    suite_claim(&question.id, ASK_ACCEPTED, "{}", "ada", "");
+    advance(suite_rig, 2 * SUITE_SHORT_MS);
+    struct got *got = suite_scan(&(struct store_scan){ .index = STORE_RUNNABLE, .limit = LIMIT });
+    assert_int_equal(got->rows, 1);
+    assert_true(str_eq(got->calls[0].id, id_str(&good_call)));
+    got = suite_scan(&(struct store_scan){ .index = STORE_ASKS_DUE, .limit = LIMIT });
+    assert_int_equal(got->rows, 1);
+    assert_true(str_eq(got->asks[0].id, id_str(&good_due)));
 }
 
 static void a_file_of_the_first_version_is_brought_up_to_date(void **state)
@@ -157,7 +323,8 @@ static void a_file_of_the_first_version_is_brought_up_to_date(void **state)
 
     suite_park(&parking);
     suite_store->ops->destroy(suite_store);
-    meddle("DROP TABLE quota; DROP TABLE marks; ALTER TABLE calls DROP COLUMN owner;"
+    meddle(DOWN_TO_2
+           "DROP TABLE quota; DROP TABLE marks; ALTER TABLE calls DROP COLUMN owner;"
            "ALTER TABLE calls DROP COLUMN sensitive; DROP INDEX calls_active;"
            "ALTER TABLE calls DROP COLUMN called;"
            "CREATE INDEX calls_active ON calls (state) WHERE state IN (0, 2); DELETE FROM "
@@ -261,7 +428,7 @@ static void an_erased_answer_is_not_in_the_file(void **state)
 static void a_record_that_was_tampered_with_is_refused_and_the_rest_works_on(void **state)
 {
     struct question changed = { .key = "a" }, moved = { .key = "b" }, fine = { .key = "c" };
-    char sql[512];
+    char sql[2048];
     (void)state;
 
     if (!mine()->ring)
@@ -384,6 +551,10 @@ static const struct CMUnitTest own[] = {
     TEST(a_file_that_is_owned_is_not_opened_again),
     TEST(a_newer_file_is_refused),
     TEST(a_file_of_the_first_version_is_brought_up_to_date),
+    TEST(line01_a_file_of_the_second_version_is_brought_up_to_date),
+    TEST(line07_time_in_which_nobody_could_run_a_call_does_not_count),
+    TEST(line07_a_call_that_its_node_works_on_is_not_abandoned),
+    TEST(line09_records_that_cannot_be_read_hide_no_others),
     TEST(a_file_of_something_else_is_refused),
     TEST(a_path_that_cannot_be_made_is_said),
     TEST(nobody_else_may_read_its_files),
@@ -404,6 +575,7 @@ int main(void)
                                        .nodes = true,
                                        .events_kept = 256,
                                        .quotas = true,
+                                       .by_hand = true,
                                        .begin = begin,
                                        .open = open_store,
                                        .turn = turn,

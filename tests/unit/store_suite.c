@@ -56,6 +56,7 @@ static struct ask_record keep_ask(struct got *got, const struct ask_record *ask)
     copy.url = keep(got, ask->url);
     copy.content = keep(got, ask->content);
     copy.by = keep(got, ask->by);
+    copy.via = keep(got, ask->via);
     return copy;
 }
 
@@ -119,6 +120,16 @@ void got_done(void *data, nod_status status, const struct store_reply *reply)
         struct ask_record *ask = ARENA_NEW(&got->arena, struct ask_record);
         *ask = keep_ask(got, reply->ask);
         got->reply.ask = ask;
+    }
+    if (reply->claimed_count) {
+        struct claimed *claimed =
+            arena_zalloc(&got->arena, reply->claimed_count * sizeof(*claimed));
+        for (size_t i = 0; i < reply->claimed_count; i++) {
+            struct ask_record *ask = ARENA_NEW(&got->arena, struct ask_record);
+            *ask = keep_ask(got, reply->claimed[i].ask);
+            claimed[i] = (struct claimed){ ask, reply->claimed[i].won };
+        }
+        got->reply.claimed = claimed;
     }
     if (reply->call) {
         struct call_record *call = ARENA_NEW(&got->arena, struct call_record);
@@ -195,7 +206,7 @@ static struct ask_record question_of(const struct parking *parking, struct quest
                               .asked_ms = question->expires_ms ? 1 : 0,
                               .expires_ms = question->expires_ms,
                               .attempts = 3,
-                              .attempt = 1,
+                              .attempt = question->attempt ? question->attempt : 1,
                               .seq = 42 };
 
     if (!question->id.text[0])
@@ -229,7 +240,7 @@ struct got *suite_park(const struct parking *parking)
                              .asks = asks,
                              .ask_count = parking->count,
                              .keep_for_ms = parking->keep_for_ms,
-                             .handed = !parking->alone },
+                             .handed = !parking->alone && !parking->unhanded },
         got_done, got);
     memset(asks, 0x5a, (parking->count + 1) * sizeof(*asks)); /* it was copied */
     free(asks);
@@ -253,7 +264,7 @@ struct got *suite_append(const struct parking *parking)
                                .entries = parking->entries,
                                .entry_count = parking->entry_count,
                                .keep_for_ms = parking->keep_for_ms,
-                               .handed = !parking->alone },
+                               .handed = !parking->alone && !parking->unhanded },
         got_done, got);
     return begun(got);
 }
@@ -315,6 +326,32 @@ struct got *suite_finish(const struct id *token, const struct id *call, uint64_t
                                                     .epoch = epoch,
                                                     .result = str_of(result),
                                                     .event = event },
+                             got_done, got);
+    return begun(got);
+}
+
+struct got *suite_claims_of(const struct id *token, const struct claim_spec *claim)
+{
+    struct claim_spec spec = *claim;
+    struct got *got = got_new();
+    struct id fresh;
+
+    spec.token = token_of(token, &fresh);
+    suite_store->ops->claim(suite_store, &spec, got_done, got);
+    return begun(got);
+}
+
+struct got *suite_finish_for(const struct id *call, uint64_t epoch, int64_t keep_for_ms)
+{
+    struct got *got = got_new();
+    struct id token = suite_id();
+
+    suite_store->ops->finish(suite_store,
+                             &(struct finish_spec){ .token = id_str(&token),
+                                                    .call_id = id_str(call),
+                                                    .epoch = epoch,
+                                                    .result = STR("{}"),
+                                                    .keep_for_ms = keep_for_ms },
                              got_done, got);
     return begun(got);
 }
@@ -427,6 +464,10 @@ int store_suite(struct store_rig *rig)
     snprintf(name, sizeof(name), "%s: transitions", rig->name);
     int failed =
         _cmocka_run_group_tests(name, suite_transitions, suite_transitions_count, NULL, NULL);
+    snprintf(name, sizeof(name), "%s: claims", rig->name);
+    failed += _cmocka_run_group_tests(name, suite_claims, suite_claims_count, NULL, NULL);
+    snprintf(name, sizeof(name), "%s: keeping", rig->name);
+    failed += _cmocka_run_group_tests(name, suite_keeping, suite_keeping_count, NULL, NULL);
     snprintf(name, sizeof(name), "%s: records", rig->name);
     failed += _cmocka_run_group_tests(name, suite_records, suite_records_count, NULL, NULL);
     snprintf(name, sizeof(name), "%s: quotas", rig->name);

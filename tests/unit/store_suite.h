@@ -28,6 +28,7 @@ struct store_rig {
     bool nodes;         /* a node that stops beating counts as gone */
     size_t events_kept; /* of one stream; 0: no bound is promised */
     bool quotas;        /* it bounds how many questions wait */
+    bool by_hand;       /* its clock is moved, and not waited for */
 
     size_t pending_asks; /* set by a test: for the stores that are opened from then on */
     size_t pending_asks_per_principal;
@@ -76,6 +77,7 @@ struct question {
     int64_t ttl_ms;
     bool sensitive;
     int64_t expires_ms; /* 0: as the store says */
+    int attempt;        /* 0: 1 */
     struct id id;       /* set when it is parked */
 };
 
@@ -91,6 +93,7 @@ struct parking {
     const char *node;
     int64_t keep_for_ms;
     const char *principal; /* NULL: ada */
+    bool unhanded;         /* not handed, though its record names a caller */
     bool alone;            /* not handed, and its record names no caller */
 };
 
@@ -103,9 +106,12 @@ struct got *suite_claim(const struct id *ask, enum ask_state outcome, const char
                         const char *by, const char *take_for);
 struct got *suite_claim_token(const struct id *token, const struct id *ask, enum ask_state outcome,
                               const char *content, const char *by, const char *take_for);
+/* Any claim; its token is the one given, or a new one. */
+struct got *suite_claims_of(const struct id *token, const struct claim_spec *claim);
 struct got *suite_take(const struct id *token, const struct id *call, const char *node);
 struct got *suite_finish(const struct id *token, const struct id *call, uint64_t epoch,
                          const char *result, const struct store_event *event);
+struct got *suite_finish_for(const struct id *call, uint64_t epoch, int64_t keep_for_ms);
 struct got *suite_cancel(const struct id *token, const struct id *call, const char *why);
 struct got *suite_load_call(const struct id *call);
 struct got *suite_load_ask(const struct id *ask);
@@ -121,6 +127,10 @@ void suite_reopen(void);
 
 extern const struct CMUnitTest suite_transitions[];
 extern const size_t suite_transitions_count;
+extern const struct CMUnitTest suite_claims[];
+extern const size_t suite_claims_count;
+extern const struct CMUnitTest suite_keeping[];
+extern const size_t suite_keeping_count;
 extern const struct CMUnitTest suite_records[];
 extern const size_t suite_records_count;
 extern const struct CMUnitTest suite_quota[];

@@ -1,0 +1,51 @@
+/* store/claim: see claim.h. */
+#include "store/claim.h"
+
+bool claim_via_is_plain(struct str via)
+{
+    if (via.len > STORE_VIA_MAX)
+        return false;
+    for (size_t i = 0; i < via.len; i++) {
+        char c = via.at[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_'))
+            return false;
+    }
+    return true;
+}
+
+nod_status claim_check(const struct claim_spec *claim)
+{
+    if (claim->count == 0 || claim->count > STORE_CLAIM_MOST || !claim_via_is_plain(claim->via))
+        return NOD_E_USAGE;
+    for (size_t i = 0; i < claim->count; i++) {
+        const struct claim_item *item = &claim->items[i];
+        if (item->again && item->attempt <= 0)
+            return NOD_E_USAGE;
+        for (size_t other = 0; other < i; other++)
+            if (str_eq(claim->items[other].ask_id, item->ask_id))
+                return NOD_E_USAGE;
+    }
+    return NOD_OK;
+}
+
+bool claim_is_word(const struct claim_item *item)
+{
+    return item->again || item->outcome == ASK_ACCEPTED || item->outcome == ASK_DECLINED ||
+           item->outcome == ASK_CANCELLED || item->outcome == ASK_INVALID;
+}
+
+bool claim_is_same(const struct ask_record *ask, const struct claim_spec *claim,
+                   const struct claim_item *item)
+{
+    bool erased = ask->sensitive && ask->content.len == 0;
+
+    return ask->state == item->outcome && str_eq(ask->by, claim->by) &&
+           (erased || str_eq(ask->content, item->content));
+}
+
+bool claim_contradicts(const struct ask_record *ask, bool mine, const struct claim_spec *claim,
+                       const struct claim_item *item)
+{
+    return ask->state != ASK_PENDING && !mine && str_eq(ask->via, claim->via) &&
+           !claim_is_same(ask, claim, item);
+}
