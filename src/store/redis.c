@@ -130,7 +130,79 @@ static void beat_reply(struct redis_op *op, size_t at, const struct redis_value 
 }
 
 static const struct redis_verb beat_verb = { "beat", beat_reply };
-static const struct redis_verb sweep_verb = { "sweep", NULL };
+
+/* --- sweeping: how long nodes were there, then a shard, then what ran in it for too long --- */
+
+enum { SWEEP_USED, SWEEP_SHARD, SWEEP_ALIVE, SWEEP_ORPHANS };
+
+struct sweeping {
+    unsigned shard;
+    size_t count;     /* of calls that have run for very long */
+    struct str *runs; /* call, node and epoch of each */
+    bool *gone;
+};
+
+static void sweep_say(struct redis_op *op, unsigned shard)
+{
+    struct str keys[] = { redis_shard_key(op, shard, "r", STR_NONE),
+                          redis_shard_key(op, shard, "d", STR_NONE) };
+    struct str words[] = { redis_shard_key(op, shard, "c:", STR_NONE),
+                           arena_fmt(&op->arena, "%d", SWEEP_LOOKS), redis_used(op),
+                           redis_digits(op, op->store->abandoned_ms) };
+
+    redis_op_script(op, SCRIPT_SWEEP, keys, 2, words, 4);
+}
+
+static void sweep_runs(struct redis_op *op, struct sweeping *sweeping,
+                       const struct redis_value *runs)
+{
+    sweeping->count = (runs->type == REDIS_IS_LIST ? runs->count : 0) / 3;
+    sweeping->runs = arena_alloc(&op->arena, (3 * sweeping->count + 1) * sizeof(struct str));
+    sweeping->gone = arena_zalloc(&op->arena, sweeping->count + 1);
+    if (!sweeping->count || !sweeping->runs || !sweeping->gone)
+        return;
+    for (size_t i = 0; i < 3 * sweeping->count; i++)
+        sweeping->runs[i] = redis_copy(op, redis_text(&runs->items[i]));
+    redis_op_more(op);
+    for (size_t i = 0; i < sweeping->count; i++) {
+        struct str node = sweeping->runs[3 * i + 1];
+        redis_op_say(op, (struct str[]){ STR("EXISTS"), redis_key(op, node, "n:", node) }, 2);
+    }
+}
+
+static void sweep_orphans(struct redis_op *op, const struct sweeping *sweeping)
+{
+    redis_op_more(op);
+    for (size_t i = 0; i < sweeping->count; i++) {
+        const struct str *run = &sweeping->runs[3 * i];
+        struct str keys[] = { redis_shard_key(op, sweeping->shard, "c:", run[0]),
+                              redis_shard_key(op, sweeping->shard, "r", STR_NONE) };
+        struct str words[] = { run[0], run[1], run[2], sweeping->gone[i] ? STR("1") : STR("0"),
+                               redis_used(op) };
+        redis_op_script(op, SCRIPT_ORPHAN, keys, 2, words, 5);
+    }
+}
+
+static void sweep_reply(struct redis_op *op, size_t at, const struct redis_value *value)
+{
+    struct sweeping *sweeping = (struct sweeping *)(uintptr_t)op->with;
+
+    if (op->phase == SWEEP_ALIVE) {
+        sweeping->gone[at] = redis_number(value) == 0;
+        if (at + 1 == op->expected)
+            sweep_orphans(op, sweeping);
+    } else if (op->phase == SWEEP_ORPHANS || !redis_op_said(op, value)) {
+        return;
+    } else if (op->phase == SWEEP_USED) {
+        op->store->used_ms = redis_number(redis_item(value, 2)) + 1; /* 0: not known */
+        redis_op_more(op);
+        sweep_say(op, sweeping->shard);
+    } else {
+        sweep_runs(op, sweeping, redis_item(value, 2));
+    }
+}
+
+static const struct redis_verb sweep_verb = { "sweep", sweep_reply };
 
 static void op_beat(struct store *base, struct str node, int64_t ttl_ms, store_done *done,
                     void *data)
@@ -144,6 +216,23 @@ static void op_beat(struct store *base, struct str node, int64_t ttl_ms, store_d
     redis_op_send(op);
 }
 
+static void sweep_begin(struct redis_store *store)
+{
+    struct redis_op *op = redis_op_new(store, &sweep_verb, NULL, NULL);
+    struct sweeping *sweeping = ARENA_NEW(&op->arena, struct sweeping);
+
+    if (!sweeping) {
+        redis_op_end(op, NOD_E_LIMIT);
+        return;
+    }
+    sweeping->shard = store->swept++ % REDIS_SHARDS;
+    op->with = sweeping;
+    struct str key = redis_shard_key(op, 0, "used", STR_NONE);
+    struct str step = redis_digits(op, REDIS_USED_STEP_MS);
+    redis_op_script(op, SCRIPT_USED, &key, 1, &step, 1);
+    redis_op_send(op);
+}
+
 static void sweep_due(void *data)
 {
     struct redis_store *store = data;
@@ -152,14 +241,7 @@ static void sweep_due(void *data)
     timer_set(store->loop, &store->sweep, REDIS_SWEEP_EVERY_MS, sweep_due, store);
     if (!redis_lanes_ready(store, &why))
         return;
-    struct redis_op *op = redis_op_new(store, &sweep_verb, NULL, NULL);
-    unsigned shard = store->swept++ % REDIS_SHARDS;
-    struct str keys[] = { redis_shard_key(op, shard, "r", STR_NONE),
-                          redis_shard_key(op, shard, "d", STR_NONE) };
-    struct str words[] = { redis_shard_key(op, shard, "c:", STR_NONE),
-                           arena_fmt(&op->arena, "%d", SWEEP_LOOKS) };
-    redis_op_script(op, SCRIPT_SWEEP, keys, 2, words, 2);
-    redis_op_send(op);
+    sweep_begin(store);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
@@ -274,6 +356,7 @@ struct store *redis_store_open(const struct redis_opts *opts, char why[REDIS_WHY
     store->url.strict |= opts->strict;
     store->keep_ms = opts->keep_ms > 0 ? opts->keep_ms : REDIS_KEEP_MS;
     store->store.keep_ms = store->keep_ms;
+    store->abandoned_ms = opts->abandoned_ms > 0 ? opts->abandoned_ms : STORE_ABANDONED_MS;
     store->codec =
         (struct codec){ .ring = opts->ring ? keyring_copy(opts->ring) : NULL, .store = "redis" };
     buf_init(&store->record, CODEC_RECORD_MAX + SEAL_OVERHEAD + CODEC_SCOPE_MAX + 64);
@@ -301,7 +384,8 @@ struct store *redis_store_open(const struct redis_opts *opts, char why[REDIS_WHY
         destroy(&store->store);
         return NULL;
     }
-    timer_set(store->loop, &store->sweep, REDIS_SWEEP_EVERY_MS, sweep_due, store);
+    store->store.id = id_str(&store->lanes[0]->store_id);
+    sweep_due(store);
     return &store->store;
 }
 

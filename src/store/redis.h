@@ -39,6 +39,7 @@ struct redis_opts {
     const struct keyring *ring;        /* copied; NULL: records are not sealed */
     bool strict;                       /* as ?strict=1 */
     int64_t keep_ms;                   /* of calls that have ended; 0: REDIS_KEEP_MS */
+    int64_t abandoned_ms;              /* 0: STORE_ABANDONED_MS */
     size_t pending_asks;               /* questions that may wait, in all; 0: no bound */
     size_t pending_asks_per_principal; /* and for one principal */
 };

@@ -1,178 +1,18 @@
 /*
- * store/redis: claim, take, finish and cancel, from this side.
+ * store/redis: take, finish and cancel, from this side.
  *
  * Each becomes one script with what it needs: the records, written and sealed here, and what Redis
- * has to see. For that the call's scope has to be known, and for a claim the ask's call. Mostly it
- * is (redis_known.c). If not, the operation first reads it, and holds what it was given meanwhile.
+ * has to see. For that the call's scope has to be known. Mostly it is (redis_known.c). If not, the
+ * operation first reads it, and holds what it was given meanwhile.
  *
  * Pointers to events go out in front of the script, in the same piece.
- *
- * What differs from a store that sees content: a claim whose ask was remembered here happens before
- * its record was looked at, so a record that was tampered with is refused after the claim.
  */
 #include "store/redis_inside.h"
 
 _Static_assert(CALL_STORED_RUNNING == 0 && CALL_STORED_WAITING == 1 && CALL_STORED_RUNNABLE == 2 &&
                    CALL_STORED_FINISHED == 3 && CALL_STORED_CANCELLED == 4,
                "the scripts know the states of a call by number");
-_Static_assert(ASK_PENDING == 0 && ASK_ACCEPTED == 1 && ASK_DECLINED == 2 && ASK_CANCELLED == 3 &&
-                   ASK_EXPIRED == 4 && ASK_WITHDRAWN == 5 && ASK_UNSUPPORTED == 6 &&
-                   ASK_INVALID == 7,
-               "the scripts know the states of an ask by number");
 _Static_assert(ID_LEN == 22, "the scripts cut ids by their length");
-
-/* --- claim ------------------------------------------------------------------------------------ */
-
-enum { CLAIM_POINTER, CLAIM_ASK, CLAIM_NOW };
-
-struct claiming {
-    struct str token;
-    enum ask_state outcome;
-    struct str content, by, take_for;
-};
-
-static void claim_say(struct redis_op *op, const struct claiming *claiming, struct str scope,
-                      bool sensitive)
-{
-    struct redis_store *store = op->store;
-    struct str call = id_str(&op->call), ask = id_str(&op->ask), erased = STR_NONE;
-    struct ask_record answer = { .id = ask,
-                                 .scope = scope,
-                                 .state = claiming->outcome,
-                                 .content = claiming->content,
-                                 .by = claiming->by,
-                                 .ended_ms = redis_now(store) };
-    struct str whole = redis_kept(op, codec_write_answer(&store->codec, &answer, &store->record));
-
-    answer.content = STR_NONE;
-    if (sensitive)
-        erased = redis_kept(op, codec_write_answer(&store->codec, &answer, &store->record));
-    struct str words[] = { claiming->token,
-                           ask,
-                           redis_digits(op, claiming->outcome),
-                           whole,
-                           erased,
-                           claiming->take_for,
-                           call,
-                           store->node,
-                           redis_my_channel(op) };
-    struct str keys[] = { redis_key(op, call, "c:", call), redis_key(op, call, "r", STR_NONE),
-                          redis_key(op, call, "d", STR_NONE) };
-    redis_op_script(op, SCRIPT_CLAIM, keys, 3, words, sizeof(words) / sizeof(words[0]));
-    op->phase = CLAIM_NOW;
-}
-
-static void claim_pointer(struct redis_op *op, const struct redis_value *value)
-{
-    struct str call = redis_text(value);
-
-    if (!redis_is_id(call)) {
-        op->status = NOD_E_NOT_FOUND;
-        return;
-    }
-    redis_id_set(&op->call, call);
-    redis_op_more(op);
-    redis_op_say(op,
-                 (struct str[]){ STR("HMGET"), redis_key(op, call, "c:", call),
-                                 arena_fmt(&op->arena, "m%s", op->ask.text),
-                                 arena_fmt(&op->arena, "q%s", op->ask.text),
-                                 arena_fmt(&op->arena, "a%s", op->ask.text) },
-                 5);
-}
-
-static void claim_ask(struct redis_op *op, const struct redis_value *value)
-{
-    struct ask_record ask;
-
-    op->status = redis_read_ask(&op->store->codec, id_str(&op->ask), redis_item(value, 0),
-                                redis_item(value, 1), redis_item(value, 2), &op->arena, &ask);
-    if (op->status != NOD_OK)
-        return;
-    redis_op_more(op);
-    claim_say(op, op->with, redis_copy(op, ask.scope), ask.sensitive);
-}
-
-/* The ask as it is now, and the call if it was taken. */
-static void claim_done(struct redis_op *op, const struct redis_value *value)
-{
-    struct codec *codec = &op->store->codec;
-    const struct redis_value *shown = redis_item(value, 5);
-    struct ask_record *ask = ARENA_NEW(&op->arena, struct ask_record);
-    struct call_record *call = ARENA_NEW(&op->arena, struct call_record);
-
-    if (!redis_op_said(op, value) || !ask || !call)
-        return;
-    op->reply.won = redis_number(redis_item(value, 2)) != 0;
-    op->reply.epoch = (uint64_t)redis_number(redis_item(value, 3));
-    op->reply.taken = op->reply.epoch != 0;
-    op->wakes = redis_number(redis_item(value, 4)) != 0;
-    if (op->reply.taken) {
-        op->status = redis_read_ask_of(codec, shown, id_str(&op->ask), &op->arena, ask);
-        if (op->status == NOD_OK)
-            op->status = redis_read_call(codec, id_str(&op->call), shown, true, &op->arena, call);
-        op->reply.call = call;
-        redis_know(op->store, id_str(&op->call), id_str(&op->call), call->scope, false);
-    } else {
-        op->status = redis_read_ask(codec, id_str(&op->ask), redis_item(shown, 0),
-                                    redis_item(shown, 1), redis_item(shown, 2), &op->arena, ask);
-    }
-    struct claimed *claimed = ARENA_NEW(&op->arena, struct claimed);
-    op->reply.ask = ask;
-    if (claimed)
-        *claimed = (struct claimed){ ask, op->reply.won };
-    op->reply.claimed = claimed;
-    op->reply.claimed_count = claimed ? 1 : 0;
-    redis_forget(op->store, id_str(&op->ask));
-}
-
-static void claim_reply(struct redis_op *op, size_t at, const struct redis_value *value)
-{
-    (void)at;
-    if (op->phase == CLAIM_POINTER)
-        claim_pointer(op, value);
-    else if (op->phase == CLAIM_ASK)
-        claim_ask(op, value);
-    else
-        claim_done(op, value);
-}
-
-static const struct redis_verb claim_verb = { "claim", claim_reply };
-
-void redis_claim(struct store *base, const struct claim_spec *spec, store_done *done, void *data)
-{
-    struct redis_store *store = redis_of(base);
-    struct redis_op *op = redis_op_new(store, &claim_verb, done, data);
-    const struct claim_item *claim = spec->items;
-    struct str token = spec->token;
-    const struct known *known = redis_known(store, claim->ask_id);
-    struct claiming claiming = { token, claim->outcome, claim->content, spec->by, spec->take_for };
-
-    if (spec->count != 1 || claim->again || claim->attempt || spec->whole) {
-        redis_op_end(op, NOD_E_LIMIT);
-        return;
-    }
-    if (!redis_is_id(claim->ask_id) || !redis_plain(token, spec->take_for)) {
-        redis_op_end(op, redis_is_id(claim->ask_id) ? NOD_E_LIMIT : NOD_E_NOT_FOUND);
-        return;
-    }
-    redis_id_set(&op->ask, claim->ask_id);
-    if (known) {
-        op->call = known->call;
-        claim_say(op, &claiming, redis_known_scope(known), known->sensitive);
-    } else {
-        struct claiming *held = ARENA_NEW(&op->arena, struct claiming);
-        if (held)
-            *held = (struct claiming){ redis_copy(op, token), claim->outcome,
-                                       redis_copy(op, claim->content), redis_copy(op, spec->by),
-                                       redis_copy(op, spec->take_for) };
-        op->with = held;
-        redis_op_say(
-            op,
-            (struct str[]){ STR("GET"), redis_key(op, id_str(&op->ask), "p:", id_str(&op->ask)) },
-            2);
-    }
-    redis_op_send_or_end(op);
-}
 
 /* --- take ------------------------------------------------------------------------------------- */
 
@@ -187,8 +27,8 @@ static void take_say(struct redis_op *op, const struct taking *taking, bool gone
 {
     struct str call = id_str(&op->call);
     struct str keys[] = { redis_key(op, call, "c:", call), redis_key(op, call, "r", STR_NONE) };
-    struct str words[] = { taking->token, taking->node, call, gone ? STR("1") : STR("0"),
-                           taking->owner, taking->epoch };
+    struct str words[] = { taking->token, taking->node,  call,          gone ? STR("1") : STR("0"),
+                           taking->owner, taking->epoch, redis_used(op) };
 
     redis_op_script(op, SCRIPT_TAKE, keys, 2, words, sizeof(words) / sizeof(words[0]));
 }
@@ -270,6 +110,8 @@ struct ending_of {
     bool finishes;
     uint64_t epoch;
     const struct store_event *event;
+    int64_t keep_for_ms;
+    bool handed;
 };
 
 /* Where the event of this call's end will be. */
@@ -305,6 +147,9 @@ static void end_say(struct redis_op *op, const struct ending_of *ending, struct 
         redis_my_channel(op),
         event,
         ttl,
+        redis_digits(op, redis_life(store->keep_ms)),
+        redis_digits(op, redis_life(ending->keep_for_ms)),
+        ending->handed ? STR("1") : STR("0"),
     };
     struct str keys[] = { redis_key(op, call, "c:", call), redis_key(op, call, "r", STR_NONE),
                           redis_key(op, call, "d", STR_NONE), redis_key(op, call, "v:", call) };
@@ -373,7 +218,13 @@ static void end(struct store *base, const struct redis_verb *verb, struct str ca
 void redis_finish(struct store *store, const struct finish_spec *finish, store_done *done,
                   void *data)
 {
-    struct ending_of ending = { finish->token, finish->result, true, finish->epoch, finish->event };
+    struct ending_of ending = { .token = finish->token,
+                                .result = finish->result,
+                                .finishes = true,
+                                .epoch = finish->epoch,
+                                .event = finish->event,
+                                .keep_for_ms = finish->keep_for_ms,
+                                .handed = finish->handed };
 
     end(store, &finish_verb, finish->call_id, &ending, done, data);
 }
@@ -381,7 +232,7 @@ void redis_finish(struct store *store, const struct finish_spec *finish, store_d
 void redis_cancel(struct store *store, struct str token, struct str call_id, struct str why,
                   store_done *done, void *data)
 {
-    struct ending_of ending = { token, why, false, 0, NULL };
+    struct ending_of ending = { .token = token, .result = why };
 
     end(store, &cancel_verb, call_id, &ending, done, data);
 }

@@ -10,12 +10,16 @@
  */
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "store/redis_inside.h"
 
 enum fact { FACT_APPENDONLY, FACT_FSYNC, FACT_POLICY, FACT_MAXMEMORY };
 
-enum { STEPS_MOST = 16 + SCRIPTS }; /* of a greeting */
+enum {
+    STEPS_MOST = 18 + SCRIPTS, /* of a greeting */
+    SKEW_SAID_MS = 1000,       /* that the clock of this node may be off before it is said */
+};
 
 struct step {
     bool (*wanted)(const struct redis_link *link);
@@ -178,7 +182,65 @@ static bool heard_time(struct redis_link *link, unsigned which, const struct red
     (void)which;
     if (seconds <= 0 || seconds > INT64_MAX / 2000 || micros < 0 || micros > 1000000)
         return refuse(link, false, "it does not say what time it is", STR(""));
-    link->offset_ms = seconds * 1000 + micros / 1000 - loop_now(link->loop);
+    int64_t theirs = seconds * 1000 + micros / 1000;
+    int64_t ahead = clock_wall(clock_system()) - theirs;
+    if (link->lane == 0 && (ahead > SKEW_SAID_MS || ahead < -SKEW_SAID_MS))
+        LOG_WARN("the clock of this node is not the store's; the store's decides when something "
+                 "runs out",
+                 LOG_CSTR("store", "redis"), LOG_CSTR("where", link->url->shown),
+                 LOG_INT("ahead_ms", ahead));
+    link->offset_ms = theirs - loop_now(link->loop);
+    return true;
+}
+
+static bool speaks_for_all(const struct redis_link *link)
+{
+    return for_commands(link) && link->lane == 0;
+}
+
+/* Which store this is: whoever comes first says it, and then it is asked. */
+static void id_key(const struct redis_link *link, char key[REDIS_PREFIX_MAX + 16])
+{
+    snprintf(key, REDIS_PREFIX_MAX + 16, "%s{00}id", link->url->prefix);
+}
+
+static void say_id(const struct redis_link *link, unsigned which, struct buf *out)
+{
+    char key[REDIS_PREFIX_MAX + 16];
+    struct id id;
+
+    (void)which;
+    id_random(&id);
+    id_key(link, key);
+    redis_command(out, (struct str[]){ STR("SET"), str_of(key), id_str(&id), STR("NX") }, 4);
+}
+
+static bool heard_id(struct redis_link *link, unsigned which, const struct redis_value *value)
+{
+    (void)link;
+    (void)which;
+    (void)value; /* what stands there is asked next */
+    return true;
+}
+
+static void say_which(const struct redis_link *link, unsigned which, struct buf *out)
+{
+    char key[REDIS_PREFIX_MAX + 16];
+
+    (void)which;
+    id_key(link, key);
+    redis_command(out, (struct str[]){ STR("GET"), str_of(key) }, 2);
+}
+
+static bool heard_which(struct redis_link *link, unsigned which, const struct redis_value *value)
+{
+    struct str id = redis_text(value);
+
+    (void)which;
+    if (value->type == REDIS_IS_ERROR || id.len != ID_LEN)
+        return refuse(link, false, "it does not say which store it is",
+                      value->type == REDIS_IS_ERROR ? value->text : STR(""));
+    memcpy(link->store_id.text, id.at, ID_LEN);
     return true;
 }
 
@@ -216,7 +278,11 @@ static const struct step steps[] = {
     { for_commands, say_script, heard_script, SCRIPT_EVENT },
     { for_commands, say_script, heard_script, SCRIPT_SWEEP },
     { for_commands, say_script, heard_script, SCRIPT_RESEAL },
+    { for_commands, say_script, heard_script, SCRIPT_USED },
+    { for_commands, say_script, heard_script, SCRIPT_ORPHAN },
     { for_commands, say_time, heard_time, 0 },
+    { speaks_for_all, say_id, heard_id, 0 },
+    { speaks_for_all, say_which, heard_which, 0 },
     { for_hints, say_subscribe, heard_subscribe, 0 },
 };
 

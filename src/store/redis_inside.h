@@ -66,6 +66,7 @@ enum {
     REDIS_TALLIES_MOST = 4096,     /* principals whose count is remembered here */
     REDIS_COUNT_MS = 1000,         /* that a count of waiting questions is believed */
     REDIS_SWEEP_EVERY_MS = 5000,   /* how often the indexes of one shard are looked through */
+    REDIS_USED_STEP_MS = 60000,    /* that counts as time with nodes between two looks, at most */
     REDIS_ASKS_MOST = 1000,        /* of one transition */
     REDIS_OP_BYTES = 96 << 20,     /* memory of one operation with what it reads */
 };
@@ -138,6 +139,8 @@ enum redis_script {
     SCRIPT_EVENT,
     SCRIPT_SWEEP,
     SCRIPT_RESEAL,
+    SCRIPT_USED,
+    SCRIPT_ORPHAN,
     SCRIPTS,
 };
 
@@ -182,6 +185,7 @@ struct redis_link {
     size_t greeted;  /* that have come */
     char shas[SCRIPTS][SHA_LEN + 1];
     int64_t offset_ms;        /* Redis's wall clock less loop_now */
+    struct id store_id;       /* which store this is: only of the first connection */
     char facts[4][64];        /* appendonly, appendfsync, maxmemory-policy, cluster */
     char told[REDIS_WHY_MAX]; /* what was last said of the settings */
     char why[REDIS_WHY_MAX];  /* it is not ready */
@@ -253,6 +257,8 @@ struct redis_store {
     struct codec codec;
     struct buf record; /* one being written */
     int64_t keep_ms;
+    int64_t abandoned_ms;
+    int64_t used_ms; /* for how long nodes were there, as it was last heard; 0: never yet */
 
     struct list waiting;           /* for a connection */
     struct list sent[REDIS_LANES]; /* for a reply, in order */
@@ -385,6 +391,8 @@ struct str redis_digits(struct redis_op *op, int64_t n);
 struct str redis_copy(struct redis_op *op, struct str s);
 /* What was just written into store->record, kept with the operation; or its status. */
 struct str redis_kept(struct redis_op *op, nod_status status);
+/* For how long nodes were there, as an index has it. */
+struct str redis_used(struct redis_op *op);
 /* What the channels of nodes begin with. */
 struct str redis_my_channel(struct redis_op *op);
 /* What stands in a call's head has to be told apart there. */
@@ -405,8 +413,8 @@ struct str redis_owner(struct redis_op *op, struct str principal);
 struct redis_count *redis_count_wanted(struct redis_op *op, struct str principal, size_t more);
 void redis_count_say(struct redis_op *op, struct redis_count *count);
 void redis_count_heard(struct redis_count *count, size_t at, const struct redis_value *value);
-/* All was heard: is there room? */
-bool redis_count_room(struct redis_store *store, struct redis_count *count);
+/* All was heard: which bound leaves no room? */
+enum store_quota redis_count_full(struct redis_store *store, struct redis_count *count);
 void redis_tallies_finish(struct redis_store *store);
 
 /* --- redis_save.c, redis_calls.c -------------------------------------------------------------- */

@@ -170,21 +170,22 @@ static bool room(struct redis_store *store, struct redis_tally *tally, uint64_t 
     return waiting + (tally->passed - base) + more <= bound;
 }
 
-bool redis_count_room(struct redis_store *store, struct redis_count *count)
+enum store_quota redis_count_full(struct redis_store *store, struct redis_count *count)
 {
     struct redis_tally *tally = count->owner[0] ? tally_of(store, count->owner) : NULL;
-    bool fits = true;
+    bool fits = true, fits_all = true;
 
     if (count->principal && tally) /* which may have been forgotten and begun anew meanwhile */
         fits = room(store, tally,
                     count->principal_base < tally->passed ? count->principal_base : tally->passed,
                     count->principal_waiting, store->pending_asks_per_principal, count->more);
     if (count->in_all)
-        fits &= room(store, &store->in_all, count->in_all_base, count->in_all_waiting,
-                     store->pending_asks, count->more);
-    if (fits && tally)
+        fits_all = room(store, &store->in_all, count->in_all_base, count->in_all_waiting,
+                        store->pending_asks, count->more);
+    if (!fits || !fits_all)
+        return fits ? STORE_QUOTA_ALL : STORE_QUOTA_PRINCIPAL;
+    if (tally)
         tally->passed += count->more;
-    if (fits)
-        store->in_all.passed += count->more;
-    return fits;
+    store->in_all.passed += count->more;
+    return STORE_QUOTA_NONE;
 }

@@ -6,23 +6,26 @@
  * believed only as far as it goes: an answer whose sealed state is not the one beside it is
  * refused, and so is a person's word without its record.
  */
-#include "base/log.h"
+#include "store/claim.h"
 #include "store/redis_inside.h"
 
-enum { META_FIELDS = 6, DIGITS_MOST = 20, ITEMS_MOST = 1 << 16, FIELD_MAX = 32 };
+enum {
+    META_FIELDS = 6,
+    ATTEMPT_DIGITS_MOST = 6,
+    DIGITS_MOST = 20,
+    ITEMS_MOST = 1 << 16,
+    FIELD_MAX = 32
+};
 
 static nod_status damaged(struct codec *codec, struct str id, const char *why)
 {
-    codec->why = why;
-    if (codec->store)
-        LOG_ERROR("a record in the store was refused", LOG_CSTR("store", codec->store),
-                  LOG_STR("id", id), LOG_CSTR("why", why));
+    codec_tell(codec, "call", id, why);
     return NOD_E_PARSE;
 }
 
 /* --- asks ------------------------------------------------------------------------------------- */
 
-/* "state asked expires ended took sensitive token" */
+/* "state asked expires ended took sensitive token attempt via"; older ones end with the token. */
 static bool read_meta(struct str meta, struct ask_record *out)
 {
     int64_t numbers[META_FIELDS];
@@ -39,6 +42,14 @@ static bool read_meta(struct str meta, struct ask_record *out)
     out->asked_ms = numbers[1];
     out->expires_ms = numbers[2];
     out->ended_ms = numbers[3];
+    struct str token, attempt;
+    int64_t offer = 0;
+    if (!str_cut(meta, ' ', &token, &meta))
+        return true;
+    if (!str_cut(meta, ' ', &attempt, &out->via) || attempt.len > ATTEMPT_DIGITS_MOST ||
+        !str_to_i64(attempt, &offer) || !claim_via_is_plain(out->via))
+        return false;
+    out->attempt = (int)offer;
     return true;
 }
 
@@ -75,6 +86,9 @@ nod_status redis_read_ask(struct codec *codec, struct str id, const struct redis
     out->asked_ms = beside.asked_ms;
     out->expires_ms = beside.expires_ms;
     out->ended_ms = beside.ended_ms;
+    out->via = beside.via;
+    if (beside.attempt > 0)
+        out->attempt = beside.attempt;
     return NOD_OK;
 }
 
@@ -123,12 +137,25 @@ struct head {
     enum call_state state;
     uint64_t epoch;
     int64_t items; /* of the journal */
+    int64_t keep_until_ms;
     int64_t opened_ms;
     uint32_t notices;
+    bool handed;
     struct str asks; /* ids, one behind the other */
 };
 
-enum { HEAD_STATE, HEAD_EPOCH, HEAD_ITEMS = 3, HEAD_OPENED = 7, HEAD_NOTICES, HEAD_NUMBERS };
+enum {
+    HEAD_STATE,
+    HEAD_EPOCH,
+    HEAD_ITEMS = 3,
+    HEAD_KEEP = 6,
+    HEAD_OPENED,
+    HEAD_NOTICES,
+    HEAD_HANDED,
+    HEAD_NUMBERS
+};
+
+static const int64_t no_time_ms = 1000000000000; /* less than this is no wall clock, but a life */
 
 static bool read_head(struct str text, struct head *out)
 {
@@ -145,10 +172,13 @@ static bool read_head(struct str text, struct head *out)
     out->epoch = (uint64_t)numbers[HEAD_EPOCH];
     out->items = numbers[HEAD_ITEMS];
     out->opened_ms = numbers[HEAD_OPENED];
+    out->keep_until_ms = numbers[HEAD_KEEP];
+    if (out->keep_until_ms && out->keep_until_ms < no_time_ms) /* an older record */
+        out->keep_until_ms += out->opened_ms;
     out->notices = (uint32_t)numbers[HEAD_NOTICES];
+    out->handed = numbers[HEAD_HANDED];
     struct str skipped;
-    return str_cut(text, ' ', &skipped, &text) && str_cut(text, ' ', &skipped, &text) &&
-           str_cut(text, ' ', &out->asks, &text);
+    return str_cut(text, ' ', &skipped, &text) && str_cut(text, ' ', &out->asks, &text);
 }
 
 /* --- the journal ------------------------------------------------------------------------------ */
@@ -249,6 +279,8 @@ static nod_status read_call(struct codec *codec, struct str id, const struct fie
     out->epoch = head->epoch;
     out->notices = head->notices;
     out->opened_ms = head->opened_ms;
+    out->keep_until_ms = head->keep_until_ms;
+    out->handed = head->handed;
     return NOD_OK;
 }
 

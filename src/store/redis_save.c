@@ -25,14 +25,15 @@ struct saving {
     bool parks;
 };
 
-enum { SAVE_WORDS = 16, ASK_WORDS = 6 };
+enum { SAVE_WORDS = 18, ASK_WORDS = 7 };
 
 /* Its call, for whoever comes with its id alone. It outlives the ask for as long as the call may.
  */
-static void say_pointer(struct redis_op *op, const struct ask_record *ask, int64_t keep_ms)
+static void say_pointer(struct redis_op *op, const struct ask_record *ask, int64_t keep_for_ms)
 {
     int64_t left = ask->expires_ms ? ask->expires_ms - redis_now(op->store) : ask->ttl_ms;
-    int64_t kept_ms = keep_ms > REDIS_KEEP_MS ? keep_ms : REDIS_KEEP_MS;
+    int64_t keep_ms = op->store->keep_ms > REDIS_KEEP_MS ? op->store->keep_ms : REDIS_KEEP_MS;
+    int64_t kept_ms = redis_life(keep_for_ms) + keep_ms + op->store->abandoned_ms;
 
     redis_op_say(op,
                  (struct str[]){ STR("SET"), redis_key(op, ask->id, "p:", ask->id),
@@ -55,7 +56,8 @@ static void ask_words(struct redis_op *op, const struct ask_record *given, struc
     words[2] = redis_digits(op, ask.expires_ms);
     words[3] = redis_digits(op, redis_life(ask.ttl_ms));
     words[4] = ask.sensitive ? STR("1") : STR("0");
-    words[5] = redis_kept(op, codec_write_ask(&op->store->codec, &ask, &op->store->record));
+    words[5] = redis_digits(op, ask.attempt);
+    words[6] = redis_kept(op, codec_write_ask(&op->store->codec, &ask, &op->store->record));
     redis_know(op->store, ask.id, ask.call_id, scope, ask.sensitive);
 }
 
@@ -102,7 +104,6 @@ static void save_say(struct redis_op *op, const struct saving *saving, struct st
 {
     struct redis_store *store = op->store;
     struct str call = id_str(&op->call);
-    int64_t keep = saving->keep_for_ms > 0 ? saving->keep_for_ms : store->keep_ms;
     size_t count = SAVE_WORDS + ASK_WORDS * saving->ask_count;
     struct str *words = arena_alloc(&op->arena, count * sizeof(*words));
 
@@ -115,7 +116,7 @@ static void save_say(struct redis_op *op, const struct saving *saving, struct st
     words[2] = saving->node;
     words[3] = redis_digits(op, saving->notices);
     words[4] = saving->parks ? STR("p") : STR("a");
-    words[5] = saving->open ? redis_digits(op, redis_life(keep)) : STR_NONE;
+    words[5] = saving->open ? STR("1") : STR_NONE;
     words[6] = save_call(op, saving);
     words[7] = save_entries(op, saving, scope);
     words[8] = redis_digits(op, (int64_t)saving->entry_count);
@@ -126,9 +127,11 @@ static void save_say(struct redis_op *op, const struct saving *saving, struct st
     words[13] = refuse ? STR("1") : STR("0");
     words[14] = saving->open ? redis_owner(op, saving->open->principal) : STR_NONE;
     words[15] = saving->handed ? STR("1") : STR("0");
+    words[16] = redis_digits(op, redis_life(saving->keep_for_ms));
+    words[17] = redis_used(op);
     for (size_t i = 0; i < saving->ask_count; i++) {
         ask_words(op, &saving->asks[i], scope, words + SAVE_WORDS + ASK_WORDS * i);
-        say_pointer(op, &saving->asks[i], keep);
+        say_pointer(op, &saving->asks[i], saving->keep_for_ms);
     }
     struct str keys[] = { redis_key(op, call, "c:", call), redis_key(op, call, "r", STR_NONE),
                           redis_key(op, call, "d", STR_NONE) };
@@ -143,12 +146,27 @@ struct held { /* what it was given, until it can be said */
     struct saving saving;
     struct str scope;
     struct redis_count *count; /* NULL: there is room */
+    enum store_quota quota;    /* there is none */
 };
 
 static void save_held(struct redis_op *op, const struct held *held, bool refuse)
 {
     save_say(op, &held->saving, held->scope, refuse);
     op->phase = SAVE_NOW;
+}
+
+/* For want of room, perhaps: by which bound? */
+static void save_refused(struct redis_op *op, const struct held *held)
+{
+    const struct redis_store *store = op->store;
+
+    if (op->status != NOD_E_LIMIT || !held)
+        return;
+    op->reply.quota = held->quota;
+    op->reply.quota_most = held->quota == STORE_QUOTA_ALL ? store->pending_asks
+                           : held->quota == STORE_QUOTA_PRINCIPAL
+                               ? store->pending_asks_per_principal
+                               : 0;
 }
 
 static void save_reply(struct redis_op *op, size_t at, const struct redis_value *value)
@@ -169,8 +187,11 @@ static void save_reply(struct redis_op *op, size_t at, const struct redis_value 
         if (at + 1 < op->expected)
             return;
         redis_op_more(op);
-        save_held(op, held, !redis_count_room(op->store, held->count));
-    } else if (at + 1 == op->expected && redis_op_said(op, value)) {
+        held->quota = redis_count_full(op->store, held->count);
+        save_held(op, held, held->quota != STORE_QUOTA_NONE);
+    } else if (at + 1 == op->expected && !redis_op_said(op, value)) {
+        save_refused(op, held);
+    } else if (at + 1 == op->expected) {
         op->wakes = redis_number(redis_item(value, 2)) != 0;
         if (op->key.at) /* it was opened, for this scope */
             redis_know(op->store, id_str(&op->call), id_str(&op->call), op->key, false);

@@ -4,7 +4,8 @@
  * What one call holds is read with one command. What spans calls is in the indexes of the shards:
  * they are all asked in one piece, and what they name is then read in another; the record decides
  * whether it is shown, because it may have moved on in between. A record that cannot be read is
- * left out (the codec has logged it), so that one bad record does not hide the others.
+ * left out (the codec has logged it, once), and counts for nothing: as long as there are too few
+ * rows, the next that an index names are read.
  */
 #include "store/redis_inside.h"
 
@@ -133,11 +134,14 @@ struct scanning {
     struct owner *owners;
     struct owner *owner_at;
     size_t owner_count;
+    size_t page;     /* of what a shard names: asks that are due */
+    bool full_page;  /* one of them may name more */
+    size_t left_out; /* bytes of what could not be read */
 };
 
 static bool room_left(const struct redis_op *op, const struct scanning *scanning)
 {
-    return op->row_count < scanning->most && op->arena.used < REDIS_SCAN_BYTES;
+    return op->row_count < scanning->most && op->arena.used - scanning->left_out < REDIS_SCAN_BYTES;
 }
 
 static void row_add(struct redis_op *op, struct store_row row)
@@ -177,17 +181,24 @@ static struct redis_value keep_value(struct redis_op *op, const struct redis_val
     return made;
 }
 
-static void row_ask(struct redis_op *op, struct str id, const struct redis_value *value)
+/* False: there is none, or it cannot be read. */
+static bool row_ask(struct redis_op *op, struct str id, const struct redis_value *value)
 {
     struct redis_value meta = keep_value(op, redis_item(value, 0));
     struct redis_value record = keep_value(op, redis_item(value, 1));
     struct redis_value answer = keep_value(op, redis_item(value, 2));
     struct ask_record *ask = ARENA_NEW(&op->arena, struct ask_record);
 
-    if (ask &&
-        redis_read_ask(&op->store->codec, id, &meta, &record, &answer, &op->arena, ask) == NOD_OK &&
-        ask->state == ASK_PENDING)
-        row_add(op, (struct store_row){ .ask = ask });
+    op->store->codec.again = true;
+    bool read = ask && redis_read_ask(&op->store->codec, id, &meta, &record, &answer, &op->arena,
+                                      ask) == NOD_OK;
+    op->store->codec.again = false;
+    if (!read || ask->state != ASK_PENDING)
+        return false;
+    /* Whoever ends it now comes with its id alone, and its pointer may be gone by now. */
+    redis_know(op->store, id, ask->call_id, ask->scope, ask->sensitive);
+    row_add(op, (struct store_row){ .ask = ask });
+    return true;
 }
 
 /* --- asks of a call --------------------------------------------------------------------------- */
@@ -249,16 +260,17 @@ void redis_load_with_asks(struct store *base, struct str call_id, size_t most, s
 
 static void due_say(struct redis_op *op, const struct scanning *scanning)
 {
-    char before[32], most[16];
+    char before[32], most[16], from[24];
     int64_t by = scanning->scan.before ? scanning->scan.before : redis_now(op->store);
     size_t rows = scanning->most < SHARD_ROWS_MOST ? scanning->most : SHARD_ROWS_MOST;
 
     snprintf(before, sizeof(before), "%lld", (long long)by);
     snprintf(most, sizeof(most), "%zu", rows);
+    snprintf(from, sizeof(from), "%zu", scanning->page * rows);
     for (unsigned i = 0; i < REDIS_SHARDS; i++)
         redis_op_say(op,
                      (struct str[]){ STR("ZRANGEBYSCORE"), redis_shard_key(op, i, "d", STR_NONE),
-                                     STR("-inf"), str_of(before), STR("LIMIT"), STR("0"),
+                                     STR("-inf"), str_of(before), STR("LIMIT"), str_of(from),
                                      str_of(most) },
                      7);
 }
@@ -266,6 +278,9 @@ static void due_say(struct redis_op *op, const struct scanning *scanning)
 static void due_named(struct redis_op *op, struct scanning *scanning,
                       const struct redis_value *value)
 {
+    size_t rows = scanning->most < SHARD_ROWS_MOST ? scanning->most : SHARD_ROWS_MOST;
+
+    scanning->full_page |= value->type == REDIS_IS_LIST && value->count == rows;
     for (size_t i = 0; i < (value->type == REDIS_IS_LIST ? value->count : 0); i++) {
         struct str member = redis_text(&value->items[i]);
         if (member.len != 2 * ID_LEN)
@@ -276,20 +291,39 @@ static void due_named(struct redis_op *op, struct scanning *scanning,
     }
 }
 
+enum { DUE_NAMES, DUE_ASKS };
+
+/* What was named could not be read, or has moved on: the next. */
+static void due_more(struct redis_op *op, struct scanning *scanning)
+{
+    redis_op_more(op);
+    op->phase = DUE_NAMES;
+    scanning->page++;
+    scanning->full_page = false;
+    scanning->first = NULL;
+    scanning->end = &scanning->first;
+    due_say(op, scanning);
+}
+
 static void due_reply(struct redis_op *op, size_t at, const struct redis_value *value)
 {
     struct scanning *scanning = (struct scanning *)(uintptr_t)op->with;
 
-    if (op->phase == 1) {
-        if (room_left(op, scanning))
-            row_ask(op, scanning->at->ask, value);
+    if (op->phase == DUE_ASKS) {
+        size_t before = op->arena.used;
+        if (room_left(op, scanning) && !row_ask(op, scanning->at->ask, value))
+            scanning->left_out += op->arena.used - before;
         scanning->at = scanning->at->next;
+        if (at + 1 == op->expected && scanning->full_page && room_left(op, scanning) &&
+            scanning->count < CANDIDATES_MOST)
+            due_more(op, scanning);
         return;
     }
     due_named(op, scanning, value);
-    if (at + 1 < op->expected || !scanning->count)
+    if (at + 1 < op->expected || !scanning->first)
         return;
     redis_op_more(op);
+    op->phase = DUE_ASKS;
     scanning->at = scanning->first;
     for (struct candidate *c = scanning->first; c; c = c->next)
         say_ask(op, c->call, c->ask);
@@ -399,14 +433,19 @@ static void live_calls_say(struct redis_op *op, struct scanning *scanning)
 {
     size_t said = 0;
 
-    live_rotate(scanning);
     redis_op_more(op);
     op->phase = LIVE_CALLS;
-    for (struct candidate *c = scanning->first; c && said < scanning->most; c = c->next, said++)
+    for (struct candidate *c = scanning->at; c && said < scanning->most; c = c->next, said++)
         say_call(op, c->call);
     if (!said)
         op->more = false;
+}
+
+static void live_calls_begin(struct redis_op *op, struct scanning *scanning)
+{
+    live_rotate(scanning);
     scanning->at = scanning->first;
+    live_calls_say(op, scanning);
 }
 
 /* Only those stay that may be taken. */
@@ -424,7 +463,7 @@ static void live_choose(struct redis_op *op, struct scanning *scanning)
         *scanning->end = c;
         scanning->end = &c->next;
     }
-    live_calls_say(op, scanning);
+    live_calls_begin(op, scanning);
 }
 
 static void live_names_end(struct redis_op *op, struct scanning *scanning)
@@ -436,7 +475,7 @@ static void live_names_end(struct redis_op *op, struct scanning *scanning)
         return;
     }
     if (!scanning->owners) {
-        live_calls_say(op, scanning);
+        live_calls_begin(op, scanning);
         return;
     }
     redis_op_more(op);
@@ -447,24 +486,29 @@ static void live_names_end(struct redis_op *op, struct scanning *scanning)
             op, (struct str[]){ STR("EXISTS"), redis_key(op, owner->name, "n:", owner->name) }, 2);
 }
 
-static void live_row(struct redis_op *op, const struct candidate *c,
+/* False: it has moved on, or cannot be read. */
+static bool live_row(struct redis_op *op, const struct candidate *c,
                      const struct redis_value *value)
 {
     struct call_record *call = ARENA_NEW(&op->arena, struct call_record);
     struct redis_value *pairs = ARENA_NEW(&op->arena, struct redis_value);
 
     if (!call || !pairs || value->type != REDIS_IS_LIST)
-        return;
+        return false;
     *pairs = *value;
     pairs->items = arena_alloc(&op->arena, (value->count + 1) * sizeof(*pairs->items));
     for (size_t i = 0; pairs->items && i < value->count; i++)
         pairs->items[i] = keep_value(op, &value->items[i]);
-    if (!pairs->items ||
-        redis_read_call(&op->store->codec, c->call, pairs, false, &op->arena, call) != NOD_OK)
-        return;
+    op->store->codec.again = true;
+    bool read = pairs->items && redis_read_call(&op->store->codec, c->call, pairs, false,
+                                                &op->arena, call) == NOD_OK;
+    op->store->codec.again = false;
+    if (!read)
+        return false;
     bool live = call->state == CALL_STORED_RUNNABLE || call->state == CALL_STORED_RUNNING;
-    if (live && call->caller.len)
+    if (live && call->handed)
         row_add(op, (struct store_row){ .call = call });
+    return live && call->handed;
 }
 
 static void live_reply(struct redis_op *op, size_t at, const struct redis_value *value)
@@ -481,9 +525,12 @@ static void live_reply(struct redis_op *op, size_t at, const struct redis_value 
         if (at + 1 == op->expected)
             live_choose(op, scanning);
     } else {
-        if (room_left(op, scanning))
-            live_row(op, scanning->at, value);
+        size_t before = op->arena.used;
+        if (room_left(op, scanning) && !live_row(op, scanning->at, value))
+            scanning->left_out += op->arena.used - before;
         scanning->at = scanning->at->next;
+        if (at + 1 == op->expected && scanning->at && room_left(op, scanning))
+            live_calls_say(op, scanning);
     }
 }
 

@@ -41,6 +41,11 @@ struct str redis_kept(struct redis_op *op, nod_status status)
     return text;
 }
 
+struct str redis_used(struct redis_op *op)
+{
+    return op->store->used_ms ? redis_digits(op, op->store->used_ms) : STR("+inf");
+}
+
 struct str redis_my_channel(struct redis_op *op)
 {
     return op->store->channels;

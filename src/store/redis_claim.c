@@ -1,0 +1,328 @@
+/*
+ * store/redis: claims, from this side.
+ *
+ * A claim becomes one script with its items: the answers, written and sealed here, and what Redis
+ * has to see. For that the call's scope has to be known, and that they are all of one call. Mostly
+ * they are (redis_known.c). If not, the operation first reads it, and holds what it was given
+ * meanwhile.
+ *
+ * Redis does not see what was answered. So of a submission that is one thing it says first what was
+ * ended before through the same way; whether that was another answer is found here, and if it was
+ * not, the claim is sent again and says so. An ask that has ended never changes: what was found
+ * still holds.
+ *
+ * What differs from a store that sees content: a claim whose asks were remembered here happens
+ * before their records were looked at, so a record that was tampered with is refused after it.
+ */
+#include "store/claim.h"
+#include "store/redis_inside.h"
+
+_Static_assert(ASK_PENDING == 0 && ASK_ACCEPTED == 1 && ASK_DECLINED == 2 && ASK_CANCELLED == 3 &&
+                   ASK_EXPIRED == 4 && ASK_WITHDRAWN == 5 && ASK_UNSUPPORTED == 6 &&
+                   ASK_INVALID == 7,
+               "the scripts know the states of an ask by number");
+
+enum { CLAIM_POINTERS, CLAIM_ASKS, CLAIM_NOW };
+enum { CLAIM_WORDS = 9, ITEM_WORDS = 7 };
+enum { VERDICT_REFUSED = 2, VERDICT_MIXES = 5 };
+
+struct claiming { /* what it was given, in the operation's arena */
+    struct claim_spec spec;
+    struct claim_item *items;
+    bool *same;      /* it has ended by this very answer */
+    bool *sensitive; /* of each ask */
+    struct str scope;
+};
+
+static struct claiming *claim_copy(struct redis_op *op, const struct claim_spec *spec)
+{
+    struct claiming *made = ARENA_NEW(&op->arena, struct claiming);
+
+    if (!made)
+        return NULL;
+    made->spec = *spec;
+    made->spec.token = redis_copy(op, spec->token);
+    made->spec.by = redis_copy(op, spec->by);
+    made->spec.via = redis_copy(op, spec->via);
+    made->spec.take_for = redis_copy(op, spec->take_for);
+    made->items = arena_alloc(&op->arena, spec->count * sizeof(*made->items));
+    made->same = arena_zalloc(&op->arena, spec->count * sizeof(*made->same));
+    made->sensitive = arena_zalloc(&op->arena, spec->count * sizeof(*made->sensitive));
+    if (!made->items || !made->same || !made->sensitive)
+        return NULL;
+    for (size_t i = 0; i < spec->count; i++) {
+        made->items[i] = spec->items[i];
+        made->items[i].ask_id = redis_copy(op, spec->items[i].ask_id);
+        made->items[i].content = redis_copy(op, spec->items[i].content);
+    }
+    made->spec.items = made->items;
+    return made;
+}
+
+static void item_words(struct redis_op *op, const struct claiming *claiming, size_t at,
+                       struct str *words)
+{
+    struct redis_store *store = op->store;
+    const struct claim_item *item = &claiming->items[at];
+    struct ask_record answer = { .id = item->ask_id,
+                                 .scope = claiming->scope,
+                                 .state = item->outcome,
+                                 .content = item->content,
+                                 .by = claiming->spec.by,
+                                 .ended_ms = redis_now(store) };
+
+    words[0] = item->ask_id;
+    words[1] = redis_digits(op, item->outcome);
+    words[2] = words[3] = STR_NONE;
+    if (!item->again) {
+        words[2] = redis_kept(op, codec_write_answer(&store->codec, &answer, &store->record));
+        answer.content = STR_NONE;
+        if (claiming->sensitive[at])
+            words[3] = redis_kept(op, codec_write_answer(&store->codec, &answer, &store->record));
+    }
+    words[4] = redis_digits(op, item->attempt);
+    words[5] = item->again ? STR("1") : STR("0");
+    words[6] = claiming->same[at] ? STR("1") : STR("0");
+}
+
+static void claim_say(struct redis_op *op, const struct claiming *claiming)
+{
+    struct redis_store *store = op->store;
+    const struct claim_spec *spec = &claiming->spec;
+    struct str call = id_str(&op->call);
+    size_t count = CLAIM_WORDS + ITEM_WORDS * spec->count;
+    struct str *words = arena_alloc(&op->arena, count * sizeof(*words));
+
+    if (!words)
+        return; /* the arena remembers it: nothing is sent */
+    words[0] = spec->token;
+    words[1] = spec->take_for;
+    words[2] = call;
+    words[3] = store->node;
+    words[4] = redis_my_channel(op);
+    words[5] = spec->via;
+    words[6] = spec->whole ? STR("1") : STR("0");
+    words[7] = spec->handed ? STR("1") : STR("0");
+    words[8] = redis_used(op);
+    for (size_t i = 0; i < spec->count; i++)
+        item_words(op, claiming, i, words + CLAIM_WORDS + ITEM_WORDS * i);
+    struct str keys[] = { redis_key(op, call, "c:", call), redis_key(op, call, "r", STR_NONE),
+                          redis_key(op, call, "d", STR_NONE) };
+    redis_op_script(op, SCRIPT_CLAIM, keys, 3, words, count);
+    op->phase = CLAIM_NOW;
+}
+
+/* --- what is read first ----------------------------------------------------------------------- */
+
+static void say_pointers(struct redis_op *op, const struct claiming *claiming)
+{
+    for (size_t i = 0; i < claiming->spec.count; i++) {
+        struct str ask = claiming->items[i].ask_id;
+        redis_op_say(op, (struct str[]){ STR("GET"), redis_key(op, ask, "p:", ask) }, 2);
+    }
+    op->phase = CLAIM_POINTERS;
+}
+
+static void say_asks(struct redis_op *op, const struct claiming *claiming)
+{
+    struct str call = id_str(&op->call);
+
+    for (size_t i = 0; i < claiming->spec.count; i++) {
+        struct str ask = claiming->items[i].ask_id;
+        redis_op_say(op,
+                     (struct str[]){ STR("HMGET"), redis_key(op, call, "c:", call),
+                                     arena_fmt(&op->arena, "m" STR_FMT, STR_ARG(ask)),
+                                     arena_fmt(&op->arena, "q" STR_FMT, STR_ARG(ask)),
+                                     arena_fmt(&op->arena, "a" STR_FMT, STR_ARG(ask)) },
+                     5);
+    }
+}
+
+/* Where it lies. Of asks of two calls nothing is claimed. */
+static void heard_pointer(struct redis_op *op, const struct claiming *claiming, size_t at,
+                          const struct redis_value *value)
+{
+    const struct known *known = redis_known(op->store, claiming->items[at].ask_id);
+    struct str call = redis_is_id(redis_text(value)) ? redis_text(value)
+                      : known                        ? id_str(&known->call)
+                                                     : STR_NONE;
+
+    if (!call.len) {
+        op->status = NOD_E_NOT_FOUND;
+        return;
+    }
+    if (at == 0)
+        redis_id_set(&op->call, call);
+    else if (!str_eq(call, id_str(&op->call)) && op->status == NOD_OK)
+        op->status = NOD_E_USAGE;
+    if (at + 1 < op->expected || op->status != NOD_OK)
+        return;
+    redis_op_more(op);
+    say_asks(op, claiming);
+}
+
+static void heard_ask(struct redis_op *op, struct claiming *claiming, size_t at,
+                      const struct redis_value *value)
+{
+    struct ask_record ask;
+    nod_status status =
+        redis_read_ask(&op->store->codec, claiming->items[at].ask_id, redis_item(value, 0),
+                       redis_item(value, 1), redis_item(value, 2), &op->arena, &ask);
+
+    if (op->status == NOD_OK)
+        op->status = status;
+    if (op->status != NOD_OK)
+        return;
+    claiming->scope = redis_copy(op, ask.scope);
+    claiming->sensitive[at] = ask.sensitive;
+    if (at + 1 < op->expected)
+        return;
+    redis_op_more(op);
+    claim_say(op, claiming);
+}
+
+/* --- what became of it ------------------------------------------------------------------------ */
+
+/* As they are now; false: one cannot be read. */
+static bool read_shown(struct redis_op *op, const struct claiming *claiming,
+                       const struct redis_value *value, struct ask_record *asks)
+{
+    struct codec *codec = &op->store->codec;
+    const struct redis_value *shown = redis_item(value, 6);
+
+    for (size_t i = 0; i < claiming->spec.count && op->status == NOD_OK; i++)
+        op->status =
+            op->reply.taken
+                ? redis_read_ask_of(codec, shown, claiming->items[i].ask_id, &op->arena, &asks[i])
+                : redis_read_ask(codec, claiming->items[i].ask_id, redis_item(shown, 3 * i),
+                                 redis_item(shown, 3 * i + 1), redis_item(shown, 3 * i + 2),
+                                 &op->arena, &asks[i]);
+    return op->status == NOD_OK;
+}
+
+/* Something was ended before through the same way. True: by these very answers; it goes on. */
+static bool goes_on(struct redis_op *op, struct claiming *claiming, const struct ask_record *asks)
+{
+    bool news = false;
+
+    for (size_t i = 0; i < claiming->spec.count; i++) {
+        if (asks[i].state == ASK_PENDING || !str_eq(asks[i].via, claiming->spec.via))
+            continue;
+        if (!claim_is_same(&asks[i], &claiming->spec, &claiming->items[i]))
+            return false;
+        news |= !claiming->same[i];
+        claiming->same[i] = true;
+    }
+    if (!news)
+        return false;
+    redis_op_more(op);
+    claim_say(op, claiming);
+    return true;
+}
+
+static void show(struct redis_op *op, const struct claiming *claiming,
+                 const struct redis_value *value, const struct ask_record *asks)
+{
+    struct claimed *claimed = arena_alloc(&op->arena, claiming->spec.count * sizeof(*claimed));
+
+    for (size_t i = 0; claimed && i < claiming->spec.count; i++) {
+        claimed[i] =
+            (struct claimed){ &asks[i], redis_number(redis_item(redis_item(value, 5), i)) != 0 };
+        if (asks[i].state != ASK_PENDING)
+            redis_forget(op->store, asks[i].id);
+    }
+    if (!claimed)
+        return;
+    op->reply.claimed = claimed;
+    op->reply.claimed_count = claiming->spec.count;
+    op->reply.ask = claimed[0].ask;
+    op->reply.won = claimed[0].won;
+}
+
+static void claim_done(struct redis_op *op, struct claiming *claiming,
+                       const struct redis_value *value)
+{
+    struct ask_record *asks =
+        arena_zalloc(&op->arena, claiming->spec.count * sizeof(struct ask_record));
+    struct call_record *call = ARENA_NEW(&op->arena, struct call_record);
+
+    if (!redis_op_said(op, value) || !asks || !call)
+        return;
+    int64_t verdict = redis_number(redis_item(value, 4));
+    op->reply.epoch = (uint64_t)redis_number(redis_item(value, 2));
+    op->reply.taken = op->reply.epoch != 0;
+    op->wakes = redis_number(redis_item(value, 3)) != 0;
+    if (!read_shown(op, claiming, value, asks))
+        return;
+    if (verdict == VERDICT_MIXES && goes_on(op, claiming, asks))
+        return;
+    if (op->reply.taken) {
+        op->status = redis_read_call(&op->store->codec, id_str(&op->call), redis_item(value, 6),
+                                     true, &op->arena, call);
+        op->reply.call = call;
+        redis_know(op->store, id_str(&op->call), id_str(&op->call), call->scope, false);
+    }
+    show(op, claiming, value, asks);
+    if (op->status == NOD_OK && verdict)
+        op->status = NOD_E_STALE;
+}
+
+static void claim_reply(struct redis_op *op, size_t at, const struct redis_value *value)
+{
+    struct claiming *claiming = (struct claiming *)(uintptr_t)op->with;
+
+    if (op->phase == CLAIM_POINTERS)
+        heard_pointer(op, claiming, at, value);
+    else if (op->phase == CLAIM_ASKS)
+        heard_ask(op, claiming, at, value);
+    else
+        claim_done(op, claiming, value);
+}
+
+static const struct redis_verb claim_verb = { "claim", claim_reply };
+
+/* All that has to be known is; false: it has to be read. */
+static bool all_known(struct redis_op *op, struct claiming *claiming)
+{
+    const struct known *first = redis_known(op->store, claiming->items[0].ask_id);
+
+    for (size_t i = 0; i < claiming->spec.count; i++) {
+        const struct known *known = redis_known(op->store, claiming->items[i].ask_id);
+        if (!known || !str_eq(id_str(&known->call), id_str(&first->call)))
+            return false;
+        claiming->sensitive[i] = known->sensitive;
+    }
+    op->call = first->call;
+    claiming->scope = redis_copy(op, redis_known_scope(first));
+    return true;
+}
+
+static nod_status claim_fits(const struct claim_spec *claim)
+{
+    nod_status status = claim_check(claim);
+
+    for (size_t i = 0; status == NOD_OK && i < claim->count; i++)
+        if (!redis_is_id(claim->items[i].ask_id))
+            status = NOD_E_NOT_FOUND;
+    if (status == NOD_OK && !redis_plain(claim->token, claim->take_for))
+        status = NOD_E_LIMIT;
+    return status;
+}
+
+void redis_claim(struct store *base, const struct claim_spec *claim, store_done *done, void *data)
+{
+    struct redis_op *op = redis_op_new(redis_of(base), &claim_verb, done, data);
+    nod_status status = claim_fits(claim);
+    struct claiming *claiming = status == NOD_OK ? claim_copy(op, claim) : NULL;
+
+    if (!claiming) {
+        redis_op_end(op, status == NOD_OK ? NOD_E_LIMIT : status);
+        return;
+    }
+    op->with = claiming;
+    if (all_known(op, claiming))
+        claim_say(op, claiming);
+    else
+        say_pointers(op, claiming);
+    redis_op_send_or_end(op);
+}
