@@ -10,6 +10,8 @@
  */
 #include "core/inside.h"
 
+#include <limits.h>
+
 #include "base/mem.h"
 
 /* --- letting go
@@ -226,7 +228,6 @@ static void cancelling_done(struct op *op, nod_status status, const struct store
 
 void engine_cancel(struct engine *engine, struct str call_id, struct str why)
 {
-    enum { CANCELLED_MAX = 64 << 10 }; /* bytes of the outcome */
     struct call *live = engine_find(engine, call_id);
 
     if (live) {
@@ -234,6 +235,13 @@ void engine_cancel(struct engine *engine, struct str call_id, struct str why)
         return;
     }
     warm_drop(engine, call_id);
+    engine_end_later(engine, call_id, why);
+}
+
+void engine_end_later(struct engine *engine, struct str call_id, struct str why)
+{
+    enum { CANCELLED_MAX = 64 << 10 }; /* bytes of the outcome */
+
     struct cancelling *cancelling = MEM_NEW(struct cancelling);
     memcpy(cancelling->call.text, call_id.at, call_id.len < ID_LEN ? call_id.len : ID_LEN);
     list_init(&cancelling->link);
@@ -243,4 +251,6 @@ void engine_cancel(struct engine *engine, struct str call_id, struct str why)
                                                           .code = outcome_code(NOD_E_CANCELLED),
                                                           .message = why });
     op_start(engine, &cancelling->op, cancelling_send, cancelling_done);
+    if (engine_survives(engine))
+        cancelling->op.most = INT_MAX; /* until then nobody can run it, or find it ended */
 }

@@ -74,7 +74,7 @@ void ask_adopt(struct call *call, const struct ask_record *record)
     ask->record.content = ask->record.by = STR_NONE;
     if (ask->record.attempt < 1)
         ask->record.attempt = 1;
-    ask->tally = tally_add(call->engine, call->principal, true);
+    ask->tally = tally_add(call->engine, call->principal);
     list_append(&call->asks, &ask->link);
 }
 
@@ -181,10 +181,13 @@ void ask_offer_next(struct ask *ask)
     offer_from(ask, ask->surface_at + 1);
 }
 
-void ask_offer_again(struct ask *ask, struct str problems)
+void ask_offered_anew(struct ask *ask, int attempt, struct str problems)
 {
-    ask->record.attempt++;
-    ask->surface->ops->offer(ask->surface, ask, ask->record.attempt, problems);
+    if (attempt <= ask->record.attempt)
+        return;
+    ask->record.attempt = attempt;
+    if (ask->surface)
+        ask->surface->ops->offer(ask->surface, ask, attempt, problems);
 }
 
 bool ask_was_put(struct ask *ask, uint32_t attempt)
@@ -228,11 +231,19 @@ static void stage_validate_request(struct flow *flow, void *subject)
     struct ask *ask = subject;
     struct engine *engine = ask->call->engine;
 
-    ask->tally = tally_add(engine, ask->record.principal, false);
-    if (ask->tally)
-        flow_next(flow);
-    else
+    struct call *call = ask->call;
+
+    size_t most;
+    enum store_quota quota = tally_full(engine, ask->record.principal, &most);
+
+    if (quota) {
+        call->asks_quota = quota;
+        call->asks_quota_most = most;
         flow_stop(flow, NOD_E_LIMIT);
+        return;
+    }
+    ask->tally = tally_add(engine, ask->record.principal);
+    flow_next(flow);
 }
 
 static void put_id_into_url(struct ask *ask)

@@ -193,6 +193,35 @@ static void refuse_arguments(struct call *call, struct arena *arena,
             .details = outcome_problems(arena, problems) });
 }
 
+/* Every run has the arguments as a tree beside the journal, which grows: what would not fit then,
+ * after a step was done, is not begun. *most: bytes that they may take. */
+static bool args_leave_room(const struct call *call, size_t *most)
+{
+    const struct engine_limits *limits = &call->engine->opts.limits;
+    size_t journal = 2 * limits->journal_bytes; /* once lent, once as the handler reads it */
+    struct json_error error;
+    struct arena arena;
+
+    *most = limits->run_bytes > journal ? limits->run_bytes - journal : 0;
+    if (call->args.len <= ARGS_LENT_BYTES)
+        return true;
+    arena_init(&arena, ARGS_TREE_MAX);
+    const struct json *args = json_parse(&arena, call->args, NULL, &error);
+    bool fits = arena.used + call->args.len <= *most && (args || !arena.exhausted);
+    arena_finish(&arena);
+    return fits;
+}
+
+static void refuse_large(struct call *call, size_t most)
+{
+    struct str message = arena_fmt(
+        &call_ending(call)->arena,
+        "The arguments need more memory than the %zu bytes that those of a call may take, "
+        "beside what it learns; nothing was done",
+        most);
+    call_fail(call, NOD_E_LIMIT, NULL, message);
+}
+
 static void stage_accept(struct flow *flow, void *subject)
 {
     struct call *call = subject;
@@ -200,8 +229,13 @@ static void stage_accept(struct flow *flow, void *subject)
     struct schema_problems problems;
     struct json_error error;
     struct arena arena;
+    size_t most;
 
     call->given = NULL;
+    if (!args_leave_room(call, &most)) {
+        refuse_large(call, most);
+        return;
+    }
     if (!call->target->input) {
         flow_next(flow);
         return;
@@ -348,6 +382,8 @@ static void finish_done(struct op *op, nod_status status, const struct store_rep
         call_lost(call); /* the result is another's to give */
         return;
     }
+    if (status == NOD_E_STORE)
+        engine_end_later(call->engine, id_str(&call->id), call_ending(call)->outcome.message);
     finish_checked(call, status);
     flow_next(&call->flow);
 }
@@ -387,6 +423,8 @@ static void refused_done(struct op *op, nod_status status, const struct store_re
 
     (void)reply;
     finish_checked(call, status);
+    if (status == NOD_E_STORE)
+        engine_end_later(call->engine, id_str(&call->id), call_ending(call)->outcome.message);
     call_deliver(call);
 }
 
@@ -451,6 +489,8 @@ static void cancel_done(struct op *op, nod_status status, const struct store_rep
     if (status != NOD_OK)
         LOG_WARN("cancel not stored", LOG_STR("call", id_str(&call->id)),
                  LOG_CSTR("why", nod_status_name(status)));
+    if (status == NOD_E_STORE)
+        engine_end_later(call->engine, id_str(&call->id), call_ending(call)->cancel_why);
     call_deliver(call);
 }
 

@@ -316,7 +316,20 @@ static void asks_drop(struct call *call)
         ask_free(LIST_OF(at, struct ask, link));
 }
 
-static void store_failed(struct call *call, nod_status status, const char *what)
+/* Which bound it was, and what sets it. */
+static struct str quota_message(struct call *call, enum store_quota quota, uint64_t most)
+{
+    bool all = quota == STORE_QUOTA_ALL;
+
+    return arena_fmt(&call_ending(call)->arena,
+                     "%s, %llu, are waiting for an answer (%s): try again when some are answered",
+                     all ? "As many questions as may be asked in all"
+                         : "As many questions as one principal may have",
+                     (unsigned long long)most, all ? "--pending" : "--pending-per-principal");
+}
+
+static void store_failed(struct call *call, nod_status status, const struct store_reply *reply,
+                         const char *what)
 {
     const char *store = call->engine->store->ops->name;
     struct str message;
@@ -324,11 +337,12 @@ static void store_failed(struct call *call, nod_status status, const char *what)
     if (status == NOD_E_STORE)
         message = arena_fmt(&call_ending(call)->arena,
                             "The %s store did not take %s; try the call again later", store, what);
+    else if (status == NOD_E_LIMIT && reply->quota != STORE_QUOTA_NONE)
+        message = quota_message(call, reply->quota, reply->quota_most);
     else if (status == NOD_E_LIMIT)
-        message = arena_fmt(&call_ending(call)->arena,
-                            "The %s store refused %s: too many questions are waiting for an answer "
-                            "(try again when some are answered), or it is too large",
-                            store, what);
+        message =
+            arena_fmt(&call_ending(call)->arena,
+                      "The %s store refused %s: it is larger than a record may be", store, what);
     else
         message = arena_fmt(&call_ending(call)->arena, "The %s store refused %s: %s", store, what,
                             nod_status_name(status));
@@ -385,7 +399,6 @@ static void park_done(struct op *op, nod_status status, const struct store_reply
     struct call *call = OP_OF(op, struct call, op);
     bool lost = status == NOD_E_STALE && call->stored && !call->cancel_wanted;
 
-    (void)reply;
     CRASH_POINT(ask_after);
     if (status == NOD_OK)
         journal_grow(call);
@@ -399,7 +412,7 @@ static void park_done(struct op *op, nod_status status, const struct store_reply
         if (call->cancel_wanted)
             call_end_cancelled(call);
         else
-            store_failed(call, status, "the question");
+            store_failed(call, status, reply, "the question");
         return;
     }
     call->fresh_intent = false;
@@ -432,6 +445,7 @@ void call_asked(struct call *call)
         call_told(call, way);
         return;
     }
+    call->learned = call->journal.bytes;
     journal_finish(&call->journal); /* the store has it, and a waiting call should cost little */
     call->carried = way == CALLER_CARRIES;
     call_tell_waiting(call, true);
@@ -456,9 +470,9 @@ void call_asks_settled(struct call *call)
         run_free(call->run);
         call->run = NULL;
         call_fail(call, status, NULL,
-                  status == NOD_E_LIMIT ? STR("Too many questions are waiting for an answer; try "
-                                              "again when some are answered")
-                                        : STR("The question was refused before it was asked"));
+                  status == NOD_E_LIMIT && call->asks_quota
+                      ? quota_message(call, call->asks_quota, call->asks_quota_most)
+                      : STR("The question was refused before it was asked"));
         return;
     }
     saving_fill(call);
@@ -473,6 +487,7 @@ void call_asks_begin(struct call *call)
     call->state = LIVE_ASKING;
     call->asks_settled = 0;
     call->asks_failed = NOD_OK;
+    call->asks_quota = STORE_QUOTA_NONE;
     call->asks_expected =
         call->run->news.asks + 1; /* one for this function, so that it ends after its loop */
     for (const struct run_item *item = call->run->news.first; item; item = item->next)
@@ -516,7 +531,6 @@ static void append_done(struct op *op, nod_status status, const struct store_rep
     bool intent = appends_intent(call);
     bool lost = status == NOD_E_STALE && call->stored;
 
-    (void)reply;
     if (intent)
         CRASH_POINT(intent_after);
     else
@@ -533,7 +547,7 @@ static void append_done(struct op *op, nod_status status, const struct store_rep
     else if (status == NOD_OK)
         flow_again(&call->flow);
     else if (intent)
-        store_failed(call, status, "the intent of a step");
+        store_failed(call, status, reply, "the intent of a step");
     else
         call_fail(call, NOD_E_OUTCOME_UNKNOWN, NULL,
                   STR("A step was done, but its result could not be stored: look before you try "
@@ -566,7 +580,6 @@ static void opened(struct op *op, nod_status status, const struct store_reply *r
 {
     struct call *call = OP_OF(op, struct call, op);
 
-    (void)reply;
     call->saving_count = 0;
     saved(call);
     if (call->cancel_wanted)
@@ -574,7 +587,7 @@ static void opened(struct op *op, nod_status status, const struct store_reply *r
     else if (status == NOD_OK)
         steps_tell(call);
     else
-        store_failed(call, status, "the call");
+        store_failed(call, status, reply, "the call");
 }
 
 /*

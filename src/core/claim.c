@@ -10,7 +10,9 @@
  *
  * Holds always: content is checked against the schema that was asked before the store hears of it;
  * nothing resumes before the claim is committed; an answer is matched by the exact id of its ask,
- * the principal it was put to and, where the surface counts its offers, the offer it answers.
+ * the principal it was put to and, where the surface counts its offers, the offer it answers. How
+ * often a question was put is counted in its record: content that does not fit is asked for again
+ * by a claim, too, so that it counts once whichever node it came to.
  */
 #include "core/inside.h"
 
@@ -38,8 +40,12 @@ struct claim {
     struct ask *ask; /* what claim_ask found, and when */
     uint64_t looked;
     bool by_engine;
-    bool url_done;          /* the word of a page */
-    bool too_large;         /* the content is not even looked at */
+    bool url_done;  /* the word of a page */
+    bool too_large; /* the content is not even looked at */
+    bool again;     /* it does not fit, and is asked for once more */
+    bool weighed;   /* `learned` is known */
+    size_t learned; /* bytes of the call's journal, of one that does not wait here */
+    int offer;      /* that it answers, or that was up when it was looked at; 0: whichever */
     enum ask_state outcome; /* what is claimed: the action, or ASK_INVALID */
     struct str content;     /* JSON */
     bool lent;              /* answer.content is the giver's, who is still here */
@@ -65,6 +71,7 @@ static struct claim *claim_create(struct engine *engine, struct str ask_id,
     };
     claim->ask_id = str_place(&at, ask_id);
     claim->answer.by = str_place(&at, answer->by);
+    claim->offer = answer->attempt;
     claim->answer.scope = str_place(&at, answer->scope);
     claim->answer.via = str_place(&at, answer->via);
     arena_init(&claim->arena, CLAIM_ARENA_MAX);
@@ -184,7 +191,7 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
         claim->result.by = arena_str(&claim->arena, record->by);
         claim->result.same = same_answer(claim, record);
         reject(claim, NOD_E_STALE);
-    } else if (claim->answer.attempt && claim->answer.attempt != record->attempt) {
+    } else if (claim->answer.attempt && claim->answer.attempt < record->attempt) {
         claim->result.pending = true;
         reject(claim, NOD_E_STALE); /* it answers an offer that was replaced */
     } else if (record->consent && surface && surface->ops->model) {
@@ -282,26 +289,69 @@ static struct str content_problems(struct claim *claim, const struct ask_record 
     return problem(claim, "", "unknown kind of question");
 }
 
+/* Bytes that an answer may add to a journal that has so many: a part stays free for steps. */
+static size_t room_left(const struct claim *claim, const struct ask_record *record, size_t learned)
+{
+    size_t most = claim->engine->opts.limits.journal_bytes;
+    size_t taken = learned + sizeof(struct entry) + record->key.len + claim->answer.by.len +
+                   run_step_room(most);
+
+    return taken < most ? most - taken : 0;
+}
+
+/* Any journal has room for as many of these as it may have entries. */
+static bool is_small(const struct claim *claim)
+{
+    const struct engine_limits *limits = &claim->engine->opts.limits;
+
+    return claim->content.len <= limits->journal_bytes / limits->journal_entries / 2;
+}
+
+/* Empty: it fits. Otherwise the problem as JSON. */
+static struct str weigh(struct claim *claim, const struct ask_record *record, size_t learned)
+{
+    size_t room = room_left(claim, record, learned);
+
+    if (claim->content.len <= room)
+        return STR_NONE;
+    return arena_fmt(&claim->arena,
+                     "[{\"path\":\"\",\"message\":\"is %zu bytes, and this call may learn at most "
+                     "%zu more (of %zu in all)\"}]",
+                     claim->content.len, room, claim->engine->opts.limits.journal_bytes);
+}
+
+static void weighed(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct claim *claim = data;
+
+    if (status != NOD_OK) {
+        reject(claim, status);
+        return;
+    }
+    for (size_t i = 0; i < reply->call->entry_count; i++)
+        claim->learned += entry_bytes(&reply->call->entries[i]);
+    claim->weighed = true;
+    flow_again(&claim->flow);
+}
+
 /* What invalid content leads to: asked again, still pending, or the end of the ask. */
 static void content_invalid(struct claim *claim, const struct ask_record *record,
                             struct str problems)
 {
-    struct ask *ask = claim_ask(claim);
     const struct surface *surface = claim->answer.surface;
     int most = surface ? surface->ops->attempts : 0;
+    int attempt = claim->answer.attempt ? claim->answer.attempt : record->attempt;
 
     claim->result.problems = problems;
     if (most != 0 && record->attempts > 0)
         most = record->attempts;
-    if (most == 0 || (ask && ask->record.attempt < most)) {
+    if (most == 0) {
         claim->result.pending = true;
-        if (ask && ask->surface == surface && most != 0)
-            ask_offer_again(ask, problems);
-        else if (ask && most != 0)
-            ask->record.attempt++; /* the caller carries it back, and says what was wrong */
         reject(claim, NOD_E_INVALID);
         return;
     }
+    claim->offer = attempt > 0 ? attempt : 1;
+    claim->again = claim->offer < most;
     claim->outcome = ASK_INVALID;
     claim->content = problems;
     flow_next(&claim->flow);
@@ -322,8 +372,14 @@ static void stage_validate(struct flow *flow, void *subject)
     }
     if (ask)
         record = &ask->record;
-    struct str problems = content_problems(claim, record);
+    struct str problems = claim->weighed ? STR_NONE : content_problems(claim, record);
     claim->answer.content = NULL; /* it may be the giver's, who need not wait for the rest */
+    if (!problems.len && !is_small(claim) && !ask && !claim->weighed && record->call_id.len) {
+        claim->engine->store->ops->load_call(claim->engine->store, record->call_id, weighed, claim);
+        return;
+    }
+    if (!problems.len && !is_small(claim))
+        problems = weigh(claim, record, ask ? ask->call->learned : claim->learned);
     if (problems.len) {
         content_invalid(claim, record, problems);
         return;
@@ -365,15 +421,19 @@ static void publish_send(struct op *op)
     struct ask *ask = claim_ask(claim);
     struct claim_item item = { .ask_id = claim->ask_id,
                                .outcome = claim->outcome,
-                               .content = claim->content };
+                               .content = claim->content,
+                               .attempt = claim->offer,
+                               .again = claim->again };
     struct claim_spec spec = { .token = id_str(&op->token),
                                .items = &item,
                                .count = 1,
                                .by = claim->answer.by,
                                .via = claim_via(claim) };
 
-    if (ask) /* its call waits here: take it in the same transition */
+    if (ask) { /* its call waits here: take it in the same transition */
         spec.take_for = engine->node;
+        spec.handed = ask->call->handed;
+    }
     CRASH_POINT(answer_before);
     engine->store->ops->claim(engine->store, &spec, op_completed, op);
 }
@@ -420,12 +480,35 @@ static void claimed(struct engine *engine, const struct store_reply *reply)
         call_take(call); /* somebody else ended its last ask: nobody may have taken it */
 }
 
+/* It is pending still: it was put once more, or another offer is up than the one that was
+ * answered. */
+static void still_up(struct claim *claim, nod_status status, const struct store_reply *reply)
+{
+    struct ask *ask = claim_ask(claim);
+    bool put = claim->again && reply->won;
+
+    claim->result.pending = true;
+    if (ask && put && ask->surface == claim->answer.surface)
+        ask_offered_anew(ask, reply->ask->attempt, claim->result.problems);
+    else if (ask && put)
+        ask->record.attempt = reply->ask->attempt; /* the caller carries it back, and says why */
+    else if (ask)
+        ask_offered_anew(ask, reply->ask->attempt, STR_NONE);
+    if (ask && claim->by_engine)
+        ask->claiming = false;
+    reject(claim, put ? NOD_E_INVALID : status);
+}
+
 static void publish_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct claim *claim = OP_OF(op, struct claim, op);
     struct engine *engine = claim->engine;
 
     CRASH_POINT(answer_after);
+    if (reply && reply->claimed_count && reply->ask->state == ASK_PENDING) {
+        still_up(claim, status, reply);
+        return;
+    }
     if (status != NOD_OK) {
         claim_failed(claim, status);
         return;
@@ -439,8 +522,11 @@ static void publish_done(struct op *op, nod_status status, const struct store_re
     claim->result.same = claim->result.status == NOD_E_STALE && same_answer(claim, reply->ask);
     if (reply->won && state == ASK_INVALID)
         claim->result.status = NOD_E_INVALID;
-    if (ask)
+    if (ask) {
+        ask->call->learned += sizeof(struct entry) + reply->ask->key.len + reply->ask->content.len +
+                              reply->ask->by.len;
         ask_end(ask, claim->answer.surface, why_ended(state));
+    }
     flow_next(&claim->flow); /* the answerer is told; the claim is gone after this */
     claimed(engine, reply);
 }

@@ -246,14 +246,22 @@ static struct tally *tally_find(struct engine *engine, struct str principal)
     return engine->last;
 }
 
-struct tally *tally_add(struct engine *engine, struct str principal, bool comes_back)
+enum store_quota tally_full(struct engine *engine, struct str principal, size_t *most)
+{
+    const struct engine_limits *limits = &engine->opts.limits;
+    const struct tally *tally = tally_find(engine, principal);
+
+    *most = limits->pending_asks_per_principal;
+    if (tally && tally->count >= *most)
+        return STORE_QUOTA_PRINCIPAL;
+    *most = limits->pending_asks;
+    return engine->pending >= *most ? STORE_QUOTA_ALL : STORE_QUOTA_NONE;
+}
+
+struct tally *tally_add(struct engine *engine, struct str principal)
 {
     struct tally *tally = tally_find(engine, principal);
-    size_t count = tally ? tally->count : 0;
 
-    if (!comes_back && (count >= engine->opts.limits.pending_asks_per_principal ||
-                        engine->pending >= engine->opts.limits.pending_asks))
-        return NULL;
     if (!tally) {
         tally = mem_zalloc(sizeof(*tally) + principal.len);
         tally->len = principal.len;

@@ -83,9 +83,10 @@ void due_stop(struct engine *engine, struct due *due);
 
 /* Compiled and kept; NULL if it does not compile. Valid until the next call of this function. */
 const struct schema *engine_schema(struct engine *engine, struct str text);
-/* Where one more is counted. NULL, and not counted: the limit is reached. One that comes back is
- * counted all the same. */
-struct tally *tally_add(struct engine *engine, struct str principal, bool comes_back);
+/* Which bound keeps one more from waiting, and how many it allows. */
+enum store_quota tally_full(struct engine *engine, struct str principal, size_t *most);
+/* Where one more is counted. */
+struct tally *tally_add(struct engine *engine, struct str principal);
 void tally_drop(struct engine *engine, struct tally *tally);
 
 void nobody_init(struct caller *nobody);
@@ -169,11 +170,14 @@ struct call {
     struct later *later;
     unsigned supports, supports_consent; /* of its last run; see struct run */
     struct journal journal;              /* empty while waiting: the store has it */
+    size_t learned;                      /* bytes of the journal, while waiting */
     struct run *run;                     /* under way, or being saved */
     bool *run_over;                      /* set when the run is over while it is being started */
     struct list asks;                    /* pending, in order */
     size_t asks_settled, asks_expected;
     nod_status asks_failed;
+    enum store_quota asks_quota; /* that has refused one of them, and how many it allows */
+    size_t asks_quota_most;
     struct flow flow;
     struct op op;
     struct ask_record *saving;    /* views for the store, during a park */
@@ -193,6 +197,9 @@ void call_asks_settled(struct call *call);
 /* Its last pending ask has ended and the store gave it to us, with this record. False: it cannot
  * go on here. */
 bool call_taken(struct call *call, const struct store_reply *reply);
+/* The store may have it running here, and nobody works on it: it is ended there, for as long as
+ * that takes. */
+void engine_end_later(struct engine *engine, struct str call_id, struct str why);
 /* Became runnable elsewhere, perhaps: take it. */
 void call_take(struct call *call);
 /* The same in a while, if it still waits then. */
@@ -272,6 +279,7 @@ struct ask {
     struct tally *tally;     /* where it counts for its principal, or NULL */
     bool opened;             /* a URL that was opened; it ends when its page is done */
     bool still;              /* pending, as the store sees it: while it is looked at */
+    int seen;                /* and which offer is up there */
     bool claiming; /* ended by the engine itself (expired, unsupported): a claim is under way */
     struct due expiry;
     struct flow flow;
@@ -291,8 +299,9 @@ void ask_begin(struct ask *ask);
 void ask_stored(struct ask *ask);
 /* The next surface, or the end in ASK_UNSUPPORTED. */
 void ask_offer_next(struct ask *ask);
-/* Puts it up again where it is up, saying what was wrong. */
-void ask_offer_again(struct ask *ask, struct str problems);
+/* The store counts another offer of it, here or on another node: it is put up again where it is up,
+ * saying what was wrong, if that is known. */
+void ask_offered_anew(struct ask *ask, int attempt, struct str problems);
 /* Taken down from its surface unless that is `winner`, and freed. */
 void ask_end(struct ask *ask, const struct surface *winner, struct str why);
 bool engine_can(const struct engine *engine, const struct call *call, enum ask_kind kind,

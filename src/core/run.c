@@ -81,6 +81,26 @@ static nod_status room_for(struct run *run, size_t more)
     return NOD_OK;
 }
 
+/* And room for what comes of a step? What it will be nobody knows: a least of it is kept free. */
+static nod_status room_for_step(struct run *run, size_t more)
+{
+    size_t least = run_step_room(run->bytes_max);
+
+    NOD_TRY(room_for(run, more));
+    if (run->journal_bytes + run->news.bytes + least > run->bytes_max)
+        return fail_fmt(run, NOD_E_LIMIT,
+                        "The journal of a call may hold at most %zu bytes, and of them %zu are "
+                        "left free for the result of a step: this call has learned too much for "
+                        "another step, which was not begun",
+                        run->bytes_max, least);
+    return NOD_OK;
+}
+
+size_t run_step_room(size_t journal_bytes)
+{
+    return journal_bytes / RUN_STEP_SHARE;
+}
+
 static nod_status record(struct run *run, struct run_item *item)
 {
     size_t bytes = entry_bytes(&item->entry) + item->spec.message.len + item->spec.detail.len;
@@ -381,7 +401,7 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
         return NOD_PENDING;
     }
     if (!at_most_once) {
-        NOD_TRY(room_for(run, 1));
+        NOD_TRY(room_for_step(run, 1));
         return step_go(run, go);
     }
     if (journal_find(run->journal, run->journal_count, ENTRY_INTENT, key)) {
@@ -393,7 +413,7 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
                         "known: it is not tried a second time",
                         STR_ARG(key));
     }
-    NOD_TRY(room_for(run, 2)); /* the intent, and what comes of it */
+    NOD_TRY(room_for_step(run, 2)); /* the intent, and what comes of it */
     struct run_item *item = item_new(run, ENTRY_INTENT, key);
     if (!item)
         return out_of_arena(run);

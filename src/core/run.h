@@ -62,6 +62,7 @@ enum {
     RUN_MESSAGE_MAX = 32 * 1024, /* of a question */
     RUN_DETAIL_MAX = 64 * 1024,  /* of its schema or parameters */
     RUN_URL_MAX = 2048,          /* of a page */
+    RUN_STEP_SHARE = 16, /* of the journal: this part is kept free for the result of a step */
 };
 
 /* Of a question's time to live: ten years. */
@@ -132,6 +133,8 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
                     const struct entry **entry, bool *go);
 /* Records the result of a step that was done: the run must return NOD_PENDING now. content: JSON or
  * empty. */
+/* Bytes of a journal that answers leave free for the results of steps. */
+size_t run_step_room(size_t journal_bytes);
 nod_status run_step_done(struct run *run, struct str key, nod_status status, struct str content);
 
 nod_status run_now(struct run *run, int64_t *ms);

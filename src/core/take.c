@@ -109,6 +109,8 @@ bool call_taken(struct call *call, const struct store_reply *reply)
         return true; /* it ends, whoever has it */
     if (call->state != LIVE_WAITING && call->state != LIVE_TAKING && call->state != LIVE_NEW)
         return false;
+    if (reply->epoch <= call->epoch || reply->call->epoch != reply->epoch)
+        return false; /* it was, and has been taken on since */
     call->epoch = reply->epoch;
     journal_finish(&call->journal);
     journal_make(&call->journal, reply->call->entries, reply->call->entry_count, NULL, 0);
@@ -242,8 +244,10 @@ static void ask_seen(void *data, const struct store_row *row)
     struct call *call = OP_OF(data, struct call, op);
     struct ask *ask = engine_ask(call->engine, row->ask->id);
 
-    if (ask && ask->call == call && row->ask->state == ASK_PENDING)
-        ask->still = true;
+    if (!ask || ask->call != call || row->ask->state != ASK_PENDING)
+        return;
+    ask->still = true;
+    ask->seen = row->ask->attempt;
 }
 
 static void seen_send(struct op *op)
@@ -273,6 +277,8 @@ static void seen_done(struct op *op, nod_status status, const struct store_reply
         struct ask *ask = LIST_OF(at, struct ask, link);
         if (status == NOD_OK && !ask->still)
             ask_end(ask, NULL, STR("The question was answered elsewhere"));
+        else if (status == NOD_OK)
+            ask_offered_anew(ask, ask->seen, STR_NONE);
     }
     if (call->woken || list_empty(&call->asks))
         look_later(call);
@@ -371,9 +377,11 @@ static void take_done(struct op *op, nod_status status, const struct store_reply
     CRASH_POINT(take_after);
     if (decided(call))
         return;
-    if (status == NOD_OK) {
-        call_taken(call, reply);
-    } else if (call_is_alone(call)) {
+    if (status == NOD_OK && call_taken(call, reply))
+        return;
+    if (status == NOD_OK)
+        status = NOD_E_STALE; /* an old word: look how it is now */
+    if (call_is_alone(call)) {
         call_leave(call);
     } else if (status == NOD_E_STALE) {
         call->state = LIVE_TAKING;

@@ -165,7 +165,7 @@ void engine_adopt_warm(struct engine *engine, struct call *call, const struct ad
     LIST_EACH (at, &call->asks) {
         struct ask *ask = LIST_OF(at, struct ask, link);
         ask->record.target = call->target->name;
-        ask->tally = tally_add(engine, call->principal, true);
+        ask->tally = tally_add(engine, call->principal);
         memset(&ask->flow, 0, sizeof(ask->flow)); /* its request stages are long done */
     }
     call_adopted(call);
