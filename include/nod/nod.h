@@ -175,7 +175,8 @@ struct nod_server_opts {
     const char *title;
     const char *instructions; /* for the model: how to use this server */
     int64_t ask_ttl_ms;       /* how long a question waits; 0: 300000 */
-    bool one_ask_per_scope;   /* a new ask cancels the older one of its session */
+    bool one_ask_per_scope;   /* a new ask cancels the older one of its session; in the 2026 era,
+                                 which has no sessions, of its principal */
     int workers;              /* threads for blocking handlers; 0: 4 */
     int64_t heartbeat_ms;     /* while a call waits; 0: 15000 */
     int64_t session_idle_ms;  /* HTTP sessions end after that long without a request; 0: 1 hour */
@@ -225,9 +226,11 @@ typedef struct nod_tool {
     const char *description;
     const nod_form *input;     /* the arguments, as a form; or */
     const char *input_schema;  /* as JSON Schema text. Neither: no arguments */
-    const char *output_schema; /* JSON Schema of the structured reply, or NULL */
+    const char *output_schema; /* JSON Schema of the structured reply, or NULL. Clients of the 2025
+                                  era are shown one with "type": "object" alone */
     bool read_only;            /* annotations: hints for the client */
-    bool destructive;
+    bool destructive;          /* or, at the end of this struct, additive. Where neither is said
+                                  clients assume that the tool may destroy something */
     bool idempotent;
     bool closed_world;           /* touches nothing outside of this server */
     bool requires_confirmation;  /* a person is asked before the handler starts */
@@ -240,6 +243,7 @@ typedef struct nod_tool {
     bool task_asks_first; /* what is asked before the first step is asked at once, and the task begins
                              with that step; a call that ends without one has its result at once.
                              Otherwise the task begins with the call, and asks inside */
+    bool additive; /* it adds, and never changes or deletes what is there: destructiveHint is false */
 } nod_tool;
 
 /* --- resources and templates --- */
@@ -349,6 +353,10 @@ NOD_API nod_status nod_hook(nod_server *server, nod_flow flow, const char *stage
  * Input has been checked against the schema before the handler runs. Reading an argument that is
  * not there, and for which no default is given, is a bug of the handler: the call ends with an error
  * that names the tool and the argument.
+ *
+ * Numbers: where a schema or a form says "integer" or "number", what does not fit int64_t or double is
+ * refused before the handler runs. A schema that says nothing of the type lets every number through:
+ * read it with nod_arg_number_text.
  */
 NOD_API const char *nod_arg_str(nod_call *call, const char *name);
 NOD_API int64_t nod_arg_int(nod_call *call, const char *name);
@@ -358,6 +366,9 @@ NOD_API const char *nod_arg_str_or(nod_call *call, const char *name, const char 
 NOD_API int64_t nod_arg_int_or(nod_call *call, const char *name, int64_t fallback);
 NOD_API double nod_arg_double_or(nod_call *call, const char *name, double fallback);
 NOD_API bool nod_arg_bool_or(nod_call *call, const char *name, bool fallback);
+/* The number exactly as it was written: "0.10", "1e3", "9007199254740993". */
+NOD_API const char *nod_arg_number_text(nod_call *call, const char *name);
+NOD_API const char *nod_arg_number_text_or(nod_call *call, const char *name, const char *fallback);
 NOD_API bool nod_has_arg(nod_call *call, const char *name);
 NOD_API const nod_json *nod_args(nod_call *call);
 
@@ -592,7 +603,10 @@ NOD_API nod_status nod_reply_resource_blob(nod_call *call, const char *uri, cons
                                            const void *bytes, size_t len);
 NOD_API nod_status nod_reply_link(nod_call *call, const char *uri, const char *name,
                                   const char *description, const char *mime_type);
-/* The structured result (checked against .output_schema); a text block with the same JSON is added. */
+/*
+ * The structured result (checked against .output_schema), any JSON value; a text block with the same
+ * JSON is added. What is not an object is for clients of the 2026 era; the others get the text alone.
+ */
 NOD_API nod_status nod_reply_structured(nod_call *call, const nod_json *value);
 /* A failure the model should see: isError with this text. Returns NOD_OK as well. */
 NOD_API nod_status nod_reply_error(nod_call *call, const char *format, ...) NOD_PRINTF(2, 3);
@@ -624,12 +638,15 @@ NOD_API const char *nod_get_str(const nod_json *object, const char *key); /* "" 
 NOD_API int64_t nod_get_int(const nod_json *object, const char *key);     /* 0 */
 NOD_API double nod_get_double(const nod_json *object, const char *key);   /* 0 */
 NOD_API bool nod_get_bool(const nod_json *object, const char *key);       /* false */
+/* A number exactly as it was written; "" if it is not there, or no number. */
+NOD_API const char *nod_get_number_text(const nod_json *object, const char *key);
 NOD_API size_t nod_count(const nod_json *value); /* items of an array, members of an object */
 NOD_API const nod_json *nod_at(const nod_json *array, size_t index);
 NOD_API const char *nod_as_str(const nod_json *value); /* "" if it is no string */
 NOD_API int64_t nod_as_int(const nod_json *value);
 NOD_API double nod_as_double(const nod_json *value);
 NOD_API bool nod_as_bool(const nod_json *value);
+NOD_API const char *nod_as_number_text(const nod_json *value);
 
 /* Building; the values live until the run returns. Numbers keep their text through nod. */
 NOD_API nod_json *nod_object(nod_call *call);

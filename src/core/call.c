@@ -273,9 +273,12 @@ static struct str gate_message(const struct call *call, struct arena *arena)
 
 static void gate_refused(struct call *call, const struct entry *answer)
 {
-    bool declined = answer && (answer->state == ASK_DECLINED || answer->state == ASK_CANCELLED);
-
-    if (declined)
+    if (answer && answer->state == ASK_CANCELLED)
+        call_fail(
+            call, NOD_E_REFUSED, "CONFIRMATION_CANCELLED",
+            STR("The question whether to do this was dismissed without an answer; nothing was "
+                "done"));
+    else if (answer && answer->state == ASK_DECLINED)
         call_fail(call, NOD_E_REFUSED, "CONFIRMATION_DECLINED",
                   STR("A person did not confirm this; nothing was done"));
     else

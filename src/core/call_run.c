@@ -439,6 +439,7 @@ void call_asked(struct call *call)
     enum caller_way way = CALLER_HOLDS;
 
     call->state = LIVE_TELLING; /* who is told may cancel or go: that is looked at below */
+    scope_asked(call);
     if (call->caller->ops->asked)
         way = call->caller->ops->asked(call->caller, call);
     if (way == CALLER_LEAVES || call_is_alone(call) || call->cancel_wanted) {

@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "json/utf8.h"
 
 enum {
     SHELVES = 4,
@@ -123,7 +124,21 @@ static int hex_digit(char c)
     return -1;
 }
 
-/* What is no valid escape is refused: the handler must not see two spellings of one thing. */
+static bool is_utf8(struct str text)
+{
+    const char *at = text.at, *end = at + text.len;
+
+    while ((at = utf8_plain(at, end)) < end) {
+        size_t n = (unsigned char)*at < 0x80 ? 1 : utf8_sequence(at, end);
+        if (!n)
+            return false;
+        at += n;
+    }
+    return true;
+}
+
+/* What is no valid escape is refused: the handler must not see two spellings of one thing. Nor are
+ * bytes that are not UTF-8, which no text may have. */
 static bool percent_decode(struct arena *arena, struct str s, struct str *out)
 {
     char *text = arena_alloc_aligned(arena, s.len + 1, 1);
@@ -145,7 +160,7 @@ static bool percent_decode(struct arena *arena, struct str s, struct str *out)
     }
     text[len] = '\0';
     *out = str_n(text, len);
-    return true;
+    return is_utf8(*out);
 }
 
 /* The next piece of a template: a literal up to '{' or, behind it, a variable's name up to '}'. */
@@ -192,6 +207,13 @@ struct target *catalog_match(const struct catalog *catalog, struct str uri, stru
             return templates->targets[i];
     }
     return NULL;
+}
+
+bool catalog_uri_is_text(struct str uri, struct arena *arena)
+{
+    struct str decoded;
+
+    return percent_decode(arena, uri, &decoded);
 }
 
 size_t catalog_count(const struct catalog *catalog, enum target_kind kind, bool templates)

@@ -33,6 +33,9 @@ struct target *catalog_template(const struct catalog *catalog, struct str uri_te
 struct target *catalog_match(const struct catalog *catalog, struct str uri, struct arena *arena,
                              struct json **variables);
 
+/* Its escapes are valid and stand for UTF-8 without NUL: only then can a template match it. */
+bool catalog_uri_is_text(struct str uri, struct arena *arena);
+
 /* In order. Resources and templates are counted apart by `templates`. */
 size_t catalog_count(const struct catalog *catalog, enum target_kind kind, bool templates);
 struct target *catalog_at(const struct catalog *catalog, enum target_kind kind, bool templates,

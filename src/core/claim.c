@@ -136,6 +136,7 @@ static void stage_parse_input(struct flow *flow, void *subject)
         reject(claim, NOD_E_USAGE);
         return;
     }
+    claim->too_large = action == ASK_ACCEPTED && claim->answer.too_large;
     if (action != ASK_ACCEPTED || !claim->answer.content) { /* a no carries no content */
         claim->answer.content = NULL;
         flow_next(flow);
@@ -252,7 +253,11 @@ static struct str content_problems(struct claim *claim, const struct ask_record 
     struct schema_problems problems;
 
     if (claim->too_large)
-        return problem(claim, "", "is larger than an answer may be");
+        return arena_fmt(
+            &claim->arena,
+            "[{\"path\":\"\",\"message\":\"is larger than an answer may be, which is %zu "
+            "bytes of JSON\"}]",
+            claim->engine->opts.limits.journal_bytes);
     switch (record->kind) {
     case ASK_FORM:
     case ASK_APPROVAL:
@@ -659,6 +664,16 @@ static void claim_elsewhere(struct engine *engine, struct str ask_id, enum ask_s
 void claim_overdue(struct engine *engine, struct str ask_id, answered_fn *done, void *data)
 {
     claim_elsewhere(engine, ask_id, ASK_EXPIRED, done, data);
+}
+
+void claim_replaced(struct engine *engine, struct str ask_id)
+{
+    struct ask *ask = engine_ask(engine, ask_id);
+
+    if (!ask)
+        claim_elsewhere(engine, ask_id, ASK_CANCELLED, NULL, NULL);
+    else if (!ask->claiming)
+        claim_by_engine(ask, ASK_CANCELLED);
 }
 
 void ask_unsupported(struct engine *engine, struct str ask_id, answered_fn *done, void *data)

@@ -103,6 +103,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     list_init(&engine->returns);
     list_init(&engine->cancels);
     list_init(&engine->openings);
+    list_init(&engine->scopings);
     nobody_init(&engine->nobody);
     engine_use_store(engine, opts->store);
     return engine;
@@ -131,6 +132,7 @@ void engine_destroy(struct engine *engine)
     returns_drop(engine);
     cancels_drop(engine);
     openings_drop(engine);
+    scopings_drop(engine);
     warm_drop_all(engine);
     struct idmap_walk walk = { 0 };
     for (struct call *call; (call = idmap_next(&engine->calls, &walk));)
@@ -315,8 +317,11 @@ const struct schema *engine_schema(struct engine *engine, struct str text)
     arena_init(&arena, 4 << 20);
     struct json *value = json_parse(&arena, text, NULL, &error);
     if (value)
-        schema = schema_compile(value, &(struct schema_opts){ .assert_formats = true }, &arena,
-                                &problems);
+        schema = schema_compile(value,
+                                &(struct schema_opts){ .assert_formats = true,
+                                                       .getter_numbers = true,
+                                                       .distinct_items = true },
+                                &arena, &problems);
     arena_finish(&arena);
     if (!schema)
         return NULL;

@@ -252,9 +252,10 @@ struct answer {
     struct str scope;           /* not empty: the ask must be of this scope */
     struct str via;             /* where it was given (claim_spec.via); empty: the surface's name */
     const struct surface *surface;
-    int attempt; /* the offer it answers; 0: whichever is up */
-    bool once;   /* whoever answers will not do it again: the surface is done with this ask. Also
-                    where nobody listens for what became of it */
+    int attempt;    /* the offer it answers; 0: whichever is up */
+    bool too_large; /* there was content, and it is larger than an answer may be: it fits nothing */
+    bool once;      /* whoever answers will not do it again: the surface is done with this ask. Also
+                       where nobody listens for what became of it */
 };
 
 struct answer_result {

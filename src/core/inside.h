@@ -66,6 +66,7 @@ struct engine {
     struct list returns;  /* calls that are being given back to the store */
     struct list cancels;  /* of calls that are not live here */
     struct list openings; /* of calls that have not begun */
+    struct list scopings; /* questions that take the place of older ones: see scope.c */
     struct caller nobody; /* of calls whose caller is gone */
     struct recovery *recovery;
     bool stopping; /* no run begins any more: see engine_stop */
@@ -324,5 +325,13 @@ void claim_by_engine(struct ask *ask, enum ask_state outcome);
 /* The time of an ask is up that waits on no node, perhaps. */
 void claim_overdue(struct engine *engine, struct str ask_id, answered_fn *done, void *data);
 void claims_drop(struct engine *engine);
+/* A newer question has taken its place (one_ask_per_scope): it reads `cancel`. */
+void claim_replaced(struct engine *engine, struct str ask_id);
+
+/* --- one question at a time (scope.c) ------------------------------------------------------- */
+
+/* Its questions are stored, and will be carried by its client: older ones of its scope end. */
+void scope_asked(struct call *call);
+void scopings_drop(struct engine *engine);
 
 #endif

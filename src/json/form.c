@@ -161,8 +161,7 @@ static struct str choice_titled(struct form *form, const struct form_path *path,
 {
     bool fine = expect(form, path, choice, JSON_OBJECT);
 
-    JSON_EACH(member, fine ? choice : NULL)
-    {
+    JSON_EACH (member, fine ? choice : NULL) {
         struct form_path here = { .up = path, .key = member->key };
         if (!str_eq(member->key, STR("const")) && !str_eq(member->key, STR("title")))
             fine = refuse(form, &here, "is not a keyword of a titled choice");
@@ -189,8 +188,7 @@ static bool check_choices(struct form *form, const struct form_path *path, const
     if (value->count > FORM_CHOICES_MOST)
         return refuse(form, path, "has more than %d choices", FORM_CHOICES_MOST);
     map_init(&seen, FORM_CHOICES_MOST);
-    JSON_EACH(item, value)
-    {
+    JSON_EACH (item, value) {
         struct form_path here = index_path(form, path, index++);
         struct str text = choice(form, &here, item);
         if (text.at && map_get(&seen, text))
@@ -220,8 +218,7 @@ static bool value_is_names(struct form *form, const struct form_path *path,
     bool fine = expect(form, path, value, JSON_ARRAY);
     size_t index = 0;
 
-    JSON_EACH(item, fine ? value : NULL)
-    {
+    JSON_EACH (item, fine ? value : NULL) {
         struct form_path here = index_path(form, path, index++);
         fine = expect(form, &here, item, JSON_STRING) && fine;
     }
@@ -235,8 +232,7 @@ static bool value_is_items(struct form *form, const struct form_path *path,
     bool titled = json_get(value, STR("anyOf")) != NULL;
     bool fine = expect(form, path, value, JSON_OBJECT);
 
-    JSON_EACH(member, fine ? value : NULL)
-    {
+    JSON_EACH (member, fine ? value : NULL) {
         struct form_path here = { .up = path, .key = member->key };
         if (titled && str_eq(member->key, STR("anyOf")))
             fine = value_is_titled(form, &here, member) && fine;
@@ -322,8 +318,7 @@ static bool check_keywords(struct form *form, const struct form_path *path,
 {
     bool fine = true;
 
-    JSON_EACH(member, field)
-    {
+    JSON_EACH (member, field) {
         struct form_path here = { .up = path, .key = member->key };
         const struct form_keyword *keyword = keyword_find(member->key, kind);
         if (!keyword)
@@ -380,7 +375,9 @@ static bool check_numbers_of_choices(struct form *form, const struct form_path *
 static bool check_default(struct form *form, const struct form_path *path, const struct json *field)
 {
     const struct json *value = json_get(field, STR("default"));
-    const struct schema_opts opts = { .assert_formats = true };
+    const struct schema_opts opts = { .assert_formats = true,
+                                      .getter_numbers = true,
+                                      .distinct_items = true };
     struct form_path here = { .up = path, .key = STR("default") };
     struct schema_problems problems;
     bool fine = true;
@@ -431,8 +428,7 @@ static void check_fields(struct form *form, const struct json *properties)
         refuse(form, &path, "has more than %d fields", FORM_FIELDS_MOST);
         return;
     }
-    JSON_EACH(field, properties)
-    {
+    JSON_EACH (field, properties) {
         struct form_path here = { .up = &path, .key = field->key };
         check_field(form, &here, field);
     }
@@ -451,15 +447,13 @@ static void check_required(struct form *form, const struct json *schema)
         refuse(form, &path, "has more than %d names", FORM_FIELDS_MOST);
         return;
     }
-    JSON_EACH(name, required)
-    {
+    JSON_EACH (name, required) {
         struct form_path here = index_path(form, &path, index++);
         if (!expect(form, &here, name, JSON_STRING))
             continue;
         if (!json_get(properties, name->text))
             refuse(form, &here, "names a field that is not among the properties");
-        JSON_EACH(earlier, required)
-        {
+        JSON_EACH (earlier, required) {
             if (earlier == name)
                 break;
             if (json_equal(earlier, name)) {
@@ -472,8 +466,7 @@ static void check_required(struct form *form, const struct json *schema)
 
 static void check_top(struct form *form, const struct json *schema)
 {
-    JSON_EACH(member, schema)
-    {
+    JSON_EACH (member, schema) {
         struct form_path here = { .key = member->key };
         bool dialect = str_eq(member->key, STR("$schema"));
         if (dialect && form->revision >= FORM_2025_11_25)
@@ -511,8 +504,7 @@ static void take_down_titles(struct form *form, const struct json *one_of, struc
     struct json *values = json_new_array(form->arena);
     struct json *names = json_new_array(form->arena);
 
-    JSON_EACH(choice, one_of)
-    {
+    JSON_EACH (choice, one_of) {
         json_push(values, json_new_str(form->arena, json_get_str(choice, STR("const"))));
         json_push(names, json_new_str(form->arena, json_get_str(choice, STR("title"))));
     }
@@ -535,8 +527,7 @@ static struct json *field_for(struct form *form, const struct form_path *path,
         refuse(form, &type, "asks for several choices, which this client cannot show");
         return NULL;
     }
-    JSON_EACH(member, field)
-    {
+    JSON_EACH (member, field) {
         const struct form_keyword *keyword = keyword_find(member->key, kind);
         bool known = keyword && keyword->since <= (int)form->revision;
         if (known)
@@ -557,8 +548,7 @@ struct json *form_for_revision(const struct json *schema, enum form_revision rev
     struct json *properties = json_new_object(arena);
 
     problems->count = 0;
-    JSON_EACH(field, json_get(schema, STR("properties")))
-    {
+    JSON_EACH (field, json_get(schema, STR("properties"))) {
         struct form_path here = { .up = &path, .key = field->key };
         json_set(arena, properties, field->key, field_for(&form, &here, field));
     }

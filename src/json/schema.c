@@ -107,6 +107,8 @@ struct schema *schema_compile(const struct json *document, const struct schema_o
     problems->count = 0;
     c.problems = problems;
     c.assert_formats = opts->assert_formats;
+    schema->getter_numbers = opts->getter_numbers;
+    schema->distinct_items = opts->distinct_items;
     c.max_nodes = or_default(opts->max_subschemas, SCHEMA_SUBSCHEMAS_DEFAULT);
     schema->max_depth = or_default(opts->max_depth, SCHEMA_DEPTH_DEFAULT);
     if (schema->max_depth > SCHEMA_DEPTH_MOST)

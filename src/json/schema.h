@@ -40,6 +40,9 @@ struct schema_problems {
 
 struct schema_opts {
     bool assert_formats;     /* check "format"; off: annotation only, as 2020-12 says by default */
+    bool getter_numbers;     /* "integer" is what 64 bits hold, "number" what a double does: nothing
+                                that fits reads as another number in a handler */
+    bool distinct_items;     /* no array has the same item twice, as if each said uniqueItems */
     uint32_t max_subschemas; /* 0: default */
     uint32_t max_depth;      /* of validation; 0: default */
     uint64_t max_work;       /* units of validation work; 0: default */

@@ -13,6 +13,9 @@
  * Holds always: once a bound is hit, `limit` is set and every answer is no, up to the top; so a
  * `not` never turns an exhausted budget into a yes.
  */
+#include <float.h>
+#include <inttypes.h>
+
 #include "json/schema_inside.h"
 
 #include "base/buf.h"
@@ -154,6 +157,21 @@ static bool wrong_type(struct check *c, uint8_t types, const struct json *v, con
     return check_wrong(c, at, "expected %.*s, got %s", (int)len, text, got);
 }
 
+/* A number of this type, which is also one that a handler can read as such. */
+static bool check_range(struct check *c, uint8_t types, const struct json *v,
+                        const struct place *at)
+{
+    bool any = types & 1 << JSON_NUMBER;
+    int64_t whole;
+    double real;
+
+    if (any ? json_double(v, &real) : json_i64(v, &whole))
+        return true;
+    return any ? check_wrong(c, at, "must be a number from %.17g to %.17g", -DBL_MAX, DBL_MAX)
+               : check_wrong(c, at, "must be a whole number from %" PRId64 " to %" PRId64,
+                             INT64_MIN, INT64_MAX);
+}
+
 static bool equals(struct check *c, const struct json *a, const struct json *b,
                    const struct place *at)
 {
@@ -174,9 +192,9 @@ static bool check_choices(struct check *c, const struct json *choices, const str
 {
     struct buf text;
 
-    JSON_EACH(choice, choices)
-    if (equals(c, choice, v, at))
-        return true;
+    JSON_EACH (choice, choices)
+        if (equals(c, choice, v, at))
+            return true;
     if (!check_spend(c, at, choices->count) || check_enough(c))
         return false;
     if (choices->count == 0)
@@ -370,8 +388,7 @@ static bool check_unevaluated(struct check *c, const struct node *rest, const st
     bool fits = true;
     size_t i = 0;
 
-    JSON_EACH(child, v)
-    {
+    JSON_EACH (child, v) {
         if (!bits_has(seen, i)) {
             struct place here =
                 v->type == JSON_OBJECT ? place_key(at, child->key) : place_index(at, i);
@@ -424,8 +441,10 @@ static bool check_keywords(struct check *c, const struct node *node, const struc
 
     if (node->types && !type_fits(node->types, v))
         return wrong_type(c, node->types, v, at);
-    if (node->constant)
-        fits = check_constant(c, node->constant, v, at);
+    if (node->types && v->type == JSON_NUMBER && c->schema->getter_numbers)
+        fits = check_range(c, node->types, v, at);
+    if (node->constant && (fits || !check_enough(c)))
+        fits = check_constant(c, node->constant, v, at) && fits;
     if (node->choices && (fits || !check_enough(c)))
         fits = check_choices(c, node->choices, v, at) && fits;
     if (fits || !check_enough(c))

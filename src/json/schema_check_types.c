@@ -126,8 +126,7 @@ static bool check_unique(struct check *c, const struct json *v, const struct pla
     if (!check_spend(c, at, v->count))
         return false;
     struct hashed *all = mem_alloc(v->count * sizeof(*all));
-    JSON_EACH(item, v)
-    {
+    JSON_EACH (item, v) {
         all[n] = (struct hashed){ .hash = value_hash(item, &cost), .index = n, .item = item };
         n++;
     }
@@ -152,8 +151,7 @@ static bool check_contains(struct check *c, const struct array_rules *rules, con
     size_t i = 0;
 
     c->problems = NULL;
-    JSON_EACH(item, v)
-    {
+    JSON_EACH (item, v) {
         struct place here = place_index(at, i);
         if (check_node(c, rules->contains, item, &here, NULL)) {
             found++;
@@ -184,8 +182,7 @@ static bool check_items(struct check *c, const struct array_rules *rules, const 
     bool fits = true;
     size_t i = 0;
 
-    JSON_EACH(item, v)
-    {
+    JSON_EACH (item, v) {
         struct place here = place_index(at, i);
         const struct node *node = i < rules->prefix.count ? rules->prefix.at[i] : rules->items;
         if (!node)
@@ -214,7 +211,7 @@ bool check_array(struct check *c, const struct array_rules *rules, const struct 
     if (rules->has_max && v->count > rules->max)
         fits = check_wrong(c, at, "must have at most %llu item%s", (unsigned long long)rules->max,
                            plural(rules->max));
-    if (rules->unique && (fits || !check_enough(c)))
+    if ((rules->unique || c->schema->distinct_items) && (fits || !check_enough(c)))
         fits = check_unique(c, v, at) && fits;
     if (rules->contains && (fits || !check_enough(c)))
         fits = check_contains(c, rules, v, at, seen) && fits;
@@ -351,8 +348,7 @@ static bool check_members(struct check *c, const struct object_rules *rules, con
     bool fits = true;
     size_t i = 0;
 
-    JSON_EACH(member, v)
-    {
+    JSON_EACH (member, v) {
         struct place here = place_key(at, member->key);
         bool known = false;
         fits = check_member(c, rules, member, &here, there, &known) && fits;

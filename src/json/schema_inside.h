@@ -211,6 +211,8 @@ struct schema {
     struct named_pattern *patterns;
     uint32_t max_depth;
     uint64_t max_work;
+    bool getter_numbers;
+    bool distinct_items;
 };
 
 /* --- checking ---------------------------------------------------------------------------- */

@@ -1,9 +1,10 @@
 /*
  * json/utf8: the bytes of a string, many at a time.
  *
- * Shared by the parser and the writer, inside json/ only. utf8_plain runs over bytes that mean
- * themselves in a JSON string: ASCII but for quotes, backslashes and control characters.
- * utf8_sequence checks what begins with any other byte from 0x80.
+ * For whoever takes text apart: the parser, the writer, and where bytes come from elsewhere.
+ * utf8_plain runs over bytes that mean themselves in a JSON string: ASCII but for quotes,
+ * backslashes and control characters. utf8_sequence checks what begins with any other byte from
+ * 0x80.
  */
 #ifndef NOD_JSON_UTF8_H
 #define NOD_JSON_UTF8_H

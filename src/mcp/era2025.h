@@ -24,5 +24,10 @@ void era2025_post(struct mcp_server *server, struct http_exchange *exchange,
 /* The same for GET and DELETE. */
 void era2025_http(struct mcp_server *server, struct http_exchange *exchange,
                   const struct http_request *http, struct str principal);
+/* An error response without the shape of one: what waits for it is told, and its sender is refused.
+ */
+void era2025_broken_error(struct mcp_server *server, struct http_exchange *exchange,
+                          const struct http_request *http, struct str principal,
+                          const struct rpc_message *message, const struct rpc_fault *fault);
 
 #endif

@@ -187,7 +187,10 @@ static void post_value(struct mcp_server *server, struct http_exchange *exchange
     if (array) {
         message = (struct rpc_message){ 0 };
     } else if (rpc_read(value, &server->message, &message, &fault) != NOD_OK) {
-        endpoint_fault(server, exchange, &fault);
+        if (rpc_is_broken_error(&message, &fault))
+            era2025_broken_error(server, exchange, http, principal, &message, &fault);
+        else
+            endpoint_fault(server, exchange, &fault);
         return;
     }
     struct request request = { .server = server,

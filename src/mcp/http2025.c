@@ -170,6 +170,10 @@ static void batch_message(struct session *session, struct mcp_stream *stream, no
     }
     if (status == NOD_OK && message->kind != RPC_REQUEST)
         return; /* an answer: it is stored by now */
+    if (status != NOD_OK && rpc_is_broken_error(message, fault)) {
+        era2025_response(session, message, NULL, NULL);
+        return;
+    }
     if (status != NOD_OK) {
         if (fault->response)
             return;
@@ -224,7 +228,7 @@ static void batch_rest(struct session *session, struct http_exchange *exchange,
     if (stream)
         mcp_stream_await(stream); /* until all of them have been looked at */
     while (rpc_batch_next(&batch, &server->message, &message, &fault, &status))
-        if (stream || status == NOD_OK)
+        if (stream || status == NOD_OK || rpc_is_broken_error(&message, &fault))
             batch_message(session, stream, status, &message, &fault);
     if (stream)
         mcp_stream_skip(stream);
@@ -452,6 +456,20 @@ void era2025_post(struct mcp_server *server, struct http_exchange *exchange,
         post_message(server, exchange, http, principal, message);
     else
         post_array(server, exchange, http, principal, array);
+}
+
+void era2025_broken_error(struct mcp_server *server, struct http_exchange *exchange,
+                          const struct http_request *http, struct str principal,
+                          const struct rpc_message *message, const struct rpc_fault *fault)
+{
+    struct session *session = http_named(http, HTTP_NAME_MCP_SESSION_ID).len
+                                  ? find_session(server, exchange, http, principal)
+                                  : NULL;
+
+    if (session)
+        era2025_response(session, message, NULL, NULL);
+    if (session || !http_named(http, HTTP_NAME_MCP_SESSION_ID).len)
+        endpoint_fault(server, exchange, fault);
 }
 
 /* --- GET, DELETE

@@ -82,7 +82,10 @@ void lists_reply(struct request *request, enum target_kind kind, bool templates,
     jw_key(&w, name);
     jw_array(&w);
     for (size_t i = from; i < to; i++)
-        revision_write(&w, revision, part, catalog_at(catalog, kind, templates, i)->descriptor);
+        if (request->meta) /* this era takes all that there is to say */
+            jw_raw(&w, catalog_at(catalog, kind, templates, i)->descriptor);
+        else
+            revision_write(&w, revision, part, catalog_at(catalog, kind, templates, i)->descriptor);
     jw_end(&w);
     if (to < count) {
         char cursor[LISTS_CURSOR_MAX];

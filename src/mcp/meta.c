@@ -15,6 +15,7 @@
 #include "mcp/era.h"
 #include "mcp/session.h"
 #include "mcp/request.h"
+#include "mcp/revision.h"
 
 enum { SHOWN_MAX = 128 }; /* bytes of a client's value in an error message */
 
@@ -101,7 +102,7 @@ static bool invalid(struct meta_fault *fault, struct str message)
     return false;
 }
 
-static struct str unsupported_data(struct arena *arena, struct str requested)
+static struct str unsupported_data(struct arena *arena, struct str requested, size_t count)
 {
     struct buf out;
     struct json_writer w;
@@ -111,7 +112,7 @@ static struct str unsupported_data(struct arena *arena, struct str requested)
     jw_object(&w);
     jw_key(&w, STR("supported"));
     jw_array(&w);
-    for (size_t i = 0; i < ERA_VERSIONS; i++)
+    for (size_t i = 0; i < count; i++)
         jw_str(&w, era_versions[i]);
     jw_end(&w);
     jw_key_str(&w, STR("requested"), shown(requested));
@@ -121,12 +122,23 @@ static struct str unsupported_data(struct arena *arena, struct str requested)
     return data;
 }
 
+/*
+ * A version of the 2025 era is spoken here, but not this way: to a request that names it in _meta
+ * it must not be offered again, or its client would come back with the very same.
+ */
 void meta_unsupported(struct str requested, struct arena *arena, struct meta_fault *fault)
 {
-    *fault = (struct meta_fault){ .status = 400,
-                                  .code = MCP_UNSUPPORTED_VERSION,
-                                  .message = STR("Unsupported protocol version"),
-                                  .data = unsupported_data(arena, requested) };
+    enum revision revision;
+    bool other_way = revision_find(requested, &revision);
+
+    *fault = (struct meta_fault){
+        .status = 400,
+        .code = MCP_UNSUPPORTED_VERSION,
+        .message = other_way ? STR("Unsupported protocol version: this one begins with initialize, "
+                                   "and is not named in _meta")
+                             : STR("Unsupported protocol version"),
+        .data = unsupported_data(arena, requested, other_way ? 1 : ERA_VERSIONS)
+    };
 }
 
 static bool read_log_level(const struct json *value, struct meta *out, struct meta_fault *fault)

@@ -133,12 +133,33 @@ static void write_message(struct json_writer *w, struct str message, struct str 
 #define ELICITATION(mode)                                                                          \
     STR("{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"" mode "\",\"message\":")
 
+/* Few forms have anything that is not sent (json/form.c): those are taken apart. */
+static void write_schema(struct json_writer *w, struct str detail)
+{
+    struct schema_problems problems = { 0 };
+    struct arena arena;
+
+    if (str_find(detail, STR("\"pattern\"")) < 0 && str_find(detail, STR("\"$schema\"")) < 0) {
+        jw_raw(w, detail);
+        return;
+    }
+    arena_init(&arena, MRTR_ARENA_MAX);
+    const struct json *schema = json_parse(&arena, detail, NULL, NULL);
+    const struct json *sent =
+        schema ? form_for_revision(schema, FORM_2026_07_28, &arena, &problems) : NULL;
+    if (sent)
+        jw_value(w, sent);
+    else
+        jw_raw(w, detail);
+    arena_finish(&arena);
+}
+
 static void write_form(struct json_writer *w, const struct ask_record *ask, struct str problems)
 {
     jw_open(w, ELICITATION("form"), 2);
     write_message(w, ask->message, problems);
-    jw_key_raw(w, STR("requestedSchema"),
-               ask->detail.len ? ask->detail : STR("{\"type\":\"object\",\"properties\":{}}"));
+    jw_key(w, STR("requestedSchema"));
+    write_schema(w, ask->detail.len ? ask->detail : STR("{\"type\":\"object\",\"properties\":{}}"));
     jw_close(w, 2);
 }
 
@@ -211,7 +232,7 @@ bool mrtr_read(const struct ask_record *ask, const struct json *response, struct
         if (str_eq(member->key, STR("action")))
             action = member;
         else if (str_eq(member->key, STR("content")))
-            content = member;
+            content = json_is(member, JSON_NULL) ? NULL : member; /* which says no more */
     }
     if (!read_action(json_str(action), &out->action) || (content && !json_is(content, JSON_OBJECT)))
         return false;
@@ -225,9 +246,10 @@ bool mrtr_same(const struct entry *entry, const struct json *response, struct ar
     enum ask_state action;
     const struct json *given = response;
 
-    if (entry->state != ASK_ACCEPTED && entry->state != ASK_DECLINED &&
-        entry->state != ASK_CANCELLED)
-        return true;
+    if ((entry->state != ASK_ACCEPTED && entry->state != ASK_DECLINED &&
+         entry->state != ASK_CANCELLED) ||
+        str_eq(entry->by, STR("nod")))
+        return true; /* nobody's word: there is no other to hold it against */
     if (json_get(response, STR("action"))) {
         if (!read_action(json_get_str(response, STR("action")), &action) || action != entry->state)
             return false;
@@ -238,7 +260,7 @@ bool mrtr_same(const struct entry *entry, const struct json *response, struct ar
     if (entry->state != ASK_ACCEPTED || entry->content.len == 0)
         return true; /* nothing was taken from it */
     const struct json *taken = json_parse(arena, entry->content, NULL, NULL);
-    if (!given && json_is(taken, JSON_OBJECT) && !json_first(taken))
+    if ((!given || json_is(given, JSON_NULL)) && json_is(taken, JSON_OBJECT) && !json_first(taken))
         return true; /* no content is the empty one */
     return taken && json_equal(taken, given);
 }

@@ -5,8 +5,9 @@
  * every result has. Only a body with a _meta of its own is taken apart, to join the two.
  *
  * A question that nobody could be asked, and whose handler did not care, is the client's lack: it
- * is told which capability it would have to declare (-32021). The codes -32002 and -32042 of the
- * 2025 era are never sent.
+ * is told which capability it would have to declare (-32021). A handler that says
+ * NOD_E_NOT_SUPPORTED of its own has failed like any other. The codes -32002 and -32042 of the 2025
+ * era are never sent.
  */
 #include "mcp/result.h"
 
@@ -208,10 +209,17 @@ static bool write_tool_failure(struct buf *out, const struct mcp_opts *opts,
     return json_writer_done(&w);
 }
 
+/* The core names the mode in which nobody could be asked; a handler's own word has none. */
+bool result_lacks_capability(const struct outcome *outcome)
+{
+    return outcome->status == NOD_E_NOT_SUPPORTED && !outcome->rpc_code &&
+           str_find(outcome->meta, STR("\"mode\"")) >= 0;
+}
+
 bool result_of_outcome(struct buf *out, const struct mcp_opts *opts, enum revision_part part,
                        const struct outcome *outcome)
 {
-    if (outcome->rpc_code || outcome->status == NOD_E_NOT_SUPPORTED)
+    if (outcome->rpc_code || result_lacks_capability(outcome))
         return false;
     if (outcome->status == NOD_OK)
         return write_body(out, opts, part, outcome->body);
@@ -270,7 +278,7 @@ static int64_t error_code(const struct outcome *outcome)
 
 int result_error(struct json_writer *w, enum revision_part part, const struct outcome *outcome)
 {
-    bool missing = outcome->status == NOD_E_NOT_SUPPORTED && !outcome->rpc_code;
+    bool missing = result_lacks_capability(outcome);
 
     (void)part;
     jw_object(w);
@@ -315,7 +323,7 @@ int result_respond(struct buf *out, const struct mcp_opts *opts, struct str id,
     buf_add(out, STR("{\"jsonrpc\":\"2.0\",\"id\":"));
     buf_add(out, id);
     buf_add(out, STR(",\"result\":"));
-    bool is_result = outcome->status != NOD_E_NOT_SUPPORTED && !outcome->rpc_code &&
+    bool is_result = !result_lacks_capability(outcome) && !outcome->rpc_code &&
                      (outcome->status == NOD_OK || part == PART_TOOL_RESULT);
     if (is_result) {
         if (!result_of_outcome(out, opts, part, outcome) || !buf_add_char(out, '}'))

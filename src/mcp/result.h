@@ -26,6 +26,8 @@ void result_server_info(struct json_writer *w, const struct mcp_opts *opts);
  */
 bool result_of_outcome(struct buf *out, const struct mcp_opts *opts, enum revision_part part,
                        const struct outcome *outcome);
+/* It failed because its client did not declare what would be needed to ask a person: -32021. */
+bool result_lacks_capability(const struct outcome *outcome);
 /* A whole response: result or error. Gives the HTTP status. */
 int result_respond(struct buf *out, const struct mcp_opts *opts, struct str id,
                    enum revision_part part, const struct outcome *outcome);

@@ -6,8 +6,11 @@
  * differently: a tool's title becomes annotations.title, and a resource_link becomes a line of text
  * with its name and address.
  *
- * The newest revision is written through untouched. For an older one the text is searched for the
- * names that would have to go; only if one of them is there is it parsed.
+ * In this era structured results, and the schemas of them, are of objects alone: others are left
+ * out, and the text block beside a result says the same.
+ *
+ * A text that has nothing to be changed is written through untouched. It is searched for the names
+ * that would have to go; only if one of them is there is it parsed.
  */
 #include "mcp/revision.h"
 
@@ -98,6 +101,35 @@ static const struct nested *nested_find(enum revision_part part, struct str memb
     return NULL;
 }
 
+static bool is_object_member(struct str member, const struct json *value)
+{
+    if (str_eq(member, STR("structuredContent")))
+        return json_is(value, JSON_OBJECT);
+    if (str_eq(member, STR("outputSchema")))
+        return str_eq(json_get_str(value, STR("type")), STR("object"));
+    return true;
+}
+
+/* The member is there, and not plainly as one that every revision since 2025-06-18 takes. */
+static bool has_other_than(struct str text, struct str member, struct str plain)
+{
+    for (ptrdiff_t at; (at = str_find(text, member)) >= 0;) {
+        text = str_skip(text, (size_t)at);
+        if (!str_starts(text, plain))
+            return true;
+        text = str_skip(text, member.len);
+    }
+    return false;
+}
+
+static bool structured_otherwise(enum revision_part part, struct str text)
+{
+    if (part == PART_TOOL_RESULT)
+        return has_other_than(text, STR("\"structuredContent\":"), STR("\"structuredContent\":{"));
+    return part == PART_TOOL && has_other_than(text, STR("\"outputSchema\":"),
+                                               STR("\"outputSchema\":{\"type\":\"object\""));
+}
+
 /* May the text hold something that has to go? A name inside of a string costs a parse, and no more.
  */
 static bool touched(enum revision revision, struct str text)
@@ -178,6 +210,8 @@ static void write_part(struct json_writer *w, enum revision revision, enum revis
     jw_object(w);
     JSON_EACH (member, value) {
         if (!knows(revision, part, member->key) ||
+            ((part == PART_TOOL || part == PART_TOOL_RESULT) &&
+             !is_object_member(member->key, member)) ||
             (move_title && str_eq(member->key, STR("annotations"))))
             continue;
         const struct nested *inner = nested_find(part, member->key);
@@ -195,7 +229,8 @@ static void write_part(struct json_writer *w, enum revision revision, enum revis
 bool revision_write(struct json_writer *w, enum revision revision, enum revision_part part,
                     struct str text)
 {
-    if (revision == REVISION_NEWEST || !touched(revision, text)) {
+    if (!structured_otherwise(part, text) &&
+        (revision == REVISION_NEWEST || !touched(revision, text))) {
         jw_raw(w, text);
         return true;
     }

@@ -392,7 +392,12 @@ static bool content_fits(struct caller2026 *caller, const struct ask_record *ask
     (void)caller;
     arena_init(&arena, STATE_ARENA_MAX);
     const struct json *text = json_parse(&arena, ask->detail, NULL, NULL);
-    schema = text ? schema_compile(text, NULL, &arena, &problems) : NULL;
+    schema = text ? schema_compile(text,
+                                   &(struct schema_opts){ .assert_formats = true,
+                                                          .getter_numbers = true,
+                                                          .distinct_items = true },
+                                   &arena, &problems)
+                  : NULL;
     fits = schema && schema_check(schema, content, &arena, &problems) == NOD_OK;
     schema_destroy(schema);
     arena_finish(&arena);
@@ -430,12 +435,12 @@ static bool counts(struct caller2026 *caller, const struct ask_record *ask,
 }
 
 /* How it was laid out on its way here counts for nothing: a copy knows no raw bytes. */
-static bool content_plain(struct caller2026 *caller, struct answer *answer)
+static void content_plain(struct caller2026 *caller, struct answer *answer)
 {
     if (!answer->content || !answer->content->raw.len)
-        return true;
+        return;
     answer->content = json_copy(&caller->arena, answer->content);
-    return answer->content != NULL;
+    answer->too_large = !answer->content;
 }
 
 static void feed_one(struct feed *feed)
@@ -445,11 +450,11 @@ static void feed_one(struct feed *feed)
     struct ask *ask = engine_ask(server->opts.engine, id_str(&feed->ask));
     struct answer answer;
 
-    if (!ask || !mrtr_read(ask_record(ask), feed->response, &answer) ||
-        !content_plain(caller, &answer)) {
+    if (!ask || !mrtr_read(ask_record(ask), feed->response, &answer)) {
         fed(feed, &(struct answer_result){ .status = NOD_E_STALE });
         return;
     }
+    content_plain(caller, &answer);
     answer.by = caller->principal;
     answer.surface = server->mrtr;
     ask_answer(server->opts.engine, id_str(&feed->ask), &answer, fed, feed);

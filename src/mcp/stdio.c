@@ -98,7 +98,7 @@ static void take_value(struct stdio *stdio, const struct json *value)
         return;
     }
     while (rpc_batch_next(&batch, &stdio->server->message, &message, &fault, &status)) {
-        if (status == NOD_OK)
+        if (status == NOD_OK || rpc_is_broken_error(&message, &fault))
             take_message(stdio, &message);
         else
             send_fault(stdio, &fault);

@@ -328,7 +328,7 @@ static void ending_fail(struct task_ending *ending, struct str message)
 void task_ending_make(struct task_ending *ending, const struct mcp_opts *opts,
                       const struct outcome *outcome)
 {
-    bool is_result = !outcome->rpc_code && outcome->status != NOD_E_NOT_SUPPORTED;
+    bool is_result = !outcome->rpc_code && !result_lacks_capability(outcome);
     struct json_writer w;
 
     *ending = (struct task_ending){ .status = TASK_COMPLETED };

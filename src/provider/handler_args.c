@@ -82,6 +82,17 @@ static bool read_bool(nod_call *call, const char *name, const struct json *v, bo
     return true;
 }
 
+static bool read_number_text(nod_call *call, const char *name, const struct json *v,
+                             const char **out)
+{
+    if (!json_is(v, JSON_NUMBER)) {
+        arg_wrong(call, name, v, "a number");
+        return false;
+    }
+    *out = v->text.at ? v->text.at : "";
+    return true;
+}
+
 /* One pair of getters a type: with a fallback, and where nothing there is a mistake. */
 #define ARG_GETTERS(suffix, type, nothing)                                                         \
     type nod_arg_##suffix##_or(nod_call *call, const char *name, type fallback)                    \
@@ -103,6 +114,7 @@ ARG_GETTERS(str, cstring, "")
 ARG_GETTERS(int, int64_t, 0)
 ARG_GETTERS(double, double, 0)
 ARG_GETTERS(bool, bool, false)
+ARG_GETTERS(number_text, cstring, "")
 
 bool nod_has_arg(nod_call *call, const char *name)
 {

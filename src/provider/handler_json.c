@@ -2,8 +2,8 @@
  * provider/handler_json: JSON values as a handler reads and builds them.
  *
  * A nod_json is the tree of json/, seen from outside. Every tree that is handed to a handler was
- * copied into its run, so each string in it ends with a NUL. What is put into another value is
- * copied, because the author may put it in twice or go on changing it.
+ * copied into its run, so each string and each number's text in it ends with a NUL. What is put
+ * into another value is copied, because the author may put it in twice or go on changing it.
  */
 #include "base/mem.h"
 #include "provider/local_inside.h"
@@ -44,6 +44,18 @@ double nod_as_double(const nod_json *value)
 bool nod_as_bool(const nod_json *value)
 {
     return json_true(json_in(value));
+}
+
+const char *nod_as_number_text(const nod_json *value)
+{
+    const struct json *v = json_in(value);
+
+    return json_is(v, JSON_NUMBER) && v->text.at ? v->text.at : "";
+}
+
+const char *nod_get_number_text(const nod_json *object, const char *key)
+{
+    return nod_as_number_text(nod_get(object, key));
 }
 
 const char *nod_get_str(const nod_json *object, const char *key)

@@ -287,10 +287,10 @@ nod_status nod_reply_structured(nod_call *call, const nod_json *value)
     struct str text = call_json(call, v);
     if (kind_of(call) != TARGET_TOOL)
         return reply_str(call, text);
-    if (!json_is(v, JSON_OBJECT) || call->reply.structured.at) {
+    if (!v || call->reply.structured.at) {
         run_bug(call->run, "The tool " STR_FMT " gives %s", STR_ARG(call_name(call)),
-                call->reply.structured.at ? "two structured replies: there is room for one"
-                                          : "a structured reply that is not an object");
+                v ? "two structured replies: there is room for one"
+                  : "NULL as its structured reply: give a value, or make it with nod_parse");
         return NOD_OK;
     }
     if (!structured_fits(call, v))

@@ -92,6 +92,13 @@ static nod_status judge(nod_call *call, nod_status status, struct str *body)
     if (call->stopped)
         return NOD_PENDING;
     if (status == NOD_PENDING) {
+        if (run->wanted && !call->awaited) { /* the next run would end the same way, in vain */
+            run_bug(run,
+                    "The %s " STR_FMT " returned NOD_PENDING after nod_want, without nod_await: "
+                    "end the round with NOD_TRY(nod_await(call))",
+                    call_what(call), STR_ARG(call_name(call)));
+            return NOD_E_USAGE;
+        }
         if (has_news(run))
             return NOD_PENDING;
         run_bug(run, "The %s " STR_FMT " returned NOD_PENDING, but has asked nothing",

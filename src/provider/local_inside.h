@@ -73,7 +73,8 @@ bool register_text(struct local_target *t, const char *what, const char *name, c
 void register_key(struct json_writer *w, const char *key, struct str text);
 /* Compiles; NULL, and logged, if it is not a schema. */
 struct schema *register_schema(struct local_target *t, const char *what, const char *name,
-                               const char *field, const struct json *schema);
+                               const char *field, const struct json *schema,
+                               const struct schema_opts *opts);
 
 struct register_batch {
     struct local *local;

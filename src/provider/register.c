@@ -73,11 +73,11 @@ void register_key(struct json_writer *w, const char *key, struct str text)
 }
 
 struct schema *register_schema(struct local_target *t, const char *what, const char *name,
-                               const char *field, const struct json *schema)
+                               const char *field, const struct json *schema,
+                               const struct schema_opts *opts)
 {
     struct schema_problems problems = { 0 };
-    struct schema_opts opts = { .assert_formats = true };
-    struct schema *compiled = schema_compile(schema, &opts, &t->arena, &problems);
+    struct schema *compiled = schema_compile(schema, opts, &t->arena, &problems);
 
     if (!compiled) {
         struct schema_problem none = { STR(""), STR("it is not a schema") };

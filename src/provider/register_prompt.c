@@ -58,7 +58,8 @@ static bool prompt_arguments(struct local_target *t, const nod_prompt *p)
     json_set(&t->arena, schema, STR("required"), required);
     if (t->arena.exhausted)
         return false;
-    t->base.input = t->input = register_schema(t, "prompt", p->name, "list of arguments", schema);
+    t->base.input = t->input = register_schema(t, "prompt", p->name, "list of arguments", schema,
+                                               &(struct schema_opts){ .assert_formats = true });
     return t->input != NULL;
 }
 

@@ -42,6 +42,8 @@ static nod_status tool_check(const nod_tool *tool)
                                "it asks before the task (task_asks_first), but is never one");
     if (tool->read_only && tool->destructive)
         return register_refuse("tool", name, NOD_E_USAGE, "it is both read_only and destructive");
+    if (tool->additive && tool->destructive)
+        return register_refuse("tool", name, NOD_E_USAGE, "it is both additive and destructive");
     return NOD_OK;
 }
 
@@ -77,17 +79,36 @@ static bool is_object_schema(const struct json *schema)
     return str_eq(json_get_str(schema, STR("type")), STR("object"));
 }
 
-static struct schema *tool_schema(struct local_target *t, const char *name, const char *field,
-                                  const struct json *schema)
+/* Arguments that fit can be read: a number is one that the getters have, a choice is there once. */
+static struct schema *input_schema(struct local_target *t, const nod_tool *tool,
+                                   const struct json *schema)
 {
     if (!schema)
         return NULL;
     if (!is_object_schema(schema)) {
-        register_refuse("tool", name, NOD_E_BAD_SCHEMA,
-                        "its %s must say \"type\": \"object\" at the top", field);
+        register_refuse("tool", tool->name, NOD_E_BAD_SCHEMA,
+                        "its input schema must say \"type\": \"object\" at the top");
         return NULL;
     }
-    return register_schema(t, "tool", name, field, schema);
+    return register_schema(t, "tool", tool->name, "input schema", schema,
+                           &(struct schema_opts){ .assert_formats = true,
+                                                  .getter_numbers = true,
+                                                  .distinct_items = tool->input != NULL });
+}
+
+/* Any schema; to clients of the 2025 era only one of objects is shown (mcp/revision.c). */
+static struct schema *output_schema(struct local_target *t, const nod_tool *tool,
+                                    const struct json *schema)
+{
+    if (!schema)
+        return NULL;
+    if (!json_is(schema, JSON_OBJECT)) {
+        register_refuse("tool", tool->name, NOD_E_BAD_SCHEMA,
+                        "its output_schema must be an object, and is %s", json_type_name(schema));
+        return NULL;
+    }
+    return register_schema(t, "tool", tool->name, "output_schema", schema,
+                           &(struct schema_opts){ .assert_formats = true });
 }
 
 static void write_annotations(struct json_writer *w, const struct local_target *t,
@@ -99,7 +120,8 @@ static void write_annotations(struct json_writer *w, const struct local_target *
         jw_key_str(w, STR("title"), t->base.title);
     jw_key_bool(w, STR("readOnlyHint"), tool->read_only);
     if (!tool->read_only) { /* the two say nothing about a tool that changes nothing */
-        jw_key_bool(w, STR("destructiveHint"), tool->destructive);
+        if (tool->destructive || tool->additive) /* else clients assume that it may be */
+            jw_key_bool(w, STR("destructiveHint"), tool->destructive);
         jw_key_bool(w, STR("idempotentHint"), tool->idempotent);
     }
     jw_key_bool(w, STR("openWorldHint"), !tool->closed_world);
@@ -162,12 +184,12 @@ static bool tool_listing(struct local_target *t, const nod_tool *tool)
     struct json *input = tool_input(t, tool);
     struct json *output = NULL, *meta = NULL;
 
-    t->base.input = t->input = tool_schema(t, tool->name, "input schema", input);
+    t->base.input = t->input = input_schema(t, tool, input);
     if (!t->input || !tool_mirrors(t, tool->name, input))
         return false;
     if (tool->output_schema) {
         output = parse_text(t, tool->name, "output_schema", tool->output_schema);
-        t->output = tool_schema(t, tool->name, "output_schema", output);
+        t->output = output_schema(t, tool, output);
         if (!t->output)
             return false;
     }

@@ -51,9 +51,20 @@ struct rpc_fault {
     bool response;      /* it was meant as a response: nothing may be sent back */
 };
 
-/* The message of an already parsed value. NOD_OK, or NOD_E_INVALID with what to answer. */
+/*
+ * The message of an already parsed value. NOD_OK, or NOD_E_INVALID with what to answer. An error
+ * response without the shape of one is invalid too, but `out` then is of the kind RPC_ERROR, with
+ * its id and, if it can be read, its code: whoever waits for that response waits in vain (see
+ * rpc_is_broken_error).
+ */
 nod_status rpc_read(const struct json *value, struct arena *arena, struct rpc_message *out,
                     struct rpc_fault *fault);
+/* After NOD_E_INVALID: it was meant as an error response to something we have sent. */
+static inline bool rpc_is_broken_error(const struct rpc_message *message,
+                                       const struct rpc_fault *fault)
+{
+    return fault->response && message->kind == RPC_ERROR && message->id.len > 0;
+}
 /* Parses (duplicate keys refused) and reads. An array is NOT taken here: see rpc_parse_batch. */
 nod_status rpc_parse(struct arena *arena, struct str text, struct rpc_message *out,
                      struct rpc_fault *fault);

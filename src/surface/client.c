@@ -476,6 +476,7 @@ struct response {
     enum reading reading;
     enum ask_state action;
     const struct json *content;
+    bool too_large; /* there was more than can be held here */
 };
 
 /* Content that fits no question: the answer is invalid, and says nothing about consent. */
@@ -483,12 +484,18 @@ static const struct json not_an_object = { .type = JSON_STRING };
 
 static const struct response unfit = { .action = ASK_ACCEPTED, .content = &not_an_object };
 
+/* null says no more than nothing. */
+static const struct json *content_of(const struct json *result)
+{
+    const struct json *content = json_get(result, STR("content"));
+
+    return json_is(content, JSON_NULL) ? NULL : content;
+}
+
 static struct response read_form(bool confirm, const struct json *content)
 {
     const struct json *truth = json_get(content, STR("confirm"));
 
-    if (content && content->raw.len > ENGINE_JOURNAL_BYTES)
-        return unfit;
     if (!confirm)
         return (struct response){ .action = ASK_ACCEPTED, .content = content };
     if (!json_is(truth, JSON_BOOL))
@@ -509,7 +516,7 @@ static struct response read_elicitation(const struct ask_record *record, bool co
     if (str_eq(action, STR("accept")) && url)
         return (struct response){ .action = ASK_ACCEPTED };
     if (str_eq(action, STR("accept")))
-        return read_form(confirm, json_get(result, STR("content")));
+        return read_form(confirm, content_of(result));
     if (url) /* a link has no content to be invalid */
         return (struct response){ .reading = READ_NOTHING };
     return unfit;
@@ -543,6 +550,7 @@ static void answer(struct client_surface *client, const struct ask_record *recor
                                  .scope = record->scope,
                                  .surface = &client->surface,
                                  .attempt = attempt,
+                                 .too_large = response->too_large,
                                  .once = true },
                done, data);
 }
@@ -623,6 +631,7 @@ struct far_answer {
     struct arena arena;
     struct str scope;
     bool boolean_confirm;
+    bool too_large;
     const struct json *result; /* NULL: an error */
     int64_t code;
     answered_fn *done;
@@ -641,6 +650,8 @@ static void far_loaded(void *data, nod_status status, const struct store_reply *
     else {
         bool confirm = far->boolean_confirm && record->detail.len == 0;
         struct response response = read_response(record, confirm, far->result, far->code);
+        if (far->too_large)
+            response = (struct response){ .action = ASK_ACCEPTED, .too_large = true };
         if (response.reading == READ_ANSWER)
             answer(far->client, record, 0, &response, far->done, far->data);
         else
@@ -667,8 +678,7 @@ static void answer_elsewhere(struct client_surface *client, const struct session
     far->code = message->code;
     far->done = done;
     far->data = data;
-    if (far->arena.exhausted)
-        far->result = &not_an_object; /* larger than any answer may be */
+    far->too_large = far->arena.exhausted;
     server_work_add(server, &far->work);
     store->ops->load_ask(store, ask_id, far_loaded, far);
 }

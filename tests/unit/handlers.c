@@ -261,6 +261,42 @@ static void a_want_without_an_await_is_a_mistake(void **state)
     expect_failure(NOD_E_USAGE, "nod_await");
 }
 
+static nod_status wants_and_pends(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_want(call, &answer, .message = "?"));
+    return answer.action == NOD_WAITING ? NOD_PENDING : nod_reply_text(call, "done");
+}
+
+static void line24_pending_after_a_want_without_an_await_asks_nobody(void **state)
+{
+    (void)state;
+    bench_call(wants_and_pends, "{}");
+    assert_int_equal(b.ask_count, 0);
+    expect_failure(NOD_E_USAGE, "NOD_PENDING after nod_want, without nod_await");
+}
+
+static nod_status wants_then_asks(nod_call *call)
+{
+    nod_answer wanted, asked;
+
+    NOD_TRY(nod_want(call, &wanted, .message = "One?", .key = "one"));
+    NOD_TRY(nod_elicit(call, &asked, .message = "Two?", .key = "two"));
+    NOD_TRY(nod_await(call));
+    return nod_reply_textf(call, "%d %d", (int)wanted.action, (int)asked.action);
+}
+
+static void line24_a_want_may_be_awaited_behind_another_question(void **state)
+{
+    (void)state;
+    bench_call(wants_then_asks, "{}");
+    assert_int_equal(b.ask_count, 2);
+    bench_answer_at(0, ASK_DECLINED, NULL);
+    bench_answer(ASK_CANCELLED, NULL);
+    expect_body(TEXT_BODY("2 3"));
+}
+
 /* --- pages, the model, roots ---------------------------------------------------------------------
  */
 
@@ -727,6 +763,8 @@ int main(void)
         T(several_questions_go_out_in_one_round),
         T(one_of_several_that_expires_is_a_timeout),
         T(a_want_without_an_await_is_a_mistake),
+        T(line24_pending_after_a_want_without_an_await_asks_nobody),
+        T(line24_a_want_may_be_awaited_behind_another_question),
         T(only_safe_addresses_are_shown_to_a_person),
         T(a_required_url_ends_the_call_with_its_own_error),
         T(the_model_and_the_roots_are_asked_through_the_client),

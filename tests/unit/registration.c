@@ -162,11 +162,62 @@ static void a_table_of_an_older_header_is_read_with_its_own_size(void **state)
     expect_listing(
         listed(TARGET_TOOL, "two"),
         "{\"name\":\"two\",\"inputSchema\":{\"type\":\"object\",\"properties\":{},\"required\":[]},"
-        "\"annotations\":{\"readOnlyHint\":false,\"destructiveHint\":false,\"idempotentHint\":"
-        "false,"
-        "\"openWorldHint\":true}}");
+        "\"annotations\":{\"readOnlyHint\":false,\"idempotentHint\":false,\"openWorldHint\":"
+        "true}}");
     assert_int_equal(local_add_tools(b.local, (const nod_tool *)(const void *)old, 1, 4),
                      NOD_E_USAGE);
+}
+
+static void line24_a_hint_that_the_author_did_not_give_is_left_out(void **state)
+{
+    nod_tool tools[] = { { .name = "silent", .handler = fine },
+                         { .name = "deletes", .handler = fine, .destructive = true },
+                         { .name = "adds", .handler = fine, .additive = true },
+                         { .name = "reads", .handler = fine, .read_only = true } };
+    nod_tool both = { .name = "both", .handler = fine, .destructive = true, .additive = true };
+    (void)state;
+
+    assert_int_equal(local_add_tools(b.local, tools, 4, sizeof(tools[0])), NOD_OK);
+    static const char *const hints[] = { NULL, "\"destructiveHint\":true",
+                                         "\"destructiveHint\":false", NULL };
+    for (size_t i = 0; i < 4; i++) {
+        struct str listing = listed(TARGET_TOOL, tools[i].name)->descriptor;
+        assert_int_equal(str_find(listing, STR("destructiveHint")) >= 0, hints[i] != NULL);
+        assert_true(!hints[i] || str_find(listing, str_of(hints[i])) >= 0);
+    }
+    assert_int_equal(local_add_tools(b.local, &both, 1, sizeof(both)), NOD_E_USAGE);
+}
+
+/* Titles are for people and may repeat; what is chosen must not. */
+static void line24_choices_that_repeat_are_refused_when_a_tool_is_registered(void **state)
+{
+    nod_tool tool = { .name = "pick", .handler = fine };
+    (void)state;
+
+    tool.input = NOD_FORM(NOD_CHOICE("size", NOD_OPTIONS({ "s", "S" }, { "s", "Small" })));
+    assert_int_equal(local_add_tools(b.local, &tool, 1, sizeof(tool)), NOD_E_BAD_SCHEMA);
+    tool.input = NOD_FORM(NOD_CHOICES("size", NOD_OPTIONS({ "s" }, { "m" }, { "s" })));
+    assert_int_equal(local_add_tools(b.local, &tool, 1, sizeof(tool)), NOD_E_BAD_SCHEMA);
+    tool.input = NOD_FORM(NOD_CHOICES("size", NOD_OPTIONS({ "s" }, { "m" })));
+    tool.name = "pick2";
+    assert_int_equal(local_add_tools(b.local, &tool, 1, sizeof(tool)), NOD_OK);
+    bench_start(catalog_find(b.catalog, TARGET_TOOL, STR("pick2")), "{\"size\":[\"s\",\"s\"]}",
+                NULL);
+    bench_turn(false);
+    expect_failure(NOD_E_INVALID, "/size/1: is the same as item 0");
+}
+
+static void line24_an_output_schema_may_be_any_schema(void **state)
+{
+    nod_tool tool = { .name = "list", .handler = fine, .output_schema = "{\"type\":\"array\"}" };
+    (void)state;
+
+    assert_int_equal(local_add_tools(b.local, &tool, 1, sizeof(tool)), NOD_OK);
+    tool.name = "none";
+    tool.output_schema = "true"; /* a schema, but MCP has them as objects */
+    assert_int_equal(local_add_tools(b.local, &tool, 1, sizeof(tool)), NOD_E_BAD_SCHEMA);
+    tool.output_schema = "{\"type\":\"list\"}";
+    assert_int_equal(local_add_tools(b.local, &tool, 1, sizeof(tool)), NOD_E_BAD_SCHEMA);
 }
 
 /* --- replies of tools
@@ -458,6 +509,9 @@ int main(void)
         T(a_table_of_an_older_header_is_read_with_its_own_size),
         T(every_kind_of_block_is_written_as_mcp_has_it),
         T(a_structured_reply_is_checked_and_repeated_as_text),
+        T(line24_a_hint_that_the_author_did_not_give_is_left_out),
+        T(line24_choices_that_repeat_are_refused_when_a_tool_is_registered),
+        T(line24_an_output_schema_may_be_any_schema),
         T(a_reply_past_its_bound_is_an_error_and_not_cut),
         T(arguments_that_do_not_fit_never_reach_the_handler),
         T(resources_and_templates_are_listed_and_read),

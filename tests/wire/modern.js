@@ -87,7 +87,7 @@ export class Modern {
 
   // One request; resolves to { status, headers, text, messages, result, error }.
   async request(method, params = {}, options = {}) {
-    const { capabilities = this.capabilities, meta = {}, headers = {}, signal, token = this.token, id = ++lastId } = options;
+    const { capabilities = this.capabilities, meta = {}, headers = {}, signal, token = this.token, id = ++lastId, edit = (text) => text } = options;
     const name = params.name ?? params.uri ?? params.taskId;
     const response = await fetch(options.url ?? this.url, {
       method: 'POST',
@@ -99,7 +99,8 @@ export class Modern {
         ...(token ? { Authorization: `Bearer ${token}` } : {}),
         ...headers,
       },
-      body: JSON.stringify({ jsonrpc: '2.0', id, method, params: { ...params, _meta: { ...metaOf(capabilities), ...meta } } }),
+      // `edit` may put into the body what JavaScript has no value for.
+      body: edit(JSON.stringify({ jsonrpc: '2.0', id, method, params: { ...params, _meta: { ...metaOf(capabilities), ...meta } } })),
       signal,
     });
     const text = await response.text();

@@ -7,6 +7,7 @@
  * environment: PROBE_...
  */
 #include "rounds.h"
+#include "values.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -601,6 +602,7 @@ int main(int argc, char **argv)
         return 1;
     if (nod_tools(server, tools) != NOD_OK || nod_resources(server, resources) != NOD_OK ||
         nod_prompts(server, prompts) != NOD_OK || rounds_add(server) != NOD_OK ||
+        values_add(server) != NOD_OK ||
         (setting("PROBE_HOOKS") != 0 && add_hooks(server) != NOD_OK)) {
         nod_server_destroy(server);
         return 1;

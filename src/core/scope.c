@@ -1,0 +1,135 @@
+/*
+ * core/scope: one question at a time, where nobody stays on the line.
+ *
+ * With one_ask_per_scope a new question takes the place of the older one of its scope, which reads
+ * `cancel`. Where calls are held, the engine knows the older question (ask.c). Where a client
+ * carries its questions away and comes back with the answers, on any node, the store knows: under
+ * the scope is written which call has asked last, and what. Whoever asks reads that, ends what
+ * stands there, and writes itself down.
+ *
+ * Holds always: a call never ends its own questions; what was replaced is claimed like any other
+ * end, so an answer that came first has won.
+ */
+#include "core/inside.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+
+enum {
+    SCOPE_ASKS_MAX = 256, /* questions of one call that are written down */
+    SCOPE_TRIES = 5,      /* to write, when others ask in the same scope at the same moment */
+};
+
+struct scoping {
+    struct list link; /* in engine->scopings */
+    struct op op;
+    struct engine *engine;
+    uint64_t version; /* of what was read; 0: nothing was there */
+    int64_t ttl_ms;
+    int tries;
+    struct buf value; /* the call and its asks, each ID_LEN characters */
+    struct str scope;
+    char text[];
+};
+
+static void scoping_free(struct scoping *scoping)
+{
+    op_abandon(&scoping->op);
+    list_remove(&scoping->link);
+    buf_finish(&scoping->value);
+    mem_free(scoping);
+}
+
+void scopings_drop(struct engine *engine)
+{
+    LIST_EACH (at, &engine->scopings)
+        scoping_free(LIST_OF(at, struct scoping, link));
+}
+
+static void scoping_read(struct scoping *scoping);
+
+static void written(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct scoping *scoping = OP_OF(op, struct scoping, op);
+
+    (void)reply;
+    if (status == NOD_E_STALE && ++scoping->tries < SCOPE_TRIES) {
+        scoping_read(scoping);
+        return;
+    }
+    if (status != NOD_OK)
+        LOG_WARN("who asked last is not written down", LOG_CSTR("why", nod_status_name(status)));
+    scoping_free(scoping);
+}
+
+static void write_send(struct op *op)
+{
+    struct scoping *scoping = OP_OF(op, struct scoping, op);
+    struct store *store = scoping->engine->store;
+
+    store->ops->put(store, STR("scope"), scoping->scope, buf_str(&scoping->value), scoping->version,
+                    scoping->ttl_ms, op_completed, op);
+}
+
+/* All that stands there, unless it is this very call that asked last. */
+static void end_older(struct engine *engine, struct str own, struct str older)
+{
+    if (older.len < ID_LEN || str_eq(str_n(older.at, ID_LEN), str_n(own.at, ID_LEN)))
+        return;
+    for (older = str_skip(older, ID_LEN); older.len >= ID_LEN; older = str_skip(older, ID_LEN))
+        claim_replaced(engine, str_n(older.at, ID_LEN));
+}
+
+static void read_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct scoping *scoping = OP_OF(op, struct scoping, op);
+
+    if (status != NOD_OK && status != NOD_E_NOT_FOUND) {
+        written(op, status, NULL);
+        return;
+    }
+    scoping->version = status == NOD_OK ? reply->version : 0;
+    if (status == NOD_OK)
+        end_older(scoping->engine, buf_str(&scoping->value), reply->value);
+    op_start(scoping->engine, &scoping->op, write_send, written);
+}
+
+static void read_send(struct op *op)
+{
+    struct scoping *scoping = OP_OF(op, struct scoping, op);
+    struct store *store = scoping->engine->store;
+
+    store->ops->get(store, STR("scope"), scoping->scope, op_completed, op);
+}
+
+static void scoping_read(struct scoping *scoping)
+{
+    op_start(scoping->engine, &scoping->op, read_send, read_done);
+}
+
+void scope_asked(struct call *call)
+{
+    struct engine *engine = call->engine;
+    const struct ask *first = call_ask_first(call);
+
+    /* One that came back has asked before: its request stages are long done. */
+    if (!engine->opts.one_ask_per_scope || !call->caller->ops->carries || !first ||
+        !first->flow.table)
+        return;
+    struct scoping *scoping = mem_zalloc(sizeof(*scoping) + call->scope.len + 1);
+    char *at = scoping->text;
+    scoping->engine = engine;
+    scoping->scope = str_place(&at, call->scope);
+    list_init(&scoping->link);
+    list_append(&engine->scopings, &scoping->link);
+    buf_init(&scoping->value, (SCOPE_ASKS_MAX + 1) * ID_LEN);
+    buf_add(&scoping->value, id_str(&call->id));
+    LIST_EACH (link, &call->asks) {
+        const struct ask *ask = LIST_OF(link, struct ask, link);
+        if (scoping->value.len + ID_LEN <= (SCOPE_ASKS_MAX + 1) * ID_LEN)
+            buf_add(&scoping->value, id_str(&ask->id));
+        if (ask->record.ttl_ms > scoping->ttl_ms)
+            scoping->ttl_ms = ask->record.ttl_ms;
+    }
+    scoping_read(scoping);
+}
