@@ -35,20 +35,45 @@ static void written_as(enum revision revision, enum revision_part part, const ch
 
 static void each_revision_sees_what_it_knows_of_a_tool(void **state)
 {
-    const char *tool = "{\"name\":\"t\",\"title\":\"T\",\"inputSchema\":{\"type\":\"object\","
-                       "\"properties\":{\"title\":{\"title\":\"kept\"}}},\"outputSchema\":{},"
-                       "\"icons\":[],\"execution\":{},\"annotations\":{\"readOnlyHint\":true},"
-                       "\"_meta\":{\"a\":1}}";
+    const char *tool =
+        "{\"name\":\"t\",\"title\":\"T\",\"inputSchema\":{\"type\":\"object\","
+        "\"properties\":{\"title\":{\"title\":\"kept\"}}},\"outputSchema\":{\"type\":\"object\"},"
+        "\"icons\":[],\"execution\":{},\"annotations\":{\"readOnlyHint\":true},"
+        "\"_meta\":{\"a\":1}}";
 
     (void)state;
     written_as(REVISION_2025_11_25, PART_TOOL, tool, tool);
-    written_as(REVISION_2025_06_18, PART_TOOL, tool,
-               "{\"name\":\"t\",\"title\":\"T\",\"inputSchema\":{\"type\":\"object\","
-               "\"properties\":{\"title\":{\"title\":\"kept\"}}},\"outputSchema\":{},"
-               "\"annotations\":{\"readOnlyHint\":true},\"_meta\":{\"a\":1}}");
+    written_as(
+        REVISION_2025_06_18, PART_TOOL, tool,
+        "{\"name\":\"t\",\"title\":\"T\",\"inputSchema\":{\"type\":\"object\","
+        "\"properties\":{\"title\":{\"title\":\"kept\"}}},\"outputSchema\":{\"type\":\"object\"},"
+        "\"annotations\":{\"readOnlyHint\":true},\"_meta\":{\"a\":1}}");
     written_as(REVISION_2025_03_26, PART_TOOL, tool,
                "{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"title\":{"
                "\"title\":\"kept\"}}},\"annotations\":{\"readOnlyHint\":true,\"title\":\"T\"}}");
+}
+
+static void line24_the_2025_era_sees_structured_objects_alone(void **state)
+{
+    /* A property of that name, in its plain shape, hides nothing behind it. */
+    const char *tool = "{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\",\"properties\":{"
+                       "\"outputSchema\":{\"type\":\"object\"}}},\"outputSchema\":{\"type\":"
+                       "\"array\"}}";
+    const char *shown = "{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\",\"properties\":{"
+                        "\"outputSchema\":{\"type\":\"object\"}}}}";
+    const char *object = "{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"},\"outputSchema\":{"
+                         "\"$id\":\"x\",\"type\":\"object\"}}";
+
+    (void)state;
+    written_as(REVISION_2025_11_25, PART_TOOL, tool, shown);
+    written_as(REVISION_2025_06_18, PART_TOOL, tool, shown);
+    written_as(REVISION_2025_11_25, PART_TOOL, object, object);
+    written_as(REVISION_2025_11_25, PART_TOOL_RESULT,
+               "{\"content\":[],\"structuredContent\":[1],\"_meta\":{}}",
+               "{\"content\":[],\"_meta\":{}}");
+    written_as(REVISION_2025_11_25, PART_TOOL_RESULT,
+               "{\"content\":[],\"structuredContent\":{\"structuredContent\":1}}",
+               "{\"content\":[],\"structuredContent\":{\"structuredContent\":1}}");
 }
 
 static void the_oldest_revision_reads_a_link_as_text(void **state)
@@ -267,6 +292,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_revision_sees_what_it_knows_of_a_tool),
+        cmocka_unit_test(line24_the_2025_era_sees_structured_objects_alone),
         cmocka_unit_test(the_oldest_revision_reads_a_link_as_text),
         cmocka_unit_test(prompts_and_contents_are_taken_down_inside),
         cmocka_unit_test(what_cannot_be_read_is_not_written),
