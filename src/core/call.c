@@ -510,6 +510,9 @@ void call_end_cancelled(struct call *call)
     buf_clear(&call_ending(call)->result);
     outcome_write(&call_ending(call)->result, &call_ending(call)->outcome);
     op_start(call->engine, &call->op, cancel_send, cancel_done);
+    /* Whoever is told that it has ended is told so when it has: else it would run on elsewhere. */
+    if (engine_survives(call->engine))
+        call->op.most = INT_MAX;
 }
 
 void call_cancel_later(struct call *call)

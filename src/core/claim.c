@@ -438,6 +438,7 @@ static void publish_send(struct op *op)
     if (ask) { /* its call waits here: take it in the same transition */
         spec.take_for = engine->node;
         spec.handed = ask->call->handed;
+        op->most = INT_MAX; /* in an epoch that only the reply tells */
     }
     CRASH_POINT(answer_before);
     engine->store->ops->claim(engine->store, &spec, op_completed, op);
@@ -467,7 +468,7 @@ static void claim_failed(struct claim *claim, nod_status status)
     if (status == NOD_E_NOT_FOUND && ask) {
         LOG_ERROR("the store has lost a question", LOG_STR("ask", claim->ask_id),
                   LOG_STR("call", ask->record.call_id));
-        call_cancel(ask->call, STR("The store has lost the question"));
+        call_wake(ask->call); /* it has ended elsewhere, or is lost as well */
     }
     reject(claim, status);
 }

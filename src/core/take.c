@@ -349,6 +349,10 @@ static void ended_found(struct op *op, nod_status status, const struct store_rep
         outcome_read(&ending->arena, arena_str(&ending->arena, reply->call->result), &outcome) ==
             NOD_OK)
         ending->outcome = outcome;
+    else
+        call_outcome_fail(call, &(struct fault){ .status = NOD_E_NOT_FOUND,
+                                                 .message = STR("The call has ended, and how is no "
+                                                                "longer known") });
     call_deliver(call);
 }
 
@@ -375,6 +379,8 @@ static void take_done(struct op *op, nod_status status, const struct store_reply
     struct call *call = OP_OF(op, struct call, op);
 
     CRASH_POINT(take_after);
+    if (status == NOD_OK && call->taken_early)
+        call_taken(call, reply); /* by a claim; whichever is newer counts */
     if (decided(call))
         return;
     if (status == NOD_OK && call_taken(call, reply))
