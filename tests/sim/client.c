@@ -1,0 +1,322 @@
+/*
+ * tests/sim/client: clients, what they hold, and what they do with it.
+ *
+ * A client remembers what it was told: a handle, and every question it was ever shown, with the
+ * number of its offer. It comes back with the handle to any node, and answers any of the questions,
+ * old ones too, at any node, in any order, well or badly, and sends the same answer again. It
+ * learns only what arrives.
+ */
+#include "sim.h"
+
+#include "base/mem.h"
+
+#include <stdio.h>
+
+struct waiting { /* an answerer, until it hears */
+    struct list link;
+    struct node *node;
+    size_t submission;
+    size_t at; /* which of its asks */
+};
+
+/* --- what arrives --------------------------------------------------------------------------------
+ */
+
+void client_given_handle(struct sim_call *call)
+{
+    int64_t until = call->wrote_ms + sim.keep_ms;
+
+    for (size_t i = 0; i < call->ask_count; i++)
+        if (call->asks[i].state == ASK_PENDING && call->asks[i].expires_ms + sim.keep_ms > until)
+            until = call->asks[i].expires_ms + sim.keep_ms;
+    call->has_handle = true;
+    if (until > call->handle_until)
+        call->handle_until = until;
+    TRACE("client: holds a handle of call %zu", call->number);
+}
+
+void client_shown(struct sim_call *call, const struct ask_record *ask, int attempt)
+{
+    struct shown *shown = NULL;
+
+    for (size_t i = 0; i < call->shown_count && !shown; i++)
+        if (str_eq(str_of(call->shown[i].id), ask->id) && call->shown[i].attempt == attempt)
+            shown = &call->shown[i];
+    if (shown)
+        return;
+    if (call->shown_count == SIM_SHOWN) /* the oldest is forgotten */
+        memmove(&call->shown[0], &call->shown[1], --call->shown_count * sizeof(call->shown[0]));
+    shown = &call->shown[call->shown_count++];
+    snprintf(shown->id, sizeof(shown->id), STR_FMT, STR_ARG(ask->id));
+    snprintf(shown->key, sizeof(shown->key), STR_FMT, STR_ARG(ask->key));
+    shown->attempt = attempt;
+    TRACE("client: is shown %zu.%s, offer %d", call->number, shown->key, attempt);
+}
+
+/* --- answering
+ * ------------------------------------------------------------------------------------ */
+
+static void waiting_free(struct waiting *waiting)
+{
+    list_remove(&waiting->link);
+    mem_free(waiting);
+}
+
+static void heard(void *data, const struct answer_result *result)
+{
+    struct waiting *waiting = data;
+    struct submission *submission = &sim.submissions[waiting->submission];
+
+    ledger_answered(submission, &submission->asks[waiting->at], result);
+    waiting_free(waiting);
+}
+
+void client_lost_node(struct node *node)
+{
+    LIST_EACH (at, &node->answerers)
+        waiting_free(LIST_OF(at, struct waiting, link));
+}
+
+static struct json *content_of(struct arena *arena, size_t number)
+{
+    const struct submission *submission = &sim.submissions[number];
+    struct str text = submission->wrong ? number % 2 ? STR("{\"n\":\"many\"}") : STR("[]")
+                                        : arena_fmt(arena, "{\"n\":%zu}", number);
+
+    return json_parse(arena, text, NULL, NULL);
+}
+
+static void note_wrong(const struct submission *submission)
+{
+    for (size_t i = 0; submission->wrong && i < submission->count; i++) {
+        const struct shown *shown = &submission->asks[i];
+        struct ledger_ask *ask = ledger_ask(submission->call, str_of(shown->id));
+        ask->wrong |= shown->attempt ? 1u << shown->attempt : ~0u;
+    }
+}
+
+static void send_one(struct node *node, size_t number, size_t at)
+{
+    const struct submission *submission = &sim.submissions[number];
+    const struct shown *shown = &submission->asks[at];
+    bool carried = submission->call->kind == KIND_CARRY;
+    struct waiting *waiting = MEM_NEW(struct waiting);
+    struct arena arena;
+
+    waiting->node = node;
+    waiting->submission = number;
+    waiting->at = at;
+    list_init(&waiting->link);
+    list_append(&node->answerers, &waiting->link);
+    arena_init(&arena, 1 << 14);
+    ask_answer(node->engine, str_of(shown->id),
+               &(struct answer){ .action = submission->action,
+                                 .content = content_of(&arena, number),
+                                 .by = STR("ann"),
+                                 .surface = carried ? &node->carried : &node->surface,
+                                 .attempt = shown->attempt },
+               heard, waiting);
+    arena_finish(&arena);
+}
+
+/* TODO: as one thing. */
+static void round_send(struct node *node, size_t number)
+{
+    send_one(node, number, 0);
+    send_one(node, number, 1);
+}
+
+static void submit(struct node *node, size_t number)
+{
+    const struct submission *submission = &sim.submissions[number];
+
+    TRACE("client: gives answer %zu (" STR_FMT "%s) to %zu.%s%s%s, offer %d, at %s", number,
+          STR_ARG(ask_state_name(submission->action)), submission->wrong ? ", wrong" : "",
+          submission->call->number, submission->asks[0].key, submission->count == 2 ? " and " : "",
+          submission->count == 2 ? submission->asks[1].key : "", submission->asks[0].attempt,
+          node->name);
+    note_wrong(submission);
+    if (submission->count == 2)
+        round_send(node, number);
+    else
+        send_one(node, number, 0);
+}
+
+static struct submission *submission_new(struct sim_call *call)
+{
+    if (sim.submission_count == SIM_SUBMISSIONS)
+        return NULL;
+    struct submission *submission = &sim.submissions[sim.submission_count++];
+    *submission = (struct submission){ .call = call, .action = ASK_ACCEPTED };
+    return submission;
+}
+
+/* The two questions of a round, as they were shown last. */
+static bool round_of(const struct sim_call *call, struct shown *one, struct shown *other)
+{
+    for (size_t i = call->shown_count; i-- > 1;)
+        for (size_t j = i; j-- > 0;) {
+            const struct shown *a = &call->shown[j], *b = &call->shown[i];
+            bool pair = (a->key[0] == 'a' && b->key[0] == 'b' && call->shape != 6) ||
+                        (a->key[0] == 'b' && b->key[0] == 'c');
+            if (!pair)
+                continue;
+            *one = *a;
+            *other = *b;
+            return true;
+        }
+    return false;
+}
+
+static void answer_something(struct node *node, struct sim_call *call)
+{
+    static const enum ask_state actions[] = { ASK_ACCEPTED, ASK_ACCEPTED, ASK_ACCEPTED,
+                                              ASK_ACCEPTED, ASK_DECLINED, ASK_CANCELLED };
+
+    if (call->shown_count == 0)
+        return;
+    struct submission *submission = submission_new(call);
+    if (!submission)
+        return;
+    submission->count = 1;
+    submission->asks[0] = call->shown[pick(call->shown_count)];
+    if (one_in(10)) /* whichever offer is up */
+        submission->asks[0].attempt = 0;
+    submission->action = actions[pick(sizeof(actions) / sizeof(actions[0]))];
+    submission->wrong = submission->action == ASK_ACCEPTED && one_in(4);
+    submit(node, (size_t)(submission - sim.submissions));
+}
+
+static void answer_round(struct node *node, struct sim_call *call)
+{
+    struct shown one, other;
+
+    if (call->kind != KIND_CARRY || !round_of(call, &one, &other)) {
+        answer_something(node, call);
+        return;
+    }
+    struct submission *submission = submission_new(call);
+    if (!submission)
+        return;
+    submission->count = 2;
+    submission->asks[0] = one;
+    submission->asks[1] = other;
+    submit(node, (size_t)(submission - sim.submissions));
+    figures.rounds++;
+}
+
+/* The same answer once more, somewhere. */
+static void repeat_something(struct node *node)
+{
+    if (sim.submission_count > 1)
+        submit(node, 1 + pick(sim.submission_count - 1));
+}
+
+/* --- what clients do
+ * -------------------------------------------------------------------------------- */
+
+static void call_id_new(struct sim_call *call)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+    for (size_t i = 0; i < ID_LEN; i++)
+        call->id[i] = letters[pick(i == ID_LEN - 1 ? 4 : 64) * (i == ID_LEN - 1 ? 16 : 1)];
+}
+
+static void call_something(struct node *node)
+{
+    struct sim_call *call = &sim.calls[sim.call_count];
+
+    *call = (struct sim_call){ .number = ++sim.call_count };
+    call_id_new(call);
+    call->kind = (enum kind)pick(KIND_COUNT);
+    call->shape = pick(SHAPES);
+    call->ttl_ms = one_in(3) ? between(3600000, 86400000) : between(1000, 20000);
+    TRACE("client: call %zu, kind %d, shape " STR_FMT ", questions wait %lld ms, at %s",
+          call->number, (int)call->kind, STR_ARG(shape_target(node, call->shape)->name),
+          (long long)call->ttl_ms, node->name);
+    seat_begin(node, call);
+}
+
+static struct node *some_node(void)
+{
+    size_t first = pick(sim.node_count);
+
+    for (size_t i = 0; i < sim.node_count; i++) {
+        struct node *node = &sim.nodes[(first + i) % sim.node_count];
+        if (node_awake(node))
+            return node;
+    }
+    return NULL;
+}
+
+static void come_back(struct node *node, struct sim_call *call)
+{
+    TRACE("client: comes back for call %zu at %s", call->number, node->name);
+    seat_come_back(node, call);
+}
+
+void client_acts(void)
+{
+    struct node *node = some_node();
+
+    if (!node)
+        return;
+    node_set_clock(node);
+    if (sim.call_count < sim.calls_wanted && (sim.call_count == 0 || one_in(4))) {
+        call_something(node);
+        return;
+    }
+    struct sim_call *call = &sim.calls[pick(sim.call_count)];
+    switch (pick(10)) {
+    case 0:
+    case 1:
+    case 2:
+        if (call->has_handle)
+            come_back(node, call);
+        break;
+    case 3:
+    case 4:
+    case 5:
+        answer_something(node, call);
+        break;
+    case 6:
+        answer_round(node, call);
+        if (one_in(2) && (node = some_node()))
+            answer_round(node, call);
+        break;
+    case 7:
+        repeat_something(node);
+        break;
+    case 8:
+        seat_disconnect(node, call);
+        break;
+    case 9:
+        if (call->has_handle && one_in(4)) {
+            TRACE("client: cancels call %zu at %s", call->number, node->name);
+            engine_cancel(node->engine, str_of(call->id), STR("enough"));
+        }
+        break;
+    }
+}
+
+void client_presses_on(struct sim_call *call)
+{
+    struct node *node = some_node();
+
+    if (!call->has_handle || call->told || call->left)
+        return;
+    node_set_clock(node);
+    for (size_t i = 0; i < call->shown_count; i++) {
+        const struct ledger_ask *ask = ledger_ask(call, str_of(call->shown[i].id));
+        struct submission *submission;
+        if (ask->state != ASK_PENDING || one_in(3) || !(submission = submission_new(call)))
+            continue;
+        submission->count = 1;
+        submission->asks[0] = call->shown[i];
+        submit(node, (size_t)(submission - sim.submissions));
+    }
+    if (one_in(2))
+        come_back(node, call);
+}

@@ -1,0 +1,515 @@
+/*
+ * tests/sim/node: a node of this world.
+ *
+ * An engine with its own clock, and what a protocol would add to it: seats, which are the requests
+ * of clients, and a provider whose handlers may take their time. A seat does what a caller must:
+ * the handle goes out first, and only then is the store told that the client can come back.
+ *
+ * A crash takes all of it, without a word. The next start has another name.
+ */
+#include "sim.h"
+
+#include "base/mem.h"
+
+#include <stdio.h>
+
+/* --- time and turns -----------------------------------------------------------------------------
+ */
+
+bool node_awake(const struct node *node)
+{
+    return node->up && !node->asleep;
+}
+
+void node_set_clock(struct node *node)
+{
+    node->clock.wall = sim.now + node->skew;
+    node->clock.mono = sim.now - node->started;
+}
+
+static void node_defer(void *ctx, void (*fn)(void *data), void *data)
+{
+    struct node *node = ctx;
+
+    if (node->deferred_count == SIM_DEFERRED)
+        broken("%s has more to do than fits", node->name);
+    size_t at = (node->deferred_first + node->deferred_count++) % SIM_DEFERRED;
+    node->deferred[at].fn = fn;
+    node->deferred[at].data = data;
+}
+
+bool node_run_deferred(struct node *node)
+{
+    if (node->deferred_count == 0)
+        return false;
+    size_t at = node->deferred_first;
+    node->deferred_first = (at + 1) % SIM_DEFERRED;
+    node->deferred_count--;
+    node->deferred[at].fn(node->deferred[at].data);
+    return true;
+}
+
+void node_tick(struct node *node)
+{
+    node_set_clock(node);
+    engine_tick(node->engine);
+}
+
+/* --- seats ---------------------------------------------------------------------------------------
+ */
+
+static const struct caller_ops held_ops;
+static const struct caller_ops carried_ops;
+
+static struct seat *seat_of(const struct call *call)
+{
+    struct caller *caller = call_caller(call);
+
+    return caller->ops == &held_ops || caller->ops == &carried_ops ? (struct seat *)(void *)caller
+                                                                   : NULL;
+}
+
+static struct seat *seat_new(struct node *node, struct sim_call *call)
+{
+    struct seat *seat = MEM_NEW(struct seat);
+
+    seat->caller.ops = call->kind == KIND_CARRY ? &carried_ops : &held_ops;
+    seat->node = node;
+    seat->call = call;
+    list_init(&seat->link);
+    list_append(&node->seats, &seat->link);
+    return seat;
+}
+
+static void seat_forget(struct seat *seat)
+{
+    message_free(seat->record);
+    message_free(seat->asks);
+    seat->record = seat->asks = NULL;
+}
+
+static void seat_free(struct seat *seat)
+{
+    seat_forget(seat);
+    list_remove(&seat->link);
+    mem_free(seat);
+}
+
+void node_sweep(struct node *node)
+{
+    LIST_EACH (at, &node->seats) {
+        struct seat *seat = LIST_OF(at, struct seat, link);
+        if (seat->over && !seat->caller.call && !seat->looking)
+            seat_free(seat);
+    }
+}
+
+static bool arrives(const struct seat *seat)
+{
+    return seat->connected && (sim.calm || dice() % 1000 >= sim.lost);
+}
+
+/* The client is sent something to come back with; perhaps it never arrives. */
+static void hand_out(struct seat *seat)
+{
+    seat->call->handle_out = true;
+    if (arrives(seat))
+        client_given_handle(seat->call);
+}
+
+static void show(struct seat *seat, const struct call *call)
+{
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
+        client_shown(seat->call, ask_record(ask), ask_record(ask)->attempt);
+}
+
+static enum caller_way seat_asked(struct caller *caller, struct call *live)
+{
+    struct seat *seat = (struct seat *)(void *)caller;
+
+    if (seat->absent) {
+        seat->over = true;
+        return CALLER_LEAVES;
+    }
+    if (seat->call->kind != KIND_HELD && seat->connected) {
+        hand_out(seat);
+        call_handed(live);
+    }
+    if (seat->call->kind != KIND_CARRY)
+        return CALLER_HOLDS;
+    if (arrives(seat))
+        show(seat, live);
+    seat->over = true;
+    return CALLER_LEAVES;
+}
+
+static void seat_finished(struct caller *caller, struct call *live, const struct outcome *outcome)
+{
+    struct seat *seat = (struct seat *)(void *)caller;
+
+    (void)live;
+    seat->over = true;
+    if (!seat->absent && arrives(seat))
+        ledger_told(seat->call, outcome);
+}
+
+static void seat_notify(struct caller *caller, struct call *live, const struct notice *notice)
+{
+    (void)caller, (void)live, (void)notice;
+}
+
+static const struct caller_ops held_ops = { .asked = seat_asked,
+                                            .notify = seat_notify,
+                                            .finished = seat_finished };
+static const struct caller_ops carried_ops = {
+    .asked = seat_asked, .notify = seat_notify, .finished = seat_finished, .carries = true
+};
+
+/* --- beginning -----------------------------------------------------------------------------------
+ */
+
+static struct call_spec spec_of(struct seat *seat)
+{
+    const struct sim_call *call = seat->call;
+
+    return (struct call_spec){ .target = shape_target(seat->node, call->shape),
+                               .principal = STR("ann"),
+                               .scope = STR("s"),
+                               .caller_record = STR("{}"),
+                               .keep_ms = sim.keep_ms,
+                               .id = str_of(call->id),
+                               .caller = &seat->caller };
+}
+
+static void opened(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct seat *seat = data;
+    struct call_spec spec = spec_of(seat);
+
+    (void)reply;
+    seat->looking--;
+    if (status != NOD_OK) {
+        seat->call->left = true; /* told to try again later, with another call */
+        seat->over = true;
+        return;
+    }
+    hand_out(seat);
+    spec.opened = spec.handed = true;
+    engine_call(seat->node->engine, &spec);
+}
+
+void seat_begin(struct node *node, struct sim_call *call)
+{
+    struct seat *seat = seat_new(node, call);
+    struct call_spec spec = spec_of(seat);
+
+    seat->connected = true;
+    if (call->kind == KIND_HELD) {
+        seat->looking++;
+        engine_open(node->engine, &spec, opened, seat);
+    } else {
+        engine_call(node->engine, &spec);
+    }
+}
+
+/* --- coming back
+ * ---------------------------------------------------------------------------------- */
+
+static void look(struct seat *seat);
+
+static struct message *message_of(const struct store_reply *reply)
+{
+    return (struct message *)(void *)((char *)(uintptr_t)reply - offsetof(struct message, reply));
+}
+
+static void adopt(struct seat *seat)
+{
+    struct ask_record asks[SIM_ASKS];
+    size_t count = 0;
+
+    for (size_t i = 0; seat->asks && i < seat->asks->row_count; i++)
+        if (seat->asks->rows[i].ask->state == ASK_PENDING && count < SIM_ASKS)
+            asks[count++] = *seat->asks->rows[i].ask;
+    bool done =
+        engine_adopt(seat->node->engine,
+                     &(struct adopt_spec){ .record = seat->record->reply.call,
+                                           .asks = asks,
+                                           .ask_count = count,
+                                           .target = shape_target(seat->node, seat->call->shape),
+                                           .keep_ms = sim.keep_ms,
+                                           .handed = true,
+                                           .caller = &seat->caller });
+    seat_forget(seat);
+    if (!done) /* it is live here by now */
+        look(seat);
+}
+
+static void asks_found(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct seat *seat = data;
+
+    seat->looking--;
+    if (!seat->connected || status != NOD_OK) {
+        seat->over = true;
+        return;
+    }
+    seat->asks = message_of(reply);
+    seat->asks->kept = true;
+    adopt(seat);
+}
+
+static void no_row(void *data, const struct store_row *row)
+{
+    (void)data, (void)row;
+}
+
+static void gone(struct seat *seat)
+{
+    seat->over = true;
+    ledger_not_found(seat->call);
+    if (seat->call->stored) /* and its handle is over */
+        seat->call->left = true;
+}
+
+static void found(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct seat *seat = data;
+    struct store *store = &seat->node->link.store;
+
+    seat->looking--;
+    if (!seat->connected || (status != NOD_OK && status != NOD_E_NOT_FOUND)) {
+        seat->over = true;
+    } else if (status == NOD_E_NOT_FOUND || reply->call->forgotten) {
+        gone(seat);
+    } else if (reply->call->state == CALL_STORED_FINISHED ||
+               reply->call->state == CALL_STORED_CANCELLED) {
+        seat->over = true;
+        if (arrives(seat))
+            ledger_told_stored(seat->call, reply->call->result);
+    } else {
+        seat->record = message_of(reply);
+        seat->record->kept = true;
+        if (reply->call->state != CALL_STORED_WAITING) {
+            adopt(seat);
+            return;
+        }
+        seat->looking++;
+        store->ops->scan(
+            store,
+            &(struct store_scan){ .index = STORE_ASKS_OF_CALL, .key = str_of(seat->call->id) },
+            no_row, asks_found, seat);
+    }
+}
+
+/* The newest request is the one that is answered. */
+static void take_over(struct seat *seat, struct call *live)
+{
+    struct seat *other = seat_of(live);
+
+    call_hand_over(live, &seat->caller);
+    if (other)
+        other->over = true;
+    if (call_waiting(live) && arrives(seat))
+        show(seat, live);
+}
+
+static void look(struct seat *seat)
+{
+    struct node *node = seat->node;
+    struct store *store = &node->link.store;
+    struct call *live = engine_find(node->engine, str_of(seat->call->id));
+    struct call *warm;
+
+    if (live) {
+        take_over(seat, live);
+    } else if ((warm = engine_warm(node->engine, str_of(seat->call->id)))) {
+        engine_adopt_warm(node->engine, warm,
+                          &(struct adopt_spec){ .target = shape_target(node, seat->call->shape),
+                                                .keep_ms = sim.keep_ms,
+                                                .handed = true,
+                                                .caller = &seat->caller });
+    } else {
+        seat->looking++;
+        store->ops->load_call(store, str_of(seat->call->id), found, seat);
+    }
+}
+
+void seat_come_back(struct node *node, struct sim_call *call)
+{
+    struct seat *seat = seat_new(node, call);
+
+    seat->connected = true;
+    look(seat);
+}
+
+void seat_disconnect(struct node *node, struct sim_call *call)
+{
+    LIST_EACH (at, &node->seats) {
+        struct seat *seat = LIST_OF(at, struct seat, link);
+        if (seat->call != call || !seat->connected)
+            continue;
+        seat->connected = false;
+        if (seat->caller.call && one_in(2)) {
+            call_let_go(seat->caller.call);
+            seat->over = true;
+        }
+    }
+}
+
+/* --- recovery ------------------------------------------------------------------------------------
+ */
+
+static void orphan(void *data, const struct call_record *record)
+{
+    struct node *node = data;
+    struct sim_call *call = ledger_call(record->id);
+
+    ledger_orphan(record);
+    if (!sim.calm && one_in(4)) /* left to others, for now */
+        return;
+    struct seat *seat = seat_new(node, call);
+    seat->absent = true;
+    TRACE("node %s: recovers call %zu", node->name, call->number);
+    if (!engine_adopt(node->engine, &(struct adopt_spec){ .record = record,
+                                                          .target = shape_target(node, call->shape),
+                                                          .keep_ms = sim.keep_ms,
+                                                          .caller = &seat->caller }))
+        seat->over = true;
+}
+
+/* --- surfaces ------------------------------------------------------------------------------------
+ */
+
+static bool carried_by_client(const struct call *call)
+{
+    const struct sim_call *known = ledger_call(call_id(call));
+
+    return known && known->kind == KIND_CARRY;
+}
+
+static bool held_can(struct surface *surface, const struct call *call, enum ask_kind kind)
+{
+    (void)surface;
+    return kind == ASK_FORM && !carried_by_client(call);
+}
+
+static bool carried_can(struct surface *surface, const struct call *call, enum ask_kind kind)
+{
+    (void)surface;
+    return kind == ASK_FORM && carried_by_client(call);
+}
+
+static void offer(struct surface *surface, struct ask *ask, int attempt, struct str problems)
+{
+    struct seat *seat = seat_of(ask_call(ask));
+
+    (void)problems;
+    if (seat && arrives(seat))
+        client_shown(seat->call, ask_record(ask), attempt);
+    ask_offered(ask, surface, !sim.calm && one_in(100) ? OFFER_REFUSED : OFFER_SHOWN);
+}
+
+static void withdraw(struct surface *surface, struct ask *ask, struct str why)
+{
+    (void)surface, (void)ask, (void)why;
+}
+
+static const struct surface_ops held_surface = {
+    .name = "client", .can = held_can, .offer = offer, .withdraw = withdraw, .attempts = 1
+};
+static const struct surface_ops carried_surface = { .name = "round",
+                                                    .can = carried_can,
+                                                    .offer = offer,
+                                                    .withdraw = withdraw,
+                                                    .attempts = CARRY_ATTEMPTS };
+
+/* --- handlers
+ * ------------------------------------------------------------------------------------- */
+
+static struct node *node_of(struct provider *provider)
+{
+    return LIST_OF(provider, struct node, provider);
+}
+
+static void provider_start(struct provider *provider, struct run *run)
+{
+    struct node *node = node_of(provider);
+    struct str body = STR_NONE;
+
+    ledger_run(node, run);
+    if (sim.slow && !sim.calm && one_in(2) && node->held_count < SIM_HELD) {
+        node->held[node->held_count].run = run;
+        node->held[node->held_count++].epoch = ledger_epoch(run);
+        return;
+    }
+    nod_status status = shape_work(run, ledger_epoch(run), &body);
+    run_done(run, status, body);
+}
+
+bool node_return_one(struct node *node)
+{
+    struct str body = STR_NONE;
+
+    if (node->held_count == 0)
+        return false;
+    size_t at = pick(node->held_count);
+    struct run *run = node->held[at].run;
+    uint64_t epoch = node->held[at].epoch;
+    node->held[at] = node->held[--node->held_count];
+    nod_status status = shape_work(run, epoch, &body);
+    run_done(run, status, body);
+    return true;
+}
+
+static const struct provider_ops provider_ops = { .name = "sim", .start = provider_start };
+
+/* --- up and down
+ * ----------------------------------------------------------------------------------- */
+
+void node_start(struct node *node)
+{
+    if (sim.name_count == SIM_NAMES)
+        return;
+    snprintf(node->name, sizeof(node->name), "n%zu.%zu", node->number, sim.name_count);
+    snprintf(sim.names[sim.name_count], sizeof(sim.names[0]), "%s", node->name);
+    sim.alive_until[sim.name_count++] = 0;
+    node->up = true;
+    node->asleep = node->cut = false;
+    node->started = sim.now;
+    node_set_clock(node);
+    TRACE("node %s: starts, with a clock that is %lld ms off", node->name,
+          (long long)(clock_wall(&node->clock.clock) - store_now()));
+    list_init(&node->inbox);
+    list_init(&node->seats);
+    node->deferred_first = node->deferred_count = node->held_count = 0;
+    node->surface.ops = &held_surface;
+    node->carried.ops = &carried_surface;
+    node->provider.ops = &provider_ops;
+    memset(node->targets, 0, sizeof(node->targets));
+    link_init(&node->link, node);
+    node->engine = engine_create(&(struct engine_opts){ .clock = &node->clock.clock,
+                                                        .store = &node->link.store,
+                                                        .node = str_of(node->name),
+                                                        .defer = node_defer,
+                                                        .defer_ctx = node });
+    engine_add_surface(node->engine, &node->surface);
+    engine_add_surface(node->engine, &node->carried);
+    engine_recover(node->engine, &(struct recovery_opts){ .orphan = orphan, .data = node });
+}
+
+void node_crash(struct node *node)
+{
+    TRACE("node %s: crashes", node->name);
+    node->up = false;
+    link_drop(node);
+    engine_destroy(node->engine);
+    node->engine = NULL;
+    for (size_t i = 0; i < node->held_count; i++)
+        run_done(node->held[i].run, NOD_PENDING, STR_NONE);
+    node->held_count = 0;
+    while (node_run_deferred(node))
+        ;
+    LIST_EACH (at, &node->seats)
+        seat_free(LIST_OF(at, struct seat, link));
+    client_lost_node(node);
+}

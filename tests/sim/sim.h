@@ -1,0 +1,338 @@
+/*
+ * tests/sim: a small world in which the core's rules are checked.
+ *
+ * Two nodes (real engines) share one store (the memory store, made to look shared and durable).
+ * Between a node and the store lies a link that delays, reorders, fails and cuts; each node has a
+ * clock of its own; nodes crash, fall asleep and come back; clients lose replies, repeat
+ * themselves, answer late, wrongly and twice, and come back to any node with the handle they hold.
+ * One seed decides it all, so what was seen once can be seen again.
+ *
+ *   world.c     the dice, the clocks, what happens next, and how it comes to an end
+ *   link.c      the way of a node to the store, and back
+ *   snapshot.c  a reply as it was when the store gave it
+ *   node.c      a node: its engine, its seats, its beginnings and ends
+ *   client.c    clients: what they hold, and what they do with it
+ *   handlers.c  the tools: shapes of handlers, and their effects
+ *   ledger.c    what has really happened, and the rules that it must keep
+ *   sim.c       seeds, counts and processes
+ */
+#ifndef NOD_TESTS_SIM_H
+#define NOD_TESTS_SIM_H
+
+#include "base/clock.h"
+#include "base/list.h"
+#include "core/engine.h"
+#include "core/run.h"
+#include "store/memory.h"
+
+enum {
+    SIM_NODES = 2,
+    SIM_CALLS = 3,        /* of one world */
+    SIM_ASKS = 8,         /* of one call */
+    SIM_STEPS = 4,        /* of one call */
+    SIM_SHOWN = 24,       /* questions that a client remembers of a call */
+    SIM_SUBMISSIONS = 96, /* answers given in one world */
+    SIM_NAMES = 64,       /* of nodes: a new one with every start */
+    SIM_DEFERRED = 1024,  /* functions that wait for their turn, on one node */
+    SIM_HELD = 8,         /* slow handlers at work on one node */
+    SIM_EPOCHS = 64,      /* of one call, that are remembered */
+    SIM_END = 1024,       /* bytes of an outcome */
+    CARRY_ATTEMPTS = 8,   /* offers of a question that its client carries */
+    SHAPES = 7,           /* of handlers */
+};
+
+/* --- dice and trace (world.c) ------------------------------------------------------------------
+ */
+
+uint64_t dice(void);
+bool one_in(unsigned n); /* true once in n throws */
+size_t pick(size_t n);   /* 0 .. n-1 */
+int64_t between(int64_t a, int64_t b);
+extern bool tracing;
+void trace_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define TRACE(...)                                                                                 \
+    do {                                                                                           \
+        if (tracing)                                                                               \
+            trace_line(__VA_ARGS__);                                                               \
+    } while (0)
+/* A rule was broken: says so with the seed, and ends the process. */
+void broken(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* --- what has really happened (ledger.c) -------------------------------------------------------
+ */
+
+enum kind {             /* of callers, by when their clients hold something to come back with */
+            KIND_HELD,  /* opened, the handle goes out, and only then it begins */
+            KIND_LATE,  /* held, and the handle goes out with the first question */
+            KIND_CARRY, /* the same, and the call is let go of while the client thinks */
+            KIND_COUNT
+};
+
+struct ledger_ask {
+    char id[ID_LEN + 1];
+    char key[8];
+    int64_t expires_ms; /* the store's clock */
+    int most;           /* times that it may be put */
+    int attempt;        /* the offer that is up */
+    unsigned wrong;     /* bits: offers that wrong content was given to */
+    enum ask_state state;
+    int64_t number;  /* of an accepted one: the submission that ended it */
+    bool due_at_end; /* its time was up when its call ended */
+};
+
+struct ledger_step {
+    char key[8];
+    bool at_most_once;
+    int effects;
+    int64_t with;          /* what its effect was done with */
+    uint64_t stored_epoch; /* in which its result was stored; 0: not yet */
+};
+
+struct shown { /* a question, as a client remembers it */
+    char id[ID_LEN + 1];
+    char key[8];
+    int attempt;
+};
+
+struct sim_call {
+    size_t number;
+    char id[ID_LEN + 1];
+    enum kind kind;
+    size_t shape;
+    int64_t ttl_ms;
+
+    /* What the store has. */
+    bool stored, handed, ended;
+    uint64_t epoch;
+    size_t journal; /* entries */
+    struct {
+        char owner[16];
+        size_t journal; /* entries, when it was given */
+    } epochs[SIM_EPOCHS];
+    char last_token[ID_LEN + 1];
+    struct ledger_ask asks[SIM_ASKS];
+    size_t ask_count;
+    char end[SIM_END];
+    size_t end_len;
+    struct ledger_step steps[SIM_STEPS];
+    size_t step_count;
+
+    /* What its client has. */
+    bool handle_out;      /* something to come back with was sent */
+    bool has_handle;      /* and has arrived */
+    int64_t wrote_ms;     /* the store's clock at the last write of a node */
+    int64_t handle_until; /* the store's clock */
+    bool told;            /* an end */
+    bool left;            /* cancelled by its client, or given up without a handle */
+    char told_end[SIM_END];
+    size_t told_len;
+    struct shown shown[SIM_SHOWN];
+    size_t shown_count;
+};
+
+/* One answer, or one round of them: its number is its content. */
+struct submission {
+    struct sim_call *call;
+    struct shown asks[2];
+    size_t count;
+    enum ask_state action;
+    bool wrong; /* content that does not fit */
+};
+
+struct node;
+
+struct sim_call *ledger_call(struct str id);
+struct sim_call *ledger_call_of_ask(struct str ask_id);
+struct ledger_ask *ledger_ask(struct sim_call *call, struct str id);
+/* False: this very operation has happened before. */
+bool ledger_is_new(struct sim_call *call, struct str token);
+void ledger_opened(struct sim_call *call, struct str node);
+void ledger_wrote(struct sim_call *call, const char *verb, uint64_t epoch);
+void ledger_handed(struct sim_call *call, bool handed);
+void ledger_entries(struct sim_call *call, const struct entry *entries, size_t count);
+void ledger_asked(struct sim_call *call, const struct ask_record *ask);
+void ledger_claimed(struct sim_call *call, const struct claimed *claimed);
+void ledger_granted(struct sim_call *call, const struct node *node, uint64_t epoch,
+                    const struct call_record *record);
+void ledger_ended(struct sim_call *call, struct str result);
+
+uint64_t ledger_epoch(const struct run *run);
+void ledger_run(const struct node *node, const struct run *run);
+void ledger_effect(const struct run *run, uint64_t epoch, const char *key, int64_t with,
+                   bool at_most_once);
+void ledger_orphan(const struct call_record *record);
+
+void ledger_told(struct sim_call *call, const struct outcome *outcome);
+void ledger_told_stored(struct sim_call *call, struct str result);
+void ledger_answered(const struct submission *submission, const struct shown *shown,
+                     const struct answer_result *result);
+void ledger_not_found(const struct sim_call *call);
+void ledger_at_the_end(void);
+
+/* --- replies as they were (snapshot.c) ----------------------------------------------------------
+ */
+
+struct message { /* something on its way from the store to a node */
+    struct list link;
+    struct node *node;
+    store_done *done;
+    store_row_fn *row;
+    void *data;
+    nod_status status;
+    struct store_reply reply;
+    struct store_row *rows;
+    size_t row_count, row_room;
+    struct arena arena;
+    bool hint;
+    struct str hinted;
+    int64_t from; /* the world's clock: not before this */
+    bool kept;    /* by whoever it was delivered to, who frees it */
+};
+
+struct message *message_new(struct node *node, store_done *done, void *data);
+void message_free(struct message *message);
+store_done message_fill; /* data is the message */
+store_row_fn message_row;
+void message_add_call(struct message *message, const struct call_record *call);
+
+/* --- the link (link.c) --------------------------------------------------------------------------
+ */
+
+struct link {
+    struct store store; /* first */
+    struct node *node;
+    void (*wake)(void *data, struct str call_id);
+    void *wake_data;
+    int64_t ahead_ms; /* the store's clock before the node's, as it was learned last */
+};
+
+void store_make(void);
+void store_unmake(void);
+void link_init(struct link *link, struct node *node);
+bool link_deliver(struct node *node); /* one message, if there is one that can be */
+void link_drop(struct node *node);    /* all that is on its way */
+void link_cut(struct node *node);
+void link_mend(struct node *node);
+/* The record as the store has it now, or NULL. Free it with message_free. */
+struct message *link_peek(struct str call_id);
+bool link_alive(const char *name); /* a node of that name counts as alive */
+
+/* --- nodes (node.c) ------------------------------------------------------------------------------
+ */
+
+struct seat {             /* a request at a node: a caller of the core */
+    struct caller caller; /* first */
+    struct list link;
+    struct node *node;
+    struct sim_call *call;
+    bool connected; /* its client listens */
+    bool absent;    /* nobody's: recovery has made it */
+    bool over;
+    int looking; /* completions on their way to it */
+    struct message *record, *asks;
+};
+
+struct node {
+    size_t number;
+    char name[16];
+    bool up, asleep, cut;
+    int64_t skew; /* its wall clock before the world's */
+    struct fake_clock clock;
+    int64_t started;
+    struct link link;
+    struct engine *engine;
+    struct surface surface; /* of held calls */
+    struct surface carried; /* of those whose clients carry the questions */
+    struct provider provider;
+    struct target targets[SHAPES];
+    struct list inbox;
+    struct {
+        void (*fn)(void *data);
+        void *data;
+    } deferred[SIM_DEFERRED];
+    size_t deferred_first, deferred_count;
+    struct list seats;
+    struct list answerers; /* clients that wait for a word about their answers */
+    struct {
+        struct run *run;
+        uint64_t epoch;
+    } held[SIM_HELD];
+    size_t held_count;
+};
+
+void node_start(struct node *node);
+void node_crash(struct node *node);
+void node_set_clock(struct node *node);
+bool node_run_deferred(struct node *node); /* one */
+void node_tick(struct node *node);
+/* A slow handler returns. */
+bool node_return_one(struct node *node);
+void node_sweep(struct node *node); /* seats that are over */
+/* Something of this node happens next, if nothing hinders it. */
+bool node_awake(const struct node *node);
+
+void seat_begin(struct node *node, struct sim_call *call);
+void seat_come_back(struct node *node, struct sim_call *call);
+void seat_disconnect(struct node *node, struct sim_call *call);
+
+/* --- clients (client.c) -------------------------------------------------------------------------
+ */
+
+void client_acts(void);
+/* What a client that wants to get somewhere does: comes back, and answers what it was shown. */
+void client_presses_on(struct sim_call *call);
+void client_given_handle(struct sim_call *call);
+void client_shown(struct sim_call *call, const struct ask_record *ask, int attempt);
+void client_lost_node(struct node *node); /* with all who waited for a word from it */
+
+/* --- tools (handlers.c) -------------------------------------------------------------------------
+ */
+
+struct target *shape_target(struct node *node, size_t shape);
+/* What a handler does in one run, in the epoch it was begun in. */
+nod_status shape_work(struct run *run, uint64_t epoch, struct str *body);
+bool shape_has_round(size_t shape); /* it asks two at once */
+
+/* --- the whole (world.c)
+ * ---------------------------------------------------------------------------- */
+
+struct sim {
+    uint64_t seed;
+    uint64_t dice;
+    int64_t now;        /* the world's clock */
+    int64_t store_skew; /* the store's wall clock before the world's */
+    struct fake_clock store_clock;
+    struct store *store;
+    bool shared;
+    struct node nodes[SIM_NODES];
+    size_t node_count;
+    struct sim_call calls[SIM_CALLS];
+    size_t call_count, calls_wanted;
+    struct submission submissions[SIM_SUBMISSIONS];
+    size_t submission_count;
+    char names[SIM_NAMES][16];
+    int64_t alive_until[SIM_NAMES]; /* the store's clock */
+    size_t name_count;
+    bool calm;             /* faults have stopped */
+    unsigned faults;       /* in a thousand operations */
+    unsigned lost;         /* in a thousand replies to a client, and hints */
+    int64_t delay_ms;      /* of a message, at most */
+    bool in_order;         /* messages keep their order */
+    bool node_faults;      /* nodes crash, sleep and are cut off */
+    bool slow;             /* some handlers take their time */
+    int64_t keep_ms;       /* a handle lives that long after it was given */
+    int64_t store_keep_ms; /* an end is kept that long, whatever the handles */
+};
+
+extern struct sim sim;
+
+struct sim_figures {
+    uint64_t worlds, calls, ended_ok, ended_otherwise, cancelled, ended_elsewhere;
+    uint64_t effects, repeated_effects, answers, rounds, crashes, takeovers, recovered, forgotten;
+};
+extern struct sim_figures figures;
+
+void world_play(uint64_t seed);
+int64_t store_now(void);
+
+#endif
