@@ -3,6 +3,7 @@
 #   make            build everything into build/release
 #   make run        start an example over HTTP, and say what to do next
 #   make test       all tests; SUITE=unit (or wire, conformance, fuzz, ...) for one folder of tests/
+#   make soak       in full what the tests only sample: a million simulated worlds, all interleavings, 300 rounds of chaos
 #   make chaos      ROUNDS (300) rounds of calls on servers that are killed at random; SEED=n repeats one
 #   make bench      print the benchmarks and write build/bench.json
 #   make fuzz       each fuzz target for FUZZ_SECONDS (60)
@@ -17,7 +18,7 @@ ROUNDS       ?= 300
 EXAMPLE      ?= delete-account
 ADDRESS      ?= 127.0.0.1:8080
 
-.PHONY: all run test chaos bench fuzz install format clean
+.PHONY: all run test soak chaos bench fuzz install format clean
 
 all: build/release/build.ninja
 	ninja -C build/release
@@ -33,6 +34,9 @@ run: build/release/build.ninja
 
 test: build/.setup-all
 	scripts/test $(SUITE)
+
+soak: build/.setup-all
+	scripts/soak
 
 chaos: build/.setup-all
 	ROUNDS=$(ROUNDS) scripts/chaos

@@ -1,5 +1,6 @@
 /*
- * tests/unit/core_chaos: a hundred thousand interleavings, from a fixed seed.
+ * tests/unit/core_chaos: ten thousand interleavings, from a seed that is thrown anew and printed; a
+ * hundred thousand with NOD_SOAK=1. NOD_CHAOS_SEED=n repeats one, NOD_CHAOS_BASE=n all from there.
  *
  * Each is a small world: one to three calls that ask one after another, ask two at once, and have
  * effects; against them answers (right, wrong, repeated, foreign), timeouts, cancels, callers that
@@ -411,20 +412,34 @@ static void one_interleaving(uint64_t seed)
         loaded_forget(&journeys[i].loaded);
 }
 
+static uint64_t number_from(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text && *text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static uint64_t playing; /* the seed of the interleaving that is being tried */
+
 static void every_interleaving_comes_to_its_right_end(void **state)
 {
-    const char *wanted = getenv("NOD_CHAOS_ROUNDS");
-    const char *only = getenv("NOD_CHAOS_SEED");
-    long rounds = wanted ? atol(wanted) : 100000;
+    bool soak = number_from("NOD_SOAK", 0) != 0;
+    uint64_t rounds = number_from("NOD_CHAOS_ROUNDS", soak ? 100000 : 10000);
     size_t ended_ok = 0, timeouts = 0, cancelled = 0, other = 0;
+    uint64_t thrown;
 
     (void)state;
-    if (only) {
-        one_interleaving((uint64_t)atoll(only));
+    playing = number_from("NOD_CHAOS_SEED", 0);
+    if (playing) {
+        one_interleaving(playing);
         return;
     }
-    for (long i = 1; i <= rounds; i++) {
-        one_interleaving((uint64_t)i);
+    random_bytes(&thrown, sizeof(thrown));
+    uint64_t base = number_from("NOD_CHAOS_BASE", thrown % 1000000000 + 1);
+    printf("seeds from %llu on (NOD_CHAOS_BASE=%llu repeats them)\n", (unsigned long long)base,
+           (unsigned long long)base);
+    for (playing = base; playing < base + rounds; playing++) {
+        one_interleaving(playing);
         for (size_t c = 0; c < world.caller_count; c++) {
             nod_status status = world.callers[c].status;
             ended_ok += status == NOD_OK;
@@ -433,8 +448,9 @@ static void every_interleaving_comes_to_its_right_end(void **state)
             other += status != NOD_OK && status != NOD_E_TIMEOUT && status != NOD_E_CANCELLED;
         }
     }
-    printf("%ld interleavings: %zu calls ended well, %zu timed out, %zu cancelled, %zu otherwise\n",
-           rounds, ended_ok, timeouts, cancelled, other);
+    printf("%llu interleavings: %zu calls ended well, %zu timed out, %zu cancelled, %zu "
+           "otherwise\n",
+           (unsigned long long)rounds, ended_ok, timeouts, cancelled, other);
     assert_true(ended_ok > 0 && cancelled > 0 && other > 0); /* the dice reach every kind of end */
 }
 
@@ -444,5 +460,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_interleaving_comes_to_its_right_end),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    if (failed)
+        fprintf(stderr, "NOD_CHAOS_SEED=%llu repeats it\n", (unsigned long long)playing);
+    return failed;
 }
