@@ -1,0 +1,241 @@
+/*
+ * tests/unit/core_late: replies that come late, and ends that are told.
+ *
+ * Two replies may give a node the same call, and the older one may come last. A call may have ended
+ * elsewhere, long ago, before this node hears of it. A store may be away when a call is cancelled.
+ */
+#include "core_loaded.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct world world;
+static struct store_ops ops; /* the store's own, but it survives and is shared */
+static struct world_caller *caller;
+static char call_name[ID_LEN + 1];
+static char ask_name[ID_LEN + 1];
+
+enum { KEPT_MS = 700000, AWAY_TRIES = 20 }; /* longer than the memory store keeps an end */
+
+static nod_status asks_then_steps(struct run *run, struct str *body)
+{
+    const struct entry *answer;
+
+    NOD_TRY(world_ask(run, NULL, "How many?", world_ask_form, &answer));
+    NOD_TRY(world_step(run, &world, "step", false));
+    *body = STR("{\"ours\":true}");
+    return NOD_OK;
+}
+
+static void begin(void)
+{
+    world_init(&world, &(struct world_opts){ .handler = asks_then_steps, .ttl_ms = 60000 });
+    ops = *world.store->ops;
+    ops.durable = ops.shared = true;
+    world.store->ops = &ops;
+    caller = world_call(&world, "ann", "s1");
+    world_settle(&world);
+    snprintf(call_name, sizeof(call_name), STR_FMT, STR_ARG(call_id(caller->caller.call)));
+    snprintf(ask_name, sizeof(ask_name), "%s", world_up(&world)->id);
+}
+
+static struct str token(void)
+{
+    static struct id id;
+
+    id_random(&id);
+    return id_str(&id);
+}
+
+static void other_done(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data, (void)reply;
+    assert_int_equal(status, NOD_OK);
+}
+
+static void nothing_done(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data, (void)status, (void)reply;
+}
+
+static void answer(void)
+{
+    struct arena arena;
+
+    arena_init(&arena, 1 << 16);
+    ask_answer(world.engine, str_of(ask_name),
+               &(struct answer){ .action = ASK_ACCEPTED,
+                                 .content = json_parse(&arena, STR("{\"n\":1}"), NULL, NULL),
+                                 .by = STR("ann"),
+                                 .surface = &world.surface },
+               NULL, NULL);
+    arena_finish(&arena);
+}
+
+static struct loaded stored(void)
+{
+    struct loaded loaded = { 0 };
+
+    loaded_begin(&loaded, world.store, str_of(call_name));
+    world_settle(&world);
+    return loaded;
+}
+
+/* --- epochs -------------------------------------------------------------------------------------- */
+
+/* This node was silent for so long that what it runs may be taken: a take of its own gets it. */
+static void taken_for_gone(uint64_t epoch)
+{
+    ops.park(world.store,
+             &(struct park_spec){ .token = token(),
+                                  .node = STR("other"),
+                                  .call_id = str_of(call_name),
+                                  .epoch = epoch },
+             other_done, NULL);
+}
+
+static void line09_of_two_replies_that_give_a_call_the_newer_counts(void **state)
+{
+    begin();
+    (void)state;
+
+    answer();
+    assert_int_equal(world.queued, 1); /* the claim has taken the call; its reply is on its way, */
+    __typeof__(world.queue[0]) late = world.queue[0];
+    world.queued = 0;
+    taken_for_gone(2);
+    while (world.queued > 0 && call_waiting(caller->caller.call))
+        world_turn(&world);
+    while (world.queued > 1) /* whatever else there is */
+        world_turn(&world);
+    assert_int_equal(world.queued, 1); /* and so is that of a take, in the next epoch */
+    world.queue[1] = world.queue[0];
+    world.queue[0] = late;
+    world.queued = 2;
+    world_settle(&world);
+    for (int i = 0; i < 5; i++)
+        world_advance(&world, 1000);
+
+    assert_int_equal(caller->finished, 1);
+    assert_string_equal(caller->body, "{\"ours\":true}");
+    assert_int_equal(world.steps_done, 1);
+    world_finish(&world);
+}
+
+/* --- ends ----------------------------------------------------------------------------------------- */
+
+/* Ended by another node, in the store and nowhere else; what would tell us lies in the queue. */
+static void other_ends_it(void)
+{
+    struct buf result;
+
+    ops.claim(world.store,
+              &(struct claim_spec){ .token = token(),
+                                    .items = &(struct claim_item){ .ask_id = str_of(ask_name),
+                                                                   .outcome = ASK_DECLINED },
+                                    .count = 1,
+                                    .by = STR("ann"),
+                                    .via = STR("api"),
+                                    .take_for = STR("other") },
+              other_done, NULL);
+    buf_init(&result, 1 << 16);
+    outcome_write(&result, &(struct outcome){ .status = NOD_OK, .body = STR("{\"theirs\":true}") });
+    ops.finish(world.store,
+               &(struct finish_spec){ .token = token(),
+                                      .call_id = str_of(call_name),
+                                      .epoch = 2,
+                                      .result = buf_str(&result) },
+               other_done, NULL);
+    buf_finish(&result);
+}
+
+/* Its end has been kept for its time. */
+static void the_store_forgets(void)
+{
+    fake_clock_advance(&world.clock, KEPT_MS);
+    for (int i = 0; i < 3; i++)
+        ops.cancel(world.store, token(), STR("nothing"), STR("{}"), nothing_done, NULL);
+}
+
+static void an_end_that_is_no_longer_known_is_not_told_as_a_cancel(void **state)
+{
+    begin();
+    (void)state;
+
+    other_ends_it();
+    call_cancel(caller->caller.call, STR("enough")); /* too late, as the reply will say */
+    the_store_forgets();
+    world_settle(&world);
+    assert_int_equal(caller->finished, 1);
+    assert_int_equal(caller->status, NOD_E_NOT_FOUND);
+    world_finish(&world);
+}
+
+static void a_question_that_the_store_no_longer_knows_is_not_told_as_a_cancel(void **state)
+{
+    begin();
+    (void)state;
+
+    other_ends_it();
+    the_store_forgets();
+    answer();
+    world_settle(&world);
+    world_advance(&world, 1000);
+    assert_int_equal(caller->finished, 1);
+    assert_int_equal(caller->status, NOD_E_NOT_FOUND);
+    world_finish(&world);
+}
+
+static void line09_a_cancel_is_told_when_it_is_stored_however_long_the_store_is_away(void **state)
+{
+    begin();
+    (void)state;
+
+    world.fail_verb = "cancel";
+    world.fail_how = MEMORY_FAIL_BEFORE;
+    world.fail_times = AWAY_TRIES;
+    call_cancel(caller->caller.call, STR("enough"));
+    world_settle(&world);
+    for (int i = 0; i < 100 && world.fail_times > 0; i++) {
+        assert_int_equal(caller->finished, 0);
+        world_advance(&world, 1000);
+    }
+    world_advance(&world, 3000);
+    assert_int_equal(caller->finished, 1);
+    assert_int_equal(caller->status, NOD_E_CANCELLED);
+    struct loaded loaded = stored();
+    assert_int_equal(loaded.call.state, CALL_STORED_CANCELLED);
+    loaded_forget(&loaded);
+    world_finish(&world);
+}
+
+static void line09_a_cancel_of_a_call_that_is_not_here_outlasts_a_store_that_is_away(void **state)
+{
+    begin();
+    (void)state;
+
+    call_let_go(caller->caller.call);
+    world.fail_verb = "cancel";
+    world.fail_how = MEMORY_FAIL_BEFORE;
+    world.fail_times = AWAY_TRIES;
+    engine_cancel(world.engine, str_of(call_name), STR("enough"));
+    world_settle(&world);
+    for (int i = 0; i < 60; i++)
+        world_advance(&world, 1000);
+    struct loaded loaded = stored();
+    assert_int_equal(loaded.call.state, CALL_STORED_CANCELLED);
+    loaded_forget(&loaded);
+    world_finish(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(line09_of_two_replies_that_give_a_call_the_newer_counts),
+        cmocka_unit_test(an_end_that_is_no_longer_known_is_not_told_as_a_cancel),
+        cmocka_unit_test(a_question_that_the_store_no_longer_knows_is_not_told_as_a_cancel),
+        cmocka_unit_test(line09_a_cancel_is_told_when_it_is_stored_however_long_the_store_is_away),
+        cmocka_unit_test(line09_a_cancel_of_a_call_that_is_not_here_outlasts_a_store_that_is_away),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
