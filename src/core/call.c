@@ -381,8 +381,9 @@ static void finish_done(struct op *op, nod_status status, const struct store_rep
 
     (void)reply;
     CRASH_POINT(result_after);
-    if (status == NOD_E_STALE && !call->cancel_wanted) {
-        call_lost(call); /* the result is another's to give */
+    bool forgotten = status == NOD_E_NOT_FOUND && call_ending(call)->outcome.status == NOD_OK;
+    if ((status == NOD_E_STALE || forgotten) && !call->cancel_wanted) {
+        call_lost(call); /* the result is another's to give, or was, and is forgotten by now */
         return;
     }
     if (status == NOD_E_STORE)

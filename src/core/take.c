@@ -359,6 +359,8 @@ static void ended_found(struct op *op, nod_status status, const struct store_rep
 void call_ended_before(struct call *call)
 {
     op_start(call->engine, &call->op, look_send, ended_found);
+    if (engine_survives(call->engine))
+        call->op.most = INT_MAX; /* how it ended is known, and the store will say it */
 }
 
 /* --- taking ------------------------------------------------------------------------------------

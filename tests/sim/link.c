@@ -418,8 +418,7 @@ static void deliver(struct message *message)
         if (message->done)
             message->done(message->data, message->status, &message->reply);
     }
-    if (!message->kept)
-        message_free(message);
+    message_free(message);
 }
 
 bool link_deliver(struct node *node)

@@ -217,11 +217,6 @@ void seat_begin(struct node *node, struct sim_call *call)
 
 static void look(struct seat *seat);
 
-static struct message *message_of(const struct store_reply *reply)
-{
-    return (struct message *)(void *)((char *)(uintptr_t)reply - offsetof(struct message, reply));
-}
-
 static void adopt(struct seat *seat)
 {
     struct ask_record asks[SIM_ASKS];
@@ -253,8 +248,7 @@ static void asks_found(void *data, nod_status status, const struct store_reply *
         seat->over = true;
         return;
     }
-    seat->asks = message_of(reply);
-    seat->asks->kept = true;
+    seat->asks = message_keep(reply);
     adopt(seat);
 }
 
@@ -287,8 +281,7 @@ static void found(void *data, nod_status status, const struct store_reply *reply
         if (arrives(seat))
             ledger_told_stored(seat->call, reply->call->result);
     } else {
-        seat->record = message_of(reply);
-        seat->record->kept = true;
+        seat->record = message_keep(reply);
         if (reply->call->state != CALL_STORED_WAITING) {
             adopt(seat);
             return;

@@ -186,11 +186,13 @@ struct message { /* something on its way from the store to a node */
     bool hint;
     struct str hinted;
     int64_t from; /* the world's clock: not before this */
-    bool kept;    /* by whoever it was delivered to, who frees it */
+    int refs;     /* the link, and whoever keeps it */
 };
 
 struct message *message_new(struct node *node, store_done *done, void *data);
 void message_free(struct message *message);
+/* The message that brought this reply: it lives until it is freed once more. */
+struct message *message_keep(const struct store_reply *reply);
 store_done message_fill; /* data is the message */
 store_row_fn message_row;
 void message_add_call(struct message *message, const struct call_record *call);

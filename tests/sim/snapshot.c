@@ -15,6 +15,7 @@ struct message *message_new(struct node *node, store_done *done, void *data)
     struct message *message = MEM_NEW(struct message);
 
     list_init(&message->link);
+    message->refs = 1;
     message->node = node;
     message->done = done;
     message->data = data;
@@ -24,11 +25,20 @@ struct message *message_new(struct node *node, store_done *done, void *data)
 
 void message_free(struct message *message)
 {
-    if (!message)
+    if (!message || --message->refs > 0)
         return;
     list_remove(&message->link);
     arena_finish(&message->arena);
     mem_free(message);
+}
+
+struct message *message_keep(const struct store_reply *reply)
+{
+    struct message *message =
+        (struct message *)(void *)((char *)(uintptr_t)reply - offsetof(struct message, reply));
+
+    message->refs++;
+    return message;
 }
 
 static const struct entry *journal_copy(struct arena *arena, const struct entry *entries,

@@ -27,11 +27,36 @@ static nod_status asks_then_steps(struct run *run, struct str *body)
     return NOD_OK;
 }
 
+/* --- a store that does not say how a call is ----------------------------------------------------
+ */
+
+static int loads_fail; /* so many times */
+static void (*own_load)(struct store *store, struct str id, store_done *done, void *data);
+static store_done *load_done; /* of the one that is under way */
+
+static void load_failed(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)status, (void)reply;
+    load_done(data, NOD_E_STORE, &(struct store_reply){ 0 });
+}
+
+static void load_or_fail(struct store *store, struct str id, store_done *done, void *data)
+{
+    bool fails = loads_fail > 0;
+
+    loads_fail -= fails;
+    load_done = done;
+    own_load(store, id, fails ? load_failed : done, data);
+}
+
 static void begin(void)
 {
     world_init(&world, &(struct world_opts){ .handler = asks_then_steps, .ttl_ms = 60000 });
     ops = *world.store->ops;
     ops.durable = ops.shared = true;
+    own_load = ops.load_call;
+    ops.load_call = load_or_fail;
+    loads_fail = 0;
     world.store->ops = &ops;
     caller = world_call(&world, "ann", "s1");
     world_settle(&world);
@@ -81,17 +106,17 @@ static struct loaded stored(void)
     return loaded;
 }
 
-/* --- epochs -------------------------------------------------------------------------------------- */
+/* --- epochs --------------------------------------------------------------------------------------
+ */
 
 /* This node was silent for so long that what it runs may be taken: a take of its own gets it. */
 static void taken_for_gone(uint64_t epoch)
 {
-    ops.park(world.store,
-             &(struct park_spec){ .token = token(),
-                                  .node = STR("other"),
-                                  .call_id = str_of(call_name),
-                                  .epoch = epoch },
-             other_done, NULL);
+    ops.park(
+        world.store,
+        &(struct park_spec){
+            .token = token(), .node = STR("other"), .call_id = str_of(call_name), .epoch = epoch },
+        other_done, NULL);
 }
 
 static void line09_of_two_replies_that_give_a_call_the_newer_counts(void **state)
@@ -122,7 +147,19 @@ static void line09_of_two_replies_that_give_a_call_the_newer_counts(void **state
     world_finish(&world);
 }
 
-/* --- ends ----------------------------------------------------------------------------------------- */
+/* A blocking handler returns. */
+static void world_return(void)
+{
+    struct run *run = world.held;
+    struct str body = STR_NONE;
+
+    world.held = NULL;
+    nod_status status = asks_then_steps(run, &body);
+    run_done(run, status, body);
+}
+
+/* --- ends
+ * ----------------------------------------------------------------------------------------- */
 
 /* Ended by another node, in the store and nowhere else; what would tell us lies in the queue. */
 static void other_ends_it(void)
@@ -186,6 +223,46 @@ static void a_question_that_the_store_no_longer_knows_is_not_told_as_a_cancel(vo
     world_finish(&world);
 }
 
+static void how_a_call_ended_before_is_asked_for_until_the_store_says_it(void **state)
+{
+    begin();
+    (void)state;
+
+    other_ends_it();
+    call_cancel(caller->caller.call, STR("enough"));
+    loads_fail = AWAY_TRIES;
+    world_settle(&world);
+    for (int i = 0; i < 100 && loads_fail > 0; i++) {
+        assert_int_equal(caller->finished, 0);
+        world_advance(&world, 1000);
+    }
+    world_advance(&world, 3000);
+    assert_int_equal(caller->finished, 1);
+    assert_int_equal(caller->status, NOD_OK);
+    assert_string_equal(caller->body, "{\"theirs\":true}");
+    world_finish(&world);
+}
+
+static void a_result_is_not_told_of_a_call_that_has_ended_and_is_forgotten(void **state)
+{
+    begin();
+    (void)state;
+
+    world.blocking = true;
+    answer();
+    world_settle(&world);
+    world_return();
+    world_settle(&world);
+    assert_non_null(world.held); /* it has taken its step, and is about to reply */
+    ops.cancel(world.store, token(), str_of(call_name), STR("{}"), other_done, NULL);
+    the_store_forgets();
+    world_return();
+    world_settle(&world);
+    assert_int_equal(caller->finished, 1);
+    assert_int_equal(caller->status, NOD_E_NOT_FOUND);
+    world_finish(&world);
+}
+
 static void line09_a_cancel_is_told_when_it_is_stored_however_long_the_store_is_away(void **state)
 {
     begin();
@@ -234,6 +311,8 @@ int main(void)
         cmocka_unit_test(line09_of_two_replies_that_give_a_call_the_newer_counts),
         cmocka_unit_test(an_end_that_is_no_longer_known_is_not_told_as_a_cancel),
         cmocka_unit_test(a_question_that_the_store_no_longer_knows_is_not_told_as_a_cancel),
+        cmocka_unit_test(how_a_call_ended_before_is_asked_for_until_the_store_says_it),
+        cmocka_unit_test(a_result_is_not_told_of_a_call_that_has_ended_and_is_forgotten),
         cmocka_unit_test(line09_a_cancel_is_told_when_it_is_stored_however_long_the_store_is_away),
         cmocka_unit_test(line09_a_cancel_of_a_call_that_is_not_here_outlasts_a_store_that_is_away),
     };
