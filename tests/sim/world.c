@@ -225,10 +225,10 @@ static void become_calm(void)
     for (size_t i = 0; i < sim.node_count; i++) {
         struct node *node = &sim.nodes[i];
         node->asleep = false;
-        if (node->cut)
-            link_mend(node);
         if (!node->up)
             node_start(node);
+        else if (node->cut)
+            link_mend(node);
     }
     time_passes(sim.delay_ms); /* what was on its way is there */
 }

@@ -305,6 +305,26 @@ static void line09_a_cancel_of_a_call_that_is_not_here_outlasts_a_store_that_is_
     world_finish(&world);
 }
 
+static void no_orphan(void *data, const struct call_record *record)
+{
+    (void)data, (void)record;
+}
+
+/* What recovery waits for goes with it; questions that go later must not meet it. */
+static void an_engine_goes_with_its_recovery_while_questions_wait(void **state)
+{
+    begin();
+    (void)state;
+
+    engine_recover(world.engine, &(struct recovery_opts){ .orphan = no_orphan });
+    for (int i = 0; i < WORLD_CALLS_MAX - 1; i++) {
+        world_call(&world, "ann", "s1");
+        world_advance(&world, 400);
+    }
+    assert_int_equal(engine_pending(world.engine), WORLD_CALLS_MAX);
+    world_finish(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +334,7 @@ int main(void)
         cmocka_unit_test(how_a_call_ended_before_is_asked_for_until_the_store_says_it),
         cmocka_unit_test(a_result_is_not_told_of_a_call_that_has_ended_and_is_forgotten),
         cmocka_unit_test(line09_a_cancel_is_told_when_it_is_stored_however_long_the_store_is_away),
+        cmocka_unit_test(an_engine_goes_with_its_recovery_while_questions_wait),
         cmocka_unit_test(line09_a_cancel_of_a_call_that_is_not_here_outlasts_a_store_that_is_away),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
