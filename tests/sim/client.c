@@ -13,8 +13,8 @@
 #include <stdio.h>
 
 /* What the core does not promise yet. */
-static const bool offers_are_counted = false; /* in the record: wrong content, and old offers */
-static const bool rounds_are_whole = false;   /* two submissions of a round do not mix */
+static const bool offers_are_counted = true; /* in the record: wrong content, and old offers */
+static const bool rounds_are_whole = false;  /* two submissions of a round do not mix */
 
 struct waiting { /* an answerer, until it hears */
     struct list link;
@@ -33,16 +33,19 @@ void client_given_handle(struct sim_call *call)
     for (size_t i = 0; i < call->ask_count; i++)
         if (call->asks[i].state == ASK_PENDING && call->asks[i].expires_ms + sim.keep_ms > until)
             until = call->asks[i].expires_ms + sim.keep_ms;
+    if (!call->has_handle)
+        TRACE("client: holds a handle of call %zu", call->number);
     call->has_handle = true;
     if (until > call->handle_until)
         call->handle_until = until;
-    TRACE("client: holds a handle of call %zu", call->number);
 }
 
 void client_shown(struct sim_call *call, const struct ask_record *ask, int attempt)
 {
     struct shown *shown = NULL;
 
+    if (call->handle_out) /* it comes with every question */
+        client_given_handle(call);
     for (size_t i = 0; i < call->shown_count && !shown; i++)
         if (str_eq(str_of(call->shown[i].id), ask->id) && call->shown[i].attempt == attempt)
             shown = &call->shown[i];

@@ -237,9 +237,12 @@ static void link_claim(struct store *store, const struct claim_spec *claim, stor
         sim.store->ops->claim(sim.store, claim, message_fill, message);
         drain();
         const struct store_reply *reply = &message->reply;
-        for (size_t i = 0; i < reply->claimed_count; i++)
+        bool won = false;
+        for (size_t i = 0; i < reply->claimed_count; i++) {
             ledger_claimed(call, &reply->claimed[i]);
-        if (message->status == NOD_OK && claim->handed && reply->claimed_count)
+            won |= reply->claimed[i].won;
+        }
+        if (won && claim->handed && !call->ended)
             ledger_handed(call, true);
         if (message->status == NOD_OK && reply->taken)
             ledger_granted(call, node_of(store), reply->epoch, reply->call);
