@@ -14,12 +14,6 @@
 
 #include "base/mem.h"
 
-enum {
-    SWEEP_MOST = 4,      /* records dropped with one operation */
-    SPENT_MAX = 1000000, /* calls that have ended, after their records are gone */
-    LEFT_MAX = 65536,    /* calls that could be run and nothing can bring back */
-};
-
 void memory_id_set(struct id *id, struct str s)
 {
     *id = (struct id){ 0 };
@@ -61,7 +55,7 @@ static struct stored_call *call_add(struct memory_store *memory, const struct ca
 }
 
 /* One who held it does so no more: nobody finds it now, or a reply is over that showed it. */
-static void call_release(struct memory_store *memory, struct call_facts *call)
+void memory_call_release(struct memory_store *memory, struct call_facts *call)
 {
     if (--call->refs > 0)
         return;
@@ -78,7 +72,7 @@ static void idle_leave(struct memory_store *memory, struct stored_call *call)
 }
 
 /* One that has not ended. */
-static void call_drop(struct memory_store *memory, struct stored_call *call)
+void memory_call_drop(struct memory_store *memory, struct stored_call *call)
 {
     for (struct stored_ask *ask = call->asks; ask; ask = ask->next) {
         if (!ask->end)
@@ -87,127 +81,7 @@ static void call_drop(struct memory_store *memory, struct stored_call *call)
     }
     idle_leave(memory, call);
     idmap_remove(&memory->calls, call);
-    call_release(memory, &call->is);
-}
-
-static void ended_drop(struct memory_store *memory, struct ended_call *call)
-{
-    for (uint32_t i = 0; i < call->is.ask_count; i++)
-        idmap_remove(&memory->asks, &call->asks[i]);
-    idmap_remove(&memory->calls, call);
-    call_release(memory, &call->is);
-}
-
-static void spent_drop(struct memory_store *memory, struct spent *spent)
-{
-    heap_remove(&memory->spent_due, &spent->due);
-    idmap_remove(&memory->spent, spent);
-    memory_tally_release(memory, spent->tally);
-    mem_free(spent);
-}
-
-/* Its record goes before its time: that it has ended is remembered in a few bytes. Should there be
- * too many of these, the one goes that would go first. */
-static void spent_add(struct memory_store *memory, const struct ended_call *call)
-{
-    struct spent *spent = MEM_NEW(struct spent);
-
-    if (memory->spent.count >= SPENT_MAX)
-        spent_drop(memory, HEAP_OF(heap_first(&memory->spent_due), struct spent, due));
-    spent->id = call->is.id;
-    spent->state = call->is.state;
-    spent->opened_ms = call->is.opened_ms;
-    spent->tally = call->is.tally;
-    spent->tally->calls++;
-    idmap_add(&memory->spent, spent);
-    heap_set(&memory->spent_due, &spent->due, call->is.keep_until);
-    memory_note_due(memory, call->is.keep_until);
-}
-
-static void ended_sweep(struct memory_store *memory, int64_t now)
-{
-    struct ended_call *call;
-
-    for (int i = 0; i < SWEEP_MOST && (call = memory_ended_next(memory)); i++) {
-        if (call->is.keep_until > now)
-            spent_add(memory, call);
-        ended_drop(memory, call);
-    }
-}
-
-/* Questions that ran out, and that nobody came to end: their calls can be run without them. */
-static void lapsed_sweep(struct memory_store *memory, int64_t now)
-{
-    struct heap_node *first;
-
-    memory_quota_lapse(memory, SWEEP_MOST);
-    for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->lapsed)); i++) {
-        if (first->at > now)
-            break;
-        memory_ask_expire(memory, HEAP_OF(first, struct stored_ask, due));
-    }
-}
-
-/* Calls that could be run. What could bring them back is looked at first, then the rule of those
- * that are abandoned. */
-static void idle_sweep(struct memory_store *memory, int64_t now)
-{
-    struct heap_node *first;
-
-    for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->idle)); i++) {
-        struct stored_call *call = HEAP_OF(first, struct stored_call, idle);
-        if (first->at > now)
-            break;
-        heap_remove(&memory->idle, first);
-        call->left = true;
-        heap_set(&memory->left, first, call->idle_since + memory->opts.abandoned_ms);
-    }
-    for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->left)); i++) {
-        if (first->at > now && memory->left.count <= LEFT_MAX)
-            break;
-        call_drop(memory, HEAP_OF(first, struct stored_call, idle));
-    }
-}
-
-static void spent_sweep(struct memory_store *memory, int64_t now)
-{
-    struct heap_node *first;
-
-    for (int i = 0; i < SWEEP_MOST && (first = heap_first(&memory->spent_due)); i++) {
-        if (first->at > now)
-            break;
-        spent_drop(memory, HEAP_OF(first, struct spent, due));
-    }
-}
-
-/* When the first of all the records goes, or of the questions runs out. */
-static int64_t earliest_due(struct memory_store *memory)
-{
-    const struct heap *heaps[] = { &memory->due, &memory->lapsed, &memory->idle, &memory->left,
-                                   &memory->spent_due };
-    int64_t earliest = memory_ended_due(memory);
-
-    for (size_t i = 0; i < sizeof(heaps) / sizeof(heaps[0]); i++) {
-        const struct heap_node *first = heap_first(heaps[i]);
-        if (first && first->at < earliest)
-            earliest = first->at;
-    }
-    return earliest;
-}
-
-/* Drops a few records whose time is over; called with every end, so that none piles up. */
-static void sweep(struct memory_store *memory)
-{
-    int64_t now = memory_now(memory);
-
-    if (memory->ended.count > memory->opts.keep_most || memory->due_at <= now)
-        ended_sweep(memory, now);
-    if (memory->due_at > now)
-        return; /* as nearly always */
-    lapsed_sweep(memory, now);
-    idle_sweep(memory, now);
-    spent_sweep(memory, now);
-    memory->due_at = earliest_due(memory);
+    memory_call_release(memory, &call->is);
 }
 
 static void journal_add(struct stored_call *call, const struct entry *entries, size_t count)
@@ -305,7 +179,7 @@ static void call_close(struct memory_store *memory, struct stored_call *call, en
         call->result = str_dup(result);
         call->result_len = (uint32_t)result.len;
     }
-    call_release(memory, &call->is);
+    memory_call_release(memory, &call->is);
 }
 
 /* --- completions
@@ -368,7 +242,7 @@ static void reply_empty(struct reply *reply)
 {
     list_remove(&reply->link);
     if (reply->call)
-        call_release(reply->memory, reply->call);
+        memory_call_release(reply->memory, reply->call);
     mem_free(reply->value);
     mem_free(reply->scanning);
     mem_free(reply->items);
@@ -545,7 +419,7 @@ static struct stored_call *running_call(struct memory_store *memory, const struc
         return NULL;
     if (behind) {
         call->tally->calls++; /* so that it is there for the one that takes the place */
-        call_drop(memory, memory_stored_call(call));
+        memory_call_drop(memory, memory_stored_call(call));
         call = NULL;
     }
     struct stored_call *running =
@@ -595,7 +469,7 @@ static void memory_park(struct store *store, const struct park_spec *park, store
     reply->reply.quota = said.quota;
     reply->reply.quota_most = quota_most(memory, said.quota);
     memory_finish_reply(reply, fault);
-    sweep(memory);
+    memory_sweep(memory);
 }
 
 static void memory_append(struct store *store, const struct append_spec *append, store_done *done,
@@ -687,7 +561,7 @@ static void memory_finish(struct store *store, const struct finish_spec *finish,
         }
     }
     memory_finish_reply(memory_reply(memory, done, data, status), fault);
-    sweep(memory);
+    memory_sweep(memory);
 }
 
 static void memory_cancel(struct store *store, struct str token, struct str call_id, struct str why,
@@ -711,7 +585,7 @@ static void memory_cancel(struct store *store, struct str token, struct str call
         }
     }
     memory_finish_reply(memory_reply(memory, done, data, status), fault);
-    sweep(memory);
+    memory_sweep(memory);
 }
 
 /* --- the whole
@@ -730,7 +604,7 @@ static void memory_destroy(struct store *store)
         reply->memory = NULL;
     }
     for (struct call_facts *call; (call = idmap_next(&memory->calls, &calls));)
-        call_release(memory, call);
+        memory_call_release(memory, call);
     memory_values_finish(memory);
     for (struct spent *spent; (spent = idmap_next(&memory->spent, &spents));) {
         memory_tally_release(memory, spent->tally);
@@ -795,7 +669,7 @@ struct store *memory_store_create(const struct memory_opts *opts)
     heap_init(&memory->idle);
     heap_init(&memory->left);
     heap_init(&memory->spent_due);
-    idmap_init(&memory->spent, SPENT_MAX, offsetof(struct spent, id));
+    idmap_init(&memory->spent, MEMORY_SPENT_MAX, offsetof(struct spent, id));
     list_init(&memory->replies);
     memory_quota_init(memory);
     return &memory->store;

@@ -17,7 +17,8 @@
 #include "store/memory.h"
 
 enum {
-    ENDED_RINGS = 4,    /* orders in which calls that have ended stand one behind the other */
+    ENDED_RINGS = 4, /* orders in which calls that have ended stand one behind the other */
+    MEMORY_SPENT_MAX = 1000000, /* calls that have ended, after their records are gone */
     DETAIL_PLACES = 16, /* details of questions that are at hand for the next call that ends */
 };
 
@@ -289,6 +290,16 @@ void memory_ask_close(struct memory_store *memory, struct stored_ask *ask, enum 
 void memory_call_runnable(struct memory_store *memory, struct stored_call *call);
 /* It runs, in its next epoch. */
 void memory_call_start(struct memory_store *memory, struct stored_call *call);
+
+/* One that has not ended. */
+void memory_call_drop(struct memory_store *memory, struct stored_call *call);
+/* One who held it does so no more: nobody finds it now, or a reply is over that showed it. */
+void memory_call_release(struct memory_store *memory, struct call_facts *call);
+
+/* --- memory_sweep.c --- */
+
+/* Drops a few records whose time is over. */
+void memory_sweep(struct memory_store *memory);
 
 /* --- memory_claim.c --- */
 

@@ -233,6 +233,12 @@ static void sweep_begin(struct redis_store *store)
     redis_op_send(op);
 }
 
+void redis_store_sweep(struct store *store)
+{
+    for (unsigned i = 0; i < REDIS_SHARDS; i++)
+        sweep_begin(redis_of(store));
+}
+
 static void sweep_due(void *data)
 {
     struct redis_store *store = data;

@@ -72,6 +72,9 @@ struct redis_figures {
     uint64_t commands;
     uint64_t writes;
 };
+/* For tests: looks through the indexes of every shard, as is done of one every few seconds. */
+void redis_store_sweep(struct store *store);
+
 struct redis_figures redis_store_figures(const struct store *store);
 
 #endif

@@ -4,6 +4,7 @@
  *     sqlite.c         the vtable: operations are copied and queued, completions delivered
  *     sqlite_side.c    a thread with its connection and its queue; group commit
  *     sqlite_write.c   the transitions
+ *     sqlite_claim.c   those of asks
  *     sqlite_quota.c   how many questions wait, in all and for each principal
  *     sqlite_sweep.c   what is over goes, a slice at a time
  *     sqlite_read.c    rows back into records; load, scan, get
@@ -265,6 +266,8 @@ struct sqlite_store {
     atomic_ullong commits;
 };
 
+struct query;
+
 /* sqlite.c */
 /* A store without its threads: the file is locked and up to date, and the writer's connection is
  * the caller's. NULL: see why. Ends with ops->destroy. */
@@ -308,9 +311,32 @@ bool sqlite_settle(struct sqlite_side *side);
 void sqlite_disconnect(struct sqlite_side *side);
 
 /* sqlite_write.c */
+struct sqlite_call_row {
+    int64_t n;
+    enum call_state state;
+    uint64_t epoch;
+    int64_t pending;
+    struct str token;
+    int64_t keep_until_ms;
+    bool handed;
+    struct str scope;
+    struct str node;
+    int64_t idle_ms; /* only of a runnable one */
+    int64_t owner;   /* its principal, as sqlite_quota.c counts */
+    bool sensitive;  /* one of its questions is */
+};
+
+/* The columns of ROW_COLUMNS. */
+void sqlite_row_read(struct query *q, struct arena *arena, struct sqlite_call_row *row);
+/* A record that is too large is the operation's fault, and not a failure of the store. */
+bool sqlite_wrote(struct sqlite_side *side, nod_status status);
+/* What was just written. */
+struct str sqlite_fresh(struct sqlite_side *side);
+void sqlite_journal_add(struct sqlite_side *side, const struct sqlite_call_row *row,
+                        struct str call_id, const struct entry *entries, size_t count);
+void sqlite_query_idle(struct query *q, const struct sqlite_call_row *row);
 void sqlite_park(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_append(struct sqlite_side *side, struct sqlite_op *op);
-void sqlite_claim(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_take(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_finish(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_cancel(struct sqlite_side *side, struct sqlite_op *op);
@@ -319,6 +345,9 @@ void sqlite_del(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_beat(struct sqlite_side *side, struct sqlite_op *op);
 /* A call with all that belongs to it; how many of its questions were counted. */
 int64_t sqlite_call_drop(struct sqlite_side *side, int64_t n, int64_t pending);
+
+/* sqlite_claim.c */
+void sqlite_claim(struct sqlite_side *side, struct sqlite_op *op);
 
 /* sqlite_sweep.c: removes a slice of what is over. */
 void sqlite_sweep(struct sqlite_side *side);

@@ -9,25 +9,9 @@
  * drop_ms, after which it is removed. A runnable one has an idle_ms: how long the file had been in
  * use when it became so (sqlite_sweep.c).
  */
-#include "store/claim.h"
 #include "store/sqlite_inside.h"
 
-struct call_row {
-    int64_t n;
-    enum call_state state;
-    uint64_t epoch;
-    int64_t pending;
-    struct str token;
-    int64_t keep_until_ms;
-    bool handed;
-    struct str scope;
-    struct str node;
-    int64_t idle_ms; /* only of a runnable one */
-    int64_t owner;   /* its principal, as sqlite_quota.c counts */
-    bool sensitive;  /* one of its questions is */
-};
-
-static void call_row_read(struct query *q, struct arena *arena, struct call_row *row)
+void sqlite_row_read(struct query *q, struct arena *arena, struct sqlite_call_row *row)
 {
     row->n = query_get_int(q);
     row->state = (enum call_state)query_get_int(q);
@@ -44,25 +28,25 @@ static void call_row_read(struct query *q, struct arena *arena, struct call_row 
 }
 
 static bool call_find(struct sqlite_side *side, struct sqlite_op *op, struct str id,
-                      struct call_row *row)
+                      struct sqlite_call_row *row)
 {
     struct query q = query(side, SQL_CALL_FIND);
 
     query_text(&q, id);
     bool found = query_row(&q);
     if (found)
-        call_row_read(&q, &op->arena, row);
+        sqlite_row_read(&q, &op->arena, row);
     query_end(&q);
     return found;
 }
 
-static bool has_ended(const struct call_row *row)
+static bool has_ended(const struct sqlite_call_row *row)
 {
     return row->state == CALL_STORED_FINISHED || row->state == CALL_STORED_CANCELLED;
 }
 
 /* What could bring it back lives so much longer. */
-static void row_keep(struct call_row *row, const struct sqlite_op *op)
+static void row_keep(struct sqlite_call_row *row, const struct sqlite_op *op)
 {
     int64_t until;
 
@@ -76,14 +60,14 @@ static void row_keep(struct call_row *row, const struct sqlite_op *op)
 }
 
 /* A record that is too large is the operation's fault, and not a failure of the store. */
-static bool wrote(struct sqlite_side *side, nod_status status)
+bool sqlite_wrote(struct sqlite_side *side, nod_status status)
 {
     if (status != NOD_OK)
         side->refused = status;
     return status == NOD_OK;
 }
 
-static struct str fresh(struct sqlite_side *side)
+struct str sqlite_fresh(struct sqlite_side *side)
 {
     return buf_str(&side->buf);
 }
@@ -108,7 +92,7 @@ int64_t sqlite_call_drop(struct sqlite_side *side, int64_t n, int64_t pending)
 
 /* --- park, append ----------------------------------------------------------------------------- */
 
-static void query_idle(struct query *q, const struct call_row *row)
+void sqlite_query_idle(struct query *q, const struct sqlite_call_row *row)
 {
     if (row->state == CALL_STORED_RUNNABLE)
         query_int(q, row->idle_ms);
@@ -117,18 +101,18 @@ static void query_idle(struct query *q, const struct call_row *row)
 }
 
 /* False, with row->n 0 and no error: it is stored already. */
-static bool call_add(struct sqlite_side *side, struct sqlite_op *op, struct call_row *row)
+static bool call_add(struct sqlite_side *side, struct sqlite_op *op, struct sqlite_call_row *row)
 {
     const struct call_record *open = op->open;
 
     row->n = 0;
     buf_clear(&side->buf);
-    if (!wrote(side, codec_write_call(&side->codec, open, &side->buf)))
+    if (!sqlite_wrote(side, codec_write_call(&side->codec, open, &side->buf)))
         return false;
     struct query q = query(side, SQL_CALL_ADD);
     query_text(&q, op->id);
     query_blob(&q, open->scope);
-    query_blob(&q, fresh(side));
+    query_blob(&q, sqlite_fresh(side));
     query_int(&q, op->now);
     query_int(&q, row->owner);
     query_int(&q, row->sensitive);
@@ -139,14 +123,15 @@ static bool call_add(struct sqlite_side *side, struct sqlite_op *op, struct call
     query_text(&q, op->node);
     query_int(&q, row->keep_until_ms);
     query_int(&q, row->handed);
-    query_idle(&q, row);
+    sqlite_query_idle(&q, row);
     if (!query_run(&q) || sqlite3_changes(side->db) == 0)
         return false;
     row->n = sqlite3_last_insert_rowid(side->db);
     return true;
 }
 
-static bool call_parked(struct sqlite_side *side, struct sqlite_op *op, const struct call_row *row)
+static bool call_parked(struct sqlite_side *side, struct sqlite_op *op,
+                        const struct sqlite_call_row *row)
 {
     struct query q = query(side, SQL_CALL_PARK);
 
@@ -158,29 +143,30 @@ static bool call_parked(struct sqlite_side *side, struct sqlite_op *op, const st
     query_text(&q, op->node);
     query_int(&q, row->keep_until_ms);
     query_int(&q, row->handed);
-    query_idle(&q, row);
+    sqlite_query_idle(&q, row);
     query_int(&q, row->n);
     return query_run(&q);
 }
 
-static void journal_add(struct sqlite_side *side, const struct call_row *row, struct str call_id,
-                        const struct entry *entries, size_t count)
+void sqlite_journal_add(struct sqlite_side *side, const struct sqlite_call_row *row,
+                        struct str call_id, const struct entry *entries, size_t count)
 {
     buf_clear(&side->buf);
-    if (!wrote(side,
-               codec_write_entries(&side->codec, row->scope, call_id, entries, count, &side->buf)))
+    if (!sqlite_wrote(side, codec_write_entries(&side->codec, row->scope, call_id, entries, count,
+                                                &side->buf)))
         return;
     struct query q = query(side, SQL_JOURNAL_ADD);
     query_int(&q, row->n);
-    query_blob(&q, fresh(side));
+    query_blob(&q, sqlite_fresh(side));
     query_run(&q);
 }
 
-static void ask_add(struct sqlite_side *side, const struct call_row *row, struct ask_record *ask)
+static void ask_add(struct sqlite_side *side, const struct sqlite_call_row *row,
+                    struct ask_record *ask)
 {
     ask->scope = row->scope;
     buf_clear(&side->buf);
-    if (!wrote(side, codec_write_ask(&side->codec, ask, &side->buf)))
+    if (!sqlite_wrote(side, codec_write_ask(&side->codec, ask, &side->buf)))
         return;
     struct query q = query(side, SQL_ASK_ADD);
     query_text(&q, ask->id);
@@ -189,7 +175,7 @@ static void ask_add(struct sqlite_side *side, const struct call_row *row, struct
     query_int(&q, ask->asked_ms);
     query_int(&q, ask->expires_ms);
     query_int(&q, ask->attempt);
-    query_blob(&q, fresh(side));
+    query_blob(&q, sqlite_fresh(side));
     query_run(&q);
 }
 
@@ -205,7 +191,8 @@ static void asks_set_times(struct sqlite_op *op)
 }
 
 /* A call that waits here and has gone on elsewhere gives way to what its client has brought. */
-static bool is_behind(struct sqlite_side *side, struct sqlite_op *op, const struct call_row *row)
+static bool is_behind(struct sqlite_side *side, struct sqlite_op *op,
+                      const struct sqlite_call_row *row)
 {
     if (!op->open || row->state != CALL_STORED_WAITING || op->entry_count == 0 ||
         op->verb->run != sqlite_park)
@@ -215,7 +202,7 @@ static bool is_behind(struct sqlite_side *side, struct sqlite_op *op, const stru
 }
 
 /* The call as this operation leaves it: waiting for its questions, runnable, or running on. */
-static void row_set(struct sqlite_side *side, struct sqlite_op *op, struct call_row *row)
+static void row_set(struct sqlite_side *side, struct sqlite_op *op, struct sqlite_call_row *row)
 {
     asks_set_times(op);
     row_keep(row, op);
@@ -235,10 +222,11 @@ static void row_set(struct sqlite_side *side, struct sqlite_op *op, struct call_
     op->wake = op->id;
 }
 
-static void add_parts(struct sqlite_side *side, struct sqlite_op *op, const struct call_row *row)
+static void add_parts(struct sqlite_side *side, struct sqlite_op *op,
+                      const struct sqlite_call_row *row)
 {
     if (op->entry_count)
-        journal_add(side, row, op->id, op->entries, op->entry_count);
+        sqlite_journal_add(side, row, op->id, op->entries, op->entry_count);
     side->moved_owner = row->owner;
     for (size_t i = 0; i < op->ask_count; i++) {
         ask_add(side, row, &op->asks[i]);
@@ -264,12 +252,12 @@ static bool room_for_asks(struct sqlite_side *side, struct sqlite_op *op, int64_
 /* False: it is stored already, or something failed. */
 static bool open_call(struct sqlite_side *side, struct sqlite_op *op)
 {
-    struct call_row row = { .epoch = 1,
-                            .scope = op->open->scope,
-                            .owner = sqlite_quota_owner(op->open->principal) };
+    struct sqlite_call_row row = { .epoch = 1,
+                                   .scope = op->open->scope,
+                                   .owner = sqlite_quota_owner(op->open->principal) };
 
     if (!room_for_asks(side, op, row.owner)) {
-        struct call_row found;
+        struct sqlite_call_row found;
         if (call_find(side, op, op->id, &found)) {
             op->reply.quota = STORE_QUOTA_NONE;
             op->reply.quota_most = 0;
@@ -288,7 +276,7 @@ static bool open_call(struct sqlite_side *side, struct sqlite_op *op)
 /* One that was stored before. */
 static void save_call(struct sqlite_side *side, struct sqlite_op *op)
 {
-    struct call_row row;
+    struct sqlite_call_row row;
 
     op->wake = STR_NONE;
     if (!call_find(side, op, op->id, &row)) {
@@ -331,227 +319,7 @@ void sqlite_append(struct sqlite_side *side, struct sqlite_op *op)
         save_call(side, op);
 }
 
-/* --- claim, take ------------------------------------------------------------------------------ */
-
-struct ask_row {
-    struct ask_record *record;
-    int64_t n;
-    struct str token; /* of the claim that ended it, or put it up again last */
-    bool won;         /* by the claim at hand */
-    bool ends;        /* the claim at hand has just ended it */
-};
-
-/* Its call into *call. False: it is not there, or it was refused. */
-static bool ask_find(struct sqlite_side *side, struct sqlite_op *op, struct str id,
-                     struct ask_row *row, struct call_row *call, uint64_t *took)
-{
-    struct query q = query(side, SQL_ASK_CLAIM);
-
-    row->record = ARENA_NEW(&op->arena, struct ask_record);
-    query_text(&q, id);
-    bool found = query_row(&q) && row->record;
-    if (found && sqlite_read_ask(&q, &op->arena, row->record)) {
-        row->n = query_get_int(&q);
-        row->token = query_get_bytes(&q, &op->arena);
-        row->won = str_eq(row->token, op->token);
-        uint64_t epoch = (uint64_t)query_get_int(&q);
-        if (row->won && epoch)
-            *took = epoch;
-        call_row_read(&q, &op->arena, call);
-    }
-    query_end(&q);
-    if (!found && !side->error)
-        op->status = NOD_E_NOT_FOUND;
-    return found && !side->error && !side->refused;
-}
-
-/* False: op->status says why, or the side does. */
-static bool claim_find(struct sqlite_side *side, struct sqlite_op *op, struct ask_row *rows,
-                       struct call_row *call, uint64_t *took)
-{
-    for (size_t i = 0; i < op->claim.count; i++) {
-        struct call_row its;
-        if (!ask_find(side, op, op->claim.items[i].ask_id, &rows[i], &its, took))
-            return false;
-        if (i > 0 && its.n != call->n) {
-            op->status = NOD_E_USAGE;
-            return false;
-        }
-        *call = its;
-    }
-    return true;
-}
-
-static bool claim_mixes(const struct sqlite_op *op, const struct ask_row *rows)
-{
-    const struct claim_spec *claim = &op->claim;
-
-    for (size_t i = 0; claim->whole && i < claim->count; i++)
-        if (claim_contradicts(rows[i].record, rows[i].won, claim, &claim->items[i]))
-            return true;
-    return false;
-}
-
-static void put_again(struct sqlite_side *side, struct sqlite_op *op, struct ask_row *row)
-{
-    struct query q = query(side, SQL_ASK_AGAIN);
-
-    query_int(&q, ++row->record->attempt);
-    query_text(&q, op->token);
-    query_int(&q, row->n);
-    query_run(&q);
-    row->won = true;
-}
-
-/* One that is pending. False: it is refused. */
-static bool claim_item(struct sqlite_side *side, struct sqlite_op *op, struct ask_row *row,
-                       const struct claim_item *item)
-{
-    struct ask_record *ask = row->record;
-    bool due = op->now >= ask->expires_ms;
-    bool late = due && claim_is_word(item);
-
-    if (item->again && row->won)
-        return true; /* by this very claim, before */
-    if ((item->attempt && item->attempt != ask->attempt) ||
-        (item->outcome == ASK_EXPIRED && !item->again && !due))
-        return false;
-    if (item->again && !late) {
-        put_again(side, op, row);
-        return true;
-    }
-    ask->state = late ? ASK_EXPIRED : item->outcome;
-    ask->content = late ? STR_NONE : item->content;
-    ask->by = late ? STR("nod") : op->claim.by;
-    ask->via = late ? STR("clock") : op->claim.via;
-    ask->ended_ms = op->now;
-    row->won = row->ends = true;
-    return true;
-}
-
-static void ask_closed(struct sqlite_side *side, struct sqlite_op *op, const struct ask_row *row,
-                       uint64_t took)
-{
-    buf_clear(&side->buf);
-    if (!wrote(side, codec_write_answer(&side->codec, row->record, &side->buf)))
-        return;
-    struct query q = query(side, SQL_ASK_END);
-    query_int(&q, row->record->state);
-    query_text(&q, op->token);
-    query_int(&q, (int64_t)took);
-    query_int(&q, row->record->ended_ms);
-    query_text(&q, row->record->via);
-    query_blob(&q, fresh(side));
-    query_int(&q, row->n);
-    query_run(&q);
-}
-
-/* The call has so many pending asks less, and is perhaps taken: in this epoch, or 0. */
-static uint64_t call_claimed(struct sqlite_side *side, struct sqlite_op *op, struct call_row *call,
-                             struct str call_id, int64_t ended)
-{
-    uint64_t took = 0;
-
-    call->handed |= op->claim.handed;
-    call->pending = call->pending > ended ? call->pending - ended : 0;
-    if (ended && call->pending == 0 && call->state == CALL_STORED_WAITING) {
-        if (op->claim.take_for.len) {
-            call->state = CALL_STORED_RUNNING;
-            took = ++call->epoch;
-            call->node = op->claim.take_for;
-        } else {
-            call->state = CALL_STORED_RUNNABLE;
-            call->idle_ms = sqlite_used(side);
-            op->wake = call_id;
-        }
-    }
-    struct query q = query(side, SQL_CALL_CLAIMED);
-    query_int(&q, call->state);
-    query_int(&q, (int64_t)call->epoch);
-    query_int(&q, call->pending);
-    query_text(&q, call->node);
-    query_int(&q, call->handed);
-    query_idle(&q, call);
-    query_int(&q, call->n);
-    query_run(&q);
-    return took;
-}
-
-/* Those that have just ended: in the journal, in their rows, and no longer counted. */
-static int64_t claim_end(struct sqlite_side *side, struct sqlite_op *op, struct ask_row *rows,
-                         struct call_row *call)
-{
-    struct entry *entries = arena_alloc(&op->arena, (op->claim.count + 1) * sizeof(*entries));
-    size_t ended = 0;
-
-    for (size_t i = 0; entries && i < op->claim.count; i++) {
-        if (!rows[i].ends)
-            continue;
-        entries[ended++] = codec_entry_of(rows[i].record);
-        side->moved -= sqlite_quota_counts(side, rows[i].record->expires_ms);
-    }
-    side->moved_owner = call->owner;
-    if (ended)
-        journal_add(side, call, rows[0].record->call_id, entries, ended);
-    return (int64_t)ended;
-}
-
-static void claim_shown(struct sqlite_side *side, struct sqlite_op *op, const struct ask_row *rows,
-                        const struct call_row *call, uint64_t took)
-{
-    struct claimed *claimed = arena_alloc(&op->arena, op->claim.count * sizeof(*claimed));
-
-    for (size_t i = 0; claimed && i < op->claim.count; i++)
-        claimed[i] = (struct claimed){ rows[i].record, rows[i].won };
-    op->reply.claimed = claimed;
-    op->reply.claimed_count = claimed ? op->claim.count : 0;
-    op->reply.ask = rows[0].record;
-    op->reply.won = rows[0].won;
-    op->reply.taken = took != 0;
-    op->reply.epoch = took;
-    if (took)
-        op->reply.call = sqlite_read_call_number(side, op, call->n);
-}
-
-void sqlite_claim(struct sqlite_side *side, struct sqlite_op *op)
-{
-    const struct claim_spec *claim = &op->claim;
-    struct ask_row *rows = arena_zalloc(&op->arena, (claim->count + 1) * sizeof(*rows));
-    struct call_row call = { 0 };
-    bool refused = false, won = false, had = false;
-    uint64_t took = 0;
-
-    op->wake = STR_NONE;
-    if (claim->count == 0)
-        op->status = NOD_E_USAGE;
-    if (!rows || claim->count == 0 || !claim_find(side, op, rows, &call, &took))
-        return;
-    if (claim_mixes(op, rows)) {
-        op->status = NOD_E_STALE;
-        claim_shown(side, op, rows, &call, 0);
-        return;
-    }
-    for (size_t i = 0; i < claim->count; i++) {
-        bool before = rows[i].won;
-        if (rows[i].record->state == ASK_PENDING)
-            refused |= !claim_item(side, op, &rows[i], &claim->items[i]);
-        won |= rows[i].won;
-        had |= rows[i].won && !before;
-    }
-    int64_t ended = claim_end(side, op, rows, &call);
-    if (had && !side->error && !side->refused) {
-        uint64_t taken = call_claimed(side, op, &call, rows[0].record->call_id, ended);
-        took = taken ? taken : took;
-        for (size_t i = 0; i < claim->count; i++)
-            if (rows[i].ends)
-                ask_closed(side, op, &rows[i], taken);
-    }
-    if (side->error || side->refused)
-        return;
-    if (refused && !won)
-        op->status = NOD_E_STALE;
-    claim_shown(side, op, rows, &call, took);
-}
+/* --- take ------------------------------------------------------------------------------------- */
 
 static bool node_alive(struct sqlite_side *side, struct str node, int64_t now)
 {
@@ -566,7 +334,7 @@ static bool node_alive(struct sqlite_side *side, struct str node, int64_t now)
 
 void sqlite_take(struct sqlite_side *side, struct sqlite_op *op)
 {
-    struct call_row row;
+    struct sqlite_call_row row;
 
     if (!call_find(side, op, op->id, &row)) {
         op->status = NOD_E_NOT_FOUND;
@@ -598,16 +366,16 @@ static void erase_answer(struct sqlite_side *side, struct ask_record *ask, int64
 {
     ask->content = STR_NONE;
     buf_clear(&side->buf);
-    if (!wrote(side, codec_write_answer(&side->codec, ask, &side->buf)))
+    if (!sqlite_wrote(side, codec_write_answer(&side->codec, ask, &side->buf)))
         return;
     struct query q = query(side, SQL_ASK_ERASE);
-    query_blob(&q, fresh(side));
+    query_blob(&q, sqlite_fresh(side));
     query_int(&q, n);
     query_run(&q);
 }
 
 static void erase_answers(struct sqlite_side *side, struct sqlite_op *op,
-                          const struct call_row *row)
+                          const struct sqlite_call_row *row)
 {
     struct query q = query(side, SQL_ASKS_SENSITIVE);
 
@@ -634,7 +402,7 @@ static bool entries_clear(struct entry *entries, size_t count)
 }
 
 static void erase_entries(struct sqlite_side *side, struct sqlite_op *op,
-                          const struct call_row *row)
+                          const struct sqlite_call_row *row)
 {
     struct query q = query(side, SQL_JOURNAL_PARTS);
 
@@ -649,20 +417,20 @@ static void erase_entries(struct sqlite_side *side, struct sqlite_op *op,
             !entries_clear(entries, count))
             continue;
         buf_clear(&side->buf);
-        if (!wrote(side, codec_write_entries(&side->codec, row->scope, op->id, entries, count,
-                                             &side->buf)))
+        if (!sqlite_wrote(side, codec_write_entries(&side->codec, row->scope, op->id, entries,
+                                                    count, &side->buf)))
             continue;
         struct query change = query(side, SQL_JOURNAL_REPLACE);
-        query_blob(&change, fresh(side));
+        query_blob(&change, sqlite_fresh(side));
         query_int(&change, n);
         query_run(&change);
     }
 }
 
-static void call_close(struct sqlite_side *side, struct sqlite_op *op, const struct call_row *row,
-                       enum call_state state)
+static void call_close(struct sqlite_side *side, struct sqlite_op *op,
+                       const struct sqlite_call_row *row, enum call_state state)
 {
-    struct call_row kept = *row;
+    struct sqlite_call_row kept = *row;
     int64_t until = op->now + side->store->keep_ms;
 
     row_keep(&kept, op);
@@ -679,13 +447,13 @@ static void call_close(struct sqlite_side *side, struct sqlite_op *op, const str
         query_run(&q);
     }
     buf_clear(&side->buf);
-    if (!wrote(side, codec_write_text(&side->codec, CODEC_RESULT, row->scope, op->id, op->content,
-                                      &side->buf)))
+    if (!sqlite_wrote(side, codec_write_text(&side->codec, CODEC_RESULT, row->scope, op->id,
+                                             op->content, &side->buf)))
         return;
     struct query q = query(side, SQL_CALL_END);
     query_int(&q, state);
     query_text(&q, op->token);
-    query_blob(&q, fresh(side));
+    query_blob(&q, sqlite_fresh(side));
     query_int(&q, kept.keep_until_ms);
     query_int(&q, kept.handed);
     query_int(&q, kept.keep_until_ms > until ? kept.keep_until_ms : until);
@@ -698,13 +466,13 @@ static void event_add(struct sqlite_side *side, struct sqlite_op *op)
     const struct store_event *event = op->event;
 
     buf_clear(&side->buf);
-    if (!wrote(side, codec_write_event(&side->codec, event, &side->buf)))
+    if (!sqlite_wrote(side, codec_write_event(&side->codec, event, &side->buf)))
         return;
     struct query q = query(side, SQL_EVENT_ADD);
     query_blob(&q, event->stream);
     query_int(&q, (int64_t)event->seq);
     query_int(&q, op->now + event->ttl_ms);
-    query_blob(&q, fresh(side));
+    query_blob(&q, sqlite_fresh(side));
     query_run(&q);
     if (event->seq <= LITE_STREAM_EVENTS)
         return; /* there are no more than that: they are numbered from 1 */
@@ -716,7 +484,7 @@ static void event_add(struct sqlite_side *side, struct sqlite_op *op)
 
 static void end(struct sqlite_side *side, struct sqlite_op *op, enum call_state state)
 {
-    struct call_row row;
+    struct sqlite_call_row row;
 
     if (!call_find(side, op, op->id, &row)) {
         op->status = NOD_E_NOT_FOUND;
@@ -778,8 +546,8 @@ void sqlite_put(struct sqlite_side *side, struct sqlite_op *op)
         return;
     }
     buf_clear(&side->buf);
-    if (!wrote(side, codec_write_text(&side->codec, CODEC_VALUE, op->kind, op->id, op->content,
-                                      &side->buf)))
+    if (!sqlite_wrote(side, codec_write_text(&side->codec, CODEC_VALUE, op->kind, op->id,
+                                             op->content, &side->buf)))
         return;
     op->reply.version = version_next(side, op->now);
     struct query q = query(side, SQL_SMALL_PUT);
@@ -790,7 +558,7 @@ void sqlite_put(struct sqlite_side *side, struct sqlite_op *op)
         query_int(&q, op->now + op->ttl_ms);
     else
         query_null(&q);
-    query_blob(&q, fresh(side));
+    query_blob(&q, sqlite_fresh(side));
     query_run(&q);
 }
 

@@ -14,7 +14,7 @@
 #include "crypto/seal.h"
 #include "net/loop.h"
 #include "redis_server.h"
-#include "store/redis.h"
+#include "store/redis_inside.h"
 
 struct redis_rig {
     struct store_rig rig; /* first */
@@ -23,6 +23,7 @@ struct redis_rig {
     struct keyring *ring;
     char url[512];
     char why[REDIS_WHY_MAX];
+    int64_t abandoned_ms; /* of the stores that are opened from then on */
 };
 
 static struct redis_rig *mine(struct store_rig *base)
@@ -45,6 +46,7 @@ static struct store *open_store(struct store_rig *base)
                               .ring = rig->ring,
                               .pending_asks = base->pending_asks,
                               .keep_ms = base->keep_ms,
+                              .abandoned_ms = rig->abandoned_ms,
                               .pending_asks_per_principal = base->pending_asks_per_principal },
         rig->why);
 
@@ -87,6 +89,91 @@ static struct store_rig rig_of(const char *name)
                                .end = end };
 }
 
+/* --- its own ---------------------------------------------------------------------------------- */
+
+enum { ABANDONED_MS = 1500 };
+
+static void sweep(void)
+{
+    redis_store_sweep(suite_store);
+    suite_get("none", "such"); /* behind all of it, on one connection at least */
+    suite_rig->advance(suite_rig, 200);
+}
+
+static void line07_a_call_that_nobody_came_for_is_abandoned_after_its_time(void **state)
+{
+    struct question asks[3] = { { .key = "a" }, { .key = "b" }, { .key = "c" } };
+    struct parking kept = { .call = suite_id(),
+                            .open = true,
+                            .questions = &asks[2],
+                            .count = 1,
+                            .keep_for_ms = SUITE_LONG_MS };
+    (void)state;
+
+    mine(suite_rig)->abandoned_ms = ABANDONED_MS;
+    suite_reopen();
+    sweep();
+    struct id runnable = suite_ask(&asks[0]), runs = suite_ask(&asks[1]);
+    suite_park(&kept);
+    suite_claim(&asks[0].id, ASK_ACCEPTED, "{}", "ada", "");
+    suite_claim(&asks[1].id, ASK_ACCEPTED, "{}", "ada", "node-a");
+    suite_claim(&asks[2].id, ASK_ACCEPTED, "{}", "ada", "");
+    sweep();
+    assert_int_equal(suite_load_call(&runnable)->status, NOD_OK);
+    suite_rig->advance(suite_rig, ABANDONED_MS + 200);
+    sweep();
+    assert_int_equal(suite_load_call(&runnable)->status, NOD_E_NOT_FOUND);
+    assert_int_equal(suite_load_call(&kept.call)->status, NOD_OK);
+    /* Its node is gone: from now on somebody could run it. */
+    assert_int_equal(suite_load_call(&runs)->reply.call->state, CALL_STORED_RUNNABLE);
+    suite_rig->advance(suite_rig, ABANDONED_MS + 200);
+    sweep();
+    assert_int_equal(suite_load_call(&runs)->status, NOD_E_NOT_FOUND);
+    mine(suite_rig)->abandoned_ms = 0;
+}
+
+static void line09_records_that_cannot_be_read_hide_no_others(void **state)
+{
+    enum { BAD = 20, LIMIT = 8 };
+    struct question question;
+    char command[256];
+    (void)state;
+
+    for (int i = 0; i < BAD; i++) {
+        question = (struct question){ .key = "#1", .ttl_ms = SUITE_SHORT_MS };
+        struct id call = suite_ask(&question);
+        snprintf(command, sizeof(command), "HSET nod:{%02u}c:%s q%s bad",
+                 redis_shard(id_str(&call)), call.text, question.id.text);
+        server_do(&mine(suite_rig)->server, command);
+        question = (struct question){ .key = "#1" };
+        call = suite_ask(&question);
+        suite_claim(&question.id, ASK_ACCEPTED, "{}", "ada", "");
+        snprintf(command, sizeof(command), "HSET nod:{%02u}c:%s c bad", redis_shard(id_str(&call)),
+                 call.text);
+        server_do(&mine(suite_rig)->server, command);
+    }
+    question = (struct question){ .key = "#1", .ttl_ms = SUITE_SHORT_MS + 1 };
+    suite_ask(&question);
+    struct id due = question.id;
+    question = (struct question){ .key = "#1" };
+    struct id call = suite_ask(&question);
+    suite_claim(&question.id, ASK_ACCEPTED, "{}", "ada", "");
+    suite_rig->advance(suite_rig, 2 * SUITE_SHORT_MS);
+    struct got *got = suite_scan(&(struct store_scan){ .index = STORE_RUNNABLE, .limit = LIMIT });
+    assert_int_equal(got->rows, 1);
+    assert_true(str_eq(got->calls[0].id, id_str(&call)));
+    got = suite_scan(&(struct store_scan){ .index = STORE_ASKS_DUE, .limit = LIMIT });
+    assert_int_equal(got->rows, 1);
+    assert_true(str_eq(got->asks[0].id, id_str(&due)));
+}
+
+#define OWN(name) cmocka_unit_test_setup_teardown(name, suite_setup, suite_teardown)
+
+static const struct CMUnitTest own[] = {
+    OWN(line07_a_call_that_nobody_came_for_is_abandoned_after_its_time),
+    OWN(line09_records_that_cannot_be_read_hide_no_others),
+};
+
 /* The whole suite, on a server that was started with these settings. */
 static int suite_on(struct redis_rig *rig, const char *name)
 {
@@ -101,6 +188,7 @@ static int plain(struct redis_rig *rig)
     server_start(&rig->server);
     snprintf(rig->url, sizeof(rig->url), "redis://127.0.0.1:%d", rig->server.port);
     failed = suite_on(rig, "redis");
+    failed += cmocka_run_group_tests_name("redis: its own", own, NULL, NULL);
     snprintf(rig->url, sizeof(rig->url), "redis+unix://%s?db=3&prefix=other%%3A",
              rig->server.socket);
     failed += suite_on(rig, "redis, Unix socket, another database and prefix");
