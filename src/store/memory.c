@@ -273,7 +273,9 @@ static void asks_show(struct reply *reply, struct shown *shown)
     }
     for (size_t i = 0; i < count; i++) {
         claimed[i].ask = item_record(reply->items[i].ask, &records[i]);
-        claimed[i].won = reply->items[i].won;
+        /* Somebody may have ended what was put up again, before this is told. */
+        claimed[i].won =
+            reply->items[i].won && (!reply->items[i].put || claimed[i].ask->state == ASK_PENDING);
     }
     reply->reply.claimed = claimed;
     reply->reply.claimed_count = count;

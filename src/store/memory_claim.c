@@ -122,6 +122,7 @@ static nod_status claim_now(struct memory_store *memory, const struct claim_spec
         } else {
             items[i].won = claim_item(memory, ask, claim, &claim->items[i]);
             refused |= !items[i].won;
+            items[i].put = items[i].won && !ask->end;
             last = ask->end ? ask : last;
         }
         won |= items[i].won;

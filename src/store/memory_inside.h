@@ -212,6 +212,7 @@ struct scanning { /* what a scan looks for */
 struct reply_item {        /* what became of one item of a claim */
     struct ask_facts *ask; /* lives as long as its call */
     bool won;
+    bool put; /* up again, and pending still */
 };
 
 struct reply { /* a completion on its way */
