@@ -201,6 +201,9 @@ struct nod_server_opts {
     size_t listeners_per_principal;     /* streams of messages outside of calls; 1000 */
     size_t subscriptions_per_principal; /* to resources; 10000 */
     size_t tasks_per_principal;         /* ended ones that are kept, too; 1000 */
+    /* A 2026 call goes on at any node that has the secret, though no store is shared: for nodes that
+     * share nothing else. Only with "memory:" and a secret; only tools that say .portable. */
+    bool portable_states;
 };
 
 /* NULL, with the reason on stderr, if an option is not valid. */
@@ -244,6 +247,12 @@ typedef struct nod_tool {
                              with that step; a call that ends without one has its result at once.
                              Otherwise the task begins with the call, and asks inside */
     bool additive; /* it adds, and never changes or deletes what is there: destructiveHint is false */
+    /* Yours, or NULL. A call that waits goes on only with the version it began with (and the same
+     * input schema): change it when a new handler cannot go on where the old one stopped. Texts and
+     * annotations may change at any time. */
+    const char *version;
+    bool portable; /* has no step, or every one is .idempotent: with portable states
+                      (nod_server_opts) only such tools are served to 2026 clients */
 } nod_tool;
 
 /* --- resources and templates --- */
@@ -258,6 +267,7 @@ typedef struct nod_resource {
     nod_handler *complete; /* templates: see "Completions" */
     bool blocking;
     void *data;
+    const char *version; /* as nod_tool.version */
 } nod_resource;
 
 /* --- prompts --- */
@@ -277,6 +287,7 @@ typedef struct nod_prompt {
     const nod_prompt_arg *args; /* ends with a NULL name */
     bool blocking;
     void *data;
+    const char *version; /* as nod_tool.version */
 } nod_prompt;
 
 /*
@@ -433,7 +444,8 @@ NOD_API nod_status nod_elicit_url_with(nod_call *call, nod_answer *answer,
 /*
  * Ends the call with "open this URL first, then call again" (-32042 in 2025-11-25). Return what it
  * returns. NOD_E_NOT_SUPPORTED if the client cannot open URLs. In the 2026 era the client is asked
- * to open it, and the handler is run again when it comes back.
+ * to open it, the call waits (with .wait_done or without), and the handler is run again when the
+ * page is done: have it call nod_url_done. Until then it is the same question, with the same URL.
  */
 NOD_API nod_status nod_require_url_with(nod_call *call, const struct nod_url_opts *opts) NOD_USE_RESULT;
 #define nod_require_url(call, ...)                                                                 \

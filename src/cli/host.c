@@ -353,6 +353,7 @@ static void make_mcp(nod_server *server, const size_t *given)
             [MCP_SHARE_SUBSCRIPTIONS] = first_of(given[OPTIONS_SUBSCRIPTIONS], opts->subscriptions_per_principal, 0),
             [MCP_SHARE_TASKS] = first_of(given[OPTIONS_TASKS], opts->tasks_per_principal, 0),
         },
+        .portable_states = opts->portable_states,
         .keyring = server->ring ? keyring_copy(server->ring) : NULL,
     });
 }
@@ -390,6 +391,32 @@ bool host_serve_stdio(nod_server *server)
     return status == NOD_OK;
 }
 
+/* What two nodes could both go on with must not be in a store that only one of them asks. */
+static bool portable_fits(nod_server *server)
+{
+    const char *wrong = NULL;
+
+    if (!server->opts.portable_states)
+        return true;
+    if (!server->ring)
+        wrong = "portable states need a secret that all servers have: set MCP_ELICITATION_SECRET";
+    else if (server->store->ops->shared || server->store->ops->durable)
+        wrong = "portable states are for servers that share no store: take out --portable-states, "
+                "or keep calls in memory:";
+    if (wrong) {
+        LOG_ERROR("the server's options are not valid", LOG_CSTR("why", wrong));
+        return false;
+    }
+    for (size_t i = 0; i < catalog_count(server->catalog, TARGET_TOOL, false); i++) {
+        const struct target *tool = catalog_at(server->catalog, TARGET_TOOL, false, i);
+        if (!tool->portable)
+            LOG_WARN("with portable states this tool is refused to 2026 clients: it does not say "
+                     ".portable",
+                     LOG_STR("tool", tool->name));
+    }
+    return true;
+}
+
 bool host_open_store(nod_server *server, const struct options *options)
 {
     if (!secrets_keyring(&server->ring))
@@ -413,7 +440,8 @@ bool host_open_store(nod_server *server, const struct options *options)
     engine_use_store(server->engine, store);
     server->store->ops->destroy(server->store); /* nothing was in it yet */
     server->store = store;
-    return true;
+    server->opts.portable_states |= options->portable_states;
+    return portable_fits(server);
 }
 
 static bool load_tokens(nod_server *server, const char *path)

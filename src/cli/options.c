@@ -62,6 +62,13 @@ static bool take_ephemeral(struct options *options, const char *value)
     return true;
 }
 
+static bool take_portable(struct options *options, const char *value)
+{
+    (void)value;
+    options->portable_states = true;
+    return true;
+}
+
 bool options_duration(struct str text, int64_t *ms)
 {
     static const struct {
@@ -155,6 +162,7 @@ static const struct option table[] = {
     { "--allow-origin", "ORIGIN", true, take_allow_origin },
     { "--store", "memory:, sqlite:PATH or redis://HOST:PORT", false, take_store },
     { "--ephemeral", NULL, false, take_ephemeral },
+    { "--portable-states", NULL, false, take_portable },
     { "--keep", "a time such as 90s, 30m, 24h or 7d", false, take_keep },
     { "--pending", "a number of questions", false, take_pending },
     { "--pending-per-principal", "a number of questions", false, take_pending_each },
@@ -179,6 +187,9 @@ const char *options_help(void)
            "                         redis://HOST:PORT\n"
            "  --ephemeral            this process may be stopped at any moment: refuses a store\n"
            "                         that would lose what it has\n"
+           "  --portable-states      calls of 2026 clients go on at any server with the same "
+           "secret,\n"
+           "                         without a store they share; only tools that say .portable\n"
            "  --keep TIME            how long calls that have ended are kept: 90s, 30m, 24h, 7d;\n"
            "                         default 24h, in memory 10m\n"
            "  --pending N            questions that may wait, in all; default 1000000\n"

@@ -38,6 +38,7 @@ struct options {
     const char *allow_origins[OPTIONS_NAMES_MAX + 1];
     const char *store; /* an address; NULL: as the program says */
     bool ephemeral;
+    bool portable_states;
     int64_t keep_ms; /* 0: as the program says */
     size_t pending_asks;
     size_t pending_asks_per_principal;

@@ -13,6 +13,7 @@
 #include <limits.h>
 
 #include "base/mem.h"
+#include "core/catalog.h"
 
 /* --- letting go
  * -------------------------------------------------------------------------------------- */
@@ -226,6 +227,29 @@ static void cancelling_done(struct op *op, nod_status status, const struct store
     cancelling_free(OP_OF(op, struct cancelling, op));
 }
 
+static void end_stored(struct engine *engine, struct str call_id, const struct outcome *outcome)
+{
+    enum { CANCELLED_MAX = 64 << 10 }; /* bytes of the outcome */
+
+    struct cancelling *cancelling = MEM_NEW(struct cancelling);
+    memcpy(cancelling->call.text, call_id.at, call_id.len < ID_LEN ? call_id.len : ID_LEN);
+    list_init(&cancelling->link);
+    list_append(&engine->cancels, &cancelling->link);
+    buf_init(&cancelling->result, CANCELLED_MAX);
+    outcome_write(&cancelling->result, outcome);
+    op_start(engine, &cancelling->op, cancelling_send, cancelling_done);
+    if (engine_survives(engine))
+        cancelling->op.most = INT_MAX; /* until then nobody can run it, or find it ended */
+}
+
+void engine_end_later(struct engine *engine, struct str call_id, struct str why)
+{
+    end_stored(engine, call_id,
+               &(struct outcome){ .status = NOD_E_CANCELLED,
+                                  .code = outcome_code(NOD_E_CANCELLED),
+                                  .message = why });
+}
+
 void engine_cancel(struct engine *engine, struct str call_id, struct str why)
 {
     struct call *live = engine_find(engine, call_id);
@@ -238,19 +262,54 @@ void engine_cancel(struct engine *engine, struct str call_id, struct str why)
     engine_end_later(engine, call_id, why);
 }
 
-void engine_end_later(struct engine *engine, struct str call_id, struct str why)
+void engine_end(struct engine *engine, struct str call_id, const struct outcome *outcome)
 {
-    enum { CANCELLED_MAX = 64 << 10 }; /* bytes of the outcome */
+    struct call *live = engine_find(engine, call_id);
 
-    struct cancelling *cancelling = MEM_NEW(struct cancelling);
-    memcpy(cancelling->call.text, call_id.at, call_id.len < ID_LEN ? call_id.len : ID_LEN);
-    list_init(&cancelling->link);
-    list_append(&engine->cancels, &cancelling->link);
-    buf_init(&cancelling->result, CANCELLED_MAX);
-    outcome_write(&cancelling->result, &(struct outcome){ .status = NOD_E_CANCELLED,
-                                                          .code = outcome_code(NOD_E_CANCELLED),
-                                                          .message = why });
-    op_start(engine, &cancelling->op, cancelling_send, cancelling_done);
-    if (engine_survives(engine))
-        cancelling->op.most = INT_MAX; /* until then nobody can run it, or find it ended */
+    if (live) {
+        call_end_as(live, outcome);
+        return;
+    }
+    warm_drop(engine, call_id);
+    end_stored(engine, call_id, outcome);
+}
+
+/* --- what is no longer there --------------------------------------------------------------------
+ */
+
+enum { GONE_ARENA_MAX = 64 << 10 }; /* bytes of the sentence that says so */
+
+void engine_use_catalog(struct engine *engine, const struct catalog *catalog)
+{
+    engine->catalog = catalog;
+}
+
+bool target_is_gone(const struct engine *engine, struct str name)
+{
+    return engine->catalog && !engine->store->ops->shared && !catalog_has(engine->catalog, name);
+}
+
+/* Perhaps it was only replaced: then what waits goes on with what it began with. */
+static void end_without_target(struct due *due)
+{
+    struct call *call = HEAP_OF(&due->node, struct call, timeout.node);
+    const struct target *target = call->target;
+    struct arena arena;
+
+    if (!call_waiting(call) || catalog_named(call->engine->catalog, target->kind, target->name))
+        return;
+    arena_init(&arena, GONE_ARENA_MAX);
+    struct outcome outcome = outcome_gone(&arena, target->name);
+    call_end_as(call, &outcome);
+    arena_finish(&arena);
+}
+
+void engine_targets_changed(struct engine *engine)
+{
+    struct call *call;
+
+    for (struct idmap_walk walk = { 0 };
+         engine->catalog && (call = idmap_next(&engine->calls, &walk));)
+        if (call->target && call->target->removed && call_waiting(call))
+            due_set(engine, &call->timeout, 0, end_without_target);
 }

@@ -501,9 +501,10 @@ static void cancel_done(struct op *op, nod_status status, const struct store_rep
 void call_end_cancelled(struct call *call)
 {
     call->state = LIVE_CANCELLING;
-    call_ending(call)->outcome = (struct outcome){ .status = NOD_E_CANCELLED,
-                                                   .code = outcome_code(NOD_E_CANCELLED),
-                                                   .message = call_ending(call)->cancel_why };
+    if (!call_ending(call)->decided)
+        call_ending(call)->outcome = (struct outcome){ .status = NOD_E_CANCELLED,
+                                                       .code = outcome_code(NOD_E_CANCELLED),
+                                                       .message = call_ending(call)->cancel_why };
     if (!call->stored) {
         call_deliver(call);
         return;
@@ -538,6 +539,19 @@ void call_cancel(struct call *call, struct str why)
         call_step_on(call);
     }
     /* In every other state something is on its way that looks at cancel_wanted. */
+}
+
+void call_end_as(struct call *call, const struct outcome *outcome)
+{
+    struct ending *ending = call_ending(call);
+
+    if (call->state != LIVE_WAITING || call->cancel_wanted)
+        return;
+    ending->decided = true;
+    ending->outcome = (struct outcome){ .status = outcome->status,
+                                        .code = outcome->code, /* a constant */
+                                        .message = arena_str(&ending->arena, outcome->message) };
+    call_cancel(call, outcome->message);
 }
 
 /* --- the table, and the way in

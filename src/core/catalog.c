@@ -113,6 +113,21 @@ struct target *catalog_template(const struct catalog *catalog, struct str uri_te
     return map_get(&shelf_of(catalog, TARGET_RESOURCE, true)->by_name, uri_template);
 }
 
+struct target *catalog_named(const struct catalog *catalog, enum target_kind kind, struct str name)
+{
+    struct target *target = catalog_find(catalog, kind, name);
+
+    return target || kind != TARGET_RESOURCE ? target : catalog_template(catalog, name);
+}
+
+bool catalog_has(const struct catalog *catalog, struct str name)
+{
+    for (size_t i = 0; i < SHELVES; i++)
+        if (map_get(&catalog->shelves[i].by_name, name))
+            return true;
+    return false;
+}
+
 static int hex_digit(char c)
 {
     if (c >= '0' && c <= '9')

@@ -26,6 +26,10 @@ void catalog_remove(struct catalog *catalog, struct target *target);
  * catalog_template). */
 struct target *catalog_find(const struct catalog *catalog, enum target_kind kind, struct str name);
 struct target *catalog_template(const struct catalog *catalog, struct str uri_template);
+/* The one that a record names: as catalog_find, and templates too. */
+struct target *catalog_named(const struct catalog *catalog, enum target_kind kind, struct str name);
+/* Is there anything of that name, of whatever kind? */
+bool catalog_has(const struct catalog *catalog, struct str name);
 /*
  * The resource or template that a uri belongs to, exact ones first. For a template, *variables is
  * an object of its variables (percent-decoded) in the arena; for an exact one an empty object.

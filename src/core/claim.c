@@ -176,6 +176,16 @@ static bool same_answer(struct claim *claim, const struct ask_record *record)
            (!content || record->sensitive || same_content(claim, given, record->content));
 }
 
+/* Nobody could go on with the answer: the call ends, and the answerer learns that. */
+static void end_gone(struct claim *claim, const struct ask_record *record)
+{
+    struct outcome outcome = outcome_gone(&claim->arena, record->target);
+
+    claim->result.state = ASK_WITHDRAWN;
+    engine_end(claim->engine, arena_str(&claim->arena, record->call_id), &outcome);
+    reject(claim, NOD_E_STALE);
+}
+
 /* May this answerer answer this ask? */
 static void check_answerer(struct claim *claim, const struct ask_record *record)
 {
@@ -187,6 +197,8 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
     bool foreign = claim->answer.scope.len && !str_eq(record->scope, claim->answer.scope);
     if (!str_eq(record->principal, claim->answer.by) || foreign || (claim->url_done && !page)) {
         reject(claim, NOD_E_NOT_FOUND); /* whose it is, is nobody else's business */
+    } else if (record->state == ASK_PENDING && target_is_gone(claim->engine, record->target)) {
+        end_gone(claim, record);
     } else if (record->state != ASK_PENDING) {
         claim->result.state = record->state;
         claim->result.by = arena_str(&claim->arena, record->by);
@@ -218,6 +230,7 @@ static void loaded(void *data, nod_status status, const struct store_reply *repl
     record->key = arena_str(arena, reply->ask->key);
     record->principal = arena_str(arena, reply->ask->principal);
     record->scope = arena_str(arena, reply->ask->scope);
+    record->target = arena_str(arena, reply->ask->target);
     record->detail = arena_str(arena, reply->ask->detail);
     record->message = arena_str(arena, reply->ask->message);
     record->by = arena_str(arena, reply->ask->by);

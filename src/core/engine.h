@@ -15,6 +15,7 @@
 #include "core/flow.h"
 #include "core/seam.h"
 
+struct catalog;
 struct engine;
 
 struct engine_limits {                 /* 0: the default */
@@ -59,6 +60,13 @@ void engine_destroy(struct engine *engine);
 
 /* Another store than the one it was made with, before its first call. */
 void engine_use_store(struct engine *engine, struct store *store);
+/*
+ * What there is to call, so that a call whose target is gone ends with an error that says so: when
+ * the target is taken away (engine_targets_changed), or when an answer comes, before it is taken.
+ * Where others share the store the answer is taken: one of them may have the target.
+ */
+void engine_use_catalog(struct engine *engine, const struct catalog *catalog);
+void engine_targets_changed(struct engine *engine);
 /* Other bounds on the questions that wait here; 0: as it is. Before its first call. */
 void engine_bound_asks(struct engine *engine, size_t in_all, size_t per_principal);
 
@@ -124,8 +132,8 @@ struct call_spec {
      * and keep_asked_ms, which counts with them alone. */
     int64_t keep_ms, keep_asked_ms;
     bool handed;        /* its client holds something to come back with: see call_handed */
-    bool elsewhere_too; /* its state may be presented to a node that does not share our store: only
-                           idempotent steps may happen */
+    bool elsewhere_too; /* its state is portable and may be presented to another node, which does
+                           not share our store: only idempotent steps may happen */
     struct caller *caller;
     struct str id;   /* ID_LEN characters that nobody has used; empty: random */
     bool hold_steps; /* before its first step it stops: see caller_ops.stepping */
@@ -207,6 +215,10 @@ void call_cancel(struct call *call, struct str why);
 
 /* The same by its id, wherever it is; nothing, if it has ended or is unknown. */
 void engine_cancel(struct engine *engine, struct str call_id, struct str why);
+
+/* Ends a call that waits, or that nobody runs, with this failure instead. One that runs here ends
+ * by itself. */
+void engine_end(struct engine *engine, struct str call_id, const struct outcome *outcome);
 
 struct str call_id(const struct call *call);
 struct str call_principal(const struct call *call);

@@ -68,6 +68,7 @@ struct engine {
     struct list openings; /* of calls that have not begun */
     struct list scopings; /* questions that take the place of older ones: see scope.c */
     struct caller nobody; /* of calls whose caller is gone */
+    const struct catalog *catalog; /* NULL: nobody has said what there is */
     struct recovery *recovery;
     bool stopping; /* no run begins any more: see engine_stop */
 };
@@ -134,6 +135,7 @@ struct ending {         /* what a call needs at its end, and not while it waits 
     struct buf result; /* the outcome as the store keeps it */
     bool written;      /* it stands there, and the outcome's body in it */
     struct str cancel_why;
+    bool decided; /* the outcome of a call that is cancelled is set already */
 };
 
 struct later { /* something a call does when the stack is clear; outlives the call */
@@ -247,6 +249,10 @@ void call_outcome_ok(struct call *call, struct str body);
 /* Sets the outcome of one that failed, and on to the stage finish. */
 void call_fail(struct call *call, nod_status status, const char *code, struct str message);
 void call_end_cancelled(struct call *call);
+/* One that waits is cancelled, and ends with this failure. */
+void call_end_as(struct call *call, const struct outcome *outcome);
+/* There is no target of that name, here or anywhere. */
+bool target_is_gone(const struct engine *engine, struct str name);
 /* The cancel came too late: the caller is told how it did end. */
 void call_ended_before(struct call *call);
 /* The same when the stack is clear: we may be inside of its handler, its stages, or a hook. */

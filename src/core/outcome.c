@@ -47,6 +47,18 @@ const char *nod_status_name(nod_status status)
     return "unknown status";
 }
 
+struct outcome outcome_gone(struct arena *arena, struct str target)
+{
+    return (struct outcome){
+        .status = NOD_E_NOT_FOUND,
+        .code = OUTCOME_TARGET_GONE,
+        .message = arena_fmt(arena,
+                             STR_FMT " is no longer there: this call of it has ended, and no "
+                                     "further answer is taken",
+                             STR_ARG(target)),
+    };
+}
+
 struct str outcome_problems(struct arena *arena, const struct schema_problems *problems)
 {
     struct buf buf;

@@ -26,6 +26,12 @@ struct outcome {
     bool elsewhere;      /* not stored: it was cancelled by way of another node */
 };
 
+/* Of calls that end because they cannot go on as they began. */
+#define OUTCOME_TARGET_GONE    "TOOL_GONE"
+#define OUTCOME_TARGET_CHANGED "TOOL_CHANGED"
+/* How a call ends whose target is not there any more; the text is in the arena. */
+struct outcome outcome_gone(struct arena *arena, struct str target);
+
 /* The code of a status: "ELICITATION_TIMEOUT" for NOD_E_TIMEOUT, ...; never NULL. */
 const char *outcome_code(nod_status status);
 

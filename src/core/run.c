@@ -391,10 +391,9 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
     if (run->elsewhere_too && !idempotent)
         return fail_fmt(run, NOD_E_USAGE,
                         "The step '" STR_FMT
-                        "' cannot be done here: the state of this call may be presented to "
-                        "another node that does not share this one's store, which would do it "
-                        "again. Mark the step "
-                        ".idempotent, or give the nodes a store they share",
+                        "' cannot be done here: its call says .portable, so its state may be "
+                        "presented to another node, which would do it again. Mark the step "
+                        ".idempotent, or take .portable out",
                         STR_ARG(key));
     if (run->hold_steps) {
         run->step_held = run->step_done = true;

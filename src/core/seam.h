@@ -61,9 +61,10 @@ struct target {
     struct provider *provider;
     struct str descriptor; /* JSON object, as it is listed: Tool, Resource, ResourceTemplate or
                               Prompt of 2025-11-25 */
-    unsigned char
-        version[DIGEST_BYTES];    /* the descriptor's digest, once somebody has asked for it */
-    bool versioned;               /* it is there; whoever gives it another descriptor clears this */
+    /* What a call that waits depends on, beside the name: the digest of what it takes and of the
+     * version its author gives. Wording is not among it. */
+    unsigned char version[DIGEST_BYTES];
+    bool portable;                /* every step of it may happen again on another node */
     struct str title;             /* for people; the name if there is none */
     const struct schema *input;   /* checked before a run; NULL: anything */
     bool is_template;             /* TARGET_RESOURCE: name is a uri template */

@@ -171,7 +171,8 @@ static void deliver_stored(struct call *call, const struct call_record *record)
     nod_status status =
         outcome_read(&ending->arena, arena_str(&ending->arena, record->result), &ending->outcome);
 
-    ending->outcome.elsewhere = record->state == CALL_STORED_CANCELLED;
+    ending->outcome.elsewhere =
+        record->state == CALL_STORED_CANCELLED && ending->outcome.status == NOD_E_CANCELLED;
     if (status == NOD_OK)
         call_deliver(call);
     else

@@ -57,4 +57,8 @@ void schema_destroy(struct schema *schema);
 nod_status schema_check(const struct schema *schema, const struct json *value, struct arena *arena,
                         struct schema_problems *problems);
 
+/* A copy in the arena, without what is only said to people and models; see schema_shape.c. What is
+ * no schema is copied; arena->exhausted says that there was no room. */
+struct json *schema_shape(struct arena *arena, const struct json *schema);
+
 #endif

@@ -123,12 +123,55 @@ static const struct caller_ops carried_ops = { .asked = absent_asked,
                                                .ask_ttl_ms = absent_ask_ttl,
                                                .carries = true };
 
+/* --- what nobody can run ---------------------------------------------------------------------- */
+
+/* When this node first saw that call which it cannot run. The longest unseen makes room. */
+static int64_t first_seen(struct mcp_server *server, struct str call_id, int64_t now)
+{
+    struct unrun *oldest = &server->unrun[0];
+
+    for (size_t i = 0; i < MCP_UNRUN_MAX; i++) {
+        struct unrun *unrun = &server->unrun[i];
+        if (str_eq(id_str(&unrun->call), call_id)) {
+            unrun->seen = now;
+            return unrun->first;
+        }
+        if (unrun->seen < oldest->seen)
+            oldest = unrun;
+    }
+    memset(&oldest->call, 0, sizeof(oldest->call));
+    memcpy(oldest->call.text, call_id.at, call_id.len < ID_LEN ? call_id.len : ID_LEN);
+    oldest->first = oldest->seen = now;
+    return now;
+}
+
+static void orphan_without_target(struct mcp_server *server, const struct call_record *record,
+                                  struct arena *arena)
+{
+    struct engine *engine = server->opts.engine;
+    int64_t now = loop_now(server->opts.loop);
+    struct outcome outcome = outcome_gone(arena, record->target);
+
+    if (engine_store(engine)->ops->shared &&
+        now - first_seen(server, record->id, now) < MCP_GONE_MS)
+        return;
+    LOG_WARN("a call has ended because what it runs is no longer there",
+             LOG_STR("call", record->id), LOG_STR("target", record->target));
+    engine_end(engine, record->id, &outcome);
+}
+
+void absent_end_gone(struct mcp_server *server, struct str call_id, const struct outcome *outcome)
+{
+    if (!engine_store(server->opts.engine)->ops->shared)
+        engine_end(server->opts.engine, call_id, outcome);
+}
+
 /* --- coming and going ------------------------------------------------------------------------- */
 
 void absent_orphan(void *data, const struct call_record *record)
 {
     struct mcp_server *server = data;
-    struct target *target = catalog_find(server->opts.catalog, record->kind, record->target);
+    struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
     struct came_by by;
     struct arena arena;
 
@@ -136,6 +179,8 @@ void absent_orphan(void *data, const struct call_record *record)
         return;
     arena_init(&arena, ABSENT_ARENA_MAX);
     bool known = target && came_by_read(&arena, record->caller, &by);
+    if (!target)
+        orphan_without_target(server, record, &arena);
     arena_finish(&arena);
     if (!known) {
         LOG_DEBUG("a call that nobody works on is left to others", LOG_STR("call", record->id),
@@ -156,7 +201,7 @@ void absent_orphan(void *data, const struct call_record *record)
     if (!engine_adopt(
             server->opts.engine,
             &(struct adopt_spec){ .record = record,
-                                  .elsewhere_too = !by.held && caller_elsewhere_too(server),
+                                  .elsewhere_too = !by.held && server->opts.portable_states,
                                   .target = target,
                                   .keep_ms = by.held ? server->opts.session_idle_ms : 0,
                                   .caller = &absent->caller }))

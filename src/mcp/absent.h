@@ -20,6 +20,12 @@ uint8_t absent_can(const struct call *call, bool held);
 /* Its client is here again. False: it is not one of those. */
 bool absent_hand_over(struct call *call, struct caller *to);
 
+/*
+ * The target of a call is not here. It ends, unless nodes share the store: then another may have
+ * it, and the call ends only when nobody has taken it for MCP_GONE_MS.
+ */
+void absent_end_gone(struct mcp_server *server, struct str call_id, const struct outcome *outcome);
+
 /* The server goes. */
 void absent_stop(struct mcp_server *server);
 

@@ -45,11 +45,6 @@ uint8_t caller2026_can(const struct call *call)
     return can ? can : absent_can(call, false);
 }
 
-bool caller_elsewhere_too(const struct mcp_server *server)
-{
-    return server->secret_given && !engine_store(server->opts.engine)->ops->shared;
-}
-
 bool caller_holds_steps(const struct caller2026 *caller)
 {
     return caller->tasks && caller->target->task != NOD_TASK_NEVER &&
@@ -263,24 +258,11 @@ static const struct str methods[] = {
     [PART_RESOURCE_RESULT] = STR_INIT("resources/read"),
 };
 
-static struct str target_version(struct target *target)
-{
-    struct digest digest;
-
-    if (!target->versioned) {
-        digest_of(target->descriptor, &digest);
-        memcpy(target->version, digest.bytes, sizeof(target->version));
-        target->versioned = true;
-    }
-    return str_n((const char *)target->version, sizeof(target->version));
-}
-
 struct state_bound caller_bound(const struct caller2026 *caller)
 {
     return (struct state_bound){ .principal = caller->principal,
                                  .method = methods[caller->part],
                                  .target = caller->target->name,
-                                 .version = target_version(caller->target),
                                  .args = digest_str(&caller->args_digest),
                                  .uri = caller->uri };
 }
@@ -398,6 +380,26 @@ bool caller_same(struct caller2026 *a, struct caller2026 *b)
            str_eq(a->state_text, b->state_text) && json_equal(caller_given(a), caller_given(b));
 }
 
+size_t caller_state_max(const struct mcp_server *server)
+{
+    return server->opts.portable_states ? STATE_PORTABLE_MAX : STATE_TEXT_MAX;
+}
+
+/* Before anybody is asked: what it does after the answer might happen on two nodes. */
+static void refuse_not_portable(struct caller2026 *caller)
+{
+    struct str message = arena_fmt(
+        &caller->arena,
+        "The tool " STR_FMT " is not served here: this server gives out portable states, which "
+        "two nodes could go on with. Its author can say .portable if every step of it is "
+        ".idempotent; or let the nodes share a store, without portable states.",
+        STR_ARG(caller->target->name));
+
+    caller_end(caller, &(struct outcome){ .status = NOD_E_REFUSED,
+                                          .code = "TOOL_NOT_PORTABLE",
+                                          .message = message });
+}
+
 void caller2026_start(struct request *request, const struct mcp_call_spec *spec)
 {
     struct mcp_server *server = request->server;
@@ -418,11 +420,13 @@ void caller2026_start(struct request *request, const struct mcp_call_spec *spec)
     caller->busy++; /* for the length of this function */
     if (caller->resumed) {
         caller->state_text = arena_str(&caller->arena, state);
-        if (state.len > STATE_TEXT_MAX || !keep_args(caller, spec->args)) {
+        if (state.len > caller_state_max(server) || !keep_args(caller, spec->args)) {
             caller_refuse(caller);
         } else {
             resume_begin(caller);
         }
+    } else if (server->opts.portable_states && !spec->target->portable) {
+        refuse_not_portable(caller);
     } else {
         engine_call(server->opts.engine,
                     &(struct call_spec){ .target = spec->target,
@@ -431,7 +435,7 @@ void caller2026_start(struct request *request, const struct mcp_call_spec *spec)
                                          .principal = caller->principal,
                                          .scope = caller->principal,
                                          .keep_asked_ms = MCP_STATE_GRACE_MS,
-                                         .elsewhere_too = caller_elsewhere_too(server),
+                                         .elsewhere_too = server->opts.portable_states,
                                          .hold_steps = caller_holds_steps(caller),
                                          .caller = &caller->caller });
     }
@@ -515,6 +519,21 @@ void caller_fail(struct caller2026 *caller, int status, int64_t code, struct str
     caller_over(caller);
 }
 
+void caller_end(struct caller2026 *caller, const struct outcome *outcome)
+{
+    struct mcp_server *server = caller->server;
+    struct buf *out = &server->out;
+
+    LIST_EACH (at, &caller->waiters) {
+        struct waiter *waiter = LIST_OF(at, struct waiter, link);
+        int status = result_respond(out, &server->opts, waiter_id(waiter), caller->part, outcome);
+        response_end(&waiter->response, status, buf_str(out));
+        buf_clear(out);
+        waiter_free(waiter);
+    }
+    caller_over(caller);
+}
+
 void caller_refuse(struct caller2026 *caller)
 {
     caller_fail(caller, 400, RPC_INVALID_PARAMS, STR("Invalid or expired requestState"), STR_NONE);
@@ -537,16 +556,7 @@ static void caller_finished(struct caller *base, struct call *call, const struct
     if (caller->resumed && outcome->status == NOD_E_STALE) {
         caller_refuse(caller); /* its call is known to have ended, and how is not kept */
     } else if (caller->server) {
-        struct buf *out = &caller->server->out;
-        LIST_EACH (at, &caller->waiters) {
-            struct waiter *waiter = LIST_OF(at, struct waiter, link);
-            int status = result_respond(out, &caller->server->opts, waiter_id(waiter), caller->part,
-                                        outcome);
-            response_end(&waiter->response, status, buf_str(out));
-            buf_clear(out);
-            waiter_free(waiter);
-        }
-        caller_over(caller);
+        caller_end(caller, outcome);
     }
     caller_settle(caller);
 }

@@ -98,8 +98,12 @@ void callers_drop(struct mcp_server *server);
 /* Every waiter gets this error; the caller is over. */
 void caller_fail(struct caller2026 *caller, int status, int64_t code, struct str message,
                  struct str data);
+/* Every waiter gets the result, or the error, of an end; the caller is over. */
+void caller_end(struct caller2026 *caller, const struct outcome *outcome);
 /* The one refusal of a requestState. */
 void caller_refuse(struct caller2026 *caller);
+/* Characters of a requestState that is looked at. */
+size_t caller_state_max(const struct mcp_server *server);
 /* Over: freed when nothing points to it any more. */
 void caller_over(struct caller2026 *caller);
 void caller_settle(struct caller2026 *caller);
@@ -119,10 +123,13 @@ void waiter_free(struct waiter *waiter);
 void waiter_move(struct waiter *waiter, struct caller2026 *to);
 /* May the call of this request become a task on the way? */
 bool caller_holds_steps(const struct caller2026 *caller);
-bool caller_elsewhere_too(const struct mcp_server *server);
 
 /* resume2026.c: goes on with the call of caller->state_text. */
 void resume_begin(struct caller2026 *caller);
+/* The target of a request is not there. True: it came with the state of a call of it, which ends
+ * now; the error reply says so. */
+bool resume_gone(struct request *request, struct str method, struct str name,
+                 const struct json *args);
 /* Its call goes on, and not by its answers: by the same ones, or by somebody else's? */
 bool resume_unsure(const struct caller2026 *caller);
 /* The store knows. The call was let go of. */

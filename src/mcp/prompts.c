@@ -1,6 +1,7 @@
 /*
  * mcp/prompts: prompts/list and prompts/get.
  */
+#include "mcp/caller2026.h"
 #include "mcp/lists.h"
 #include "mcp/mcp_call.h"
 
@@ -27,6 +28,8 @@ void prompts_get(struct request *request)
     }
     struct target *target = catalog_find(request->server->opts.catalog, TARGET_PROMPT, name);
     if (!target) {
+        if (resume_gone(request, STR("prompts/get"), name, args))
+            return;
         if (name.len > PROMPT_NAME_SHOWN_MAX)
             name.len = PROMPT_NAME_SHOWN_MAX;
         reply_errorf(request, RPC_INVALID_PARAMS, "Unknown prompt: " STR_FMT, STR_ARG(name));

@@ -6,6 +6,7 @@
  *   it waits, or can be run      it is adopted, with a stream that goes on behind what was seen
  *   it runs elsewhere            the same: the core waits for its end, or its turn
  *   it was cancelled             the stream ends: the client wanted no response
+ *   what it runs is gone         it ends with an error that says so
  *
  * Nothing of a stream is stored but the records of the call and its questions, so nothing can be in
  * the one and not in the other.
@@ -16,6 +17,7 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "core/outcome.h"
+#include "mcp/absent.h"
 #include "mcp/came_by.h"
 #include "mcp/endpoint.h"
 #include "mcp/mcp_call.h"
@@ -98,27 +100,56 @@ void resume2025_session(struct mcp_server *server, struct http_exchange *exchang
 
 /* --- the stream ------------------------------------------------------------------------------- */
 
-/* The response, as the client would have got it. */
+static void send_outcome(struct session *session, const struct waiting *waiting,
+                         struct http_exchange *exchange, const struct call_record *record,
+                         const struct came_by *by, const struct outcome *outcome)
+{
+    struct mcp_server *server = session->server;
+    struct mcp_stream *stream =
+        mcp_stream_back(session, exchange, id_str(&waiting->call), waiting->seq);
+
+    mcp_stream_await(stream);
+    mcp_call_write(&server->out, by->id, (enum revision)by->revision, mcp_call_part(record->kind),
+                   outcome);
+    mcp_stream_respond(stream, buf_str(&server->out));
+    buf_clear(&server->out);
+}
+
+/* There is nothing more to come. */
+static void end_at_once(struct http_exchange *exchange)
+{
+    sse_begin(exchange, NULL, 0);
+    http_end(exchange);
+}
+
+/* The response, as the client would have got it; whoever has cancelled wants none. */
 static void send_result(struct session *session, const struct waiting *waiting,
                         struct http_exchange *exchange, const struct call_record *record,
                         const struct came_by *by)
 {
-    struct mcp_server *server = session->server;
     struct outcome outcome;
     struct arena arena;
 
     arena_init(&arena, RESUME_ARENA_MAX);
-    if (outcome_read(&arena, record->result, &outcome) == NOD_OK) {
-        struct mcp_stream *stream =
-            mcp_stream_back(session, exchange, id_str(&waiting->call), waiting->seq);
-        mcp_stream_await(stream);
-        mcp_call_write(&server->out, by->id, (enum revision)by->revision,
-                       mcp_call_part(record->kind), &outcome);
-        mcp_stream_respond(stream, buf_str(&server->out));
-        buf_clear(&server->out);
-    } else {
+    if (outcome_read(&arena, record->result, &outcome) != NOD_OK)
         endpoint_error(exchange, 400, RPC_INVALID_REQUEST, not_kept);
-    }
+    else if (outcome.status == NOD_E_CANCELLED)
+        end_at_once(exchange);
+    else
+        send_outcome(session, waiting, exchange, record, by, &outcome);
+    arena_finish(&arena);
+}
+
+static void send_gone(struct session *session, const struct waiting *waiting,
+                      struct http_exchange *exchange, const struct call_record *record,
+                      const struct came_by *by)
+{
+    struct arena arena;
+
+    arena_init(&arena, RESUME_ARENA_MAX);
+    struct outcome outcome = outcome_gone(&arena, record->target);
+    absent_end_gone(session->server, record->id, &outcome);
+    send_outcome(session, waiting, exchange, record, by, &outcome);
     arena_finish(&arena);
 }
 
@@ -127,11 +158,10 @@ static void go_on(struct session *session, const struct waiting *waiting,
                   const struct came_by *by)
 {
     struct mcp_server *server = session->server;
-    struct target *target = catalog_find(server->opts.catalog, record->kind, record->target);
+    struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
 
     if (!target) {
-        endpoint_error(exchange, 400, RPC_INVALID_REQUEST,
-                       "What this call runs is no longer there; send the request again.");
+        send_gone(session, waiting, exchange, record, by);
         return;
     }
     struct mcp_stream *stream =
@@ -140,13 +170,6 @@ static void go_on(struct session *session, const struct waiting *waiting,
         return;
     mcp_stream_close(stream); /* it will try again */
     mcp_stream_destroy(stream);
-}
-
-/* There is nothing more to come. */
-static void end_at_once(struct http_exchange *exchange)
-{
-    sse_begin(exchange, NULL, 0);
-    http_end(exchange);
 }
 
 static void call_loaded(void *data, nod_status status, const struct store_reply *reply)
@@ -172,9 +195,9 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
     else if (!session || status != NOD_OK || !str_eq(record->scope, session_scope(session)) ||
              !came_by_read(&arena, record->caller, &by) || !by.held)
         endpoint_error(exchange, 400, RPC_INVALID_REQUEST, not_kept);
-    else if (record->state == CALL_STORED_CANCELLED || waiting->seq == EVENT_SEQ_RESULT)
+    else if (waiting->seq == EVENT_SEQ_RESULT)
         end_at_once(exchange);
-    else if (record->state == CALL_STORED_FINISHED)
+    else if (record->state == CALL_STORED_FINISHED || record->state == CALL_STORED_CANCELLED)
         send_result(session, waiting, exchange, record, &by);
     else
         go_on(session, waiting, exchange, record, &by);

@@ -1,25 +1,30 @@
 /*
  * mcp/resume2026: going on with a call by its requestState.
  *
- *     open the state ▶ is the call live here? ▶ does the store know it? ▶
- * adopt it
+ *     open the state ▶ is it of our store? ▶ is its target what it was? ▶ is the call live here? ▶
+ *     what does the store say? ▶ adopt it
  *
  *   live, with the same state and answers   this request waits for the same end
  *   live, otherwise                         looked at again when it is not, within MCP_HOLD_MS
  *   left here, and untouched since          adopted as it was left
- *   not known to the store                  imported from the state
- *   waiting, with a shorter journal         imported: it went on where our store is not shared
  *   waiting, or runnable                    adopted
  *   running elsewhere                       adopted: the core waits for its end, or its turn
  *   finished                                the stored result, if the answers are those it had
- *   cancelled, or forgotten on purpose      refused
+ *   cancelled, forgotten, or not known      refused: it has ended, and never runs again
+ *
+ * With portable states, which are the call themselves and belong to no store:
+ *
+ *   not known                               imported from the state
+ *   waiting, with a shorter journal         imported: it went on at another node
  *
  * Answers to questions that are journalled already must be the very same: a state that is presented
- * again with other answers is refused, and executes nothing. Every refusal is one and the same.
+ * again with other answers is told so, and executes nothing. What is wrong with a state otherwise
+ * is not said: every other refusal is one and the same.
  */
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
+#include "mcp/absent.h"
 #include "mcp/caller2026.h"
 #include "mcp/mrtr.h"
 #include "mcp/result.h"
@@ -150,6 +155,15 @@ static void keep_ask(void *data, const struct store_row *row)
     ask->attempt = attempt_of(caller, ask);
 }
 
+/* Other answers were first. Whoever has the state was asked: it is told what became of it. */
+static void refuse_answers(struct caller2026 *caller)
+{
+    caller_fail(caller, 400, RPC_INVALID_PARAMS,
+                STR("These questions were answered before, with other answers; nothing of this "
+                    "request counts."),
+                STR_NONE);
+}
+
 /* Are the answers to what is journalled the ones it was given? */
 static bool answers_agree(struct caller2026 *caller, const struct call_record *record)
 {
@@ -179,7 +193,7 @@ static void adopt(struct caller2026 *caller, bool import)
                                .asks = caller->asks,
                                .ask_count = caller->ask_count,
                                .import = import,
-                               .elsewhere_too = caller_elsewhere_too(caller->server),
+                               .elsewhere_too = caller->server->opts.portable_states,
                                .target = caller->target,
                                .hold_steps = caller_holds_steps(caller),
                                .keep_asked_ms = MCP_STATE_GRACE_MS,
@@ -217,7 +231,7 @@ static void import(struct caller2026 *caller)
     if (answers_agree(caller, &caller->record))
         adopt(caller, true);
     else
-        caller_refuse(caller);
+        refuse_answers(caller);
 }
 
 static struct str why_not(nod_status status)
@@ -266,24 +280,14 @@ static void scan_asks(struct caller2026 *caller)
 
 static void respond_stored(struct caller2026 *caller, struct str text)
 {
-    struct mcp_server *server = caller->server;
     struct outcome outcome;
     struct arena arena;
 
     arena_init(&arena, MCP_TREE_MAX);
-    if (outcome_read(&arena, text, &outcome) != NOD_OK) {
+    if (outcome_read(&arena, text, &outcome) != NOD_OK || outcome.status == NOD_E_CANCELLED)
         caller_refuse(caller);
-    } else {
-        LIST_EACH (at, &caller->waiters) {
-            struct waiter *waiter = LIST_OF(at, struct waiter, link);
-            int status = result_respond(&server->out, &server->opts, waiter_id(waiter),
-                                        caller->part, &outcome);
-            response_end(&waiter->response, status, buf_str(&server->out));
-            buf_clear(&server->out);
-            waiter_free(waiter);
-        }
-        caller_over(caller);
-    }
+    else
+        caller_end(caller, &outcome);
     arena_finish(&arena);
 }
 
@@ -293,7 +297,7 @@ static void respond_stored(struct caller2026 *caller, struct str text)
 /* It was left here, and nothing has happened to it since. */
 static void adopt_warm(struct caller2026 *caller, struct call *warm)
 {
-    struct adopt_spec spec = { .elsewhere_too = caller_elsewhere_too(caller->server),
+    struct adopt_spec spec = { .elsewhere_too = caller->server->opts.portable_states,
                                .target = caller->target,
                                .hold_steps = caller_holds_steps(caller),
                                .keep_asked_ms = MCP_STATE_GRACE_MS,
@@ -317,9 +321,17 @@ static void found(struct caller2026 *caller, const struct call_record *record, s
                   bool asks_too)
 {
     if (!str_eq(record->principal, caller->principal) || record->kind != caller->target->kind ||
-        !str_eq(record->target, caller->target->name) || record->state == CALL_STORED_CANCELLED ||
-        !answers_agree(caller, record)) {
+        !str_eq(record->target, caller->target->name)) {
         caller_refuse(caller);
+        return;
+    }
+    if (record->state == CALL_STORED_CANCELLED) { /* by its client, or with its target: no answer
+                                                     was taken */
+        respond_stored(caller, record->result);
+        return;
+    }
+    if (!answers_agree(caller, record)) {
+        refuse_answers(caller);
         return;
     }
     struct task *task = task_find(caller->server, record->id, caller->principal);
@@ -338,7 +350,7 @@ static void found(struct caller2026 *caller, const struct call_record *record, s
     switch (record->state) {
     case CALL_STORED_WAITING:
         if (caller->state.entry_count > record->entry_count) {
-            import(caller); /* it went on at a node that shares no store with us */
+            import(caller); /* portable: it went on at a node that shares no store with us */
             break;
         }
         if (warm) {
@@ -361,7 +373,7 @@ static void found(struct caller2026 *caller, const struct call_record *record, s
         respond_stored(caller, record->result);
         break;
     case CALL_STORED_CANCELLED:
-        break; /* was refused above */
+        break; /* was told above */
     }
 }
 
@@ -375,8 +387,10 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
         else if (status == NOD_OK)
             found(caller, reply->call, NULL,
                   engine_store(caller->server->opts.engine)->ops->load_with_asks != NULL);
-        else if (status == NOD_E_NOT_FOUND)
+        else if (status == NOD_E_NOT_FOUND && caller->state.store.len == 0)
             import(caller);
+        else if (status == NOD_E_NOT_FOUND)
+            caller_refuse(caller); /* our store knew it: it has ended, and is forgotten */
         else
             caller_fail(caller, 200, RPC_INTERNAL_ERROR, why_not(status), STR_NONE);
     }
@@ -441,54 +455,90 @@ static void look(struct caller2026 *caller)
 /* --- opening ------------------------------------------------------------------------------------
  */
 
-static void handle_loaded(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct caller2026 *caller = data;
-
-    if (caller->server && !caller->over) {
-        struct state_bound bound = caller_bound(caller);
-        struct str text = status == NOD_OK ? arena_str(&caller->arena, reply->value) : STR_NONE;
-        if (status == NOD_E_STORE)
-            caller_fail(caller, 200, RPC_INTERNAL_ERROR,
-                        STR("The store cannot be reached; try again later."), STR_NONE);
-        else if (status != NOD_OK ||
-                 state_open(caller->server->keyring, &bound, text, STATE_BYTES_MAX * 2,
-                            clock_wall(caller->server->opts.clock), &caller->arena,
-                            &caller->state) != NOD_OK ||
-                 caller->state.handle.len)
-            caller_refuse(caller);
-        else
-            look(caller);
-    }
-    caller->busy--;
-    caller_settle(caller);
-}
-
 static nod_status open_state(struct caller2026 *caller)
 {
     struct mcp_server *server = caller->server;
     struct state_bound bound = caller_bound(caller);
-    int64_t now_ms = clock_wall(server->opts.clock);
+    int64_t now_ms = engine_now(server->opts.engine);
     struct str plain;
 
     if (state_given_take(server->given, &bound, caller->state_text, &caller->arena, &plain))
         return state_open_plain(plain, now_ms, &caller->arena, &caller->state);
-    return state_open(server->keyring, &bound, caller->state_text, STATE_TEXT_MAX, now_ms,
+    return state_open(server->keyring, &bound, caller->state_text, caller_state_max(server), now_ms,
                       &caller->arena, &caller->state);
+}
+
+/* What the person was asked about, or what the handler reads, is not what it was: the call ends. */
+static void end_changed(struct caller2026 *caller)
+{
+    struct str message =
+        arena_fmt(&caller->arena,
+                  STR_FMT " has changed since this call asked; no answer was taken. Make the call "
+                          "again.",
+                  STR_ARG(caller->target->name));
+
+    struct outcome outcome = { .status = NOD_E_REFUSED,
+                               .code = OUTCOME_TARGET_CHANGED,
+                               .message = message };
+
+    absent_end_gone(caller->server, caller->state.call_id, &outcome);
+    caller_end(caller, &outcome);
+}
+
+static bool is_ours(const struct caller2026 *caller)
+{
+    const struct mcp_server *server = caller->server;
+    struct str store = caller->state.store;
+
+    return server->opts.portable_states ? store.len == 0
+                                        : str_eq(store, engine_store(server->opts.engine)->id);
+}
+
+bool resume_gone(struct request *request, struct str method, struct str name,
+                 const struct json *args)
+{
+    struct mcp_server *server = request->server;
+    struct str text = json_str(request->has.state);
+    struct digest digest;
+    struct state state;
+    struct arena arena;
+    bool opened = false;
+
+    if (!request->meta || !text.len)
+        return false;
+    arena_init(&arena, STATE_ARENA_MAX);
+    if (args ? digest_of_json(args, &digest) == NOD_OK : (digest_of(STR("{}"), &digest), true)) {
+        struct state_bound bound = { .principal = request->principal,
+                                     .method = method,
+                                     .target = name,
+                                     .args = digest_str(&digest) };
+        opened = state_open(server->keyring, &bound, text, caller_state_max(server),
+                            engine_now(server->opts.engine), &arena, &state) == NOD_OK;
+    }
+    if (opened) {
+        struct outcome outcome = outcome_gone(&arena, name);
+        if (str_eq(state.store, engine_store(server->opts.engine)->id))
+            absent_end_gone(server, state.call_id, &outcome);
+        reply_error(request, RPC_INVALID_PARAMS, outcome.message);
+    }
+    arena_finish(&arena);
+    return opened;
 }
 
 void resume_begin(struct caller2026 *caller)
 {
     struct mcp_server *server = caller->server;
-    struct store *store = engine_store(server->opts.engine);
 
     caller->until = loop_now(server->opts.loop) + server->opts.hold_ms;
-    if (open_state(caller) != NOD_OK) {
+    if (open_state(caller) != NOD_OK)
         caller_refuse(caller);
-    } else if (caller->state.handle.len) {
-        caller->busy++;
-        store->ops->get(store, STR("state"), caller->state.handle, handle_loaded, caller);
-    } else {
+    else if (!is_ours(caller))
+        caller_fail(caller, 400, RPC_INVALID_PARAMS,
+                    STR("This requestState belongs to another server, which has another store: "
+                        "bring it there, or make the call again."),
+                    STR_NONE);
+    else if (memcmp(caller->state.version, caller->target->version, DIGEST_BYTES) != 0)
+        end_changed(caller);
+    else
         look(caller);
-    }
 }

@@ -2,9 +2,9 @@
  * mcp/round2026: one round of a call: its asks go out in a result, answers come in with a request.
  *
  * When a call asks, the request that made it is answered with what it wants to know and with its
- * state, and the live call is let go of. A request that brings answers has them claimed first; what
- * is still open after that (not answered, or not fitting) goes out again, with a state of its own.
- * A page that was agreed to is waited for, within MCP_HOLD_MS.
+ * state, and the live call is let go of. A request that brings answers has them claimed first, all
+ * of them in one transition; what is still open after that (not answered, or not fitting) goes out
+ * again, with a state of its own. A page that was agreed to is waited for, within MCP_HOLD_MS.
  *
  * Answers to a question that was not asked before, on a first request or to a later round, count
  * for data only: never for a confirmation or an approval.
@@ -29,12 +29,13 @@ static struct str note_of(const struct caller2026 *caller, struct str key)
 
 enum { ASKS_FEW = 2 }; /* most calls ask no more at a time, and need no memory for that */
 
-/* Everything that is asked now, as the store knows it or will know it. */
+/* Everything that is asked now, as the store knows it or will know it. The journal goes along only
+ * where no store has it for whoever comes back. */
 static bool state_of_call(struct caller2026 *caller, struct call *call, const struct entry *entries,
-                          size_t entry_count, uint32_t notices, struct buf *plain,
-                          int64_t *expires_ms)
+                          size_t entry_count, uint32_t notices, struct buf *plain)
 {
-    int64_t now = clock_wall(caller->server->opts.clock);
+    struct mcp_server *server = caller->server;
+    int64_t now = engine_now(server->opts.engine);
     struct ask_record few[ASKS_FEW], *asks = few;
     struct arena arena;
     size_t count = 0;
@@ -44,27 +45,26 @@ static bool state_of_call(struct caller2026 *caller, struct call *call, const st
     arena_init(&arena, STATE_ARENA_MAX);
     if (count > ASKS_FEW)
         asks = arena_alloc(&arena, count * sizeof(*asks));
-    *expires_ms = now;
-    count = 0;
+    struct state state = { .call_id = call_id(call), .expires_ms = now, .asks = asks };
     for (struct ask *ask = call_ask_first(call); asks && ask; ask = call_ask_next(call, ask)) {
-        struct ask_record *record = &asks[count++];
+        struct ask_record *record = &asks[state.ask_count++];
         *record = *ask_record(ask);
         if (!record->asked_ms)
             record->asked_ms = now;
         if (!record->expires_ms)
             record->expires_ms = now + record->ttl_ms;
-        if (record->expires_ms > *expires_ms)
-            *expires_ms = record->expires_ms;
+        if (record->expires_ms > state.expires_ms)
+            state.expires_ms = record->expires_ms;
     }
-    *expires_ms += MCP_STATE_GRACE_MS;
-    struct state state = { .call_id = call_id(call),
-                           .round = entry_count + count,
-                           .expires_ms = *expires_ms,
-                           .notices = notices,
-                           .entries = entries,
-                           .entry_count = entry_count,
-                           .asks = asks,
-                           .ask_count = count };
+    state.expires_ms += MCP_STATE_GRACE_MS;
+    memcpy(state.version, caller->target->version, sizeof(state.version));
+    if (server->opts.portable_states) {
+        state.notices = notices;
+        state.entries = entries;
+        state.entry_count = entry_count;
+    } else {
+        state.store = engine_store(server->opts.engine)->id;
+    }
     bool fine = asks && state_write(plain, &state);
     arena_finish(&arena);
     return fine;
@@ -94,7 +94,7 @@ static bool seal_round(struct caller2026 *caller, struct str plain, bool confide
 
     if (state_seal(server->keyring, &bound, plain, out) != NOD_OK)
         return false;
-    if (out->len <= MCP_STATE_INLINE_MAX && !confidential)
+    if (!confidential)
         state_given_keep(server->given, &bound, plain, buf_str(out));
     return true;
 }
@@ -152,57 +152,6 @@ void round_respond(struct caller2026 *caller, struct str requests, struct str st
     caller_over(caller);
 }
 
-/* --- a state that is too large to be carried ----------------------------------------------------
- */
-
-struct storing {
-    struct caller2026 *caller;
-    struct str requests, handle; /* heap */
-};
-
-static void stored(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct storing *storing = data;
-    struct caller2026 *caller = storing->caller;
-
-    (void)reply;
-    if (caller->server && !caller->over) {
-        if (status == NOD_OK)
-            round_respond(caller, storing->requests, storing->handle);
-        else
-            caller_fail(caller, 200, RPC_INTERNAL_ERROR,
-                        STR("The call could not be stored; try again later."), STR_NONE);
-    }
-    mem_free((char *)storing->requests.at);
-    mem_free((char *)storing->handle.at);
-    mem_free(storing);
-    caller->busy--;
-    caller_settle(caller);
-}
-
-static void store_state(struct caller2026 *caller, struct buf *requests, struct str sealed,
-                        int64_t expires_ms)
-{
-    struct store *store = engine_store(caller->server->opts.engine);
-    struct storing *storing = MEM_NEW(struct storing);
-    struct state_bound bound = caller_bound(caller);
-    struct buf plain, handle;
-    struct id id;
-
-    id_random(&id);
-    buf_init(&plain, MCP_STATE_INLINE_MAX);
-    buf_init(&handle, MCP_STATE_INLINE_MAX);
-    state_write(&plain, &(struct state){ .expires_ms = expires_ms, .handle = id_str(&id) });
-    state_seal(caller->server->keyring, &bound, buf_str(&plain), &handle);
-    storing->caller = caller;
-    storing->requests = buf_take(requests);
-    storing->handle = buf_take(&handle);
-    buf_finish(&plain);
-    caller->busy++;
-    store->ops->put(store, STR("state"), id_str(&id), sealed, 0,
-                    expires_ms - clock_wall(caller->server->opts.clock), stored, storing);
-}
-
 /* Done with for now: a large round is not paid for ever after. */
 static void rest(struct buf *buf)
 {
@@ -220,18 +169,16 @@ static void send_round(struct caller2026 *caller, struct call *call, const struc
 {
     struct mcp_server *server = caller->server;
     struct buf *plain = &server->plain, *sealed = &server->sealed, *requests = &server->requests;
-    int64_t expires_ms = 0;
+    bool confidential = server->opts.portable_states && is_confidential(entries, entry_count);
 
-    bool fine = state_of_call(caller, call, entries, entry_count, notices, plain, &expires_ms) &&
-                write_requests(caller, call, requests) && know_args(caller, call) &&
-                seal_round(caller, buf_str(plain), is_confidential(entries, entry_count), sealed);
-    if (!fine)
-        caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR("The questions are too large to be sent."),
-                    STR_NONE);
-    else if (sealed->len <= MCP_STATE_INLINE_MAX)
+    if (state_of_call(caller, call, entries, entry_count, notices, plain) &&
+        write_requests(caller, call, requests) && know_args(caller, call) &&
+        seal_round(caller, buf_str(plain), confidential, sealed) &&
+        sealed->len <= caller_state_max(server))
         round_respond(caller, buf_str(requests), buf_str(sealed));
     else
-        store_state(caller, requests, buf_str(sealed), expires_ms);
+        caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR("The questions are too large to be sent."),
+                    STR_NONE);
     if (plain->len)
         explicit_bzero(plain->at, plain->len); /* nobody's answers lie about */
     rest(plain);
@@ -278,10 +225,16 @@ static void journal_loaded(void *data, nod_status status, const struct store_rep
 void round_again(struct caller2026 *caller)
 {
     struct store *store = engine_store(caller->server->opts.engine);
+    struct call *call = caller->caller.call;
 
     timer_stop(caller->server->opts.loop, &caller->timer);
+    if (!caller->server->opts.portable_states) {
+        send_round(caller, call, NULL, 0, 0);
+        call_let_go(call);
+        return;
+    }
     caller->busy++;
-    store->ops->load_call(store, call_id(caller->caller.call), journal_loaded, caller);
+    store->ops->load_call(store, call_id(call), journal_loaded, caller);
 }
 
 static void hold_over(void *data)
@@ -334,7 +287,7 @@ static void decide(void *data)
     if (caller->resumed)
         caller->answers = false; /* they were for this round */
     struct ask *left = call_ask_first(call);
-    int64_t now = clock_wall(caller->server->opts.clock);
+    int64_t now = engine_now(caller->server->opts.engine);
     for (; left; left = call_ask_next(call, left)) {
         const struct ask_record *record = ask_record(left);
         bool expired = record->expires_ms && record->expires_ms <= now;
@@ -510,7 +463,7 @@ struct view {
 static struct view look(struct caller2026 *caller, struct call *call)
 {
     struct view view = { 0 };
-    int64_t now = clock_wall(caller->server->opts.clock);
+    int64_t now = engine_now(caller->server->opts.engine);
     const struct json *responses = caller_answers(caller);
     struct answer answer;
 

@@ -46,7 +46,10 @@ static void server_sweep(void *data)
 
 static void catalog_changed(void *data, enum target_kind kind)
 {
-    session_tell_changed(data, kind);
+    struct mcp_server *server = data;
+
+    session_tell_changed(server, kind);
+    engine_targets_changed(server->opts.engine);
 }
 
 static const char *const *copy_names(struct arena *arena, const char *const *names)
@@ -107,8 +110,8 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     if (result_meta(&server->out, own))
         own->result_meta = arena_str(&server->texts, buf_str(&server->out));
     buf_clear(&server->out);
-    buf_init(&server->plain, STATE_BYTES_MAX);
-    buf_init(&server->sealed, STATE_BYTES_MAX * 2);
+    buf_init(&server->plain, STATE_PORTABLE_MAX);
+    buf_init(&server->sealed, STATE_PORTABLE_MAX);
     buf_init(&server->requests, MCP_MESSAGE_MAX);
     buf_init(&server->preflight, MCP_PREFLIGHT_MAX);
     idmap_init(&server->sessions, MCP_SESSIONS_MAX, offsetof(struct session, id));
@@ -123,7 +126,6 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     map_init(&server->on_pipe, MCP_PIPE_REQUESTS_MAX);
     shares_init(server);
     server->tasks = tasks_create();
-    server->secret_given = opts->keyring != NULL;
     server->keyring = opts->keyring ? opts->keyring : random_keyring();
     server->given = state_given_create();
     metas_init(&server->metas);
@@ -132,6 +134,7 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     server->mrtr = mrtr_surface_create();
     engine_add_surface(own->engine, server->mrtr);
     catalog_watch(own->catalog, catalog_changed, server);
+    engine_use_catalog(own->engine, own->catalog);
     engine_recover(own->engine, &(struct recovery_opts){ .orphan = absent_orphan,
                                                          .data = server,
                                                          .node_ttl_ms = own->node_ttl_ms });
@@ -177,6 +180,7 @@ void mcp_server_destroy(struct mcp_server *server)
     if (!server)
         return;
     catalog_watch(server->opts.catalog, NULL, NULL);
+    engine_use_catalog(server->opts.engine, NULL);
     server->draining = server->drained = true;
     server->drain_done = not_any_more;
     mcp_stdio_stop(server);

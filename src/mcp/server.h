@@ -43,6 +43,7 @@ struct mcp_opts {
     size_t per_principal[MCP_SHARES]; /* how many of each one principal may have; 0: the default */
     struct keyring *keyring; /* seals what clients carry; taken over. NULL: a random key for the
                                 life of the server */
+    bool portable_states;    /* a 2026 call goes on wherever the key is, without its store */
     struct str result_meta;  /* the server's own: what is the same in every result (2026) */
 };
 

@@ -59,14 +59,16 @@ enum {
 
     /* Era 2026. */
     MCP_LIST_FRESH_MS = 60000,   /* ttlMs of lists and of server/discover */
-    MCP_STATE_INLINE_MAX = 8192, /* bytes of a requestState; a larger one goes to the store */
     MCP_STATE_GRACE_MS = 600000, /* a state outlives the last of its asks by this */
     MCP_HOLD_MS = 20000,   /* a retry waits that long for a page, or for another node */
     MCP_HOLD_LOOK_MS = 50, /* and looks that often */
     MCP_WAITERS_MAX = 64,  /* requests that wait for the end of one call */
     MCP_PIPE_REQUESTS_MAX = 1024, /* requests of era 2026 in flight on stdio */
-    MCP_LISTENERS_MAX = 10000,    /* subscriptions/listen at the same time */
-    MCP_LISTENED_MAX = 1000,      /* resources that one of them names */
+    MCP_GONE_MS =
+        30000, /* a call whose target no node that shares the store seems to have ends then */
+    MCP_UNRUN_MAX = 64,        /* such calls that are watched at a time */
+    MCP_LISTENERS_MAX = 10000, /* subscriptions/listen at the same time */
+    MCP_LISTENED_MAX = 1000,   /* resources that one of them names */
 };
 
 /* Codes that are MCP's own. */
@@ -77,6 +79,11 @@ enum {
 
 struct session;
 struct stdio;
+
+struct unrun { /* a call that can be run, but not here: its target is missing */
+    struct id call;
+    int64_t first, seen; /* the loop's clock */
+};
 
 struct mcp_server {
     struct mcp_opts opts;
@@ -100,7 +107,6 @@ struct mcp_server {
     struct keyring *keyring;   /* seals requestState */
     struct state_given *given; /* of it, what went out a moment ago */
     int64_t given_swept;
-    bool secret_given; /* others may have the same keys */
     struct surface *mrtr;
     struct metas metas;
     struct list callers;   /* requests whose calls are live, or being looked for */
@@ -110,7 +116,8 @@ struct mcp_server {
     struct map on_pipe;      /* stdio: request id -> struct in_flight */
     struct mcp_stream *pipe; /* stdio: where lines go; NULL: there is none */
 
-    struct list works;   /* struct server_work */
+    struct list works; /* struct server_work */
+    struct unrun unrun[MCP_UNRUN_MAX];
     struct list absents; /* struct absent: calls that are run for clients who are away */
 
     struct map holders; /* principal -> what it has: mcp/shares */

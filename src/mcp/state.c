@@ -1,8 +1,9 @@
 /*
  * mcp/state: writing, sealing, opening and reading a requestState.
  *
- * The plain form: a version byte, a form byte (whole or handle), then numbers as base-128 varints,
- * texts with their length in front, digests as they are. Nothing may follow the last field.
+ * The plain form: a version byte, a form byte (stored or portable), then numbers as base-128
+ * varints, texts with their length in front, digests as they are. Nothing may follow the last
+ * field.
  *
  * Holds always: reading never allocates for more items than the bytes at hand could hold, so a
  * short text cannot ask for much memory.
@@ -13,18 +14,20 @@
 #include "crypto/digest.h"
 
 enum {
-    FORM_VERSION = 1,
-    FORM_WHOLE = 0,
-    FORM_HANDLE = 1,
+    FORM_VERSION = 2,
+    FORM_STORED = 0,
+    FORM_PORTABLE = 1,
     VARINT_MAX = 10,
     VARINT_MORE = 0x80,     /* in a byte that is not the last of its number */
     ENTRY_NUMBERS = 8,      /* class, key, state, status, number, id, content, by */
     ASK_NUMBERS = 12,       /* id, key, kind, flags, message, detail, url, three times, attempts */
-    HEAD_NUMBERS = 8,       /* version, form, expiry, id, round, notices, two counts */
+    HEAD_NUMBERS = 8,       /* version, form, expiry, id, store, notices, two counts */
     ENTRY_IS_SENSITIVE = 8, /* with the class */
     ENTRY_BYTES_MIN = ENTRY_NUMBERS,
     ASK_BYTES_MIN = DIGEST_BYTES + 11,
-    HEAD_BYTES_MAX = HEAD_NUMBERS * VARINT_MAX, /* beside its texts, as the next two */
+    OFFER_BYTES_MIN = ID_LEN + 2, /* id, attempt */
+    HEAD_BYTES_MAX =
+        DIGEST_BYTES + HEAD_NUMBERS * VARINT_MAX, /* beside its texts, as the next two */
     ENTRY_BYTES_MAX = DIGEST_BYTES + ENTRY_NUMBERS * VARINT_MAX,
     ASK_BYTES_MAX = DIGEST_BYTES + ASK_NUMBERS * VARINT_MAX,
 };
@@ -93,29 +96,40 @@ static char *put_ask(char *at, const struct ask_record *ask)
     return put_u64(at, (uint64_t)ask->attempt);
 }
 
+/* The store has the question; this is which offer of it the client was shown. */
+static char *put_offer(char *at, const struct ask_record *ask)
+{
+    at = put_str(at, ask->id);
+    return put_u64(at, (uint64_t)ask->attempt);
+}
+
 static char *put_state(char *at, const struct state *state)
 {
+    bool portable = state->store.len == 0;
+
     *at++ = FORM_VERSION;
-    *at++ = state->handle.len ? FORM_HANDLE : FORM_WHOLE;
+    *at++ = portable ? FORM_PORTABLE : FORM_STORED;
     at = put_i64(at, state->expires_ms);
-    if (state->handle.len)
-        return put_str(at, state->handle);
+    at = put_digest(at, state->version);
     at = put_str(at, state->call_id);
-    at = put_u64(at, state->round);
-    at = put_u64(at, state->notices);
-    at = put_u64(at, state->entry_count);
-    for (size_t i = 0; i < state->entry_count; i++)
-        at = put_entry(at, &state->entries[i]);
+    if (portable) {
+        at = put_u64(at, state->notices);
+        at = put_u64(at, state->entry_count);
+        for (size_t i = 0; i < state->entry_count; i++)
+            at = put_entry(at, &state->entries[i]);
+    } else {
+        at = put_str(at, state->store);
+    }
     at = put_u64(at, state->ask_count);
     for (size_t i = 0; i < state->ask_count; i++)
-        at = put_ask(at, &state->asks[i]);
+        at = portable ? put_ask(at, &state->asks[i]) : put_offer(at, &state->asks[i]);
     return at;
 }
 
 /* As many bytes as it could become: its texts, and every number at its longest. */
 static size_t state_most(const struct state *state)
 {
-    size_t most = HEAD_BYTES_MAX + state->handle.len + state->call_id.len +
+    size_t most = HEAD_BYTES_MAX + state->store.len + state->call_id.len +
                   state->entry_count * ENTRY_BYTES_MAX + state->ask_count * ASK_BYTES_MAX;
 
     for (size_t i = 0; i < state->entry_count; i++) {
@@ -295,21 +309,33 @@ static void *take_room(struct reader *r, struct arena *arena, size_t count, size
     return items;
 }
 
-static void take_whole(struct reader *r, struct arena *arena, struct state *out)
+static void take_entries(struct reader *r, struct arena *arena, struct state *out)
 {
-    out->call_id = take_id(r);
-    out->round = take_u64(r);
     out->notices = (uint32_t)take_upto(r, UINT32_MAX);
     out->entry_count = take_count(r, STATE_ENTRIES_MAX, ENTRY_BYTES_MIN);
     struct entry *entries = take_room(r, arena, out->entry_count, sizeof(*entries));
     out->entries = entries;
     for (size_t i = 0; !r->bad && i < out->entry_count; i++)
         take_entry(r, &entries[i]);
-    out->ask_count = take_count(r, STATE_ASKS_MAX, ASK_BYTES_MIN);
+}
+
+static void take_offer(struct reader *r, struct ask_record *ask)
+{
+    ask->id = take_id(r);
+    ask->attempt = (int)take_upto(r, INT32_MAX);
+}
+
+static void take_asks(struct reader *r, struct arena *arena, bool portable, struct state *out)
+{
+    out->ask_count = take_count(r, STATE_ASKS_MAX, portable ? ASK_BYTES_MIN : OFFER_BYTES_MIN);
     struct ask_record *asks = take_room(r, arena, out->ask_count, sizeof(*asks));
     out->asks = asks;
-    for (size_t i = 0; !r->bad && i < out->ask_count; i++)
-        take_ask(r, &asks[i]);
+    for (size_t i = 0; !r->bad && i < out->ask_count; i++) {
+        if (portable)
+            take_ask(r, &asks[i]);
+        else
+            take_offer(r, &asks[i]);
+    }
 }
 
 bool state_read(struct str plain, struct arena *arena, struct state *out)
@@ -317,14 +343,19 @@ bool state_read(struct str plain, struct arena *arena, struct state *out)
     struct reader r = { .at = plain.at, .end = plain.len ? plain.at + plain.len : plain.at };
 
     *out = (struct state){ 0 };
-    uint64_t version = take_upto(&r, FORM_VERSION), form = take_upto(&r, FORM_HANDLE);
-    out->expires_ms = take_i64(&r);
+    uint64_t version = take_upto(&r, FORM_VERSION), form = take_upto(&r, FORM_PORTABLE);
     if (r.bad || version != FORM_VERSION)
         return false;
-    if (form == FORM_HANDLE)
-        out->handle = take_id(&r);
-    else
-        take_whole(&r, arena, out);
+    out->expires_ms = take_i64(&r);
+    take_digest(&r, out->version);
+    out->call_id = take_id(&r);
+    if (form == FORM_PORTABLE) {
+        take_entries(&r, arena, out);
+    } else {
+        out->store = take_str(&r);
+        r.bad |= out->store.len == 0 || out->store.len > STATE_STORE_MAX;
+    }
+    take_asks(&r, arena, form == FORM_PORTABLE, out);
     return !r.bad && r.at == r.end;
 }
 
@@ -336,9 +367,8 @@ void state_bound_parts(const struct state_bound *bound, struct str parts[STATE_B
     parts[0] = bound->principal;
     parts[1] = bound->method;
     parts[2] = bound->target;
-    parts[3] = bound->version;
-    parts[4] = bound->args;
-    parts[5] = bound->uri;
+    parts[3] = bound->args;
+    parts[4] = bound->uri;
 }
 
 static struct seal_for seal_of(const struct state_bound *bound, struct str parts[STATE_BOUND_PARTS])

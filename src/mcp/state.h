@@ -1,10 +1,15 @@
 /*
  * mcp/state: a waiting call in the hands of its client (requestState).
  *
- * What a call needs to go on is written in a compact form, sealed (crypto/seal) and given to the
+ * What leads back to a call is written in a compact form, sealed (crypto/seal) and given to the
  * client, who brings it back with its answers. It opens only for the principal, method, target,
- * version of the target, arguments and uri it was made for. Everything that comes in is
- * attacker-controlled: reading is strict and its cost is bounded by the length of the text.
+ * arguments and uri it was made for. Everything that comes in is attacker-controlled: reading is
+ * strict and its cost is bounded by the length of the text.
+ *
+ * A state belongs to the store that knows its call, and names it. Then the store has everything
+ * else, and its word is the last: a call that it does not know any more is never made of the state.
+ * A portable state names no store and is the call itself, journal and all: whoever has the key can
+ * go on with it, also twice.
  *
  * Pure functions: no clock, no store.
  */
@@ -16,23 +21,27 @@
 #include "crypto/seal.h"
 
 enum {
-    STATE_TEXT_MAX = 16384,    /* characters of a requestState that is looked at */
-    STATE_BYTES_MAX = 4 << 20, /* of one that is in the store */
-    STATE_ENTRIES_MAX = 4096,
-    STATE_ASKS_MAX = 4096,
-    STATE_ARENA_MAX = 16 << 20, /* memory of an opened one */
+    STATE_TEXT_MAX = 16 << 10,    /* characters of a requestState that is looked at */
+    STATE_PORTABLE_MAX = 1 << 20, /* and of one that is the call itself */
+    STATE_STORE_MAX = 64,         /* bytes of the id of a store */
+    STATE_ENTRIES_MAX = 4096,     /* journal entries in a portable one */
+    STATE_ASKS_MAX = 4096,        /* questions of a call that are looked at */
+    STATE_ARENA_MAX = 16 << 20,   /* memory of an opened one */
 };
 
 struct state {
+    struct str store;                    /* the one that knows the call; empty: it is portable */
+    unsigned char version[DIGEST_BYTES]; /* of its target: see struct target */
     struct str call_id;
-    uint64_t round;     /* journal entries and asks so far */
-    int64_t expires_ms; /* wall clock; later than its asks */
-    uint32_t notices;   /* progress and log messages already sent */
+    int64_t expires_ms; /* the store's wall clock; later than its asks */
+    /* Pending. Of one that belongs to a store the id and the attempt: which offer went out. */
+    const struct ask_record *asks;
+    size_t ask_count;
+
+    /* Only of a portable one. */
+    uint32_t notices; /* progress and log messages already sent */
     const struct entry *entries;
     size_t entry_count;
-    const struct ask_record *asks; /* pending */
-    size_t ask_count;
-    struct str handle; /* instead of all but expires_ms: the state is in the store under this key */
 };
 
 /* What a state is bound to. */
@@ -40,12 +49,11 @@ struct state_bound {
     struct str principal;
     struct str method;
     struct str target;
-    struct str version; /* digest of the target's descriptor */
-    struct str args;    /* digest of the arguments */
+    struct str args; /* digest of the arguments */
     struct str uri;
 };
 
-enum { STATE_BOUND_PARTS = 6 };
+enum { STATE_BOUND_PARTS = 5 };
 void state_bound_parts(const struct state_bound *bound, struct str parts[STATE_BOUND_PARTS]);
 
 /* The plain form. False past the buffer's limit. */

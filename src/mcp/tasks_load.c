@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
+#include "mcp/absent.h"
 #include "mcp/state.h"
 #include "mcp/tasks.h"
 
@@ -319,6 +320,8 @@ static void adopt(struct loading *loading)
             loading->asks[i].attempt = note->attempt;
     }
     if (!target) {
+        struct outcome outcome = outcome_gone(&loading->arena, loading->call.target);
+        absent_end_gone(server, loading->id, &outcome);
         task_fail(task, RPC_INTERNAL_ERROR, tool_gone);
     } else if (!engine_adopt(server->opts.engine,
                              &(struct adopt_spec){ .record = &loading->call,

@@ -4,6 +4,7 @@
  * Arguments are not looked at here: the core checks them against the tool's schema, and what does
  * not fit is a result that the model can read and correct.
  */
+#include "mcp/caller2026.h"
 #include "mcp/lists.h"
 #include "mcp/mcp_call.h"
 #include "mcp/tasks.h"
@@ -24,6 +25,8 @@ void tools_call(struct request *request)
         return;
     struct target *target = catalog_find(request->server->opts.catalog, TARGET_TOOL, name);
     if (!target) {
+        if (resume_gone(request, STR("tools/call"), name, args))
+            return;
         if (name.len > TOOL_NAME_SHOWN_MAX)
             name.len = TOOL_NAME_SHOWN_MAX;
         reply_errorf(request, RPC_INVALID_PARAMS, "Unknown tool: " STR_FMT, STR_ARG(name));

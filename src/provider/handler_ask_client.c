@@ -147,9 +147,10 @@ static nod_status require_unsupported(struct run *run)
 }
 
 /*
- * Where asks travel in results the call need not end: the page is asked for, and when the client
- * comes back the handler runs again. If it still wants the page then, it is asked for again, under
- * the next key.
+ * Where asks travel in results the call need not end: the page is asked for, and the handler runs
+ * again when it is done (nod_url_done). Until then it is one and the same question, with its id and
+ * its URL, however often the client comes back: that it was opened says nothing yet. If the handler
+ * still wants a page after that, it is another question, under the next key.
  */
 static nod_status require_by_asking(nod_call *call, const struct nod_url_opts *opts)
 {
@@ -160,7 +161,7 @@ static nod_status require_by_asking(nod_call *call, const struct nod_url_opts *o
                              .message = call_text(call, opts->message),
                              .url = call_text(call, opts->url),
                              .ttl_ms = opts->ttl_ms,
-                             .wait_done = opts->wait_done };
+                             .wait_done = true };
 
     for (int i = 2; i <= REQUIRE_ROUNDS_MAX; i++) {
         const struct entry *entry;

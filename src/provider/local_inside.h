@@ -76,6 +76,10 @@ struct schema *register_schema(struct local_target *t, const char *what, const c
                                const char *field, const struct json *schema,
                                const struct schema_opts *opts);
 
+/* What binds a call that waits to its target: what it takes (a schema, or NULL) and the author's
+ * version (or NULL). False: too large. */
+bool register_version(struct local_target *t, const struct json *input, const char *version);
+
 struct register_batch {
     struct local *local;
     const char *what;

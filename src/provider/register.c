@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "crypto/digest.h"
 #include "json/utf8.h"
 #include "provider/local_inside.h"
 
@@ -87,6 +88,24 @@ struct schema *register_schema(struct local_target *t, const char *what, const c
                         STR_ARG(first.path), STR_ARG(first.message));
     }
     return compiled;
+}
+
+bool register_version(struct local_target *t, const struct json *input, const char *version)
+{
+    struct arena arena;
+    struct digest shape = { { 0 } }, whole;
+    bool fine = true;
+
+    arena_init(&arena, LOCAL_TARGET_BYTES);
+    if (input) {
+        const struct json *plain = schema_shape(&arena, input);
+        fine = !arena.exhausted && digest_of_json(plain, &shape) == NOD_OK;
+    }
+    arena_finish(&arena);
+    struct str parts[] = { digest_str(&shape), str_of(version) };
+    digest_of_parts(parts, sizeof(parts) / sizeof(parts[0]), &whole);
+    memcpy(t->base.version, whole.bytes, sizeof(t->base.version));
+    return fine;
 }
 
 static nod_status add_built(const struct register_batch *batch, struct local_target **built,

@@ -56,7 +56,7 @@ static bool prompt_arguments(struct local_target *t, const nod_prompt *p)
     json_set(&t->arena, schema, STR("type"), json_new_str(&t->arena, STR("object")));
     json_set(&t->arena, schema, STR("properties"), properties);
     json_set(&t->arena, schema, STR("required"), required);
-    if (t->arena.exhausted)
+    if (t->arena.exhausted || !register_version(t, schema, p->version))
         return false;
     t->base.input = t->input = register_schema(t, "prompt", p->name, "list of arguments", schema,
                                                &(struct schema_opts){ .assert_formats = true });
@@ -126,6 +126,7 @@ static struct local_target *prompt_build(struct local *local, const void *table,
     t->blocking = p.blocking;
     t->data = p.data;
     t->base.timeout_ms = LOCAL_TIMEOUT_MS;
+    t->base.portable = true;
     return t;
 }
 

@@ -122,7 +122,7 @@ static struct local_target *resource_build(struct local *local, const void *tabl
         return NULL;
     struct local_target *t = local_target_new(local, TARGET_RESOURCE);
     t->base.is_template = is_template;
-    if (!resource_texts(t, &r)) {
+    if (!resource_texts(t, &r) || !register_version(t, NULL, r.version)) {
         *status = NOD_E_USAGE;
         local_target_free(t);
         return NULL;
@@ -134,6 +134,7 @@ static struct local_target *resource_build(struct local *local, const void *tabl
     t->base.subscribable = r.subscribable;
     t->base.completes = r.complete != NULL;
     t->base.timeout_ms = LOCAL_TIMEOUT_MS;
+    t->base.portable = true;
     return t;
 }
 

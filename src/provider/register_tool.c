@@ -200,7 +200,8 @@ static bool tool_listing(struct local_target *t, const nod_tool *tool)
             return false;
         }
     }
-    if (!write_descriptor(t, tool, input, output, meta)) {
+    if (!write_descriptor(t, tool, input, output, meta) ||
+        !register_version(t, input, tool->version)) {
         register_refuse("tool", tool->name, NOD_E_LIMIT, "its listing is too large");
         return false;
     }
@@ -226,6 +227,7 @@ static struct local_target *tool_build(struct local *local, const void *table, s
     t->handler = tool.handler;
     t->blocking = tool.blocking;
     t->data = tool.data;
+    t->base.portable = tool.portable;
     t->base.requires_confirmation = tool.requires_confirmation;
     t->base.task = tool.task;
     t->base.task_asks_first = tool.task_asks_first;

@@ -42,7 +42,7 @@ static void open_sealed(struct str plain, struct arena *arena)
     struct state state;
     struct buf text;
 
-    buf_init(&text, STATE_BYTES_MAX);
+    buf_init(&text, STATE_PORTABLE_MAX);
     if (state_seal(ring_once(), &bound, plain, &text) == NOD_OK &&
         state_open(ring_once(), &bound, buf_str(&text), STATE_TEXT_MAX, 0, arena, &state) ==
             NOD_OK &&

@@ -15,6 +15,8 @@ enum { TEXT_MAX = 65536 };
 #define ALL     "{\"elicitation\":{\"form\":{},\"url\":{}},\"sampling\":{},\"roots\":{}}"
 #define REFUSAL "\"error\":{\"code\":-32602,\"message\":\"Invalid or expired requestState\"}"
 
+#define SECOND_TOLD "answered before, with other answers; nothing of this request counts."
+
 static struct world world;
 
 static int start(const struct world_opts *opts)
@@ -264,12 +266,12 @@ static void the_very_same_retry_gets_the_result_and_executes_nothing(void **stat
     for (int i = 0; i < 3; i++)
         expect(&(struct ask26){ .name = "deed", .state = one, .responses = AGE("5.0") }, 200,
                "\"text\":\"done\"", NULL);
-    expect(&(struct ask26){ .name = "deed", .state = one, .responses = AGE("6") }, 400, REFUSAL,
+    expect(&(struct ask26){ .name = "deed", .state = one, .responses = AGE("6") }, 400, SECOND_TOLD,
            NULL);
     expect(&(struct ask26){ .name = "deed",
                             .state = one,
                             .responses = "{\"age\":{\"action\":\"decline\"}}" },
-           400, REFUSAL, NULL);
+           400, SECOND_TOLD, NULL);
     assert_int_equal(world.runs, runs);
     assert_int_equal(world.deeds, 1);
 }
@@ -282,14 +284,14 @@ static void a_state_of_an_older_round_leads_to_where_the_call_is_now(void **stat
            "\"second\"", two);
     expect(&(struct ask26){ .name = "twice", .state = one, .responses = FIRST("1") }, 200,
            "\"second\":{\"method\"", three);
-    expect(&(struct ask26){ .name = "twice", .state = one, .responses = FIRST("9") }, 400, REFUSAL,
-           NULL);
+    expect(&(struct ask26){ .name = "twice", .state = one, .responses = FIRST("9") }, 400,
+           SECOND_TOLD, NULL);
     expect(&(struct ask26){ .name = "twice", .state = three, .responses = SECOND("2") }, 200,
            "1 and 2", NULL);
     expect(&(struct ask26){ .name = "twice", .state = two, .responses = SECOND("2") }, 200,
            "1 and 2", NULL);
-    expect(&(struct ask26){ .name = "twice", .state = two, .responses = SECOND("3") }, 400, REFUSAL,
-           NULL);
+    expect(&(struct ask26){ .name = "twice", .state = two, .responses = SECOND("3") }, 400,
+           SECOND_TOLD, NULL);
 }
 
 static void a_duplicate_of_a_running_round_waits_for_the_same_end(void **state)
@@ -324,7 +326,7 @@ static void a_duplicate_with_other_answers_is_refused_when_the_round_is_over(voi
     world_turn(&world);
     world_let_go(&world);
     talk_await(&first, "let go");
-    talk_await(&second, REFUSAL);
+    talk_await(&second, SECOND_TOLD);
     talk_close(&first);
     talk_close(&second);
 }
@@ -413,7 +415,7 @@ static void a_state_ends_some_time_after_its_questions(void **state)
            NULL);
 }
 
-static void a_large_state_stays_here_and_the_client_carries_a_handle(void **state)
+static void a_large_question_makes_no_large_state(void **state)
 {
     (void)state;
     expect(&(struct ask26){ .name = "long" }, 200, "\"age\":{\"method\"", one);
@@ -632,23 +634,23 @@ static void messages_are_those_that_this_request_asked_for(void **state)
 
 static const char secret[] = "the secret that all the nodes have been given";
 
-static void another_node_with_the_secret_goes_on_without_a_store(void **state)
+static void with_portable_states_another_node_goes_on_without_a_store(void **state)
 {
     (void)state;
-    start(&(struct world_opts){ .secret = secret });
+    start(&(struct world_opts){ .secret = secret, .portable_states = true });
     expect(&(struct ask26){ .name = "twice" }, 200, "\"first\"", one);
     world_stop(&world);
-    start(&(struct world_opts){ .secret = secret });
+    start(&(struct world_opts){ .secret = secret, .portable_states = true });
     expect(&(struct ask26){ .name = "twice", .state = one, .responses = FIRST("1") }, 200,
            "\"second\"", two);
     world_stop(&world);
-    start(&(struct world_opts){ .secret = secret });
+    start(&(struct world_opts){ .secret = secret, .portable_states = true });
     expect(&(struct ask26){ .name = "twice", .state = two, .responses = SECOND("2") }, 200,
            "1 and 2", NULL);
     expect(&(struct ask26){ .name = "twice", .state = two, .responses = SECOND("2") }, 200,
            "1 and 2", NULL);
-    expect(&(struct ask26){ .name = "twice", .state = two, .responses = SECOND("3") }, 400, REFUSAL,
-           NULL);
+    expect(&(struct ask26){ .name = "twice", .state = two, .responses = SECOND("3") }, 400,
+           SECOND_TOLD, NULL);
     world_stop(&world);
     start(&(struct world_opts){ 0 });
     expect(&(struct ask26){ .name = "twice", .state = two, .responses = SECOND("2") }, 400, REFUSAL,
@@ -656,10 +658,10 @@ static void another_node_with_the_secret_goes_on_without_a_store(void **state)
     world_stop(&world);
 }
 
-static void without_a_shared_store_only_idempotent_steps_are_done(void **state)
+static void with_portable_states_only_idempotent_steps_are_done(void **state)
 {
     (void)state;
-    start(&(struct world_opts){ .secret = secret });
+    start(&(struct world_opts){ .secret = secret, .portable_states = true });
     expect(&(struct ask26){ .name = "deed" }, 200, "\"age\"", one);
     expect(&(struct ask26){ .name = "deed", .state = one, .responses = AGE("5") }, 200,
            "\"isError\":true", NULL);
@@ -670,6 +672,52 @@ static void without_a_shared_store_only_idempotent_steps_are_done(void **state)
             .name = "deed", .args = "{\"idempotent\":true}", .state = one, .responses = AGE("5") },
         200, "done", NULL);
     assert_int_equal(world.deeds, 1);
+    world_stop(&world);
+}
+
+#define OTHER_SERVER                                                                               \
+    "\"error\":{\"code\":-32602,\"message\":\"This requestState belongs to another server"
+
+static void line20_with_a_secret_every_step_is_done(void **state)
+{
+    (void)state;
+    start(&(struct world_opts){ .secret = secret });
+    expect(&(struct ask26){ .name = "deed" }, 200, "\"age\"", one);
+    expect(&(struct ask26){ .name = "deed", .state = one, .responses = AGE("5") }, 200, "done",
+           NULL);
+    assert_int_equal(world.deeds, 1);
+    world_stop(&world);
+}
+
+static void line20_another_server_with_the_secret_says_that_it_is_another(void **state)
+{
+    (void)state;
+    start(&(struct world_opts){ .secret = secret });
+    expect(&(struct ask26){ .name = "deed" }, 200, "\"age\"", one);
+    world_stop(&world);
+    start(&(struct world_opts){ .secret = secret });
+    expect(&(struct ask26){ .name = "deed", .state = one, .responses = AGE("5") }, 400,
+           OTHER_SERVER, NULL);
+    world_stop(&world);
+    start(&(struct world_opts){ .secret = secret, .portable_states = true });
+    expect(&(struct ask26){ .name = "deed", .state = one, .responses = AGE("5") }, 400,
+           OTHER_SERVER, NULL);
+    expect(&(struct ask26){ .name = "deed", .args = "{\"idempotent\":true}" }, 200, "\"age\"", two);
+    world_stop(&world);
+    start(&(struct world_opts){ .secret = secret });
+    expect(
+        &(struct ask26){
+            .name = "deed", .args = "{\"idempotent\":true}", .state = two, .responses = AGE("5") },
+        400, OTHER_SERVER, NULL);
+    world_stop(&world);
+}
+
+static void line20_what_is_not_portable_is_refused_before_anybody_is_asked(void **state)
+{
+    (void)state;
+    start(&(struct world_opts){ .secret = secret, .portable_states = true });
+    world_add_tool(&world, "here-only")->portable = false;
+    expect(&(struct ask26){ .name = "here-only" }, 200, "\"code\":\"TOOL_NOT_PORTABLE\"", NULL);
     world_stop(&world);
 }
 
@@ -696,7 +744,7 @@ int main(void)
         WITH_TOKENS(a_state_is_good_for_one_principal_and_one_request),
         TEST(an_expired_question_in_a_valid_state_is_a_timeout),
         TEST(a_state_ends_some_time_after_its_questions),
-        TEST(a_large_state_stays_here_and_the_client_carries_a_handle),
+        TEST(a_large_question_makes_no_large_state),
         TEST(nothing_is_asked_that_was_not_declared),
         TEST(a_first_request_may_bring_data_but_no_consent),
         HOLDING(a_retry_waits_for_the_page),
@@ -706,8 +754,11 @@ int main(void)
         TEST(a_client_that_goes_cancels_what_is_not_stored),
         HOLDING(a_client_that_goes_may_come_back_for_what_is_stored),
         TEST(messages_are_those_that_this_request_asked_for),
-        cmocka_unit_test(another_node_with_the_secret_goes_on_without_a_store),
-        cmocka_unit_test(without_a_shared_store_only_idempotent_steps_are_done),
+        cmocka_unit_test(with_portable_states_another_node_goes_on_without_a_store),
+        cmocka_unit_test(with_portable_states_only_idempotent_steps_are_done),
+        cmocka_unit_test(line20_with_a_secret_every_step_is_done),
+        cmocka_unit_test(line20_another_server_with_the_secret_says_that_it_is_another),
+        cmocka_unit_test(line20_what_is_not_portable_is_refused_before_anybody_is_asked),
     };
 
     return cmocka_run_group_tests_name("mcp-mrtr", tests, NULL, NULL);

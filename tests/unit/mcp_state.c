@@ -13,7 +13,6 @@ static const struct state_bound good = {
     .principal = STR_INIT("alice"),
     .method = STR_INIT("tools/call"),
     .target = STR_INIT("delete"),
-    .version = STR_INIT("0123456789abcdef0123456789abcdef"),
     .args = STR_INIT("fedcba9876543210fedcba9876543210"),
     .uri = STR_INIT(""),
 };
@@ -53,14 +52,23 @@ static const struct ask_record asks[] = {
     { .id = STR_INIT("cccccccccccccccccccccc"), .key = STR_INIT("#2"), .sensitive = true },
 };
 
+/* The call itself, for whoever has the key. */
 static const struct state whole = { .call_id = STR_INIT("dddddddddddddddddddddd"),
-                                    .round = 6,
+                                    .version = { 4, 5, 6 },
                                     .expires_ms = EXPIRES,
                                     .notices = 3,
                                     .entries = entries,
                                     .entry_count = 4,
                                     .asks = asks,
                                     .ask_count = 2 };
+
+/* What leads to it, for the store that has it. */
+static const struct state stored = { .store = STR_INIT("the store's id"),
+                                     .call_id = STR_INIT("dddddddddddddddddddddd"),
+                                     .version = { 4, 5, 6 },
+                                     .expires_ms = EXPIRES,
+                                     .asks = asks,
+                                     .ask_count = 2 };
 
 static struct keyring *ring_of(const char *secret)
 {
@@ -128,7 +136,8 @@ static void what_was_sealed_comes_back_whole(void **state)
                                 &world->arena, &out),
                      NOD_OK);
     assert_true(str_eq(out.call_id, whole.call_id));
-    assert_int_equal(out.round, 6);
+    assert_int_equal(out.store.len, 0);
+    assert_memory_equal(out.version, whole.version, DIGEST_BYTES);
     assert_int_equal(out.notices, 3);
     assert_int_equal(out.expires_ms, EXPIRES);
     assert_int_equal(out.entry_count, 4);
@@ -211,8 +220,6 @@ static void what_it_is_bound_to_has_to_be_the_same(void **state)
         { "no principal", offsetof(struct state_bound, principal), STR_INIT("") },
         { "another method", offsetof(struct state_bound, method), STR_INIT("prompts/get") },
         { "another tool", offsetof(struct state_bound, target), STR_INIT("deletes") },
-        { "another version of the tool", offsetof(struct state_bound, version),
-          STR_INIT("1123456789abcdef0123456789abcdef") },
         { "other arguments", offsetof(struct state_bound, args),
           STR_INIT("fedcba9876543210fedcba987654321f") },
         { "another resource", offsetof(struct state_bound, uri), STR_INIT("note://one") },
@@ -259,18 +266,49 @@ static void text_that_is_too_long_is_not_even_decoded(void **state)
                      NOD_E_REFUSED);
 }
 
-static void a_handle_carries_its_key_and_its_end(void **state)
+static void line01_a_state_names_its_store_and_carries_nothing_that_the_store_has(void **state)
 {
     struct world *world = *state;
-    struct state out, handle = { .expires_ms = EXPIRES, .handle = STR("eeeeeeeeeeeeeeeeeeeeee") };
+    struct state out;
     struct buf plain;
 
     buf_init(&plain, 1024);
-    assert_true(state_write(&plain, &handle));
+    assert_true(state_write(&plain, &stored));
     assert_true(state_read(buf_str(&plain), &world->arena, &out));
-    assert_true(str_eq(out.handle, handle.handle));
+    assert_true(str_eq(out.store, stored.store));
+    assert_true(str_eq(out.call_id, stored.call_id));
+    assert_memory_equal(out.version, stored.version, DIGEST_BYTES);
     assert_int_equal(out.expires_ms, EXPIRES);
-    assert_int_equal(out.call_id.len, 0);
+    assert_int_equal(out.ask_count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(str_eq(out.asks[i].id, asks[i].id));
+        assert_int_equal(out.asks[i].attempt, asks[i].attempt);
+        assert_int_equal(out.asks[i].message.len + out.asks[i].key.len, 0);
+    }
+    assert_int_equal(out.entry_count, 0);
+    for (size_t len = 0; len < plain.len; len++) {
+        arena_reset(&world->arena);
+        assert_false(state_read(str_n(plain.at, len), &world->arena, &out));
+    }
+    buf_finish(&plain);
+}
+
+static void line01_a_state_of_a_store_has_the_name_of_one(void **state)
+{
+    struct world *world = *state;
+    char name[STATE_STORE_MAX + 1];
+    struct state out, other = stored;
+    struct buf plain;
+
+    memset(name, 'x', sizeof(name));
+    buf_init(&plain, 1024);
+    other.store = str_n(name, STATE_STORE_MAX);
+    assert_true(state_write(&plain, &other));
+    assert_true(state_read(buf_str(&plain), &world->arena, &out));
+    buf_clear(&plain);
+    other.store = str_n(name, STATE_STORE_MAX + 1);
+    assert_true(state_write(&plain, &other));
+    assert_false(state_read(buf_str(&plain), &world->arena, &out));
     buf_finish(&plain);
 }
 
@@ -336,7 +374,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_it_is_bound_to_has_to_be_the_same, setup, teardown),
         cmocka_unit_test_setup_teardown(time_and_keys_decide_as_well, setup, teardown),
         cmocka_unit_test_setup_teardown(text_that_is_too_long_is_not_even_decoded, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_handle_carries_its_key_and_its_end, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            line01_a_state_names_its_store_and_carries_nothing_that_the_store_has, setup, teardown),
+        cmocka_unit_test_setup_teardown(line01_a_state_of_a_store_has_the_name_of_one, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_state_is_written_whole_up_to_the_limit_or_not_at_all,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(the_plain_form_has_one_reading, setup, teardown),

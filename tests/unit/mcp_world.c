@@ -418,6 +418,7 @@ static void add_rows(struct world *world)
                                    .title = str_of(rows[i].name),
                                    .provider = &world->provider,
                                    .descriptor = str_of(rows[i].descriptor),
+                                   .portable = true,
                                    .is_template = rows[i].is_template,
                                    .subscribable = rows[i].subscribable,
                                    .completes = rows[i].completes };
@@ -460,6 +461,7 @@ static void make_server(struct world *world)
                             .page_size = opts->page_size,
                             .hold_ms = opts->hold_ms,
                             .task_ttl_ms = opts->task_ttl_ms,
+                            .portable_states = opts->portable_states,
                             .keyring = opts->secret ? keyring_of(opts->secret) : NULL,
                             .boolean_confirm_clients = opts->boolean_confirm_clients });
     if (!opts->no_http)

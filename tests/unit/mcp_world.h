@@ -36,6 +36,7 @@ struct world_opts {
     int64_t hold_ms;
     int64_t task_ttl_ms;
     bool survives; /* the store says that it outlives the process, and does */
+    bool portable_states;
 };
 
 struct world {

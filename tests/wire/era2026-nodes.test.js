@@ -1,18 +1,22 @@
-// Two nodes that share a secret and nothing else: every request of a call may reach another of them.
+// Nodes that share a secret and nothing else, and give out portable states: every request of a call may reach another of
+// them.
 import test from 'node:test';
 import assert from 'node:assert/strict';
+import path from 'node:path';
 import { runOnce, startHttp, textOf } from './harness.js';
-import { Modern, assertRefused, deedsFile, retryOf, word } from './modern.js';
+import { Modern, assertRefused, assertSecond, deedsFile, retryOf, scratchFolder, word } from './modern.js';
 
 const SECRET = 'the-secret-both-nodes-know-0123456789abc';
 const NEXT_SECRET = 'the-secret-that-comes-next-0123456789abc';
 const CALLS = 1000;
 const SIDE_BY_SIDE = 16;
 
+const portable = { args: ['--portable-states'] };
+
 async function nodesWith(t, ...environments) {
   const deeds = deedsFile(t);
   const nodes = [];
-  for (const env of environments) nodes.push(new Modern((await startHttp(t, 'probe', { env: { PROBE_FILE: deeds.file, ...env } })).url));
+  for (const env of environments) nodes.push(new Modern((await startHttp(t, 'probe', { env: { PROBE_FILE: deeds.file, ...env }, ...portable })).url));
   return { nodes, deeds };
 }
 
@@ -49,16 +53,51 @@ test('three nodes, one after the other, and none that has seen the call before',
   assert.equal(textOf(reply.result), 'a b');
 });
 
-test('a step that must not happen twice is refused where a state could be presented twice, and says why', async (t) => {
+test('11.20: a tool that does not say that it is portable is refused before anybody is asked, with what to do', async (t) => {
+  const { nodes, deeds } = await twoNodes(t);
+  for (const tool of ['write_then_ask', 'deed_ask_deed', 'renewed']) {
+    const reply = await nodes[0].call(tool);
+    assert.equal(reply.result?.isError, true, reply.text);
+    assert.equal(reply.result._meta.code, 'TOOL_NOT_PORTABLE');
+    assert.match(textOf(reply.result), /portable/);
+    assert.match(textOf(reply.result), /share a store/);
+  }
+  assert.deepEqual(deeds.lines(), []);
+});
+
+test('11.20: a step that is not marked in a tool that says it is portable is a mistake of its author', async (t) => {
   const { nodes, deeds } = await twoNodes(t);
   const reply = await alternate(nodes, 0, 'write_line', { idempotent: false }, 'a', 'b');
-  const said = reply.error?.message ?? textOf(reply.result);
-  assert.ok(reply.error || reply.result.isError, reply.text);
-  assert.match(said, /idempotent/);
-  assert.match(said, /store/);
-  const early = await nodes[0].call('write_then_ask');
-  assert.match(early.text, /idempotent/);
+  assert.equal(reply.result?.isError, true, reply.text);
+  assert.equal(reply.result._meta.code, 'HANDLER_BUG');
+  assert.match(textOf(reply.result), /idempotent/);
   assert.deepEqual(deeds.lines(), []);
+});
+
+test('11.20: portable states are refused at the start without a secret, and with a store that is not in memory', async (t) => {
+  const env = { MCP_ELICITATION_SECRET: SECRET };
+  const file = path.join(scratchFolder(t), 'nod.db');
+  for (const [args, settings, why] of [
+    [[], {}, /MCP_ELICITATION_SECRET/],
+    [['--store', `sqlite:${file}`], env, /portable states are for servers that share no store/],
+    [['--store', `sqlite:${file}`], {}, /MCP_ELICITATION_SECRET/],
+  ]) {
+    const { code, stderr } = await runOnce('probe', ['--http', '127.0.0.1:0', '--portable-states', ...args], settings);
+    assert.notEqual(code, 0);
+    assert.match(stderr, why);
+    assert.doesNotMatch(stderr, /listening/);
+  }
+});
+
+test('11.1: on a node that has seen its end, a portable call never runs again', async (t) => {
+  const { nodes, deeds } = await twoNodes(t);
+  const args = { idempotent: true };
+  const one = await nodes[0].asked('write_line', args);
+  const two = await nodes[0].asked('write_line', args, retryOf(one, { first: word('a') }));
+  assert.equal(await nodes[0].ended('write_line', args, retryOf(two, { second: word('b') })), 'wrote a b');
+  assertSecond(await nodes[0].call('write_line', args, retryOf(two, { second: word('c') })), 'another answer');
+  assertSecond(await nodes[0].call('write_line', args, retryOf(one, { first: word('c') })), 'another first answer');
+  assert.deepEqual(deeds.lines(), ['a b']);
 });
 
 test('an idempotent step works there', async (t) => {
@@ -68,8 +107,9 @@ test('an idempotent step works there', async (t) => {
   assert.deepEqual(deeds.lines(), ['a b']);
 });
 
-test('without a secret there is one node, and any step is allowed', async (t) => {
-  const { nodes, deeds } = await nodesWith(t, {});
+test('without portable states there is one node, and any step is allowed', async (t) => {
+  const deeds = deedsFile(t);
+  const nodes = [new Modern((await startHttp(t, 'probe', { env: { PROBE_FILE: deeds.file, MCP_ELICITATION_SECRET: SECRET } })).url)];
   const reply = await alternate(nodes, 0, 'write_line', { idempotent: false }, 'a', 'b');
   assert.equal(textOf(reply.result), 'wrote a b');
   assert.deepEqual(deeds.lines(), ['a b']);

@@ -146,6 +146,13 @@ export function assertRefused(reply, what) {
   assert.deepEqual(reply.error, { code: -32602, message: 'Invalid or expired requestState' }, what);
 }
 
+// What is told to whoever comes second, with other answers.
+export function assertSecond(reply, what) {
+  assert.equal(reply.status, 400, `${what}: ${reply.text}`);
+  assert.equal(reply.error.code, -32602, what);
+  assert.match(reply.error.message, /answered before, with other answers/, what);
+}
+
 // --- the official client, second generation ---
 
 export const eras = ['2026', '2025'];

@@ -3,7 +3,11 @@
  *
  * What is done is written to the file PROBE_FILE, a line a deed, so that a test can count what
  * happened whoever did it. PROBE_CLOCK_AHEAD_MS puts the wall clock of this process ahead of the
- * machine's: nod reads it through clock_gettime, which is replaced here.
+ * machine's, or behind it, and the tool `advance` puts it further: nod reads it through
+ * clock_gettime, which is replaced here.
+ *
+ * The tool `renewed` is another one after an upgrade: PROBE_WORDING, PROBE_INPUT and PROBE_VERSION
+ * change what is said of it, what it takes, and its version; PROBE_WITHOUT takes it away.
  */
 #include "rounds.h"
 
@@ -16,15 +20,23 @@
 
 /* --- time --- */
 
+static _Atomic int64_t advanced_ms;
+
 static int64_t ahead_ms(void)
 {
-    static int64_t ahead = -1;
+    static _Atomic int64_t ahead = INT64_MIN;
 
-    if (ahead < 0) {
+    if (ahead == INT64_MIN) {
         const char *text = getenv("PROBE_CLOCK_AHEAD_MS");
         ahead = text != NULL ? strtoll(text, NULL, 10) : 0;
     }
-    return ahead;
+    return ahead + advanced_ms;
+}
+
+static nod_status advance(nod_call *call)
+{
+    advanced_ms += nod_arg_int(call, "ms");
+    return nod_reply_text(call, "later");
 }
 
 int clock_gettime(clockid_t clock, struct timespec *out)
@@ -121,6 +133,57 @@ static nod_status write_slowly(nod_call *call)
     return nod_reply_textf(call, "wrote %s", word_of(&answer));
 }
 
+/* A deed first, then a question that waits for a day, then a deed that depends on the answer. */
+static nod_status deed_ask_deed(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_step(call, "begin", write_deed, &((struct deed){ "begun", 0 }), NULL));
+    NOD_TRY(nod_elicit(call, &answer, .key = "word", .message = "Do it?", .form = &one_word,
+                       .ttl_ms = INT64_C(86400000)));
+    if (answer.action != NOD_ACCEPT)
+        return nod_reply_text(call, "nothing was done");
+    NOD_TRY(nod_step(call, "write", write_deed, &((struct deed){ word_of(&answer), 0 }), NULL,
+                     .at_most_once = nod_arg_bool_or(call, "atMostOnce", false)));
+    return nod_reply_textf(call, "did %s", word_of(&answer));
+}
+
+/* Two questions in one round, and a deed that depends on both. */
+static nod_status pair_of_words(nod_call *call)
+{
+    nod_answer one, two;
+
+    NOD_TRY(nod_want(call, &one, .key = "one", .message = "One?", .form = &one_word));
+    NOD_TRY(nod_want(call, &two, .key = "two", .message = "Two?", .form = &one_word));
+    NOD_TRY(nod_await(call));
+    struct deed deed = { nod_fmt(call, "%s %s", word_of(&one), word_of(&two)), 0 };
+    NOD_TRY(nod_step(call, "write", write_deed, &deed, NULL));
+    return nod_reply_textf(call, "did %s", deed.line);
+}
+
+static nod_status renewed(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .key = "word", .message = "Which word?", .form = &one_word));
+    NOD_TRY(nod_step(call, "write", write_deed, &((struct deed){ word_of(&answer), 0 }), NULL));
+    return nod_reply_textf(call, "renewed %s", word_of(&answer));
+}
+
+static nod_status renewed_add(nod_server *server);
+
+static nod_status remove_renewed(nod_call *call)
+{
+    return nod_reply_text(call, nod_remove_tool(nod_server_of(call), "renewed") ? "removed" : "");
+}
+
+static nod_status replace_renewed(nod_call *call)
+{
+    nod_remove_tool(nod_server_of(call), "renewed");
+    NOD_TRY(renewed_add(nod_server_of(call)));
+    return nod_reply_text(call, "replaced");
+}
+
 static nod_status every_kind(nod_call *call)
 {
     nod_answer name, idea, folders;
@@ -177,23 +240,59 @@ static const nod_tool tools[] = {
       .handler = plant,
       .input = NOD_FORM(NOD_TEXT("mark", .required = true)),
       .task = NOD_TASK_OPTIONAL },
-    { .name = "two_rounds", .handler = two_rounds, .input = NOD_FORM(NOD_TEXT("for")) },
-    { .name = "two_rounds_blocking", .handler = two_rounds, .blocking = true },
-    { .name = "write_line", .handler = write_line, .input = NOD_FORM(NOD_BOOL("idempotent")) },
+    { .name = "two_rounds",
+      .handler = two_rounds,
+      .input = NOD_FORM(NOD_TEXT("for")),
+      .portable = true },
+    { .name = "two_rounds_blocking", .handler = two_rounds, .blocking = true, .portable = true },
+    { .name = "write_line",
+      .handler = write_line,
+      .input = NOD_FORM(NOD_BOOL("idempotent")),
+      .portable = true },
     { .name = "write_then_ask", .handler = write_then_ask },
     { .name = "write_slowly",
       .handler = write_slowly,
       .input = NOD_FORM(NOD_INT("ms")),
       .blocking = true },
     { .name = "every_kind", .handler = every_kind },
+    { .name = "deed_ask_deed",
+      .handler = deed_ask_deed,
+      .input = NOD_FORM(NOD_BOOL("atMostOnce")) },
+    { .name = "pair", .handler = pair_of_words },
+    { .name = "remove_renewed", .handler = remove_renewed },
+    { .name = "replace_renewed", .handler = replace_renewed },
+    { .name = "advance", .handler = advance, .input = NOD_FORM(NOD_INT("ms", .required = true)) },
     { .name = "consents", .handler = consents },
 };
 
 /* Named like the tool: a state of the one must not serve the other. */
 static const nod_prompt prompts[] = { { .name = "two_rounds", .get = two_rounds } };
 
+static nod_status renewed_add(nod_server *server)
+{
+    bool reworded = getenv("PROBE_WORDING") != NULL;
+    const nod_field fields[] = {
+        { .name = "for",
+          .title = reworded ? "Whom it is for" : "For",
+          .preset = reworded ? "x" : NULL },
+        { .name = "much", .kind = NOD_FIELD_INT },
+    };
+    const nod_form input = { sizeof(nod_field), fields, getenv("PROBE_INPUT") != NULL ? 2 : 1 };
+    const nod_tool tool = { .name = "renewed",
+                            .handler = renewed,
+                            .title = reworded ? "A better title" : "Title",
+                            .description = reworded ? "Described at length" : "Described",
+                            .idempotent = reworded,
+                            .input = &input,
+                            .version = getenv("PROBE_VERSION") };
+
+    return nod_add_tools(server, &tool, 1, sizeof(tool));
+}
+
 nod_status rounds_add(nod_server *server)
 {
     NOD_TRY(nod_tools(server, tools));
+    if (getenv("PROBE_WITHOUT") == NULL)
+        NOD_TRY(renewed_add(server));
     return nod_prompts(server, prompts);
 }

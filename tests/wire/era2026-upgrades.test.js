@@ -1,0 +1,131 @@
+// A new version of a server finds calls that wait: what their tools say of themselves may change, what they take may not.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { accept, callTool, nextAsk, rawPeer, resultOf, startHttp, textOf, within, PATIENCE_MS } from './harness.js';
+import { Modern, deedsFile, retryOf, scratchFolder, word } from './modern.js';
+
+const SECRET = 'a secret that is surely long enough for this';
+
+async function lasting(t) {
+  const deeds = deedsFile(t);
+  const file = path.join(scratchFolder(t), 'nod.db');
+  const start = (env) => startHttp(t, 'probe', { env: { PROBE_FILE: deeds.file, MCP_ELICITATION_SECRET: SECRET, ...env }, args: ['--store', `sqlite:${file}`] });
+  const house = { deeds, server: await start({}) };
+  house.modern = new Modern(house.server.url);
+  house.upgrade = async (env) => {
+    await house.server.stop();
+    house.server = await start(env);
+    house.modern.url = house.server.url;
+  };
+  return house;
+}
+
+const toolOf = async (modern) => (await modern.request('tools/list')).result.tools.find(({ name }) => name === 'renewed');
+
+test('11.14: another description, title, annotation, or wording in the schema leaves what waits alone', async (t) => {
+  const house = await lasting(t);
+  const before = await toolOf(house.modern);
+  const asked = await house.modern.asked('renewed', { for: 'me' });
+  await house.upgrade({ PROBE_WORDING: '1' });
+  const after = await toolOf(house.modern);
+  assert.notEqual(after.description, before.description);
+  assert.notEqual(after.title, before.title);
+  assert.notDeepEqual(after.annotations, before.annotations);
+  assert.notDeepEqual(after.inputSchema, before.inputSchema);
+  assert.equal(await house.modern.ended('renewed', { for: 'me' }, retryOf(asked, { word: word('it') })), 'renewed it');
+  assert.deepEqual(house.deeds.lines(), ['it']);
+});
+
+for (const [what, env] of [['input schema', { PROBE_INPUT: '1' }], ['version', { PROBE_VERSION: '2' }]]) {
+  test(`11.14: another ${what} ends the call with an error that says so; nothing is done`, async (t) => {
+    const house = await lasting(t);
+    const asked = await house.modern.asked('renewed', { for: 'me' });
+    await house.upgrade(env);
+    for (let i = 0; i < 2; i++) {
+      const reply = await house.modern.call('renewed', { for: 'me' }, retryOf(asked, { word: word('it') }));
+      assert.equal(reply.result?.isError, true, reply.text);
+      assert.equal(reply.result._meta.code, 'TOOL_CHANGED');
+      assert.match(textOf(reply.result), /renewed has changed/);
+    }
+    await house.upgrade({}); // and back: it has ended
+    const reply = await house.modern.call('renewed', { for: 'me' }, retryOf(asked, { word: word('it') }));
+    assert.equal(reply.result?.isError, true, reply.text);
+    assert.deepEqual(house.deeds.lines(), []);
+  });
+}
+
+test('11.14: 2026: a tool that is gone ends its call with an error that says so', async (t) => {
+  const house = await lasting(t);
+  const asked = await house.modern.asked('renewed', { for: 'me' });
+  await house.upgrade({ PROBE_WITHOUT: 'renewed' });
+  const reply = await house.modern.call('renewed', { for: 'me' }, retryOf(asked, { word: word('it') }));
+  assert.equal(reply.error?.code, -32602, reply.text);
+  assert.match(reply.error.message, /renewed is no longer there/);
+  const other = await house.modern.call('renewed', { for: 'you' }, retryOf(asked, { word: word('it') }));
+  assert.match(other.error.message, /Unknown tool/); // a state that is not its own tells nothing
+  await house.upgrade({}); // and it stays so when the tool is back
+  const late = await house.modern.call('renewed', { for: 'me' }, retryOf(asked, { word: word('it') }));
+  assert.equal(late.result?.isError, true, late.text);
+  assert.equal(late.result._meta.code, 'TOOL_GONE');
+  assert.deepEqual(house.deeds.lines(), []);
+});
+
+const idsOf = (handle) => handle.events.filter((event) => event.id !== undefined).map((event) => event.id);
+
+async function asked2025(t, house) {
+  const peer = await rawPeer(t, 'http', 'probe', { server: house.server });
+  const call = await callTool(peer, 'renewed', { for: 'me' });
+  return { peer, call, ask: await nextAsk(peer) };
+}
+
+function assertGone(message, house) {
+  assert.equal(message.result?.isError, true, JSON.stringify(message));
+  assert.equal(message.result._meta.code, 'TOOL_GONE');
+  assert.match(textOf(message.result), /renewed is no longer there/);
+  assert.deepEqual(house.deeds.lines(), []);
+}
+
+test('11.14: 2025: a tool that is gone ends its call when the client comes back', async (t) => {
+  const house = await lasting(t);
+  const { peer, call } = await asked2025(t, house);
+  await house.upgrade({ PROBE_WITHOUT: 'renewed' });
+  peer.url = house.server.url;
+  const back = await peer.request('GET', { headers: { 'Last-Event-ID': idsOf(call.handle).at(-1) }, stream: 'resumed' });
+  assert.equal(back.status, 200);
+  assertGone(await call.reply(), house);
+});
+
+test('11.14: 2025: an answer for a tool that is gone is not taken, and its call has ended', async (t) => {
+  const house = await lasting(t);
+  const { peer, call, ask } = await asked2025(t, house);
+  await house.upgrade({ PROBE_WITHOUT: 'renewed' });
+  peer.url = house.server.url;
+  const posted = await peer.request('POST', { body: { jsonrpc: '2.0', id: ask.id, result: word('it') } });
+  assert.equal(posted.status, 409);
+  const back = await peer.request('GET', { headers: { 'Last-Event-ID': idsOf(call.handle).at(-1) }, stream: 'resumed' });
+  assert.equal(back.status, 200);
+  assertGone(await call.reply(), house);
+});
+
+test('11.14: a tool that is taken away while its call waits ends it, and its question is taken down', async (t) => {
+  const house = await lasting(t);
+  const { peer, call, ask } = await asked2025(t, house);
+  const modern = await house.modern.asked('renewed', { for: 'me' });
+  assert.equal(await resultOf(peer, 'remove_renewed'), 'removed');
+  assertGone(await within(PATIENCE_MS, 'the call ends', call.reply()), house);
+  const reply = await house.modern.call('renewed', { for: 'me' }, retryOf(modern, { word: word('it') }));
+  assert.match(reply.error.message, /renewed is no longer there/);
+  void ask;
+});
+
+test('11.14: a tool that is replaced while its call waits goes on', async (t) => {
+  const house = await lasting(t);
+  const { peer, call, ask } = await asked2025(t, house);
+  const modern = await house.modern.asked('renewed', { for: 'me' });
+  assert.equal(await resultOf(peer, 'replace_renewed'), 'replaced');
+  await accept(peer, ask.id, { word: 'one' });
+  assert.equal(textOf((await call.reply()).result), 'renewed one');
+  assert.equal(await house.modern.ended('renewed', { for: 'me' }, retryOf(modern, { word: word('two') })), 'renewed two');
+  assert.deepEqual(house.deeds.lines(), ['one', 'two']);
+});
