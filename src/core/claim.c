@@ -47,6 +47,7 @@ struct claim {
     size_t learned; /* bytes of the call's journal, of one that does not wait here */
     int offer;      /* that it answers, or that was up when it was looked at; 0: whichever */
     enum ask_state outcome; /* what is claimed: the action, or ASK_INVALID */
+    bool at_door;           /* with the others of its set, on the way to the store */
     struct str content;     /* JSON */
     bool lent;              /* answer.content is the giver's, who is still here */
     struct buf text;        /* the content as it was given */
@@ -91,8 +92,26 @@ static void claim_free(struct claim *claim)
     mem_free_sized(claim, claim->size);
 }
 
+struct answer_set {
+    struct engine *engine;
+    struct list link; /* in engine->sets */
+    struct op op;
+    size_t open;                            /* on their way to the store; one more until the end */
+    size_t count;                           /* that have come so far */
+    struct claim *claims[STORE_CLAIM_MOST]; /* those */
+};
+
+static void set_free(struct answer_set *set)
+{
+    op_abandon(&set->op);
+    list_remove(&set->link);
+    mem_free(set);
+}
+
 void claims_drop(struct engine *engine)
 {
+    LIST_EACH (at, &engine->sets)
+        set_free(LIST_OF(at, struct answer_set, link));
     LIST_EACH (at, &engine->claims)
         claim_free(LIST_OF(at, struct claim, link));
 }
@@ -432,16 +451,23 @@ static struct str claim_via(const struct claim *claim)
     return claim->answer.surface ? str_of(claim->answer.surface->ops->name) : STR("client");
 }
 
+static struct claim_item item_of(struct claim *claim)
+{
+    const struct ask *ask = claim_ask(claim);
+
+    return (struct claim_item){ .ask_id = claim->ask_id,
+                                .outcome = claim->outcome,
+                                .content = claim->content,
+                                .attempt = claim->offer - (ask && claim->offer ? ask->ahead : 0),
+                                .again = claim->again };
+}
+
 static void publish_send(struct op *op)
 {
     struct claim *claim = OP_OF(op, struct claim, op);
     struct engine *engine = claim->engine;
     struct ask *ask = claim_ask(claim);
-    struct claim_item item = { .ask_id = claim->ask_id,
-                               .outcome = claim->outcome,
-                               .content = claim->content,
-                               .attempt = claim->offer,
-                               .again = claim->again };
+    struct claim_item item = item_of(claim);
     struct claim_spec spec = { .token = id_str(&op->token),
                                .items = &item,
                                .count = 1,
@@ -501,21 +527,42 @@ static void claimed(struct engine *engine, const struct store_reply *reply)
 
 /* It is pending still: it was put once more, or another offer is up than the one that was
  * answered. */
-static void still_up(struct claim *claim, nod_status status, const struct store_reply *reply)
+static void still_up(struct claim *claim, nod_status status, const struct claimed *now)
 {
     struct ask *ask = claim_ask(claim);
-    bool put = claim->again && reply->won;
+    bool put = claim->again && now->won;
 
     claim->result.pending = true;
     if (ask && put && ask->surface == claim->answer.surface)
-        ask_offered_anew(ask, reply->ask->attempt, claim->result.problems);
+        ask_offered_anew(ask, now->ask->attempt + ask->ahead, claim->result.problems);
     else if (ask && put)
-        ask->record.attempt = reply->ask->attempt; /* the caller carries it back, and says why */
+        ask->record.attempt =
+            now->ask->attempt + ask->ahead; /* the caller carries it back, and says why */
     else if (ask)
-        ask_offered_anew(ask, reply->ask->attempt, STR_NONE);
+        ask_offered_anew(ask, now->ask->attempt + ask->ahead, STR_NONE);
     if (ask && claim->by_engine)
         ask->claiming = false;
     reject(claim, put ? NOD_E_INVALID : status);
+}
+
+/* The answerer is told; the claim is gone after this. */
+static void claim_settle(struct claim *claim, const struct claimed *now)
+{
+    struct ask *ask = claim_ask(claim);
+    enum ask_state state = now->ask->state;
+
+    claim->result.state = state;
+    claim->result.by = now->ask->by; /* who is told is told before this returns */
+    claim->result.status = now->won && state == claim->answer.action ? NOD_OK : NOD_E_STALE;
+    claim->result.same = claim->result.status == NOD_E_STALE && same_answer(claim, now->ask);
+    if (now->won && state == ASK_INVALID)
+        claim->result.status = NOD_E_INVALID;
+    if (ask) {
+        ask->call->learned +=
+            sizeof(struct entry) + now->ask->key.len + now->ask->content.len + now->ask->by.len;
+        ask_end(ask, claim->answer.surface, why_ended(state));
+    }
+    flow_next(&claim->flow);
 }
 
 static void publish_done(struct op *op, nod_status status, const struct store_reply *reply)
@@ -525,29 +572,124 @@ static void publish_done(struct op *op, nod_status status, const struct store_re
 
     CRASH_POINT(answer_after);
     if (reply && reply->claimed_count && reply->ask->state == ASK_PENDING) {
-        still_up(claim, status, reply);
+        still_up(claim, status, &(struct claimed){ .ask = reply->ask, .won = reply->won });
         return;
     }
     if (status != NOD_OK) {
         claim_failed(claim, status);
         return;
     }
-    struct ask *ask = claim_ask(claim);
-    enum ask_state state = reply->ask->state;
-
-    claim->result.state = state;
-    claim->result.by = reply->ask->by; /* who is told is told before this returns */
-    claim->result.status = reply->won && state == claim->answer.action ? NOD_OK : NOD_E_STALE;
-    claim->result.same = claim->result.status == NOD_E_STALE && same_answer(claim, reply->ask);
-    if (reply->won && state == ASK_INVALID)
-        claim->result.status = NOD_E_INVALID;
-    if (ask) {
-        ask->call->learned += sizeof(struct entry) + reply->ask->key.len + reply->ask->content.len +
-                              reply->ask->by.len;
-        ask_end(ask, claim->answer.surface, why_ended(state));
-    }
-    flow_next(&claim->flow); /* the answerer is told; the claim is gone after this */
+    claim_settle(claim, &(struct claimed){ .ask = reply->ask, .won = reply->won });
     claimed(engine, reply);
+}
+
+/* --- answers that are given together
+ * -------------------------------------------------------------- */
+
+static void set_send(struct op *op)
+{
+    struct answer_set *set = OP_OF(op, struct answer_set, op);
+    struct engine *engine = set->engine;
+    struct claim_item items[STORE_CLAIM_MOST];
+    struct claim_spec spec = { .token = id_str(&op->token),
+                               .items = items,
+                               .count = set->count,
+                               .by = set->claims[0]->answer.by,
+                               .via = claim_via(set->claims[0]),
+                               .whole = true };
+
+    for (size_t i = 0; i < set->count; i++) {
+        const struct ask *ask = claim_ask(set->claims[i]);
+        items[i] = item_of(set->claims[i]);
+        if (ask) {
+            spec.take_for = engine->node;
+            spec.handed = ask->call->handed;
+        }
+    }
+    CRASH_POINT(answer_before);
+    engine->store->ops->claim(engine->store, &spec, op_completed, op);
+}
+
+static void set_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct answer_set *set = OP_OF(op, struct answer_set, op);
+    struct engine *engine = set->engine;
+    struct claim *claims[STORE_CLAIM_MOST];
+    size_t count = set->count;
+    bool known = (status == NOD_OK || status == NOD_E_STALE) && reply->claimed_count == count;
+
+    CRASH_POINT(answer_after);
+    memcpy(claims, set->claims, count * sizeof(struct claim *));
+    set_free(set);
+    for (size_t i = 0; i < count; i++) {
+        const struct claimed *now = known ? &reply->claimed[i] : NULL;
+        if (!now)
+            claim_failed(claims[i], status);
+        else if (now->ask->state == ASK_PENDING)
+            still_up(claims[i], NOD_E_STALE, now);
+        else
+            claim_settle(claims[i], now);
+    }
+    if (known)
+        claimed(engine, reply);
+}
+
+static void publish_alone(struct claim *claim)
+{
+    op_start(claim->engine, &claim->op, publish_send, publish_done);
+    /* Nobody would send this answer a second time, or the call may be taken by it in an epoch that
+     * only the reply tells: go on for as long as the store is away. */
+    if (claim->answer.once || claim_ask(claim))
+        claim->op.most = INT_MAX;
+}
+
+/* One that was waited for has come, or comes no more. */
+static void set_left(struct answer_set *set)
+{
+    bool here = false;
+
+    if (--set->open > 0)
+        return;
+    if (set->count < 2) { /* nothing, or nothing to go with */
+        for (size_t i = 0; i < set->count; i++)
+            publish_alone(set->claims[i]);
+        set_free(set);
+        return;
+    }
+    for (size_t i = 0; i < set->count; i++)
+        here |= claim_ask(set->claims[i]) != NULL;
+    op_start(set->engine, &set->op, set_send, set_done);
+    if (here) /* as for one by itself */
+        set->op.most = INT_MAX;
+}
+
+static void set_join(struct claim *claim)
+{
+    struct answer_set *set = claim->answer.set;
+
+    if (set->count == STORE_CLAIM_MOST) {
+        reject(claim, NOD_E_LIMIT);
+        return;
+    }
+    claim->at_door = true;
+    set->claims[set->count++] = claim;
+    set_left(set);
+}
+
+struct answer_set *answers_begin(struct engine *engine)
+{
+    struct answer_set *set = MEM_NEW(struct answer_set);
+
+    set->engine = engine;
+    set->open = 1;
+    list_init(&set->link);
+    list_append(&engine->sets, &set->link);
+    return set;
+}
+
+void answers_end(struct answer_set *set)
+{
+    set_left(set);
 }
 
 static void stage_publish(struct flow *flow, void *subject)
@@ -555,11 +697,11 @@ static void stage_publish(struct flow *flow, void *subject)
     struct claim *claim = subject;
 
     (void)flow;
-    op_start(claim->engine, &claim->op, publish_send, publish_done);
-    /* Nobody would send this answer a second time, or the call may be taken by it in an epoch that
-     * only the reply tells: go on for as long as the store is away. */
-    if (claim->answer.once || claim_ask(claim))
-        claim->op.most = INT_MAX;
+    if (claim->answer.set) {
+        set_join(claim);
+        return;
+    }
+    publish_alone(claim);
 }
 
 static void claim_describe(void *subject, struct nod_hook_event *event)
@@ -615,9 +757,12 @@ static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
     LOG_DEBUG("answer", LOG_STR("ask", claim->ask_id),
               LOG_STR("action", ask_state_name(claim->outcome)),
               LOG_CSTR("status", nod_status_name(claim->result.status)));
+    struct answer_set *left = claim->at_door ? NULL : claim->answer.set;
     if (claim->done)
         claim->done(claim->data, &claim->result);
     claim_free(claim);
+    if (left)
+        set_left(left);
 }
 
 /* --- the ways in
@@ -631,6 +776,8 @@ void ask_answer(struct engine *engine, struct str ask_id, const struct answer *a
     claim->answer.once |= !done;
     claim->done = done;
     claim->data = data;
+    if (answer->set)
+        answer->set->open++;
     flow_start(&claim->flow, &answer_flow, &engine->hooks, NULL, claim, claim_flow_done);
 }
 

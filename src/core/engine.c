@@ -100,6 +100,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     warm_init(engine);
     heap_init(&engine->due);
     list_init(&engine->claims);
+    list_init(&engine->sets);
     list_init(&engine->returns);
     list_init(&engine->cancels);
     list_init(&engine->openings);

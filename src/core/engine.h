@@ -264,7 +264,8 @@ struct answer {
     struct str scope;           /* not empty: the ask must be of this scope */
     struct str via;             /* where it was given (claim_spec.via); empty: the surface's name */
     const struct surface *surface;
-    int attempt;    /* the offer it answers; 0: whichever is up */
+    int attempt;            /* the offer it answers; 0: whichever is up */
+    struct answer_set *set; /* it is given together with others; NULL: by itself */
     bool too_large; /* there was content, and it is larger than an answer may be: it fits nothing */
     bool once;      /* whoever answers will not do it again: the surface is done with this ask. Also
                        where nobody listens for what became of it */
@@ -291,6 +292,15 @@ typedef void answered_fn(void *data, const struct answer_result *result);
  */
 void ask_answer(struct engine *engine, struct str ask_id, const struct answer *answer,
                 answered_fn *done, void *data);
+
+/*
+ * Answers to asks of one call that are given together, as one submission. Each is looked at by
+ * itself, and told by itself; what fits is claimed in one transition of the store. If another
+ * submission was first with other answers, none of it counts. Between the two, ask_answer with
+ * `set`; after answers_end the set is the engine's.
+ */
+struct answer_set *answers_begin(struct engine *engine);
+void answers_end(struct answer_set *set);
 
 /*
  * Whoever could put this ask to its person cannot, and no surface of this node has it: it ends in

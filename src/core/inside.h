@@ -61,13 +61,14 @@ struct engine {
     struct heap due;
     struct list warm_order; /* calls in `calls` that were left here, oldest first: see warm.c */
     size_t warm_count;
-    size_t pending;       /* asks on their way to the store, or waiting */
-    struct list claims;   /* answers under way */
-    struct list returns;  /* calls that are being given back to the store */
-    struct list cancels;  /* of calls that are not live here */
-    struct list openings; /* of calls that have not begun */
-    struct list scopings; /* questions that take the place of older ones: see scope.c */
-    struct caller nobody; /* of calls whose caller is gone */
+    size_t pending;                /* asks on their way to the store, or waiting */
+    struct list claims;            /* answers under way */
+    struct list sets;              /* such that are given together */
+    struct list returns;           /* calls that are being given back to the store */
+    struct list cancels;           /* of calls that are not live here */
+    struct list openings;          /* of calls that have not begun */
+    struct list scopings;          /* questions that take the place of older ones: see scope.c */
+    struct caller nobody;          /* of calls whose caller is gone */
     const struct catalog *catalog; /* NULL: nobody has said what there is */
     struct recovery *recovery;
     bool stopping; /* no run begins any more: see engine_stop */
@@ -287,6 +288,7 @@ struct ask {
     bool opened;             /* a URL that was opened; it ends when its page is done */
     bool still;              /* pending, as the store sees it: while it is looked at */
     int seen;                /* and which offer is up there */
+    int ahead;     /* offers that were made where our store does not see them: portable states */
     bool claiming; /* ended by the engine itself (expired, unsupported): a claim is under way */
     struct due expiry;
     struct flow flow;

@@ -147,6 +147,9 @@ bool call_list(struct call *call)
 
 void ask_put_again(struct ask *ask, int attempt)
 {
+    if (attempt <= ask->record.attempt)
+        return;
+    ask->ahead = attempt - ask->record.attempt;
     ask->record.attempt = attempt;
 }
 

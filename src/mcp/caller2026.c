@@ -380,6 +380,11 @@ bool caller_same(struct caller2026 *a, struct caller2026 *b)
            str_eq(a->state_text, b->state_text) && json_equal(caller_given(a), caller_given(b));
 }
 
+struct str caller_store(const struct mcp_server *server)
+{
+    return server->opts.portable_states ? STR_NONE : engine_store(server->opts.engine)->id;
+}
+
 size_t caller_state_max(const struct mcp_server *server)
 {
     return server->opts.portable_states ? STATE_PORTABLE_MAX : STATE_TEXT_MAX;

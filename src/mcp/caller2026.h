@@ -102,6 +102,8 @@ void caller_fail(struct caller2026 *caller, int status, int64_t code, struct str
 void caller_end(struct caller2026 *caller, const struct outcome *outcome);
 /* The one refusal of a requestState. */
 void caller_refuse(struct caller2026 *caller);
+/* What its states belong to: the store, or (empty) whoever has the key. */
+struct str caller_store(const struct mcp_server *server);
 /* Characters of a requestState that is looked at. */
 size_t caller_state_max(const struct mcp_server *server);
 /* Over: freed when nothing points to it any more. */

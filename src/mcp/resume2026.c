@@ -104,9 +104,11 @@ static void keep_record(struct caller2026 *caller, const struct call_record *rec
     keep_entries(caller, record);
 }
 
-/* How often was it asked? The store knows the first time, the state the last. */
+/* How often was it asked? Our store knows; a portable state may have been at another node since. */
 static int attempt_of(const struct caller2026 *caller, const struct ask_record *ask)
 {
+    if (!caller->server->opts.portable_states)
+        return ask->attempt;
     for (size_t i = 0; i < caller->state.ask_count; i++) {
         const struct ask_record *carried = &caller->state.asks[i];
         if (str_eq(carried->id, ask->id) && carried->attempt > ask->attempt)
@@ -152,7 +154,6 @@ static void keep_ask(void *data, const struct store_row *row)
     ask->scope = caller->principal;
     ask->target = caller->target->name;
     ask->content = ask->by = STR_NONE;
-    ask->attempt = attempt_of(caller, ask);
 }
 
 /* Other answers were first. Whoever has the state was asked: it is told what became of it. */
@@ -187,6 +188,12 @@ static bool answers_agree(struct caller2026 *caller, const struct call_record *r
 /* --- adopting -----------------------------------------------------------------------------------
  */
 
+static void put_again(struct caller2026 *caller, struct call *call)
+{
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
+        ask_put_again(ask, attempt_of(caller, ask_record(ask)));
+}
+
 static void adopt(struct caller2026 *caller, bool import)
 {
     struct adopt_spec spec = { .record = &caller->record,
@@ -203,6 +210,8 @@ static void adopt(struct caller2026 *caller, bool import)
         caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR("The call is too large."), STR_NONE);
     else if (!engine_adopt(caller->server->opts.engine, &spec))
         look_later(caller); /* somebody else was faster */
+    else if (caller->caller.call)
+        put_again(caller, caller->caller.call);
 }
 
 static void import(struct caller2026 *caller)
@@ -303,8 +312,7 @@ static void adopt_warm(struct caller2026 *caller, struct call *warm)
                                .keep_asked_ms = MCP_STATE_GRACE_MS,
                                .caller = &caller->caller };
 
-    for (struct ask *ask = call_ask_first(warm); ask; ask = call_ask_next(warm, ask))
-        ask_put_again(ask, attempt_of(caller, ask_record(ask)));
+    put_again(caller, warm);
     engine_adopt_warm(caller->server->opts.engine, warm, &spec);
 }
 
@@ -485,15 +493,6 @@ static void end_changed(struct caller2026 *caller)
     caller_end(caller, &outcome);
 }
 
-static bool is_ours(const struct caller2026 *caller)
-{
-    const struct mcp_server *server = caller->server;
-    struct str store = caller->state.store;
-
-    return server->opts.portable_states ? store.len == 0
-                                        : str_eq(store, engine_store(server->opts.engine)->id);
-}
-
 bool resume_gone(struct request *request, struct str method, struct str name,
                  const struct json *args)
 {
@@ -517,7 +516,7 @@ bool resume_gone(struct request *request, struct str method, struct str name,
     }
     if (opened) {
         struct outcome outcome = outcome_gone(&arena, name);
-        if (str_eq(state.store, engine_store(server->opts.engine)->id))
+        if (str_eq(state.store, caller_store(server)))
             absent_end_gone(server, state.call_id, &outcome);
         reply_error(request, RPC_INVALID_PARAMS, outcome.message);
     }
@@ -532,7 +531,7 @@ void resume_begin(struct caller2026 *caller)
     caller->until = loop_now(server->opts.loop) + server->opts.hold_ms;
     if (open_state(caller) != NOD_OK)
         caller_refuse(caller);
-    else if (!is_ours(caller))
+    else if (!str_eq(caller->state.store, caller_store(server)))
         caller_fail(caller, 400, RPC_INVALID_PARAMS,
                     STR("This requestState belongs to another server, which has another store: "
                         "bring it there, or make the call again."),

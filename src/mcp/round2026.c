@@ -58,12 +58,11 @@ static bool state_of_call(struct caller2026 *caller, struct call *call, const st
     }
     state.expires_ms += MCP_STATE_GRACE_MS;
     memcpy(state.version, caller->target->version, sizeof(state.version));
+    state.store = caller_store(server);
     if (server->opts.portable_states) {
         state.notices = notices;
         state.entries = entries;
         state.entry_count = entry_count;
-    } else {
-        state.store = engine_store(server->opts.engine)->id;
     }
     bool fine = asks && state_write(plain, &state);
     arena_finish(&arena);
@@ -396,7 +395,16 @@ static void content_plain(struct caller2026 *caller, struct answer *answer)
     answer->too_large = !answer->content;
 }
 
-static void feed_one(struct feed *feed)
+/* Which offer of a question went out with the state. A portable one has counted elsewhere. */
+static int offer_of(const struct caller2026 *caller, struct str ask_id)
+{
+    for (size_t i = 0; caller->resumed && i < caller->state.ask_count; i++)
+        if (caller->state.store.len && str_eq(caller->state.asks[i].id, ask_id))
+            return caller->state.asks[i].attempt;
+    return 0;
+}
+
+static void feed_one(struct feed *feed, struct answer_set *set)
 {
     struct caller2026 *caller = feed->caller;
     struct mcp_server *server = caller->server;
@@ -410,6 +418,8 @@ static void feed_one(struct feed *feed)
     content_plain(caller, &answer);
     answer.by = caller->principal;
     answer.surface = server->mrtr;
+    answer.attempt = offer_of(caller, id_str(&feed->ask));
+    answer.set = set;
     ask_answer(server->opts.engine, id_str(&feed->ask), &answer, fed, feed);
 }
 
@@ -437,8 +447,10 @@ void round_feed(struct caller2026 *caller)
     }
     caller->feeding = at + 1;
     caller->busy += (unsigned)at;
+    struct answer_set *set = answers_begin(caller->server->opts.engine);
     for (size_t i = 0; i < at; i++)
-        feed_one(&feeds[i]);
+        feed_one(&feeds[i], set);
+    answers_end(set);
     if (--caller->feeding == 0)
         caller_defer(caller, decide);
 }
