@@ -521,11 +521,40 @@ static void a_compiled_schema_serves_several_threads(void **state)
     schema_destroy(schema);
 }
 
+static void line14_the_shape_of_a_schema_is_without_its_words(void **state)
+{
+    static const struct {
+        const char *schema, *shape;
+    } rows[] = {
+        { "{\"type\":\"object\",\"title\":\"T\",\"description\":\"D\",\"$comment\":\"c\"}",
+          "{\"type\":\"object\"}" },
+        /* a property may have any name */
+        { "{\"properties\":{\"title\":{\"type\":\"string\",\"title\":\"T\",\"default\":\"x\"}}}",
+          "{\"properties\":{\"title\":{\"type\":\"string\"}}}" },
+        { "{\"oneOf\":[{\"const\":1,\"title\":\"One\"},{\"const\":{\"title\":2}}]}",
+          "{\"oneOf\":[{\"const\":1},{\"const\":{\"title\":2}}]}" },
+        { "{\"items\":{\"examples\":[1],\"minimum\":1},\"enum\":[{\"description\":1}]}",
+          "{\"items\":{\"minimum\":1},\"enum\":[{\"description\":1}]}" },
+        { "{\"$defs\":{\"default\":{\"deprecated\":true,\"type\":\"null\"}},\"not\":true}",
+          "{\"$defs\":{\"default\":{\"type\":\"null\"}},\"not\":true}" },
+        { "true", "true" },
+    };
+    struct bench *bench = *state;
+
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        const struct json *shape =
+            schema_shape(&bench->arena, parsed(bench, str_of(rows[i].schema)));
+        if (!json_equal(shape, parsed(bench, str_of(rows[i].shape))))
+            fail_msg("%s", rows[i].schema);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(line14_the_shape_of_a_schema_is_without_its_words),
         TEST(a_problem_says_where_and_what_in_a_sentence),
         TEST(all_problems_are_told_at_once_up_to_the_limit),
         TEST(a_malformed_schema_is_refused_at_the_path_of_the_keyword),
