@@ -1,10 +1,10 @@
-// A call that has ended never runs again, whoever brings its requestState.
+// A call that has ended never runs again, whoever brings its requestState, and a round is answered as a whole.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { startHttp, textOf } from './harness.js';
-import { Modern, assertRefused, deedsFile, retryOf, scratchFolder, word } from './modern.js';
+import { Modern, assertRefused, assertSecond, deedsFile, retryOf, scratchFolder, word } from './modern.js';
 import { stores } from './stores.js';
 
 const SECRET = 'a secret that is surely long enough for this';
@@ -138,6 +138,53 @@ for (const [what, ahead] of [['ahead', HOUR_MS], ['behind', -HOUR_MS]]) {
     }
   });
 }
+
+// --- a round is one thing ---
+
+const ROUNDS = 60;
+
+test('11.11: two different submissions of one round, through two nodes, never mix, and the second is told', async (t) => {
+  const store = await redis.create(t);
+  const deeds = deedsFile(t);
+  const start = async () => new Modern((await startHttp(t, 'probe', {
+    env: { PROBE_FILE: deeds.file, MCP_ELICITATION_SECRET: SECRET }, args: ['--store', store.address] })).url);
+  const nodes = [await start(), await start()];
+  const submission = (name) => ({ one: word(name), two: word(name) });
+  const seen = { won: 0, told: 0 };
+  for (let i = 0; i < ROUNDS; i++) {
+    const asked = await nodes[i % 2].asked('pair');
+    const replies = await Promise.all(nodes.map((node, n) => node.call('pair', {}, retryOf(asked, submission(`${n}`)))));
+    const lines = deeds.lines();
+    assert.equal(lines.length, i + 1, 'one deed');
+    const winner = lines.at(-1);
+    assert.match(winner, /^(0 0|1 1)$/, 'answers that were given together');
+    for (const [n, reply] of replies.entries()) {
+      if (winner === `${n} ${n}`) {
+        assert.equal(textOf(reply.result), `did ${winner}`, reply.text);
+        seen.won++;
+      } else {
+        assertSecond(reply, 'the other submission');
+        seen.told++;
+      }
+    }
+  }
+  assert.deepEqual(seen, { won: ROUNDS, told: ROUNDS });
+});
+
+test('11.11: the same submission twice, through two nodes, is one', async (t) => {
+  const store = await redis.create(t);
+  const deeds = deedsFile(t);
+  const start = async () => new Modern((await startHttp(t, 'probe', {
+    env: { PROBE_FILE: deeds.file, MCP_ELICITATION_SECRET: SECRET }, args: ['--store', store.address] })).url);
+  const nodes = [await start(), await start()];
+  for (let i = 0; i < ROUNDS / 2; i++) {
+    const asked = await nodes[i % 2].asked('pair');
+    const retry = retryOf(asked, { one: word('a'), two: word('b') });
+    const texts = await Promise.all(nodes.map((node) => node.ended('pair', {}, retry)));
+    assert.deepEqual(texts, ['did a b', 'did a b']);
+    assert.equal(deeds.lines().length, i + 1);
+  }
+});
 
 // --- with a secret ---
 
