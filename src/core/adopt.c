@@ -41,6 +41,18 @@ void call_leave(struct call *call)
     call_free(call);
 }
 
+/* It was about to do its first step, and nobody can come back for that but with its request. */
+static void call_leave_held(struct call *call)
+{
+    struct call_record record = call_record_of(call);
+
+    record.notices = call->notices;
+    if (!call->held || call->cancel_wanted)
+        return; /* something has decided otherwise meanwhile */
+    call_give_back(call->engine, &record, call->epoch);
+    call_leave(call);
+}
+
 void call_let_go(struct call *call)
 {
     call->caller->call = NULL;
@@ -50,6 +62,8 @@ void call_let_go(struct call *call)
         call_cancel(call, STR("The caller is gone"));
     else if (call->state == LIVE_WAITING)
         call_leave(call);
+    else if (call->held && !call->handed && !call->cancel_wanted)
+        call_later(call, call_leave_held);
     else
         call_step_on(call);
 }

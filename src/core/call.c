@@ -54,6 +54,7 @@ struct call *call_create(struct engine *engine, const struct call_spec *spec, st
     call->handed = spec->handed;
     call->elsewhere_too = spec->elsewhere_too;
     call->hold_steps = spec->hold_steps;
+    call->named = spec->named;
     list_init(&call->asks);
     list_init(&call->warm);
     return call;

@@ -394,15 +394,26 @@ static void park_send(struct op *op)
                              op_completed, op);
 }
 
+/* The same request has come before: its call is there, and ours cannot be opened. */
+static bool met_itself(const struct call *call, nod_status status)
+{
+    return status == NOD_E_STALE && call->named && !call->stored;
+}
+
 static void park_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct call *call = OP_OF(op, struct call, op);
+    bool known = met_itself(call, status);
     bool lost = status == NOD_E_STALE && call->stored && !call->cancel_wanted;
 
     CRASH_POINT(ask_after);
     if (status == NOD_OK)
         journal_grow(call);
     saved(call); /* if it failed, the store may know it all the same */
+    if (known) {
+        call_known(call);
+        return;
+    }
     if (lost) {
         call_lost(call);
         return;
@@ -432,6 +443,8 @@ static void call_told(struct call *call, enum caller_way way)
         call_leave_warm(call);
     else if (call->woken)
         call_take(call);
+    else if (call->unsure)
+        call_make_sure(call);
 }
 
 void call_asked(struct call *call)
@@ -531,6 +544,7 @@ static void append_done(struct op *op, nod_status status, const struct store_rep
     struct call *call = OP_OF(op, struct call, op);
     bool intent = appends_intent(call);
     bool lost = status == NOD_E_STALE && call->stored;
+    bool known = met_itself(call, status) && intent; /* else its step is done */
 
     if (intent)
         CRASH_POINT(intent_after);
@@ -541,7 +555,9 @@ static void append_done(struct op *op, nod_status status, const struct store_rep
         call->fresh_intent = intent;
     }
     saved(call);
-    if (call->cancel_wanted)
+    if (known)
+        call_known(call);
+    else if (call->cancel_wanted)
         call_end_cancelled(call);
     else if (lost)
         call_lost(call);
@@ -580,10 +596,14 @@ static void steps_tell(struct call *call)
 static void opened(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct call *call = OP_OF(op, struct call, op);
+    bool known = met_itself(call, status);
 
+    CRASH_POINT(open_after);
     call->saving_count = 0;
     saved(call);
-    if (call->cancel_wanted)
+    if (known)
+        call_known(call);
+    else if (call->cancel_wanted)
         call_end_cancelled(call);
     else if (status == NOD_OK)
         steps_tell(call);

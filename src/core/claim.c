@@ -472,7 +472,8 @@ static void publish_send(struct op *op)
                                .items = &item,
                                .count = 1,
                                .by = claim->answer.by,
-                               .via = claim_via(claim) };
+                               .via = claim_via(claim),
+                               .handed = claim->answer.handed || (ask && ask->call->handed) };
 
     if (ask) { /* its call waits here: take it in the same transition */
         spec.take_for = engine->node;

@@ -136,6 +136,7 @@ struct call_spec {
                            not share our store: only idempotent steps may happen */
     struct caller *caller;
     struct str id;   /* ID_LEN characters that nobody has used; empty: random */
+    bool named;      /* its id stands for the request: one that is stored already is the same */
     bool hold_steps; /* before its first step it stops: see caller_ops.stepping */
     bool opened;     /* by engine_open: the store has it, running here in its first epoch */
 };
@@ -264,6 +265,7 @@ struct answer {
     struct str scope;           /* not empty: the ask must be of this scope */
     struct str via;             /* where it was given (claim_spec.via); empty: the surface's name */
     const struct surface *surface;
+    bool handed;            /* who answers has shown that the call's client can come back for it */
     int attempt;            /* the offer it answers; 0: whichever is up */
     struct answer_set *set; /* it is given together with others; NULL: by itself */
     bool too_large; /* there was content, and it is larger than an answer may be: it fits nothing */

@@ -162,6 +162,8 @@ struct call {
     bool woken;        /* the store has hinted while we were busy */
     bool carried;      /* its asks are not offered on surfaces */
     bool elsewhere_too;
+    bool named;                     /* see call_spec */
+    bool unsure;                    /* the store may not know that we wait for it */
     bool hold_steps;                /* until it has come to its first one */
     bool held;                      /* it has: it goes on when its caller says so */
     int64_t keep_ms, keep_asked_ms; /* see call_spec */
@@ -210,6 +212,10 @@ void call_take(struct call *call);
 void call_take_later(struct call *call, int64_t after_ms);
 /* The store refused a write: another node has taken it over. Waits for its end, or its turn. */
 void call_lost(struct call *call);
+/* It waits, with what we have of it just read: the store learns of us by one more look. */
+void call_make_sure(struct call *call);
+/* It cannot be opened, because it is there: goes on with that, if it is the same. */
+void call_known(struct call *call);
 /* After engine_adopt: goes on where it waited. */
 void call_go_on(struct call *call);
 /* It was taken in this epoch, and nobody is here to run it: the next who comes may. */

@@ -224,6 +224,16 @@ static void asks_done(struct op *op, nod_status status, const struct store_reply
         look_later(call);
 }
 
+/*
+ * When we wanted to take it, it may have run elsewhere, and have asked only since: a take that
+ * finds it waiting is what makes the store tell us of its end.
+ */
+void call_make_sure(struct call *call)
+{
+    call->unsure = false;
+    call_take_later(call, TAKE_AGAIN_MS);
+}
+
 /* It asked again while our caller was on the way: these are its questions now. */
 static void waits_again(struct call *call, const struct call_record *record)
 {
@@ -232,6 +242,7 @@ static void waits_again(struct call *call, const struct call_record *record)
     journal_make(&call->journal, record->entries, record->entry_count, NULL, 0);
     call->epoch = record->epoch;
     call->notices = record->notices;
+    call->unsure = call->engine->store->ops->shared;
     call->state = LIVE_TAKING;
     op_start(call->engine, &call->op, asks_send, asks_done);
 }
@@ -434,4 +445,59 @@ void call_lost(struct call *call)
         call_leave(call);
     else
         call_take(call);
+}
+
+/* --- a request that was made before -------------------------------------------------------------
+ */
+
+static bool same_args(struct str one, struct str other)
+{
+    enum { ARGS_ARENA_MAX = 64 << 20 }; /* of both as trees */
+    struct arena arena;
+
+    if (str_eq(one, other))
+        return true;
+    arena_init(&arena, ARGS_ARENA_MAX);
+    const struct json *a = json_parse(&arena, one, NULL, NULL);
+    const struct json *b = json_parse(&arena, arena_str(&arena, other), NULL, NULL);
+    bool same = a && b && json_equal(a, b);
+    arena_finish(&arena);
+    return same;
+}
+
+static bool same_request(const struct call *call, const struct call_record *record)
+{
+    return record->kind == call->target->kind && str_eq(record->target, call->target->name) &&
+           str_eq(record->scope, call->scope) && str_eq(record->uri, call->uri) &&
+           same_args(record->args, call->args);
+}
+
+static void known_found(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct call *call = OP_OF(op, struct call, op);
+
+    if (status == NOD_OK && !same_request(call, reply->call)) {
+        call_give_up(call, NOD_E_INVALID,
+                     STR("This id was given to another request before; give each its own"));
+        return;
+    }
+    if (decided(call))
+        return;
+    if (call_is_alone(call))
+        call_leave(call);
+    else if (status != NOD_OK)
+        not_taken(call, status);
+    else
+        call_lost(call);
+}
+
+/* Its asks were told to nobody, and its run counts for nothing. */
+void call_known(struct call *call)
+{
+    LIST_EACH (at, &call->asks)
+        ask_free(LIST_OF(at, struct ask, link));
+    journal_finish(&call->journal);
+    call->state = LIVE_TAKING;
+    op_start(call->engine, &call->op, look_send, known_found);
+    call->op.most = INT_MAX;
 }

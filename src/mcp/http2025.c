@@ -114,6 +114,7 @@ static void post_initialize(struct mcp_server *server, struct http_exchange *exc
 }
 
 static void post_request(struct session *session, struct http_exchange *exchange,
+                         const struct http_request *http, struct str principal,
                          const struct rpc_message *message)
 {
     struct mcp_server *server = session->server;
@@ -121,6 +122,8 @@ static void post_request(struct session *session, struct http_exchange *exchange
                                .session = session,
                                .id = message->id,
                                .params = message->params,
+                               .principal = principal,
+                               .post = http,
                                .exchange = exchange };
 
     era2025_request(&request, message->method);
@@ -419,7 +422,7 @@ static void post_message(struct mcp_server *server, struct http_exchange *exchan
     if (!session)
         return;
     if (message->kind == RPC_REQUEST) {
-        post_request(session, exchange, message);
+        post_request(session, exchange, http, principal, message);
         return;
     }
     if (message->kind == RPC_NOTIFICATION) {

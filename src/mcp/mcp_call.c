@@ -21,7 +21,7 @@
 #include "mcp/caller2026.h"
 #include "mcp/came_by.h"
 #include "mcp/notice.h"
-#include "mcp/resume2025.h"
+#include "mcp/repeat2025.h"
 #include "mcp/shares.h"
 #include "surface/client.h"
 
@@ -94,6 +94,12 @@ void mcp_call_start(struct request *request, const struct mcp_call_spec *spec)
         caller2026_start(request, spec);
         return;
     }
+    struct id id = { 0 };
+    bool alone = !request->stream; /* over HTTP, and not in an array */
+    if (alone)
+        repeat2025_call(session, request->id, &id);
+    if (alone && repeat2025_take(request, spec, &id))
+        return;
     if (session_call(session, request->id)) {
         reply_error(request, RPC_INVALID_REQUEST,
                     STR("A request with this id is still being worked on; give each its own."));
@@ -112,13 +118,10 @@ void mcp_call_start(struct request *request, const struct mcp_call_spec *spec)
     struct str token =
         rpc_id_of(&server->message, json_get(request->has.meta, STR("progressToken")));
     struct mcp_call *call = call_create(session, request->id, token, spec->part);
-    struct id id = { 0 };
-    if (!request->stream) {
+    if (alone) {
         request->stream = mcp_stream_held(session, request->exchange, false);
-        if (server_survives(server)) {
-            id_random(&id);
+        if (server_survives(server))
             mcp_stream_name(request->stream, &id);
-        }
     }
     call_join(call, request->stream);
     request->later = true;
@@ -132,6 +135,7 @@ void mcp_call_start(struct request *request, const struct mcp_call_spec *spec)
                                                           .scope = session_scope(session),
                                                           .caller_record = caller_record(call),
                                                           .id = id_str(&id),
+                                                          .named = alone,
                                                           .keep_ms = server->opts.session_idle_ms,
                                                           .handed = call->stream->of_call,
                                                           .hold_steps = call->stream->of_call,
@@ -156,7 +160,7 @@ enum revision_part mcp_call_part(enum target_kind kind)
 
 bool mcp_call_back(struct session *session, struct mcp_stream *stream,
                    const struct call_record *record, const struct came_by *by,
-                   struct target *target)
+                   struct target *target, bool handed)
 {
     struct engine *engine = session->server->opts.engine;
     struct call *live = engine_find(engine, record->id);
@@ -165,12 +169,15 @@ bool mcp_call_back(struct session *session, struct mcp_stream *stream,
         return false;
     struct mcp_call *call = call_create(session, by->id, by->token, mcp_call_part(record->kind));
     call->back = true;
+    session->stores = true;
     call_join(call, stream);
     if (live ? absent_hand_over(live, &call->caller)
              : engine_adopt(engine,
                             &(struct adopt_spec){ .record = record,
                                                   .target = target,
                                                   .keep_ms = session->server->opts.session_idle_ms,
+                                                  .handed = handed,
+                                                  .hold_steps = !handed,
                                                   .caller = &call->caller }))
         return true;
     session_drop_call(session, call);
@@ -212,24 +219,12 @@ static double next_progress(const struct mcp_call *call)
     return call->progressed ? call->progress + (fabs(call->progress) + 1) * 1e-6 : 0;
 }
 
-/* Other nodes may be told to cancel it. Most questions are answered before that is worth a word. */
-static bool wants_note(const struct mcp_call *call)
-{
-    return call->stream->of_call && !call->back && !call->noted &&
-           engine_store(call->session->server->opts.engine)->ops->shared;
-}
-
 static void call_beat(void *data)
 {
     struct mcp_call *call = data;
     struct mcp_server *server = call->session->server;
 
     timer_set(server->opts.loop, &call->beat, server->opts.heartbeat_ms, call_beat, call);
-    if (wants_note(call)) {
-        call->noted = true;
-        resume2025_note(call->session, call_request_id(call), call_id(call->caller.call));
-        return;
-    }
     if (!call->stream->exchange && !call->stream->pipe)
         return;
     if (call->token_len && !call->back)
@@ -249,9 +244,7 @@ static void call_waiting_changed(struct caller *caller, struct call *engine_call
     call->waiting = waiting;
     if (waiting) {
         server->waiting++;
-        timer_set(server->opts.loop, &call->beat,
-                  wants_note(call) ? RESUME2025_NOTE_MS : server->opts.heartbeat_ms, call_beat,
-                  call);
+        timer_set(server->opts.loop, &call->beat, server->opts.heartbeat_ms, call_beat, call);
     } else {
         server->waiting--;
         timer_stop(server->opts.loop, &call->beat);
@@ -262,13 +255,20 @@ static void call_waiting_changed(struct caller *caller, struct call *engine_call
 /* --- meanwhile ---------------------------------------------------------------------------------
  */
 
-/* The client must have an event id to come back with before it is asked anything, or anything is
- * done. */
-static void call_prime(const struct mcp_call *call)
+/*
+ * The client must have an event id to come back with before it is asked anything, or anything is
+ * done. Those of older revisions cannot read an event without data: their first id comes with a
+ * sign of life, if they gave a token for one, or with the first question. False: it has none.
+ */
+static bool call_prime(struct mcp_call *call)
 {
-    if (call->session && !call->stream->pipe)
-        mcp_stream_begin(call->stream);
+    if (!call->session || call->stream->pipe)
+        return false;
+    mcp_stream_begin(call->stream);
+    if (!mcp_stream_has_id(call->stream))
+        send_progress(call, next_progress(call), 0, STR("Working on it."));
     CRASH_POINT(priming_after);
+    return mcp_stream_has_id(call->stream);
 }
 
 int64_t mcp_call_needs(const struct mcp_server *server, const struct call *call)
@@ -281,21 +281,32 @@ int64_t mcp_call_needs(const struct mcp_server *server, const struct call *call)
         if (waits > longest)
             longest = waits;
     }
-    return longest + engine_store(server->opts.engine)->keep_ms;
+    int64_t keep_ms = engine_store(server->opts.engine)->keep_ms;
+    if (keep_ms < server->opts.session_idle_ms)
+        keep_ms = server->opts.session_idle_ms;
+    return longest + keep_ms;
 }
 
 static enum caller_way call_asked(struct caller *caller, struct call *engine_call_)
 {
-    const struct mcp_call *call = (const struct mcp_call *)(const void *)caller;
+    struct mcp_call *call = (struct mcp_call *)(void *)caller;
 
-    (void)engine_call_;
     call_prime(call);
+    if (call->session && call->stream->of_call && mcp_stream_reachable(call->stream))
+        call_handed(engine_call_); /* the questions, which follow, have ids as well */
     return CALLER_HOLDS;
 }
 
 static void call_stepping(struct caller *caller, struct call *engine_call_)
 {
-    call_prime((struct mcp_call *)(void *)caller);
+    struct mcp_call *call = (struct mcp_call *)(void *)caller;
+
+    if (call_prime(call))
+        call_handed(engine_call_);
+    else if (call->session && call->stream->lost) {
+        mcp_call_leave(call); /* nobody is there, nor can come back but with the request itself */
+        return;
+    }
     call_step_on(engine_call_);
 }
 
@@ -470,8 +481,10 @@ static void call_finished(struct caller *caller, struct call *engine_call_,
         return;
     }
     struct mcp_server *server = session->server;
-    if (call_is_stored(engine_call_))
+    if (call_is_stored(engine_call_)) {
+        session->stores = true;
         session_need(session, mcp_call_needs(server, engine_call_));
+    }
     session_drop_call(session, call);
     timer_stop(server->opts.loop, &call->beat);
     server->calls--;

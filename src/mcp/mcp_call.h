@@ -32,7 +32,6 @@ struct mcp_call {
     bool waiting;
     bool cancelled; /* call_cancel was called */
     bool *over;     /* told when it has ended, while it is being started */
-    bool noted;     /* other nodes can find it by the request's id */
     bool back;      /* it came from another node: what progress was told there is not known */
     bool quiet;     /* no response: the client has cancelled it, or the session is over */
     uint16_t id_len;
@@ -52,12 +51,14 @@ void mcp_call_start(struct request *request, const struct mcp_call_spec *spec);
 
 /*
  * A request that was made of another node, or before a restart: goes on with its call here, on this
- * stream. False, and nothing happened: the session has a request of this id, or too many.
+ * stream. `handed`: its client has come back with an event id; otherwise it has sent the request
+ * again, and gets one before the next step. False, and nothing happened: the session has a request
+ * of this id, or too many.
  */
 struct came_by;
 bool mcp_call_back(struct session *session, struct mcp_stream *stream,
                    const struct call_record *record, const struct came_by *by,
-                   struct target *target);
+                   struct target *target, bool handed);
 
 /* The server goes, and the store has the call: the client may come back for it. */
 void mcp_call_leave(struct mcp_call *call);

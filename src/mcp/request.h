@@ -24,16 +24,17 @@ struct request {
     struct mcp_server *server;
     struct session *session; /* era 2025 */
     const struct meta *meta; /* era 2026: what the request says of itself; NULL in era 2025 */
-    struct str principal;    /* era 2026: who it is, as verified */
+    struct str principal;    /* over HTTP: who it is, as verified */
     const struct http_request *http; /* era 2026 over HTTP: for headers that depend on the target */
     int status;                      /* era 2026 over HTTP: of the response; 0: 200 */
     struct str id;                   /* JSON text */
     const struct json *params;
-    struct params has;              /* of them */
-    struct http_exchange *exchange; /* HTTP: to be held if a call is started */
-    struct mcp_stream *stream;      /* where responses go; NULL: a held one is made when needed */
-    bool later;                     /* a call has taken it over */
-    bool failed;                    /* the response is an error */
+    struct params has;               /* of them */
+    struct http_exchange *exchange;  /* HTTP: to be held if a call is started */
+    const struct http_request *post; /* era 2025 over HTTP, not in an array: the whole of it */
+    struct mcp_stream *stream;       /* where responses go; NULL: a held one is made when needed */
+    bool later;                      /* a call has taken it over */
+    bool failed;                     /* the response is an error */
 };
 
 /*

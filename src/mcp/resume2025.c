@@ -21,6 +21,7 @@
 #include "mcp/came_by.h"
 #include "mcp/endpoint.h"
 #include "mcp/mcp_call.h"
+#include "mcp/repeat2025.h"
 #include "mcp/session_store.h"
 #include "net/sse.h"
 
@@ -166,7 +167,7 @@ static void go_on(struct session *session, const struct waiting *waiting,
     }
     struct mcp_stream *stream =
         mcp_stream_back(session, exchange, id_str(&waiting->call), waiting->seq);
-    if (mcp_call_back(session, stream, record, by, target))
+    if (mcp_call_back(session, stream, record, by, target, true))
         return;
     mcp_stream_close(stream); /* it will try again */
     mcp_stream_destroy(stream);
@@ -221,52 +222,22 @@ void resume2025_stream(struct session *session, struct http_exchange *exchange, 
 /* --- cancelling what is elsewhere ------------------------------------------------------------- */
 
 enum {
-    NOTE_KEY_MAX = 512, /* longer ids of requests are not noted */
-    NOTE_TTL_MS = 24 * 3600000,
-    NOTE_LOOKS = 3,
+    CANCEL_LOOKS = 3,     /* at the store, for a call that may be on its way there */
+    CANCEL_LOOK_MS = 500, /* between two of them */
 };
-
-#define NOTE_KIND STR("request")
 
 struct cancelling {
     struct server_work work; /* first */
     struct timer timer;
     int looks;
     char *why;
-    struct buf key;
+    struct id call;
 };
-
-static void note_key(struct buf *key, const struct session *session, struct str request_id)
-{
-    buf_init(key, NOTE_KEY_MAX);
-    buf_add(key, id_str(&session->id));
-    buf_add_char(key, '/');
-    buf_add(key, request_id);
-}
-
-static void ignored(void *data, nod_status status, const struct store_reply *reply)
-{
-    (void)data, (void)status, (void)reply;
-}
-
-void resume2025_note(struct session *session, struct str request_id, struct str call_id)
-{
-    struct store *store = engine_store(session->server->opts.engine);
-    struct buf key;
-
-    if (!store->ops->shared)
-        return;
-    note_key(&key, session, request_id);
-    if (!key.overflow)
-        store->ops->put(store, NOTE_KIND, buf_str(&key), call_id, 0, NOTE_TTL_MS, ignored, NULL);
-    buf_finish(&key);
-}
 
 static void cancelling_free(struct cancelling *cancelling)
 {
     server_work_done(&cancelling->work);
     mem_free(cancelling->why);
-    buf_finish(&cancelling->key);
     mem_free(cancelling);
 }
 
@@ -278,41 +249,39 @@ static void cancelling_drop(struct server_work *work)
     cancelling_free(cancelling);
 }
 
-static void note_look(void *data);
+static void cancel_look(void *data);
 
-static void note_found(void *data, nod_status status, const struct store_reply *reply)
+static void cancel_looked(void *data, nod_status status, const struct store_reply *reply)
 {
     struct cancelling *cancelling = data;
     struct mcp_server *server = cancelling->work.server;
 
-    if (server && status == NOD_E_NOT_FOUND && ++cancelling->looks < NOTE_LOOKS) {
+    (void)reply;
+    if (server && status == NOD_E_NOT_FOUND && ++cancelling->looks < CANCEL_LOOKS) {
         cancelling->work.drop = cancelling_drop;
-        timer_set(server->opts.loop, &cancelling->timer, RESUME2025_NOTE_MS, note_look, cancelling);
+        timer_set(server->opts.loop, &cancelling->timer, CANCEL_LOOK_MS, cancel_look, cancelling);
         return;
     }
     if (server && status == NOD_OK)
-        engine_cancel(server->opts.engine, reply->value, str_of(cancelling->why));
+        engine_cancel(server->opts.engine, id_str(&cancelling->call), str_of(cancelling->why));
     cancelling_free(cancelling);
 }
 
-static void note_look(void *data)
+static void cancel_look(void *data)
 {
     struct cancelling *cancelling = data;
     struct store *store = engine_store(cancelling->work.server->opts.engine);
 
     cancelling->work.drop = NULL;
-    store->ops->get(store, NOTE_KIND, buf_str(&cancelling->key), note_found, cancelling);
+    store->ops->load_call(store, id_str(&cancelling->call), cancel_looked, cancelling);
 }
 
 void resume2025_cancel(struct session *session, struct str request_id, struct str why)
 {
-    struct mcp_server *server = session->server;
-
-    if (!engine_store(server->opts.engine)->ops->shared)
-        return;
     struct cancelling *cancelling = MEM_NEW(struct cancelling);
+
     cancelling->why = str_dup(why);
-    note_key(&cancelling->key, session, request_id);
-    server_work_add(server, &cancelling->work);
-    note_look(cancelling);
+    repeat2025_call(session, request_id, &cancelling->call);
+    server_work_add(session->server, &cancelling->work);
+    cancel_look(cancelling);
 }

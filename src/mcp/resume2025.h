@@ -15,11 +15,7 @@ void resume2025_stream(struct session *session, struct http_exchange *exchange, 
 void resume2025_session(struct mcp_server *server, struct http_exchange *exchange,
                         const struct http_request *http, struct str principal, struct str id);
 
-enum { RESUME2025_NOTE_MS = 500 }; /* a call that waits so long can be cancelled from any node */
-
-/* notifications/cancelled for a request that is not here. Looks for it until it would be noted. */
+/* notifications/cancelled for a request that is not here. Looks for its call, for a moment. */
 void resume2025_cancel(struct session *session, struct str request_id, struct str why);
-/* Where that looks: this request of the session is this call. */
-void resume2025_note(struct session *session, struct str request_id, struct str call_id);
 
 #endif

@@ -116,6 +116,7 @@ struct mcp_server {
     struct map on_pipe;      /* stdio: request id -> struct in_flight */
     struct mcp_stream *pipe; /* stdio: where lines go; NULL: there is none */
 
+    struct id unknown_call; /* the store has no such call: its request is handled (repeat2025) */
     struct list works; /* struct server_work */
     struct unrun unrun[MCP_UNRUN_MAX];
     struct list absents; /* struct absent: calls that are run for clients who are away */
@@ -163,7 +164,7 @@ static inline bool server_survives(const struct mcp_server *server)
 /* The clock that decides what has run out. */
 static inline int64_t server_now(const struct mcp_server *server)
 {
-    return clock_wall(server->opts.clock);
+    return engine_now(server->opts.engine);
 }
 
 /* A call has begun to wait, has ended or a transport has closed: is a drain complete now? */

@@ -34,6 +34,8 @@ struct session {
     uint8_t can;      /* enum session_can */
     uint8_t log_level;
     bool initialized; /* initialize was answered */
+    bool restored;    /* it was begun elsewhere, or before a restart */
+    bool stores;      /* a call of it was stored */
     bool boolean_confirm;
     bool ended;
     bool busy;         /* being ended: not to be freed under the hands of session_end */

@@ -252,6 +252,7 @@ static nod_status take_in(struct fetching *fetching, const struct store_reply *r
         } else {
             session->version = reply->version;
             session->checked_ms = clock_mono(server->opts.clock);
+            session->restored |= is_new;
             if (is_new)
                 session->written_ms =
                     INT64_MIN / 2; /* how much of its time is left we do not know */

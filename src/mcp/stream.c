@@ -385,6 +385,12 @@ void mcp_stream_begin(struct mcp_stream *stream)
     mcp_stream_pump(stream);
 }
 
+bool mcp_stream_has_id(const struct mcp_stream *stream)
+{
+    return stream->begun && !stream->lost &&
+           (session_knows(stream->session)->priming || stream->next_seq > 1 || stream->seen);
+}
+
 void mcp_stream_send(struct mcp_stream *stream, enum event_sort sort, struct str message)
 {
     /* While a session ends, those who still listen are told which questions no longer count. */
@@ -649,4 +655,23 @@ void mcp_stream_resume(struct mcp_stream *stream, struct http_exchange *exchange
     if (stream->standing)
         timer_set(server->opts.loop, stream->beat, server->opts.heartbeat_ms, stream_beat, stream);
     mcp_stream_pump(stream);
+}
+
+void mcp_stream_again(struct mcp_stream *stream, struct http_exchange *exchange)
+{
+    struct http_exchange *old = stream->exchange;
+
+    if (stream->begun) {
+        stream->unprimed = session_knows(stream->session)->priming;
+        mcp_stream_resume(stream, exchange, 0);
+        return;
+    }
+    stream->exchange = NULL;
+    stream->lost = false; /* if it was, here it is again */
+    if (old) {
+        sse_begin(old, NULL, 0);
+        http_end(old);
+    }
+    stream_attach(stream, exchange);
+    http_release(exchange);
 }

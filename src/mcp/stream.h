@@ -85,6 +85,8 @@ bool mcp_stream_name_is_standing(struct str name);
 void mcp_stream_await(struct mcp_stream *stream);
 /* Turns a held response into events, with a priming one where the client knows them. */
 void mcp_stream_begin(struct mcp_stream *stream);
+/* Has the client been sent something with an id? */
+bool mcp_stream_has_id(const struct mcp_stream *stream);
 void mcp_stream_send(struct mcp_stream *stream, enum event_sort sort, struct str message);
 /* A place for something that is stored before it is sent; then it is sent there, unless the client
  * has it from another node. Places are used in the order they were given out. 0: there is none. */
@@ -99,6 +101,8 @@ void mcp_stream_comment(struct mcp_stream *stream);
 bool mcp_stream_reachable(const struct mcp_stream *stream);
 /* Goes on behind `seq` on another connection. */
 void mcp_stream_resume(struct mcp_stream *stream, struct http_exchange *exchange, uint32_t seq);
+/* The same request has come again, on this connection: it takes over, from the beginning. */
+void mcp_stream_again(struct mcp_stream *stream, struct http_exchange *exchange);
 /* The session is over: the connection is ended, what comes later is dropped. */
 void mcp_stream_close(struct mcp_stream *stream);
 void mcp_stream_destroy(struct mcp_stream *stream);

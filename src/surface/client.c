@@ -551,6 +551,7 @@ static void answer(struct client_surface *client, const struct ask_record *recor
                                  .surface = &client->surface,
                                  .attempt = attempt,
                                  .too_large = response->too_large,
+                                 .handed = true,
                                  .once = true },
                done, data);
 }

@@ -94,6 +94,18 @@ static nod_status once_tool(nod_call *call)
     return two_words(call, (struct nod_step_opts){ .at_most_once = true });
 }
 
+/* The deed first: nobody has been asked anything by then. */
+static nod_status first_tool(nod_call *call)
+{
+    struct deed deed = { nod_arg_str(call, "tag"), nod_arg_int_or(call, "slow_ms", 0) };
+    const char *word = "(nobody)";
+
+    NOD_TRY(nod_step(call, "deed", do_deed, &deed, NULL, .idempotent = true));
+    if (nod_supports(call, NOD_MODE_FORM))
+        NOD_TRY(ask_word(call, "first", &word));
+    return nod_reply_textf(call, "%s: %s", deed.tag, word);
+}
+
 /* One word and no deed: for races, and for many questions that wait. */
 static nod_status word_tool(nod_call *call)
 {
@@ -130,6 +142,7 @@ static const nod_tool tools[] = {
       .handler = deed_first_tool,
       .input = INPUT,
       .task = NOD_TASK_OPTIONAL },
+    { .name = "deed_first", .handler = first_tool, .input = INPUT },
     { .name = "word", .handler = word_tool, .input = INPUT },
     { .name = "word_task", .handler = word_tool, .input = INPUT, .task = NOD_TASK_OPTIONAL },
 };

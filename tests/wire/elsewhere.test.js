@@ -2,7 +2,7 @@
 // out, questions that were put twice, hints that nobody heard.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { startHttp, rawPeer, callTool, nextAsk, accept, isAsk, resultOf, textOf, pause, within, PATIENCE_MS } from './harness.js';
+import { HttpPeer, startHttp, rawPeer, callTool, nextAsk, accept, isAsk, resultOf, textOf, pause, within, PATIENCE_MS } from './harness.js';
 import { stores } from './stores.js';
 
 const SECRET = 'a secret that is surely long enough for this';
@@ -124,5 +124,67 @@ test('a node that slept and heard no hint still gives its client the result', as
   })());
   await pause(500);
   a.signal('SIGCONT');
+  assert.equal(textOf((await call.reply()).result), 'accept {"name":"Ada"}');
+});
+
+for (const { name, create } of stores) {
+  const again = (peer, call, tool, args) =>
+    peer.send({ id: call.id, method: 'tools/call', params: { name: tool, arguments: args } });
+
+  test(`11.13: ${name}: a request that is sent again after a crash gets its call's result`, async (t) => {
+    const start = house(t, await create(t));
+    const server = await start();
+    const peer = await rawPeer(t, 'http', 'probe', { server });
+    const call = await callTool(peer, 'steps');
+    await accept(peer, (await nextAsk(peer)).id);
+    const { result } = await call.reply();
+    await server.kill();
+
+    peer.url = (await start()).url;
+    await again(peer, call, 'steps', {});
+    assert.deepEqual((await call.reply()).result, result);
+    assert.equal(JSON.parse(await resultOf(peer, 'counters')).steps, 0, 'nothing was done again');
+    await again(peer, call, 'ask', {});
+    assert.equal((await call.reply()).error.code, -32600, 'the same id with other params');
+  });
+}
+
+test('11.13: a request that is sent to two nodes at once is one call', async (t) => {
+  const { create } = stores.find(({ name }) => name === 'redis');
+  const start = house(t, await create(t));
+  const [a, b] = [await start(), await start()];
+  for (let i = 0; i < 20; i++) {
+    const peer = await rawPeer(t, 'http', 'probe', { server: a });
+    const other = new HttpPeer(b.url);
+    other.session = peer.session;
+    t.after(() => other.close());
+    const message = { id: `both-${i}`, method: 'tools/call', params: { name: 'steps', arguments: {} } };
+    const [one, two] = await Promise.all([peer.send(message), other.send(message)]);
+    const asks = await Promise.all([nextAsk(peer), nextAsk(other)]);
+    assert.equal(asks[0].id, asks[1].id, 'one question');
+    await accept(i % 2 ? peer : other, asks[0].id);
+    const isReply = (reply) => reply.id === message.id && !reply.method;
+    const [first, second] = await Promise.all([peer.next(isReply, 'a result'), other.next(isReply, 'and the other')]);
+    assert.deepEqual(first, second, 'one result');
+    await Promise.all([one.finished, two.finished]);
+  }
+  const steps = async (server) => JSON.parse(await resultOf(await rawPeer(t, 'http', 'probe', { server }), 'counters')).steps;
+  assert.equal((await steps(a)) + (await steps(b)), 40, 'two steps of each call');
+});
+
+test('11.13: while a call waits at one node, its request finds it at another, and is refused there with other params', async (t) => {
+  const { create } = stores.find(({ name }) => name === 'redis');
+  const start = house(t, await create(t));
+  const [a, b] = [await start(), await start()];
+  const peer = await rawPeer(t, 'http', 'probe', { server: a });
+  const call = await callTool(peer, 'ask');
+  const ask = await nextAsk(peer);
+  peer.url = b.url;
+  const send = (tool, args) => peer.send({ id: call.id, method: 'tools/call', params: { name: tool, arguments: args } });
+  await send('whoami', {});
+  assert.equal((await call.reply()).error.code, -32600);
+  await send('ask', {});
+  assert.equal((await nextAsk(peer)).id, ask.id);
+  await accept(peer, ask.id, { name: 'Ada' });
   assert.equal(textOf((await call.reply()).result), 'accept {"name":"Ada"}');
 });
