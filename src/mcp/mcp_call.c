@@ -137,7 +137,6 @@ void mcp_call_start(struct request *request, const struct mcp_call_spec *spec)
                                                           .id = id_str(&id),
                                                           .named = alone,
                                                           .keep_ms = server->opts.session_idle_ms,
-                                                          .handed = call->stream->of_call,
                                                           .hold_steps = call->stream->of_call,
                                                           .caller = &call->caller });
     if (over)

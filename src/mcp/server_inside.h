@@ -58,11 +58,11 @@ enum {
     MCP_FLUSH_MS = 2000, /* for the last bytes on the way out */
 
     /* Era 2026. */
-    MCP_LIST_FRESH_MS = 60000,   /* ttlMs of lists and of server/discover */
-    MCP_STATE_GRACE_MS = 600000, /* a state outlives the last of its asks by this */
-    MCP_HOLD_MS = 20000,   /* a retry waits that long for a page, or for another node */
-    MCP_HOLD_LOOK_MS = 50, /* and looks that often */
-    MCP_WAITERS_MAX = 64,  /* requests that wait for the end of one call */
+    MCP_LIST_FRESH_MS = 60000,    /* ttlMs of lists and of server/discover */
+    MCP_STATE_GRACE_MS = 600000,  /* a state outlives the last of its asks by this */
+    MCP_HOLD_MS = 20000,          /* a retry waits that long for a page, or for another node */
+    MCP_HOLD_LOOK_MS = 50,        /* and looks that often */
+    MCP_WAITERS_MAX = 64,         /* requests that wait for the end of one call */
     MCP_PIPE_REQUESTS_MAX = 1024, /* requests of era 2026 in flight on stdio */
     MCP_GONE_MS =
         30000, /* a call whose target no node that shares the store seems to have ends then */
@@ -117,7 +117,7 @@ struct mcp_server {
     struct mcp_stream *pipe; /* stdio: where lines go; NULL: there is none */
 
     struct id unknown_call; /* the store has no such call: its request is handled (repeat2025) */
-    struct list works; /* struct server_work */
+    struct list works;      /* struct server_work */
     struct unrun unrun[MCP_UNRUN_MAX];
     struct list absents; /* struct absent: calls that are run for clients who are away */
 
