@@ -190,15 +190,6 @@ void ask_offered_anew(struct ask *ask, int attempt, struct str problems)
         ask->surface->ops->offer(ask->surface, ask, attempt, problems);
 }
 
-bool ask_was_put(struct ask *ask, uint32_t attempt)
-{
-    if (ask->record.attempts < 0 || attempt > (uint32_t)ask->record.attempts)
-        return false;
-    if ((int)attempt > ask->record.attempt)
-        ask->record.attempt = (int)attempt;
-    return true;
-}
-
 void ask_offered(struct ask *ask, struct surface *surface, enum offer_result result)
 {
     if (result == OFFER_SHOWN || ask->surface != surface || ask->claiming)

@@ -473,11 +473,11 @@ static void publish_send(struct op *op)
                                .count = 1,
                                .by = claim->answer.by,
                                .via = claim_via(claim),
-                               .handed = claim->answer.handed || (ask && ask->call->handed) };
+                               .handed = claim->answer.handed };
 
     if (ask) { /* its call waits here: take it in the same transition */
         spec.take_for = engine->node;
-        spec.handed = ask->call->handed;
+        spec.handed |= ask->call->handed;
         op->most = INT_MAX; /* in an epoch that only the reply tells */
     }
     CRASH_POINT(answer_before);

@@ -254,10 +254,6 @@ struct ask *engine_ask(const struct engine *engine, struct str ask_id);
 /* From a surface: see surface_ops.offer. */
 void ask_offered(struct ask *ask, struct surface *surface, enum offer_result result);
 
-/* It was put to its person that often, on another node or before a restart. False: that cannot be.
- */
-bool ask_was_put(struct ask *ask, uint32_t attempt);
-
 struct answer {
     enum ask_state action;      /* ASK_ACCEPTED, ASK_DECLINED, ASK_CANCELLED */
     const struct json *content; /* with ASK_ACCEPTED; may be NULL where nothing is asked for */

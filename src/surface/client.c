@@ -573,7 +573,7 @@ static bool split_id(struct str id, struct str *ask_id, uint32_t *attempt)
         *ask_id = id;
         return id.len > 0;
     }
-    if (!str_to_u64(number, &n) || n < 2 || n > UINT32_MAX || number.at[0] == '0')
+    if (!str_to_u64(number, &n) || n < 2 || n > INT32_MAX || number.at[0] == '0')
         return false;
     *attempt = (uint32_t)n;
     return true;
@@ -600,18 +600,20 @@ static void stray(struct client_surface *client, const struct rpc_message *messa
     tell(done, data, NOD_E_NOT_FOUND);
 }
 
+/* `attempt` may be one that another node has put since: the store knows which is up. */
 static void answer_here(struct client_surface *client, struct ask *ask, struct offer *offer,
-                        const struct rpc_message *message, answered_fn *done, void *data)
+                        uint32_t attempt, const struct rpc_message *message, answered_fn *done,
+                        void *data)
 {
     const struct ask_record *record = ask_record(ask);
     struct response response =
         read_response(record, offer->confirm, result_of(message), message->code);
 
     /* The same answer once more, because nobody has said yet that the first was stored. */
-    bool again = offer->answered;
-    offer->answered = true;
+    bool again = offer->answered || attempt != offer->attempt;
+    offer->answered |= attempt == offer->attempt;
     if (response.reading == READ_ANSWER) {
-        answer(client, record, (int)offer->attempt, &response, done, data);
+        answer(client, record, (int)attempt, &response, done, data);
         return;
     }
     LOG_DEBUG("the client has no answer", LOG_INT("code", message->code),
@@ -631,6 +633,7 @@ struct far_answer {
     struct client_surface *client;
     struct arena arena;
     struct str scope;
+    int attempt;
     bool boolean_confirm;
     bool too_large;
     const struct json *result; /* NULL: an error */
@@ -654,7 +657,9 @@ static void far_loaded(void *data, nod_status status, const struct store_reply *
         if (far->too_large)
             response = (struct response){ .action = ASK_ACCEPTED, .too_large = true };
         if (response.reading == READ_ANSWER)
-            answer(far->client, record, 0, &response, far->done, far->data);
+            answer(far->client, record, far->attempt, &response, far->done, far->data);
+        else if (record->state == ASK_PENDING && record->attempt != far->attempt)
+            tell(far->done, far->data, NOD_OK); /* of an offer that is no longer up */
         else
             ask_unsupported(far->work.server->opts.engine, record->id, far->done, far->data);
     }
@@ -664,7 +669,7 @@ static void far_loaded(void *data, nod_status status, const struct store_reply *
 }
 
 static void answer_elsewhere(struct client_surface *client, const struct session *session,
-                             struct str ask_id, const struct rpc_message *message,
+                             struct str ask_id, uint32_t attempt, const struct rpc_message *message,
                              answered_fn *done, void *data)
 {
     struct mcp_server *server = client->server;
@@ -674,6 +679,7 @@ static void answer_elsewhere(struct client_surface *client, const struct session
     arena_init(&far->arena, CLIENT_ARENA_MAX);
     far->client = client;
     far->scope = arena_str(&far->arena, session_scope(session));
+    far->attempt = (int)attempt;
     far->boolean_confirm = session->boolean_confirm;
     far->result = result_of(message) ? json_copy(&far->arena, result_of(message)) : NULL;
     far->code = message->code;
@@ -698,14 +704,11 @@ void client_surface_response(struct surface *surface, struct session *session,
     }
     struct ask *ask = find_offered(client, session, ask_id, &offer);
     bool survives = server_survives(client->server) && !session->lines;
-    if (ask && survives && attempt > offer->attempt && ask_was_put(ask, attempt)) {
-        offer->attempt = attempt; /* by another node, or before a restart */
-        offer->answered = false;
-    }
-    if (ask && offer->attempt == attempt && (!offer->answered || survives))
-        answer_here(client, ask, offer, message, done, data);
+    bool newer = ask && survives && attempt > offer->attempt; /* by another node */
+    if (ask && (offer->attempt == attempt || newer) && (!offer->answered || survives))
+        answer_here(client, ask, offer, attempt, message, done, data);
     else if (!ask && survives && ask_id.len == ID_LEN)
-        answer_elsewhere(client, session, ask_id, message, done, data);
+        answer_elsewhere(client, session, ask_id, attempt, message, done, data);
     else
         stray(client, message, done, data);
 }

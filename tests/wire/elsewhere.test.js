@@ -188,3 +188,65 @@ test('11.13: while a call waits at one node, its request finds it at another, an
   await accept(peer, ask.id, { name: 'Ada' });
   assert.equal(textOf((await call.reply()).result), 'accept {"name":"Ada"}');
 });
+
+for (const answering of ['the other node', 'the node that asked']) {
+  test(`11.4: an invalid answer through another node is asked again where the stream is (then through ${answering})`, async (t) => {
+    const { create } = stores.find(({ name }) => name === 'redis');
+    const start = house(t, await create(t));
+    const [a, b] = [await start(), await start()];
+    const peer = await rawPeer(t, 'http', 'probe', { server: a });
+    const call = await callTool(peer, 'ask', { attempts: 5 });
+    const first = await nextAsk(peer);
+    peer.url = b.url;
+    assert.equal((await accept(peer, first.id, { name: 7 })).status, 202);
+    const second = await nextAsk(peer);
+    assert.equal(second.id, `${first.id}.2`, 'on the stream of the first node');
+
+    // What answers the first offer, repeated or new, ends nothing any more, wherever it comes to.
+    for (const server of [a, b]) {
+      peer.url = server.url;
+      await accept(peer, first.id, { name: 7 });
+      await accept(peer, first.id, { name: 'Eve' });
+      await peer.send({ id: first.id, error: { code: -32601, message: 'no handler' } });
+    }
+    await pause(300);
+    assert.deepEqual(peer.inbox.rest((message) => message.id === call.id || isAsk(message)), []);
+    peer.url = answering === 'the other node' ? b.url : a.url;
+    await accept(peer, second.id, { name: 'Ada' });
+    assert.equal(textOf((await call.reply()).result), 'accept {"name":"Ada"}');
+  });
+}
+
+for (const { name, create } of stores)
+  test(`11.4: ${name}: a repeated answer to the first offer ends nothing after a restart`, async (t) => {
+    const start = house(t, await create(t));
+    const server = await start();
+    const peer = await rawPeer(t, 'http', 'probe', { server });
+    const call = await callTool(peer, 'ask', { attempts: 5 });
+    const first = await nextAsk(peer);
+    await accept(peer, first.id, { name: 7 });
+    const second = await nextAsk(peer);
+    await server.kill();
+
+    peer.url = (await start()).url;
+    await accept(peer, first.id, { name: 7 }); // before anybody has come back for the call
+    await accept(peer, first.id, { name: 'Eve' });
+    await resume(peer, idsOf(call.handle).at(-1));
+    await accept(peer, first.id, { name: 'Eve' });
+    await accept(peer, second.id, { name: 'Ada' });
+    assert.equal(textOf((await call.reply()).result), 'accept {"name":"Ada"}');
+  });
+
+test('11.4: the last attempt that is invalid, through another node, ends the call', async (t) => {
+  const { create } = stores.find(({ name }) => name === 'redis');
+  const start = house(t, await create(t));
+  const [a, b] = [await start(), await start()];
+  const peer = await rawPeer(t, 'http', 'probe', { server: a });
+  const call = await callTool(peer, 'ask', { attempts: 2 });
+  const first = await nextAsk(peer);
+  peer.url = b.url;
+  await accept(peer, first.id, { name: 7 });
+  const second = await nextAsk(peer);
+  await accept(peer, second.id, { name: 7 });
+  assert.match(JSON.stringify((await call.reply()).result), /INVALID_INPUT/);
+});
