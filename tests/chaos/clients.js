@@ -5,6 +5,13 @@
 //   2026    sends the same request again
 //   tasks   asks for the task again
 //
+// A client has manners, which are what the rounds vary:
+//
+//   pick       which node the next request goes to; otherwise one after the other
+//   twice      every request that has a handle is sent twice, and once more when the call has ended: whoever is told of
+//              the end is told the same end
+//   disorder   the second question of a round is answered before the first
+//
 // A call that the client has no handle to (no event id, no requestState, no task id) is simply begun again: that is what
 // the promise leaves out. Whatever else does not come to its end is lost: `Lost` says what was seen last.
 import assert from 'node:assert/strict';
@@ -19,6 +26,7 @@ const TASKS = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': 
 export class Lost extends Error {}
 
 export const wordsOf = (tag) => ({ first: `${tag}-a`, second: `${tag}-b` });
+const noWord = { action: 'accept', content: { word: 7 } }; // what deed_retry is told first
 export const rightText = (tool, tag) =>
   tool.startsWith('word') ? `${tag}: ${tag}-a` : `${tag}: ${tag}-a ${tag}-b`;
 
@@ -31,6 +39,24 @@ class Story {
     this.lines = [];
     this.begun = 0;
     this.sentAgain = 0;
+    this.twins = []; // replies to what was sent once more
+    this.wrong = new Set(); // questions that were answered wrongly
+  }
+
+  // What this question is told now.
+  wordFor(key) {
+    if (this.tool !== 'deed_retry' || this.wrong.has(key)) return word(wordsOf(this.tag)[key]);
+    this.wrong.add(key);
+    return noWord;
+  }
+
+  // Nobody may be told another end than the one that was told first.
+  async agree(text) {
+    for (const twin of await Promise.all(this.twins)) {
+      if (!twin) continue; // its connection failed
+      if (twin.error) throw this.lost(`the same request once more was refused: ${JSON.stringify(twin.error)}`);
+      if (twin.text !== undefined && twin.text !== text) throw this.lost(`two ends: ${text} and ${twin.text}`);
+    }
   }
 
   note(line) {
@@ -67,14 +93,28 @@ const away = (status) => status === 502 || status === 503 || status === 504;
 // A request gives up by itself, so that a server that is asleep does not hold the client for ever.
 const patience = (story, ms) => AbortSignal.timeout(Math.max(1, Math.min(ms, story.until - Date.now())));
 
-// --- 2026 ---
-
-export class Client2026 {
-  constructor(urls, { patienceMs = 30000 } = {}) {
+class Client {
+  constructor(urls, { patienceMs = 30000, pick, twice = false, disorder = false } = {}) {
     this.urls = [urls].flat();
     this.patienceMs = patienceMs;
+    this.pick = pick ?? ((all) => all[this.turn++ % all.length]);
+    this.twice = twice;
+    this.disorder = disorder;
     this.turn = 0;
     this.answers = this.elsewhere = 0; // given, and through another node than the one that asked
+  }
+
+  // No two requests of a client need to reach the same node.
+  get url() {
+    return this.pick(this.urls);
+  }
+}
+
+// --- 2026 ---
+
+export class Client2026 extends Client {
+  constructor(urls, manners) {
+    super(urls, manners);
     this.modern = new Modern(this.urls[0]);
   }
 
@@ -82,14 +122,18 @@ export class Client2026 {
     return this;
   }
 
-  // One after the other: no two requests of a client need to reach the same node.
-  get url() {
-    return this.urls[this.turn++ % this.urls.length];
+  // The same once more, to whichever node. What comes of it is looked at when the call has ended.
+  twin(story, method, params, options) {
+    const reply = this.modern.request(method, params, { url: this.url, signal: patience(story, this.patienceMs), ...options });
+    story.twins.push(reply.then((told) => (away(told.status) || this.tryLater(told) ? null
+      : { error: told.error, text: told.result?.resultType === 'complete' && told.result.content ? textOf(told.result) : undefined }),
+    (error) => void connectionFailed(error)));
   }
 
   async request(story, method, params, options = {}) {
     for (;;) {
       if (options.fragile) story.begun++;
+      if (this.twice && !options.fragile) this.twin(story, method, params, options);
       try {
         const reply = await this.modern.request(method, params, { url: this.url, signal: patience(story, this.patienceMs), ...options });
         if (!away(reply.status) && !this.tryLater(reply)) return reply;
@@ -109,6 +153,7 @@ export class Client2026 {
   async call(tool, tag, { ms, slow_ms, meanwhile } = {}) {
     const story = new Story(tool, tag, ms);
     const args = { tag, ...(slow_ms ? { slow_ms } : {}) };
+    const retries = [];
     let retry;
     let asker;
     for (;;) {
@@ -119,11 +164,18 @@ export class Client2026 {
       asker = servedBy(reply.headers);
       const { result } = reply;
       if (!result) return { error: reply.error, story };
-      if (result.resultType === 'complete') return { result, text: textOf(result), story };
-      story.note(`asked for ${Object.keys(result.inputRequests ?? {})}`);
-      const words = wordsOf(tag);
-      const responses = Object.fromEntries(Object.keys(result.inputRequests ?? {}).map((key) => [key, word(words[key])]));
+      if (result.resultType === 'complete') {
+        if (this.twice && tool !== 'deed_retry') // with every state it ever had, the oldest too
+          for (const old of retries) this.twin(story, 'tools/call', { name: tool, arguments: args, ...old }, {});
+        await story.agree(textOf(result));
+        return { result, text: textOf(result), story };
+      }
+      let keys = Object.keys(result.inputRequests ?? {});
+      story.note(`asked for ${keys}`);
+      if (this.disorder && keys.length > 1) keys = keys.slice(-1);
+      const responses = Object.fromEntries(keys.map((key) => [key, story.wordFor(key)]));
       retry = { requestState: result.requestState, inputResponses: result.inputRequests ? responses : retry?.inputResponses };
+      retries.push(retry);
       await meanwhile?.(result);
     }
   }
@@ -146,18 +198,20 @@ export class TaskClient extends Client2026 {
   async call(tool, tag, { ms, slow_ms, meanwhile } = {}) {
     const story = new Story(tool, tag, ms);
     const taskId = await this.begin(story, tool, tag, slow_ms);
-    const words = wordsOf(tag);
     for (;;) {
       const reply = await this.get(story, taskId);
       const task = reply.result;
       if (!task) throw story.lost(`the task is gone: ${reply.text}`);
       story.note(`${task.status} ${Object.keys(task.inputRequests ?? {})}`);
-      if (task.status === 'completed') return { result: task.result, text: textOf(task.result), story };
+      if (task.status === 'completed') {
+        await story.agree(textOf(task.result));
+        return { result: task.result, text: textOf(task.result), story };
+      }
       if (task.status !== 'working' && task.status !== 'input_required') return { error: task, story };
       if (Date.now() > story.until) throw story.lost('not in time');
       if (task.status === 'input_required') {
         await meanwhile?.(task);
-        const inputResponses = Object.fromEntries(Object.keys(task.inputRequests).map((key) => [key, word(words[key])]));
+        const inputResponses = Object.fromEntries(Object.keys(task.inputRequests).map((key) => [key, story.wordFor(key)]));
         const updated = await this.request(story, 'tasks/update', { taskId, inputResponses }, { capabilities: TASKS });
         if (!updated.result) throw story.lost(`tasks/update: ${updated.text}`);
       } else {
@@ -189,18 +243,9 @@ export class TaskClient extends Client2026 {
 
 let lastId = 0;
 
-export class Client2025 {
-  constructor(urls, { patienceMs = 30000 } = {}) {
-    this.urls = [urls].flat();
-    this.patienceMs = patienceMs;
-    this.turn = 0;
-    this.answers = this.elsewhere = 0;
-  }
+const DISORDER_MS = 120; // the first answer comes after the second
 
-  get url() {
-    return this.urls[this.turn++ % this.urls.length];
-  }
-
+export class Client2025 extends Client {
   headers(extra = {}) {
     return {
       ...defaultHeaders,
@@ -234,6 +279,14 @@ export class Client2025 {
     }
   }
 
+  // The same answer once more: it is taken, or it is told that it came too late.
+  twin(story, message) {
+    story.twins.push(this.fetch(story, 'POST', { jsonrpc: '2.0', ...message }).then(async (reply) => {
+      const text = await reply.text();
+      return [202, 409].includes(reply.status) || away(reply.status) ? null : { error: `${reply.status} ${text}` };
+    }, (error) => void connectionFailed(error)));
+  }
+
   // A message that is not answered by a message: sent until it is taken.
   async post(story, message) {
     for (;;) {
@@ -251,7 +304,10 @@ export class Client2025 {
 
   async answer(story, tag, ask, asker) {
     const key = /the (\w+) word/.exec(ask.params.message)[1];
-    const taken = await this.post(story, { id: ask.id, result: word(wordsOf(tag)[key]) });
+    if (this.disorder && key === 'first') await pause(DISORDER_MS);
+    const message = { id: ask.id, result: story.wordFor(key) };
+    if (this.twice) this.twin(story, message);
+    const taken = await this.post(story, message);
     this.answers++;
     if (servedBy(taken.headers) !== asker) this.elsewhere++;
     story.note(`answered ${key} (${ask.id})`);
@@ -309,6 +365,7 @@ export class Client2025 {
           ? await response.json() : await this.read(story, tag, response, id, seen, answers, onAsk);
         if (message) {
           await Promise.all(answers);
+          await story.agree(message.result && textOf(message.result));
           return { ...message, text: message.result && textOf(message.result), story };
         }
         await story.again('the stream has ended');
@@ -365,6 +422,9 @@ export class Count {
       this.fault('lost', `${tool} ${tag} ended wrongly: ${JSON.stringify(call.result ?? call.error)}\n${call.story.lines.join('\n')}`);
     else if (!tool.startsWith('word') && deeds !== 1)
       this.fault(deeds ? 'doubled' : 'lost', `${tool} ${tag}: ${deeds} deeds`);
+    const early = house.deedsOf(`${tag}.early`); // once for each call that was begun, and never for nobody
+    if (tool === 'deed_early' && (early < 1 || early > call.story.begun))
+      this.fault(early ? 'doubled' : 'lost', `${tool} ${tag}: ${early} early deeds, begun ${call.story.begun} times\n${call.story.lines.join('\n')}`);
     if (deeds > 1) this.fault('doubled', `${tool} ${tag}: ${deeds} deeds`);
     if (once && house.again().some((name) => name.startsWith(`${tag}@`))) this.fault('doubled', `${tool} ${tag}: tried a second time`);
   }

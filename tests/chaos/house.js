@@ -117,11 +117,18 @@ class Node {
         if (this.stopping) return;
         assert.deepEqual(end, { code: null, signal: 'SIGKILL' }, `the server ended by itself:\n${this.log}`);
         this.deaths++;
+        await this.resting;
         await (this.starting = this.start(nextCrash()));
       }
     })();
     this.kept.catch((error) => (this.failure = error));
     return this;
+  }
+
+  // Dies, and is not brought back before `over`.
+  rest(over) {
+    this.resting = over;
+    this.child.kill('SIGKILL');
   }
 
   async kill() {

@@ -1,34 +1,42 @@
-// Killed at random: rounds of calls on a server that is killed again and again, by the clock or at a named instant.
+// Killed at random: rounds of calls on servers that are killed again and again, by the clock or at a named instant.
+//
+// The rounds vary in what has hidden faults before: two nodes and requests to any of them, a node whose clock is an hour
+// off, every request sent twice, answers in the wrong order, and a stop of all servers that is longer than ends are kept
+// without a reason. So do the tools: a deed before the first question, two questions at once, questions that wait for
+// hours, questions that are put again.
 //
 //   SEED=n      repeats what is random in a run (what the machine adds is not)
-//   ROUNDS=n    20 unless it says otherwise; `make chaos` has 300
+//   ROUNDS=n    20 unless it says otherwise; `make chaos` and `make soak` have 300
 import test from 'node:test';
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { combinations, keepLog, openHouse, pause, seeded, sideBySide, startRedis } from './house.js';
 import { Client2025, Client2026, Count, TaskClient } from './clients.js';
 
-const ROUNDS = Number(process.env.ROUNDS ?? 20);
+const ROUNDS = Number(process.env.ROUNDS ?? (Number(process.env.NOD_SOAK) ? 300 : 20));
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const CALLS = 50;
 const DEATHS = 6; // of a server in one round; then it is left alone, so that the round ends
 const SESSIONS = 5;
 const SIDE_BY_SIDE = 2;
 const BEGIN_WITHIN_MS = 1500;
+const SKEW_MS = 3600000;
+const KEEP = '1s'; // of rounds with a long stop
+const STOP_MS = 2500;
 
 const program = path.join(process.env.NOD_BIN_DIR, 'tests/chaos/chaos-server');
 const points = execFileSync(program, { env: { ...process.env, NOD_CRASH_AT: 'list' }, encoding: 'utf8' }).trim().split('\n');
 
 const toolsOf = (era, store) => [
-  'deed', 'deed', 'deed_blocking',
+  'deed', 'deed_blocking', 'deed_early', 'deed_pair', 'deed_long', 'deed_retry',
   ...(era === '2025' || store === 'redis' ? ['deed_once'] : []),
   ...(era === '2026' ? ['deed_task'] : []),
 ];
 
-async function clientsOf(era, url) {
-  if (era === '2026') return { clients: [new Client2026(url)], tasks: new TaskClient(url) };
+async function clientsOf(era, urls, manners) {
+  if (era === '2026') return { clients: [new Client2026(urls, manners)], tasks: new TaskClient(urls, manners) };
   const clients = [];
-  for (let i = 0; i < SESSIONS; i++) clients.push(await new Client2025(url).connect());
+  for (let i = 0; i < SESSIONS; i++) clients.push(await new Client2025(urls, manners).connect());
   return { clients };
 }
 
@@ -40,25 +48,55 @@ async function killNowAndThen(node, random, isOver) {
   }
 }
 
+// All of them are down for a while.
+async function stopForLong(nodes, random, isOver) {
+  await pause(random.below(BEGIN_WITHIN_MS));
+  if (isOver()) return;
+  const over = pause(STOP_MS);
+  nodes.forEach((node) => node.rest(over));
+  await over;
+}
+
+// What this round is like.
+const mannersOf = (random, store) => ({
+  twice: random.below(2) === 1,
+  disorder: random.below(2) === 1,
+  stop: random.below(4) === 0,
+  skew: store === 'redis' && random.below(2) ? SKEW_MS * (random.below(2) ? 1 : -1) : 0,
+  nodes: store === 'redis' ? 1 + random.below(2) : 1, // a SQLite file is one server's
+});
+
+async function nodesOf(house, manners, random) {
+  const args = manners.stop ? ['--keep', KEEP] : [];
+  const nodes = [];
+  for (let i = 0; i < manners.nodes; i++) {
+    const off = i === manners.nodes - 1 && manners.skew; // the last one
+    const node = await house.node({ args, env: off ? { NOD_CLOCK_AHEAD_MS: String(manners.skew) } : {} });
+    node.keep(() => (node.deaths < DEATHS && random.below(2) ? `${random.pick(points)}:${1 + random.below(20)}` : undefined));
+    nodes.push(node);
+  }
+  return nodes;
+}
+
 async function round({ era, store }, seed, house) {
   const random = seeded(seed);
-  const nextCrash = () => (node.deaths < DEATHS && random.below(2) ? `${random.pick(points)}:${1 + random.below(20)}` : undefined);
-  const node = await house.node();
-  node.keep(nextCrash);
-  const { clients, tasks } = await clientsOf(era, node.url);
+  const manners = mannersOf(random, store);
+  const nodes = await nodesOf(house, manners, random);
+  const { clients, tasks } = await clientsOf(era, nodes.map(({ url }) => url), { ...manners, pick: random.pick });
   const count = new Count();
   const tools = toolsOf(era, store);
   const plan = Array.from({ length: CALLS }, (_, i) => ({ tool: random.pick(tools), at: random.below(BEGIN_WITHIN_MS), tag: `c${i}` }));
   let over = false;
-  const killer = killNowAndThen(node, random, () => over);
+  const isOver = () => over;
+  const killers = [...nodes.map((node) => killNowAndThen(node, random, isOver)), ...(manners.stop ? [stopForLong(nodes, random, isOver)] : [])];
   await Promise.all(plan.map(async ({ tool, at, tag }, i) => {
     await pause(at);
     const client = tool === 'deed_task' ? tasks : clients[i % clients.length];
     await count.of(house, tool, tag, client.call(tool, tag));
   }));
   over = true;
-  await killer;
-  return count;
+  await Promise.all(killers);
+  return { count, manners };
 }
 
 test(`${ROUNDS} rounds of ${CALLS} calls on servers that are killed at random: SEED=${SEED}`, async (t) => {
@@ -69,8 +107,8 @@ test(`${ROUNDS} rounds of ${CALLS} calls on servers that are killed at random: S
   await sideBySide(SIDE_BY_SIDE, Array.from({ length: ROUNDS }, (_, i) => i), async (i) => {
     const combination = combinations[i % combinations.length];
     const house = await openHouse(t, combination.store, { redis });
-    const what = `round ${i} (${combination.era}, ${combination.store})`;
-    const count = await round(combination, SEED + i, house);
+    const { count, manners } = await round(combination, SEED + i, house);
+    const what = `round ${i} (${combination.era}, ${combination.store}, ${JSON.stringify(manners)})`;
     total.join(count, what);
     again += house.again().length;
     deaths += house.deaths();

@@ -1,7 +1,9 @@
 /*
  * tests/chaos: a server whose tools can be counted.
  *
- * Every tool asks for two words, then does a deed, and replies with both. The deed is a file in
+ * Every tool asks for two words, then does a deed, and replies with both; they differ in the shapes
+ * that a promise can break in: a deed before the first question, two questions at once, questions
+ * that wait for hours, questions that are put again. The deed is a file in
  * CHAOS_DIR that is made with O_EXCL and named after the call's tag and the step's idempotency key:
  * what is there was done, and it cannot be done twice. A second attempt finds its file; it is
  * counted in CHAOS_DIR/again and taken for done, as another system would do with a key it knows.
@@ -17,7 +19,7 @@
 
 #include <nod/nod.h>
 
-enum { PATH_MOST = 1024, WORKERS = 4 };
+enum { PATH_MOST = 1024, WORKERS = 4, LONG_MS = 2 * 3600 * 1000 };
 
 struct deed {
     const char *tag;
@@ -60,38 +62,102 @@ static nod_status do_deed(nod_step_run *step, void *arg)
     return NOD_OK;
 }
 
-static nod_status ask_word(nod_call *call, const char *key, const char **out)
+/* How a question is put. */
+struct manner {
+    int64_t ttl_ms;
+    int attempts;
+};
+
+#define WORD NOD_FORM(NOD_TEXT("word", .required = true))
+
+static const char *word_of(const nod_answer *answer)
+{
+    return answer->action == NOD_ACCEPT ? nod_get_str(answer->content, "word") : "(none)";
+}
+
+static nod_status ask_word(nod_call *call, const char *key, struct manner manner, const char **out)
 {
     nod_answer answer;
 
     NOD_TRY(nod_elicit(call, &answer, .key = key,
                        .message = nod_fmt(call, "%s, the %s word?", nod_arg_str(call, "tag"), key),
-                       .form = NOD_FORM(NOD_TEXT("word", .required = true))));
-    *out = answer.action == NOD_ACCEPT ? nod_get_str(answer.content, "word") : "(none)";
+                       .form = WORD, .ttl_ms = manner.ttl_ms, .attempts = manner.attempts));
+    *out = word_of(&answer);
     return NOD_OK;
 }
 
-static nod_status two_words(nod_call *call, struct nod_step_opts opts)
+static nod_status want_word(nod_call *call, const char *key, nod_answer *answer)
+{
+    return nod_want(call, answer, .key = key,
+                    .message = nod_fmt(call, "%s, the %s word?", nod_arg_str(call, "tag"), key),
+                    .form = WORD);
+}
+
+static nod_status do_and_reply(nod_call *call, struct nod_step_opts opts, const char *first,
+                               const char *second)
 {
     struct deed deed = { nod_arg_str(call, "tag"), nod_arg_int_or(call, "slow_ms", 0) };
-    const char *first, *second;
 
     opts.size = sizeof(opts);
-    NOD_TRY(ask_word(call, "first", &first));
-    NOD_TRY(ask_word(call, "second", &second));
     NOD_TRY(nod_step_with(call, "deed", do_deed, &deed, NULL, &opts));
     return nod_reply_textf(call, "%s: %s %s", deed.tag, first, second);
+}
+
+static nod_status two_words(nod_call *call, struct nod_step_opts opts, struct manner manner)
+{
+    const char *first, *second;
+
+    NOD_TRY(ask_word(call, "first", manner, &first));
+    NOD_TRY(ask_word(call, "second", manner, &second));
+    return do_and_reply(call, opts, first, second);
 }
 
 /* The key makes it harmless to do again: do_deed looks. */
 static nod_status deed_tool(nod_call *call)
 {
-    return two_words(call, (struct nod_step_opts){ .idempotent = true });
+    return two_words(call, (struct nod_step_opts){ .idempotent = true }, (struct manner){ 0 });
 }
 
 static nod_status once_tool(nod_call *call)
 {
-    return two_words(call, (struct nod_step_opts){ .at_most_once = true });
+    return two_words(call, (struct nod_step_opts){ .at_most_once = true }, (struct manner){ 0 });
+}
+
+/* Its questions wait for longer than anything is kept without a reason. */
+static nod_status long_tool(nod_call *call)
+{
+    return two_words(call, (struct nod_step_opts){ .idempotent = true },
+                     (struct manner){ .ttl_ms = LONG_MS });
+}
+
+/* What is no word is asked for again. */
+static nod_status retry_tool(nod_call *call)
+{
+    return two_words(call, (struct nod_step_opts){ .idempotent = true },
+                     (struct manner){ .attempts = 3 });
+}
+
+/* A deed of its own comes before the first question; it is counted under its own name. */
+static nod_status early_tool(nod_call *call)
+{
+    struct deed early = { nod_fmt(call, "%s.early", nod_arg_str(call, "tag")), 0 };
+
+    NOD_TRY(nod_step_with(
+        call, "early", do_deed, &early, NULL,
+        &(struct nod_step_opts){ .size = sizeof(struct nod_step_opts), .idempotent = true }));
+    return deed_tool(call);
+}
+
+/* Both words in one round. */
+static nod_status pair_tool(nod_call *call)
+{
+    nod_answer first, second;
+
+    NOD_TRY(want_word(call, "first", &first));
+    NOD_TRY(want_word(call, "second", &second));
+    NOD_TRY(nod_await(call));
+    return do_and_reply(call, (struct nod_step_opts){ .idempotent = true }, word_of(&first),
+                        word_of(&second));
 }
 
 /* The deed first: nobody has been asked anything by then. */
@@ -102,7 +168,7 @@ static nod_status first_tool(nod_call *call)
 
     NOD_TRY(nod_step(call, "deed", do_deed, &deed, NULL, .idempotent = true));
     if (nod_supports(call, NOD_MODE_FORM))
-        NOD_TRY(ask_word(call, "first", &word));
+        NOD_TRY(ask_word(call, "first", (struct manner){ 0 }, &word));
     return nod_reply_textf(call, "%s: %s", deed.tag, word);
 }
 
@@ -111,7 +177,7 @@ static nod_status word_tool(nod_call *call)
 {
     const char *word;
 
-    NOD_TRY(ask_word(call, "first", &word));
+    NOD_TRY(ask_word(call, "first", (struct manner){ 0 }, &word));
     return nod_reply_textf(call, "%s: %s", nod_arg_str(call, "tag"), word);
 }
 
@@ -122,7 +188,7 @@ static nod_status deed_first_tool(nod_call *call)
     const char *word;
 
     NOD_TRY(nod_step(call, "deed", do_deed, &deed, NULL, .idempotent = true));
-    NOD_TRY(ask_word(call, "first", &word));
+    NOD_TRY(ask_word(call, "first", (struct manner){ 0 }, &word));
     return nod_reply_textf(call, "%s: %s", deed.tag, word);
 }
 
@@ -143,6 +209,10 @@ static const nod_tool tools[] = {
       .input = INPUT,
       .task = NOD_TASK_OPTIONAL },
     { .name = "deed_first", .handler = first_tool, .input = INPUT },
+    { .name = "deed_early", .handler = early_tool, .input = INPUT },
+    { .name = "deed_pair", .handler = pair_tool, .input = INPUT },
+    { .name = "deed_long", .handler = long_tool, .input = INPUT },
+    { .name = "deed_retry", .handler = retry_tool, .input = INPUT },
     { .name = "word", .handler = word_tool, .input = INPUT },
     { .name = "word_task", .handler = word_tool, .input = INPUT, .task = NOD_TASK_OPTIONAL },
 };
