@@ -447,6 +447,7 @@ export class Count {
     const again = house ? `, second attempts ${house.again().length}` : '';
     t.diagnostic(`${what}: calls ${this.calls}, lost ${this.lost}, doubled ${this.doubled}, outcome unknown ${this.unknown}` +
       `${again}, begun again without a handle ${this.begunAgain}, sent again ${this.sentAgain}`);
-    assert.deepEqual({ lost: this.lost, doubled: this.doubled }, { lost: 0, doubled: 0 }, this.faults.slice(0, 3).join('\n\n'));
+    assert.deepEqual({ lost: this.lost, doubled: this.doubled }, { lost: 0, doubled: 0 },
+      `${this.faults.slice(0, 3).join('\n\n')}\n\nall of them:\n${this.faults.map((fault) => fault.split('\n')[0]).join('\n')}`);
   }
 }
