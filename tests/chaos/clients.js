@@ -26,7 +26,6 @@ const TASKS = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': 
 export class Lost extends Error {}
 
 export const wordsOf = (tag) => ({ first: `${tag}-a`, second: `${tag}-b` });
-const OFFERS_ARE_COUNTED = false; // in the record: until then what is wrong is not said twice
 const noWord = { action: 'accept', content: { word: 7 } }; // what deed_retry is told first
 export const rightText = (tool, tag) =>
   tool.startsWith('word') ? `${tag}: ${tag}-a` : `${tag}: ${tag}-a ${tag}-b`;
@@ -307,7 +306,7 @@ export class Client2025 extends Client {
     const key = /the (\w+) word/.exec(ask.params.message)[1];
     if (this.disorder && key === 'first') await pause(DISORDER_MS);
     const message = { id: ask.id, result: story.wordFor(key) };
-    if (this.twice && (OFFERS_ARE_COUNTED || message.result !== noWord)) this.twin(story, message);
+    if (this.twice) this.twin(story, message);
     const taken = await this.post(story, message);
     this.answers++;
     if (servedBy(taken.headers) !== asker) this.elsewhere++;
