@@ -294,6 +294,7 @@ export class Client2025 extends Client {
         const reply = await this.fetch(story, 'POST', { jsonrpc: '2.0', ...message });
         const text = await reply.text();
         if (reply.status === 202) return reply;
+        if (reply.status === 409 && message.result === noWord) return reply; // it was said before, and has been put right since
         if (!away(reply.status)) throw story.lost(`an answer was refused: ${reply.status} ${text}`);
         await story.again(`answer: ${reply.status}`);
       } catch (error) {
