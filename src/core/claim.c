@@ -98,6 +98,7 @@ struct answer_set {
     struct op op;
     size_t open;                            /* on their way to the store; one more until the end */
     size_t count;                           /* that have come so far */
+    nod_status spoiled;                     /* one of them cannot count, and so no other does */
     struct claim *claims[STORE_CLAIM_MOST]; /* those */
 };
 
@@ -205,6 +206,14 @@ static void end_gone(struct claim *claim, const struct ask_record *record)
     reject(claim, NOD_E_STALE);
 }
 
+static struct str claim_via(const struct claim *claim);
+
+/* Another submission was first with another answer. */
+static bool contradicts(const struct claim *claim, const struct ask_record *record)
+{
+    return claim->answer.set && !claim->result.same && str_eq(record->via, claim_via(claim));
+}
+
 /* May this answerer answer this ask? */
 static void check_answerer(struct claim *claim, const struct ask_record *record)
 {
@@ -222,6 +231,8 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
         claim->result.state = record->state;
         claim->result.by = arena_str(&claim->arena, record->by);
         claim->result.same = same_answer(claim, record);
+        if (contradicts(claim, record))
+            claim->answer.set->spoiled = NOD_E_STALE;
         reject(claim, NOD_E_STALE);
     } else if (claim->answer.attempt && claim->answer.attempt < record->attempt) {
         claim->result.pending = true;
@@ -238,6 +249,8 @@ static void loaded(void *data, nod_status status, const struct store_reply *repl
 {
     struct claim *claim = data;
 
+    if (status == NOD_E_STORE && claim->answer.set)
+        claim->answer.set->spoiled = status;
     if (status != NOD_OK) {
         reject(claim, status);
         return;
@@ -644,6 +657,21 @@ static void publish_alone(struct claim *claim)
         claim->op.most = INT_MAX;
 }
 
+/* None of it counts: two submissions never mix. */
+static void set_spoiled(struct answer_set *set)
+{
+    struct claim *claims[STORE_CLAIM_MOST];
+    nod_status status = set->spoiled;
+    size_t count = set->count;
+
+    memcpy(claims, set->claims, count * sizeof(struct claim *));
+    set_free(set);
+    for (size_t i = 0; i < count; i++) {
+        claims[i]->result.pending = true;
+        reject(claims[i], status);
+    }
+}
+
 /* One that was waited for has come, or comes no more. */
 static void set_left(struct answer_set *set)
 {
@@ -651,6 +679,10 @@ static void set_left(struct answer_set *set)
 
     if (--set->open > 0)
         return;
+    if (set->spoiled != NOD_OK) {
+        set_spoiled(set);
+        return;
+    }
     if (set->count < 2) { /* nothing, or nothing to go with */
         for (size_t i = 0; i < set->count; i++)
             publish_alone(set->claims[i]);

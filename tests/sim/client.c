@@ -12,10 +12,6 @@
 
 #include <stdio.h>
 
-/* What the core does not promise yet. */
-static const bool offers_are_counted = true; /* in the record: wrong content, and old offers */
-static const bool rounds_are_whole = false;  /* two submissions of a round do not mix */
-
 struct waiting { /* an answerer, until it hears */
     struct list link;
     struct node *node;
@@ -102,7 +98,7 @@ static void note_wrong(const struct submission *submission)
     }
 }
 
-static void send_one(struct node *node, size_t number, size_t at)
+static void send_one(struct node *node, size_t number, size_t at, struct answer_set *set)
 {
     const struct submission *submission = &sim.submissions[number];
     const struct shown *shown = &submission->asks[at];
@@ -121,16 +117,19 @@ static void send_one(struct node *node, size_t number, size_t at)
                                  .content = content_of(&arena, number),
                                  .by = STR("ann"),
                                  .surface = carried ? &node->carried : &node->surface,
+                                 .set = set,
                                  .attempt = shown->attempt },
                heard, waiting);
     arena_finish(&arena);
 }
 
-/* TODO: as one thing. */
-static void round_send(struct node *node, size_t number)
+static void send_round(struct node *node, size_t number)
 {
-    send_one(node, number, 0);
-    send_one(node, number, 1);
+    struct answer_set *set = answers_begin(node->engine);
+
+    send_one(node, number, 0, set);
+    send_one(node, number, 1, set);
+    answers_end(set);
 }
 
 static void submit(struct node *node, size_t number)
@@ -144,9 +143,9 @@ static void submit(struct node *node, size_t number)
           node->name);
     note_wrong(submission);
     if (submission->count == 2)
-        round_send(node, number);
+        send_round(node, number);
     else
-        send_one(node, number, 0);
+        send_one(node, number, 0, NULL);
 }
 
 static struct submission *submission_new(struct sim_call *call)
@@ -190,7 +189,7 @@ static void answer_something(struct node *node, struct sim_call *call)
     if (one_in(10)) /* whichever offer is up */
         submission->asks[0].attempt = 0;
     submission->action = actions[pick(sizeof(actions) / sizeof(actions[0]))];
-    submission->wrong = offers_are_counted && submission->action == ASK_ACCEPTED && one_in(4);
+    submission->wrong = submission->action == ASK_ACCEPTED && one_in(4);
     submit(node, (size_t)(submission - sim.submissions));
 }
 
@@ -198,7 +197,7 @@ static void answer_round(struct node *node, struct sim_call *call)
 {
     struct shown one, other;
 
-    if (!rounds_are_whole || call->kind != KIND_CARRY || !round_of(call, &one, &other)) {
+    if (call->kind != KIND_CARRY || !round_of(call, &one, &other)) {
         answer_something(node, call);
         return;
     }

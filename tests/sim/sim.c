@@ -103,8 +103,8 @@ static void print_figures(double took)
 static bool all_was_reached(void)
 {
     return figures.ended_ok && figures.ended_otherwise && figures.cancelled &&
-           figures.repeated_effects && figures.answers && figures.crashes && figures.takeovers &&
-           figures.recovered;
+           figures.repeated_effects && figures.answers && figures.rounds && figures.crashes &&
+           figures.takeovers && figures.recovered;
 }
 
 int main(void)

@@ -49,9 +49,9 @@ static void load_or_fail(struct store *store, struct str id, store_done *done, v
     own_load(store, id, fails ? load_failed : done, data);
 }
 
-static void begin(void)
+static void begin_with(world_handler *handler)
 {
-    world_init(&world, &(struct world_opts){ .handler = asks_then_steps, .ttl_ms = 60000 });
+    world_init(&world, &(struct world_opts){ .handler = handler, .ttl_ms = 60000 });
     ops = *world.store->ops;
     ops.durable = ops.shared = true;
     own_load = ops.load_call;
@@ -62,6 +62,11 @@ static void begin(void)
     world_settle(&world);
     snprintf(call_name, sizeof(call_name), STR_FMT, STR_ARG(call_id(caller->caller.call)));
     snprintf(ask_name, sizeof(ask_name), "%s", world_up(&world)->id);
+}
+
+static void begin(void)
+{
+    begin_with(asks_then_steps);
 }
 
 static struct str token(void)
@@ -305,6 +310,69 @@ static void line09_a_cancel_of_a_call_that_is_not_here_outlasts_a_store_that_is_
     world_finish(&world);
 }
 
+/* --- submissions ---------------------------------------------------------------------------------
+ */
+
+static nod_status wants_two(struct run *run, struct str *body)
+{
+    const struct entry *a, *b;
+    nod_status first = world_ask(run, "a", "A?", world_ask_form, &a);
+    nod_status second = world_ask(run, "b", "B?", world_ask_form, &b);
+
+    if (first == NOD_PENDING || second == NOD_PENDING)
+        return NOD_PENDING;
+    *body = STR("{\"ours\":true}");
+    return NOD_OK;
+}
+
+static nod_status told_of_b;
+
+static void heard_of_b(void *data, const struct answer_result *result)
+{
+    (void)data;
+    told_of_b = result->status;
+}
+
+static void submit_two(const char *a, const char *b)
+{
+    struct answer_set *set = answers_begin(world.engine);
+    struct arena arena;
+
+    arena_init(&arena, 1 << 16);
+    struct answer answer = { .action = ASK_ACCEPTED,
+                             .content = json_parse(&arena, STR("{\"n\":2}"), NULL, NULL),
+                             .by = STR("ann"),
+                             .surface = &world.surface,
+                             .set = set };
+    ask_answer(world.engine, str_of(a), &answer, NULL, NULL);
+    ask_answer(world.engine, str_of(b), &answer, heard_of_b, NULL);
+    answers_end(set);
+    arena_finish(&arena);
+    world_settle(&world);
+}
+
+/* Also where the call is not live, and one of the questions is found to have been answered. */
+static void line11_a_submission_that_contradicts_another_counts_for_nothing(void **state)
+{
+    char a[ID_LEN + 1], b[ID_LEN + 1];
+    (void)state;
+
+    begin_with(wants_two);
+    snprintf(a, sizeof(a), "%s", world_up_key(&world, "a")->id);
+    snprintf(b, sizeof(b), "%s", world_up_key(&world, "b")->id);
+    call_let_go(caller->caller.call);
+    snprintf(ask_name, sizeof(ask_name), "%s", a);
+    answer();
+    world_settle(&world);
+    submit_two(a, b);
+    assert_int_equal(told_of_b, NOD_E_STALE);
+    struct loaded loaded = stored();
+    assert_int_equal(loaded.ask_count, 1); /* b is still pending */
+    assert_int_equal(loaded.call.entry_count, 1);
+    loaded_forget(&loaded);
+    world_finish(&world);
+}
+
 static void no_orphan(void *data, const struct call_record *record)
 {
     (void)data, (void)record;
@@ -334,6 +402,7 @@ int main(void)
         cmocka_unit_test(how_a_call_ended_before_is_asked_for_until_the_store_says_it),
         cmocka_unit_test(a_result_is_not_told_of_a_call_that_has_ended_and_is_forgotten),
         cmocka_unit_test(line09_a_cancel_is_told_when_it_is_stored_however_long_the_store_is_away),
+        cmocka_unit_test(line11_a_submission_that_contradicts_another_counts_for_nothing),
         cmocka_unit_test(an_engine_goes_with_its_recovery_while_questions_wait),
         cmocka_unit_test(line09_a_cancel_of_a_call_that_is_not_here_outlasts_a_store_that_is_away),
     };
