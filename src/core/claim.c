@@ -533,10 +533,11 @@ static void claimed(struct engine *engine, const struct store_reply *reply)
 
     if (!call)
         warm_drop(engine, reply->ask->call_id);
-    if (reply->taken && !(call && call_taken(call, reply)))
+    bool ours = reply->taken && call && call_taken(call, reply);
+    if (reply->taken && !ours)
         call_give_back(engine, reply->call, reply->epoch);
-    else if (!reply->taken && call && list_empty(&call->asks))
-        call_take(call); /* somebody else ended its last ask: nobody may have taken it */
+    if (!ours && call && list_empty(&call->asks))
+        call_take(call); /* nobody may have taken it, or it has gone on without us since */
 }
 
 /* It is pending still: it was put once more, or another offer is up than the one that was

@@ -229,6 +229,14 @@ static void attempts_were_used(const struct sim_call *call, const struct ledger_
                    call->number, ask->key, i, ask->most);
 }
 
+static const struct shown *submitted(const struct submission *submission, const char *ask_id)
+{
+    for (size_t i = 0; i < submission->count; i++)
+        if (strcmp(submission->asks[i].id, ask_id) == 0)
+            return &submission->asks[i];
+    return NULL;
+}
+
 /* Two rounds, each accepted in part, are answers that nobody gave together. */
 static void rounds_unmixed(const struct sim_call *call, const struct ledger_ask *ask)
 {
@@ -236,18 +244,12 @@ static void rounds_unmixed(const struct sim_call *call, const struct ledger_ask 
         const struct ledger_ask *other = &call->asks[i];
         if (other == ask || other->state != ASK_ACCEPTED || other->number == ask->number)
             continue;
-        if (sim.submissions[other->number].count == 2 && sim.submissions[ask->number].count == 2)
+        const struct submission *one = &sim.submissions[ask->number];
+        const struct submission *two = &sim.submissions[other->number];
+        if (submitted(one, other->id) && submitted(two, ask->id)) /* each had a word for both */
             broken("the round of call %zu was answered by a mixture of submissions %lld and %lld",
                    call->number, (long long)other->number, (long long)ask->number);
     }
-}
-
-static const struct shown *submitted(const struct submission *submission, const char *ask_id)
-{
-    for (size_t i = 0; i < submission->count; i++)
-        if (strcmp(submission->asks[i].id, ask_id) == 0)
-            return &submission->asks[i];
-    return NULL;
 }
 
 static void accepted(const struct sim_call *call, struct ledger_ask *ask)

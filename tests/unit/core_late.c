@@ -124,6 +124,21 @@ static void taken_for_gone(uint64_t epoch)
         other_done, NULL);
 }
 
+static void finish_as_other(uint64_t epoch)
+{
+    struct buf result;
+
+    buf_init(&result, 1 << 16);
+    outcome_write(&result, &(struct outcome){ .status = NOD_OK, .body = STR("{\"theirs\":true}") });
+    ops.finish(world.store,
+               &(struct finish_spec){ .token = token(),
+                                      .call_id = str_of(call_name),
+                                      .epoch = epoch,
+                                      .result = buf_str(&result) },
+               other_done, NULL);
+    buf_finish(&result);
+}
+
 static void line09_of_two_replies_that_give_a_call_the_newer_counts(void **state)
 {
     begin();
@@ -152,6 +167,35 @@ static void line09_of_two_replies_that_give_a_call_the_newer_counts(void **state
     world_finish(&world);
 }
 
+static void deaf(void *data, struct str call)
+{
+    (void)data, (void)call;
+}
+
+static void a_call_that_was_taken_on_since_its_claim_is_looked_at_though_the_hint_was_lost(
+    void **state)
+{
+    begin();
+    (void)state;
+
+    ops.watch(world.store, STR("nobody"), deaf, NULL);
+    answer();
+    assert_int_equal(world.queued, 1);
+    __typeof__(world.queue[0]) late = world.queue[0];
+    world.queued = 0;
+    taken_for_gone(2);
+    ops.take(world.store, token(), str_of(call_name), STR("other"), other_done, NULL);
+    finish_as_other(3);
+    world_settle(&world);
+    world.queue[world.queued++] = late;
+    world_settle(&world);
+    for (int i = 0; i < 5; i++)
+        world_advance(&world, 1000);
+    assert_int_equal(caller->finished, 1);
+    assert_string_equal(caller->body, "{\"theirs\":true}");
+    world_finish(&world);
+}
+
 /* A blocking handler returns. */
 static void world_return(void)
 {
@@ -169,8 +213,6 @@ static void world_return(void)
 /* Ended by another node, in the store and nowhere else; what would tell us lies in the queue. */
 static void other_ends_it(void)
 {
-    struct buf result;
-
     ops.claim(world.store,
               &(struct claim_spec){ .token = token(),
                                     .items = &(struct claim_item){ .ask_id = str_of(ask_name),
@@ -180,15 +222,7 @@ static void other_ends_it(void)
                                     .via = STR("api"),
                                     .take_for = STR("other") },
               other_done, NULL);
-    buf_init(&result, 1 << 16);
-    outcome_write(&result, &(struct outcome){ .status = NOD_OK, .body = STR("{\"theirs\":true}") });
-    ops.finish(world.store,
-               &(struct finish_spec){ .token = token(),
-                                      .call_id = str_of(call_name),
-                                      .epoch = 2,
-                                      .result = buf_str(&result) },
-               other_done, NULL);
-    buf_finish(&result);
+    finish_as_other(2);
 }
 
 /* Its end has been kept for its time. */
@@ -397,6 +431,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(line09_of_two_replies_that_give_a_call_the_newer_counts),
+        cmocka_unit_test(
+            a_call_that_was_taken_on_since_its_claim_is_looked_at_though_the_hint_was_lost),
         cmocka_unit_test(an_end_that_is_no_longer_known_is_not_told_as_a_cancel),
         cmocka_unit_test(a_question_that_the_store_no_longer_knows_is_not_told_as_a_cancel),
         cmocka_unit_test(how_a_call_ended_before_is_asked_for_until_the_store_says_it),
