@@ -117,7 +117,9 @@ test('a node that slept and heard no hint still gives its client the result', as
   await store.say('CLIENT', 'KILL', 'TYPE', 'pubsub'); // what is said to it from now on is lost
 
   peer.url = b.url;
-  await accept(peer, ask.id, { name: 'Ada' });
+  await within(PATIENCE_MS, 'the answer is taken', (async () => { // by who has lost its hints as well, once they are back
+    while ((await accept(peer, ask.id, { name: 'Ada' })).status !== 202) await pause(50);
+  })());
   const runs = async () => JSON.parse(await resultOf(peer, 'counters')).runs;
   await within(PATIENCE_MS, 'the other node runs the call', (async () => {
     while (!(await runs())) await pause(50);
