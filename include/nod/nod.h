@@ -109,7 +109,9 @@ typedef nod_status nod_handler(nod_call *call);
  *              NOD_INT("age", .min = NOD_AT(18)),
  *              NOD_CHOICE("size", NOD_OPTIONS({ "s", "Small" }, { "l", "Large" })))
  *
- * Secrets never go through a form: a field that asks for a password, key or token is refused.
+ * Secrets never go through a form: a field that asks for a password, key or token is refused, by its
+ * name, title, description or the message above it. Use nod_elicit_url instead. If a field only looks
+ * like one, an operator can allow it with --allow-field TOOL.FIELD.
  */
 typedef enum nod_field_kind {
     NOD_FIELD_TEXT,

@@ -49,6 +49,11 @@ static bool take_allow_origin(struct options *options, const char *value)
     return add_name(options->allow_origins, value);
 }
 
+static bool take_allow_field(struct options *options, const char *value)
+{
+    return strchr(value, '.') != NULL && add_name(options->allow_fields, value);
+}
+
 static bool take_store(struct options *options, const char *value)
 {
     options->store = value;
@@ -160,6 +165,7 @@ static const struct option table[] = {
     { "--token-file", "FILE", true, take_token_file },
     { "--allow-host", "NAME", true, take_allow_host },
     { "--allow-origin", "ORIGIN", true, take_allow_origin },
+    { "--allow-field", "TOOL.FIELD", false, take_allow_field },
     { "--store", "memory:, sqlite:PATH or redis://HOST:PORT", false, take_store },
     { "--ephemeral", NULL, false, take_ephemeral },
     { "--portable-states", NULL, false, take_portable },
@@ -183,6 +189,8 @@ const char *options_help(void)
            "  --token-file FILE      bearer tokens, a line each: token name\n"
            "  --allow-host NAME      a further name clients may use for this host; repeatable\n"
            "  --allow-origin ORIGIN  a web origin that may connect; repeatable\n"
+           "  --allow-field TOOL.FIELD  a form's field that may be asked for although it looks\n"
+           "                         like a secret; repeatable, and logged at each use\n"
            "  --store ADDRESS        where calls are kept: memory: (default), sqlite:PATH,\n"
            "                         redis://HOST:PORT\n"
            "  --ephemeral            this process may be stopped at any moment: refuses a store\n"

@@ -11,7 +11,7 @@
 #include "base/str.h"
 
 enum {
-    OPTIONS_NAMES_MAX = 64,    /* of --allow-host, and of --allow-origin */
+    OPTIONS_NAMES_MAX = 64,    /* of --allow-host, of --allow-origin, and of --allow-field */
     OPTIONS_PROBLEM_MAX = 256, /* bytes of a sentence */
     OPTIONS_DAYS_MAX = 3650,   /* of a duration */
     OPTIONS_COUNT_MAX = 1000000000,
@@ -36,6 +36,7 @@ struct options {
     const char *token_file;
     const char *allow_hosts[OPTIONS_NAMES_MAX + 1]; /* NULL-terminated */
     const char *allow_origins[OPTIONS_NAMES_MAX + 1];
+    const char *allow_fields[OPTIONS_NAMES_MAX + 1];
     const char *store; /* an address; NULL: as the program says */
     bool ephemeral;
     bool portable_states;

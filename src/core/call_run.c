@@ -151,6 +151,7 @@ struct run *run_create(struct call *call)
     run->notices_sent = call->notices;
     run->hold_steps = call->hold_steps;
     run->ask_ttl_ms = ask_ttl_of(call);
+    run->allowed_fields = call->engine->allowed_fields;
     run->entries_max = engine->opts.limits.journal_entries;
     run->bytes_max = engine->opts.limits.journal_bytes;
     run->clock = engine->clock;

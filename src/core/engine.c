@@ -10,6 +10,7 @@
  */
 #include "core/inside.h"
 
+#include "base/log.h"
 #include "base/mem.h"
 
 struct kept_schema {
@@ -155,6 +156,14 @@ void engine_add_surface(struct engine *engine, struct surface *surface)
 {
     if (engine->surface_count < ENGINE_SURFACES_MAX)
         engine->surfaces[engine->surface_count++] = surface;
+}
+
+void engine_allow_fields(struct engine *engine, const char *const *fields)
+{
+    engine->allowed_fields = fields && fields[0] ? fields : NULL;
+    for (; fields && *fields; fields++)
+        LOG_WARN("the operator allows a field that may look like a secret",
+                 LOG_CSTR("field", *fields));
 }
 
 struct hooks *engine_hooks(struct engine *engine)

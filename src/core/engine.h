@@ -72,6 +72,11 @@ void engine_bound_asks(struct engine *engine, size_t in_all, size_t per_principa
 
 /* In order of preference. */
 void engine_add_surface(struct engine *engine, struct surface *surface);
+/*
+ * "tool.field" each, NULL at the end: fields of forms that may be asked for although they look like
+ * secrets. The operator's word, never the author's; every use is logged. The list is not copied.
+ */
+void engine_allow_fields(struct engine *engine, const char *const *fields);
 struct hooks *engine_hooks(struct engine *engine);
 const struct flow_table *engine_flow(nod_flow flow);
 

@@ -72,6 +72,7 @@ struct engine {
     const struct catalog *catalog; /* NULL: nobody has said what there is */
     struct recovery *recovery;
     bool stopping; /* no run begins any more: see engine_stop */
+    const char *const *allowed_fields; /* NULL: none */
 };
 
 struct tally { /* pending asks of a principal */

@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/log.h"
 #include "core/journal.h"
 #include "crypto/digest.h"
 #include "json/form.h"
@@ -244,7 +245,26 @@ static nod_status bad_schema(struct run *run, struct str path, struct str messag
     return NOD_E_BAD_SCHEMA;
 }
 
-static nod_status look_at_form(struct run *run, struct str detail)
+/* The operator has said that this tool may ask for this field, however it looks. */
+static bool field_allowed(const void *data, struct str field)
+{
+    const struct run *run = data;
+
+    for (const char *const *allowed = run->allowed_fields; allowed && *allowed; allowed++) {
+        struct str rest = str_of(*allowed);
+        if (!str_starts(rest, run->target->name))
+            continue;
+        rest = str_skip(rest, run->target->name.len);
+        if (!str_starts(rest, STR(".")) || !str_eq(str_skip(rest, 1), field))
+            continue;
+        LOG_WARN("a field that looks like a secret is asked for, because the operator allows it",
+                 LOG_STR("tool", run->target->name), LOG_STR("field", field));
+        return true;
+    }
+    return false;
+}
+
+static nod_status look_at_form(struct run *run, struct str detail, struct str message)
 {
     struct json_error error;
     struct schema_problems problems = { 0 };
@@ -261,23 +281,30 @@ static nod_status look_at_form(struct run *run, struct str detail)
         struct schema_problem first = problems.count ? problems.at[0] : none;
         return bad_schema(run, first.path, first.message);
     }
-    if (form_asks_secret(schema, &field))
+    if (form_asks_secret(schema, message, field_allowed, run, &field))
         return bad_schema(
             run, arena_fmt(&run->arena, "/properties/" STR_FMT, STR_ARG(field)),
-            STR("asks for a secret, and secrets never go through a form: send the person to a page "
-                "with nod_elicit_url"));
+            arena_fmt(&run->arena,
+                      "asks for a secret, and secrets never go through a form: send the person to "
+                      "a page with nod_elicit_url (if it is none, an operator can allow it with "
+                      "--allow-field " STR_FMT "." STR_FMT ")",
+                      STR_ARG(run->target->name), STR_ARG(field)));
     return NOD_OK;
 }
 
-/* A schema that may be asked may always be asked: that it may is remembered. */
-static nod_status check_form(struct run *run, struct str detail)
+/*
+ * A schema that may be asked may always be asked, under a message that asks for no secret: that it
+ * may is remembered. With an allowance nothing is: it is for one tool, and each use is logged.
+ */
+static nod_status check_form(struct run *run, struct str detail, struct str message)
 {
+    bool may_keep = run->checked && !run->allowed_fields;
     struct str nothing;
 
-    if (run->checked && memo_find(run->checked, detail, &nothing))
+    if (may_keep && memo_find(run->checked, detail, &nothing) && !form_message_asks(message))
         return NOD_OK;
-    NOD_TRY(look_at_form(run, detail));
-    if (run->checked)
+    NOD_TRY(look_at_form(run, detail, message));
+    if (may_keep)
         memo_keep(run->checked, detail, STR_NONE);
     return NOD_OK;
 }
@@ -299,7 +326,7 @@ static nod_status check_question(struct run *run, const struct ask_spec *spec)
                         "A question may have a message of %d, a schema of %d and a URL of %d bytes",
                         RUN_MESSAGE_MAX, RUN_DETAIL_MAX, RUN_URL_MAX);
     if ((spec->kind == ASK_FORM || spec->kind == ASK_APPROVAL) && spec->detail.len)
-        NOD_TRY(check_form(run, spec->detail));
+        NOD_TRY(check_form(run, spec->detail, spec->message));
     if (!(able & 1u << spec->kind)) {
         fail_fmt(run, NOD_E_NOT_SUPPORTED,
                  "The client does not support %s, and there is no other way to ask",

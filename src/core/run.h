@@ -93,6 +93,7 @@ struct run {
     uint32_t notices_sent;     /* by earlier runs */
     int64_t ask_ttl_ms;
     size_t entries_max, bytes_max;
+    const char *const *allowed_fields; /* see engine_allow_fields */
     const struct clock *clock;
     /* Remembered from earlier runs; NULL: nothing is. A provider sets them that works on the run on
      * the loop's thread. */

@@ -34,8 +34,18 @@ nod_status form_check(const struct json *schema, enum form_revision revision, st
 struct json *form_for_revision(const struct json *schema, enum form_revision revision,
                                struct arena *arena, struct schema_problems *problems);
 
-/* True if a field asks for a secret (password, api key, token, ...) by its name, title or format;
- * *field says which. */
-bool form_asks_secret(const struct json *schema, struct str *field);
+/* Does this message, above a form, ask for a secret? For a schema that was looked at before. */
+bool form_message_asks(struct str message);
+
+/* May this field be asked all the same? An operator has said so. */
+typedef bool form_allowed(const void *data, struct str field);
+
+/*
+ * True if a field asks for a secret (password, API key, token, card number, ...) by its name,
+ * title, description, format, or the message above the form; *field says which. `allowed` may be
+ * NULL.
+ */
+bool form_asks_secret(const struct json *schema, struct str message, form_allowed *allowed,
+                      const void *data, struct str *field);
 
 #endif

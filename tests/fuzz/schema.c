@@ -53,7 +53,7 @@ static void run_form(struct arena *arena, const struct json *document)
 
     if (!is_form)
         must_explain(&problems);
-    form_asks_secret(document, &field);
+    form_asks_secret(document, json_get_str(document, STR("title")), NULL, NULL, &field);
     for (int r = FORM_2025_06_18; r <= FORM_2026_07_28; r++) {
         struct json *out = form_for_revision(document, (enum form_revision)r, arena, &problems);
         if (!out)

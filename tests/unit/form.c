@@ -454,7 +454,7 @@ static bool asks(const char *key, const char *title, const char *more)
     json_set(&arena, properties, STR("before"), parsed(STR("{\"type\":\"boolean\"}")));
     json_set(&arena, properties, str_of(key), field);
     json_set(&arena, form, STR("properties"), properties);
-    bool found = form_asks_secret(form, &which);
+    bool found = form_asks_secret(form, STR_NONE, NULL, NULL, &which);
     if (found)
         assert_true(str_eq(which, str_of(key)));
     return found;
@@ -489,8 +489,8 @@ static void a_field_nothing_is_typed_into_asks_for_no_secret(void **state)
     assert_false(form_asks_secret(
         parsed(STR("{\"properties\":{\"resetPassword\":{\"type\":\"boolean\"},\"secret\":{\"type\":"
                    "\"string\",\"enum\":[\"keep\",\"rotate\"]}}}")),
-        &field));
-    assert_false(form_asks_secret(NULL, &field));
+        STR_NONE, NULL, NULL, &field));
+    assert_false(form_asks_secret(NULL, STR_NONE, NULL, NULL, &field));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

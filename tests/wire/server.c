@@ -292,6 +292,16 @@ static nod_status fail_step(nod_step_run *step, void *arg)
     return NOD_E_IO;
 }
 
+/* A field that looks like a secret, and one that does not. */
+static nod_status asks_for_pin(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .message = "Which pin of the board?",
+                       .form = NOD_FORM(NOD_TEXT("pin", .title = "PIN", .required = true))));
+    return nod_reply_text(call, nod_get_str(answer.content, "pin"));
+}
+
 static nod_status failing_step(nod_call *call)
 {
     nod_status failed = nod_step(call, "fail", fail_step, NULL, NULL, .at_most_once = true);
@@ -542,6 +552,7 @@ static const nod_tool tools[] = {
     { .name = "require_url", .handler = require_url },
     { .name = "steps", .handler = steps },
     { .name = "failing_step", .handler = failing_step },
+    { .name = "asks_for_pin", .handler = asks_for_pin },
     { .name = "too_many_steps", .handler = too_many_steps },
     { .name = "stable", .handler = stable },
     { .name = "telling", .handler = telling },
