@@ -339,6 +339,26 @@ static void line01_an_end_that_made_room_is_remembered_until_nothing_brings_it_b
     assert_int_equal(load("kept"), NOD_E_NOT_FOUND);
 }
 
+/* However many calls have ended, and however long something could bring them back. */
+static void line16_what_is_kept_of_ended_calls_is_bounded(void **state)
+{
+    enum { MANY_MORE = MEMORY_SPENT_MAX + MEMORY_KEEP_MOST + 1000 };
+    const struct memory_store *memory = (const struct memory_store *)store;
+    char call[ID_LEN + 1];
+
+    (void)state;
+    own_keep = 1000 * KEEP_MS;
+    for (int i = 0; i < MANY_MORE; i++) {
+        snprintf(call, sizeof(call), "c%d", i);
+        park(call, NULL, NULL, 0);
+        finish(call);
+    }
+    own_keep = 0;
+    assert_int_equal(memory->spent.count, MEMORY_SPENT_MAX);
+    assert_true(memory_store_calls(store) <= MEMORY_KEEP_MOST);
+    assert_int_equal(load("c0"), NOD_E_NOT_FOUND); /* and its state is refused for that */
+}
+
 static void a_waiting_call_outlives_the_first_of_its_questions(void **state)
 {
     (void)state;
@@ -902,6 +922,7 @@ int main(void)
         SUBJECT(calls_of_many_times_each_go_in_their_own),
         SUBJECT(of_many_that_have_ended_the_newest_are_there),
         SUBJECT(line01_an_end_that_made_room_is_remembered_until_nothing_brings_it_back),
+        SUBJECT(line16_what_is_kept_of_ended_calls_is_bounded),
         SUBJECT(a_waiting_call_outlives_the_first_of_its_questions),
         SUBJECT(line07_a_waiting_call_whose_questions_ran_out_becomes_runnable),
         SUBJECT(line07_a_runnable_call_goes_only_when_it_is_abandoned),
