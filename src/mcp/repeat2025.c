@@ -90,11 +90,12 @@ static void again_here(struct request *request, const struct digest *wish, struc
     if (call)
         wish_of_text(call_target(call)->kind, call_target(call)->name, call_uri(call),
                      call_args(call), &its);
-    if (!call || !digest_eq(wish, &its)) {
+    if (call && !digest_eq(wish, &its)) {
         reply_error(request, RPC_INVALID_REQUEST, str_of(other_params));
         return;
     }
-    if (held->stream->array || held->stream->pipe) { /* others wait for that stream, too */
+    /* Nothing to compare with, or others wait for that stream, too. */
+    if (!call || held->stream->array || held->stream->pipe) {
         reply_error(request, RPC_INVALID_REQUEST, str_of(in_flight));
         return;
     }
@@ -169,7 +170,7 @@ static void go_on(struct session *session, const struct looking *looking,
                   struct http_exchange *exchange, const struct call_record *record)
 {
     struct mcp_server *server = session->server;
-    struct target *target = catalog_find(server->opts.catalog, record->kind, record->target);
+    struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
     struct came_by by = { .held = true,
                           .can = session->can,
                           .revision = session->revision,
@@ -202,7 +203,8 @@ static void found(struct session *session, const struct looking *looking,
     struct digest its;
 
     wish_of_text(record->kind, record->target, record->uri, record->args, &its);
-    if (!str_eq(record->scope, session_scope(session)) || !digest_eq(&its, &looking->wish))
+    bool same = str_eq(record->scope, session_scope(session)) && digest_eq(&its, &looking->wish);
+    if (!same && !record->forgotten) /* of that one only its end is left */
         refuse(server, looking, exchange, other_params);
     else if (record->state == CALL_STORED_CANCELLED)
         refuse(server, looking, exchange, was_cancelled);

@@ -476,10 +476,14 @@ static void task_finished(struct caller *caller, struct call *call, const struct
         task_end_outcome(task, outcome);
 }
 
-/* Whoever asks for it next goes on with its record. */
+/* Whoever asks for it next goes on with its record. Its call can still be run: that its time is
+ * over is for them to say. */
 static void task_left(struct caller *caller)
 {
-    count_running(task_of(caller), false);
+    struct task *task = task_of(caller);
+
+    heap_remove(&task->server->tasks->due, &task->due);
+    count_running(task, false);
 }
 
 const struct caller_ops task_caller_ops = {

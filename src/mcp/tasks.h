@@ -116,8 +116,9 @@ void tasks_cancel(struct request *request);
 bool tasks_call(struct request *request, struct target *target, const struct json *args);
 /* Replies that the client has to declare the extension. */
 void tasks_missing(struct request *request);
-/* A call that is a task already, by its id: everybody who waits is given it, or is refused. False:
- * it is none, and nothing happened. Comes later, through done(), with whether it was one. */
+/* A call that is a task already, by its id: everybody who waits is given it, or is told to try
+ * again if the store does not say. False: it is none, and nothing happened. Comes later, through
+ * done(), with whether everybody was told. */
 struct caller2026;
 void tasks_resumed(struct caller2026 *caller, struct str id,
                    void (*done)(struct caller2026 *caller, bool was));

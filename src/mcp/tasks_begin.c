@@ -17,6 +17,8 @@
 #include "mcp/tasks.h"
 
 static const struct str not_stored = STR_INIT("The task could not be stored; try again later.");
+static const struct str not_read =
+    STR_INIT("The store did not say whether this call is a task; try again later.");
 
 /* Nobody has been told of it. */
 static void drop(struct task *task)
@@ -238,11 +240,15 @@ static void resumed_loaded(void *data, struct task *view, nod_status status)
 {
     struct resumed *resumed = data;
     struct caller2026 *caller = resumed->caller;
+    bool unsure = status != NOD_OK && status != NOD_E_NOT_FOUND;
 
-    (void)status;
-    if (view && caller->server && !caller->over)
-        tasks_respond(caller, view);
-    resumed->done(caller, view != NULL);
+    if (caller->server && !caller->over) {
+        if (view)
+            tasks_respond(caller, view);
+        else if (unsure) /* were it one, it must not go on as a request */
+            caller_fail(caller, 200, RPC_INTERNAL_ERROR, not_read, STR_NONE);
+    }
+    resumed->done(caller, view || unsure);
     task_view_free(view);
     mem_free(resumed);
     caller->busy--;

@@ -307,8 +307,12 @@ static void adopt(struct loading *loading)
 {
     struct mcp_server *server = loading->work.server;
     struct target *target = catalog_find(server->opts.catalog, TARGET_TOOL, loading->call.target);
-    struct task *task = task_of_record(loading);
 
+    if (!target && engine_store(server->opts.engine)->ops->shared) {
+        show(loading); /* another node has the tool, and perhaps runs it at this moment */
+        return;
+    }
+    struct task *task = task_of_record(loading);
     if (!task) {
         loaded(loading, NULL, NOD_E_LIMIT);
         return;

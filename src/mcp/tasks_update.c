@@ -191,8 +191,7 @@ static void feed_one(struct feed *feed, struct task *task)
         return;
     }
     answer.by = feed->wait->principal;
-    const struct task_note *note = task_note(task, ask->id);
-    answer.attempt = note && note->attempt ? 0 : ask->attempt; /* its key has named it */
+    answer.attempt = ask->attempt; /* its key has named it */
     answer.surface = server->mrtr;
     ask_answer(server->opts.engine, id_str(&feed->ask), &answer, fed, feed);
 }

@@ -4,6 +4,7 @@
 #include "mcp_world.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "mcp/server_inside.h"
@@ -265,6 +266,79 @@ static void line13_a_request_that_neither_asked_nor_did_anything_is_run_again(vo
     }
 }
 
+static void line13_a_template_that_asked_is_found_after_a_restart(void **state)
+{
+    static const char read[] = "{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"resources/read\","
+                               "\"params\":{\"uri\":\"age://of/me\"}}";
+    struct client client = { 0 };
+    struct talk talk;
+    char ask[64], same[64];
+
+    (void)state;
+    client_begin(&client, &world, "2025-11-25", FORM_ONLY);
+    client_post(&client, &talk, read);
+    asked_id(&talk, ask);
+    talk_close(&talk);
+    world_restart(&world);
+    client_post(&client, &talk, read);
+    asked_id(&talk, same);
+    assert_string_equal(ask, same);
+    client_answer(&client, ask, SEVEN);
+    talk_await_end(&talk);
+    assert_true(talk_has(&talk, "\"text\":\"told\""));
+    talk_close(&talk);
+}
+
+static void (*real_load)(struct store *store, struct str call_id, store_done *done, void *data);
+
+/* As the store has it when many others have ended since. */
+struct shortened {
+    store_done *done;
+    void *data;
+};
+
+static void shorten(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct shortened *shortened = data;
+    struct store_reply shown = *reply;
+    struct call_record record;
+
+    if (status == NOD_OK) {
+        record = (struct call_record){ .id = reply->call->id,
+                                       .principal = reply->call->principal,
+                                       .state = reply->call->state,
+                                       .opened_ms = reply->call->opened_ms,
+                                       .keep_until_ms = reply->call->keep_until_ms,
+                                       .forgotten = true };
+        shown.call = &record;
+    }
+    shortened->done(shortened->data, status, &shown);
+    free(shortened);
+}
+
+static void load_forgotten(struct store *store, struct str call_id, store_done *done, void *data)
+{
+    struct shortened *shortened = malloc(sizeof(*shortened));
+
+    *shortened = (struct shortened){ done, data };
+    real_load(store, call_id, shorten, shortened);
+}
+
+static void line13_an_end_that_is_no_longer_kept_is_not_called_another_request(void **state)
+{
+    struct client client = { 0 };
+    struct talk talk;
+
+    (void)state;
+    done_deed(&client);
+    real_load = world.ops.load_call;
+    world.ops.load_call = load_forgotten;
+    whole(&client, &talk, CALL("5", "deed", "{\"a\":1}"));
+    assert_true(talk_has(&talk, "This request has ended, and its result is no longer kept"));
+    talk_close(&talk);
+    assert_int_equal(world.deeds, 1);
+}
+
 static void a_request_is_cancelled_after_a_restart(void **state)
 {
     struct client client = { 0 };
@@ -308,6 +382,8 @@ int main(void)
         BOTH(line13_a_cancelled_request_is_not_begun_again),
         BOTH(line13_a_request_that_neither_asked_nor_did_anything_is_run_again),
         SURVIVING(line13_after_a_restart_an_id_still_names_its_call),
+        SURVIVING(line13_a_template_that_asked_is_found_after_a_restart),
+        SURVIVING(line13_an_end_that_is_no_longer_kept_is_not_called_another_request),
         SURVIVING(a_request_is_cancelled_after_a_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,6 +111,49 @@ static void nothing_found(struct store *store, struct str call_id, store_done *d
     done(data, NOD_E_NOT_FOUND, &(struct store_reply){ 0 });
 }
 
+static void claim_fails(struct store *store, const struct claim_spec *claim, store_done *done,
+                        void *data)
+{
+    if (!fails(done, data))
+        real.claim(store, claim, done, data);
+}
+
+struct passing {
+    store_done *done;
+    void *data;
+};
+
+/* As it is left by a node that died before it could say that the client has the id. */
+static void pass_unhanded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct passing *passing = data;
+    struct store_reply shown = *reply;
+    struct call_record record;
+
+    if (status == NOD_OK) {
+        record = *reply->call;
+        record.handed = false;
+        shown.call = &record;
+    }
+    passing->done(passing->data, status, &shown);
+    free(passing);
+}
+
+static void load_unhanded(struct store *store, struct str call_id, store_done *done, void *data)
+{
+    struct passing *passing = malloc(sizeof(*passing));
+
+    *passing = (struct passing){ done, data };
+    real.load_call(store, call_id, pass_unhanded, passing);
+}
+
+static void get_fails(struct store *store, struct str kind, struct str key, store_done *done,
+                      void *data)
+{
+    if (!str_eq(kind, STR("task")) || !fails(done, data))
+        real.get(store, kind, key, done, data);
+}
+
 /* The pauses between two tries pass. */
 static void let_pass(int times)
 {
@@ -255,6 +298,109 @@ static void line12_a_late_answer_is_told_so(void **state)
     update(id, "{\"#1\":" AGE("2") "}", 200, "came too late");
 }
 
+static void line12_a_store_that_cannot_be_read_does_not_say_that_a_call_is_no_task(void **state)
+{
+    (void)state;
+    world.opts.secret = "0123456789abcdef0123456789abcdef";
+    world_restart(&world); /* with a key that outlives it, too */
+    set_task("deed", NOD_TASK_OPTIONAL, true);
+    expect(&(struct exchange){ "tools/call", "deed", "\"name\":\"deed\",\"arguments\":{}" }, 200,
+           "\"resultType\":\"input_required\"");
+    cut(text, "\"requestState\":\"", "\"", more, sizeof(more));
+    retry_state("{\"age\":" AGE("7") "}", 200, "\"resultType\":\"task\"");
+    cut(text, "\"taskId\":\"", "\"", id, sizeof(id));
+    WORLD_AWAIT(&world, world.deeds == 1);
+    get(id, COMPLETED);
+    world_restart(&world);
+    survivor.get = get_fails;
+    failures = 1;
+    retry_state("{\"age\":" AGE("7") "}", 200, "try again later");
+    assert_int_equal(failures, 0);
+    retry_state("{\"age\":" AGE("7") "}", 200, "\"resultType\":\"task\"");
+    cut(text, "\"taskId\":\"", "\"", other, sizeof(other));
+    assert_string_equal(id, other);
+    assert_int_equal(world.deeds, 1);
+}
+
+static void line12_an_answer_is_not_taken_for_an_offer_that_came_after_it(void **state)
+{
+    char params[512];
+    struct talk talk;
+
+    (void)state;
+    begin("form", NULL, id);
+    update(id, "{\"#1\":" AGE("\"old\"") "}", 200, ACK);
+    get(id, "\"inputRequests\":{\"#2:#1\":");
+    survivor.claim = claim_fails;
+    failures = 1;
+    snprintf(params, sizeof(params),
+             "\"taskId\":\"%s\",\"inputResponses\":{\"#2:#1\":" AGE("7") "}", id);
+    post(&talk, &(struct exchange){ "tasks/update", id, params });
+    WORLD_AWAIT(&world, failures == 0);
+    update(id, "{\"#2:#1\":" AGE("false") "}", 200, ACK); /* is faster */
+    get(id, "\"inputRequests\":{\"#3:#1\":");
+    let_pass(2);
+    talk_await(&talk, "\"late\":[\"#2:#1\"]");
+    talk_close(&talk);
+    get(id, "\"inputRequests\":{\"#3:#1\":");
+    update(id, "{\"#3:#1\":" AGE("8") "}", 200, ACK);
+    get(id, "accepted {'age':8}");
+}
+
+static void note_state(void *data, nod_status status, const struct store_reply *reply)
+{
+    *(int *)data = status == NOD_OK ? (int)reply->call->state : -2;
+}
+
+static int stored_state(const char *call_id)
+{
+    int state = -1;
+
+    real.load_call(world.store, str_of(call_id), note_state, &state);
+    WORLD_AWAIT(&world, state != -1);
+    return state;
+}
+
+/* While a server shuts down: what it has not begun is left to whoever comes next. */
+static void line12_a_task_that_was_left_is_not_failed_by_the_clock(void **state)
+{
+    (void)state;
+    begin("form", NULL, id);
+    get(id, ASKS);
+    engine_stop(world.engine);
+    update(id, "{\"#1\":" AGE("7") "}", 200, ACK);
+    for (int i = 0; i < 10; i++)
+        world_turn(&world);
+    get(id, WORKING);
+    world_advance(&world, 3600000);
+    get(id, WORKING);
+    assert_int_equal(stored_state(id), CALL_STORED_RUNNABLE);
+    world_restart(&world); /* the next one goes on with it */
+    WORLD_AWAIT(&world, stored_state(id) == CALL_STORED_FINISHED);
+    get(id, COMPLETED);
+}
+
+/* --- line 2 --- */
+
+static void line02_a_node_without_the_tool_fails_no_task_of_another(void **state)
+{
+    struct target *hold = catalog_find(world.catalog, TARGET_TOOL, STR("hold"));
+
+    (void)state;
+    survivor.shared = true;
+    begin("hold", NULL, id);
+    WORLD_AWAIT(&world, world.held);
+    world_restart(&world);
+    survivor.load_call = load_unhanded;
+    catalog_remove(world.catalog, hold);
+    get(id, WORKING);
+    for (int i = 0; i < 10; i++)
+        world_turn(&world);
+    get(id, WORKING);
+    assert_int_equal(catalog_add(world.catalog, hold), NOD_OK);
+    get(id, WORKING); /* and whoever has it goes on with it */
+}
+
 #define FAILING(name) cmocka_unit_test_setup_teardown(name, setup_failing, teardown)
 #define PLAINLY(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
@@ -268,6 +414,10 @@ int main(void)
         FAILING(line12_an_end_is_told_after_it_is_stored),
         FAILING(line12_that_the_time_is_over_is_told_after_it_is_stored),
         FAILING(line12_a_late_answer_is_told_so),
+        FAILING(line12_a_store_that_cannot_be_read_does_not_say_that_a_call_is_no_task),
+        FAILING(line12_an_answer_is_not_taken_for_an_offer_that_came_after_it),
+        FAILING(line12_a_task_that_was_left_is_not_failed_by_the_clock),
+        FAILING(line02_a_node_without_the_tool_fails_no_task_of_another),
         PLAINLY(line12_a_late_answer_is_told_so),
     };
 

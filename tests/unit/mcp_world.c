@@ -332,6 +332,8 @@ static const struct row {
       .completes = false },
     { TARGET_RESOURCE, "ask://age", resource_ask, "{\"uri\":\"ask://age\",\"name\":\"age\"}",
       .completes = false },
+    { TARGET_RESOURCE, "age://of/{who}", resource_ask,
+      "{\"uriTemplate\":\"age://of/{who}\",\"name\":\"age of\"}", .is_template = true },
     { TARGET_RESOURCE, "note://one", resource_read, "{\"uri\":\"note://one\",\"name\":\"one\"}",
       .subscribable = true },
     { TARGET_RESOURCE, "note://silent", resource_read,
