@@ -621,6 +621,66 @@ static void a_call_that_was_opened_first_begins_in_its_epoch(void **state)
     end();
 }
 
+static struct shortened { /* the one look that is under way */
+    store_done *done;
+    void *data;
+} shortened;
+static void (*own_load)(struct store *store, struct str call_id, store_done *done, void *data);
+
+static void shorten(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct store_reply seen = *reply;
+    struct call_record record = { 0 };
+
+    (void)data;
+    if (status == NOD_OK) {
+        record.id = reply->call->id;
+        record.principal = reply->call->principal;
+        record.state = reply->call->state;
+        record.forgotten = true;
+        seen.call = &record;
+    }
+    shortened.done(shortened.data, status, &seen);
+}
+
+/* As it is when many others have ended since. */
+static void load_forgotten(struct store *store, struct str call_id, store_done *done, void *data)
+{
+    shortened = (struct shortened){ done, data };
+    own_load(store, call_id, shorten, NULL);
+}
+
+static void line13_an_end_that_is_no_longer_kept_is_not_called_another_request(void **state)
+{
+    struct call_spec spec = { .target = &world.target,
+                              .principal = STR("ann"),
+                              .scope = STR("s1"),
+                              .keep_ms = 3600000,
+                              .named = true,
+                              .id = STR("0123456789abcdefghijkl") };
+
+    begin(asks_once, true);
+    (void)state;
+
+    struct world_caller *first = world_caller_new(&world);
+    spec.caller = &first->caller;
+    engine_call(world.engine, &spec);
+    world_settle(&world);
+    world_answer(&world, world_up(&world)->id, ASK_ACCEPTED, "{\"n\":1}", "ann", 0);
+    assert_int_equal(first->finished, 1);
+
+    own_load = ops.load_call;
+    ops.load_call = load_forgotten;
+    struct world_caller *second = world_caller_new(&world);
+    spec.caller = &second->caller;
+    engine_call(world.engine, &spec);
+    world_settle(&world);
+    assert_int_equal(second->finished, 1);
+    assert_int_equal(second->status, NOD_E_NOT_FOUND);
+    assert_string_equal(second->message, "The call has ended, and how is no longer known");
+    end();
+}
+
 static void an_answer_of_another_scope_is_not_found(void **state)
 {
     begin(asks_once, false);
@@ -685,6 +745,7 @@ int main(void)
         cmocka_unit_test(a_call_that_is_not_live_is_cancelled_by_its_id),
         cmocka_unit_test(a_cancel_that_comes_after_their_result_tells_the_result),
         cmocka_unit_test(a_call_that_was_opened_first_begins_in_its_epoch),
+        cmocka_unit_test(line13_an_end_that_is_no_longer_kept_is_not_called_another_request),
         cmocka_unit_test(an_answer_of_another_scope_is_not_found),
         cmocka_unit_test(who_sends_the_same_answer_twice_is_known_from_who_comes_too_late),
     };
