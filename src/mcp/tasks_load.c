@@ -4,12 +4,14 @@
  * The record of the task says whose it is and until when; the record of its call says how it
  * stands:
  *
- *   waiting, runnable, running   where the store is ours alone: adopted, and worked on here. Where
- * it is shared: looked at, each time anew. Whoever works on it is another node, or will be whoever
- * finds it running, and not handed      adopted also there: its client has come back with its id,
- * and nobody else may go on with it finished, cancelled          the task has ended not known, or
- * forgotten      it has ended, and how is no longer known. It was stored before its client was told
- * its id: there is nothing to begin again
+ *   - waiting, runnable, running: where the store is ours alone it is adopted, and worked on here.
+ *     Where it is shared it is looked at, each time anew: whoever works on it is another node, or
+ *     will be whoever finds it.
+ *   - running, and not handed: adopted also there, if this node has its tool. Its client has come
+ *     back with its id, and nobody else may go on with it.
+ *   - finished, cancelled: the task has ended.
+ *   - not known, or forgotten: it has ended, and how is no longer known. It was stored before its
+ *     client was told its id: there is nothing to begin again.
  *
  * Time is the store's: a node whose own clock is wrong decides nothing.
  */
