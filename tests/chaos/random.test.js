@@ -23,15 +23,12 @@ const BEGIN_WITHIN_MS = 1500;
 const SKEW_MS = 3600000;
 const KEEP = '1s'; // of rounds with a long stop
 const STOP_MS = 2500;
-const STATES_NAME_OFFERS = false; // 2026: not yet, so nothing wrong is said there,
-const STATES_GO_BY_STORE = false; // and a state expires by the clock of the node that reads it
 
 const program = path.join(process.env.NOD_BIN_DIR, 'tests/chaos/chaos-server');
 const points = execFileSync(program, { env: { ...process.env, NOD_CRASH_AT: 'list' }, encoding: 'utf8' }).trim().split('\n');
 
 const toolsOf = (era, store) => [
-  'deed', 'deed_blocking', 'deed_early', 'deed_pair', 'deed_long',
-  ...(era === '2025' || STATES_NAME_OFFERS ? ['deed_retry'] : []),
+  'deed', 'deed_blocking', 'deed_early', 'deed_pair', 'deed_long', 'deed_retry',
   ...(era === '2025' || store === 'redis' ? ['deed_once'] : []),
   ...(era === '2026' ? ['deed_task'] : []),
 ];
@@ -65,7 +62,7 @@ const mannersOf = (random, era, store) => ({
   twice: random.below(2) === 1,
   disorder: random.below(2) === 1,
   stop: random.below(4) === 0,
-  skew: store === 'redis' && random.below(2) && (era === '2025' || STATES_GO_BY_STORE) ? SKEW_MS * (random.below(2) ? 1 : -1) : 0,
+  skew: store === 'redis' && random.below(2) ? SKEW_MS * (random.below(2) ? 1 : -1) : 0,
   nodes: store === 'redis' ? 1 + random.below(2) : 1, // a SQLite file is one server's
 });
 
