@@ -45,6 +45,8 @@ struct claim {
     bool again;     /* it does not fit, and is asked for once more */
     bool weighed;   /* `learned` is known */
     size_t learned; /* bytes of the call's journal, of one that does not wait here */
+    struct id call; /* in whose journal it takes up room, while it is on its way */
+    size_t coming;  /* bytes of that; 0: none, or as many as another answer to the same ask */
     int offer;      /* that it answers, or that was up when it was looked at; 0: whichever */
     enum ask_state outcome; /* what is claimed: the action, or ASK_INVALID */
     bool at_door;           /* with the others of its set, on the way to the store */
@@ -339,6 +341,40 @@ static struct str content_problems(struct claim *claim, const struct ask_record 
     return problem(claim, "", "unknown kind of question");
 }
 
+/* Bytes that answers to the call's other asks add to its journal: they are on their way. */
+static size_t others_coming(const struct claim *claim, struct str call_id)
+{
+    size_t bytes = 0;
+
+    LIST_EACH (at, &claim->engine->claims) {
+        const struct claim *other = LIST_OF(at, struct claim, link);
+        if (other->coming && str_eq(id_str(&other->call), call_id) &&
+            !str_eq(other->ask_id, claim->ask_id))
+            bytes += other->coming;
+    }
+    return bytes;
+}
+
+/* It fits, and room is kept for it until it is in the journal or refused. Of several answers to one
+ * ask only one will count, so they need the room of the largest. */
+static void room_keep(struct claim *claim, const struct ask_record *record)
+{
+    size_t bytes =
+        sizeof(struct entry) + record->key.len + claim->answer.by.len + claim->content.len;
+
+    if (record->call_id.len != ID_LEN)
+        return;
+    LIST_EACH (at, &claim->engine->claims) {
+        struct claim *other = LIST_OF(at, struct claim, link);
+        if (other->coming && str_eq(other->ask_id, claim->ask_id)) {
+            other->coming = bytes > other->coming ? bytes : other->coming;
+            return;
+        }
+    }
+    memcpy(claim->call.text, record->call_id.at, ID_LEN);
+    claim->coming = bytes;
+}
+
 /* Bytes that an answer may add to a journal that has so many: a part stays free for steps. */
 static size_t room_left(const struct claim *claim, const struct ask_record *record, size_t learned)
 {
@@ -360,10 +396,12 @@ static bool is_small(const struct claim *claim)
 /* Empty: it fits. Otherwise the problem as JSON. */
 static struct str weigh(struct claim *claim, const struct ask_record *record, size_t learned)
 {
-    size_t room = room_left(claim, record, learned);
+    size_t room = room_left(claim, record, learned + others_coming(claim, record->call_id));
 
-    if (claim->content.len <= room)
+    if (claim->content.len <= room) {
+        room_keep(claim, record);
         return STR_NONE;
+    }
     return arena_fmt(&claim->arena,
                      "[{\"path\":\"\",\"message\":\"is %zu bytes, and this call may learn at most "
                      "%zu more (of %zu in all)\"}]",
@@ -374,6 +412,8 @@ static void weighed(void *data, nod_status status, const struct store_reply *rep
 {
     struct claim *claim = data;
 
+    if (status == NOD_E_STORE && claim->answer.set)
+        claim->answer.set->spoiled = status;
     if (status != NOD_OK) {
         reject(claim, status);
         return;
@@ -566,6 +606,7 @@ static void claim_settle(struct claim *claim, const struct claimed *now)
     struct ask *ask = claim_ask(claim);
     enum ask_state state = now->ask->state;
 
+    claim->coming = 0;
     claim->result.state = state;
     claim->result.by = now->ask->by; /* who is told is told before this returns */
     claim->result.status = now->won && state == claim->answer.action ? NOD_OK : NOD_E_STALE;
@@ -619,6 +660,7 @@ static void set_send(struct op *op)
         if (ask) {
             spec.take_for = engine->node;
             spec.handed = ask->call->handed;
+            op->most = INT_MAX; /* as for one by itself */
         }
     }
     CRASH_POINT(answer_before);
@@ -676,8 +718,6 @@ static void set_spoiled(struct answer_set *set)
 /* One that was waited for has come, or comes no more. */
 static void set_left(struct answer_set *set)
 {
-    bool here = false;
-
     if (--set->open > 0)
         return;
     if (set->spoiled != NOD_OK) {
@@ -690,11 +730,7 @@ static void set_left(struct answer_set *set)
         set_free(set);
         return;
     }
-    for (size_t i = 0; i < set->count; i++)
-        here |= claim_ask(set->claims[i]) != NULL;
     op_start(set->engine, &set->op, set_send, set_done);
-    if (here) /* as for one by itself */
-        set->op.most = INT_MAX;
 }
 
 static void set_join(struct claim *claim)

@@ -24,7 +24,7 @@ struct scoping {
     struct list link; /* in engine->scopings */
     struct op op;
     struct engine *engine;
-    uint64_t version; /* of what was read; 0: nothing was there */
+    uint64_t version; /* of what was read; STORE_NEW: nothing was there */
     int64_t ttl_ms;
     int tries;
     struct buf value; /* the call and its asks, each ID_LEN characters */
@@ -88,7 +88,7 @@ static void read_done(struct op *op, nod_status status, const struct store_reply
         written(op, status, NULL);
         return;
     }
-    scoping->version = status == NOD_OK ? reply->version : 0;
+    scoping->version = status == NOD_OK ? reply->version : STORE_NEW;
     if (status == NOD_OK)
         end_older(scoping->engine, buf_str(&scoping->value), reply->value);
     op_start(scoping->engine, &scoping->op, write_send, written);

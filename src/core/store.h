@@ -64,6 +64,8 @@ enum {
     STORE_ABANDONED_MS = 604800000, /* a call that could be run and nobody came for: a week */
 };
 
+#define STORE_NEW UINT64_MAX /* put, as the version: only where there is none */
+
 enum store_quota { STORE_QUOTA_NONE, STORE_QUOTA_ALL, STORE_QUOTA_PRINCIPAL };
 
 struct claimed { /* what became of one item of a claim */
@@ -229,8 +231,8 @@ struct store_ops {
     void (*scan)(struct store *store, const struct store_scan *scan, store_row_fn *row,
                  store_done *done, void *data);
 
-    /* Small records by kind and key. version 0 with put: create or replace; else only over that
-     * version (NOD_E_STALE). */
+    /* Small records by kind and key. version 0 with put: create or replace; STORE_NEW:
+     * create; else only over that version (NOD_E_STALE). */
     void (*put)(struct store *store, struct str kind, struct str key, struct str value,
                 uint64_t version, int64_t ttl_ms, store_done *done, void *data);
     void (*get)(struct store *store, struct str kind, struct str key, store_done *done, void *data);

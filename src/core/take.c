@@ -290,7 +290,7 @@ static void seen_done(struct op *op, nod_status status, const struct store_reply
         if (status == NOD_OK && !ask->still)
             ask_end(ask, NULL, STR("The question was answered elsewhere"));
         else if (status == NOD_OK)
-            ask_offered_anew(ask, ask->seen, STR_NONE);
+            ask_offered_anew(ask, ask->seen + ask->ahead, STR_NONE);
     }
     if (call->woken || list_empty(&call->asks))
         look_later(call);

@@ -228,10 +228,9 @@ void memory_put(struct store *store, struct str kind, struct str key, struct str
     struct buf buf;
     struct str whole = value_key(&buf, kind, key);
     struct stored_value *stored = value_find(memory, whole);
-    nod_status status = NOD_OK;
+    uint64_t there = stored ? stored->version : STORE_NEW;
+    nod_status status = version && version != there ? NOD_E_STALE : NOD_OK;
 
-    if (version && (!stored || stored->version != version))
-        status = NOD_E_STALE;
     if (status == NOD_OK && !stored) {
         stored = mem_zalloc(sizeof(*stored) + whole.len);
         stored->key_len = whole.len;

@@ -64,8 +64,8 @@ static void op_put(struct store *base, struct str kind, struct str key, struct s
     nod_status status =
         codec_write_text(&store->codec, CODEC_VALUE, kind, key, value, &store->record);
     struct str at = value_key(op);
-    struct str words[] = { redis_digits(op, (int64_t)version), redis_digits(op, redis_life(ttl_ms)),
-                           buf_str(&store->record) };
+    struct str over = version == STORE_NEW ? STR("new") : redis_digits(op, (int64_t)version);
+    struct str words[] = { over, redis_digits(op, redis_life(ttl_ms)), buf_str(&store->record) };
 
     redis_op_script(op, SCRIPT_PUT, &at, 1, words, 3);
     buf_clear(&store->record);

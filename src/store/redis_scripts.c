@@ -367,10 +367,10 @@ static const char end[] = NOW HEAD INDEXES TELL
     "if h ~= w and h ~= ARGV[6] then tell(h, ARGV[6], ARGV[7], id) end\n"
     "return {0, now}\n";
 
-/* A small record. KEYS record. ARGV version or 0, ttl or 0, value. Says its version, which grows
- * for ever, also past a removal: it follows the clock. */
-static const char put[] = NOW "local v = call('HGET', KEYS[1], 'v')\n"
-                              "if ARGV[1] ~= '0' and v ~= ARGV[1] then return {2, now} end\n"
+/* A small record. KEYS record. ARGV version or 0 or new, ttl or 0, value. Says its version, which
+ * grows for ever, also past a removal: it follows the clock. */
+static const char put[] = NOW "local v, over = call('HGET', KEYS[1], 'v'), ARGV[1]\n"
+                              "if over ~= '0' and (v or 'new') ~= over then return {2, now} end\n"
                               "local next = math.max(T[1] * 1000000 + T[2], tonumber(v or 0) + 1)\n"
                               "next = string.format('%.0f', next)\n"
                               "call('HSET', KEYS[1], 'v', next, 'd', ARGV[3])\n"

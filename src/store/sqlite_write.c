@@ -513,11 +513,11 @@ void sqlite_cancel(struct sqlite_side *side, struct sqlite_op *op)
 
 /* --- small records, nodes --------------------------------------------------------------------- */
 
-/* 0: there is none. */
+/* STORE_NEW: there is none. */
 static uint64_t small_version(struct sqlite_side *side, struct sqlite_op *op)
 {
     struct query q = query(side, SQL_SMALL_FIND);
-    uint64_t version = 0;
+    uint64_t version = STORE_NEW;
 
     query_blob(&q, op->kind);
     query_blob(&q, op->id);
@@ -564,7 +564,7 @@ void sqlite_put(struct sqlite_side *side, struct sqlite_op *op)
 
 void sqlite_del(struct sqlite_side *side, struct sqlite_op *op)
 {
-    if (!small_version(side, op)) {
+    if (small_version(side, op) == STORE_NEW) {
         op->status = NOD_E_NOT_FOUND;
         return;
     }

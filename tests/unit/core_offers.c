@@ -217,6 +217,22 @@ static void line04_an_answer_to_an_offer_that_is_not_known_here_yet_counts(void 
     world_finish(&world);
 }
 
+/* Of its offers the store has not seen the first two: a portable state counted them. */
+static void line04_a_hint_shows_the_newer_offer_of_a_question_that_was_carried(void **state)
+{
+    (void)state;
+    begin(true);
+    struct world_caller *caller = call(CALLER_HOLDS);
+    look();
+    ask_put_again(engine_ask(world.engine, str_of(ask_name)), 3);
+    other_puts_again(1);
+    call_wake(caller->caller.call);
+    world_settle(&world);
+    assert_int_equal(world.shown_count, 2);
+    assert_int_equal(world.shown[1].attempt, 4);
+    world_finish(&world);
+}
+
 /* --- a store that was away -------------------------------------------------------------------- */
 
 static void line09_a_cancel_that_failed_is_made_up_for_when_the_store_is_back(void **state)
@@ -468,6 +484,7 @@ int main(void)
         cmocka_unit_test(line04_an_offer_that_another_node_made_is_known_here),
         cmocka_unit_test(line04_a_hint_shows_the_newer_offer),
         cmocka_unit_test(line04_an_answer_to_an_offer_that_is_not_known_here_yet_counts),
+        cmocka_unit_test(line04_a_hint_shows_the_newer_offer_of_a_question_that_was_carried),
         cmocka_unit_test(line09_a_cancel_that_failed_is_made_up_for_when_the_store_is_back),
         cmocka_unit_test(line09_a_call_that_could_not_be_stored_is_not_left_running),
         cmocka_unit_test(line09_an_older_epoch_is_not_run_in),

@@ -268,6 +268,61 @@ static void a_call_whose_caller_only_went_away_is_not_kept(void **state)
     world_finish(&world);
 }
 
+/* --- one question at a time ------------------------------------------------------------------- */
+
+static void (*own_put)(struct store *, struct str, struct str, struct str, uint64_t, int64_t,
+                       store_done *, void *);
+static char older_value[2 * ID_LEN + 1];
+
+static void told_nobody(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data;
+    (void)status;
+    (void)reply;
+}
+
+/* Another node has seen no question in the scope either, and is the first to write. */
+static void put_second(struct store *store, struct str kind, struct str key, struct str value,
+                       uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+{
+    if (older_value[0])
+        own_put(store, kind, key, str_of(older_value), version, ttl_ms, told_nobody, NULL);
+    older_value[0] = '\0';
+    own_put(store, kind, key, value, version, ttl_ms, done, data);
+}
+
+static enum ask_state kept_state;
+
+static void state_shown(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data;
+    assert_int_equal(status, NOD_OK);
+    kept_state = reply->ask->state;
+}
+
+static void line24_of_two_nodes_that_ask_at_once_in_a_scope_one_is_replaced(void **state)
+{
+    struct store_ops ops;
+    char older[ID_LEN + 1];
+
+    (void)state;
+    begin(&(struct world_opts){ .one_ask_per_scope = true });
+    snprintf(older, sizeof(older), STR_FMT, STR_ARG(id_str(&call_ask_first(warm())->id)));
+    snprintf(older_value, sizeof(older_value), "%s%s", call_name, older);
+    ops = *world.store->ops;
+    ops.del(world.store, STR("scope"), STR("s1"), told_nobody, NULL);
+    world_settle(&world);
+    own_put = ops.put;
+    ops.put = put_second;
+    world.store->ops = &ops;
+    call_and_leave(caller_new(CALLER_LEAVES), NULL);
+    assert_int_equal(older_value[0], 0);
+    ops.load_ask(world.store, str_of(older), state_shown, NULL);
+    world_settle(&world);
+    assert_int_equal(kept_state, ASK_CANCELLED);
+    world_finish(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +337,7 @@ int main(void)
         cmocka_unit_test(the_oldest_makes_room),
         cmocka_unit_test(a_large_one_is_not_kept),
         cmocka_unit_test(a_call_whose_caller_only_went_away_is_not_kept),
+        cmocka_unit_test(line24_of_two_nodes_that_ask_at_once_in_a_scope_one_is_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

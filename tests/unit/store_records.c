@@ -247,6 +247,22 @@ static void a_small_record_is_replaced_only_over_the_version_that_was_read(void 
     assert_true(suite_put("k", "a", STR("5"), 0, 0)->reply.version > second->reply.version);
 }
 
+static void line24_of_two_that_saw_no_small_record_one_makes_it(void **state)
+{
+    (void)state;
+
+    struct got *made = suite_put("k", "a", STR("1"), STORE_NEW, SUITE_SHORT_MS);
+    assert_int_equal(made->status, NOD_OK);
+    uint64_t version = made->reply.version;
+    assert_int_equal(suite_put("k", "a", STR("2"), STORE_NEW, 0)->status, NOD_E_STALE);
+    assert_str(suite_get("k", "a")->reply.value, "1");
+    assert_int_equal(suite_put("k", "a", STR("3"), version, SUITE_SHORT_MS)->status, NOD_OK);
+    suite_rig->advance(suite_rig, SUITE_SHORT_MS + 1);
+    assert_int_equal(suite_put("k", "a", STR("4"), STORE_NEW, 0)->status, NOD_OK);
+    suite_del("k", "a");
+    assert_int_equal(suite_put("k", "a", STR("5"), STORE_NEW, 0)->status, NOD_OK);
+}
+
 static void a_small_record_goes_when_its_time_is_over(void **state)
 {
     (void)state;
@@ -585,6 +601,7 @@ const struct CMUnitTest suite_records[] = {
     TEST(of_a_long_stream_the_newest_events_are_kept),
     TEST(a_small_record_is_put_read_and_removed),
     TEST(a_small_record_is_replaced_only_over_the_version_that_was_read),
+    TEST(line24_of_two_that_saw_no_small_record_one_makes_it),
     TEST(a_small_record_goes_when_its_time_is_over),
     TEST(any_bytes_come_back_as_they_were),
     TEST(a_large_journal_and_a_large_result_come_back_whole),
