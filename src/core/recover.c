@@ -11,7 +11,9 @@
  * back to it or its time is up.
  *
  * Where the store is shared, a call is left alone until it has been seen twice: the node that was
- * hinted at has that long to take it, and it is the one that holds the client's connection.
+ * hinted at has that long to take it, and it is the one that holds the client's connection. The two
+ * looks need not follow each other: where there are more calls than one look shows, the store shows
+ * others each time.
  */
 #include "core/inside.h"
 
@@ -23,6 +25,13 @@ enum {
     LOOK_AGAIN_MS = 20,   /* when there was more than one look shows */
     LOOK_ROWS = 256,      /* calls, and questions, of one look */
     EXPIRING_MOST = 1024, /* ends of questions under way, past which the next look waits */
+    SEEN_ROWS = 512,      /* of calls that are remembered from earlier looks */
+    SEEN_WIDE = 8,        /* calls in one of these rows: the calls of one look all have a place */
+};
+
+struct sighting {
+    uint64_t key;  /* of the call and its epoch; if two are alike, one is taken a look early */
+    uint64_t look; /* that showed it first; 0: nothing */
 };
 
 struct recovery {
@@ -34,9 +43,8 @@ struct recovery {
     bool silent; /* the last heartbeat did not reach the store */
     size_t expiring;
     size_t rows;
-    size_t seen_count, seeing_count;
-    struct id seen[LOOK_ROWS]; /* in the last look, and in this one */
-    struct id seeing[LOOK_ROWS];
+    uint64_t looks;
+    struct sighting seen[SEEN_ROWS][SEEN_WIDE]; /* each in the row of its key, over the oldest */
 };
 
 /* --- heartbeats ------------------------------------------------------------------------------- */
@@ -100,11 +108,29 @@ static void due_done(void *data, nod_status status, const struct store_reply *re
     due_set(recovery->engine, &recovery->look, more ? LOOK_AGAIN_MS : LOOK_MS, look);
 }
 
-static bool seen_before(const struct recovery *recovery, struct str id)
+/* One that was taken since is another: it has its own time. */
+static uint64_t seen_key(const struct call_record *call)
 {
-    for (size_t i = 0; i < recovery->seen_count; i++)
-        if (str_eq(id_str(&recovery->seen[i]), id))
-            return true;
+    uint64_t key = UINT64_C(0xcbf29ce484222325) ^ call->epoch; /* FNV-1a */
+
+    for (size_t i = 0; i < call->id.len; i++)
+        key = (key ^ (unsigned char)call->id.at[i]) * UINT64_C(0x100000001b3);
+    return key;
+}
+
+/* In an earlier look; if not, it is remembered for the next. */
+static bool seen_before(struct recovery *recovery, const struct call_record *call)
+{
+    uint64_t key = seen_key(call);
+    struct sighting *row = recovery->seen[key % SEEN_ROWS], *oldest = row;
+
+    for (struct sighting *at = row; at < row + SEEN_WIDE; at++) {
+        if (at->look && at->key == key)
+            return at->look != recovery->looks;
+        if (at->look < oldest->look)
+            oldest = at;
+    }
+    *oldest = (struct sighting){ .key = key, .look = recovery->looks };
     return false;
 }
 
@@ -121,9 +147,7 @@ static void runnable_row(void *data, const struct store_row *row)
             call_take(live); /* the hint was lost */
         return;
     }
-    if (recovery->seeing_count < LOOK_ROWS)
-        memcpy(recovery->seeing[recovery->seeing_count++].text, row->call->id.at, ID_LEN);
-    if (!engine->store->ops->shared || seen_before(recovery, row->call->id))
+    if (!engine->store->ops->shared || seen_before(recovery, row->call))
         recovery->opts.orphan(recovery->opts.data, row->call);
 }
 
@@ -134,8 +158,6 @@ static void runnable_done(void *data, nod_status status, const struct store_repl
 
     (void)reply;
     (void)status; /* a store that is away has said so already */
-    memcpy(recovery->seen, recovery->seeing, sizeof(recovery->seen));
-    recovery->seen_count = recovery->seeing_count;
     recovery->rows = 0;
     store->ops->scan(store, &(struct store_scan){ .index = STORE_ASKS_DUE, .limit = LOOK_ROWS },
                      due_row, due_done, recovery);
@@ -146,7 +168,7 @@ static void look(struct due *due)
     struct recovery *recovery = HEAP_OF(&due->node, struct recovery, look.node);
     struct store *store = recovery->engine->store;
 
-    recovery->seeing_count = 0;
+    recovery->looks++;
     store->ops->scan(store, &(struct store_scan){ .index = STORE_RUNNABLE, .limit = LOOK_ROWS },
                      runnable_row, runnable_done, recovery);
 }

@@ -288,6 +288,79 @@ static void where_others_share_the_store_a_call_is_left_alone_until_it_was_seen_
     end();
 }
 
+/* There are more than one look shows: each of two looks shows another one of two calls. */
+static void (*own_scan)(struct store *, const struct store_scan *, store_row_fn *, store_done *,
+                        void *);
+static int look_count;
+static uint64_t look_epoch;
+
+static void scan_in_turn(struct store *store, const struct store_scan *scan, store_row_fn *row,
+                         store_done *done, void *data)
+{
+    static const char *const names[] = { "AAAAAAAAAAAAAAAAAAAAAA", "BBBBBBBBBBBBBBBBBBBBBA" };
+
+    if (scan->index == STORE_RUNNABLE)
+        row(data, &(struct store_row){
+                      .call = &(struct call_record){ .id = str_of(names[look_count++ % 2]),
+                                                     .epoch = look_epoch,
+                                                     .caller = STR("{\"who\":1}") } });
+    own_scan(store, scan, row, done, data);
+}
+
+/* As many as one look shows, each time the same. */
+static void scan_many(struct store *store, const struct store_scan *scan, store_row_fn *row,
+                      store_done *done, void *data)
+{
+    char name[ID_LEN + 1];
+
+    for (int i = 0; scan->index == STORE_RUNNABLE && i < 256; i++) {
+        snprintf(name, sizeof(name), "%0*d", ID_LEN, i);
+        row(data, &(struct store_row){ .call = &(struct call_record){
+                                           .id = str_of(name), .caller = STR("{\"who\":1}") } });
+    }
+    look_count += scan->index == STORE_RUNNABLE;
+    own_scan(store, scan, row, done, data);
+}
+
+static void line12_all_that_one_look_shows_are_known_in_the_next(void **state)
+{
+    (void)state;
+    begin(asks_once, true);
+    adopts = false;
+    look_count = 0;
+    own_scan = ops.scan;
+    ops.scan = scan_many;
+    for (int i = 0; i < 10 && look_count < 2; i++)
+        world_advance(&world, LOOK_MS);
+    assert_int_equal(shown, 256);
+    world_finish(&world);
+}
+
+static void line12_more_calls_than_one_look_shows_are_all_taken_in_the_end(void **state)
+{
+    (void)state;
+    begin(asks_once, true);
+    adopts = false;
+    look_count = 0;
+    look_epoch = 1;
+    own_scan = ops.scan;
+    ops.scan = scan_in_turn;
+    for (int i = 0; i < 10 && look_count < 2; i++)
+        world_advance(&world, LOOK_MS);
+    assert_int_equal(shown, 0);
+    for (int i = 0; i < 10 && look_count < 4; i++)
+        world_advance(&world, LOOK_MS);
+    assert_int_equal(shown, 2);
+    look_epoch++; /* they were taken, and wait to be taken once more */
+    for (int i = 0; i < 10 && look_count < 6; i++)
+        world_advance(&world, LOOK_MS);
+    assert_int_equal(shown, 2);
+    for (int i = 0; i < 10 && look_count < 8; i++)
+        world_advance(&world, LOOK_MS);
+    assert_int_equal(shown, 4);
+    world_finish(&world);
+}
+
 static void a_call_that_is_not_adopted_is_shown_again(void **state)
 {
     begin(asks_once, false);
@@ -728,6 +801,8 @@ int main(void)
         cmocka_unit_test(a_store_that_does_not_survive_has_nothing_to_recover),
         cmocka_unit_test(a_call_that_became_runnable_while_nobody_had_it_is_run_on),
         cmocka_unit_test(where_others_share_the_store_a_call_is_left_alone_until_it_was_seen_twice),
+        cmocka_unit_test(line12_all_that_one_look_shows_are_known_in_the_next),
+        cmocka_unit_test(line12_more_calls_than_one_look_shows_are_all_taken_in_the_end),
         cmocka_unit_test(a_call_that_is_not_adopted_is_shown_again),
         cmocka_unit_test(a_question_that_waits_on_no_node_ends_when_its_time_is_up),
         cmocka_unit_test(many_questions_whose_time_is_up_all_end),
