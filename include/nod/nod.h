@@ -295,7 +295,10 @@ typedef struct nod_prompt {
 /*
  * Registration checks everything there is to check (names, schemas, forms that ask for secrets,
  * handlers that are missing) and says what is wrong on stderr. The tables are copied.
- * Also while the server runs, on its own thread; the clients are told that a list has changed.
+ * Also while the server runs, on its own thread; the clients are told that a list has changed. What
+ * calls in a store may wait for is registered before it runs: a call whose tool is not there when
+ * its client comes back, or its answer, ends (NOD_E_NOT_FOUND, TOOL_GONE), unless nodes share the
+ * store.
  */
 NOD_API nod_status nod_add_tools(nod_server *server, const nod_tool *tools, size_t count,
                                  size_t tool_size) NOD_USE_RESULT;

@@ -303,15 +303,33 @@ bool target_is_gone(const struct engine *engine, struct str name)
     return engine->catalog && !engine->store->ops->shared && !catalog_has(engine->catalog, name);
 }
 
-/* Perhaps it was only replaced: then what waits goes on with what it began with. */
+/* Others share the store, and one of them may have the target; its client can go there. */
+static bool may_go_on_elsewhere(const struct call *call)
+{
+    return call->engine->store->ops->shared && call->stored && call->caller->ops->left &&
+           (call->handed || call->caller->ops->carries);
+}
+
+/* Perhaps it was only replaced: then what waits goes on with what it began with, and takes the look
+ * at the store that this has stood in for. */
 static void end_without_target(struct due *due)
 {
     struct call *call = HEAP_OF(&due->node, struct call, timeout.node);
     const struct target *target = call->target;
+    struct caller *caller = call->caller;
     struct arena arena;
 
-    if (!call_waiting(call) || catalog_named(call->engine->catalog, target->kind, target->name))
+    if (!call_waiting(call))
         return;
+    if (catalog_named(call->engine->catalog, target->kind, target->name)) {
+        call_take_later(call, 0);
+        return;
+    }
+    if (may_go_on_elsewhere(call)) {
+        call_leave(call);
+        caller->ops->left(caller);
+        return;
+    }
     arena_init(&arena, GONE_ARENA_MAX);
     struct outcome outcome = outcome_gone(&arena, target->name);
     call_end_as(call, &outcome);

@@ -63,7 +63,8 @@ void engine_use_store(struct engine *engine, struct store *store);
 /*
  * What there is to call, so that a call whose target is gone ends with an error that says so: when
  * the target is taken away (engine_targets_changed), or when an answer comes, before it is taken.
- * Where others share the store the answer is taken: one of them may have the target.
+ * Where others share the store the answer is taken, and a call whose client can come back for it is
+ * let go of: one of them may have the target.
  */
 void engine_use_catalog(struct engine *engine, const struct catalog *catalog);
 void engine_targets_changed(struct engine *engine);

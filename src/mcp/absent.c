@@ -125,36 +125,42 @@ static const struct caller_ops carried_ops = { .asked = absent_asked,
 
 /* --- what nobody can run ---------------------------------------------------------------------- */
 
-/* When this node first saw that call which it cannot run. The longest unseen makes room. */
-static int64_t first_seen(struct mcp_server *server, struct str call_id, int64_t now)
+/*
+ * Where it is watched since when this node first saw that call, which it cannot run. Calls that are
+ * seen keep their places: NULL if there is none left, and it has to be seen again.
+ */
+static struct unrun *watched(struct mcp_server *server, struct str call_id, int64_t now)
 {
-    struct unrun *oldest = &server->unrun[0];
+    struct unrun *free = NULL;
 
     for (size_t i = 0; i < MCP_UNRUN_MAX; i++) {
         struct unrun *unrun = &server->unrun[i];
         if (str_eq(id_str(&unrun->call), call_id)) {
             unrun->seen = now;
-            return unrun->first;
+            return unrun;
         }
-        if (unrun->seen < oldest->seen)
-            oldest = unrun;
+        if (!unrun->call.text[0] || now - unrun->seen > MCP_UNRUN_UNSEEN_MS)
+            free = unrun;
     }
-    memset(&oldest->call, 0, sizeof(oldest->call));
-    memcpy(oldest->call.text, call_id.at, call_id.len < ID_LEN ? call_id.len : ID_LEN);
-    oldest->first = oldest->seen = now;
-    return now;
+    if (free) {
+        *free = (struct unrun){ .first = now, .seen = now };
+        memcpy(free->call.text, call_id.at, call_id.len < ID_LEN ? call_id.len : ID_LEN);
+    }
+    return free;
 }
 
+/* Another node may have the target; here it may be registered only when the server runs. */
 static void orphan_without_target(struct mcp_server *server, const struct call_record *record,
                                   struct arena *arena)
 {
     struct engine *engine = server->opts.engine;
     int64_t now = loop_now(server->opts.loop);
-    struct outcome outcome = outcome_gone(arena, record->target);
+    struct unrun *unrun = watched(server, record->id, now);
 
-    if (engine_store(engine)->ops->shared &&
-        now - first_seen(server, record->id, now) < MCP_GONE_MS)
+    if (!unrun || now - unrun->first < MCP_GONE_MS)
         return;
+    *unrun = (struct unrun){ 0 };
+    struct outcome outcome = outcome_gone(arena, record->target);
     LOG_WARN("a call has ended because what it runs is no longer there",
              LOG_STR("call", record->id), LOG_STR("target", record->target));
     engine_end(engine, record->id, &outcome);

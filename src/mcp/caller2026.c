@@ -572,7 +572,8 @@ static void caller_left(struct caller *base)
 
     if (!caller->over)
         caller_fail(caller, 503, RPC_INTERNAL_ERROR,
-                    STR("The server is stopping; send the request again later."), STR_NONE);
+                    STR("This node goes on with the call no longer; send the request again later."),
+                    STR_NONE);
     caller_settle(caller);
 }
 

@@ -128,8 +128,8 @@ bool caller_holds_steps(const struct caller2026 *caller);
 
 /* resume2026.c: goes on with the call of caller->state_text. */
 void resume_begin(struct caller2026 *caller);
-/* The target of a request is not there. True: it came with the state of a call of it, which ends
- * now; the error reply says so. */
+/* The target of a request is not there. True: it came with the state of a call of it, and is told
+ * how that ended; if it has not, it ends now, unless another node may have its target. */
 bool resume_gone(struct request *request, struct str method, struct str name,
                  const struct json *args);
 /* Its call goes on, and not by its answers: by the same ones, or by somebody else's? */

@@ -6,7 +6,8 @@
  *   it waits, or can be run      it is adopted, with a stream that goes on behind what was seen
  *   it runs elsewhere            the same: the core waits for its end, or its turn
  *   it was cancelled             the stream ends: the client wanted no response
- *   what it runs is gone         it ends with an error that says so
+ *   what it runs is gone         it ends with an error that says so; where others share the store,
+ *                                who may have it, the stream ends, and the client comes back
  *
  * Nothing of a stream is stored but the records of the call and its questions, so nothing can be in
  * the one and not in the other.
@@ -147,6 +148,10 @@ static void send_gone(struct session *session, const struct waiting *waiting,
 {
     struct arena arena;
 
+    if (engine_store(session->server->opts.engine)->ops->shared) {
+        end_at_once(exchange);
+        return;
+    }
     arena_init(&arena, RESUME_ARENA_MAX);
     struct outcome outcome = outcome_gone(&arena, record->target);
     absent_end_gone(session->server, record->id, &outcome);

@@ -1,12 +1,13 @@
 /*
  * mcp/resume2026: going on with a call by its requestState.
  *
- *     open the state ▶ is it of our store? ▶ is its target what it was? ▶ is the call live here? ▶
- *     what does the store say? ▶ adopt it
+ *     open the state ▶ is it of our store? ▶ is the call live here? ▶ what does the store say? ▶
+ *     if it waits: is its target what it was? ▶ adopt it
  *
  *   live, with the same state and answers   this request waits for the same end
  *   live, otherwise                         looked at again when it is not, within MCP_HOLD_MS
  *   left here, and untouched since          adopted as it was left
+ *   waiting, and its target has changed     ended: no answer was taken
  *   waiting, or runnable                    adopted
  *   running elsewhere                       adopted: the core waits for its end, or its turn
  *   finished                                the stored result, if the answers are those it had
@@ -35,6 +36,14 @@ enum { ASKS_AT_FIRST = 4 };
 _Static_assert((STATE_ASKS_MAX & (STATE_ASKS_MAX - 1)) == 0 &&
                    (ASKS_AT_FIRST & (ASKS_AT_FIRST - 1)) == 0,
                "doubling must meet the most");
+
+static const char other_answers[] =
+    "These questions were answered before, with other answers; nothing of this request counts.";
+static const char other_store[] =
+    "This requestState belongs to another server, which has another store: bring it there, or make "
+    "the call again.";
+
+static const char invalid_state[] = "Invalid or expired requestState";
 
 static void look(struct caller2026 *caller);
 
@@ -159,30 +168,62 @@ static void keep_ask(void *data, const struct store_row *row)
 /* Other answers were first. Whoever has the state was asked: it is told what became of it. */
 static void refuse_answers(struct caller2026 *caller)
 {
-    caller_fail(caller, 400, RPC_INVALID_PARAMS,
-                STR("These questions were answered before, with other answers; nothing of this "
-                    "request counts."),
-                STR_NONE);
+    caller_fail(caller, 400, RPC_INVALID_PARAMS, str_of(other_answers), STR_NONE);
 }
 
-/* Are the answers to what is journalled the ones it was given? */
-static bool answers_agree(struct caller2026 *caller, const struct call_record *record)
+/* Are the answers to what is journalled the ones it was given? *known counts those. */
+static bool responses_agree(const struct json *responses, const struct call_record *record,
+                            struct arena *arena, size_t *known)
 {
-    const struct json *responses = caller_answers(caller);
-    size_t known = 0, given = 0;
-
+    *known = 0;
     for (size_t i = 0; i < record->entry_count; i++) {
         const struct entry *entry = &record->entries[i];
         const struct json *response =
             entry->class == ENTRY_ASK ? json_get(responses, entry->key) : NULL;
-        if (response && !mrtr_same(entry, response, &caller->arena))
+        if (response && !mrtr_same(entry, response, arena))
             return false;
-        known += response != NULL;
+        *known += response != NULL;
     }
+    return true;
+}
+
+static bool answers_agree(struct caller2026 *caller, const struct call_record *record)
+{
+    const struct json *responses = caller_answers(caller);
+    size_t known, given = 0;
+
+    if (!responses_agree(responses, record, &caller->arena, &known))
+        return false;
     JSON_EACH (response, responses)
         given++;
     caller->checked |= known == given;
     return true;
+}
+
+/* --- a target that is another one ---------------------------------------------------------------
+ */
+
+/* What the person was asked about, or what the handler reads, is not what it was: the call ends,
+ * unless an answer was taken already. */
+static bool has_changed(const struct caller2026 *caller)
+{
+    return memcmp(caller->state.version, caller->target->version, DIGEST_BYTES) != 0;
+}
+
+static void end_changed(struct caller2026 *caller)
+{
+    struct str message =
+        arena_fmt(&caller->arena,
+                  STR_FMT " has changed since this call asked; no answer was taken. Make the call "
+                          "again.",
+                  STR_ARG(caller->target->name));
+
+    struct outcome outcome = { .status = NOD_E_REFUSED,
+                               .code = OUTCOME_TARGET_CHANGED,
+                               .message = message };
+
+    absent_end_gone(caller->server, caller->state.call_id, &outcome);
+    caller_end(caller, &outcome);
 }
 
 /* --- adopting -----------------------------------------------------------------------------------
@@ -218,6 +259,10 @@ static void import(struct caller2026 *caller)
 {
     const struct state *state = &caller->state;
 
+    if (has_changed(caller)) {
+        end_changed(caller);
+        return;
+    }
     caller->record = (struct call_record){ .id = state->call_id,
                                            .principal = caller->principal,
                                            .scope = caller->principal,
@@ -357,6 +402,10 @@ static void found(struct caller2026 *caller, const struct call_record *record, s
     }
     switch (record->state) {
     case CALL_STORED_WAITING:
+        if (has_changed(caller)) {
+            end_changed(caller);
+            break;
+        }
         if (caller->state.entry_count > record->entry_count) {
             import(caller); /* portable: it went on at a node that shares no store with us */
             break;
@@ -476,54 +525,6 @@ static nod_status open_state(struct caller2026 *caller)
                       &caller->arena, &caller->state);
 }
 
-/* What the person was asked about, or what the handler reads, is not what it was: the call ends. */
-static void end_changed(struct caller2026 *caller)
-{
-    struct str message =
-        arena_fmt(&caller->arena,
-                  STR_FMT " has changed since this call asked; no answer was taken. Make the call "
-                          "again.",
-                  STR_ARG(caller->target->name));
-
-    struct outcome outcome = { .status = NOD_E_REFUSED,
-                               .code = OUTCOME_TARGET_CHANGED,
-                               .message = message };
-
-    absent_end_gone(caller->server, caller->state.call_id, &outcome);
-    caller_end(caller, &outcome);
-}
-
-bool resume_gone(struct request *request, struct str method, struct str name,
-                 const struct json *args)
-{
-    struct mcp_server *server = request->server;
-    struct str text = json_str(request->has.state);
-    struct digest digest;
-    struct state state;
-    struct arena arena;
-    bool opened = false;
-
-    if (!request->meta || !text.len)
-        return false;
-    arena_init(&arena, STATE_ARENA_MAX);
-    if (args ? digest_of_json(args, &digest) == NOD_OK : (digest_of(STR("{}"), &digest), true)) {
-        struct state_bound bound = { .principal = request->principal,
-                                     .method = method,
-                                     .target = name,
-                                     .args = digest_str(&digest) };
-        opened = state_open(server->keyring, &bound, text, caller_state_max(server),
-                            engine_now(server->opts.engine), &arena, &state) == NOD_OK;
-    }
-    if (opened) {
-        struct outcome outcome = outcome_gone(&arena, name);
-        if (str_eq(state.store, caller_store(server)))
-            absent_end_gone(server, state.call_id, &outcome);
-        reply_error(request, RPC_INVALID_PARAMS, outcome.message);
-    }
-    arena_finish(&arena);
-    return opened;
-}
-
 void resume_begin(struct caller2026 *caller)
 {
     struct mcp_server *server = caller->server;
@@ -532,12 +533,183 @@ void resume_begin(struct caller2026 *caller)
     if (open_state(caller) != NOD_OK)
         caller_refuse(caller);
     else if (!str_eq(caller->state.store, caller_store(server)))
-        caller_fail(caller, 400, RPC_INVALID_PARAMS,
-                    STR("This requestState belongs to another server, which has another store: "
-                        "bring it there, or make the call again."),
-                    STR_NONE);
-    else if (memcmp(caller->state.version, caller->target->version, DIGEST_BYTES) != 0)
-        end_changed(caller);
+        caller_fail(caller, 400, RPC_INVALID_PARAMS, str_of(other_store), STR_NONE);
     else
         look(caller);
+}
+
+/* --- a target that is not here ------------------------------------------------------------------
+ */
+
+/* A request that came with the state of such a call, while the store is asked about it. */
+struct homeless {
+    struct server_work work; /* first */
+    struct response response;
+    struct in_flight in_flight;
+    enum target_kind kind;
+    enum revision_part part;
+    struct arena arena;         /* of what follows */
+    struct str id;              /* of the request: JSON */
+    struct str name, principal; /* of the target; who asks */
+    const struct json *responses;
+    struct state state;
+};
+
+static void homeless_gone(struct response *response)
+{
+    (void)response; /* it is over: that is looked at when the store has answered */
+}
+
+static void homeless_cancelled(struct in_flight *in_flight)
+{
+    struct homeless *homeless = LIST_OF(in_flight, struct homeless, in_flight);
+
+    homeless->response.over = true;
+    pipe_remove(in_flight);
+}
+
+static void homeless_free(struct homeless *homeless)
+{
+    server_work_done(&homeless->work);
+    arena_finish(&homeless->arena);
+    mem_free(homeless);
+}
+
+static int homeless_error(struct homeless *homeless, int status, int64_t code, struct str message)
+{
+    rpc_write_error(&homeless->work.server->out, homeless->id, code, message, STR_NONE);
+    return status;
+}
+
+static int homeless_refuse(struct homeless *homeless)
+{
+    return homeless_error(homeless, 400, RPC_INVALID_PARAMS, str_of(invalid_state));
+}
+
+static int homeless_ended(struct homeless *homeless, const struct call_record *record)
+{
+    struct mcp_server *server = homeless->work.server;
+    struct outcome outcome;
+
+    if (outcome_read(&homeless->arena, record->result, &outcome) != NOD_OK ||
+        outcome.status == NOD_E_CANCELLED)
+        return homeless_refuse(homeless);
+    if (record->state == CALL_STORED_CANCELLED)
+        return homeless_error(homeless, 200, RPC_INVALID_PARAMS, outcome.message);
+    return result_respond(&server->out, &server->opts, homeless->id, homeless->part, &outcome);
+}
+
+/* Others may have its target, or it runs here with the one it began with. */
+static bool may_still_end(const struct mcp_server *server, struct str call_id)
+{
+    return server->opts.portable_states || engine_store(server->opts.engine)->ops->shared ||
+           engine_find(server->opts.engine, call_id);
+}
+
+static int homeless_not_ended(struct homeless *homeless)
+{
+    struct mcp_server *server = homeless->work.server;
+    struct outcome outcome = outcome_gone(&homeless->arena, homeless->name);
+
+    if (may_still_end(server, homeless->state.call_id))
+        return homeless_error(homeless, 503, RPC_INTERNAL_ERROR,
+                              arena_fmt(&homeless->arena,
+                                        STR_FMT " is not at this node, and its call has not ended; "
+                                                "send the request again later.",
+                                        STR_ARG(homeless->name)));
+    absent_end_gone(server, homeless->state.call_id, &outcome);
+    return homeless_error(homeless, 200, RPC_INVALID_PARAMS, outcome.message);
+}
+
+static int homeless_found(struct homeless *homeless, const struct call_record *record)
+{
+    size_t known;
+
+    if (record->forgotten || !str_eq(record->principal, homeless->principal) ||
+        record->kind != homeless->kind || !str_eq(record->target, homeless->name))
+        return homeless_refuse(homeless);
+    if (record->state == CALL_STORED_CANCELLED)
+        return homeless_ended(homeless, record);
+    if (!responses_agree(homeless->responses, record, &homeless->arena, &known))
+        return homeless_error(homeless, 400, RPC_INVALID_PARAMS, str_of(other_answers));
+    return record->state == CALL_STORED_FINISHED ? homeless_ended(homeless, record)
+                                                 : homeless_not_ended(homeless);
+}
+
+static void homeless_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct homeless *homeless = data;
+    struct mcp_server *server = homeless->work.server;
+    int http = 0;
+
+    if (server && !homeless->response.over) {
+        buf_clear(&server->out);
+        if (status == NOD_OK)
+            http = homeless_found(homeless, reply->call);
+        else if (status == NOD_E_NOT_FOUND && server->opts.portable_states)
+            http = homeless_not_ended(homeless);
+        else if (status == NOD_E_NOT_FOUND)
+            http = homeless_refuse(homeless);
+        else
+            http = homeless_error(homeless, 200, RPC_INTERNAL_ERROR, why_not(status));
+        response_end(&homeless->response, http, buf_str(&server->out));
+        buf_clear(&server->out);
+    }
+    if (server)
+        pipe_remove(&homeless->in_flight);
+    homeless_free(homeless);
+}
+
+/* False: the state is not one of a call of that target. */
+static bool homeless_open(struct homeless *homeless, struct request *request, struct str method,
+                          const struct json *args)
+{
+    struct mcp_server *server = request->server;
+    struct digest digest;
+
+    if (!args)
+        digest_of(STR("{}"), &digest);
+    else if (digest_of_json(args, &digest) != NOD_OK)
+        return false;
+    struct state_bound bound = { .principal = homeless->principal,
+                                 .method = method,
+                                 .target = homeless->name,
+                                 .args = digest_str(&digest) };
+    return state_open(server->keyring, &bound, json_str(request->has.state),
+                      caller_state_max(server), engine_now(server->opts.engine), &homeless->arena,
+                      &homeless->state) == NOD_OK;
+}
+
+bool resume_gone(struct request *request, struct str method, struct str name,
+                 const struct json *args)
+{
+    struct mcp_server *server = request->server;
+    struct store *store = engine_store(server->opts.engine);
+
+    if (!request->meta || !json_str(request->has.state).len)
+        return false;
+    struct homeless *homeless = MEM_NEW(struct homeless);
+    list_init(&homeless->work.link);
+    arena_init(&homeless->arena, MCP_TREE_MAX + STATE_ARENA_MAX);
+    bool tool = str_eq(method, STR("tools/call"));
+    homeless->kind = tool ? TARGET_TOOL : TARGET_PROMPT;
+    homeless->part = tool ? PART_TOOL_RESULT : PART_PROMPT_RESULT;
+    homeless->name = arena_str(&homeless->arena, name);
+    homeless->principal = arena_str(&homeless->arena, request->principal);
+    homeless->id = arena_str(&homeless->arena, request->id);
+    bool opened = homeless_open(homeless, request, method, args);
+    bool ours = opened && str_eq(homeless->state.store, caller_store(server));
+
+    if (opened && !ours)
+        reply_error(request, RPC_INVALID_PARAMS, str_of(other_store));
+    if (!ours || !pipe_add(request, &homeless->in_flight, homeless->id, homeless_cancelled)) {
+        homeless_free(homeless);
+        return opened;
+    }
+    homeless->responses =
+        request->has.responses ? json_copy(&homeless->arena, request->has.responses) : NULL;
+    response_take(&homeless->response, request, homeless_gone);
+    server_work_add(server, &homeless->work);
+    store->ops->load_call(store, homeless->state.call_id, homeless_loaded, homeless);
+    return true;
 }

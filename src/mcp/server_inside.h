@@ -64,11 +64,11 @@ enum {
     MCP_HOLD_LOOK_MS = 50,        /* and looks that often */
     MCP_WAITERS_MAX = 64,         /* requests that wait for the end of one call */
     MCP_PIPE_REQUESTS_MAX = 1024, /* requests of era 2026 in flight on stdio */
-    MCP_GONE_MS =
-        30000, /* a call whose target no node that shares the store seems to have ends then */
-    MCP_UNRUN_MAX = 64,        /* such calls that are watched at a time */
-    MCP_LISTENERS_MAX = 10000, /* subscriptions/listen at the same time */
-    MCP_LISTENED_MAX = 1000,   /* resources that one of them names */
+    MCP_GONE_MS = 30000, /* a call that could be run, and whose target no node has, ends then */
+    MCP_UNRUN_MAX = 256, /* such calls that are watched at a time */
+    MCP_UNRUN_UNSEEN_MS = 10000, /* one that was not seen for that long makes room for another */
+    MCP_LISTENERS_MAX = 10000,   /* subscriptions/listen at the same time */
+    MCP_LISTENED_MAX = 1000,     /* resources that one of them names */
 };
 
 /* Codes that are MCP's own. */

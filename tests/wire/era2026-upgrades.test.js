@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { accept, callTool, nextAsk, rawPeer, resultOf, startHttp, textOf, within, PATIENCE_MS } from './harness.js';
 import { Modern, deedsFile, retryOf, scratchFolder, word } from './modern.js';
+import { stores } from './stores.js';
 
 const SECRET = 'a secret that is surely long enough for this';
 
@@ -128,4 +129,83 @@ test('11.14: a tool that is replaced while its call waits goes on', async (t) =>
   assert.equal(textOf((await call.reply()).result), 'renewed one');
   assert.equal(await house.modern.ended('renewed', { for: 'me' }, retryOf(modern, { word: word('two') })), 'renewed two');
   assert.deepEqual(house.deeds.lines(), ['one', 'two']);
+});
+
+for (const [what, env] of [['has changed', { PROBE_VERSION: '2' }], ['is gone', { PROBE_WITHOUT: 'renewed' }]]) {
+  test(`11.14: a finished call gives its result after its tool ${what}`, async (t) => {
+    const house = await lasting(t);
+    const asked = await house.modern.asked('renewed', { for: 'me' });
+    const retry = retryOf(asked, { word: word('it') });
+    assert.equal(await house.modern.ended('renewed', { for: 'me' }, retry), 'renewed it');
+    await house.upgrade(env);
+    const other = await house.modern.call('renewed', { for: 'me' }, retryOf(asked, { word: word('that') }));
+    assert.match(other.error?.message ?? other.text, /answered before, with other answers/);
+    assert.equal(await house.modern.ended('renewed', { for: 'me' }, retry), 'renewed it');
+    assert.deepEqual(house.deeds.lines(), ['it']);
+  });
+}
+
+// --- nodes that share a store, and not their tools ---
+
+async function shared(t) {
+  const deeds = deedsFile(t);
+  const store = await stores.find(({ name }) => name === 'redis').create(t);
+  const servers = [];
+  const start = async (env = {}) => {
+    servers.push(await startHttp(t, 'probe', { env: { PROBE_FILE: deeds.file, MCP_ELICITATION_SECRET: SECRET, ...env }, args: ['--store', store.address] }));
+    return servers.at(-1);
+  };
+  const close = () => Promise.all(servers.map((server) => server.stop())); // before their store goes
+  return { deeds, start, close, server: await start() };
+}
+
+test('11.14: 2026: a node without the tool ends nothing where another node may have it', async (t) => {
+  const house = await shared(t);
+  const modern = new Modern(house.server.url);
+  const without = new Modern((await house.start({ PROBE_WITHOUT: 'renewed' })).url);
+  const asked = await modern.asked('renewed', { for: 'me' });
+  const retry = retryOf(asked, { word: word('it') });
+  const reply = await without.call('renewed', { for: 'me' }, retry);
+  assert.equal(reply.status, 503, reply.text);
+  assert.match(reply.error.message, /renewed is not at this node/);
+  assert.equal(await modern.ended('renewed', { for: 'me' }, retry), 'renewed it');
+  assert.equal(await without.ended('renewed', { for: 'me' }, retry), 'renewed it', 'its end is told anywhere');
+  assert.deepEqual(house.deeds.lines(), ['it']);
+  await house.close();
+});
+
+test('11.14: 2025: a client that comes to a node without the tool gets no end, and goes on at another node', async (t) => {
+  const house = await shared(t);
+  const { peer, call, ask } = await asked2025(t, house);
+  const without = await house.start({ PROBE_WITHOUT: 'renewed' });
+  peer.url = without.url;
+  const event = idsOf(call.handle).at(-1);
+  const there = await peer.request('GET', { headers: { 'Last-Event-ID': event }, stream: 'there' });
+  assert.equal(there.status, 200);
+  await within(PATIENCE_MS, 'the stream ends', there.finished);
+  assert.deepEqual(there.events.filter(({ data }) => data), []);
+  peer.url = house.server.url;
+  await accept(peer, ask.id, { word: 'it' });
+  assert.equal((await peer.request('GET', { headers: { 'Last-Event-ID': event }, stream: 'here' })).status, 200);
+  assert.equal(textOf((await call.reply()).result), 'renewed it');
+  assert.deepEqual(house.deeds.lines(), ['it']);
+  await house.close();
+});
+
+test('11.14: a tool that is taken away at one node leaves its calls to the others', async (t) => {
+  const house = await shared(t);
+  const { peer, call, ask } = await asked2025(t, house);
+  const modern = new Modern(house.server.url);
+  const asked = await modern.asked('renewed', { for: 'me' });
+  const other = await house.start();
+  const event = idsOf(call.handle).at(-1);
+  assert.equal(await resultOf(peer, 'remove_renewed'), 'removed');
+  await within(PATIENCE_MS, 'the stream ends', call.handle.finished);
+  peer.url = modern.url = other.url;
+  assert.equal((await peer.request('GET', { headers: { 'Last-Event-ID': event }, stream: 'other' })).status, 200);
+  await accept(peer, ask.id, { word: 'one' });
+  assert.equal(textOf((await call.reply()).result), 'renewed one');
+  assert.equal(await modern.ended('renewed', { for: 'me' }, retryOf(asked, { word: word('two') })), 'renewed two');
+  assert.deepEqual(house.deeds.lines(), ['one', 'two']);
+  await house.close();
 });
