@@ -3,7 +3,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { combinations, openHouse, pause, startRedis } from './house.js';
-import { Client2025, Client2026, rightText } from './clients.js';
+import { Client2025, Client2026, rightText, wordsOf } from './clients.js';
 import { PATIENCE_MS, sseEvents, textOf, within } from '../wire/harness.js';
 import { retryOf, word } from '../wire/modern.js';
 
@@ -61,7 +61,7 @@ for (const tool of tools.filter(() => combinations.some(({ era, store }) => era 
     const client = await new Client2025(sleeper.url).connect();
     const seen = {};
     const results = [];
-    const story = { note() {}, begun: 0, until: Date.now() + PATIENCE_MS };
+    const story = { note() {}, begun: 0, until: Date.now() + PATIENCE_MS, wordFor: (key) => word(wordsOf('s')[key]) };
     const response = await client.begin(story, tool, { tag: 's', slow_ms: SLOW_MS }, 'the-call');
     const held = (async () => {
       for await (const event of sseEvents(response.body)) {
