@@ -476,6 +476,20 @@ static void raise_descriptors(void)
         LOG_DEBUG("the limit of open files stays as it is");
 }
 
+/* A shared store may still be on its way to be told of hints. Whoever comes first should not meet
+ * a server that is not ready; one whose store stays away says so at /readyz. */
+static void await_store(nod_server *server)
+{
+    int64_t until = loop_now(server->loop) + HOST_STORE_MS;
+    struct store *store = server->store;
+    struct str why;
+
+    if (!store->ops->shared || !store->ops->ready)
+        return;
+    while (!store->ops->ready(store, &why) && loop_now(server->loop) < until)
+        loop_turn(server->loop, HOST_TURN_MS);
+}
+
 bool host_serve_http(nod_server *server, const struct options *options)
 {
     struct str host = options->host.len ? options->host : STR("127.0.0.1");
@@ -483,6 +497,7 @@ bool host_serve_http(nod_server *server, const struct options *options)
     if (options->token_file && !load_tokens(server, options->token_file))
         return false;
     raise_descriptors();
+    await_store(server);
     make_mcp(server, options->per_principal);
     nod_status status = mcp_http_start(server->mcp, &(struct mcp_http_opts){
                                                         .host = host,

@@ -18,6 +18,7 @@ enum {
     HOST_TEXT_MAX = 1024 * 1024, /* of all texts of the options */
     HOST_DRAIN_MS = 5000,        /* what runs may take that long when the server is told to stop */
     HOST_WORKERS_MS = 2000,      /* and a blocking handler, after that */
+    HOST_STORE_MS = 2000,        /* a shared store, to be there when the server begins */
     HOST_SETTLE_MS = 1000,       /* and the store, with what they have left */
     HOST_TURN_MS = 20,           /* between two looks at it */
 };

@@ -257,10 +257,7 @@ static bool op_ready(struct store *base, struct str *why)
     const struct redis_store *store = redis_of(base);
     const char *reason = "";
 
-    /* The first subscription is still on its way: what is asked meanwhile waits for it, briefly. */
-    bool watches = redis_watching(store) || !store->wakes->settled;
-
-    if (redis_lanes_ready(store, &reason) && watches && !store->refusing)
+    if (redis_lanes_ready(store, &reason) && redis_watching(store) && !store->refusing)
         return true;
     if (!reason[0] && store->refusing)
         reason = store->refusing;

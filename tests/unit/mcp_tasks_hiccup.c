@@ -354,8 +354,9 @@ static void note_state(void *data, nod_status status, const struct store_reply *
 
 static int stored_state(const char *call_id)
 {
-    int state = -1;
+    static int state; /* another's to change, so that the compiler sees why it is awaited */
 
+    state = -1;
     real.load_call(world.store, str_of(call_id), note_state, &state);
     WORLD_AWAIT(&world, state != -1);
     return state;
