@@ -237,6 +237,7 @@ struct proxied {
     int open;
 };
 
+enum { SETTLE_TURNS = 30 };
 static struct proxy proxy;
 
 static void proxied_close(struct proxied *proxied)
@@ -317,6 +318,8 @@ static void open_through_proxy(void)
     store = open_at(url);
     if (!store)
         fail_msg("%s", why);
+    for (int i = 0; i < SETTLE_TURNS; i++) /* what a store says by itself when it begins */
+        loop_turn(loop, 10);
 }
 
 static void close_proxy(void)
