@@ -202,7 +202,7 @@ static void run_file(const char *root, const char *file, bool formats, struct co
     struct json_error error;
     struct arena arena;
 
-    snprintf(path, sizeof(path), "%s/%s", root, file);
+    assert_true(snprintf(path, sizeof(path), "%s/%s", root, file) < (int)sizeof(path));
     FILE *in = fopen(path, "rb");
     assert_non_null(in);
     char *text = mem_alloc(FILE_MOST);
