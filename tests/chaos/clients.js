@@ -54,6 +54,8 @@ class Story {
   async agree(text) {
     for (const twin of await Promise.all(this.twins)) {
       if (!twin) continue; // its connection failed
+      // The twin of wrong content, which came when the right one had been taken, is told so.
+      if (this.wrong.size && /answered before, with other answers/.test(twin.error?.message ?? '')) continue;
       if (twin.error) throw this.lost(`the same request once more was refused: ${JSON.stringify(twin.error)}`);
       if (twin.text !== undefined && twin.text !== text) throw this.lost(`two ends: ${text} and ${twin.text}`);
     }
