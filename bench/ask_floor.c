@@ -59,7 +59,7 @@ static void reply_json(struct http_exchange *exchange, struct str body)
     http_reply(exchange, 200, &json, 1, body);
 }
 
-/* --- 2025 ------------------------------------------------------------------------------------ */
+/* --- 2025 --- */
 
 static void open_session(struct http_exchange *exchange)
 {
@@ -115,7 +115,7 @@ static void on_request_2025(struct http_exchange *exchange, const struct http_re
         http_reply(exchange, 202, NULL, 0, STR_NONE);
 }
 
-/* --- 2026 ------------------------------------------------------------------------------------ */
+/* --- 2026 --- */
 
 static void on_request_2026(struct http_exchange *exchange, const struct http_request *request,
                             void *data)
@@ -125,7 +125,7 @@ static void on_request_2026(struct http_exchange *exchange, const struct http_re
                                                                       : buf_str(&self.question));
 }
 
-/* --- the whole ------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
 static void prepare(const struct ask_floor *floor)
 {

@@ -43,8 +43,7 @@ struct cost {
     uint64_t calls;
 };
 
-/* --- one server ----------------------------------------------------------------------------------
- */
+/* --- one server --- */
 
 struct rival {
     const char *name;
@@ -123,8 +122,7 @@ static void show_rivals(const char *era, struct rival *rivals, size_t count)
         server_process_stop(&rivals[i].process);
 }
 
-/* --- the floors ----------------------------------------------------------------------------------
- */
+/* --- the floors --- */
 
 #define HEAD_OUT                                                                                   \
     "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nContent-Type: application/json\r\n"             \
@@ -278,8 +276,7 @@ static void show_floors(struct rival *ours, const char *era)
     canned_finish(&canned);
 }
 
-/* --- all of them ---------------------------------------------------------------------------------
- */
+/* --- all of them --- */
 
 int main(int argc, char **argv)
 {

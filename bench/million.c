@@ -114,7 +114,7 @@ static void close_file(struct file *file)
     loop_turn(loop, 0);
 }
 
-/* --- filling ---------------------------------------------------------------------------------- */
+/* --- filling --- */
 
 static void park(struct file *file, size_t i)
 {
@@ -171,7 +171,7 @@ static void fill(struct file *file, const char *name, size_t count)
     close_file(file);
 }
 
-/* --- answering -------------------------------------------------------------------------------- */
+/* --- answering --- */
 
 static double answer(struct file *file, size_t i)
 {
@@ -223,7 +223,7 @@ static void show_slowdown(struct file *few, struct file *many)
     printf("store.sqlite_million_slowdown %.2f\n", b / a);
 }
 
-/* --- a server --------------------------------------------------------------------------------- */
+/* --- a server --- */
 
 static double resident_mb(pid_t pid)
 {

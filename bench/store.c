@@ -35,7 +35,7 @@ static int64_t now_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* --- asking and answering --------------------------------------------------------------------- */
+/* --- asking and answering --- */
 
 static struct store *store;
 static struct loop *loop;
@@ -112,7 +112,7 @@ static void run(void (*operation)(size_t i), size_t first, size_t count, size_t 
     }
 }
 
-/* --- memory ----------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 static void defer(void *ctx, void (*fn)(void *data), void *data)
 {
@@ -137,7 +137,7 @@ static void measure_memory(void)
     mem_free(asks);
 }
 
-/* --- sqlite ----------------------------------------------------------------------------------- */
+/* --- sqlite --- */
 
 static char path[256];
 

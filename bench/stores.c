@@ -62,7 +62,7 @@ static void sqlite_begin(char address[ADDRESS_MAX])
     snprintf(address, ADDRESS_MAX, "sqlite:%s", path);
 }
 
-/* --- redis ------------------------------------------------------------------------------------ */
+/* --- redis --- */
 
 enum { REDIS_WAIT_MS = 10000 };
 

@@ -78,7 +78,7 @@ void random_bytes(void *out, size_t len)
     memset(from, 0, len);
 }
 
-/* --- letters: eight at a time, one in each byte of a word ------------------------------------- */
+/* --- letters: eight at a time, one in each byte of a word --- */
 
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 

@@ -45,7 +45,7 @@ static void out_of_memory(size_t size)
     abort();
 }
 
-/* --- spares --------------------------------------------------------------------------------- */
+/* --- spares --- */
 
 #ifdef MEM_WATCHED
 
@@ -196,7 +196,7 @@ static size_t size_of(void *p)
 
 #endif
 
-/* --- pieces --------------------------------------------------------------------------------- */
+/* --- pieces --- */
 
 /* Apart from mem_alloc, which has nothing to save and restore where a spare is there. */
 __attribute__((noinline)) static void *piece_make(size_t size)

@@ -25,8 +25,7 @@
 #include "provider/handler.h"
 #include "store/memory.h"
 
-/* --- time ----------------------------------------------------------------------------------------
- */
+/* --- time --- */
 
 static void defer_on_loop(void *ctx, void (*fn)(void *data), void *data)
 {

@@ -24,7 +24,7 @@ static struct store *refuse(const char *address, const char *why)
     return NULL;
 }
 
-/* --- memory ----------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 static void defer_on_loop(void *ctx, void (*fn)(void *data), void *data)
 {
@@ -51,7 +51,7 @@ static struct store *open_memory(const struct storage_opts *opts, struct str res
                                .pending_asks_per_principal = opts->pending_asks_per_principal });
 }
 
-/* --- sqlite ----------------------------------------------------------------------------------- */
+/* --- sqlite --- */
 
 /* Takes the option off the path. False: it is not one. */
 static bool read_synchronous(struct str *path, enum sqlite_sync *out)
@@ -135,7 +135,7 @@ static bool reseal_sqlite(const struct storage_opts *opts, struct str rest, bool
     return done;
 }
 
-/* --- redis ------------------------------------------------------------------------------------ */
+/* --- redis --- */
 
 /* The address may hold a password: what is logged is made by the store. */
 static struct store *open_redis(const struct storage_opts *opts, struct str rest)
@@ -181,7 +181,7 @@ static bool reseal_redis(const struct storage_opts *opts, struct str rest, bool 
     return done;
 }
 
-/* --- the table -------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 struct storage_kind {
     struct str prefix;

@@ -135,7 +135,7 @@ static struct call *call_of_record(struct engine *engine, const struct adopt_spe
                                                          .keep_ms = spec->keep_ms,
                                                          .keep_asked_ms = spec->keep_asked_ms,
                                                          .handed = spec->handed || record->handed,
-                                                         .elsewhere_too = spec->elsewhere_too,
+                                                         .portable = spec->portable,
                                                          .hold_steps = spec->hold_steps,
                                                          .caller = spec->caller },
                                     record->args);
@@ -202,8 +202,7 @@ struct call *engine_find(const struct engine *engine, struct str call_id)
     return call && !call_is_warm(call) ? call : NULL;
 }
 
-/* --- ending what is not here -------------------------------------------------------------------
- */
+/* --- ending what is not here --- */
 
 struct cancelling {
     struct list link; /* in engine->cancels */
@@ -288,8 +287,7 @@ void engine_end(struct engine *engine, struct str call_id, const struct outcome 
     end_stored(engine, call_id, outcome);
 }
 
-/* --- what is no longer there --------------------------------------------------------------------
- */
+/* --- what is no longer there --- */
 
 enum { GONE_ARENA_MAX = 64 << 10 }; /* bytes of the sentence that says so */
 

@@ -135,8 +135,7 @@ void ask_end(struct ask *ask, const struct surface *winner, struct str why)
     mem_free_sized(ask, ask->size);
 }
 
-/* --- surfaces ------------------------------------------------------------------------------------
- */
+/* --- surfaces --- */
 
 static bool surface_can(struct surface *surface, const struct call *call, enum ask_kind kind,
                         bool consent)
@@ -200,8 +199,7 @@ void ask_offered(struct ask *ask, struct surface *surface, enum offer_result res
     ask_offer_next(ask);
 }
 
-/* --- time to live --------------------------------------------------------------------------------
- */
+/* --- time to live --- */
 
 static void expired(struct due *due)
 {

@@ -27,7 +27,7 @@ enum {
     GATE_ARGS_SHOWN = 2000,       /* bytes of the arguments in a gate's question */
 };
 
-/* --- creation -------------------------------------------------------------------------------- */
+/* --- creation --- */
 
 struct call *call_create(struct engine *engine, const struct call_spec *spec, struct str args)
 {
@@ -52,7 +52,7 @@ struct call *call_create(struct engine *engine, const struct call_spec *spec, st
     call->keep_ms = spec->keep_ms;
     call->keep_asked_ms = spec->keep_asked_ms;
     call->handed = spec->handed;
-    call->elsewhere_too = spec->elsewhere_too;
+    call->portable = spec->portable;
     call->hold_steps = spec->hold_steps;
     call->named = spec->named;
     list_init(&call->asks);
@@ -128,7 +128,7 @@ void call_later(struct call *call, void (*fn)(struct call *call))
     call->engine->opts.defer(call->engine->opts.defer_ctx, later_comes, later);
 }
 
-/* --- outcomes -------------------------------------------------------------------------------- */
+/* --- outcomes --- */
 
 void call_outcome_ok(struct call *call, struct str body)
 {
@@ -174,8 +174,7 @@ void call_give_up(struct call *call, nod_status status, struct str message)
     call_fail(call, status, NULL, message);
 }
 
-/* --- the stages --------------------------------------------------------------------------------
- */
+/* --- the stages --- */
 
 static void refuse_arguments(struct call *call, struct arena *arena,
                              const struct schema_problems *problems)
@@ -344,8 +343,7 @@ static void stage_start(struct flow *flow, void *subject)
         call_run_begin(call);
 }
 
-/* --- the end -----------------------------------------------------------------------------------
- */
+/* --- the end --- */
 
 static void finish_send(struct op *op)
 {
@@ -468,8 +466,7 @@ void call_deliver(struct call *call)
     call_free(call);
 }
 
-/* --- cancelling ---------------------------------------------------------------------------------
- */
+/* --- cancelling --- */
 
 static void cancel_send(struct op *op)
 {

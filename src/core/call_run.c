@@ -100,7 +100,7 @@ static void supports(struct call *call)
     }
 }
 
-/* --- runs ------------------------------------------------------------------------------------ */
+/* --- runs --- */
 
 static int64_t ask_ttl_of(const struct call *call)
 {
@@ -146,7 +146,7 @@ struct run *run_create(struct call *call)
     run->supports = call->supports;
     run->supports_consent = call->supports_consent;
     run->fresh_intent = call->fresh_intent;
-    run->elsewhere_too = call->elsewhere_too;
+    run->portable = call->portable;
     run->carried = call->caller->ops->carries;
     run->notices_sent = call->notices;
     run->hold_steps = call->hold_steps;
@@ -224,8 +224,7 @@ void call_run_begin(struct call *call)
     due_set(engine, &call->timeout, left > 0 ? left : 0, timeout_fired);
 }
 
-/* --- waiting: asks are parked, steps appended --------------------------------------------------
- */
+/* --- waiting: asks are parked, steps appended --- */
 
 void call_tell_waiting(struct call *call, bool waiting)
 {

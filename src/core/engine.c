@@ -179,7 +179,7 @@ const struct flow_table *engine_flow(nod_flow flow)
     return flow >= NOD_FLOW_CALL && flow <= NOD_FLOW_ANSWER ? tables[flow] : NULL;
 }
 
-/* --- what happens at a time ------------------------------------------------------------------ */
+/* --- what happens at a time --- */
 
 void due_set(struct engine *engine, struct due *due, int64_t after_ms,
              void (*fire)(struct due *due))
@@ -247,7 +247,7 @@ struct ask *engine_ask(const struct engine *engine, struct str ask_id)
     return idmap_get(&engine->asks, ask_id);
 }
 
-/* --- limits ---------------------------------------------------------------------------------- */
+/* --- limits --- */
 
 static struct tally *tally_find(struct engine *engine, struct str principal)
 {
@@ -307,7 +307,7 @@ void tally_drop(struct engine *engine, struct tally *tally)
     engine->idle = tally;
 }
 
-/* --- schemas --------------------------------------------------------------------------------- */
+/* --- schemas --- */
 
 const struct schema *engine_schema(struct engine *engine, struct str text)
 {

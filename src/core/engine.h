@@ -104,7 +104,7 @@ size_t engine_pending(const struct engine *engine); /* asks */
 /* The store outlives this process, or other nodes see it. */
 bool engine_survives(const struct engine *engine);
 
-/* --- what nobody works on any more --------------------------------------------------------- */
+/* --- what nobody works on any more --- */
 
 enum {
     RECOVERY_NODE_TTL_MS = 5000, /* a node that has been silent for that long counts as gone */
@@ -124,7 +124,7 @@ struct recovery_opts {
  * call. */
 void engine_recover(struct engine *engine, const struct recovery_opts *opts);
 
-/* --- calls --------------------------------------------------------------------------------- */
+/* --- calls --- */
 
 struct call_spec {
     struct target *target;
@@ -137,8 +137,8 @@ struct call_spec {
      * remembered at least so long; 0: nothing. With questions it is that and the time they wait,
      * and keep_asked_ms, which counts with them alone. */
     int64_t keep_ms, keep_asked_ms;
-    bool handed;        /* its client holds something to come back with: see call_handed */
-    bool elsewhere_too; /* its state is portable and may be presented to another node, which does
+    bool handed;   /* its client holds something to come back with: see call_handed */
+    bool portable; /* its state is portable and may be presented to another node, which does
                            not share our store: only idempotent steps may happen */
     struct caller *caller;
     struct str id;   /* ID_LEN characters that nobody has used; empty: random */
@@ -172,7 +172,7 @@ struct adopt_spec {
     const struct ask_record *asks;
     size_t ask_count;
     bool import;
-    bool elsewhere_too; /* see call_spec */
+    bool portable; /* see call_spec */
     struct target *target;
     struct caller *caller;
     bool hold_steps;                /* see call_spec */
@@ -249,7 +249,7 @@ const struct entry *call_journal(const struct call *call, size_t *count);
 struct ask *call_ask_first(const struct call *call);
 struct ask *call_ask_next(const struct call *call, const struct ask *ask);
 
-/* --- asks ---------------------------------------------------------------------------------- */
+/* --- asks --- */
 
 const struct ask_record *ask_record(
     const struct ask *ask); /* lives as long as the ask is pending here */

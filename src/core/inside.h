@@ -71,7 +71,7 @@ struct engine {
     struct caller nobody;          /* of calls whose caller is gone */
     const struct catalog *catalog; /* NULL: nobody has said what there is */
     struct recovery *recovery;
-    bool stopping; /* no run begins any more: see engine_stop */
+    bool stopping;                     /* no run begins any more: see engine_stop */
     const char *const *allowed_fields; /* NULL: none */
 };
 
@@ -96,7 +96,7 @@ void tally_drop(struct engine *engine, struct tally *tally);
 void nobody_init(struct caller *nobody);
 void recovery_free(struct engine *engine);
 
-/* --- op ------------------------------------------------------------------------------------- */
+/* --- op --- */
 
 struct op {
     struct engine *engine;
@@ -117,7 +117,7 @@ void op_start(struct engine *engine, struct op *op, void (*send)(struct op *op),
 store_done op_completed; /* data is the op */
 void op_abandon(struct op *op);
 
-/* --- call ----------------------------------------------------------------------------------- */
+/* --- call --- */
 
 enum live_state {
     LIVE_NEW,
@@ -162,7 +162,7 @@ struct call {
     bool taken_early;  /* by a claim, before we could go on */
     bool woken;        /* the store has hinted while we were busy */
     bool carried;      /* its asks are not offered on surfaces */
-    bool elsewhere_too;
+    bool portable;
     bool named;                     /* see call_spec */
     bool unsure;                    /* the store may not know that we wait for it */
     bool hold_steps;                /* until it has come to its first one */
@@ -281,7 +281,7 @@ void call_tell_waiting(struct call *call, bool waiting);
 struct run *run_create(struct call *call);
 void run_free(struct run *run);
 
-/* --- ask ------------------------------------------------------------------------------------ */
+/* --- ask --- */
 
 struct ask {
     struct call *call;
@@ -323,7 +323,7 @@ void ask_end(struct ask *ask, const struct surface *winner, struct str why);
 bool engine_can(const struct engine *engine, const struct call *call, enum ask_kind kind,
                 bool consent);
 
-/* --- warm ----------------------------------------------------------------------------------- */
+/* --- warm --- */
 
 void warm_init(struct engine *engine);
 void warm_drop_all(struct engine *engine);
@@ -333,7 +333,7 @@ void warm_drop(struct engine *engine, struct str call_id);
 /* Leaves a call, and keeps it if its caller has told a client how to come back. */
 void call_leave_warm(struct call *call);
 
-/* --- claim ---------------------------------------------------------------------------------- */
+/* --- claim --- */
 
 /* The engine's own word: ASK_EXPIRED, ASK_UNSUPPORTED, ASK_CANCELLED. */
 void claim_by_engine(struct ask *ask, enum ask_state outcome);
@@ -343,7 +343,7 @@ void claims_drop(struct engine *engine);
 /* A newer question has taken its place (one_ask_per_scope): it reads `cancel`. */
 void claim_replaced(struct engine *engine, struct str ask_id);
 
-/* --- one question at a time (scope.c) ------------------------------------------------------- */
+/* --- one question at a time (scope.c) --- */
 
 /* Its questions are stored, and will be carried by its client: older ones of its scope end. */
 void scope_asked(struct call *call);

@@ -47,7 +47,7 @@ struct recovery {
     struct sighting seen[SEEN_ROWS][SEEN_WIDE]; /* each in the row of its key, over the oldest */
 };
 
-/* --- heartbeats ------------------------------------------------------------------------------- */
+/* --- heartbeats --- */
 
 static void beat_done(void *data, nod_status status, const struct store_reply *reply)
 {
@@ -75,7 +75,7 @@ static void beat(struct due *due)
                              recovery);
 }
 
-/* --- looking ---------------------------------------------------------------------------------- */
+/* --- looking --- */
 
 static void look(struct due *due);
 
@@ -173,7 +173,7 @@ static void look(struct due *due)
                      runnable_row, runnable_done, recovery);
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
 void engine_recover(struct engine *engine, const struct recovery_opts *opts)
 {

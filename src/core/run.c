@@ -66,7 +66,7 @@ static const char *kind_mode(enum ask_kind kind)
     return modes[kind];
 }
 
-/* --- what may be recorded ------------------------------------------------------------------ */
+/* --- what may be recorded --- */
 
 /* Is there room for so many more entries? Asked before an effect, since one that has happened
    cannot be left out of the journal. */
@@ -159,7 +159,7 @@ static nod_status check_key(struct run *run, struct str key)
     return NOD_OK;
 }
 
-/* --- asking -------------------------------------------------------------------------------- */
+/* --- asking --- */
 
 /*
  * A question is asked the same on every run of its call, and mostly by every call of its tool: what
@@ -387,7 +387,7 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
     return NOD_PENDING;
 }
 
-/* --- steps --------------------------------------------------------------------------------- */
+/* --- steps --- */
 
 /* The effect may happen now, unless this run is only a check. */
 static nod_status step_go(struct run *run, bool *go)
@@ -415,7 +415,7 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
         return NOD_PENDING;
     if (run->arena.exhausted) /* what the effect would act on may have been cut short */
         return out_of_arena(run);
-    if (run->elsewhere_too && !idempotent)
+    if (run->portable && !idempotent)
         return fail_fmt(run, NOD_E_USAGE,
                         "The step '" STR_FMT
                         "' cannot be done here: its call says .portable, so its state may be "
@@ -461,7 +461,7 @@ nod_status run_step_done(struct run *run, struct str key, nod_status status, str
     return NOD_PENDING;
 }
 
-/* --- time and chance ------------------------------------------------------------------------ */
+/* --- time and chance --- */
 
 static nod_status journalled_number(struct run *run, enum entry_class class, size_t ordinal,
                                     int64_t fresh, int64_t *out)
@@ -501,7 +501,7 @@ nod_status run_random(struct run *run, uint64_t *bits)
     return status;
 }
 
-/* --- notices -------------------------------------------------------------------------------- */
+/* --- notices --- */
 
 void run_notice(struct run *run, const struct notice *notice)
 {

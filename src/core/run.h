@@ -87,7 +87,7 @@ struct run {
     unsigned supports;         /* bit (1 << enum ask_kind): some surface can */
     unsigned supports_consent; /* the same, but a model's word does not count */
     bool fresh_intent;         /* the last ENTRY_INTENT was committed by this very node just now */
-    bool elsewhere_too;        /* only idempotent steps: see call_spec */
+    bool portable;             /* only idempotent steps: see call_spec */
     bool carried;              /* see caller_ops.carries */
     bool hold_steps;           /* see call_spec */
     uint32_t notices_sent;     /* by earlier runs */

@@ -9,7 +9,7 @@
 #include "core/outcome.h"
 #include "core/record.h"
 #include "core/store.h"
-#include "json/mirror.h"
+#include "json/param_header.h"
 
 struct ask;
 struct call;
@@ -18,7 +18,7 @@ struct surface;
 struct provider;
 struct caller;
 
-/* --- surface: a place where an ask can be answered ---------------------------------------- */
+/* --- surface: a place where an ask can be answered --- */
 
 enum offer_result {
     OFFER_SHOWN,      /* it is up; the answer will come through ask_answer */
@@ -52,7 +52,7 @@ struct surface {
     const struct surface_ops *ops;
 };
 
-/* --- provider: where targets come from ----------------------------------------------------- */
+/* --- provider: where targets come from --- */
 
 /* A tool, resource or prompt. Owned by its provider; listed in the catalog (core/catalog.h). */
 struct target {
@@ -64,14 +64,14 @@ struct target {
     /* What a call that waits depends on, beside the name: the digest of what it takes and of the
      * version its author gives. Wording is not among it. */
     unsigned char version[DIGEST_BYTES];
-    bool portable;                /* every step of it may happen again on another node */
-    struct str title;             /* for people; the name if there is none */
-    const struct schema *input;   /* checked before a run; NULL: anything */
-    bool is_template;             /* TARGET_RESOURCE: name is a uri template */
-    bool subscribable;            /* TARGET_RESOURCE */
-    bool completes;               /* has completions for some argument */
-    const struct mirror *mirrors; /* TARGET_TOOL: arguments that headers repeat */
-    size_t mirror_count;
+    bool portable;              /* every step of it may happen again on another node */
+    struct str title;           /* for people; the name if there is none */
+    const struct schema *input; /* checked before a run; NULL: anything */
+    bool is_template;           /* TARGET_RESOURCE: name is a uri template */
+    bool subscribable;          /* TARGET_RESOURCE */
+    bool completes;             /* has completions for some argument */
+    const struct param_header *param_headers; /* TARGET_TOOL: arguments that headers repeat */
+    size_t param_header_count;
     bool requires_confirmation;
     struct str confirm_message;
     int64_t timeout_ms; /* of work */
@@ -113,7 +113,7 @@ struct provider {
     const struct provider_ops *ops;
 };
 
-/* --- caller: who made the call and waits for its result ------------------------------------- */
+/* --- caller: who made the call and waits for its result --- */
 
 enum caller_way {
     CALLER_HOLDS,   /* offer the asks on surfaces; the caller waits */

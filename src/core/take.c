@@ -19,7 +19,7 @@
 
 enum { TAKE_AGAIN_MS = 1000 };
 
-/* --- what nobody here can run ---------------------------------------------------------------- */
+/* --- what nobody here can run --- */
 
 struct giving_back {
     struct list link; /* in engine->returns */
@@ -77,7 +77,7 @@ void returns_drop(struct engine *engine)
         giving_free(LIST_OF(at, struct giving_back, link));
 }
 
-/* --- going on --------------------------------------------------------------------------------- */
+/* --- going on --- */
 
 static void asks_end(struct call *call)
 {
@@ -147,8 +147,7 @@ void call_go_on(struct call *call)
         call_asked(call);
 }
 
-/* --- a call that somebody else has --------------------------------------------------------------
- */
+/* --- a call that somebody else has --- */
 
 static void take_again(struct due *due)
 {
@@ -375,8 +374,7 @@ void call_ended_before(struct call *call)
         call->op.most = INT_MAX; /* how it ended is known, and the store will say it */
 }
 
-/* --- taking ------------------------------------------------------------------------------------
- */
+/* --- taking --- */
 
 static void take_send(struct op *op)
 {
@@ -447,8 +445,7 @@ void call_lost(struct call *call)
         call_take(call);
 }
 
-/* --- a request that was made before -------------------------------------------------------------
- */
+/* --- a request that was made before --- */
 
 static bool same_args(struct str one, struct str other)
 {

@@ -158,7 +158,7 @@ void engine_adopt_warm(struct engine *engine, struct call *call, const struct ad
     call->target = spec->target;
     target_hold(call->target);
     call->caller = spec->caller;
-    call->elsewhere_too = spec->elsewhere_too;
+    call->portable = spec->portable;
     call->hold_steps = spec->hold_steps;
     call->keep_ms = spec->keep_ms;
     call->keep_asked_ms = spec->keep_asked_ms;

@@ -162,7 +162,7 @@ bool secret_eq(struct str a, struct str b)
     return a.len == b.len && (a.len == 0 || CRYPTO_memcmp(a.at, b.at, a.len) == 0);
 }
 
-/* --- text ------------------------------------------------------------------------------------- */
+/* --- text --- */
 
 void hex_encode(struct str bytes, char *out)
 {

@@ -68,7 +68,7 @@ struct keyring {
     struct list recent;
 };
 
-/* --- OpenSSL's objects, fetched once ---------------------------------------------------------- */
+/* --- OpenSSL's objects, fetched once --- */
 
 static EVP_CIPHER *gcm;
 static EVP_KDF *hkdf;
@@ -95,7 +95,7 @@ static void fetch_once(void)
     pthread_once(&once, fetch);
 }
 
-/* --- key derivation --------------------------------------------------------------------------- */
+/* --- key derivation --- */
 
 static OSSL_PARAM octets(const char *name, struct str bytes)
 {
@@ -137,7 +137,7 @@ static void expand(const struct secret *secret, struct str info, uint8_t *out, s
     must(derive(EVP_KDF_HKDF_MODE_EXPAND_ONLY, key, STR_NONE, info, out, len));
 }
 
-/* --- the ring --------------------------------------------------------------------------------- */
+/* --- the ring --- */
 
 static const char *secret_fault(struct str secret)
 {
@@ -222,7 +222,7 @@ void keyring_destroy(struct keyring *ring)
     mem_free(ring);
 }
 
-/* --- the cache of keys ------------------------------------------------------------------------ */
+/* --- the cache of keys --- */
 
 static void put_length(uint8_t out[8], size_t len)
 {
@@ -295,7 +295,7 @@ static EVP_CIPHER_CTX *keyed_context(const struct secret *secret, const struct k
     return ctx;
 }
 
-/* --- sealing ---------------------------------------------------------------------------------- */
+/* --- sealing --- */
 
 static bool within_limits(const struct seal_for *what)
 {
@@ -407,7 +407,7 @@ nod_status seal_text(struct keyring *ring, const struct seal_for *what, struct s
     return NOD_OK;
 }
 
-/* --- opening ---------------------------------------------------------------------------------- */
+/* --- opening --- */
 
 static bool try_open(EVP_CIPHER_CTX *ctx, const struct seal_for *what, const uint8_t *form,
                      size_t plain_len, uint8_t *plain)

@@ -6,7 +6,7 @@
  */
 #include "json/fold.h"
 
-/* --- single characters ------------------------------------------------------------------------ */
+/* --- single characters --- */
 
 /* Small Latin letters of U+00C0 to U+024F and U+1E00 to U+1EFF without their accents. */
 static const char accented_c0[] =
@@ -195,8 +195,7 @@ static bool is_inside(uint32_t c)
            !between(c, 0x1F300, 0x1FAFF);
 }
 
-/* --- texts --------------------------------------------------------------------------------------
- */
+/* --- texts --- */
 
 /* The next character; a byte that begins none stands for itself. */
 static uint32_t next_char(struct str *s)
@@ -254,8 +253,7 @@ static uint32_t peek_char(struct str s)
     return ' ';
 }
 
-/* --- letters that are written in pieces ---------------------------------------------------------
- */
+/* --- letters that are written in pieces --- */
 
 enum {
     HANGUL_SYLLABLES = 0xAC00,

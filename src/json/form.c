@@ -35,7 +35,7 @@ struct form_path {
     struct str key;
 };
 
-/* --- problems ------------------------------------------------------------------------------- */
+/* --- problems --- */
 
 static struct str path_text(struct arena *arena, const struct form_path *path)
 {
@@ -91,7 +91,7 @@ static bool expect(struct form *form, const struct form_path *path, const struct
                                           json_type_name(&wanted), json_type_name(value));
 }
 
-/* --- values of keywords --------------------------------------------------------------------- */
+/* --- values of keywords --- */
 
 static bool value_is_text(struct form *form, const struct form_path *path, const struct json *value)
 {
@@ -138,7 +138,7 @@ static bool value_is_any(struct form *form, const struct form_path *path, const 
     return true;
 }
 
-/* --- choices -------------------------------------------------------------------------------- */
+/* --- choices --- */
 
 static struct form_path index_path(struct form *form, const struct form_path *up, size_t index)
 {
@@ -249,7 +249,7 @@ static bool value_is_items(struct form *form, const struct form_path *path,
     return fine;
 }
 
-/* --- the table of keywords ------------------------------------------------------------------ */
+/* --- the table of keywords --- */
 
 struct form_keyword {
     struct str name;
@@ -311,7 +311,7 @@ static bool kind_of(const struct json *field, enum form_kind *kind)
     return false;
 }
 
-/* --- a field -------------------------------------------------------------------------------- */
+/* --- a field --- */
 
 static bool check_keywords(struct form *form, const struct form_path *path,
                            const struct json *field, enum form_kind kind)
@@ -416,7 +416,7 @@ static bool check_field(struct form *form, const struct form_path *path, const s
            check_numbers_of_choices(form, path, field) && check_default(form, path, field);
 }
 
-/* --- the whole ------------------------------------------------------------------------------ */
+/* --- the whole --- */
 
 static void check_fields(struct form *form, const struct json *properties)
 {
@@ -496,7 +496,7 @@ nod_status form_check(const struct json *schema, enum form_revision revision, st
     return problems->count ? NOD_E_BAD_SCHEMA : NOD_OK;
 }
 
-/* --- for the wire --------------------------------------------------------------------------- */
+/* --- for the wire --- */
 
 /* oneOf [{ const, title }] as enum and enumNames, which is all that 2025-06-18 knows. */
 static void take_down_titles(struct form *form, const struct json *one_of, struct json *out)

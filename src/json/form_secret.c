@@ -50,8 +50,7 @@ struct sentence {
     struct folded folded;
 };
 
-/* --- looking into lists ------------------------------------------------------------------------
- */
+/* --- looking into lists --- */
 
 static bool is_among(struct str word, const char *const *list)
 {
@@ -101,8 +100,7 @@ static bool has_phrase(const struct sentence *s, const char *const *list)
     return false;
 }
 
-/* --- what takes the suspicion away --------------------------------------------------------------
- */
+/* --- what takes the suspicion away --- */
 
 /* "number of passwords", "email for the reset link": what is asked for is the head. */
 static bool head_is_harmless(const struct sentence *s, size_t at)
@@ -421,8 +419,7 @@ static bool others_ask(const struct sentence *s)
     return !has_text(text, secret_warnings_others);
 }
 
-/* --- sentences ----------------------------------------------------------------------------------
- */
+/* --- sentences --- */
 
 /* "P-A-S-S" is one word. The letters lie one behind the other, with a space between. */
 static void letters_join(struct sentence *s)
@@ -573,8 +570,7 @@ static bool text_asks(struct str text, enum text_kind kind)
     return false;
 }
 
-/* --- fields -------------------------------------------------------------------------------------
- */
+/* --- fields --- */
 
 static bool is_typed_in(const struct json *field)
 {

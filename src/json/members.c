@@ -82,7 +82,7 @@ const struct json **members_sorted(const struct json *object)
     if (count == 0)
         return NULL;
     const struct json **list = mem_alloc(count * sizeof(*list));
-    JSON_EACH(member, object)
-    list[i++] = member;
+    JSON_EACH (member, object)
+        list[i++] = member;
     return in_order(list, count) ? list : merge_sort(list, count);
 }

@@ -168,7 +168,7 @@ int json_number_cmp(const struct json *a, const struct json *b)
     return number_cmp(a->text, b->text);
 }
 
-/* --- integers ---------------------------------------------------------------------------- */
+/* --- integers --- */
 
 enum { I64_DIGITS = 19 };
 
@@ -213,7 +213,7 @@ static bool is_integer(const struct decimal *d)
     return digits <= places;
 }
 
-/* --- doubles ----------------------------------------------------------------------------- */
+/* --- doubles --- */
 
 /*
  * No two neighbouring doubles need more than 767 digits to be told apart from the point between
@@ -255,7 +255,7 @@ bool number_double(struct str text, double *out)
     return true;
 }
 
-/* --- text from numbers ------------------------------------------------------------------- */
+/* --- text from numbers --- */
 
 void number_from_u64(uint64_t n, struct number_text *out)
 {
@@ -330,9 +330,9 @@ static void shortest_step(struct shortest *s)
 
 /*
  * The fewest digits that read back as `d`. A decimal of up to DBL_DIG digits comes back out of a
- * normal double unchanged, so for those one look at DBL_DIG digits (zeros at their end are taken off
- * later) finds every shorter one as well. Below a power of two doubles lie twice as dense as above
- * it, so there the nearest decimal (below) may miss while the next one up still reads back.
+ * normal double unchanged, so for those one look at DBL_DIG digits (zeros at their end are taken
+ * off later) finds every shorter one as well. Below a power of two doubles lie twice as dense as
+ * above it, so there the nearest decimal (below) may miss while the next one up still reads back.
  */
 static void shortest_find(struct shortest *s, double d)
 {

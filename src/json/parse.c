@@ -87,7 +87,7 @@ static inline const char *skip_space_outside(struct parser *p, const char *at)
     return at == p->end ? at : skip_space(p, at);
 }
 
-/* --- memory ------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 static void spare_return(struct parser *p)
 {
@@ -123,7 +123,7 @@ static inline struct json *value_new(struct parser *p)
     return v;
 }
 
-/* --- strings ----------------------------------------------------------------------------- */
+/* --- strings --- */
 
 static bool hex4(const char *at, const char *end, uint32_t *out)
 {
@@ -287,7 +287,7 @@ static inline const char *read_string(struct parser *p, const char *at, struct s
     return end + 1;
 }
 
-/* --- other scalars ------------------------------------------------------------------------ */
+/* --- other scalars --- */
 
 static inline const char *skip_digits(const char *at, const char *end)
 {
@@ -333,7 +333,7 @@ static inline const char *read_word(struct parser *p, const char *at, struct str
     return at + word.len;
 }
 
-/* --- duplicates --------------------------------------------------------------------------- */
+/* --- duplicates --- */
 
 /* Up to this many members are compared with each other; larger objects get a hash table. */
 enum { PAIRWISE_MAX = 16 };
@@ -397,7 +397,7 @@ static inline bool check_names(struct parser *p, const struct json *object)
     return object->count <= PAIRWISE_MAX ? check_few(p, object) : check_many(p, object);
 }
 
-/* --- containers --------------------------------------------------------------------------- */
+/* --- containers --- */
 
 /* The innermost container that is open, and of its children the last one and how many. */
 struct nest {

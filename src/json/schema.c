@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 
-/* --- places and problems -------------------------------------------------------------------- */
+/* --- places and problems --- */
 
 /* From the end backwards, so that the chain need not be turned around; a long key is cut. */
 static size_t prepend(char *text, size_t room, struct str key)
@@ -65,7 +65,7 @@ void problem_add(struct schema_problems *problems, struct arena *arena, const st
     problem->message = message.at ? message : STR("does not fit its schema");
 }
 
-/* --- compiling ------------------------------------------------------------------------------ */
+/* --- compiling --- */
 
 static void compiler_finish(struct compiler *c)
 {

@@ -28,7 +28,7 @@ enum {
     ALTERNATIVES_ASKED = 8,  /* for their reasons */
 };
 
-/* --- bits ----------------------------------------------------------------------------------- */
+/* --- bits --- */
 
 void bits_init(struct bits *bits, size_t count)
 {
@@ -51,7 +51,7 @@ static void bits_merge(struct bits *into, const struct bits *from)
         into->words[i] |= from->words[i];
 }
 
-/* --- problems and bounds -------------------------------------------------------------------- */
+/* --- problems and bounds --- */
 
 bool check_wrong(struct check *c, const struct place *at, const char *format, ...)
 {
@@ -90,7 +90,7 @@ bool check_spend(struct check *c, const struct place *at, uint64_t work)
     return true;
 }
 
-/* --- values in messages --------------------------------------------------------------------- */
+/* --- values in messages --- */
 
 static void add_value(struct buf *out, const struct json *v)
 {
@@ -118,7 +118,7 @@ static void wrong_choice(struct check *c, const struct place *at, struct buf *ch
                 all ? "" : ", ...");
 }
 
-/* --- type, const, enum ---------------------------------------------------------------------- */
+/* --- type, const, enum --- */
 
 static bool type_fits(uint8_t types, const struct json *v)
 {
@@ -224,7 +224,7 @@ static bool check_constant(struct check *c, const struct json *constant, const s
     return false;
 }
 
-/* --- alternatives --------------------------------------------------------------------------- */
+/* --- alternatives --- */
 
 static bool check_quietly(struct check *c, const struct node *node, const struct json *v,
                           const struct place *at, struct bits *seen)
@@ -380,7 +380,7 @@ static bool check_logic(struct check *c, const struct logic_rules *rules, const 
     return fits;
 }
 
-/* --- a node --------------------------------------------------------------------------------- */
+/* --- a node --- */
 
 static bool check_unevaluated(struct check *c, const struct node *rest, const struct json *v,
                               const struct place *at, struct bits *seen)

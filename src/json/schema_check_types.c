@@ -17,7 +17,7 @@ static const char *plural(uint64_t n)
     return n == 1 ? "" : "s";
 }
 
-/* --- numbers -------------------------------------------------------------------------------- */
+/* --- numbers --- */
 
 bool check_number(struct check *c, const struct number_rules *rules, const struct json *v,
                   const struct place *at)
@@ -42,7 +42,7 @@ bool check_number(struct check *c, const struct number_rules *rules, const struc
     return fits;
 }
 
-/* --- strings -------------------------------------------------------------------------------- */
+/* --- strings --- */
 
 /* Code points: the bytes that do not go on with one. */
 static uint64_t length_of(struct str s)
@@ -96,7 +96,7 @@ bool check_string(struct check *c, const struct string_rules *rules, const struc
     return fits;
 }
 
-/* --- arrays --------------------------------------------------------------------------------- */
+/* --- arrays --- */
 
 struct hashed {
     uint64_t hash;
@@ -220,7 +220,7 @@ bool check_array(struct check *c, const struct array_rules *rules, const struct 
     return fits;
 }
 
-/* --- objects -------------------------------------------------------------------------------- */
+/* --- objects --- */
 
 static const struct name *name_find(const struct object_rules *rules, struct str text)
 {

@@ -24,7 +24,7 @@ struct keyword {
     static bool function(struct compiler *c, struct node *node, const struct json *value,          \
                          const struct place *place)
 
-/* --- problems and places -------------------------------------------------------------------- */
+/* --- problems and places --- */
 
 bool compile_problem(struct compiler *c, const struct place *place, const char *format, ...)
 {
@@ -53,7 +53,7 @@ static bool expected(struct compiler *c, const struct place *place, const char *
     return compile_problem(c, place, "expected %s, got %s", what, json_type_name(value));
 }
 
-/* --- groups, made when their first keyword comes -------------------------------------------- */
+/* --- groups, made when their first keyword comes --- */
 
 #define GROUP(function, field, type)                                                               \
     static type *function(struct compiler *c, struct node *node)                                   \
@@ -79,7 +79,7 @@ static struct array_rules *array_of(struct compiler *c, struct node *node)
     return rules;
 }
 
-/* --- subschemas ----------------------------------------------------------------------------- */
+/* --- subschemas --- */
 
 static struct node *child(struct compiler *c, struct node *node, const struct json *value,
                           const struct place *place)
@@ -104,8 +104,7 @@ static bool children_into(struct compiler *c, struct node *node, const struct js
     into->at = arena_alloc(c->arena, value->count * sizeof(*into->at));
     if (!into->at)
         return false;
-    JSON_EACH(item, value)
-    {
+    JSON_EACH (item, value) {
         struct node *made = child(c, node, item, compile_place(c, place, STR_NONE, into->count));
         if (!made)
             return false;
@@ -159,9 +158,9 @@ KEYWORD(compile_defs)
 {
     if (!json_is(value, JSON_OBJECT))
         return expected(c, place, "an object of schemas", value);
-    JSON_EACH(member, value)
-    if (!child(c, node, member, compile_place(c, place, member->key, 0)))
-        return false;
+    JSON_EACH (member, value)
+        if (!child(c, node, member, compile_place(c, place, member->key, 0)))
+            return false;
     return true;
 }
 
@@ -171,7 +170,7 @@ KEYWORD(compile_content_schema)
     return child(c, node, value, place) != NULL;
 }
 
-/* --- references ----------------------------------------------------------------------------- */
+/* --- references --- */
 
 static bool note_reference(struct compiler *c, struct node *node, const struct json *value,
                            const struct place *place, struct node **to, const char *keyword)
@@ -205,7 +204,7 @@ KEYWORD(compile_string)
     return json_is(value, JSON_STRING) || expected(c, place, "a string", value);
 }
 
-/* --- any value ------------------------------------------------------------------------------ */
+/* --- any value --- */
 
 static const struct {
     struct str name;
@@ -243,9 +242,9 @@ KEYWORD(compile_type)
         return add_type(c, node, value, place);
     if (value->count == 0)
         return compile_problem(c, place, "must name at least one type");
-    JSON_EACH(item, value)
-    if (!add_type(c, node, item, compile_place(c, place, STR_NONE, index++)))
-        return false;
+    JSON_EACH (item, value)
+        if (!add_type(c, node, item, compile_place(c, place, STR_NONE, index++)))
+            return false;
     return true;
 }
 
@@ -267,7 +266,7 @@ KEYWORD(compile_const)
     return true;
 }
 
-/* --- numbers -------------------------------------------------------------------------------- */
+/* --- numbers --- */
 
 #define BOUND(function, field)                                                                     \
     KEYWORD(function)                                                                              \
@@ -300,7 +299,7 @@ KEYWORD(compile_multiple_of)
     return true;
 }
 
-/* --- counts: lengths, items, properties ----------------------------------------------------- */
+/* --- counts: lengths, items, properties --- */
 
 /* A whole number from 0; one beyond 64 bits is as good as the largest. */
 static bool count_of(struct compiler *c, const struct json *value, const struct place *place,
@@ -348,7 +347,7 @@ KEYWORD(compile_unique_items)
     return node->array != NULL;
 }
 
-/* --- strings -------------------------------------------------------------------------------- */
+/* --- strings --- */
 
 static const struct named_pattern *pattern_for(struct compiler *c, struct str text,
                                                const struct place *place)
@@ -394,7 +393,7 @@ KEYWORD(compile_format)
     return true;
 }
 
-/* --- objects -------------------------------------------------------------------------------- */
+/* --- objects --- */
 
 /*
  * Names of one node while it is compiled: found by text, then sorted for checking. A node's object
@@ -424,8 +423,7 @@ static bool compile_properties(struct compiler *c, struct node *node, const stru
 {
     if (!json_is(value, JSON_OBJECT))
         return expected(c, place, "an object of schemas", value);
-    JSON_EACH(member, value)
-    {
+    JSON_EACH (member, value) {
         struct name *name = name_for(c, names, member->key);
         if (!name ||
             !child_into(c, node, member, compile_place(c, place, member->key, 0), &name->schema))
@@ -440,8 +438,7 @@ static bool compile_dependent_schemas(struct compiler *c, struct node *node,
 {
     if (!json_is(value, JSON_OBJECT))
         return expected(c, place, "an object of schemas", value);
-    JSON_EACH(member, value)
-    {
+    JSON_EACH (member, value) {
         struct name *name = name_for(c, names, member->key);
         if (!name ||
             !child_into(c, node, member, compile_place(c, place, member->key, 0), &name->dependent))
@@ -460,8 +457,7 @@ static bool names_of(struct compiler *c, const struct json *value, const struct 
     if (!json_is(value, JSON_ARRAY))
         return expected(c, place, "an array of names", value);
     map_init(&seen, value->count);
-    JSON_EACH(item, value)
-    {
+    JSON_EACH (item, value) {
         const struct place *here = compile_place(c, place, STR_NONE, *count);
         if (!json_is(item, JSON_STRING))
             fine = expected(c, here, "a name", item);
@@ -505,8 +501,7 @@ static bool compile_dependent_required(struct compiler *c, struct node *node,
     (void)node;
     if (!json_is(value, JSON_OBJECT))
         return expected(c, place, "an object of lists of names", value);
-    JSON_EACH(member, value)
-    {
+    JSON_EACH (member, value) {
         struct name *name = name_for(c, names, member->key);
         struct name **list = name_list(c, member);
         if (!name || !list)
@@ -591,8 +586,7 @@ KEYWORD(compile_pattern_properties)
     rules->patterns = arena_alloc(c->arena, (value->count + 1) * sizeof(*rules->patterns));
     if (!rules->patterns)
         return false;
-    JSON_EACH(member, value)
-    {
+    JSON_EACH (member, value) {
         const struct place *here = compile_place(c, place, member->key, 0);
         struct pattern_rule rule = { .pattern = pattern_for(c, member->key, here) };
         if (!rule.pattern || !child_into(c, node, member, here, &rule.schema))
@@ -602,7 +596,7 @@ KEYWORD(compile_pattern_properties)
     return true;
 }
 
-/* --- the table, and a node ------------------------------------------------------------------ */
+/* --- the table, and a node --- */
 
 static const struct keyword keywords[] = {
     { STR_INIT("$schema"), compile_string },

@@ -44,7 +44,7 @@ static bool is_one_of(char c, const char *set)
     return c != '\0' && strchr(set, c) != NULL;
 }
 
-/* --- dates and times (RFC 3339) ------------------------------------------------------------- */
+/* --- dates and times (RFC 3339) --- */
 
 /* `n` digits at the start; they are taken off. -1 if there are fewer. */
 static int take_digits(struct str *s, size_t n)
@@ -139,7 +139,7 @@ static bool format_date_time(struct str s)
            s.len == 0;
 }
 
-/* --- addresses ------------------------------------------------------------------------------ */
+/* --- addresses --- */
 
 /* Four decimal octets without leading zeros. */
 static bool format_ipv4(struct str s)
@@ -221,7 +221,7 @@ static bool format_hostname(struct str s)
     return true;
 }
 
-/* --- email (RFC 5321, 4.1.2) ---------------------------------------------------------------- */
+/* --- email (RFC 5321, 4.1.2) --- */
 
 static bool quoted_fits(struct str s)
 {
@@ -273,7 +273,7 @@ static bool format_email(struct str s)
     return fits && domain_fits(str_skip(s, at));
 }
 
-/* --- uri (RFC 3986) ------------------------------------------------------------------------- */
+/* --- uri (RFC 3986) --- */
 
 /* Unreserved, percent-encoded, sub-delimiters, and what else this part allows. */
 static bool part_fits(struct str s, const char *also)
@@ -360,7 +360,7 @@ static bool format_uri(struct str s)
     return authority_fits(str_n(s.at, n)) && part_fits(rest, ":@/");
 }
 
-/* --- the others ----------------------------------------------------------------------------- */
+/* --- the others --- */
 
 static bool format_uuid(struct str s)
 {

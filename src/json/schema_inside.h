@@ -39,7 +39,7 @@ struct str place_text(struct arena *arena, const struct place *place);
 void problem_add(struct schema_problems *problems, struct arena *arena, const struct place *place,
                  struct str message);
 
-/* --- numbers and hashes ------------------------------------------------------------------ */
+/* --- numbers and hashes --- */
 
 /* A number as digits * 10^exponent, without leading or trailing zeros; zero has no digits. */
 struct decimal {
@@ -66,7 +66,7 @@ bool multiple_divides(const struct multiple *m, struct str number);
 /* Equal values have equal hashes; *cost grows by the number of values and bytes looked at. */
 uint64_t value_hash(const struct json *v, uint64_t *cost);
 
-/* --- patterns ---------------------------------------------------------------------------- */
+/* --- patterns --- */
 
 struct pattern;
 struct pattern_matcher; /* what one check needs to run patterns; not shared between threads */
@@ -83,7 +83,7 @@ enum pattern_result pattern_match(const struct pattern *pattern, struct pattern_
                                   struct str subject, uint64_t *work);
 void pattern_matcher_destroy(struct pattern_matcher *matcher);
 
-/* --- formats ----------------------------------------------------------------------------- */
+/* --- formats --- */
 
 struct format {
     struct str name;
@@ -94,7 +94,7 @@ struct format {
 /* NULL for a format nobody here knows. */
 const struct format *format_find(struct str name);
 
-/* --- the compiled graph ------------------------------------------------------------------ */
+/* --- the compiled graph --- */
 
 struct named_pattern {
     struct named_pattern *next; /* all of a schema, for destroying */
@@ -215,7 +215,7 @@ struct schema {
     bool distinct_items;
 };
 
-/* --- checking ---------------------------------------------------------------------------- */
+/* --- checking --- */
 
 enum { BITS_FEW = 4 };
 
@@ -278,7 +278,7 @@ static inline bool check_enough(const struct check *c)
     return c->limit || !c->problems || c->problems->count == SCHEMA_PROBLEMS_MAX;
 }
 
-/* --- compiling --------------------------------------------------------------------------- */
+/* --- compiling --- */
 
 struct reference {
     struct reference *next;

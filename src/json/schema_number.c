@@ -125,7 +125,7 @@ bool multiple_divides(const struct multiple *m, struct str number)
     return times_mod(rest, ten_to_mod(power, m->digits), m->digits) == 0;
 }
 
-/* --- hashes -------------------------------------------------------------------------------- */
+/* --- hashes --- */
 
 static uint64_t mix(uint64_t a, uint64_t b)
 {
@@ -173,13 +173,13 @@ uint64_t value_hash(const struct json *v, uint64_t *cost)
         *cost += v->text.len / 64;
         return mix(hash, map_hash(v->text));
     case JSON_ARRAY:
-        JSON_EACH(item, v)
-        hash = mix(hash, value_hash(item, cost));
+        JSON_EACH (item, v)
+            hash = mix(hash, value_hash(item, cost));
         break;
     case JSON_OBJECT: {
         uint64_t members = 0; /* a sum, because their order says nothing */
-        JSON_EACH(member, v)
-        members += mix(map_hash(member->key), value_hash(member, cost));
+        JSON_EACH (member, v)
+            members += mix(map_hash(member->key), value_hash(member, cost));
         return mix(hash, members);
     }
     }

@@ -103,7 +103,7 @@ struct pattern_matcher {
     uint64_t step_cost;
 };
 
-/* --- from ECMA-262 to PCRE2 ---------------------------------------------------------------- */
+/* --- from ECMA-262 to PCRE2 --- */
 
 struct translation {
     struct str in;
@@ -371,7 +371,7 @@ static bool translate(struct translation *t)
     return true;
 }
 
-/* --- compiling ------------------------------------------------------------------------------ */
+/* --- compiling --- */
 
 enum {
     COMPILE_OPTIONS = PCRE2_UTF | PCRE2_ALT_BSUX | PCRE2_DOLLAR_ENDONLY | PCRE2_ALLOW_EMPTY_CLASS |
@@ -444,7 +444,7 @@ size_t pattern_bytes(const struct pattern *pattern)
     return pattern->bytes + sizeof(*pattern);
 }
 
-/* --- matching ------------------------------------------------------------------------------- */
+/* --- matching --- */
 
 static int count_step(pcre2_callout_block *block, void *data)
 {

@@ -19,7 +19,7 @@
 
 enum { URI_MOST = 4096 };
 
-/* --- URIs ----------------------------------------------------------------------------------- */
+/* --- URIs --- */
 
 struct uri {
     struct str scheme; /* .at is NULL where the part is missing */
@@ -138,7 +138,7 @@ struct str uri_resolve(struct arena *arena, struct str base_text, struct str ref
                      STR_ARG(uri.path), uri.query.at ? "?" : "", STR_ARG(uri.query));
 }
 
-/* --- what can be pointed to ----------------------------------------------------------------- */
+/* --- what can be pointed to --- */
 
 static bool anchor_name_fits(struct str name)
 {
@@ -198,7 +198,7 @@ bool ref_register(struct compiler *c, struct node *node)
            register_anchor(c, node, STR("$dynamicAnchor"));
 }
 
-/* --- following a reference ------------------------------------------------------------------ */
+/* --- following a reference --- */
 
 static int hex_of(char c)
 {
@@ -302,7 +302,7 @@ bool ref_resolve_all(struct compiler *c)
     return !c->failed;
 }
 
-/* --- loops ---------------------------------------------------------------------------------- */
+/* --- loops --- */
 
 enum { UNSEEN, ON_THE_WAY, DONE };
 

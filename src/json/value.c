@@ -13,7 +13,7 @@
 #include "json/members.h"
 #include "json/number.h"
 
-/* --- reading ----------------------------------------------------------------------------- */
+/* --- reading --- */
 
 const struct json *json_get(const struct json *object, struct str key)
 {
@@ -145,7 +145,7 @@ const char *json_type_name(const struct json *v)
     return v ? names[v->type] : "nothing";
 }
 
-/* --- comparing --------------------------------------------------------------------------- */
+/* --- comparing --- */
 
 static bool equal(const struct json *a, const struct json *b, unsigned depth);
 
@@ -218,7 +218,7 @@ bool json_equal(const struct json *a, const struct json *b)
     return equal(a, b, 0);
 }
 
-/* --- building ---------------------------------------------------------------------------- */
+/* --- building --- */
 
 static struct json *json_new(struct arena *arena, enum json_type type)
 {

@@ -50,7 +50,7 @@ static inline const struct json *json_first(const struct json *v)
     return v && v->type >= JSON_ARRAY ? v->first : NULL;
 }
 
-/* --- reading ---------------------------------------------------------------------------- */
+/* --- reading --- */
 
 /* Of a name that is there more than once (see refuse_duplicates) the last, as JSON.parse has it. */
 const struct json *json_get(const struct json *object, struct str key);
@@ -80,7 +80,7 @@ bool json_equal(const struct json *a, const struct json *b);
 /* Compares two JSON_NUMBERs exactly, of any size: <0, 0, >0. What is no number compares as 0. */
 int json_number_cmp(const struct json *a, const struct json *b);
 
-/* --- parsing ----------------------------------------------------------------------------- */
+/* --- parsing --- */
 
 struct json_error {
     nod_status status; /* NOD_E_PARSE or NOD_E_LIMIT */
@@ -91,8 +91,8 @@ struct json_error {
 struct json_known;
 
 struct json_opts {
-    uint32_t max_depth;      /* 0: JSON_DEPTH_DEFAULT; at most JSON_DEPTH_MAX */
-    bool refuse_duplicates;  /* on wherever a protocol message is read */
+    uint32_t max_depth;             /* 0: JSON_DEPTH_DEFAULT; at most JSON_DEPTH_MAX */
+    bool refuse_duplicates;         /* on wherever a protocol message is read */
     const struct json_known *known; /* members that need not be read again (json/known.h), or NULL;
                                        what is found there lives no longer than it does there */
 };
@@ -108,14 +108,14 @@ enum { JSON_DEPTH_DEFAULT = 64, JSON_DEPTH_MAX = 128 };
 struct json *json_parse(struct arena *arena, struct str text, const struct json_opts *opts,
                         struct json_error *error);
 
-/* --- building ---------------------------------------------------------------------------- */
+/* --- building --- */
 
 /* NULL past the arena's cap; every json_add_* accepts NULL and then does nothing. */
 struct json *json_new_object(struct arena *arena);
 struct json *json_new_array(struct arena *arena);
-struct json *json_new_str(struct arena *arena, struct str s);  /* copies */
+struct json *json_new_str(struct arena *arena, struct str s); /* copies */
 struct json *json_new_i64(struct arena *arena, int64_t n);
-struct json *json_new_double(struct arena *arena, double d);   /* shortest text; NULL if not finite */
+struct json *json_new_double(struct arena *arena, double d); /* shortest text; NULL if not finite */
 struct json *json_new_bool(struct arena *arena, bool truth);
 struct json *json_new_null(struct arena *arena);
 /*
@@ -124,7 +124,8 @@ struct json *json_new_null(struct arena *arena);
  */
 struct json *json_copy(struct arena *arena, const struct json *v);
 
-/* The child must not be in a tree already. The key is copied by json_set. A key that is there is replaced. */
+/* The child must not be in a tree already. The key is copied by json_set. A key that is there is
+ * replaced. */
 void json_set(struct arena *arena, struct json *object, struct str key, struct json *child);
 /* The same for a key that is known not to be there: no search, so n members take n steps. */
 void json_set_new(struct arena *arena, struct json *object, struct str key, struct json *child);

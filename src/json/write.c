@@ -126,7 +126,7 @@ static inline void value_put(struct json_writer *w, struct str bytes)
     bytes_put(to, bytes.at, bytes.len);
 }
 
-/* --- strings ----------------------------------------------------------------------------- */
+/* --- strings --- */
 
 /* The letter of the short escape, 'u' for the long one, 0 for none. */
 static const char escape_of[128] = {
@@ -282,7 +282,7 @@ void jw_plain_key(struct json_writer *w, struct str key)
     bytes_put(to + 1, key.at, key.len);
 }
 
-/* --- containers and other scalars -------------------------------------------------------- */
+/* --- containers and other scalars --- */
 
 static inline uint8_t place_in(bool object)
 {
@@ -418,7 +418,7 @@ void jw_raw(struct json_writer *w, struct str json)
     value_put(w, json);
 }
 
-/* --- trees -------------------------------------------------------------------------------- */
+/* --- trees --- */
 
 /*
  * A tree is walked twice: tree_size looks at everything that could be wrong with it and counts its
@@ -551,7 +551,7 @@ bool json_write(struct buf *out, const struct json *v)
     return json_writer_done(&w);
 }
 
-/* --- the canonical form ------------------------------------------------------------------- */
+/* --- the canonical form --- */
 
 static void canonical_value(struct json_writer *w, const struct json *v);
 

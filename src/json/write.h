@@ -36,7 +36,8 @@ void jw_end(struct json_writer *w); /* of the innermost object or array */
 void jw_array(struct json_writer *w);
 /*
  * Opens several objects at once. `text` is a literal: what jw_object, jw_key and the values between
- * them would have written, up to the colon behind the last key, whose value comes next. Not checked.
+ * them would have written, up to the colon behind the last key, whose value comes next. Not
+ * checked.
  */
 void jw_open(struct json_writer *w, struct str text, unsigned objects);
 /* Ends that many objects, each of them the innermost. */
@@ -59,7 +60,7 @@ void jw_plain_str(struct json_writer *w, struct str s);
 /* The bytes that are not plain, but for NUL, which ends them. */
 #define JW_ODD_                                                                                    \
     "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\x15\x16"     \
-    "\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\"\\\x80\x81\x82\x83\x84\x85\x86\x87\x88\x89\x8a\x8b"      \
+    "\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\"\\\x80\x81\x82\x83\x84\x85\x86\x87\x88\x89\x8a\x8b"     \
     "\x8c\x8d\x8e\x8f\x90\x91\x92\x93\x94\x95\x96\x97\x98\x99\x9a\x9b\x9c\x9d\x9e\x9f\xa0\xa1"     \
     "\xa2\xa3\xa4\xa5\xa6\xa7\xa8\xa9\xaa\xab\xac\xad\xae\xaf\xb0\xb1\xb2\xb3\xb4\xb5\xb6\xb7"     \
     "\xb8\xb9\xba\xbb\xbc\xbd\xbe\xbf\xc0\xc1\xc2\xc3\xc4\xc5\xc6\xc7\xc8\xc9\xca\xcb\xcc\xcd"     \
@@ -98,7 +99,8 @@ JW_INLINE void jw_str(struct json_writer *w, struct str s)
 
 /* A tree; NULL writes null. Values with raw bytes are written by them. */
 void jw_value(struct json_writer *w, const struct json *v);
-/* Text that is known to be one valid JSON value (it came out of a parser or a writer). Not checked again. */
+/* Text that is known to be one valid JSON value (it came out of a parser or a writer). Not checked
+ * again. */
 void jw_raw(struct json_writer *w, struct str json);
 
 /* A key with its value, for short. */

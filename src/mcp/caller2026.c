@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
-#include "mcp/absent.h"
+#include "mcp/caller_away.h"
 #include "mcp/mrtr.h"
 #include "mcp/notice.h"
 #include "mcp/result.h"
@@ -42,7 +42,7 @@ uint8_t caller2026_can(const struct call *call)
     const struct caller2026 *caller = caller2026_of(call);
     uint8_t can = caller ? caller->can : task_can(call);
 
-    return can ? can : absent_can(call, false);
+    return can ? can : caller_away_can(call, false);
 }
 
 bool caller_holds_steps(const struct caller2026 *caller)
@@ -51,8 +51,7 @@ bool caller_holds_steps(const struct caller2026 *caller)
            caller->target->task_asks_first;
 }
 
-/* --- waiters ------------------------------------------------------------------------------------
- */
+/* --- waiters --- */
 
 struct str waiter_id(const struct waiter *waiter)
 {
@@ -140,8 +139,7 @@ static void waiter_cancelled(struct in_flight *in_flight)
         call_cancel(call, STR("the client has cancelled the request"));
 }
 
-/* --- beginning and end --------------------------------------------------------------------------
- */
+/* --- beginning and end --- */
 
 /* What was asked for when it was made. */
 static size_t caller_size(const struct caller2026 *caller)
@@ -200,7 +198,7 @@ void caller_over(struct caller2026 *caller)
         timer_stop(caller->server->opts.loop, &caller->timer);
         caller->server->calls--;
         shares_drop(caller->server, caller->principal, MCP_SHARE_CALLS, 1);
-        server_moved(caller->server);
+        server_check_drained(caller->server);
     }
 }
 
@@ -215,7 +213,7 @@ static struct str text_put(char **at, struct str text)
 }
 
 /* NULL after an error reply: see pipe_add. */
-static struct caller2026 *caller_create(struct request *request, const struct mcp_call_spec *spec)
+static struct caller2026 *caller_create(struct request *request, const struct caller2025_spec *spec)
 {
     struct mcp_server *server = request->server;
     const struct meta *meta = request->meta;
@@ -267,8 +265,7 @@ struct state_bound caller_bound(const struct caller2026 *caller)
                                  .uri = caller->uri };
 }
 
-/* --- the two members a request may have ---------------------------------------------------------
- */
+/* --- the two members a request may have --- */
 
 static bool read_retry(struct request *request, struct str *state, const struct json **responses)
 {
@@ -405,7 +402,7 @@ static void refuse_not_portable(struct caller2026 *caller)
                                           .message = message });
 }
 
-void caller2026_start(struct request *request, const struct mcp_call_spec *spec)
+void caller2026_start(struct request *request, const struct caller2025_spec *spec)
 {
     struct mcp_server *server = request->server;
     const struct json *responses;
@@ -440,7 +437,7 @@ void caller2026_start(struct request *request, const struct mcp_call_spec *spec)
                                          .principal = caller->principal,
                                          .scope = caller->principal,
                                          .keep_asked_ms = MCP_STATE_GRACE_MS,
-                                         .elsewhere_too = server->opts.portable_states,
+                                         .portable = server->opts.portable_states,
                                          .hold_steps = caller_holds_steps(caller),
                                          .caller = &caller->caller });
     }
@@ -455,8 +452,7 @@ void caller2026_start(struct request *request, const struct mcp_call_spec *spec)
     caller_settle(caller);
 }
 
-/* --- meanwhile ----------------------------------------------------------------------------------
- */
+/* --- meanwhile --- */
 
 static void tell_progress(struct waiter *waiter, const struct notice *notice)
 {
@@ -503,8 +499,7 @@ static void caller_notify(struct caller *base, struct call *call, const struct n
     }
 }
 
-/* --- the end ------------------------------------------------------------------------------------
- */
+/* --- the end --- */
 
 void caller_fail(struct caller2026 *caller, int status, int64_t code, struct str message,
                  struct str data)

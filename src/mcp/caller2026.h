@@ -11,7 +11,7 @@
 #include "base/list.h"
 #include "crypto/digest.h"
 #include "mcp/era2026.h"
-#include "mcp/mcp_call.h"
+#include "mcp/caller2025.h"
 #include "mcp/state.h"
 
 /* One request that waits for the end of a call. It is part of the caller it came with (`own`), or
@@ -83,9 +83,9 @@ struct caller2026 {
 };
 
 /* Answers with an error, or takes the request over. */
-void caller2026_start(struct request *request, const struct mcp_call_spec *spec);
+void caller2026_start(struct request *request, const struct caller2025_spec *spec);
 
-/* What the client of a call declares (enum session_can); 0 for calls of other callers. */
+/* What the client of a call declares (enum client_can); 0 for calls of other callers. */
 uint8_t caller2026_can(const struct call *call);
 struct caller2026 *caller2026_of(const struct call *call);
 
@@ -93,7 +93,7 @@ struct caller2026 *caller2026_of(const struct call *call);
 void callers_drain(struct mcp_server *server, bool pipe);
 void callers_drop(struct mcp_server *server);
 
-/* --- between caller2026.c, resume2026.c and round2026.c --------------------------------------- */
+/* --- between caller2026.c, resume2026.c and round2026.c --- */
 
 /* Every waiter gets this error; the caller is over. */
 void caller_fail(struct caller2026 *caller, int status, int64_t code, struct str message,

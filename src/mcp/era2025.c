@@ -12,11 +12,11 @@
 #include "mcp/era2025.h"
 
 #include "base/log.h"
-#include "mcp/mcp_call.h"
+#include "mcp/caller2025.h"
 #include "mcp/resume2025.h"
-#include "surface/client.h"
+#include "mcp/ask2025.h"
 
-/* --- initialize ------------------------------------------------------------------------------- */
+/* --- initialize --- */
 
 static bool declares(const struct json *object, struct str name)
 {
@@ -30,8 +30,8 @@ static unsigned elicitation_modes(const struct json *elicitation,
     bool form = declares(elicitation, STR("form")), url = declares(elicitation, STR("url"));
 
     if (!facts->modes)
-        return SESSION_CAN_FORM;
-    return (form || !url ? SESSION_CAN_FORM : 0u) | (url ? SESSION_CAN_URL : 0u);
+        return CLIENT_CAN_FORM;
+    return (form || !url ? CLIENT_CAN_FORM : 0u) | (url ? CLIENT_CAN_URL : 0u);
 }
 
 static uint8_t client_can(const struct json *capabilities, const struct revision_facts *facts)
@@ -43,13 +43,13 @@ static uint8_t client_can(const struct json *capabilities, const struct revision
     if (facts->elicitation && declares(capabilities, STR("elicitation")))
         can |= elicitation_modes(json_get(capabilities, STR("elicitation")), facts);
     else if (facts->elicitation && declares(experimental, STR("elicitation")))
-        can |= SESSION_CAN_FORM;
+        can |= CLIENT_CAN_FORM;
     if (json_is(sampling, JSON_OBJECT))
-        can |= SESSION_CAN_SAMPLE;
+        can |= CLIENT_CAN_SAMPLE;
     if (declares(sampling, STR("tools")))
-        can |= SESSION_CAN_SAMPLE_TOOLS;
+        can |= CLIENT_CAN_SAMPLE_TOOLS;
     if (declares(capabilities, STR("roots")))
-        can |= SESSION_CAN_ROOTS;
+        can |= CLIENT_CAN_ROOTS;
     return (uint8_t)can;
 }
 
@@ -113,8 +113,7 @@ static void initialize(struct request *request)
     reply_end(request, &w);
 }
 
-/* --- requests -----------------------------------------------------------------------------------
- */
+/* --- requests --- */
 
 static const struct method {
     struct str name;
@@ -157,8 +156,7 @@ void era2025_request(struct request *request, struct str method)
     reply_errorf(request, RPC_METHOD_NOT_FOUND, "Method not found: " STR_FMT, STR_ARG(method));
 }
 
-/* --- notifications -------------------------------------------------------------------------------
- */
+/* --- notifications --- */
 
 /* Of a request in flight, by its exact id. What is unknown, or over already, is ignored as MCP
  * says. */
@@ -166,12 +164,12 @@ static void cancelled(struct session *session, const struct json *params)
 {
     struct str id = rpc_id_of(&session->server->message, json_get(params, STR("requestId")));
     struct str reason = json_get_str(params, STR("reason"));
-    struct mcp_call *call = id.len ? session_call(session, id) : NULL;
+    struct caller2025 *call = id.len ? session_call(session, id) : NULL;
 
     if (reason.len == 0)
         reason = STR("the client has cancelled the request");
     if (call)
-        mcp_call_cancel(call, reason);
+        caller2025_cancel(call, reason);
     else if (id.len && server_survives(session->server))
         resume2025_cancel(session, id, reason);
 }

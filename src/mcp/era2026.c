@@ -121,8 +121,7 @@ void era2026_request(struct request *request, struct str name)
     request->meta = NULL; /* it lives no longer */
 }
 
-/* --- the pipe -----------------------------------------------------------------------------------
- */
+/* --- the pipe --- */
 
 void era2026_line(struct mcp_server *server, const struct rpc_message *message)
 {
@@ -210,8 +209,7 @@ void era2026_pipe_closed(struct mcp_server *server)
     }
 }
 
-/* --- the end ------------------------------------------------------------------------------------
- */
+/* --- the end --- */
 
 void era2026_drain(struct mcp_server *server, bool pipe)
 {

@@ -47,7 +47,7 @@ void era2026_stop(struct mcp_server *server);
 /* Is a request of this era in flight on the pipe? */
 bool era2026_on_pipe(const struct mcp_server *server);
 
-/* --- requests in flight on stdio ------------------------------------------------------------ */
+/* --- requests in flight on stdio --- */
 
 struct in_flight {
     struct mcp_server *server;

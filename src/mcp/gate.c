@@ -20,8 +20,7 @@ static const struct str mcp_path = STR_INIT("/mcp");
 static const struct str methods = STR_INIT("GET, POST, DELETE");
 static const struct str json_type = STR_INIT("application/json");
 
-/* --- where from ---------------------------------------------------------------------------------
- */
+/* --- where from --- */
 
 static const struct str *copy_list(struct arena *arena, const char *const *names, size_t *count)
 {
@@ -100,8 +99,7 @@ static bool host_ok(struct mcp_server *server, const struct http_request *http)
     return true;
 }
 
-/* --- answers ------------------------------------------------------------------------------------
- */
+/* --- answers --- */
 
 static enum http_verdict answer(struct http_ruling *ruling, int status, struct str name,
                                 struct str value, struct str body)
@@ -121,8 +119,7 @@ static enum http_verdict forbid(struct http_ruling *ruling, struct str body)
     return answer(ruling, 403, STR("Content-Type"), json_type, body);
 }
 
-/* --- browsers that ask beforehand ---------------------------------------------------------------
- */
+/* --- browsers that ask beforehand --- */
 
 static bool may_be_sent(struct str name)
 {
@@ -179,8 +176,7 @@ static enum http_verdict preflight(struct mcp_server *server, const struct http_
     return HTTP_ANSWER;
 }
 
-/* --- who ----------------------------------------------------------------------------------------
- */
+/* --- who --- */
 
 static enum http_verdict unauthorized(struct http_ruling *ruling, bool given)
 {

@@ -24,8 +24,7 @@ static struct str shown(struct str value)
     return str_n(value.at, value.len > SHOWN_MAX ? SHOWN_MAX : value.len);
 }
 
-/* --- _meta --------------------------------------------------------------------------------------
- */
+/* --- _meta --- */
 
 static const struct json *meta_of(const struct json *params)
 {
@@ -54,7 +53,7 @@ static unsigned elicitation_modes(const struct json *elicitation)
     json_pick(elicitation, names, 2, modes);
     bool form = json_is(modes[0], JSON_OBJECT), url = json_is(modes[1], JSON_OBJECT);
 
-    return (form || !url ? SESSION_CAN_FORM : 0u) | (url ? SESSION_CAN_URL : 0u);
+    return (form || !url ? CLIENT_CAN_FORM : 0u) | (url ? CLIENT_CAN_URL : 0u);
 }
 
 /* What a client may declare and this server looks at. */
@@ -80,11 +79,11 @@ static uint8_t can_of(const struct json *const found[CAPABILITIES])
     if (json_is(found[ELICITATION], JSON_OBJECT))
         can |= elicitation_modes(found[ELICITATION]);
     if (json_is(found[SAMPLING], JSON_OBJECT))
-        can |= SESSION_CAN_SAMPLE;
+        can |= CLIENT_CAN_SAMPLE;
     if (declares(found[SAMPLING], STR("tools")))
-        can |= SESSION_CAN_SAMPLE_TOOLS;
+        can |= CLIENT_CAN_SAMPLE_TOOLS;
     if (json_is(found[ROOTS], JSON_OBJECT))
-        can |= SESSION_CAN_ROOTS;
+        can |= CLIENT_CAN_ROOTS;
     return (uint8_t)can;
 }
 
@@ -228,8 +227,7 @@ bool metas_read(struct metas *metas, const struct json *params, struct arena *ar
            read_members(metas->known.texts[place].value, arena, &metas->read[place], fault);
 }
 
-/* --- header values ------------------------------------------------------------------------------
- */
+/* --- header values --- */
 
 static int base64_digit(char c)
 {
@@ -319,8 +317,7 @@ bool meta_header_value(struct str raw, struct arena *arena, struct str *out)
     return base64_decode(str_n(raw.at + open.len, raw.len - open.len - close.len), arena, out);
 }
 
-/* --- agreeing -----------------------------------------------------------------------------------
- */
+/* --- agreeing --- */
 
 static bool mismatch(struct meta_fault *fault, struct str message)
 {
@@ -403,27 +400,28 @@ static bool same_number(struct str header, const struct json *value, struct aren
            json_number_cmp(number, value) == 0;
 }
 
-static bool param_agrees(const struct mirror *mirror, struct str header, const struct json *value,
-                         struct arena *arena)
+static bool param_agrees(const struct param_header *param, struct str header,
+                         const struct json *value, struct arena *arena)
 {
-    switch (mirror->type) {
-    case MIRROR_STRING:
+    switch (param->type) {
+    case PARAM_HEADER_STRING:
         return json_is(value, JSON_STRING) && str_eq(header, json_str(value));
-    case MIRROR_BOOLEAN:
+    case PARAM_HEADER_BOOLEAN:
         return json_is(value, JSON_BOOL) &&
                str_eq(header, value->truth ? STR("true") : STR("false"));
-    case MIRROR_INTEGER:
+    case PARAM_HEADER_INTEGER:
         return same_number(header, value, arena);
     }
     return false;
 }
 
-bool meta_params_agree(const struct http_request *http, const struct mirror *mirrors, size_t count,
-                       const struct json *args, struct arena *arena, struct meta_fault *fault)
+bool meta_params_agree(const struct http_request *http, const struct param_header *param_headers,
+                       size_t count, const struct json *args, struct arena *arena,
+                       struct meta_fault *fault)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct json *value = mirror_value(&mirrors[i], args);
-        struct str name = arena_fmt(arena, "Mcp-Param-" STR_FMT, STR_ARG(mirrors[i].name));
+        const struct json *value = param_header_value(&param_headers[i], args);
+        struct str name = arena_fmt(arena, "Mcp-Param-" STR_FMT, STR_ARG(param_headers[i].name));
         struct sought sought = { .name = name };
         struct str header;
 
@@ -437,7 +435,7 @@ bool meta_params_agree(const struct http_request *http, const struct mirror *mir
                                              "Header mismatch: the " STR_FMT
                                              " header is there, but the argument is not",
                                              STR_ARG(name)));
-        if (!param_agrees(&mirrors[i], header, value, arena))
+        if (!param_agrees(&param_headers[i], header, value, arena))
             return mismatch(fault, arena_fmt(arena,
                                              "Header mismatch: the " STR_FMT
                                              " header does not match the argument",

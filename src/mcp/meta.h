@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "json/known.h"
-#include "json/mirror.h"
+#include "json/param_header.h"
 #include "net/http.h"
 
 #define META_PREFIX       "io.modelcontextprotocol/"
@@ -35,7 +35,7 @@ enum {
 struct meta {
     struct str version;
     const struct json *capabilities; /* an object; lives as long as the message */
-    uint8_t can;                     /* enum session_can: what the client declares */
+    uint8_t can;                     /* enum client_can: what the client declares */
     bool tasks;                      /* it declares the extension io.modelcontextprotocol/tasks */
     uint8_t log_level;               /* nod_log_level, or META_NO_LOG */
     struct str progress_token;       /* JSON text, or empty */
@@ -77,7 +77,7 @@ bool metas_read(struct metas *metas, const struct json *params, struct arena *ar
 /* The refusal of a version: -32022 with those there are. */
 void meta_unsupported(struct str requested, struct arena *arena, struct meta_fault *fault);
 
-/* The capability bits (enum session_can) of a ClientCapabilities object. */
+/* The capability bits (enum client_can) of a ClientCapabilities object. */
 uint8_t meta_can(const struct json *capabilities);
 
 /*
@@ -101,8 +101,9 @@ bool meta_is_plain(struct str words);
 bool meta_headers_agree(const struct http_request *http, struct str version, struct str method,
                         struct str name, struct arena *arena, struct meta_fault *fault);
 /* The same for the arguments that a tool wants repeated as Mcp-Param-*. */
-bool meta_params_agree(const struct http_request *http, const struct mirror *mirrors, size_t count,
-                       const struct json *args, struct arena *arena, struct meta_fault *fault);
+bool meta_params_agree(const struct http_request *http, const struct param_header *param_headers,
+                       size_t count, const struct json *args, struct arena *arena,
+                       struct meta_fault *fault);
 
 /*
  * The value of a header that may be in the base64 form "=?base64?...?=". False for characters that

@@ -14,13 +14,11 @@
 
 enum { MRTR_ARENA_MAX = 8 << 20, MRTR_PROBLEMS_MAX = 8 };
 
-/* --- the surface --------------------------------------------------------------------------------
- */
+/* --- the surface --- */
 
 static const unsigned needs[] = {
-    [ASK_FORM] = SESSION_CAN_FORM,   [ASK_APPROVAL] = SESSION_CAN_FORM,
-    [ASK_URL] = SESSION_CAN_URL,     [ASK_SAMPLE] = SESSION_CAN_SAMPLE,
-    [ASK_ROOTS] = SESSION_CAN_ROOTS,
+    [ASK_FORM] = CLIENT_CAN_FORM,     [ASK_APPROVAL] = CLIENT_CAN_FORM, [ASK_URL] = CLIENT_CAN_URL,
+    [ASK_SAMPLE] = CLIENT_CAN_SAMPLE, [ASK_ROOTS] = CLIENT_CAN_ROOTS,
 };
 
 static bool surface_can(struct surface *surface, const struct call *call, enum ask_kind kind)
@@ -32,7 +30,7 @@ static bool surface_can(struct surface *surface, const struct call *call, enum a
 static unsigned surface_kinds(struct surface *surface, const struct call *call)
 {
     (void)surface;
-    return session_kinds(caller2026_can(call));
+    return client_ask_kinds(caller2026_can(call));
 }
 
 /* Its callers carry their asks themselves; one that holds waits for another surface. */
@@ -72,8 +70,7 @@ void mrtr_surface_destroy(struct surface *surface)
     mem_free(surface);
 }
 
-/* --- drawing ------------------------------------------------------------------------------------
- */
+/* --- drawing --- */
 
 static bool wants_tools(const struct ask_record *ask)
 {
@@ -85,7 +82,7 @@ bool mrtr_can(uint8_t can, const struct ask_record *ask)
 {
     if (!(can & needs[ask->kind]))
         return false;
-    return ask->kind != ASK_SAMPLE || can & SESSION_CAN_SAMPLE_TOOLS || !wants_tools(ask);
+    return ask->kind != ASK_SAMPLE || can & CLIENT_CAN_SAMPLE_TOOLS || !wants_tools(ask);
 }
 
 /* The question, with what was wrong with the last answer in front. */
@@ -193,8 +190,7 @@ bool mrtr_write(struct json_writer *w, const struct ask_record *ask, struct str 
     return !w->failed;
 }
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 
 static bool read_action(struct str action, enum ask_state *out)
 {

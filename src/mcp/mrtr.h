@@ -17,7 +17,7 @@ enum { MRTR_ATTEMPTS = 8 }; /* how often invalid content is asked again, unless 
 struct surface *mrtr_surface_create(void);
 void mrtr_surface_destroy(struct surface *surface);
 
-/* May this be sent to a client that declares `can` (enum session_can)? */
+/* May this be sent to a client that declares `can` (enum client_can)? */
 bool mrtr_can(uint8_t can, const struct ask_record *ask);
 
 /*

@@ -3,7 +3,7 @@
  */
 #include "mcp/caller2026.h"
 #include "mcp/lists.h"
-#include "mcp/mcp_call.h"
+#include "mcp/caller2025.h"
 
 enum { PROMPT_NAME_SHOWN_MAX = 128 };
 
@@ -35,6 +35,6 @@ void prompts_get(struct request *request)
         reply_errorf(request, RPC_INVALID_PARAMS, "Unknown prompt: " STR_FMT, STR_ARG(name));
         return;
     }
-    mcp_call_start(request, &(struct mcp_call_spec){
-                                .target = target, .args = args, .part = PART_PROMPT_RESULT });
+    caller2025_start(request, &(struct caller2025_spec){
+                                  .target = target, .args = args, .part = PART_PROMPT_RESULT });
 }

@@ -24,7 +24,7 @@
 #include "core/catalog.h"
 #include "core/outcome.h"
 #include "crypto/digest.h"
-#include "mcp/came_by.h"
+#include "mcp/caller_record.h"
 #include "mcp/endpoint.h"
 
 enum {
@@ -51,7 +51,7 @@ void repeat2025_call(const struct session *session, struct str request_id, struc
     out->text[ID_LEN] = '\0';
 }
 
-/* --- is it the same? -------------------------------------------------------------------------- */
+/* --- is it the same? --- */
 
 /* What a request wants. Progress tokens and the like may differ. */
 static void wish_of(enum target_kind kind, struct str target, struct str uri,
@@ -76,9 +76,9 @@ static void wish_of_text(enum target_kind kind, struct str target, struct str ur
     arena_finish(&arena);
 }
 
-/* --- in flight here --------------------------------------------------------------------------- */
+/* --- in flight here --- */
 
-static void again_here(struct request *request, const struct digest *wish, struct mcp_call *held)
+static void again_here(struct request *request, const struct digest *wish, struct caller2025 *held)
 {
     const struct call *call = held->caller.call;
     struct digest its = { 0 };
@@ -103,7 +103,7 @@ static void again_here(struct request *request, const struct digest *wish, struc
     mcp_stream_again(held->stream, request->exchange);
 }
 
-/* --- looking for it --------------------------------------------------------------------------- */
+/* --- looking for it --- */
 
 struct looking {
     struct server_work work;        /* first */
@@ -156,8 +156,8 @@ static void send_result(struct session *session, const struct looking *looking,
     if (record->result.len && outcome_read(&arena, record->result, &outcome) == NOD_OK) {
         struct mcp_stream *stream = stream_for(session, looking, exchange);
         mcp_stream_await(stream);
-        mcp_call_write(&server->out, str_n(looking->text, looking->id_len),
-                       (enum revision)session->revision, mcp_call_part(record->kind), &outcome);
+        caller2025_write(&server->out, str_n(looking->text, looking->id_len),
+                         (enum revision)session->revision, caller2025_part(record->kind), &outcome);
         mcp_stream_respond(stream, buf_str(&server->out));
         buf_clear(&server->out);
     } else {
@@ -171,11 +171,12 @@ static void go_on(struct session *session, const struct looking *looking,
 {
     struct mcp_server *server = session->server;
     struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
-    struct came_by by = { .held = true,
-                          .can = session->can,
-                          .revision = session->revision,
-                          .id = str_n(looking->text, looking->id_len),
-                          .token = str_n(looking->text + looking->id_len, looking->token_len) };
+    struct caller_record by = { .held = true,
+                                .can = session->can,
+                                .revision = session->revision,
+                                .id = str_n(looking->text, looking->id_len),
+                                .token =
+                                    str_n(looking->text + looking->id_len, looking->token_len) };
 
     if (!target) {
         refuse(server, looking, exchange, "What this request runs is no longer there.");
@@ -187,7 +188,7 @@ static void go_on(struct session *session, const struct looking *looking,
         return;
     }
     struct mcp_stream *stream = stream_for(session, looking, exchange);
-    if (mcp_call_back(session, stream, record, &by, target, false)) {
+    if (caller2025_back(session, stream, record, &by, target, false)) {
         if (stream->exchange && !stream->begun)
             http_release(stream->exchange);
         return;
@@ -252,12 +253,12 @@ static bool may_be_stored(const struct session *session)
            engine_store(session->server->opts.engine)->ops->shared;
 }
 
-bool repeat2025_take(struct request *request, const struct mcp_call_spec *spec,
+bool repeat2025_take(struct request *request, const struct caller2025_spec *spec,
                      const struct id *call_id)
 {
     struct session *session = request->session;
     struct mcp_server *server = session->server;
-    struct mcp_call *held = session_call(session, request->id);
+    struct caller2025 *held = session_call(session, request->id);
     struct digest wish;
 
     if (!held &&

@@ -8,7 +8,7 @@
 #ifndef NOD_MCP_REPEAT2025_H
 #define NOD_MCP_REPEAT2025_H
 
-#include "mcp/mcp_call.h"
+#include "mcp/caller2025.h"
 
 /* The call that a request of this session is, wherever it is handled. */
 void repeat2025_call(const struct session *session, struct str request_id, struct id *out);
@@ -17,7 +17,7 @@ void repeat2025_call(const struct session *session, struct str request_id, struc
  * A request by itself, over HTTP, that is about to become this call. True: it has been before, or
  * that is being looked for, and it is taken care of.
  */
-bool repeat2025_take(struct request *request, const struct mcp_call_spec *spec,
+bool repeat2025_take(struct request *request, const struct caller2025_spec *spec,
                      const struct id *call_id);
 
 #endif

@@ -2,7 +2,7 @@
  * mcp/request: one request of a client, and its response.
  *
  * A method either writes its whole response into server->out with reply_*, or starts a call
- * (mcp_call_start), which responds later on the request's stream.
+ * (caller2025_start), which responds later on the request's stream.
  */
 #ifndef NOD_MCP_REQUEST_H
 #define NOD_MCP_REQUEST_H

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "mcp/era2026.h"
 #include "mcp/lists.h"
-#include "mcp/mcp_call.h"
+#include "mcp/caller2025.h"
 #include "mcp/shares.h"
 
 struct subject { /* a resource that somebody subscribes to */
@@ -76,14 +76,13 @@ void resources_read(struct request *request)
     struct target *target = find_resource(request, &uri, &variables);
 
     if (target)
-        mcp_call_start(request, &(struct mcp_call_spec){ .target = target,
-                                                         .args = variables,
-                                                         .uri = uri,
-                                                         .part = PART_RESOURCE_RESULT });
+        caller2025_start(request, &(struct caller2025_spec){ .target = target,
+                                                             .args = variables,
+                                                             .uri = uri,
+                                                             .part = PART_RESOURCE_RESULT });
 }
 
-/* --- subscriptions -------------------------------------------------------------------------------
- */
+/* --- subscriptions --- */
 
 static void subscription_end(struct subscription *subscription)
 {

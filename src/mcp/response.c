@@ -77,8 +77,7 @@ void response_comment(struct response *response)
         sse_comment(response->exchange, STR("waiting"));
 }
 
-/* --- the end ------------------------------------------------------------------------------------
- */
+/* --- the end --- */
 
 struct parting { /* the last event, on its way to a slow reader */
     struct http_exchange *exchange;

@@ -84,8 +84,7 @@ void result_open(struct buf *out, const struct mcp_opts *opts, struct str id, st
     add_open(out, opts, STR("{\"jsonrpc\":\"2.0\",\"id\":"), id, STR(",\"result\":{"), type);
 }
 
-/* --- results ------------------------------------------------------------------------------------
- */
+/* --- results --- */
 
 /* What a resource is now, and for whom, only its handler knows. */
 static void add_cacheable(struct json_writer *w, enum revision_part part)
@@ -226,8 +225,7 @@ bool result_of_outcome(struct buf *out, const struct mcp_opts *opts, enum revisi
     return part == PART_TOOL_RESULT && write_tool_failure(out, opts, outcome);
 }
 
-/* --- errors -------------------------------------------------------------------------------------
- */
+/* --- errors --- */
 
 struct str result_capability(enum ask_kind kind, bool tools)
 {

@@ -18,10 +18,10 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "core/outcome.h"
-#include "mcp/absent.h"
-#include "mcp/came_by.h"
+#include "mcp/caller_away.h"
+#include "mcp/caller_record.h"
 #include "mcp/endpoint.h"
-#include "mcp/mcp_call.h"
+#include "mcp/caller2025.h"
 #include "mcp/repeat2025.h"
 #include "mcp/session_store.h"
 #include "net/sse.h"
@@ -70,7 +70,7 @@ static struct http_exchange *wait_over(struct waiting *waiting)
     return exchange;
 }
 
-/* --- the session ------------------------------------------------------------------------------ */
+/* --- the session --- */
 
 static void session_fetched(void *data, struct mcp_server *server, nod_status status)
 {
@@ -100,19 +100,19 @@ void resume2025_session(struct mcp_server *server, struct http_exchange *exchang
     session_fetch(server, id, principal, session_fetched, waiting);
 }
 
-/* --- the stream ------------------------------------------------------------------------------- */
+/* --- the stream --- */
 
 static void send_outcome(struct session *session, const struct waiting *waiting,
                          struct http_exchange *exchange, const struct call_record *record,
-                         const struct came_by *by, const struct outcome *outcome)
+                         const struct caller_record *by, const struct outcome *outcome)
 {
     struct mcp_server *server = session->server;
     struct mcp_stream *stream =
         mcp_stream_back(session, exchange, id_str(&waiting->call), waiting->seq);
 
     mcp_stream_await(stream);
-    mcp_call_write(&server->out, by->id, (enum revision)by->revision, mcp_call_part(record->kind),
-                   outcome);
+    caller2025_write(&server->out, by->id, (enum revision)by->revision,
+                     caller2025_part(record->kind), outcome);
     mcp_stream_respond(stream, buf_str(&server->out));
     buf_clear(&server->out);
 }
@@ -127,7 +127,7 @@ static void end_at_once(struct http_exchange *exchange)
 /* The response, as the client would have got it; whoever has cancelled wants none. */
 static void send_result(struct session *session, const struct waiting *waiting,
                         struct http_exchange *exchange, const struct call_record *record,
-                        const struct came_by *by)
+                        const struct caller_record *by)
 {
     struct outcome outcome;
     struct arena arena;
@@ -144,7 +144,7 @@ static void send_result(struct session *session, const struct waiting *waiting,
 
 static void send_gone(struct session *session, const struct waiting *waiting,
                       struct http_exchange *exchange, const struct call_record *record,
-                      const struct came_by *by)
+                      const struct caller_record *by)
 {
     struct arena arena;
 
@@ -154,14 +154,14 @@ static void send_gone(struct session *session, const struct waiting *waiting,
     }
     arena_init(&arena, RESUME_ARENA_MAX);
     struct outcome outcome = outcome_gone(&arena, record->target);
-    absent_end_gone(session->server, record->id, &outcome);
+    caller_away_end_gone(session->server, record->id, &outcome);
     send_outcome(session, waiting, exchange, record, by, &outcome);
     arena_finish(&arena);
 }
 
 static void go_on(struct session *session, const struct waiting *waiting,
                   struct http_exchange *exchange, const struct call_record *record,
-                  const struct came_by *by)
+                  const struct caller_record *by)
 {
     struct mcp_server *server = session->server;
     struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
@@ -172,7 +172,7 @@ static void go_on(struct session *session, const struct waiting *waiting,
     }
     struct mcp_stream *stream =
         mcp_stream_back(session, exchange, id_str(&waiting->call), waiting->seq);
-    if (mcp_call_back(session, stream, record, by, target, true))
+    if (caller2025_back(session, stream, record, by, target, true))
         return;
     mcp_stream_close(stream); /* it will try again */
     mcp_stream_destroy(stream);
@@ -188,7 +188,7 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
     const struct call_record *record = reply ? reply->call : NULL;
     struct mcp_stream *stream =
         session ? mcp_stream_find(session, id_str(&waiting->call), waiting->seq) : NULL;
-    struct came_by by;
+    struct caller_record by;
     struct arena arena;
 
     arena_init(&arena, RESUME_ARENA_MAX);
@@ -199,7 +199,7 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
     else if (stream) /* it has come back twice */
         mcp_stream_resume(stream, exchange, waiting->seq);
     else if (!session || status != NOD_OK || !str_eq(record->scope, session_scope(session)) ||
-             !came_by_read(&arena, record->caller, &by) || !by.held)
+             !caller_record_read(&arena, record->caller, &by) || !by.held)
         endpoint_error(exchange, 400, RPC_INVALID_REQUEST, not_kept);
     else if (waiting->seq == EVENT_SEQ_RESULT)
         end_at_once(exchange);
@@ -224,7 +224,7 @@ void resume2025_stream(struct session *session, struct http_exchange *exchange, 
     store->ops->load_call(store, id_str(&waiting->call), call_loaded, waiting);
 }
 
-/* --- cancelling what is elsewhere ------------------------------------------------------------- */
+/* --- cancelling what is elsewhere --- */
 
 enum {
     CANCEL_LOOKS = 3,     /* at the store, for a call that may be on its way there */

@@ -25,7 +25,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
-#include "mcp/absent.h"
+#include "mcp/caller_away.h"
 #include "mcp/caller2026.h"
 #include "mcp/mrtr.h"
 #include "mcp/result.h"
@@ -47,8 +47,7 @@ static const char invalid_state[] = "Invalid or expired requestState";
 
 static void look(struct caller2026 *caller);
 
-/* --- waiting for a better moment ----------------------------------------------------------------
- */
+/* --- waiting for a better moment --- */
 
 static void look_again(void *data)
 {
@@ -79,8 +78,7 @@ void resume_anew(struct caller2026 *caller)
     look_later(caller);
 }
 
-/* --- what the store has -------------------------------------------------------------------------
- */
+/* --- what the store has --- */
 
 static void keep_entries(struct caller2026 *caller, const struct call_record *record)
 {
@@ -200,8 +198,7 @@ static bool answers_agree(struct caller2026 *caller, const struct call_record *r
     return true;
 }
 
-/* --- a target that is another one ---------------------------------------------------------------
- */
+/* --- a target that is another one --- */
 
 /* What the person was asked about, or what the handler reads, is not what it was: the call ends,
  * unless an answer was taken already. */
@@ -222,12 +219,11 @@ static void end_changed(struct caller2026 *caller)
                                .code = OUTCOME_TARGET_CHANGED,
                                .message = message };
 
-    absent_end_gone(caller->server, caller->state.call_id, &outcome);
+    caller_away_end_gone(caller->server, caller->state.call_id, &outcome);
     caller_end(caller, &outcome);
 }
 
-/* --- adopting -----------------------------------------------------------------------------------
- */
+/* --- adopting --- */
 
 static void put_again(struct caller2026 *caller, struct call *call)
 {
@@ -241,7 +237,7 @@ static void adopt(struct caller2026 *caller, bool import)
                                .asks = caller->asks,
                                .ask_count = caller->ask_count,
                                .import = import,
-                               .elsewhere_too = caller->server->opts.portable_states,
+                               .portable = caller->server->opts.portable_states,
                                .target = caller->target,
                                .hold_steps = caller_holds_steps(caller),
                                .keep_asked_ms = MCP_STATE_GRACE_MS,
@@ -329,8 +325,7 @@ static void scan_asks(struct caller2026 *caller)
                      keep_ask, asks_scanned, caller);
 }
 
-/* --- what has ended -----------------------------------------------------------------------------
- */
+/* --- what has ended --- */
 
 static void respond_stored(struct caller2026 *caller, struct str text)
 {
@@ -345,13 +340,12 @@ static void respond_stored(struct caller2026 *caller, struct str text)
     arena_finish(&arena);
 }
 
-/* --- looking ------------------------------------------------------------------------------------
- */
+/* --- looking --- */
 
 /* It was left here, and nothing has happened to it since. */
 static void adopt_warm(struct caller2026 *caller, struct call *warm)
 {
-    struct adopt_spec spec = { .elsewhere_too = caller->server->opts.portable_states,
+    struct adopt_spec spec = { .portable = caller->server->opts.portable_states,
                                .target = caller->target,
                                .hold_steps = caller_holds_steps(caller),
                                .keep_asked_ms = MCP_STATE_GRACE_MS,
@@ -509,8 +503,7 @@ static void look(struct caller2026 *caller)
     }
 }
 
-/* --- opening ------------------------------------------------------------------------------------
- */
+/* --- opening --- */
 
 static nod_status open_state(struct caller2026 *caller)
 {
@@ -538,8 +531,7 @@ void resume_begin(struct caller2026 *caller)
         look(caller);
 }
 
-/* --- a target that is not here ------------------------------------------------------------------
- */
+/* --- a target that is not here --- */
 
 /* A request that came with the state of such a call, while the store is asked about it. */
 struct homeless {
@@ -617,7 +609,7 @@ static int homeless_not_ended(struct homeless *homeless)
                                         STR_FMT " is not at this node, and its call has not ended; "
                                                 "send the request again later.",
                                         STR_ARG(homeless->name)));
-    absent_end_gone(server, homeless->state.call_id, &outcome);
+    caller_away_end_gone(server, homeless->state.call_id, &outcome);
     return homeless_error(homeless, 200, RPC_INVALID_PARAMS, outcome.message);
 }
 

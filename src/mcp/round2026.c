@@ -24,8 +24,7 @@ static struct str note_of(const struct caller2026 *caller, struct str key)
     return STR_NONE;
 }
 
-/* --- writing ------------------------------------------------------------------------------------
- */
+/* --- writing --- */
 
 enum { ASKS_FEW = 2 }; /* most calls ask no more at a time, and need no memory for that */
 
@@ -185,8 +184,7 @@ static void send_round(struct caller2026 *caller, struct call *call, const struc
     rest(requests);
 }
 
-/* --- asking again -------------------------------------------------------------------------------
- */
+/* --- asking again --- */
 
 static void hold_over(void *data);
 
@@ -256,8 +254,7 @@ static void hold(struct caller2026 *caller)
               hold_over, caller);
 }
 
-/* --- answers ------------------------------------------------------------------------------------
- */
+/* --- answers --- */
 
 struct feed {
     struct caller2026 *caller;
@@ -460,8 +457,7 @@ static void feed_later(void *data)
     round_feed(data);
 }
 
-/* --- the round ----------------------------------------------------------------------------------
- */
+/* --- the round --- */
 
 struct view {
     bool answered;      /* a response is there that counts */
@@ -499,7 +495,7 @@ static struct view look(struct caller2026 *caller, struct call *call)
             view.elsewhere = true;
         else
             view.missing = result_capability(record->kind, record->kind == ASK_SAMPLE &&
-                                                               caller->can & SESSION_CAN_SAMPLE);
+                                                               caller->can & CLIENT_CAN_SAMPLE);
     }
     return view;
 }

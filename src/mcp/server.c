@@ -10,16 +10,16 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "crypto/seal.h"
-#include "mcp/absent.h"
+#include "mcp/caller_away.h"
 #include "mcp/era2026.h"
-#include "mcp/mcp_call.h"
+#include "mcp/caller2025.h"
 #include "mcp/mrtr.h"
 #include "mcp/result.h"
 #include "mcp/session_store.h"
 #include "mcp/shares.h"
 #include "mcp/state_given.h"
 #include "mcp/tasks.h"
-#include "surface/client.h"
+#include "mcp/ask2025.h"
 
 enum { SERVER_TEXTS_MAX = 1 << 20 };
 
@@ -30,7 +30,7 @@ static void server_sweep(void *data)
 
     session_sweep(server, now);
     session_recheck(server, now);
-    kept_sweep(server, now);
+    ended_streams_sweep(server, now);
     tasks_sweep(server);
     if (now - server->given_swept >= STATE_GIVEN_MS) {
         server->given_swept = now;
@@ -118,11 +118,11 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     map_init(&server->subjects, MCP_SUBJECTS_MAX);
     list_init(&server->by_use);
     list_init(&server->ending);
-    server->kept = kept_create();
+    server->ended_streams = ended_streams_create();
     list_init(&server->callers);
     list_init(&server->listeners);
     list_init(&server->works);
-    list_init(&server->absents);
+    list_init(&server->callers_away);
     map_init(&server->on_pipe, MCP_PIPE_REQUESTS_MAX);
     shares_init(server);
     server->tasks = tasks_create();
@@ -135,7 +135,7 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     engine_add_surface(own->engine, server->mrtr);
     catalog_watch(own->catalog, catalog_changed, server);
     engine_use_catalog(own->engine, own->catalog);
-    engine_recover(own->engine, &(struct recovery_opts){ .orphan = absent_orphan,
+    engine_recover(own->engine, &(struct recovery_opts){ .orphan = caller_away_orphan,
                                                          .data = server,
                                                          .node_ttl_ms = own->node_ttl_ms });
     timer_set(own->loop, &server->sweep, MCP_SWEEP_MS, server_sweep, server);
@@ -152,7 +152,7 @@ void server_work_done(struct server_work *work)
 {
     list_remove(&work->link);
     if (work->server && work->server->drained)
-        server_moved(work->server);
+        server_check_drained(work->server);
 }
 
 static void end_sessions(struct mcp_server *server, struct str why)
@@ -162,9 +162,9 @@ static void end_sessions(struct mcp_server *server, struct str why)
     while ((at = list_first(&server->by_use))) {
         struct session *session = LIST_OF(at, struct session, by_use);
         LIST_EACH (link, &session->call_list) {
-            struct mcp_call *call = LIST_OF(link, struct mcp_call, link);
+            struct caller2025 *call = LIST_OF(link, struct caller2025, link);
             if (call->stream->of_call && !call->cancelled)
-                mcp_call_leave(call); /* others may go on with it */
+                caller2025_leave(call); /* others may go on with it */
         }
         session_end(session, why);
     }
@@ -191,7 +191,7 @@ void mcp_server_destroy(struct mcp_server *server)
     LIST_EACH (at, &server->ending)
         session_orphan(LIST_OF(at, struct session, by_use));
     mcp_http_stop(server);
-    absent_stop(server);
+    caller_away_stop(server);
     LIST_EACH (at, &server->works) {
         struct server_work *work = LIST_OF(at, struct server_work, link);
         list_remove(at);
@@ -208,7 +208,7 @@ void mcp_server_destroy(struct mcp_server *server)
     mrtr_surface_destroy(server->mrtr);
     keyring_destroy(server->keyring);
     state_given_destroy(server->given);
-    kept_destroy(server->kept);
+    ended_streams_destroy(server->ended_streams);
     metas_finish(&server->metas);
     map_finish(&server->subjects);
     idmap_finish(&server->sessions);
@@ -223,14 +223,14 @@ void mcp_server_destroy(struct mcp_server *server)
     mem_free(server);
 }
 
-/* --- drain ------------------------------------------------------------------------------------ */
+/* --- drain --- */
 
 static void drain_flushed(void *data)
 {
     struct mcp_server *server = data;
 
     server->flushed = true;
-    server_moved(server);
+    server_check_drained(server);
 }
 
 /* What the store has been given comes home first, unless the store is away. */
@@ -279,9 +279,9 @@ static void cancel_waiting(struct mcp_server *server)
     LIST_EACH (at, &server->by_use) {
         struct session *session = LIST_OF(at, struct session, by_use);
         LIST_EACH (link, &session->call_list) {
-            struct mcp_call *call = LIST_OF(link, struct mcp_call, link);
+            struct caller2025 *call = LIST_OF(link, struct caller2025, link);
             if (call->waiting && !call->cancelled && call->stream->of_call) {
-                mcp_call_leave(call);
+                caller2025_leave(call);
             } else if (call->waiting && !call->cancelled) {
                 call->cancelled = true;
                 call_cancel(call->caller.call, STR("the server is shutting down"));
@@ -311,9 +311,9 @@ static void drain_overdue(void *data)
     drain_last(server);
 }
 
-void server_moved(struct mcp_server *server)
+void server_check_drained(struct mcp_server *server)
 {
-    mcp_stdio_moved(server);
+    mcp_stdio_check_drained(server);
     /* Later: this comes from inside of the engine. */
     if (server->drained && server->http_drained && !server->stdio)
         drain_complete(server);
@@ -333,8 +333,7 @@ void mcp_drain(struct mcp_server *server, int grace_ms, void (*done)(void *data)
     timer_set(server->opts.loop, &server->drain_turn, 0, drain_step, server);
 }
 
-/* --- from outside of calls ----------------------------------------------------------------------
- */
+/* --- from outside of calls --- */
 
 void mcp_url_done(struct mcp_server *server, struct str elicitation_id)
 {

@@ -93,10 +93,10 @@ struct mcp_server {
     struct buf plain, sealed, requests; /* of the round that goes out: see round2026.c */
     struct surface *client;
 
-    struct idmap sessions; /* HTTP only */
-    struct list by_use;    /* of them, the one that was silent longest first */
-    struct list ending;    /* ended sessions whose calls have not all ended yet */
-    struct kept *kept;     /* ended streams */
+    struct idmap sessions;               /* HTTP only */
+    struct list by_use;                  /* of them, the one that was silent longest first */
+    struct list ending;                  /* ended sessions whose calls have not all ended yet */
+    struct ended_streams *ended_streams; /* ended streams */
     struct timer sweep;
     struct map subjects; /* uri -> who subscribes */
     unsigned changed;    /* bits of enum target_kind: lists whose change is still to be told */
@@ -119,7 +119,7 @@ struct mcp_server {
     struct id unknown_call; /* the store has no such call: its request is handled (repeat2025) */
     struct list works;      /* struct server_work */
     struct unrun unrun[MCP_UNRUN_MAX];
-    struct list absents; /* struct absent: calls that are run for clients who are away */
+    struct list callers_away; /* struct caller_away: calls that are run for clients who are away */
 
     struct map holders; /* principal -> what it has: mcp/shares */
     struct http_server *http;
@@ -168,17 +168,17 @@ static inline int64_t server_now(const struct mcp_server *server)
 }
 
 /* A call has begun to wait, has ended or a transport has closed: is a drain complete now? */
-void server_moved(struct mcp_server *server);
+void server_check_drained(struct mcp_server *server);
 
 /* mcp/http: the endpoint. */
 void mcp_http_stop(struct mcp_server *server);
 
-/* mcp/stdio_left: what an earlier process has asked over its pipe is withdrawn. */
-void stdio_left_withdraw(struct mcp_server *server);
+/* mcp/stdio_orphans: what an earlier process has asked over its pipe is withdrawn. */
+void stdio_orphans_withdraw(struct mcp_server *server);
 
 /* mcp/stdio */
-void mcp_stdio_moved(struct mcp_server *server);
-/* Flushes and closes; server_moved follows. */
+void mcp_stdio_check_drained(struct mcp_server *server);
+/* Flushes and closes; server_check_drained follows. */
 void mcp_stdio_close(struct mcp_server *server);
 /* The server goes now. */
 void mcp_stdio_stop(struct mcp_server *server);

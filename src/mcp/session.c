@@ -13,10 +13,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "mcp/era2026.h"
-#include "mcp/mcp_call.h"
+#include "mcp/caller2025.h"
 #include "mcp/session_store.h"
 #include "mcp/shares.h"
-#include "surface/client.h"
+#include "mcp/ask2025.h"
 
 /*
  * Where the store has them, sessions that nobody uses right now need not be here; those of this
@@ -40,12 +40,12 @@ static void make_room(struct mcp_server *server, struct str principal)
     }
 }
 
-unsigned session_kinds(unsigned can)
+unsigned client_ask_kinds(unsigned can)
 {
-    return (can & SESSION_CAN_FORM ? 1u << ASK_FORM | 1u << ASK_APPROVAL : 0) |
-           (can & SESSION_CAN_URL ? 1u << ASK_URL : 0) |
-           (can & SESSION_CAN_SAMPLE ? 1u << ASK_SAMPLE : 0) |
-           (can & SESSION_CAN_ROOTS ? 1u << ASK_ROOTS : 0);
+    return (can & CLIENT_CAN_FORM ? 1u << ASK_FORM | 1u << ASK_APPROVAL : 0) |
+           (can & CLIENT_CAN_URL ? 1u << ASK_URL : 0) |
+           (can & CLIENT_CAN_SAMPLE ? 1u << ASK_SAMPLE : 0) |
+           (can & CLIENT_CAN_ROOTS ? 1u << ASK_ROOTS : 0);
 }
 
 struct session *session_create(struct mcp_server *server, struct str principal)
@@ -80,7 +80,7 @@ struct session *session_restore(struct mcp_server *server, struct str principal,
     list_init(&session->call_list);
     list_init(&session->cancelling);
     list_init(&session->streams);
-    kept_pile_init(&session->kept);
+    ended_pile_init(&session->kept);
     list_init(&session->subscriptions);
     list_init(&session->urls);
     list_init(&session->by_use);
@@ -134,7 +134,7 @@ void session_end(struct session *session, struct str why)
     for (struct list *at; (at = list_first(&session->call_list));) {
         list_remove(at);
         list_append(&session->cancelling, at);
-        mcp_call_cancel(LIST_OF(at, struct mcp_call, link), why);
+        caller2025_cancel(LIST_OF(at, struct caller2025, link), why);
     }
     session->ended = true;
     LIST_EACH (at, &session->streams) {
@@ -150,7 +150,7 @@ void session_end(struct session *session, struct str why)
 void session_orphan(struct session *session)
 {
     LIST_EACH (at, &session->cancelling) {
-        struct mcp_call *call = LIST_OF(at, struct mcp_call, link);
+        struct caller2025 *call = LIST_OF(at, struct caller2025, link);
         timer_stop(session->server->opts.loop, &call->beat);
         session_drop_call(session, call);
         call->session = NULL;
@@ -158,40 +158,40 @@ void session_orphan(struct session *session)
     session_moved(session);
 }
 
-/* --- its calls ------------------------------------------------------------------------------- */
+/* --- its calls --- */
 
-static struct str request_id(const struct mcp_call *call)
+static struct str request_id(const struct caller2025 *call)
 {
     return str_n(call->text, call->id_len);
 }
 
-static struct mcp_call *find_in(const struct list *list, struct str id)
+static struct caller2025 *find_in(const struct list *list, struct str id)
 {
     for (const struct list *at = list->next; at != list; at = at->next) {
-        struct mcp_call *call = LIST_OF(at, struct mcp_call, link);
+        struct caller2025 *call = LIST_OF(at, struct caller2025, link);
         if (str_eq(request_id(call), id))
             return call;
     }
     return NULL;
 }
 
-struct mcp_call *session_call(const struct session *session, struct str id)
+struct caller2025 *session_call(const struct session *session, struct str id)
 {
     if (session->index)
         return map_get(session->index, id);
-    struct mcp_call *call = find_in(&session->call_list, id);
+    struct caller2025 *call = find_in(&session->call_list, id);
     return call ? call : find_in(&session->cancelling, id);
 }
 
 static void index_all(struct session *session, const struct list *list)
 {
     for (const struct list *at = list->next; at != list; at = at->next) {
-        struct mcp_call *call = LIST_OF(at, struct mcp_call, link);
+        struct caller2025 *call = LIST_OF(at, struct caller2025, link);
         map_set(session->index, request_id(call), call);
     }
 }
 
-void session_add_call(struct session *session, struct mcp_call *call)
+void session_add_call(struct session *session, struct caller2025 *call)
 {
     list_append(&session->call_list, &call->link);
     shares_add(session->server, session_principal(session), MCP_SHARE_CALLS, 1);
@@ -205,7 +205,7 @@ void session_add_call(struct session *session, struct mcp_call *call)
     }
 }
 
-void session_drop_call(struct session *session, struct mcp_call *call)
+void session_drop_call(struct session *session, struct caller2025 *call)
 {
     list_remove(&call->link);
     shares_drop(session->server, session_principal(session), MCP_SHARE_CALLS, 1);
@@ -220,8 +220,7 @@ void session_drop_call(struct session *session, struct mcp_call *call)
     }
 }
 
-/* --- idleness ----------------------------------------------------------------------------------
- */
+/* --- idleness --- */
 
 bool session_is_idle(const struct session *session)
 {
@@ -250,7 +249,7 @@ static bool keeps_something(const struct session *session)
 {
     const struct mcp_server *server = session->server;
 
-    return !kept_pile_empty(&session->kept) ||
+    return !ended_pile_empty(&session->kept) ||
            (!server_survives(server) && session->until_ms > server_now(server));
 }
 
@@ -269,7 +268,7 @@ void session_sweep(struct mcp_server *server, int64_t now)
     }
 }
 
-/* --- messages outside of calls --------------------------------------------------------------- */
+/* --- messages outside of calls --- */
 
 /* The newest GET stream with somebody listening, else the newest one that can be resumed. */
 static struct mcp_stream *session_standing(struct session *session)

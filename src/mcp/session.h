@@ -7,31 +7,31 @@
 #ifndef NOD_MCP_SESSION_H
 #define NOD_MCP_SESSION_H
 
-#include "mcp/kept.h"
+#include "mcp/ended_streams.h"
 #include "mcp/revision.h"
 #include "mcp/server_inside.h"
 
 /* What the client declared. */
-enum session_can {
-    SESSION_CAN_FORM = 1,
-    SESSION_CAN_URL = 2,
-    SESSION_CAN_SAMPLE = 4,
-    SESSION_CAN_SAMPLE_TOOLS = 8,
-    SESSION_CAN_ROOTS = 16,
+enum client_can {
+    CLIENT_CAN_FORM = 1,
+    CLIENT_CAN_URL = 2,
+    CLIENT_CAN_SAMPLE = 4,
+    CLIENT_CAN_SAMPLE_TOOLS = 8,
+    CLIENT_CAN_ROOTS = 16,
 };
 
 /* The kinds of asks that a client can be asked which declared this, a bit (1 << enum ask_kind)
  * each. */
-unsigned session_kinds(unsigned can);
+unsigned client_ask_kinds(unsigned can);
 
-struct mcp_call;
+struct caller2025;
 struct mcp_stream;
 
 struct session {
     struct mcp_server *server;
     struct id id;
     uint8_t revision; /* enum revision */
-    uint8_t can;      /* enum session_can */
+    uint8_t can;      /* enum client_can */
     uint8_t log_level;
     bool initialized; /* initialize was answered */
     bool restored;    /* it was begun elsewhere, or before a restart */
@@ -43,14 +43,14 @@ struct session {
     struct list call_list;
     struct list cancelling;
     struct list streams;
-    struct kept_pile kept;    /* of them, those that have ended */
+    struct ended_pile kept;   /* of them, those that have ended */
     struct mcp_stream *lines; /* stdio: the only one */
     uint32_t next_stream;
     uint16_t call_count;
     uint16_t standing_count;
     uint16_t subscription_count;
     struct list subscriptions;
-    struct list urls; /* elicitations whose page it was given (surface/client) */
+    struct list urls; /* elicitations whose page it was given (mcp/ask2025) */
     struct list by_use;
     int64_t used_ms;
     int64_t until_ms; /* the store's clock: what waits or is kept in it can be come back for */
@@ -83,9 +83,9 @@ struct session *session_find(struct mcp_server *server, struct str id, struct st
 enum { SESSION_CALLS_LISTED = 8 }; /* up to here looking through the list is as fast, and smaller */
 
 /* The call of a request in flight, by the exact text of its id, or NULL. */
-struct mcp_call *session_call(const struct session *session, struct str id);
-void session_add_call(struct session *session, struct mcp_call *call);
-void session_drop_call(struct session *session, struct mcp_call *call);
+struct caller2025 *session_call(const struct session *session, struct str id);
+void session_add_call(struct session *session, struct caller2025 *call);
+void session_drop_call(struct session *session, struct caller2025 *call);
 
 /* It has no call, and nobody listens. */
 bool session_is_idle(const struct session *session);
@@ -114,8 +114,8 @@ static inline const struct revision_facts *session_knows(const struct session *s
     return revision_facts((enum revision)session->revision);
 }
 
-/* mcp/stdio_left: a call of this session, on the pipe, waits for its client. */
-void stdio_left_note(struct session *session);
+/* mcp/stdio_orphans: a call of this session, on the pipe, waits for its client. */
+void stdio_orphans_note(struct session *session);
 
 /* A message outside of any call: to stdout, or to the GET stream if there ever was one. */
 void session_notify(struct session *session, struct str message);

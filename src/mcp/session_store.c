@@ -32,7 +32,7 @@ static struct session *still_there(struct mcp_server *server, const struct id *i
     return server ? idmap_get(&server->sessions, id_str(id)) : NULL;
 }
 
-/* --- writing ---------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 struct writing {
     struct server_work work; /* first */
@@ -147,7 +147,7 @@ void session_refresh(struct session *session, bool changed)
         write_record(session, NULL, NULL);
 }
 
-/* --- erasing ---------------------------------------------------------------------------------- */
+/* --- erasing --- */
 
 struct erasing {
     void (*done)(void *data, nod_status status);
@@ -173,7 +173,7 @@ void session_erase(struct mcp_server *server, struct str id,
     store_of(server)->ops->del(store_of(server), SESSION_KIND, id, erased, erasing);
 }
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* --- reading --- */
 
 bool session_is_fresh(const struct session *session)
 {
@@ -297,8 +297,7 @@ void session_fetch(struct mcp_server *server, struct str id, struct str principa
                                fetching);
 }
 
-/* --- while it is away ---------------------------------------------------------------------------
- */
+/* --- while it is away --- */
 
 struct needing {
     struct id id;
@@ -336,7 +335,7 @@ void session_need_away(struct mcp_server *server, struct str scope, int64_t for_
     session_fetch(server, id, principal, needed, needing);
 }
 
-/* --- looking again ---------------------------------------------------------------------------- */
+/* --- looking again --- */
 
 static void rechecked(void *data, struct mcp_server *server, nod_status status)
 {

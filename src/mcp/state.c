@@ -166,8 +166,7 @@ bool state_write(struct buf *out, const struct state *state)
     return true;
 }
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 
 struct reader {
     const char *at, *end; /* the same once it is bad */
@@ -359,8 +358,7 @@ bool state_read(struct str plain, struct arena *arena, struct state *out)
     return !r.bad && r.at == r.end;
 }
 
-/* --- sealing ------------------------------------------------------------------------------------
- */
+/* --- sealing --- */
 
 void state_bound_parts(const struct state_bound *bound, struct str parts[STATE_BOUND_PARTS])
 {

@@ -10,7 +10,7 @@
 #include "mcp/era.h"
 #include "mcp/era2025.h"
 #include "mcp/era2026.h"
-#include "mcp/mcp_call.h"
+#include "mcp/caller2025.h"
 
 struct stdio {
     struct mcp_server *server;
@@ -151,7 +151,7 @@ static void on_closed(void *data)
         server->stdio = NULL;
     mem_free(stdio);
     if (server)
-        server_moved(server);
+        server_check_drained(server);
     if (ended)
         ended(ended_data);
 }
@@ -178,7 +178,7 @@ static void wind_up(void *data)
     struct session *session = stdio->session;
 
     LIST_EACH (at, &session->call_list) {
-        struct mcp_call *call = LIST_OF(at, struct mcp_call, link);
+        struct caller2025 *call = LIST_OF(at, struct caller2025, link);
         if (call->waiting && !call->cancelled) {
             call->cancelled = true;
             call_cancel(call->caller.call, STR("the input has ended"));
@@ -205,7 +205,7 @@ static void on_end(void *data)
         timer_set(stdio->server->opts.loop, &stdio->turn, 0, wind_up, stdio);
 }
 
-void mcp_stdio_moved(struct mcp_server *server)
+void mcp_stdio_check_drained(struct mcp_server *server)
 {
     struct stdio *stdio = server->stdio;
 
@@ -257,7 +257,7 @@ nod_status mcp_stdio_start(struct mcp_server *server, int read_fd, int write_fd,
     stdio->session->lines = mcp_stream_lines(stdio->session, stdio->pipe);
     server->pipe = stdio->session->lines;
     server->stdio = stdio;
-    stdio_left_withdraw(server);
+    stdio_orphans_withdraw(server);
     return NOD_OK;
 }
 

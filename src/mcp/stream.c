@@ -62,7 +62,7 @@ static uint32_t seq_behind(const struct mcp_stream *stream, uint32_t seq)
     return stream->of_call && (seq + 1) % EVENT_SEQ_STEP == 0 ? seq : seq + 1;
 }
 
-/* --- making and freeing ------------------------------------------------------------------- */
+/* --- making and freeing --- */
 
 static void stream_gone(void *data)
 {
@@ -95,7 +95,7 @@ static struct mcp_stream *stream_create(struct session *session)
     stream->session = session;
     stream->number = ++session->next_stream;
     stream->next_seq = 1;
-    kept_stream_init(&stream->kept);
+    ended_entry_init(&stream->kept);
     list_append(&session->streams, &stream->link);
     return stream;
 }
@@ -224,12 +224,12 @@ void mcp_stream_destroy(struct mcp_stream *stream)
         session->standing_count--;
         shares_drop(session->server, session_principal(session), MCP_SHARE_LISTENERS, 1);
     }
-    kept_remove(stream);
+    ended_streams_remove(stream);
     list_remove(&stream->link);
     MEM_DELETE(stream);
 }
 
-/* --- the log ------------------------------------------------------------------------------- */
+/* --- the log --- */
 
 static bool over_caps(const struct mcp_stream *stream)
 {
@@ -293,7 +293,7 @@ static void log_add(struct mcp_stream *stream, enum event_sort sort, struct str 
     log_add_at(stream, sort, seq, message);
 }
 
-/* --- writing ------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 static bool write_event(struct mcp_stream *stream, const struct mcp_event *event)
 {
@@ -359,7 +359,7 @@ void mcp_stream_pump(struct mcp_stream *stream)
         struct http_exchange *exchange = stream->exchange;
         stream->exchange = NULL;
         stream->written = true;
-        kept_written(stream);
+        ended_streams_written(stream);
         http_end(exchange);
     }
 }
@@ -435,7 +435,7 @@ bool mcp_stream_reachable(const struct mcp_stream *stream)
     return !stream->lost && !stream->session->ended;
 }
 
-/* --- responses ------------------------------------------------------------------------------ */
+/* --- responses --- */
 
 void mcp_stream_await(struct mcp_stream *stream)
 {
@@ -529,7 +529,7 @@ static void stream_retire(struct mcp_stream *stream)
     mcp_stream_pump(stream);
     if (!stream->array && stream->first)
         log_drop_questions(stream);
-    kept_add(stream);
+    ended_streams_add(stream);
 }
 
 static void stream_settle(struct mcp_stream *stream)
@@ -589,7 +589,7 @@ void mcp_stream_close(struct mcp_stream *stream)
     http_end(exchange);
 }
 
-/* --- resuming ------------------------------------------------------------------------------- */
+/* --- resuming --- */
 
 bool mcp_event_id_read(struct str event_id, struct str *stream, uint32_t *seq)
 {

@@ -20,7 +20,7 @@
 #ifndef NOD_MCP_STREAM_H
 #define NOD_MCP_STREAM_H
 
-#include "mcp/kept.h"
+#include "mcp/ended_streams.h"
 #include "mcp/session.h"
 #include "net/pipe.h"
 
@@ -40,7 +40,7 @@ enum {
 struct mcp_stream {
     struct session *session;
     struct list link;               /* of the session */
-    struct kept_stream kept;        /* once it has ended */
+    struct ended_entry kept;        /* once it has ended */
     struct http_exchange *exchange; /* NULL: nobody listens now */
     struct pipe_lines *pipe;
     struct mcp_event *first, *last;

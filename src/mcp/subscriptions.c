@@ -42,8 +42,7 @@ static const struct {
 
 enum { CHANGES = sizeof(changes) / sizeof(changes[0]), LISTENER_ARENA_MAX = 16 << 20 };
 
-/* --- its life -----------------------------------------------------------------------------------
- */
+/* --- its life --- */
 
 static void listener_free(struct listener *listener)
 {
@@ -95,8 +94,7 @@ static void listener_beat(void *data)
     response_comment(&listener->response);
 }
 
-/* --- messages -----------------------------------------------------------------------------------
- */
+/* --- messages --- */
 
 static void message_begin(struct listener *listener, struct json_writer *w, struct str method)
 {
@@ -263,8 +261,7 @@ void subscriptions_close(struct mcp_server *server, bool pipe)
     }
 }
 
-/* --- listening ----------------------------------------------------------------------------------
- */
+/* --- listening --- */
 
 /* What a resource that can be subscribed to is named; the others are left out of the answer. */
 static bool take_uris(struct request *request, struct listener *listener, const struct json *uris)

@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
-#include "mcp/came_by.h"
+#include "mcp/caller_record.h"
 #include "mcp/mrtr.h"
 #include "mcp/result.h"
 
@@ -66,8 +66,7 @@ bool tasks_offered(const struct mcp_server *server)
     return false;
 }
 
-/* --- coming and going ---------------------------------------------------------------------------
- */
+/* --- coming and going --- */
 
 static struct task_owner *owner_of(struct tasks *tasks, struct str name)
 {
@@ -172,7 +171,7 @@ static void count_running(struct task *task, bool running)
     else
         server->calls--;
     if (!running)
-        server_moved(server);
+        server_check_drained(server);
 }
 
 void task_forget(struct task *task)
@@ -215,8 +214,7 @@ void task_set_ttl(struct task *task, int64_t ttl_ms)
     heap_set(&task->server->tasks->due, &task->due, task_expires(task));
 }
 
-/* --- its end ------------------------------------------------------------------------------------
- */
+/* --- its end --- */
 
 bool task_over(const struct task *task)
 {
@@ -402,8 +400,7 @@ struct task *task_find(struct mcp_server *server, struct str id, struct str prin
     return task && str_eq(task->principal, principal) ? task : NULL;
 }
 
-/* --- as a caller --------------------------------------------------------------------------------
- */
+/* --- as a caller --- */
 
 static struct task *task_of(struct caller *caller)
 {
@@ -503,7 +500,8 @@ void task_count(struct task *task)
 
 static struct call_spec spec_of(struct task *task, struct target *target, const struct json *args)
 {
-    struct came_by by = { .can = task->can, .asks_until = task_expires(task) + TASK_ASKS_MORE_MS };
+    struct caller_record by = { .can = task->can,
+                                .asks_until = task_expires(task) + TASK_ASKS_MORE_MS };
     bool survives = server_survives(task->server);
 
     return (struct call_spec){ .target = target,
@@ -512,7 +510,7 @@ static struct call_spec spec_of(struct task *task, struct target *target, const 
                                .scope = task->principal,
                                .keep_ms = task->ttl_ms + TASK_ENDED_KEEP_MS,
                                .caller_record =
-                                   survives ? came_by_write(&task->arena, &by) : STR_NONE,
+                                   survives ? caller_record_write(&task->arena, &by) : STR_NONE,
                                .caller = &task->caller,
                                .id = id_str(&task->id) };
 }
@@ -541,8 +539,7 @@ void task_go_on(struct task *task, struct call *call)
     call_keep(call, task->ttl_ms + TASK_ENDED_KEEP_MS);
 }
 
-/* --- what it waits for --------------------------------------------------------------------------
- */
+/* --- what it waits for --- */
 
 struct task_note *task_note(const struct task *task, struct str ask_id)
 {

@@ -76,7 +76,7 @@ struct task {
     struct id id;
     struct arena arena; /* of what is noted while it lives */
     struct str principal, tool, args;
-    uint8_t can; /* enum session_can: of the client that made it */
+    uint8_t can; /* enum client_can: of the client that made it */
     bool view;
     bool expiring;            /* its time is over, and that is being stored */
     struct ask_record *shown; /* view: what it waits for; in the arena */
@@ -145,8 +145,7 @@ bool tasks_take(struct caller2026 *caller, struct call *call);
 /* Everybody who waits is given this task. */
 void tasks_respond(struct caller2026 *caller, struct task *task);
 
-/* --- between the files of tasks ----------------------------------------------------------------
- */
+/* --- between the files of tasks --- */
 
 struct task_spec {
     struct str id; /* empty: random */
@@ -238,8 +237,7 @@ void task_load(struct mcp_server *server, struct str id, struct str principal, b
                task_loaded *done, void *data);
 void task_view_free(struct task *view);
 
-/* --- requests that wait: tasks_rpc.c ------------------------------------------------------------
- */
+/* --- requests that wait: tasks_rpc.c --- */
 
 /* For a task to be loaded, for its record to be stored, for its answers. */
 struct task_wait {

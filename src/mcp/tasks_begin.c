@@ -36,8 +36,7 @@ static void drop(struct task *task)
     task_record_drop(server, id_str(&id));
 }
 
-/* --- from the beginning -------------------------------------------------------------------------
- */
+/* --- from the beginning --- */
 
 /* The task and its call are there for everybody: the client is told, and then it begins. */
 static void give_out(struct task_wait *wait, struct task *task)
@@ -162,8 +161,7 @@ bool tasks_call(struct request *request, struct target *target, const struct jso
     return true;
 }
 
-/* --- a request that becomes a task --------------------------------------------------------------
- */
+/* --- a request that becomes a task --- */
 
 void tasks_respond(struct caller2026 *caller, struct task *task)
 {
@@ -228,8 +226,7 @@ bool tasks_take(struct caller2026 *caller, struct call *call)
     return true;
 }
 
-/* --- a request whose call is one already --------------------------------------------------------
- */
+/* --- a request whose call is one already --- */
 
 struct resumed {
     struct caller2026 *caller;

@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
-#include "mcp/absent.h"
+#include "mcp/caller_away.h"
 #include "mcp/state.h"
 #include "mcp/tasks.h"
 
@@ -111,8 +111,7 @@ static struct str heap_copy(struct str text)
     return str_n(copy, text.len);
 }
 
-/* --- to look at ---------------------------------------------------------------------------------
- */
+/* --- to look at --- */
 
 static void view_say(struct task *view, struct str message)
 {
@@ -234,8 +233,7 @@ static void show(struct loading *loading)
     loaded(loading, view, NOD_OK);
 }
 
-/* --- that has ended -----------------------------------------------------------------------------
- */
+/* --- that has ended --- */
 
 /* Its record says how. */
 static void restore(struct loading *loading, enum task_status status)
@@ -293,8 +291,7 @@ static void ended(struct loading *loading, const struct call_record *call)
     loaded(loading, task, NOD_OK);
 }
 
-/* --- going on with its call ---------------------------------------------------------------------
- */
+/* --- going on with its call --- */
 
 static void adopted(void *data)
 {
@@ -327,7 +324,7 @@ static void adopt(struct loading *loading)
     }
     if (!target) {
         struct outcome outcome = outcome_gone(&loading->arena, loading->call.target);
-        absent_end_gone(server, loading->id, &outcome);
+        caller_away_end_gone(server, loading->id, &outcome);
         task_fail(task, RPC_INTERNAL_ERROR, tool_gone);
     } else if (!engine_adopt(server->opts.engine,
                              &(struct adopt_spec){ .record = &loading->call,

@@ -12,8 +12,7 @@
 
 enum { WAIT_ARENA_MAX = 32 << 20, LATE_MAX = 64 << 10 };
 
-/* --- waiting ------------------------------------------------------------------------------------
- */
+/* --- waiting --- */
 
 void task_wait_free(struct task_wait *wait)
 {
@@ -80,8 +79,7 @@ void task_wait_fail(struct task_wait *wait, int status, int64_t code, struct str
     task_wait_end(wait, status);
 }
 
-/* --- finding the task ---------------------------------------------------------------------------
- */
+/* --- finding the task --- */
 
 void tasks_missing(struct request *request)
 {
@@ -141,8 +139,7 @@ struct task *task_of_request(struct request *request, const struct json *respons
     return NULL;
 }
 
-/* --- tasks/get ----------------------------------------------------------------------------------
- */
+/* --- tasks/get --- */
 
 static void get_loaded(struct task_wait *wait, struct task *task)
 {
@@ -161,8 +158,7 @@ void tasks_get(struct request *request)
         task_write_detailed(request->server, request->id, task);
 }
 
-/* --- tasks/cancel -------------------------------------------------------------------------------
- */
+/* --- tasks/cancel --- */
 
 static void cancel(struct task *task)
 {

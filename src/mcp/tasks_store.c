@@ -24,8 +24,7 @@ enum {
     AGAIN_MOST_MS = 2000, /* and the longest */
 };
 
-/* --- writing ------------------------------------------------------------------------------------
- */
+/* --- writing --- */
 
 static void write_notes(struct json_writer *w, const struct task *task)
 {
@@ -226,8 +225,7 @@ void task_store_first(struct task *task, bool insist, void (*done)(void *data, s
     write_now(task, insist, done, data);
 }
 
-/* --- without waiting for it --------------------------------------------------------------------
- */
+/* --- without waiting for it --- */
 
 static void not_minded(void *data, nod_status status, const struct store_reply *reply)
 {

@@ -20,8 +20,7 @@ struct feed {
     const struct json *response;
 };
 
-/* --- too late -----------------------------------------------------------------------------------
- */
+/* --- too late --- */
 
 static void came_late(struct task_wait *wait, struct str key, struct str state)
 {
@@ -81,8 +80,7 @@ static void check_key(struct task_wait *wait, struct task *task, const struct ca
         came_late(wait, key, STR("over"));
 }
 
-/* --- the end ------------------------------------------------------------------------------------
- */
+/* --- the end --- */
 
 static void update_end(struct task_wait *wait)
 {
@@ -133,8 +131,7 @@ static void fed_one(struct task_wait *wait)
     update_end(wait);
 }
 
-/* --- one by one ---------------------------------------------------------------------------------
- */
+/* --- one by one --- */
 
 static void note_result(struct task *task, const struct feed *feed,
                         const struct answer_result *result)
@@ -212,8 +209,7 @@ static void journal_loaded(void *data, nod_status status, const struct store_rep
     fed_one(wait);
 }
 
-/* --- all of them --------------------------------------------------------------------------------
- */
+/* --- all of them --- */
 
 /* The ask that is shown under this key, or NULL. */
 static const struct ask_record *shown_as(struct task *task, struct arena *arena, struct str key)

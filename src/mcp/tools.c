@@ -6,7 +6,7 @@
  */
 #include "mcp/caller2026.h"
 #include "mcp/lists.h"
-#include "mcp/mcp_call.h"
+#include "mcp/caller2025.h"
 #include "mcp/tasks.h"
 
 enum { TOOL_NAME_SHOWN_MAX = 128 };
@@ -33,13 +33,14 @@ void tools_call(struct request *request)
         return;
     }
     struct meta_fault fault;
-    if (request->http && !meta_params_agree(request->http, target->mirrors, target->mirror_count,
-                                            args, &request->server->message, &fault)) {
+    if (request->http &&
+        !meta_params_agree(request->http, target->param_headers, target->param_header_count, args,
+                           &request->server->message, &fault)) {
         reply_fault(request, &fault);
         return;
     }
     if (tasks_call(request, target, args))
         return;
-    mcp_call_start(request, &(struct mcp_call_spec){
-                                .target = target, .args = args, .part = PART_TOOL_RESULT });
+    caller2025_start(request, &(struct caller2025_spec){
+                                  .target = target, .args = args, .part = PART_TOOL_RESULT });
 }

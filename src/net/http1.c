@@ -260,7 +260,7 @@ static uint32_t offset(const struct http1 *p, const char *at)
     return (uint32_t)(p->head.len + (size_t)(at - p->fed));
 }
 
-/* ---- the request line ------------------------------------------------------------------------ */
+/* --- the request line --- */
 
 static const char *step_start(struct http1 *p, const char *at, const char *end)
 {
@@ -350,8 +350,7 @@ static const char *step_line_lf(struct http1 *p, const char *at, const char *end
     return at + 1;
 }
 
-/* ---- header lines, of the head and of the trailers --------------------------------------------
- */
+/* --- header lines, of the head and of the trailers --- */
 
 static union http1_field *field_last(struct http1 *p)
 {
@@ -480,8 +479,7 @@ static const char *step_head_lf(struct http1 *p, const char *at, const char *end
     return at + 1;
 }
 
-/* ---- chunks ------------------------------------------------------------------------------------
- */
+/* --- chunks --- */
 
 static int hex_digit(char c)
 {
@@ -571,8 +569,7 @@ static const char *step_data_lf(struct http1 *p, const char *at, const char *end
     return at + 1;
 }
 
-/* ---- feeding -----------------------------------------------------------------------------------
- */
+/* --- feeding --- */
 
 /* One step on the budget of its group. */
 static const char *run_step(struct http1 *p, const char *at, const char *end)

@@ -35,8 +35,7 @@ static void field_resolve(const char *head, union http1_field *field)
     field->header.value.len = value_end - value_at;
 }
 
-/* ---- headers that decide -----------------------------------------------------------------------
- */
+/* --- headers that decide --- */
 
 /* `again`: it is not the first of its name. */
 typedef bool header_fn(struct http1 *p, struct str value, bool again);
@@ -151,8 +150,7 @@ static bool has(const struct http1 *p, enum http_name name)
     return p->request.index.first[name] != 0;
 }
 
-/* ---- the target --------------------------------------------------------------------------------
- */
+/* --- the target --- */
 
 static void target_split(struct http_request *request, struct str target)
 {
@@ -199,8 +197,7 @@ static bool target_read(struct http1 *p)
     return http1_refuse(p, 400, "the request target is not a path");
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------
- */
+/* --- all of it --- */
 
 static bool framing_read(struct http1 *p)
 {

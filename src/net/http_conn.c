@@ -96,7 +96,7 @@ static void ahead_free(struct http_conn *conn)
     conn->ahead = NULL;
 }
 
-/* ---- deadlines and memory ------------------------------------------------------------------- */
+/* --- deadlines and memory --- */
 
 static void conn_count(struct http_conn *conn, size_t queued)
 {
@@ -248,7 +248,7 @@ static void on_deadline(void *data)
     }
 }
 
-/* ---- going away ------------------------------------------------------------------------------ */
+/* --- going away --- */
 
 static void conn_free(struct http_conn *conn)
 {
@@ -314,7 +314,7 @@ bool conn_idle(const struct http_conn *conn)
            stream_queued(conn->stream) == 0;
 }
 
-/* ---- requests -------------------------------------------------------------------------------- */
+/* --- requests --- */
 
 /* Room for `more` bytes, beside what all others have counted and this request holds by now. False
  * after a refusal. */
@@ -591,7 +591,7 @@ void conn_answered(struct http_conn *conn, bool keep_alive)
     conn_settle_soon(conn);
 }
 
-/* ---- the stream's events --------------------------------------------------------------------- */
+/* --- the stream's events --- */
 
 static void on_read(struct stream *stream, struct str bytes)
 {

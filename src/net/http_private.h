@@ -182,7 +182,7 @@ void response_refuse(struct http_conn *conn, int status, const char *why);
 /* The answer that on_head has given, to the request that is being read. */
 void response_rule(struct http_conn *conn, const struct http_ruling *ruling, bool keep_alive);
 
-/* ---- http_share.c ---- */
+/* --- http_share.c --- */
 
 /* A connection begins as a stranger's; the oldest one may have to go for it. */
 void share_stranger(struct http_conn *conn);

@@ -85,7 +85,7 @@ void share_bound_strangers(struct http_conn *conn)
         stranger_close(oldest);
 }
 
-/* ---- owners ---------------------------------------------------------------------------------- */
+/* --- owners --- */
 
 static struct http_owner *owner_find(struct http_server *server, struct str who)
 {
@@ -143,7 +143,7 @@ bool share_own(struct http_conn *conn, struct str who)
     return true;
 }
 
-/* ---- memory ---------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 void share_count(struct http_conn *conn, size_t now)
 {

@@ -391,7 +391,7 @@ nod_status stream_open_fd(struct loop *loop, int fd, struct stream **out)
     }
 }
 
-/* ---- two streams as one ---------------------------------------------------------------------- */
+/* --- two streams as one --- */
 
 struct joined {
     struct stream stream; /* first */

@@ -67,7 +67,7 @@ static void tls_release(struct tls *tls)
     mem_free(tls);
 }
 
-/* --- failures --------------------------------------------------------------------------------- */
+/* --- failures --- */
 
 static void note_failure(struct tls *tls, int error, const char *what)
 {
@@ -102,7 +102,7 @@ static void tell_failure(struct tls *tls)
     tls->stream.events->on_end(&tls->stream, tls->failed);
 }
 
-/* --- downwards -------------------------------------------------------------------------------- */
+/* --- downwards --- */
 
 /* What OpenSSL wants to send. */
 static void flush(struct tls *tls)
@@ -137,7 +137,7 @@ static void say_goodbye(struct tls *tls)
     }
 }
 
-/* --- upwards ---------------------------------------------------------------------------------- */
+/* --- upwards --- */
 
 static void shake(struct tls *tls)
 {
@@ -267,7 +267,7 @@ static void lower_closed(struct stream *lower)
 static const struct stream_events lower_events = { lower_read, lower_end, lower_drain,
                                                    lower_closed };
 
-/* --- the ops ---------------------------------------------------------------------------------- */
+/* --- the ops --- */
 
 static void tls_read_start(struct stream *stream)
 {
@@ -348,7 +348,7 @@ static const struct stream_ops tls_ops = {
     .close = tls_close,
 };
 
-/* --- making one ------------------------------------------------------------------------------- */
+/* --- making one --- */
 
 static bool is_address(const char *host)
 {
@@ -421,7 +421,7 @@ const char *tls_why(const struct stream *stream)
     return stream->ops == &tls_ops ? ((const struct tls *)(const void *)stream)->why : "";
 }
 
-/* --- contexts --------------------------------------------------------------------------------- */
+/* --- contexts --- */
 
 static bool refuse(char *why, const char *what, const char *file)
 {

@@ -44,7 +44,7 @@ static bool options_have(const nod_option *options, struct str value)
     return false;
 }
 
-/* --- presets ----------------------------------------------------------------------------- */
+/* --- presets --- */
 
 static struct json *preset_text(struct builder *b, const nod_field *field)
 {
@@ -110,7 +110,7 @@ static const struct field_kind field_kinds[] = {
     [NOD_FIELD_CHOICES] = { "array", "minItems", "maxItems", true, true, false, preset_choices },
 };
 
-/* --- the parts of a property --------------------------------------------------------------- */
+/* --- the parts of a property --- */
 
 static void set_str(struct builder *b, struct json *to, const char *key, const char *value)
 {
@@ -235,7 +235,7 @@ static struct json *property_build(struct builder *b, const nod_field *field)
     return property;
 }
 
-/* --- the form ------------------------------------------------------------------------------ */
+/* --- the form --- */
 
 const nod_field *form_field(const nod_form *form, size_t index, nod_field *room)
 {

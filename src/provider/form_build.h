@@ -28,7 +28,7 @@ struct json *form_build(const nod_form *form, struct arena *arena, struct str *w
  */
 struct str form_key(const nod_form *form, char out[FORM_KEY_MAX]);
 
-/* --- for form_key.c ------------------------------------------------------------------------ */
+/* --- for form_key.c --- */
 
 bool form_shape_fits(const nod_form *form);
 /* Field `index`; one of another version is made one of ours, in `room`. */

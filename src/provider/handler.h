@@ -67,7 +67,7 @@ static inline const struct json *json_in(const nod_json *v)
     return (const struct json *)(const void *)v;
 }
 
-/* --- text (handler_text.c) ----------------------------------------------------------------- */
+/* --- text (handler_text.c) --- */
 
 /* Valid UTF-8: the text itself, or a copy in the arena with U+FFFD for every byte that is out of
  * place. */
@@ -87,7 +87,7 @@ struct str call_json(nod_call *call, const struct json *value);
 const char *call_what(const nod_call *call);
 struct str call_name(const nod_call *call);
 
-/* --- the run (handler_run.c) ---------------------------------------------------------------- */
+/* --- the run (handler_run.c) --- */
 
 /* Runs the handler and judges what it did; the thread it belongs to. *body is in call->reply. */
 nod_status handler_run(nod_call *call, struct str *body);
@@ -97,7 +97,7 @@ void handler_finish(nod_call *call);
 /* Whether an ask or a step may be made here; else a bug is noted and *status is what to return. */
 bool call_may_ask(nod_call *call, const char *function, nod_status *status);
 
-/* --- asking (handler_ask.c) ----------------------------------------------------------------- */
+/* --- asking (handler_ask.c) --- */
 
 /* Asks, or gives the answer that is journalled; keeps the books of the call. `*answer` may stay
  * NULL. */
@@ -113,12 +113,12 @@ nod_status call_form(nod_call *call, const nod_form *form, const char *schema, s
 /* https, or http on loopback, and nothing that could be read as something else. */
 bool url_is_safe(struct str url);
 
-/* --- steps (handler_step.c) ----------------------------------------------------------------- */
+/* --- steps (handler_step.c) --- */
 
 /* nod_reply_error inside of a step: its own failure, in the run's memory. */
 void step_error(struct nod_step_run *step, struct str text);
 
-/* --- replies (handler_reply.c) --------------------------------------------------------------- */
+/* --- replies (handler_reply.c) --- */
 
 void reply_init(struct reply *reply);
 /* Closes the body: NOD_OK and *body, or a fault. */

@@ -151,8 +151,7 @@ bool nod_cancelled(const nod_call *call)
     return atomic_load(&call->run->cancelled);
 }
 
-/* --- completions ---------------------------------------------------------------------------------
- */
+/* --- completions --- */
 
 const char *nod_completing(nod_call *call)
 {

@@ -90,8 +90,7 @@ const nod_json *nod_at(const nod_json *array, size_t index)
     return json_out(json_at(json_in(array), index));
 }
 
-/* --- building ------------------------------------------------------------------------------------
- */
+/* --- building --- */
 
 static nod_json *made(struct json *v)
 {

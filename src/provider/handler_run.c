@@ -177,7 +177,7 @@ static void run_again_init(struct run *again, const struct run *run)
     again->args = run->args;
     again->journal_bytes = run->journal_bytes;
     again->fresh_intent = run->fresh_intent;
-    again->elsewhere_too = run->elsewhere_too;
+    again->portable = run->portable;
     again->supports = run->supports;
     again->supports_consent = run->supports_consent;
     again->notices_sent = UINT32_MAX;

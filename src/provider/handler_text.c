@@ -132,8 +132,7 @@ struct str call_name(const nod_call *call)
     return call->run->target->name;
 }
 
-/* --- public ------------------------------------------------------------------------------------
- */
+/* --- public --- */
 
 const char *nod_fmt(nod_call *call, const char *format, ...)
 {

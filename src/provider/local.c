@@ -50,7 +50,7 @@ static void call_init(nod_call *call, struct local *local, struct run *run)
     reply_init(&call->reply);
 }
 
-/* --- on the loop ---------------------------------------------------------------------------- */
+/* --- on the loop --- */
 
 static void run_here(struct local *local, struct run *run)
 {
@@ -67,7 +67,7 @@ static void run_here(struct local *local, struct run *run)
     handler_finish(&call);
 }
 
-/* --- on the pool ----------------------------------------------------------------------------- */
+/* --- on the pool --- */
 
 struct posted_notice {
     struct job *job;
@@ -193,7 +193,7 @@ static void job_is_stuck(void *data)
              LOG_INT("stuck", workers_stuck(job->local->workers)));
 }
 
-/* --- the provider ----------------------------------------------------------------------------- */
+/* --- the provider --- */
 
 static void local_start(struct provider *provider, struct run *run)
 {
@@ -280,8 +280,7 @@ static const struct provider_ops local_ops = {
     .released = local_released,
 };
 
-/* --- life --------------------------------------------------------------------------------------
- */
+/* --- life --- */
 
 struct local_target *local_target_new(struct local *local, enum target_kind kind)
 {

@@ -57,7 +57,7 @@ struct local {
 struct local_target *local_target_new(struct local *local, enum target_kind kind);
 void local_target_free(struct local_target *target);
 
-/* --- what the registrations have in common (register.c) -------------------------------------- */
+/* --- what the registrations have in common (register.c) --- */
 
 /* Logs what is wrong with a registration and gives the status back. */
 nod_status register_refuse(const char *what, const char *name, nod_status status,

@@ -168,11 +168,12 @@ static bool tool_texts(struct local_target *t, const nod_tool *tool)
 }
 
 /* An annotation that clients would have to reject is refused here, where its author sees it. */
-static bool tool_mirrors(struct local_target *t, const char *name, const struct json *input)
+static bool tool_param_headers(struct local_target *t, const char *name, const struct json *input)
 {
     struct str problem = STR_NONE;
 
-    if (mirror_find(input, &t->arena, &t->base.mirrors, &t->base.mirror_count, &problem))
+    if (param_headers_find(input, &t->arena, &t->base.param_headers, &t->base.param_header_count,
+                           &problem))
         return true;
     register_refuse("tool", name, NOD_E_BAD_SCHEMA, "%s",
                     problem.at ? problem.at : "its annotations are too large");
@@ -185,7 +186,7 @@ static bool tool_listing(struct local_target *t, const nod_tool *tool)
     struct json *output = NULL, *meta = NULL;
 
     t->base.input = t->input = input_schema(t, tool, input);
-    if (!t->input || !tool_mirrors(t, tool->name, input))
+    if (!t->input || !tool_param_headers(t, tool->name, input))
         return false;
     if (tool->output_schema) {
         output = parse_text(t, tool->name, "output_schema", tool->output_schema);

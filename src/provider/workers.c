@@ -49,7 +49,7 @@ static size_t healthy(const struct workers *w)
     return w->alive - w->late;
 }
 
-/* --- on a worker thread -------------------------------------------------------------------- */
+/* --- on a worker thread --- */
 
 static void work_back(void *data)
 {
@@ -112,7 +112,7 @@ static void *worker_main(void *data)
     return NULL;
 }
 
-/* --- threads, with the lock held ------------------------------------------------------------- */
+/* --- threads, with the lock held --- */
 
 /* Signals are the loop's: a worker never takes one. */
 static bool worker_start(struct workers *w)
@@ -162,7 +162,7 @@ static void reap(struct workers *w)
     }
 }
 
-/* --- on the loop thread ---------------------------------------------------------------------- */
+/* --- on the loop thread --- */
 
 struct workers *workers_create(struct loop *loop, size_t threads)
 {

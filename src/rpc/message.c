@@ -18,7 +18,7 @@
 
 #include "json/utf8.h"
 
-/* --- ids -------------------------------------------------------------------------------------- */
+/* --- ids --- */
 
 static bool is_integer(struct str number)
 {
@@ -78,7 +78,7 @@ struct str rpc_id_text(struct arena *arena, struct str id)
     return json_str(json_parse(arena, id, NULL, &(struct json_error){ 0 }));
 }
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* --- reading --- */
 
 enum member { JSONRPC, ID, METHOD, PARAMS, RESULT, ERROR, MEMBERS };
 
@@ -234,7 +234,7 @@ nod_status rpc_parse(struct arena *arena, struct str text, struct rpc_message *o
     return value ? rpc_read(value, arena, out, fault) : NOD_E_INVALID;
 }
 
-/* --- batches ---------------------------------------------------------------------------------- */
+/* --- batches --- */
 
 bool rpc_is_batch(const struct json *value)
 {
@@ -287,7 +287,7 @@ bool rpc_batch_next(struct rpc_batch *batch, struct arena *arena, struct rpc_mes
     return true;
 }
 
-/* --- writing ---------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 _Static_assert(RPC_ID_MAX == 512 && RPC_BATCH_MAX == 128, "the messages above name the limits");
 

@@ -29,7 +29,7 @@ static const char *const kind_names[] = {
     [CODEC_VALUE] = "value",
 };
 
-/* --- writing ---------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 static void put_number(struct buf *out, uint64_t n)
 {
@@ -192,7 +192,7 @@ nod_status codec_write_text(struct codec *codec, enum codec_kind kind, struct st
     return body_done(codec, kind, scope, id, &body, out);
 }
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* --- reading --- */
 
 struct reader {
     struct str rest;

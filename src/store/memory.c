@@ -28,8 +28,7 @@ bool memory_id_is(const struct id *id, struct str s)
     return s.len == ID_LEN && memcmp(id->text, s.at, ID_LEN) == 0;
 }
 
-/* --- records -------------------------------------------------------------------------------------
- */
+/* --- records --- */
 
 /* `tally` is that of its principal, if it has one already. */
 static struct stored_call *call_add(struct memory_store *memory, const struct call_record *open,

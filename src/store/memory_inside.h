@@ -18,7 +18,8 @@
 
 enum {
     ENDED_RINGS = 4, /* orders in which calls that have ended stand one behind the other */
-    MEMORY_SPENT_MAX = 65536, /* calls that have ended, after their records are gone: some 100 bytes each */
+    MEMORY_SPENT_MAX =
+        65536, /* calls that have ended, after their records are gone: some 100 bytes each */
     DETAIL_PLACES = 16, /* details of questions that are at hand for the next call that ends */
 };
 

@@ -78,8 +78,7 @@ void memory_call_free(struct memory_store *memory, struct stored_call *call)
     mem_free(call);
 }
 
-/* --- how they look ------------------------------------------------------------------------------
- */
+/* --- how they look --- */
 
 static struct str text_next(const char **at, uint32_t len)
 {

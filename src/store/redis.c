@@ -18,7 +18,7 @@
 
 enum { OPEN_TURN_MS = 20, SWEEP_LOOKS = 64 };
 
-/* --- small records ---------------------------------------------------------------------------- */
+/* --- small records --- */
 
 /* The kind stands behind its length, so that no two records share a key. */
 static struct str value_key(struct redis_op *op)
@@ -118,7 +118,7 @@ static void op_del(struct store *store, struct str kind, struct str key, store_d
     redis_op_send(op);
 }
 
-/* --- nodes, sweeping -------------------------------------------------------------------------- */
+/* --- nodes, sweeping --- */
 
 /* A heartbeat is also how a Redis that takes no writes is noticed, and that it does again: it is a
  * write that needs memory. Others may be let through. */
@@ -250,7 +250,7 @@ static void sweep_due(void *data)
     sweep_begin(store);
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
 static bool op_ready(struct store *base, struct str *why)
 {

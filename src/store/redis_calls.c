@@ -14,7 +14,7 @@ _Static_assert(CALL_STORED_RUNNING == 0 && CALL_STORED_WAITING == 1 && CALL_STOR
                "the scripts know the states of a call by number");
 _Static_assert(ID_LEN == 22, "the scripts cut ids by their length");
 
-/* --- take ------------------------------------------------------------------------------------- */
+/* --- take --- */
 
 enum { TAKE_FIRST, TAKE_ALIVE, TAKE_FROM_GONE };
 
@@ -103,7 +103,7 @@ void redis_take(struct store *base, struct str token, struct str call_id, struct
     redis_op_send_or_end(op);
 }
 
-/* --- finish, cancel --------------------------------------------------------------------------- */
+/* --- finish, cancel --- */
 
 struct ending_of {
     struct str token, result;

@@ -112,7 +112,7 @@ static void claim_say(struct redis_op *op, const struct claiming *claiming)
     op->phase = CLAIM_NOW;
 }
 
-/* --- what is read first ----------------------------------------------------------------------- */
+/* --- what is read first --- */
 
 static void say_pointers(struct redis_op *op, const struct claiming *claiming)
 {
@@ -181,7 +181,7 @@ static void heard_ask(struct redis_op *op, struct claiming *claiming, size_t at,
     claim_say(op, claiming);
 }
 
-/* --- what became of it ------------------------------------------------------------------------ */
+/* --- what became of it --- */
 
 /* As they are now; false: one cannot be read. */
 static bool read_shown(struct redis_op *op, const struct claiming *claiming,

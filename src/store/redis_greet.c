@@ -46,7 +46,7 @@ static bool for_hints(const struct redis_link *link)
     return link->channel.len > 0;
 }
 
-/* --- who, where ------------------------------------------------------------------------------- */
+/* --- who, where --- */
 
 static bool has_password(const struct redis_link *link)
 {
@@ -95,7 +95,7 @@ static bool heard_select(struct redis_link *link, unsigned which, const struct r
     return refuse(link, true, "it does not give us the database", value->text);
 }
 
-/* --- what it is ------------------------------------------------------------------------------- */
+/* --- what it is --- */
 
 static void say_role(const struct redis_link *link, unsigned which, struct buf *out)
 {
@@ -145,7 +145,7 @@ static bool heard_config(struct redis_link *link, unsigned which, const struct r
     return true;
 }
 
-/* --- scripts, time ---------------------------------------------------------------------------- */
+/* --- scripts, time --- */
 
 static void say_script(const struct redis_link *link, unsigned which, struct buf *out)
 {
@@ -260,7 +260,7 @@ static bool heard_subscribe(struct redis_link *link, unsigned which,
                   value->type == REDIS_IS_ERROR ? value->text : STR(""));
 }
 
-/* --- the table -------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 static const struct step steps[] = {
     { has_password, say_auth, heard_auth, 0 },
@@ -309,7 +309,7 @@ bool redis_greeting_reply(struct redis_link *link, size_t at, const struct redis
     return false;
 }
 
-/* --- what the settings mean ------------------------------------------------------------------- */
+/* --- what the settings mean --- */
 
 static bool is(const struct redis_link *link, enum fact fact, const char *text)
 {

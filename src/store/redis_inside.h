@@ -71,7 +71,7 @@ enum {
     REDIS_OP_BYTES = 96 << 20,     /* memory of one operation with what it reads */
 };
 
-/* --- redis_url.c ------------------------------------------------------------------------------ */
+/* --- redis_url.c --- */
 
 enum {
     REDIS_HOST_MAX = 256,   /* bytes of a host, with its end */
@@ -99,7 +99,7 @@ struct redis_url {
 
 bool redis_url_parse(struct str text, struct redis_url *out, char why[REDIS_WHY_MAX]);
 
-/* --- redis_reply.c ---------------------------------------------------------------------------- */
+/* --- redis_reply.c --- */
 
 enum redis_type { REDIS_IS_NIL, REDIS_IS_TEXT, REDIS_IS_NUMBER, REDIS_IS_LIST, REDIS_IS_ERROR };
 
@@ -128,7 +128,7 @@ const struct redis_value *redis_item(const struct redis_value *list, size_t at);
 int64_t redis_number(const struct redis_value *value);
 struct str redis_text(const struct redis_value *value);
 
-/* --- redis_scripts.c -------------------------------------------------------------------------- */
+/* --- redis_scripts.c --- */
 
 enum redis_script {
     SCRIPT_SAVE,
@@ -149,7 +149,7 @@ struct str redis_script_text(enum redis_script script);
 /* What a script says first; behind it the time. */
 enum { SAID_DONE, SAID_NOT_FOUND, SAID_STALE, SAID_RUNS, SAID_LIMIT };
 
-/* --- redis_link.c, redis_greet.c -------------------------------------------------------------- */
+/* --- redis_link.c, redis_greet.c --- */
 
 struct redis_link;
 
@@ -214,7 +214,7 @@ void redis_command(struct buf *out, const struct str *words, size_t count);
 /* True for an error of the server that begins so. */
 bool redis_error_is(const struct redis_value *value, const char *begin);
 
-/* --- the store -------------------------------------------------------------------------------- */
+/* --- the store --- */
 
 /*
  * What is remembered of a call or an ask that went through here: its scope, which a record is
@@ -302,7 +302,7 @@ static inline int64_t redis_now(const struct redis_store *store)
     return loop_now(store->loop) + store->lanes[0]->offset_ms;
 }
 
-/* --- redis_op.c ------------------------------------------------------------------------------- */
+/* --- redis_op.c --- */
 
 struct redis_op;
 
@@ -383,7 +383,7 @@ struct str redis_shard_key(struct redis_op *op, unsigned shard, const char *lett
 unsigned redis_shard(struct str of);
 struct str redis_channel(const struct redis_store *store, struct arena *arena, struct str node);
 
-/* --- redis_words.c ---------------------------------------------------------------------------- */
+/* --- redis_words.c --- */
 
 /* No life is longer, and none is negative. */
 int64_t redis_life(int64_t ms);
@@ -405,7 +405,7 @@ void redis_say_look(struct redis_op *op);
 bool redis_looked(struct redis_op *op, const struct redis_value *value, struct str *scope);
 struct str redis_known_scope(const struct known *known);
 
-/* --- redis_quota.c ---------------------------------------------------------------------------- */
+/* --- redis_quota.c --- */
 
 /* A principal as it is counted; "-" when nobody is. */
 struct str redis_owner(struct redis_op *op, struct str principal);
@@ -417,7 +417,7 @@ void redis_count_heard(struct redis_count *count, size_t at, const struct redis_
 enum store_quota redis_count_full(struct redis_store *store, struct redis_count *count);
 void redis_tallies_finish(struct redis_store *store);
 
-/* --- redis_save.c, redis_calls.c -------------------------------------------------------------- */
+/* --- redis_save.c, redis_calls.c --- */
 
 void redis_park(struct store *store, const struct park_spec *park, store_done *done, void *data);
 void redis_append(struct store *store, const struct append_spec *append, store_done *done,
@@ -430,7 +430,7 @@ void redis_finish(struct store *store, const struct finish_spec *finish, store_d
 void redis_cancel(struct store *store, struct str token, struct str call_id, struct str why,
                   store_done *done, void *data);
 
-/* --- redis_known.c ---------------------------------------------------------------------------- */
+/* --- redis_known.c --- */
 
 /* NULL: not remembered. */
 const struct known *redis_known(struct redis_store *store, struct str id);
@@ -442,7 +442,7 @@ void redis_forget_all(struct redis_store *store);
 bool redis_is_id(struct str id);
 void redis_id_set(struct id *id, struct str s);
 
-/* --- redis_scan.c ----------------------------------------------------------------------------- */
+/* --- redis_scan.c --- */
 
 void redis_load_call(struct store *store, struct str call_id, store_done *done, void *data);
 void redis_load_with_asks(struct store *base, struct str call_id, size_t most, store_row_fn *row,
@@ -451,7 +451,7 @@ void redis_load_ask(struct store *store, struct str ask_id, store_done *done, vo
 void redis_scan(struct store *store, const struct store_scan *scan, store_row_fn *row,
                 store_done *done, void *data);
 
-/* --- redis_read.c ----------------------------------------------------------------------------- */
+/* --- redis_read.c --- */
 
 /*
  * `pairs` is a call's hash as HGETALL gives it. NOD_E_NOT_FOUND when it is empty. With `journal`
@@ -470,7 +470,7 @@ nod_status redis_read_asks(struct codec *codec, const struct redis_value *pairs,
 nod_status redis_read_ask_of(struct codec *codec, const struct redis_value *pairs, struct str id,
                              struct arena *arena, struct ask_record *out);
 
-/* --- redis_wake.c ----------------------------------------------------------------------------- */
+/* --- redis_wake.c --- */
 
 void redis_watch(struct store *store, struct str node, void (*wake)(void *data, struct str call_id),
                  void *data);

@@ -57,7 +57,7 @@ static void link_release(struct redis_link *link)
     mem_free(link);
 }
 
-/* --- the end of a connection ------------------------------------------------------------------ */
+/* --- the end of a connection --- */
 
 static void stream_gone(struct stream *stream)
 {
@@ -130,7 +130,7 @@ void redis_link_fail(struct redis_link *link, const char *why)
     link_release(link);
 }
 
-/* --- reading ---------------------------------------------------------------------------------- */
+/* --- reading --- */
 
 static void greet_heard(struct redis_link *link, const struct redis_value *value)
 {
@@ -190,7 +190,7 @@ static void on_end(struct stream *stream, int error)
 
 static const struct stream_events events = { on_read, on_end, NULL, stream_gone };
 
-/* --- writing ---------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 static void flush(void *data)
 {
@@ -214,7 +214,7 @@ void redis_link_write(struct redis_link *link, struct str bytes)
         loop_last(link->loop, &link->flush, flush, link);
 }
 
-/* --- the beginning ---------------------------------------------------------------------------- */
+/* --- the beginning --- */
 
 static void greeting_late(void *data)
 {

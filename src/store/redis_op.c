@@ -27,7 +27,7 @@
 
 enum { WORDS_FEW = 32, LOG_EVERY_MS = 1000 };
 
-/* --- keys ------------------------------------------------------------------------------------- */
+/* --- keys --- */
 
 /* The same on every node and for ever: FNV-1a. */
 unsigned redis_shard(struct str of)
@@ -68,7 +68,7 @@ struct str redis_channel(const struct redis_store *store, struct arena *arena, s
     return arena_fmt(arena, "%swake:%d:" STR_FMT, store->url.prefix, store->url.db, STR_ARG(node));
 }
 
-/* --- making one ------------------------------------------------------------------------------- */
+/* --- making one --- */
 
 struct redis_op *redis_op_new(struct redis_store *store, const struct redis_verb *verb,
                               store_done *done, void *data)
@@ -121,7 +121,7 @@ void redis_op_script(struct redis_op *op, enum redis_script script, const struct
         mem_free(words);
 }
 
-/* --- the end of one --------------------------------------------------------------------------- */
+/* --- the end of one --- */
 
 static void uncount(struct redis_op *op)
 {
@@ -290,7 +290,7 @@ bool redis_op_said(struct redis_op *op, const struct redis_value *value)
     return op->status == NOD_OK;
 }
 
-/* --- deadlines -------------------------------------------------------------------------------- */
+/* --- deadlines --- */
 
 static void deadline_due(void *data);
 
@@ -355,7 +355,7 @@ static void deadline_due(void *data)
     deadline_set(store);
 }
 
-/* --- sending ---------------------------------------------------------------------------------- */
+/* --- sending --- */
 
 static bool flows(const struct redis_store *store)
 {
@@ -417,7 +417,7 @@ void redis_op_more(struct redis_op *op)
     op->more = true;
 }
 
-/* --- replies ---------------------------------------------------------------------------------- */
+/* --- replies --- */
 
 /* The scripts, and then once more what needed them. Their own replies are nobody's. */
 static void say_again(struct redis_op *op)

@@ -51,7 +51,7 @@ struct str redis_owner(struct redis_op *op, struct str principal)
     return redis_copy(op, str_of(owner));
 }
 
-/* --- tallies ---------------------------------------------------------------------------------- */
+/* --- tallies --- */
 
 static void tally_drop(struct redis_store *store, struct redis_tally *tally)
 {
@@ -96,7 +96,7 @@ static bool plenty(const struct redis_store *store, const struct redis_tally *ta
     return tally->passed - tally->base + more <= (bound - tally->waiting) / ROOM_SHARE;
 }
 
-/* --- counting --------------------------------------------------------------------------------- */
+/* --- counting --- */
 
 struct redis_count *redis_count_wanted(struct redis_op *op, struct str principal, size_t more)
 {

@@ -23,7 +23,7 @@ static nod_status damaged(struct codec *codec, struct str id, const char *why)
     return NOD_E_PARSE;
 }
 
-/* --- asks ------------------------------------------------------------------------------------- */
+/* --- asks --- */
 
 /* "state asked expires ended took sensitive token attempt via"; older ones end with the token. */
 static bool read_meta(struct str meta, struct ask_record *out)
@@ -92,7 +92,7 @@ nod_status redis_read_ask(struct codec *codec, struct str id, const struct redis
     return NOD_OK;
 }
 
-/* --- a call's hash ---------------------------------------------------------------------------- */
+/* --- a call's hash --- */
 
 struct fields {
     struct map map; /* field -> struct redis_value */
@@ -131,7 +131,7 @@ static nod_status read_ask_in(struct codec *codec, const struct fields *fields, 
                           ask_field(fields, 'a', id), arena, out);
 }
 
-/* --- the head --------------------------------------------------------------------------------- */
+/* --- the head --- */
 
 struct head {
     enum call_state state;
@@ -181,7 +181,7 @@ static bool read_head(struct str text, struct head *out)
     return str_cut(text, ' ', &skipped, &text) && str_cut(text, ' ', &out->asks, &text);
 }
 
-/* --- the journal ------------------------------------------------------------------------------ */
+/* --- the journal --- */
 
 struct part { /* one item of the journal */
     struct part *next;
@@ -261,7 +261,7 @@ static nod_status read_journal(struct codec *codec, const struct fields *fields,
     return join_parts(first, count, arena, call);
 }
 
-/* --- calls ------------------------------------------------------------------------------------ */
+/* --- calls --- */
 
 static nod_status read_call(struct codec *codec, struct str id, const struct fields *fields,
                             struct head *head, struct arena *arena, struct call_record *out)

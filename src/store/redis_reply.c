@@ -164,7 +164,7 @@ struct arena *redis_replies_arena(struct redis_replies *replies)
     return &replies->arena;
 }
 
-/* --- looking at values ------------------------------------------------------------------------ */
+/* --- looking at values --- */
 
 const struct redis_value *redis_item(const struct redis_value *list, size_t at)
 {

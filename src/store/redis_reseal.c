@@ -73,7 +73,7 @@ static struct visit *visit_of(const struct redis_op *op)
     return (struct visit *)(uintptr_t)op->with;
 }
 
-/* --- one record ------------------------------------------------------------------------------- */
+/* --- one record --- */
 
 static void replace(struct redis_op *op, struct str field, struct str old, struct str new)
 {
@@ -104,7 +104,7 @@ static struct codec *codec_for(struct resealing *work, bool loud)
     return loud ? &work->store->codec : &work->quiet;
 }
 
-/* --- calls ------------------------------------------------------------------------------------ */
+/* --- calls --- */
 
 static bool call_named(struct resealing *work, struct item *item, struct str tail)
 {
@@ -166,7 +166,7 @@ static void call_found(struct redis_op *op, const struct redis_value *value)
         call_fields(op, value, true);
 }
 
-/* --- small records, events -------------------------------------------------------------------- */
+/* --- small records, events --- */
 
 /* N:KIND:KEY; N is the length of KIND. */
 static bool value_named(struct resealing *work, struct item *item, struct str tail)
@@ -216,7 +216,7 @@ static void event_found(struct redis_op *op, const struct redis_value *value)
 
 static const struct walk event_walk = { NULL, NULL, NULL, event_read, event_found };
 
-/* --- streams ---------------------------------------------------------------------------------- */
+/* --- streams --- */
 
 static bool stream_named(struct resealing *work, struct item *item, struct str tail)
 {
@@ -295,7 +295,7 @@ static const struct walk walks[] = {
 };
 enum { WALKS = sizeof(walks) / sizeof(walks[0]) };
 
-/* --- one key ---------------------------------------------------------------------------------- */
+/* --- one key --- */
 
 static void work_on(struct resealing *work);
 
@@ -376,7 +376,7 @@ static void visit_begin(struct resealing *work, const struct item *item)
     redis_op_send(op);
 }
 
-/* --- the walk --------------------------------------------------------------------------------- */
+/* --- the walk --- */
 
 enum { SHARD_TAG = 4 }; /* bytes of {NN} */
 

@@ -138,7 +138,7 @@ static void save_say(struct redis_op *op, const struct saving *saving, struct st
     redis_op_script(op, SCRIPT_SAVE, keys, 3, words, count);
 }
 
-/* --- what is read first ----------------------------------------------------------------------- */
+/* --- what is read first --- */
 
 enum { SAVE_LOOK, SAVE_COUNT, SAVE_NOW };
 

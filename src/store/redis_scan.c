@@ -34,7 +34,7 @@ static void say_ask(struct redis_op *op, struct str call, struct str ask)
                  5);
 }
 
-/* --- load ------------------------------------------------------------------------------------- */
+/* --- load --- */
 
 static void load_call_reply(struct redis_op *op, size_t at, const struct redis_value *value)
 {
@@ -107,7 +107,7 @@ void redis_load_ask(struct store *base, struct str ask_id, store_done *done, voi
     redis_op_send(op);
 }
 
-/* --- rows ------------------------------------------------------------------------------------- */
+/* --- rows --- */
 
 struct candidate { /* what an index has named */
     struct candidate *next;
@@ -201,7 +201,7 @@ static bool row_ask(struct redis_op *op, struct str id, const struct redis_value
     return true;
 }
 
-/* --- asks of a call --------------------------------------------------------------------------- */
+/* --- asks of a call --- */
 
 static void keep_row(void *data, const struct store_row *row)
 {
@@ -256,7 +256,7 @@ void redis_load_with_asks(struct store *base, struct str call_id, size_t most, s
     redis_op_send(op);
 }
 
-/* --- asks that are due ------------------------------------------------------------------------ */
+/* --- asks that are due --- */
 
 static void due_say(struct redis_op *op, const struct scanning *scanning)
 {
@@ -331,7 +331,7 @@ static void due_reply(struct redis_op *op, size_t at, const struct redis_value *
 
 static const struct redis_verb due_verb = { "scan the asks that are due", due_reply };
 
-/* --- runnable calls --------------------------------------------------------------------------- */
+/* --- runnable calls --- */
 
 enum { LIVE_NAMES, LIVE_OWNERS, LIVE_CALLS };
 
@@ -536,7 +536,7 @@ static void live_reply(struct redis_op *op, size_t at, const struct redis_value 
 
 static const struct redis_verb live_verb = { "scan the runnable calls", live_reply };
 
-/* --- events ----------------------------------------------------------------------------------- */
+/* --- events --- */
 
 static void events_named(struct redis_op *op, struct scanning *scanning,
                          const struct redis_value *value)
@@ -598,7 +598,7 @@ static void events_say(struct redis_op *op, const struct scanning *scanning)
 
 static const struct redis_verb events_verb = { "scan the events of a stream", events_reply };
 
-/* --- the table -------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 void redis_scan(struct store *base, const struct store_scan *scan, store_row_fn *row,
                 store_done *done, void *data)

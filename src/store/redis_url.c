@@ -56,7 +56,7 @@ static bool number(struct str text, int64_t most, int64_t *out)
     return str_to_i64(text, out) && *out >= 0 && *out <= most;
 }
 
-/* --- options ---------------------------------------------------------------------------------- */
+/* --- options --- */
 
 static bool set_prefix(struct redis_url *url, struct str value)
 {
@@ -122,7 +122,7 @@ static bool parse_option(struct redis_url *url, struct str option, char *why)
     return refuse(why, "it has an option that is not known: ", name);
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
 static const struct {
     struct str scheme;

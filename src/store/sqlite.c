@@ -22,7 +22,7 @@ static struct sqlite_store *of(struct store *store)
     return (struct sqlite_store *)store;
 }
 
-/* --- delivery --------------------------------------------------------------------------------- */
+/* --- delivery --- */
 
 struct delivery {
     struct sqlite_mailbox *mailbox;
@@ -95,7 +95,7 @@ void sqlite_deliver(struct sqlite_store *store, struct list *ops)
     loop_post(store->loop, arrive, delivery);
 }
 
-/* --- submission ------------------------------------------------------------------------------- */
+/* --- submission --- */
 
 static struct sqlite_op *op_new(struct sqlite_store *store, const struct sqlite_verb *verb,
                                 store_done *done, void *data)
@@ -209,7 +209,7 @@ static void op_save(struct store *store, const struct sqlite_verb *verb,
     op_submit(of(store), &of(store)->writer, op);
 }
 
-/* --- the vtable ------------------------------------------------------------------------------- */
+/* --- the vtable --- */
 
 static const struct sqlite_verb verb_park = { "park", sqlite_park };
 static const struct sqlite_verb verb_append = { "append", sqlite_append };
@@ -391,7 +391,7 @@ static void set_watch(struct store *store, struct str node,
     of(store)->wake_data = data;
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
 /* For the writer its time is what counts: the batch looks for what is over by then, and at the
  * files. The reader has to read something to find out whether it can. */

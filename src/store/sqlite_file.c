@@ -50,7 +50,7 @@ void sqlite_file_names(struct sqlite_store *store, const char *path)
     store->path = store->known[LITE_PART_FILE].path;
 }
 
-/* --- the lock --------------------------------------------------------------------------------- */
+/* --- the lock --- */
 
 static bool say_owner(int fd, const char *path, char *why)
 {
@@ -119,7 +119,7 @@ void sqlite_file_finish(struct sqlite_store *store)
         mem_free(store->known[i].path);
 }
 
-/* --- are they there? -------------------------------------------------------------------------- */
+/* --- are they there? --- */
 
 /* The first time it is seen it is ours: the lock was there before it. */
 static bool part_is_there(struct sqlite_known *known)

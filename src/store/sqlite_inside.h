@@ -62,7 +62,7 @@ struct sqlite_store;
 struct sqlite_side;
 struct sqlite_op;
 
-/* --- operations ------------------------------------------------------------------------------- */
+/* --- operations --- */
 
 struct sqlite_verb {
     const char *name;
@@ -113,7 +113,7 @@ struct sqlite_op {
     struct str wake; /* a call to give a hint of, when it is done */
 };
 
-/* --- a thread with its connection ------------------------------------------------------------- */
+/* --- a thread with its connection --- */
 
 enum sql {
     SQL_BEGIN,
@@ -385,7 +385,7 @@ const struct call_record *sqlite_read_call(struct sqlite_side *side, struct sqli
 const struct call_record *sqlite_read_call_number(struct sqlite_side *side, struct sqlite_op *op,
                                                   int64_t n);
 
-/* --- sqlite_query.c: one statement being run -------------------------------------------------- */
+/* --- sqlite_query.c: one statement being run --- */
 
 struct query {
     struct sqlite_side *side;

@@ -9,7 +9,7 @@
 
 #include <limits.h>
 
-/* --- asks ------------------------------------------------------------------------------------- */
+/* --- asks --- */
 
 static bool refused(struct sqlite_side *side, nod_status status)
 {
@@ -67,7 +67,7 @@ void sqlite_load_ask(struct sqlite_side *side, struct sqlite_op *op)
     query_end(&q);
 }
 
-/* --- calls ------------------------------------------------------------------------------------ */
+/* --- calls --- */
 
 /* The columns of CALL_COLUMNS; the row's number into *n. */
 static bool read_call(struct query *q, struct arena *arena, struct call_record *out, int64_t *n)
@@ -180,7 +180,7 @@ void sqlite_load_call(struct sqlite_side *side, struct sqlite_op *op)
     op->status = op->reply.call ? NOD_OK : NOD_E_NOT_FOUND;
 }
 
-/* --- scans ------------------------------------------------------------------------------------ */
+/* --- scans --- */
 
 static void row_add(struct sqlite_op *op, struct store_row row)
 {
@@ -289,7 +289,7 @@ void sqlite_scan(struct sqlite_side *side, struct sqlite_op *op)
     side->codec.again = false;
 }
 
-/* --- small records ---------------------------------------------------------------------------- */
+/* --- small records --- */
 
 void sqlite_get(struct sqlite_side *side, struct sqlite_op *op)
 {

@@ -77,7 +77,7 @@ static const struct migration steps[LITE_SCHEMA] = {
       "INSERT INTO about VALUES ('id', substr(lower(hex(randomblob(16))), 1, 22));" },
 };
 
-/* --- connections ------------------------------------------------------------------------------ */
+/* --- connections --- */
 
 static bool run(struct sqlite_side *side, const char *sql, char *why)
 {

@@ -88,7 +88,7 @@ static bool op_failed(struct sqlite_side *side, struct sqlite_op *op)
     return failed;
 }
 
-/* --- the writer ------------------------------------------------------------------------------- */
+/* --- the writer --- */
 
 static void fail_all(struct sqlite_side *side, struct list *ops, const char *what)
 {
@@ -297,7 +297,7 @@ static void look_after_log(struct sqlite_side *side)
     sqlite_log_quiet(side);
 }
 
-/* --- the reader ------------------------------------------------------------------------------- */
+/* --- the reader --- */
 
 /* One snapshot for the batch: it is as new as everything that was told before its operations came.
  */
@@ -326,7 +326,7 @@ static void read_batch(struct sqlite_side *side, struct list *ops)
     }
 }
 
-/* --- the thread ------------------------------------------------------------------------------- */
+/* --- the thread --- */
 
 static bool has_work(const struct sqlite_side *side)
 {

@@ -90,7 +90,7 @@ int64_t sqlite_call_drop(struct sqlite_side *side, int64_t n, int64_t pending)
     return counted;
 }
 
-/* --- park, append ----------------------------------------------------------------------------- */
+/* --- park, append --- */
 
 void sqlite_query_idle(struct query *q, const struct sqlite_call_row *row)
 {
@@ -319,7 +319,7 @@ void sqlite_append(struct sqlite_side *side, struct sqlite_op *op)
         save_call(side, op);
 }
 
-/* --- take ------------------------------------------------------------------------------------- */
+/* --- take --- */
 
 static bool node_alive(struct sqlite_side *side, struct str node, int64_t now)
 {
@@ -360,7 +360,7 @@ void sqlite_take(struct sqlite_side *side, struct sqlite_op *op)
     }
 }
 
-/* --- finish, cancel --------------------------------------------------------------------------- */
+/* --- finish, cancel --- */
 
 static void erase_answer(struct sqlite_side *side, struct ask_record *ask, int64_t n)
 {
@@ -511,7 +511,7 @@ void sqlite_cancel(struct sqlite_side *side, struct sqlite_op *op)
     end(side, op, CALL_STORED_CANCELLED);
 }
 
-/* --- small records, nodes --------------------------------------------------------------------- */
+/* --- small records, nodes --- */
 
 /* STORE_NEW: there is none. */
 static uint64_t small_version(struct sqlite_side *side, struct sqlite_op *op)

@@ -41,7 +41,7 @@ static void hold_against(const struct json *params, const struct json *schema, s
     struct http_request http = { .headers = headers };
     struct meta meta;
     struct meta_fault fault = { 0 };
-    const struct mirror *mirrors;
+    const struct param_header *param_headers;
     struct str problem;
     size_t count;
 
@@ -57,12 +57,12 @@ static void hold_against(const struct json *params, const struct json *schema, s
     if (!meta_headers_agree(&http, meta.version, STR("tools/call"),
                             json_get_str(params, STR("name")), arena, &fault))
         check_fault(&fault);
-    if (!mirror_find(schema, arena, &mirrors, &count, &problem)) {
+    if (!param_headers_find(schema, arena, &param_headers, &count, &problem)) {
         if (!problem.at && !arena->exhausted)
             abort();
         return;
     }
-    if (!meta_params_agree(&http, mirrors, count, json_get(params, STR("arguments")), arena,
+    if (!meta_params_agree(&http, param_headers, count, json_get(params, STR("arguments")), arena,
                            &fault))
         check_fault(&fault);
 }

@@ -19,8 +19,7 @@ struct waiting { /* an answerer, until it hears */
     size_t at; /* which of its asks */
 };
 
-/* --- what arrives --------------------------------------------------------------------------------
- */
+/* --- what arrives --- */
 
 void client_given_handle(struct sim_call *call)
 {

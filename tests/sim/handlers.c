@@ -82,8 +82,7 @@ static nod_status step(struct work *work, const char *key, bool at_most_once)
     return run_step_done(work->run, str_of(key), NOD_OK, STR("{\"done\":true}"));
 }
 
-/* --- shapes --------------------------------------------------------------------------------------
- */
+/* --- shapes --- */
 
 static nod_status steps_first(struct work *work)
 {

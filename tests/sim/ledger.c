@@ -63,8 +63,7 @@ static int64_t number_in(struct str content)
     return colon ? strtoll(colon + 1, NULL, 10) : -1;
 }
 
-/* --- the store's transitions -------------------------------------------------------------------
- */
+/* --- the store's transitions --- */
 
 bool ledger_is_new(struct sim_call *call, struct str token)
 {
@@ -204,8 +203,7 @@ void ledger_ended(struct sim_call *call, struct str result)
     }
 }
 
-/* --- answers ------------------------------------------------------------------------------------
- */
+/* --- answers --- */
 
 static void offer_goes_on(const struct sim_call *call, struct ledger_ask *ask,
                           const struct ask_record *is, bool won)
@@ -335,8 +333,7 @@ void ledger_answered(const struct submission *submission, const struct shown *sh
     figures.answers += counts;
 }
 
-/* --- runs and effects ----------------------------------------------------------------------------
- */
+/* --- runs and effects --- */
 
 uint64_t ledger_epoch(const struct run *run)
 {

@@ -25,8 +25,7 @@ static struct {
 } undelivered[DRAIN_MAX];
 static size_t undelivered_count;
 
-/* --- the store itself --------------------------------------------------------------------------
- */
+/* --- the store itself --- */
 
 static void store_defer(void *ctx, void (*fn)(void *data), void *data)
 {
@@ -88,8 +87,7 @@ struct message *link_peek(struct str call_id)
     return NULL;
 }
 
-/* --- nodes that are alive -----------------------------------------------------------------------
- */
+/* --- nodes that are alive --- */
 
 bool link_alive(const char *name)
 {

@@ -13,8 +13,7 @@
 
 #include <stdio.h>
 
-/* --- time and turns -----------------------------------------------------------------------------
- */
+/* --- time and turns --- */
 
 bool node_awake(const struct node *node)
 {
@@ -55,8 +54,7 @@ void node_tick(struct node *node)
     engine_tick(node->engine);
 }
 
-/* --- seats ---------------------------------------------------------------------------------------
- */
+/* --- seats --- */
 
 static const struct caller_ops held_ops;
 static const struct caller_ops carried_ops;
@@ -165,8 +163,7 @@ static const struct caller_ops carried_ops = {
     .asked = seat_asked, .notify = seat_notify, .finished = seat_finished, .carries = true
 };
 
-/* --- beginning -----------------------------------------------------------------------------------
- */
+/* --- beginning --- */
 
 static struct call_spec spec_of(struct seat *seat)
 {
@@ -349,8 +346,7 @@ void seat_disconnect(struct node *node, struct sim_call *call)
     }
 }
 
-/* --- recovery ------------------------------------------------------------------------------------
- */
+/* --- recovery --- */
 
 static void orphan(void *data, const struct call_record *record)
 {
@@ -370,8 +366,7 @@ static void orphan(void *data, const struct call_record *record)
         seat->over = true;
 }
 
-/* --- surfaces ------------------------------------------------------------------------------------
- */
+/* --- surfaces --- */
 
 static bool carried_by_client(const struct call *call)
 {

@@ -41,8 +41,7 @@ enum {
     SHAPES = 7,           /* of handlers */
 };
 
-/* --- dice and trace (world.c) ------------------------------------------------------------------
- */
+/* --- dice and trace (world.c) --- */
 
 uint64_t dice(void);
 bool one_in(unsigned n); /* true once in n throws */
@@ -58,8 +57,7 @@ void trace_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A rule was broken: says so with the seed, and ends the process. */
 void broken(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
-/* --- what has really happened (ledger.c) -------------------------------------------------------
- */
+/* --- what has really happened (ledger.c) --- */
 
 enum kind {             /* of callers, by when their clients hold something to come back with */
             KIND_HELD,  /* opened, the handle goes out, and only then it begins */
@@ -169,8 +167,7 @@ void ledger_answered(const struct submission *submission, const struct shown *sh
 void ledger_not_found(const struct sim_call *call);
 void ledger_at_the_end(void);
 
-/* --- replies as they were (snapshot.c) ----------------------------------------------------------
- */
+/* --- replies as they were (snapshot.c) --- */
 
 struct message { /* something on its way from the store to a node */
     struct list link;
@@ -197,8 +194,7 @@ store_done message_fill; /* data is the message */
 store_row_fn message_row;
 void message_add_call(struct message *message, const struct call_record *call);
 
-/* --- the link (link.c) --------------------------------------------------------------------------
- */
+/* --- the link (link.c) --- */
 
 struct link {
     struct store store; /* first */
@@ -219,8 +215,7 @@ void link_mend(struct node *node);
 struct message *link_peek(struct str call_id);
 bool link_alive(const char *name); /* a node of that name counts as alive */
 
-/* --- nodes (node.c) ------------------------------------------------------------------------------
- */
+/* --- nodes (node.c) --- */
 
 struct seat {             /* a request at a node: a caller of the core */
     struct caller caller; /* first */
@@ -277,8 +272,7 @@ void seat_begin(struct node *node, struct sim_call *call);
 void seat_come_back(struct node *node, struct sim_call *call);
 void seat_disconnect(struct node *node, struct sim_call *call);
 
-/* --- clients (client.c) -------------------------------------------------------------------------
- */
+/* --- clients (client.c) --- */
 
 void client_acts(void);
 /* What a client that wants to get somewhere does: comes back, and answers what it was shown. */
@@ -287,8 +281,7 @@ void client_given_handle(struct sim_call *call);
 void client_shown(struct sim_call *call, const struct ask_record *ask, int attempt);
 void client_lost_node(struct node *node); /* with all who waited for a word from it */
 
-/* --- tools (handlers.c) -------------------------------------------------------------------------
- */
+/* --- tools (handlers.c) --- */
 
 struct target *shape_target(struct node *node, size_t shape);
 /* What a handler does in one run, in the epoch it was begun in. */

@@ -22,8 +22,7 @@ struct sim sim;
 struct sim_figures figures;
 bool tracing;
 
-/* --- dice and trace ------------------------------------------------------------------------------
- */
+/* --- dice and trace --- */
 
 uint64_t dice(void)
 {

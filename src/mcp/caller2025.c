@@ -1,0 +1,544 @@
+/*
+ * mcp/caller2025: a request that is held until its call has ended.
+ *
+ * The client's connection may come and go meanwhile: that is the stream's matter, and never cancels
+ * anything. While the call waits for a person the client is shown a sign of life every heartbeat:
+ * progress notifications if it gave a token (their values only ever rise, as MCP demands), comments
+ * if not.
+ *
+ * How a call ended becomes a response here. A tool's failure is a result with isError, so that the
+ * model sees it; a failure of anything else, and what a protocol error stands for, is a JSON-RPC
+ * error.
+ */
+#include "mcp/caller2025.h"
+
+#include <math.h>
+
+#include "base/crash.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "mcp/caller_away.h"
+#include "mcp/caller2026.h"
+#include "mcp/caller_record.h"
+#include "mcp/notice.h"
+#include "mcp/repeat2025.h"
+#include "mcp/shares.h"
+#include "mcp/ask2025.h"
+
+static const struct caller_ops caller2025_ops;
+
+struct caller2025 *caller2025_of(const struct call *call)
+{
+    struct caller *caller = call ? call_caller(call) : NULL;
+
+    return caller && caller->ops == &caller2025_ops ? (struct caller2025 *)(void *)caller : NULL;
+}
+
+static struct str call_request_id(const struct caller2025 *call)
+{
+    return str_n(call->text, call->id_len);
+}
+
+static struct str call_token(const struct caller2025 *call)
+{
+    return str_n(call->text + call->id_len, call->token_len);
+}
+
+/* --- beginning --- */
+
+static struct caller2025 *call_create(struct session *session, struct str id, struct str token,
+                                      enum revision_part part)
+{
+    struct caller2025 *call = mem_zalloc(sizeof(*call) + id.len + token.len);
+
+    call->caller.ops = &caller2025_ops;
+    call->session = session;
+    call->part = (uint8_t)part;
+    call->id_len = (uint16_t)id.len;
+    call->token_len = (uint16_t)token.len;
+    memcpy(call->text, id.at, id.len);
+    if (token.len)
+        memcpy(call->text + call->id_len, token.at, token.len);
+    return call;
+}
+
+/* From now on the stream waits for its response. */
+static void call_join(struct caller2025 *call, struct mcp_stream *stream)
+{
+    struct session *session = call->session;
+
+    call->stream = stream;
+    mcp_stream_await(stream);
+    session_add_call(session, call);
+    session->server->calls++;
+}
+
+/* Where the store survives: how its client can be reached from anywhere. */
+static struct str caller_record(const struct caller2025 *call)
+{
+    struct session *session = call->session;
+    struct caller_record by = { .held = true,
+                                .can = session->can,
+                                .revision = session->revision,
+                                .id = call_request_id(call),
+                                .token = call_token(call) };
+
+    return call->stream->of_call ? caller_record_write(&session->server->message, &by) : STR_NONE;
+}
+
+void caller2025_start(struct request *request, const struct caller2025_spec *spec)
+{
+    struct session *session = request->session;
+
+    if (request->meta) {
+        caller2026_start(request, spec);
+        return;
+    }
+    struct id id = { 0 };
+    bool alone = !request->stream; /* over HTTP, and not in an array */
+    if (alone)
+        repeat2025_call(session, request->id, &id);
+    if (alone && repeat2025_take(request, spec, &id))
+        return;
+    if (session_call(session, request->id)) {
+        reply_error(request, RPC_INVALID_REQUEST,
+                    STR("A request with this id is still being worked on; give each its own."));
+        return;
+    }
+    if (session->call_count >= MCP_CALLS_PER_SESSION_MAX) {
+        reply_errorf(request, RPC_INVALID_REQUEST,
+                     "This session has %d requests in flight; wait for one to end.",
+                     MCP_CALLS_PER_SESSION_MAX);
+        return;
+    }
+
+    struct mcp_server *server = session->server;
+    if (shares_refuse(request, session_principal(session), MCP_SHARE_CALLS, 1))
+        return;
+    struct str token =
+        rpc_id_of(&server->message, json_get(request->has.meta, STR("progressToken")));
+    struct caller2025 *call = call_create(session, request->id, token, spec->part);
+    if (alone) {
+        request->stream = mcp_stream_held(session, request->exchange, false);
+        if (server_survives(server))
+            mcp_stream_name(request->stream, &id);
+    }
+    call_join(call, request->stream);
+    request->later = true;
+
+    bool over = false;
+    call->over = &over;
+    engine_call(server->opts.engine, &(struct call_spec){ .target = spec->target,
+                                                          .args = spec->args,
+                                                          .uri = spec->uri,
+                                                          .principal = session_principal(session),
+                                                          .scope = session_scope(session),
+                                                          .caller_record = caller_record(call),
+                                                          .id = id_str(&id),
+                                                          .named = alone,
+                                                          .keep_ms = server->opts.session_idle_ms,
+                                                          .hold_steps = call->stream->of_call,
+                                                          .caller = &call->caller });
+    if (over)
+        return;
+    call->over = NULL;
+    /* It is held now, perhaps for long: the request's memory is not needed. */
+    if (call->stream->exchange && !call->stream->begun && !call->stream->array)
+        http_release(call->stream->exchange);
+}
+
+enum revision_part caller2025_part(enum target_kind kind)
+{
+    static const enum revision_part parts[] = {
+        [TARGET_TOOL] = PART_TOOL_RESULT,
+        [TARGET_RESOURCE] = PART_RESOURCE_RESULT,
+        [TARGET_PROMPT] = PART_PROMPT_RESULT,
+    };
+    return parts[kind];
+}
+
+bool caller2025_back(struct session *session, struct mcp_stream *stream,
+                     const struct call_record *record, const struct caller_record *by,
+                     struct target *target, bool handed)
+{
+    struct engine *engine = session->server->opts.engine;
+    struct call *live = engine_find(engine, record->id);
+
+    if (session_call(session, by->id) || session->call_count >= MCP_CALLS_PER_SESSION_MAX)
+        return false;
+    struct caller2025 *call =
+        call_create(session, by->id, by->token, caller2025_part(record->kind));
+    call->back = true;
+    session->stores = true;
+    call_join(call, stream);
+    if (live ? caller_away_hand_over(live, &call->caller)
+             : engine_adopt(engine,
+                            &(struct adopt_spec){ .record = record,
+                                                  .target = target,
+                                                  .keep_ms = session->server->opts.session_idle_ms,
+                                                  .handed = handed,
+                                                  .hold_steps = !handed,
+                                                  .caller = &call->caller }))
+        return true;
+    session_drop_call(session, call);
+    session->server->calls--;
+    stream->awaited--;
+    mem_free(call);
+    return false;
+}
+
+void caller2025_cancel(struct caller2025 *call, struct str why)
+{
+    call->quiet = true;
+    if (call->cancelled)
+        return;
+    call->cancelled = true;
+    call_cancel(call->caller.call, why);
+}
+
+/* --- signs of life --- */
+
+static void send_progress(struct caller2025 *call, double value, double total, struct str message)
+{
+    /* The value MUST rise; one that does not is a handler's slip, and would only confuse the
+     * client. */
+    call->back = false;
+    if (!call->token_len || !isfinite(value) || (call->progressed && value <= call->progress))
+        return;
+    call->progressed = true;
+    call->progress = value;
+    struct buf *out = &call->session->server->out;
+    if (notice_write_progress(out, call_token(call), value, total, message))
+        mcp_stream_send(call->stream, EVENT_VOLATILE, buf_str(out));
+    buf_clear(out);
+}
+
+/* A step so small that it does not get ahead of what the handler will report next. */
+static double next_progress(const struct caller2025 *call)
+{
+    return call->progressed ? call->progress + (fabs(call->progress) + 1) * 1e-6 : 0;
+}
+
+static void call_beat(void *data)
+{
+    struct caller2025 *call = data;
+    struct mcp_server *server = call->session->server;
+
+    timer_set(server->opts.loop, &call->beat, server->opts.heartbeat_ms, call_beat, call);
+    if (!call->stream->exchange && !call->stream->pipe)
+        return;
+    if (call->token_len && !call->back)
+        send_progress(call, next_progress(call), 0, STR("Waiting for an answer."));
+    else
+        mcp_stream_comment(call->stream);
+}
+
+static void call_waiting_changed(struct caller *caller, struct call *engine_call_, bool waiting)
+{
+    struct caller2025 *call = (struct caller2025 *)(void *)caller;
+
+    (void)engine_call_;
+    if (!call->session || call->waiting == waiting)
+        return;
+    struct mcp_server *server = call->session->server;
+    call->waiting = waiting;
+    if (waiting) {
+        server->waiting++;
+        timer_set(server->opts.loop, &call->beat, server->opts.heartbeat_ms, call_beat, call);
+    } else {
+        server->waiting--;
+        timer_stop(server->opts.loop, &call->beat);
+    }
+    server_check_drained(server);
+}
+
+/* --- meanwhile --- */
+
+/*
+ * The client must have an event id to come back with before it is asked anything, or anything is
+ * done. Those of older revisions cannot read an event without data: their first id comes with a
+ * sign of life, if they gave a token for one, or with the first question. False: it has none.
+ */
+static bool call_prime(struct caller2025 *call)
+{
+    if (!call->session || call->stream->pipe)
+        return false;
+    mcp_stream_begin(call->stream);
+    if (!mcp_stream_has_id(call->stream))
+        send_progress(call, next_progress(call), 0, STR("Working on it."));
+    CRASH_POINT(priming_after);
+    return mcp_stream_has_id(call->stream);
+}
+
+int64_t caller2025_needs(const struct mcp_server *server, const struct call *call)
+{
+    int64_t now = server_now(server), longest = 0;
+
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
+        const struct ask_record *record = ask_record(ask);
+        int64_t waits = record->expires_ms ? record->expires_ms - now : record->ttl_ms;
+        if (waits > longest)
+            longest = waits;
+    }
+    int64_t keep_ms = engine_store(server->opts.engine)->keep_ms;
+    if (keep_ms < server->opts.session_idle_ms)
+        keep_ms = server->opts.session_idle_ms;
+    return longest + keep_ms;
+}
+
+static enum caller_way call_asked(struct caller *caller, struct call *engine_call_)
+{
+    struct caller2025 *call = (struct caller2025 *)(void *)caller;
+
+    call_prime(call);
+    if (call->session && call->stream->of_call && mcp_stream_reachable(call->stream))
+        call_handed(engine_call_); /* the questions, which follow, have ids as well */
+    return CALLER_HOLDS;
+}
+
+static void call_stepping(struct caller *caller, struct call *engine_call_)
+{
+    struct caller2025 *call = (struct caller2025 *)(void *)caller;
+
+    if (call_prime(call))
+        call_handed(engine_call_);
+    else if (call->session && call->stream->lost) {
+        caller2025_leave(call); /* nobody is there, nor can come back but with the request itself */
+        return;
+    }
+    call_step_on(engine_call_);
+}
+
+static uint64_t call_reserve(struct caller *caller, struct call *engine_call_)
+{
+    const struct caller2025 *call = (const struct caller2025 *)(const void *)caller;
+
+    if (call->session) /* ahead of the questions, too */
+        session_need(call->session, caller2025_needs(call->session->server, engine_call_));
+    if (call->session && call->stream->pipe)
+        stdio_orphans_note(call->session); /* ahead of the question itself, in the store's order */
+    return call->session && call->stream->of_call ? mcp_stream_reserve(call->stream) : 0;
+}
+
+static void send_log(struct caller2025 *call, const struct notice *notice)
+{
+    struct buf *out = &call->session->server->out;
+
+    if (notice->level < call->session->log_level)
+        return;
+    if (notice_write_log(out, notice))
+        mcp_stream_send(call->stream, EVENT_VOLATILE, buf_str(out));
+    buf_clear(out);
+}
+
+static void send_other(struct caller2025 *call, const struct notice *notice)
+{
+    struct buf *out = &call->session->server->out;
+
+    buf_clear(out);
+    rpc_write_notification(out, notice->method, notice->params);
+    if (out->len)
+        mcp_stream_send(call->stream, EVENT_VOLATILE, buf_str(out));
+    buf_clear(out);
+}
+
+static void call_notify(struct caller *caller, struct call *engine_call_,
+                        const struct notice *notice)
+{
+    struct caller2025 *call = (struct caller2025 *)(void *)caller;
+
+    (void)engine_call_;
+    if (!call->session || call->quiet)
+        return;
+    switch (notice->kind) {
+    case NOTICE_PROGRESS:
+        send_progress(call, notice->progress, notice->total, notice->text);
+        break;
+    case NOTICE_LOG:
+        send_log(call, notice);
+        break;
+    case NOTICE_OTHER:
+        send_other(call, notice);
+        break;
+    }
+}
+
+/* --- the end --- */
+
+/* {code, errorId, details, and what else is known}: where programs look. */
+static void write_failure_facts(struct json_writer *w, const struct outcome *outcome)
+{
+    jw_object(w);
+    jw_key_str(w, STR("code"),
+               str_of(outcome->code ? outcome->code : outcome_code(outcome->status)));
+    if (outcome->error_id.len)
+        jw_key_str(w, STR("errorId"), outcome->error_id);
+    if (outcome->details.len)
+        jw_key_raw(w, STR("details"), outcome->details);
+    if (outcome->meta.len) {
+        struct arena arena;
+        arena_init(&arena, MCP_TREE_MAX);
+        const struct json *meta = json_parse(&arena, outcome->meta, NULL, NULL);
+        JSON_EACH (member, json_is(meta, JSON_OBJECT) ? meta : NULL)
+            jw_key_value(w, member->key, member);
+        arena_finish(&arena);
+    }
+    jw_end(w);
+}
+
+static void write_tool_failure(struct json_writer *w, const struct outcome *outcome)
+{
+    jw_object(w);
+    jw_key(w, STR("content"));
+    jw_array(w);
+    jw_object(w);
+    jw_key_str(w, STR("type"), STR("text"));
+    jw_key_str(w, STR("text"), outcome->message);
+    jw_end(w);
+    jw_end(w);
+    jw_key_bool(w, STR("isError"), true);
+    jw_key(w, STR("_meta"));
+    write_failure_facts(w, outcome);
+    jw_end(w);
+}
+
+static int64_t error_code(enum revision_part part, const struct outcome *outcome)
+{
+    if (outcome->rpc_code)
+        return outcome->rpc_code;
+    if (outcome->status == NOD_E_NOT_FOUND && part == PART_RESOURCE_RESULT)
+        return MCP_RESOURCE_NOT_FOUND;
+    return outcome->status == NOD_E_INVALID || outcome->status == NOD_E_NOT_FOUND
+               ? RPC_INVALID_PARAMS
+               : RPC_INTERNAL_ERROR;
+}
+
+static void write_error(struct json_writer *w, enum revision_part part,
+                        const struct outcome *outcome)
+{
+    jw_key(w, STR("error"));
+    jw_object(w);
+    jw_key_i64(w, STR("code"), error_code(part, outcome));
+    jw_key_str(w, STR("message"), outcome->message);
+    if (outcome->rpc_code && outcome->rpc_data.len) {
+        jw_key_raw(w, STR("data"), outcome->rpc_data);
+    } else if (!outcome->rpc_code) {
+        jw_key(w, STR("data"));
+        write_failure_facts(w, outcome);
+    }
+    jw_end(w);
+}
+
+void caller2025_write(struct buf *out, struct str id, enum revision revision,
+                      enum revision_part part, const struct outcome *outcome)
+{
+    struct json_writer w;
+    bool fine = true;
+
+    buf_clear(out);
+    json_writer_init(&w, out);
+    jw_open(&w, STR("{\"jsonrpc\":\"2.0\",\"id\":"), 1);
+    jw_raw(&w, id);
+    if (outcome->status == NOD_OK && !outcome->rpc_code) {
+        jw_key(&w, STR("result"));
+        fine = revision_write(&w, revision, part, outcome->body);
+    } else if (part == PART_TOOL_RESULT && !outcome->rpc_code) {
+        jw_key(&w, STR("result"));
+        write_tool_failure(&w, outcome);
+    } else {
+        write_error(&w, part, outcome);
+    }
+    jw_end(&w);
+    if (!fine || !json_writer_done(&w)) {
+        buf_clear(out);
+        rpc_write_error(out, id, RPC_INTERNAL_ERROR,
+                        STR("The result is too large to be sent, or is not valid."), STR_NONE);
+    }
+}
+
+static void call_free(struct caller2025 *call)
+{
+    for (struct offer *offer = call->offers, *next; offer; offer = next) {
+        next = offer->next;
+        mem_free(offer);
+    }
+    mem_free(call);
+}
+
+static void call_finished(struct caller *caller, struct call *engine_call_,
+                          const struct outcome *outcome)
+{
+    struct caller2025 *call = (struct caller2025 *)(void *)caller;
+    struct session *session = call->session;
+
+    call_waiting_changed(caller, engine_call_, false);
+    if (call->over)
+        *call->over = true;
+    if (!session) {
+        call_free(call);
+        return;
+    }
+    struct mcp_server *server = session->server;
+    if (call_is_stored(engine_call_)) {
+        session->stores = true;
+        session_need(session, caller2025_needs(server, engine_call_));
+    }
+    session_drop_call(session, call);
+    timer_stop(server->opts.loop, &call->beat);
+    server->calls--;
+    if (outcome->rpc_code == MCP_URL_REQUIRED && (session->can & CLIENT_CAN_URL))
+        client_surface_url_required(server->client, session, outcome->rpc_data);
+    if (!call->quiet && !outcome->elsewhere) { /* whoever cancelled it wants no response */
+        caller2025_write(&server->out, call_request_id(call), (enum revision)session->revision,
+                         (enum revision_part)call->part, outcome);
+        mcp_stream_respond(call->stream, buf_str(&server->out));
+        buf_clear(&server->out);
+    } else {
+        mcp_stream_skip(call->stream);
+    }
+    call_free(call);
+    session_moved(session);
+    server_check_drained(server);
+}
+
+/* The stream ends without a response: its client comes back for it. */
+static void call_dropped(struct caller2025 *call)
+{
+    struct session *session = call->session;
+
+    call_waiting_changed(&call->caller, NULL, false);
+    if (!session) {
+        call_free(call);
+        return;
+    }
+    struct mcp_server *server = session->server;
+    struct mcp_stream *stream = call->stream;
+    timer_stop(server->opts.loop, &call->beat);
+    session_drop_call(session, call);
+    server->calls--;
+    call_free(call);
+    mcp_stream_close(stream);
+    mcp_stream_skip(stream);
+    server_check_drained(server);
+}
+
+void caller2025_leave(struct caller2025 *call)
+{
+    call_let_go(call->caller.call);
+    call_dropped(call);
+}
+
+static void call_left(struct caller *caller)
+{
+    call_dropped((struct caller2025 *)(void *)caller);
+}
+
+static const struct caller_ops caller2025_ops = {
+    .asked = call_asked,
+    .reserve = call_reserve,
+    .stepping = call_stepping,
+    .notify = call_notify,
+    .finished = call_finished,
+    .waiting = call_waiting_changed,
+    .left = call_left,
+};

@@ -1,0 +1,230 @@
+/*
+ * mcp/caller_away: running a call on while its client is away.
+ *
+ * The handler runs with the journal so far. If it ends, the store has the result, and gives it to
+ * whoever comes back. If it asks, the questions are stored, and the call is let go of: they are put
+ * to the client when it is there. Progress and log messages have nobody to read them, and are lost.
+ *
+ * Holds always: the caller is freed only when the engine has let go of it.
+ */
+#include "mcp/caller_away.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/catalog.h"
+#include "mcp/caller_record.h"
+#include "mcp/caller2026.h"
+#include "mcp/caller2025.h"
+#include "mcp/session_store.h"
+
+enum { AWAY_ARENA_MAX = 64 << 10 };
+
+struct caller_away {
+    struct caller caller; /* first */
+    struct list link;     /* of the server */
+    struct mcp_server *server;
+    bool held;
+    uint8_t can;
+    int64_t asks_until;
+};
+
+static const struct caller_ops held_ops;
+static const struct caller_ops carried_ops;
+
+static struct caller_away *caller_away_of(const struct call *call)
+{
+    struct caller *caller = call ? call_caller(call) : NULL;
+
+    return caller && (caller->ops == &held_ops || caller->ops == &carried_ops)
+               ? (struct caller_away *)(void *)caller
+               : NULL;
+}
+
+static void caller_away_free(struct caller_away *away)
+{
+    struct mcp_server *server = away->server;
+
+    list_remove(&away->link);
+    mem_free(away);
+    server->calls--;
+    server_check_drained(server);
+}
+
+uint8_t caller_away_can(const struct call *call, bool held)
+{
+    const struct caller_away *away = caller_away_of(call);
+
+    return away && away->held == held ? away->can : 0;
+}
+
+bool caller_away_hand_over(struct call *call, struct caller *to)
+{
+    struct caller_away *away = caller_away_of(call);
+
+    if (!away)
+        return false;
+    call_hand_over(call, to);
+    caller_away_free(away);
+    return true;
+}
+
+/* --- the caller --- */
+
+static void gone(void *data)
+{
+    struct caller_away *away = data;
+
+    if (away->server)
+        caller_away_free(away);
+    else
+        mem_free(away);
+}
+
+static enum caller_way caller_away_asked(struct caller *caller, struct call *call)
+{
+    struct caller_away *away = (struct caller_away *)(void *)caller;
+
+    if (away->held)
+        session_need_away(away->server, call_scope(call), caller2025_needs(away->server, call));
+    loop_defer(away->server->opts.loop, gone, away); /* the engine looks at it once more */
+    return CALLER_LEAVES;
+}
+
+static void caller_away_finished(struct caller *caller, struct call *call,
+                                 const struct outcome *outcome)
+{
+    struct caller_away *away = (struct caller_away *)(void *)caller;
+
+    (void)outcome;
+    if (away->held)
+        session_need_away(away->server, call_scope(call), caller2025_needs(away->server, call));
+    caller_away_free(away);
+}
+
+static void caller_away_left(struct caller *caller)
+{
+    caller_away_free((struct caller_away *)(void *)caller);
+}
+
+static int64_t caller_away_ask_ttl(struct caller *caller, const struct call *call)
+{
+    const struct caller_away *away = (const struct caller_away *)(const void *)caller;
+
+    (void)call;
+    return away->asks_until ? away->asks_until - engine_now(away->server->opts.engine) : 0;
+}
+
+static const struct caller_ops held_ops = { .asked = caller_away_asked,
+                                            .finished = caller_away_finished,
+                                            .left = caller_away_left,
+                                            .ask_ttl_ms = caller_away_ask_ttl };
+static const struct caller_ops carried_ops = { .asked = caller_away_asked,
+                                               .finished = caller_away_finished,
+                                               .left = caller_away_left,
+                                               .ask_ttl_ms = caller_away_ask_ttl,
+                                               .carries = true };
+
+/* --- what nobody can run --- */
+
+/*
+ * Where it is watched since when this node first saw that call, which it cannot run. Calls that are
+ * seen keep their places: NULL if there is none left, and it has to be seen again.
+ */
+static struct unrun *watched(struct mcp_server *server, struct str call_id, int64_t now)
+{
+    struct unrun *free = NULL;
+
+    for (size_t i = 0; i < MCP_UNRUN_MAX; i++) {
+        struct unrun *unrun = &server->unrun[i];
+        if (str_eq(id_str(&unrun->call), call_id)) {
+            unrun->seen = now;
+            return unrun;
+        }
+        if (!unrun->call.text[0] || now - unrun->seen > MCP_UNRUN_UNSEEN_MS)
+            free = unrun;
+    }
+    if (free) {
+        *free = (struct unrun){ .first = now, .seen = now };
+        memcpy(free->call.text, call_id.at, call_id.len < ID_LEN ? call_id.len : ID_LEN);
+    }
+    return free;
+}
+
+/* Another node may have the target; here it may be registered only when the server runs. */
+static void orphan_without_target(struct mcp_server *server, const struct call_record *record,
+                                  struct arena *arena)
+{
+    struct engine *engine = server->opts.engine;
+    int64_t now = loop_now(server->opts.loop);
+    struct unrun *unrun = watched(server, record->id, now);
+
+    if (!unrun || now - unrun->first < MCP_GONE_MS)
+        return;
+    *unrun = (struct unrun){ 0 };
+    struct outcome outcome = outcome_gone(arena, record->target);
+    LOG_WARN("a call has ended because what it runs is no longer there",
+             LOG_STR("call", record->id), LOG_STR("target", record->target));
+    engine_end(engine, record->id, &outcome);
+}
+
+void caller_away_end_gone(struct mcp_server *server, struct str call_id,
+                          const struct outcome *outcome)
+{
+    if (!engine_store(server->opts.engine)->ops->shared)
+        engine_end(server->opts.engine, call_id, outcome);
+}
+
+/* --- coming and going --- */
+
+void caller_away_orphan(void *data, const struct call_record *record)
+{
+    struct mcp_server *server = data;
+    struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
+    struct caller_record by;
+    struct arena arena;
+
+    if (server->draining)
+        return;
+    arena_init(&arena, AWAY_ARENA_MAX);
+    bool known = target && caller_record_read(&arena, record->caller, &by);
+    if (!target)
+        orphan_without_target(server, record, &arena);
+    arena_finish(&arena);
+    if (!known) {
+        LOG_DEBUG("a call that nobody works on is left to others", LOG_STR("call", record->id),
+                  LOG_STR("target", record->target));
+        return;
+    }
+    struct caller_away *away = MEM_NEW(struct caller_away);
+    away->caller.ops = by.held ? &held_ops : &carried_ops;
+    away->server = server;
+    away->held = by.held;
+    away->can = by.can;
+    away->asks_until = by.asks_until;
+    list_init(&away->link);
+    list_append(&server->callers_away, &away->link);
+    server->calls++;
+    LOG_INFO("a call that nobody worked on goes on here", LOG_STR("call", record->id),
+             LOG_STR("target", record->target));
+    if (!engine_adopt(server->opts.engine,
+                      &(struct adopt_spec){ .record = record,
+                                            .portable = !by.held && server->opts.portable_states,
+                                            .target = target,
+                                            .keep_ms = by.held ? server->opts.session_idle_ms : 0,
+                                            .caller = &away->caller }))
+        caller_away_free(away);
+}
+
+void caller_away_stop(struct mcp_server *server)
+{
+    LIST_EACH (at, &server->callers_away) {
+        struct caller_away *away = LIST_OF(at, struct caller_away, link);
+        if (away->caller.call) {
+            call_let_go(away->caller.call);
+            caller_away_free(away);
+        } else {
+            list_remove(at); /* on its way out already */
+            away->server = NULL;
+        }
+    }
+}

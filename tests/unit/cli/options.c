@@ -1,0 +1,190 @@
+/* tests/unit/cli/options: the command line of every server. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "cli/options.h"
+
+static struct options options;
+
+static enum options_do read_line(const char *const *argv)
+{
+    int argc = 0;
+
+    while (argv[argc])
+        argc++;
+    return options_read(&options, argc, (char **)argv);
+}
+
+#define READ(...) read_line((const char *const[]){ "server", __VA_ARGS__, NULL })
+
+static void nothing_means_standard_input_and_output(void **state)
+{
+    (void)state;
+    assert_int_equal(read_line((const char *const[]){ "server", NULL }), OPTIONS_RUN);
+    assert_false(options.http);
+    assert_int_equal(options.log.level, LOG_LEVEL_INFO);
+}
+
+static void an_address_is_read_in_every_form(void **state)
+{
+    static const struct {
+        const char *text, *host;
+        int port;
+    } cases[] = {
+        { "8080", "", 8080 },
+        { ":8080", "", 8080 },
+        { "0", "", 0 },
+        { "127.0.0.1:1", "127.0.0.1", 1 },
+        { "example.com:65535", "example.com", 65535 },
+        { "[::1]:443", "::1", 443 },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(READ("--http", cases[i].text), OPTIONS_RUN);
+        assert_true(options.http);
+        assert_true(str_eq(options.host, str_of(cases[i].host)));
+        assert_int_equal(options.port, cases[i].port);
+    }
+}
+
+static void a_time_and_the_bounds_are_read_strictly(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } times[] = { { "90s", 90000 }, { "30m", 1800000 }, { "24h", 86400000 }, { "7d", 604800000 } };
+    static const char *const bad_times[] = { "",   "h",    "24", "24 h",  "-1h",
+                                             "0s", "1.5h", "1w", "4000d", "99999999999999999999s" };
+    static const char *const bad_counts[] = { "", "0", "-1", "1k", "+1", "99999999999" };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        assert_int_equal(READ("--keep", times[i].text), OPTIONS_RUN);
+        assert_int_equal(options.keep_ms, times[i].ms);
+    }
+    for (size_t i = 0; i < sizeof(bad_times) / sizeof(bad_times[0]); i++)
+        assert_int_equal(READ("--keep", bad_times[i]), OPTIONS_WRONG);
+    assert_int_equal(READ("--pending=7", "--pending-per-principal", "3"), OPTIONS_RUN);
+    assert_int_equal(options.pending_asks, 7);
+    assert_int_equal(options.pending_asks_per_principal, 3);
+    static const char *const shares[OPTIONS_SHARES] = {
+        [OPTIONS_SESSIONS] = "--sessions-per-principal",
+        [OPTIONS_CALLS] = "--calls-per-principal",
+        [OPTIONS_LISTENERS] = "--listeners-per-principal",
+        [OPTIONS_SUBSCRIPTIONS] = "--subscriptions-per-principal",
+        [OPTIONS_TASKS] = "--tasks-per-principal",
+    };
+    for (size_t i = 0; i < OPTIONS_SHARES; i++) {
+        assert_int_equal(READ("--http=:1", shares[i], "5"), OPTIONS_RUN);
+        for (size_t k = 0; k < OPTIONS_SHARES; k++)
+            assert_int_equal(options.per_principal[k], k == i ? 5 : 0);
+        assert_int_equal(READ("--http=:1", shares[i], "0"), OPTIONS_WRONG);
+    }
+    for (size_t i = 0; i < sizeof(bad_counts) / sizeof(bad_counts[0]); i++) {
+        assert_int_equal(READ("--pending", bad_counts[i]), OPTIONS_WRONG);
+        assert_int_equal(READ("--pending-per-principal", bad_counts[i]), OPTIONS_WRONG);
+    }
+}
+
+static void an_address_that_is_none_is_refused(void **state)
+{
+    static const char *const cases[] = { "",        ":",    "x",       "localhost", "localhost:",
+                                         "h:65536", "h:-1", "h:+1",    "h: 1",      "h:99999999999",
+                                         "::1:80",  "[]:1", "[::1:80", "h:1x" };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (READ("--http", cases[i]) != OPTIONS_WRONG)
+            fail_msg("%s was taken", cases[i]);
+}
+
+static void values_come_behind_a_blank_or_an_equals_sign(void **state)
+{
+    (void)state;
+    assert_int_equal(READ("--http=:1", "--token-file=a=b", "--allow-host", "x", "--allow-host=y",
+                          "--allow-origin", "https://z", "--log=debug", "--log-format", "json"),
+                     OPTIONS_RUN);
+    assert_string_equal(options.token_file, "a=b");
+    assert_string_equal(options.allow_hosts[0], "x");
+    assert_string_equal(options.allow_hosts[1], "y");
+    assert_null(options.allow_hosts[2]);
+    assert_string_equal(options.allow_origins[0], "https://z");
+    assert_int_equal(options.log.level, LOG_LEVEL_DEBUG);
+    assert_int_equal(options.log.format, LOG_FORMAT_JSON);
+}
+
+static void what_is_wrong_is_named(void **state)
+{
+    (void)state;
+    assert_int_equal(READ("--htpp", "1"), OPTIONS_WRONG);
+    assert_string_equal(options.problem, "--htpp is not an option");
+    assert_int_equal(READ("serve"), OPTIONS_WRONG);
+    assert_int_equal(READ("--http"), OPTIONS_WRONG);
+    assert_string_equal(options.problem, "--http needs a value: HOST:PORT");
+    assert_int_equal(READ("--log", "loud"), OPTIONS_WRONG);
+    assert_string_equal(options.problem, "--log takes error, warn, info or debug");
+    assert_int_equal(READ("--token-file", "x"), OPTIONS_WRONG);
+    assert_string_equal(options.problem, "--token-file goes with --http only");
+    assert_int_equal(READ("--help=1"), OPTIONS_WRONG);
+}
+
+static void help_and_version_come_before_anything_behind_them(void **state)
+{
+    (void)state;
+    assert_int_equal(READ("--help", "--nonsense"), OPTIONS_HELP);
+    assert_int_equal(READ("--log", "warn", "--version"), OPTIONS_VERSION);
+}
+
+static void names_are_bounded(void **state)
+{
+    const char *argv[2 * OPTIONS_NAMES_MAX + 6] = { "server", "--http", "1" };
+    size_t n = 3;
+    (void)state;
+
+    for (int i = 0; i < OPTIONS_NAMES_MAX; i++) {
+        argv[n++] = "--allow-host";
+        argv[n++] = "x";
+    }
+    assert_int_equal(read_line(argv), OPTIONS_RUN);
+    argv[n++] = "--allow-host";
+    argv[n++] = "x";
+    assert_int_equal(read_line(argv), OPTIONS_WRONG);
+}
+
+static void a_store_is_named_and_a_flag_takes_no_value(void **state)
+{
+    (void)state;
+
+    assert_int_equal(READ("--log", "info"), OPTIONS_RUN);
+    assert_null(options.store);
+    assert_int_equal(READ("--store", "sqlite:x.db", "--ephemeral"), OPTIONS_RUN);
+    assert_string_equal(options.store, "sqlite:x.db");
+    assert_true(options.ephemeral);
+    assert_int_equal(READ("--ephemeral", "--store=memory:"), OPTIONS_RUN);
+    assert_string_equal(options.store, "memory:");
+    assert_int_equal(READ("--ephemeral=yes"), OPTIONS_WRONG);
+    assert_non_null(strstr(options.problem, "takes no value"));
+    assert_int_equal(READ("--store", "x.db"), OPTIONS_WRONG);
+    assert_non_null(strstr(options.problem, "sqlite:PATH"));
+    assert_int_equal(READ("--store"), OPTIONS_WRONG);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_means_standard_input_and_output),
+        cmocka_unit_test(an_address_is_read_in_every_form),
+        cmocka_unit_test(a_time_and_the_bounds_are_read_strictly),
+        cmocka_unit_test(an_address_that_is_none_is_refused),
+        cmocka_unit_test(values_come_behind_a_blank_or_an_equals_sign),
+        cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(help_and_version_come_before_anything_behind_them),
+        cmocka_unit_test(names_are_bounded),
+        cmocka_unit_test(a_store_is_named_and_a_flag_takes_no_value),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

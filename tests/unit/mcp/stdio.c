@@ -1,0 +1,202 @@
+/* tests/unit/mcp/stdio: one session over a pair of pipes. */
+#include "world.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define CALL(id, name, args)                                                                       \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" name    \
+    "\",\"arguments\":" args "}}"
+#define INIT(version, capabilities)                                                                \
+    "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"     \
+    "\"" version "\",\"capabilities\":" capabilities ",\"clientInfo\":{\"name\":\"drawless\","     \
+    "\"version\":\"1\"}}}"
+
+static struct world world;
+static struct talk out; /* what the server has written */
+static int in;
+static bool ended;
+
+static void on_ended(void *data)
+{
+    *(bool *)data = true;
+}
+
+static int start(const struct world_opts *opts)
+{
+    int to[2], from[2];
+
+    world_start(&world, opts);
+    assert_int_equal(pipe2(to, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(from, O_CLOEXEC), 0);
+    ended = false;
+    assert_int_equal(mcp_stdio_start(world.server, to[0], from[1], on_ended, &ended), NOD_OK);
+    in = to[1];
+    out = (struct talk){ .world = &world, .fd = from[0] };
+    assert_int_equal(fcntl(out.fd, F_SETFL, O_NONBLOCK), 0);
+    buf_init(&out.got, 64 << 20);
+    return 0;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    return start(&(struct world_opts){ .no_http = true });
+}
+
+static int setup_drawless(void **state)
+{
+    static const char *const clients[] = { "drawless", NULL };
+
+    (void)state;
+    return start(&(struct world_opts){
+        .no_http = true, .boolean_confirm_clients = clients, .heartbeat_ms = 20 });
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    if (in >= 0)
+        close(in);
+    world_stop(&world);
+    close(out.fd);
+    buf_finish(&out.got);
+    return 0;
+}
+
+static void send_line(const char *line)
+{
+    assert_int_equal(write(in, line, strlen(line)), (ssize_t)strlen(line));
+    assert_int_equal(write(in, "\n", 1), 1);
+}
+
+static void await(const char *text)
+{
+    char bytes[65536];
+
+    for (int turns = 0; !talk_has(&out, text); turns++) {
+        if (turns > 2000)
+            print_error("waited for %s, got: %.*s\n", text, STR_ARG(buf_str(&out.got)));
+        assert_true(turns <= 2000);
+        world_turn(&world);
+        ssize_t n = read(out.fd, bytes, sizeof(bytes));
+        if (n > 0)
+            buf_add(&out.got, str_n(bytes, (size_t)n));
+    }
+}
+
+static void every_message_is_answered_on_a_line_of_its_own(void **state)
+{
+    (void)state;
+    send_line(CALL("1", "echo", "{}"));
+    await("\"id\":1,\"error\":{\"code\":-32600");
+    send_line("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}");
+    await("{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n");
+    send_line("{nonsense");
+    await("\"id\":null,\"error\":{\"code\":-32700");
+    send_line("[]");
+    await("2025-03-26");
+    send_line("{\"jsonrpc\":\"2.0\",\"id\":3}");
+    await("\"id\":3,\"error\":{\"code\":-32600");
+    send_line(INIT("2025-11-25", "{}"));
+    await("\"protocolVersion\":\"2025-11-25\"");
+    send_line(CALL("4", "echo", "{\"text\":\"hello\"}"));
+    await("\"id\":4,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"hello\"}]}}\n");
+}
+
+static void a_question_is_asked_and_answered_on_the_same_pipe(void **state)
+{
+    char id[64], answer[256];
+
+    (void)state;
+    send_line(INIT("2025-06-18", "{\"elicitation\":{}}"));
+    send_line(CALL("1", "form", "{}"));
+    await("elicitation/create");
+    talk_cut(&out, "\"jsonrpc\":\"2.0\",\"id\":\"", "\"", id, sizeof(id));
+    snprintf(answer, sizeof(answer),
+             "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"result\":{\"action\":\"accept\",\"content\":{"
+             "\"age\":3}}}",
+             id);
+    send_line(answer);
+    await("accepted {'age':3}");
+}
+
+static void a_client_that_cannot_draw_an_empty_form_gets_one_boolean(void **state)
+{
+    char id[64], answer[256];
+
+    (void)state;
+    send_line(INIT("2025-11-25", "{\"elicitation\":{}}"));
+    send_line(CALL("1", "confirm", "{}"));
+    await("\"required\":[\"confirm\"]");
+    talk_cut(&out, "\"jsonrpc\":\"2.0\",\"id\":\"", "\"", id, sizeof(id));
+    snprintf(answer, sizeof(answer),
+             "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"result\":{\"action\":\"accept\",\"content\":{"
+             "\"confirm\":false}}}",
+             id);
+    send_line(answer);
+    await("declined ");
+    out.got.len = 0;
+    send_line(CALL("2", "confirm", "{}"));
+    await("\"required\":[\"confirm\"]");
+    talk_cut(&out, "\"jsonrpc\":\"2.0\",\"id\":\"", "\"", id, sizeof(id));
+    snprintf(answer, sizeof(answer),
+             "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"result\":{\"action\":\"accept\",\"content\":{"
+             "\"confirm\":true}}}",
+             id);
+    send_line(answer);
+    await("accepted ");
+}
+
+static void while_a_person_thinks_progress_goes_on_rising(void **state)
+{
+    (void)state;
+    send_line(INIT("2025-11-25", "{\"elicitation\":{}}"));
+    send_line("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+              "\"confirm\",\"_meta\":{\"progressToken\":7}}}");
+    await("\"progressToken\":7,\"progress\":0,");
+    await("\"progressToken\":7,\"progress\":0.000001,");
+}
+
+static void the_end_of_input_lets_work_end_and_cancels_what_waits(void **state)
+{
+    (void)state;
+    send_line(INIT("2025-11-25", "{\"elicitation\":{}}"));
+    send_line(CALL("1", "confirm", "{}"));
+    send_line(CALL("2", "hold", "{}"));
+    await("elicitation/create");
+    WORLD_AWAIT(&world, world.held);
+    close(in);
+    in = -1;
+    WORLD_AWAIT(&world, engine_calls(world.engine) == 1);
+    assert_false(ended);
+    world_let_go(&world);
+    await("\"id\":2,\"result\"");
+    WORLD_AWAIT(&world, ended);
+    assert_int_equal(engine_calls(world.engine), 0);
+}
+
+static void what_comes_as_an_array_is_answered_in_the_old_revision_alone(void **state)
+{
+    (void)state;
+    send_line(INIT("2025-03-26", "{}"));
+    send_line("[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}," CALL("2", "echo", "{}") "]");
+    await("\"id\":1,\"result\"");
+    await("\"id\":2,\"result\"");
+}
+
+int main(void)
+{
+#define T(name, up) cmocka_unit_test_setup_teardown(name, up, teardown)
+    const struct CMUnitTest tests[] = {
+        T(every_message_is_answered_on_a_line_of_its_own, setup),
+        T(a_question_is_asked_and_answered_on_the_same_pipe, setup),
+        T(a_client_that_cannot_draw_an_empty_form_gets_one_boolean, setup_drawless),
+        T(while_a_person_thinks_progress_goes_on_rising, setup_drawless),
+        T(the_end_of_input_lets_work_end_and_cancels_what_waits, setup),
+        T(what_comes_as_an_array_is_answered_in_the_old_revision_alone, setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

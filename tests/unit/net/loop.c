@@ -1,0 +1,285 @@
+/* tests/unit/net/loop: posts, timers, deferred calls, signals. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "net/loop.h"
+
+enum { LOG_MAX = 4096, POSTERS = 4, POSTS = 500, TURN_MS = 2000 };
+
+struct log {
+    struct loop *loop;
+    int seen[LOG_MAX];
+    int count;
+};
+
+struct note {
+    struct log *log;
+    int what;
+};
+
+static void write_note(void *data)
+{
+    const struct note *note = data;
+
+    assert_true(note->log->count < LOG_MAX);
+    note->log->seen[note->log->count++] = note->what;
+}
+
+static int setup(void **state)
+{
+    struct log *log = calloc(1, sizeof(*log));
+
+    log->loop = loop_create();
+    *state = log;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct log *log = *state;
+
+    loop_destroy(log->loop);
+    free(log);
+    return 0;
+}
+
+struct poster {
+    struct log *log;
+    struct note notes[POSTS];
+    pthread_t thread;
+};
+
+static void *post_all(void *data)
+{
+    struct poster *poster = data;
+
+    for (int i = 0; i < POSTS; i++)
+        loop_post(poster->log->loop, write_note, &poster->notes[i]);
+    return NULL;
+}
+
+static void posts_of_each_thread_arrive_all_and_in_order(void **state)
+{
+    struct log *log = *state;
+    struct poster *posters = calloc(POSTERS, sizeof(*posters));
+    int next[POSTERS] = { 0 };
+
+    for (int p = 0; p < POSTERS; p++) {
+        posters[p].log = log;
+        for (int i = 0; i < POSTS; i++)
+            posters[p].notes[i] = (struct note){ log, p * POSTS + i };
+        pthread_create(&posters[p].thread, NULL, post_all, &posters[p]);
+    }
+    while (log->count < POSTERS * POSTS)
+        loop_turn(log->loop, TURN_MS);
+    for (int p = 0; p < POSTERS; p++)
+        pthread_join(posters[p].thread, NULL);
+    for (int i = 0; i < log->count; i++) {
+        int p = log->seen[i] / POSTS;
+        assert_int_equal(log->seen[i] % POSTS, next[p]++);
+    }
+    free(posters);
+}
+
+static void post_again(void *data)
+{
+    struct log *log = data;
+
+    if (++log->count < 10)
+        loop_post(log->loop, post_again, log);
+}
+
+static void a_post_may_post(void **state)
+{
+    struct log *log = *state;
+
+    loop_post(log->loop, post_again, log);
+    for (int i = 0; i < 100 && log->count < 10; i++)
+        loop_turn(log->loop, TURN_MS);
+    assert_int_equal(log->count, 10);
+}
+
+static void timers_fire_in_the_order_of_their_deadlines(void **state)
+{
+    struct log *log = *state;
+    struct timer timers[5] = { 0 };
+    struct note notes[5];
+    const int after[5] = { 30, 5, 20, 1, 12 };
+    const int order[4] = { 3, 1, 2, 0 };
+
+    for (int i = 0; i < 5; i++) {
+        notes[i] = (struct note){ log, i };
+        timer_set(log->loop, &timers[i], after[i], write_note, &notes[i]);
+    }
+    timer_stop(log->loop, &timers[4]);
+    timer_stop(log->loop, &timers[4]); /* fine on one that is not set */
+    while (log->count < 4)
+        loop_turn(log->loop, TURN_MS);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(log->seen[i], order[i]);
+    loop_turn(log->loop, 0);
+    assert_int_equal(log->count, 4);
+}
+
+static void a_timer_can_be_moved_both_ways(void **state)
+{
+    struct log *log = *state;
+    struct timer early = { 0 };
+    struct timer late = { 0 };
+    struct note first = { log, 1 };
+    struct note second = { log, 2 };
+
+    timer_set(log->loop, &early, 60000, write_note, &first);
+    timer_set(log->loop, &late, 1, write_note, &second);
+    timer_set(log->loop, &early, 1, write_note, &first);
+    timer_set(log->loop, &late, 20, write_note, &second);
+    while (log->count < 2)
+        loop_turn(log->loop, TURN_MS);
+    assert_int_equal(log->seen[0], 1);
+    assert_int_equal(log->seen[1], 2);
+}
+
+struct rearming {
+    struct log *log;
+    struct timer timer;
+};
+
+static void rearm(void *data)
+{
+    struct rearming *rearming = data;
+
+    rearming->log->count++;
+    timer_set(rearming->log->loop, &rearming->timer, 0, rearm, rearming);
+}
+
+static void a_timer_that_sets_itself_again_does_not_hold_the_loop(void **state)
+{
+    struct log *log = *state;
+    struct rearming rearming = { .log = log };
+
+    timer_set(log->loop, &rearming.timer, 0, rearm, &rearming);
+    for (int i = 0; i < 3; i++) { /* returns at all */
+        int before = log->count;
+        while (log->count == before)
+            loop_turn(log->loop, TURN_MS);
+    }
+    timer_stop(log->loop, &rearming.timer);
+    assert_true(log->count >= 3);
+}
+
+static void a_timer_alone_does_not_keep_the_loop_running(void **state)
+{
+    struct log *log = *state;
+    struct timer timer = { 0 };
+    struct note note = { log, 1 };
+
+    timer_set(log->loop, &timer, 60000, write_note, &note);
+    loop_run(log->loop); /* returns, or the test hangs */
+    assert_int_equal(log->count, 0);
+    timer_stop(log->loop, &timer);
+}
+
+static void deferred_calls_run_in_order_before_the_loop_waits(void **state)
+{
+    struct log *log = *state;
+    struct note notes[3] = { { log, 0 }, { log, 1 }, { log, 2 } };
+
+    for (int i = 0; i < 3; i++)
+        loop_defer(log->loop, write_note, &notes[i]);
+    assert_int_equal(log->count, 0); /* not at once */
+    int64_t before = loop_now(log->loop);
+    loop_turn(log->loop, TURN_MS);
+    assert_int_equal(log->count, 3);
+    assert_true(loop_now(log->loop) - before < TURN_MS);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(log->seen[i], i);
+}
+
+static void defer_again(void *data)
+{
+    struct log *log = data;
+
+    log->count++;
+    loop_defer(log->loop, defer_again, log);
+}
+
+struct stopper {
+    struct log *log;
+    bool fired;
+};
+
+static void stop(void *data)
+{
+    struct stopper *stopper = data;
+
+    stopper->fired = true;
+    loop_stop(stopper->log->loop);
+}
+
+static void endless_deferring_starves_nobody(void **state)
+{
+    struct log *log = calloc(1, sizeof(*log)); /* its loop is left with something deferred */
+    struct stopper stopper = { .log = log };
+    (void)state;
+
+    log->loop = loop_create();
+    loop_defer(log->loop, defer_again, log);
+    loop_post(log->loop, stop, &stopper);
+    loop_run(log->loop);
+    assert_true(stopper.fired);
+    assert_true(log->count > 0);
+    loop_destroy(log->loop);
+    free(log);
+}
+
+static void a_signal_is_told_on_the_loop(void **state)
+{
+    struct log *log = *state;
+    struct note note = { log, 7 };
+
+    assert_true(loop_signal(log->loop, SIGUSR1, write_note, &note));
+    kill(getpid(), SIGUSR1);
+    while (!log->count)
+        loop_turn(log->loop, TURN_MS);
+    assert_int_equal(log->seen[0], 7);
+    for (int i = 1; i < LOOP_SIGNALS_MAX; i++)
+        assert_true(loop_signal(log->loop, SIGUSR2, write_note, &note));
+    assert_false(loop_signal(log->loop, SIGUSR2, write_note, &note));
+}
+
+static void what_was_posted_is_run_before_the_loop_is_destroyed(void **state)
+{
+    struct log log = { .loop = loop_create() };
+    struct note note = { &log, 1 };
+    (void)state;
+
+    loop_post(log.loop, write_note, &note);
+    loop_destroy(log.loop);
+    assert_int_equal(log.count, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(posts_of_each_thread_arrive_all_and_in_order),
+        TEST(a_post_may_post),
+        TEST(timers_fire_in_the_order_of_their_deadlines),
+        TEST(a_timer_can_be_moved_both_ways),
+        TEST(a_timer_that_sets_itself_again_does_not_hold_the_loop),
+        TEST(a_timer_alone_does_not_keep_the_loop_running),
+        TEST(deferred_calls_run_in_order_before_the_loop_waits),
+        cmocka_unit_test(endless_deferring_starves_nobody),
+        TEST(a_signal_is_told_on_the_loop),
+        cmocka_unit_test(what_was_posted_is_run_before_the_loop_is_destroyed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

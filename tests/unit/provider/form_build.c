@@ -1,0 +1,289 @@
+/* tests/unit/provider/form_build: from the fields of a form to JSON Schema. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+
+#include "json/write.h"
+#include "provider/form_build.h"
+
+static struct arena arena;
+static struct buf out;
+
+static int setup(void **state)
+{
+    (void)state;
+    arena_init(&arena, 1 << 20);
+    buf_init(&out, 1 << 20);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    arena_finish(&arena);
+    buf_finish(&out);
+    return 0;
+}
+
+static void expect(const nod_form *form, const char *schema)
+{
+    struct str why = STR_NONE;
+    struct json *built = form_build(form, &arena, &why);
+
+    if (!built)
+        fail_msg("refused: " STR_FMT, STR_ARG(why));
+    buf_clear(&out);
+    assert_true(json_write(&out, built));
+    buf_add_char(&out, '\0');
+    assert_string_equal(out.at, schema);
+}
+
+static void expect_refused(const nod_form *form, const char *part)
+{
+    struct str why = STR_NONE;
+
+    assert_null(form_build(form, &arena, &why));
+    if (str_find(why, str_of(part)) < 0)
+        fail_msg("\"" STR_FMT "\" does not say \"%s\"", STR_ARG(why), part);
+}
+
+#define PROPERTY(json) "{\"type\":\"object\",\"properties\":{\"f\":" json "},\"required\":[]}"
+
+static void an_empty_form_is_an_object_without_properties(void **state)
+{
+    nod_form none = { sizeof(nod_field), NULL, 0 };
+    (void)state;
+
+    expect(&none, "{\"type\":\"object\",\"properties\":{},\"required\":[]}");
+}
+
+static void every_kind_has_its_type_and_its_bounds(void **state)
+{
+    (void)state;
+    expect(NOD_FORM(NOD_TEXT("f", .title = "T", .description = "D", .min = NOD_AT(1),
+                             .max = NOD_AT(9), .format = "email", .pattern = "^a")),
+           PROPERTY("{\"type\":\"string\",\"title\":\"T\",\"description\":\"D\",\"minLength\":1,"
+                    "\"maxLength\":9,\"format\":\"email\",\"pattern\":\"^a\"}"));
+    expect(NOD_FORM(NOD_NUMBER("f", .min = NOD_AT(-0.5), .max = NOD_AT(1e21))),
+           PROPERTY("{\"type\":\"number\",\"minimum\":-0.5,\"maximum\":1e+21}"));
+    expect(NOD_FORM(NOD_INT("f", .min = NOD_AT(18))),
+           PROPERTY("{\"type\":\"integer\",\"minimum\":18}"));
+    expect(NOD_FORM(NOD_BOOL("f")), PROPERTY("{\"type\":\"boolean\"}"));
+}
+
+static void required_fields_are_listed_in_order(void **state)
+{
+    (void)state;
+    expect(NOD_FORM(NOD_BOOL("b", .required = true), NOD_TEXT("t"), NOD_INT("a", .required = true)),
+           "{\"type\":\"object\",\"properties\":{\"b\":{\"type\":\"boolean\"},\"t\":{\"type\":"
+           "\"string\"},"
+           "\"a\":{\"type\":\"integer\"}},\"required\":[\"b\",\"a\"]}");
+}
+
+static void options_without_titles_are_an_enum_and_with_titles_are_not(void **state)
+{
+    (void)state;
+    expect(NOD_FORM(NOD_CHOICE("f", NOD_OPTIONS({ "s" }, { "l" }))),
+           PROPERTY("{\"type\":\"string\",\"enum\":[\"s\",\"l\"]}"));
+    expect(NOD_FORM(NOD_CHOICE("f", NOD_OPTIONS({ "s", "Small" }, { "l" }))),
+           PROPERTY("{\"type\":\"string\",\"oneOf\":[{\"const\":\"s\",\"title\":\"Small\"},"
+                    "{\"const\":\"l\",\"title\":\"l\"}]}"));
+    expect(
+        NOD_FORM(
+            NOD_CHOICES("f", NOD_OPTIONS({ "a" }, { "b" }), .min = NOD_AT(1), .max = NOD_AT(2))),
+        PROPERTY(
+            "{\"type\":\"array\",\"minItems\":1,\"maxItems\":2,\"items\":{\"enum\":[\"a\",\"b\"],"
+            "\"type\":\"string\"}}"));
+    expect(
+        NOD_FORM(NOD_CHOICES("f", NOD_OPTIONS({ "a", "A" }))),
+        PROPERTY("{\"type\":\"array\",\"items\":{\"anyOf\":[{\"const\":\"a\",\"title\":\"A\"}]}}"));
+}
+
+static void a_preset_becomes_a_default_of_the_right_type(void **state)
+{
+    (void)state;
+    expect(NOD_FORM(NOD_TEXT("f", .preset = "12")),
+           PROPERTY("{\"type\":\"string\",\"default\":\"12\"}"));
+    expect(NOD_FORM(NOD_INT("f", .preset = "12")),
+           PROPERTY("{\"type\":\"integer\",\"default\":12}"));
+    expect(NOD_FORM(NOD_NUMBER("f", .preset = "1.50")),
+           PROPERTY("{\"type\":\"number\",\"default\":1.50}"));
+    expect(NOD_FORM(NOD_BOOL("f", .preset = "false")),
+           PROPERTY("{\"type\":\"boolean\",\"default\":false}"));
+    expect(NOD_FORM(NOD_CHOICE("f", NOD_OPTIONS({ "a" }), .preset = "a")),
+           PROPERTY("{\"type\":\"string\",\"enum\":[\"a\"],\"default\":\"a\"}"));
+    expect(NOD_FORM(NOD_CHOICES("f", NOD_OPTIONS({ "a" }, { "b" }), .preset = "[\"b\"]")),
+           PROPERTY("{\"type\":\"array\",\"items\":{\"enum\":[\"a\",\"b\"],\"type\":\"string\"},"
+                    "\"default\":[\"b\"]}"));
+}
+
+static void a_preset_of_another_type_is_refused(void **state)
+{
+    (void)state;
+    expect_refused(NOD_FORM(NOD_INT("f", .preset = "1.5")), "not a whole number");
+    expect_refused(NOD_FORM(NOD_INT("f", .preset = "12 apples")), "not a number");
+    expect_refused(NOD_FORM(NOD_NUMBER("f", .preset = "\"1\"")), "not a number");
+    expect_refused(NOD_FORM(NOD_BOOL("f", .preset = "yes")), "neither true nor false");
+    expect_refused(NOD_FORM(NOD_CHOICE("f", NOD_OPTIONS({ "a" }), .preset = "b")),
+                   "not one of its options");
+    expect_refused(NOD_FORM(NOD_CHOICES("f", NOD_OPTIONS({ "a" }), .preset = "a")), "JSON array");
+    expect_refused(NOD_FORM(NOD_CHOICES("f", NOD_OPTIONS({ "a" }), .preset = "[\"a\",1]")),
+                   "among its options");
+}
+
+static void bounds_that_make_no_sense_are_refused(void **state)
+{
+    (void)state;
+    expect_refused(NOD_FORM(NOD_TEXT("f", .min = NOD_AT(-1))), "length bound");
+    expect_refused(NOD_FORM(NOD_TEXT("f", .max = NOD_AT(1.5))), "length bound");
+    expect_refused(NOD_FORM(NOD_INT("f", .min = NOD_AT(2), .max = NOD_AT(1))), "above its upper");
+    expect_refused(NOD_FORM(NOD_NUMBER("f", .min = NOD_AT(NAN))), "finite");
+    expect_refused(NOD_FORM(NOD_BOOL("f", .min = NOD_AT(1))), "does not take");
+}
+
+static void fields_must_be_named_once_and_be_of_a_known_kind(void **state)
+{
+    (void)state;
+    expect_refused(NOD_FORM(NOD_TEXT("")), "no name");
+    expect_refused(NOD_FORM(NOD_TEXT(NULL)), "no name");
+    expect_refused(NOD_FORM(NOD_TEXT("f"), NOD_INT("f")), "twice");
+    expect_refused(NOD_FORM({ .name = "f", .kind = (nod_field_kind)77 }), "does not know");
+    expect_refused(NOD_FORM(NOD_CHOICE("f", NULL)), "no options");
+    expect_refused(NOD_FORM(NOD_CHOICE("f", NOD_OPTIONS({ "a" }, { "a" }))), "same option twice");
+    expect_refused(NOD_FORM(NOD_INT("f", .format = "email")), "no text");
+}
+
+static void a_form_of_an_older_header_is_read_with_its_own_field_size(void **state)
+{
+    struct old_field { /* the members up to `required` */
+        const char *name;
+        nod_field_kind kind;
+        const nod_option *options;
+        const char *title;
+        const char *description;
+        bool required;
+    } old[] = { { .name = "a", .kind = NOD_FIELD_INT, .required = true },
+                { .name = "b", .title = "B" } };
+    nod_form form = { sizeof(old[0]), (const nod_field *)(const void *)old, 2 };
+    (void)state;
+
+    expect(&form, "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"integer\"},"
+                  "\"b\":{\"type\":\"string\",\"title\":\"B\"}},\"required\":[\"a\"]}");
+}
+
+static void a_field_size_that_no_header_had_is_refused(void **state)
+{
+    nod_field field = NOD_TEXT("a");
+    nod_form form = { 4, &field, 1 };
+    (void)state;
+
+    expect_refused(&form, "field_size");
+}
+
+static void a_form_past_the_arena_is_refused_and_not_cut(void **state)
+{
+    struct arena small;
+    struct str why = STR_NONE;
+    (void)state;
+
+    arena_init(&small, 256);
+    assert_null(form_build(NOD_FORM(NOD_TEXT("a", .title = "a long title that takes up room"),
+                                    NOD_TEXT("b", .title = "a long title that takes up room"),
+                                    NOD_TEXT("c", .title = "a long title that takes up room")),
+                           &small, &why));
+    assert_true(why.len > 0);
+    arena_finish(&small);
+}
+
+/* --- the bytes that a form is known by --- */
+
+static struct str key_of(const nod_form *form, char room[FORM_KEY_MAX])
+{
+    struct str key = form_key(form, room);
+
+    assert_true(key.len > 0);
+    return key;
+}
+
+static void differ(const nod_form *a, const nod_form *b)
+{
+    static char one[FORM_KEY_MAX], other[FORM_KEY_MAX];
+
+    assert_false(str_eq(key_of(a, one), key_of(b, other)));
+}
+
+static void the_same_form_has_the_same_bytes(void **state)
+{
+    static char one[FORM_KEY_MAX], other[FORM_KEY_MAX];
+    char name[] = "f", again[] = "f";
+
+    (void)state;
+    assert_true(str_eq(key_of(NOD_FORM(NOD_INT(name, .min = NOD_AT(2))), one),
+                       key_of(NOD_FORM(NOD_INT(again, .min = NOD_AT(2))), other)));
+    name[0] = 'g'; /* what stands behind a pointer counts, not the pointer */
+    assert_false(str_eq(key_of(NOD_FORM(NOD_INT(name, .min = NOD_AT(2))), one),
+                        key_of(NOD_FORM(NOD_INT(again, .min = NOD_AT(2))), other)));
+}
+
+static void whatever_differs_makes_other_bytes(void **state)
+{
+    (void)state;
+    differ(NOD_FORM(NOD_TEXT("f")), NOD_FORM(NOD_BOOL("f")));
+    differ(NOD_FORM(NOD_TEXT("f")), NOD_FORM(NOD_TEXT("f", .required = true)));
+    differ(NOD_FORM(NOD_TEXT("f")), NOD_FORM(NOD_TEXT("f", .title = "")));
+    differ(NOD_FORM(NOD_TEXT("f", .title = "a")), NOD_FORM(NOD_TEXT("f", .description = "a")));
+    differ(NOD_FORM(NOD_TEXT("f", .format = "a")), NOD_FORM(NOD_TEXT("f", .pattern = "a")));
+    differ(NOD_FORM(NOD_TEXT("f", .preset = "a")), NOD_FORM(NOD_TEXT("f", .pattern = "a")));
+    differ(NOD_FORM(NOD_INT("f", .min = NOD_AT(1))), NOD_FORM(NOD_INT("f", .max = NOD_AT(1))));
+    differ(NOD_FORM(NOD_INT("f", .min = NOD_AT(1))), NOD_FORM(NOD_INT("f", .min = NOD_AT(2))));
+    differ(NOD_FORM(NOD_INT("f", .min = NOD_AT(0))), NOD_FORM(NOD_INT("f")));
+    differ(NOD_FORM(NOD_TEXT("a"), NOD_TEXT("b")), NOD_FORM(NOD_TEXT("b"), NOD_TEXT("a")));
+    differ(NOD_FORM(NOD_CHOICE("f", NOD_OPTIONS({ "a", "b" }))),
+           NOD_FORM(NOD_CHOICE("f", NOD_OPTIONS({ "a", NULL }, { "b", NULL }))));
+    differ(NOD_FORM(NOD_CHOICE("f", NOD_OPTIONS({ "a", NULL }), .title = "b")),
+           NOD_FORM(NOD_CHOICE("f", NOD_OPTIONS({ "a", "b" }))));
+}
+
+static void a_form_that_is_too_large_or_wrong_has_no_bytes(void **state)
+{
+    static char room[FORM_KEY_MAX], text[FORM_KEY_MAX + 1];
+
+    (void)state;
+    memset(text, 'x', FORM_KEY_MAX);
+    assert_int_equal(form_key(NOD_FORM(NOD_TEXT("f", .title = text)), room).len, 0);
+    assert_int_equal(form_key(NOD_FORM(NOD_TEXT("")), room).len, 0);
+    assert_int_equal(form_key(NOD_FORM({ .name = "f", .kind = (nod_field_kind)99 }), room).len, 0);
+    assert_int_equal(form_key(&(nod_form){ 1, (const nod_field[]){ NOD_TEXT("f") }, 1 }, room).len,
+                     0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_same_form_has_the_same_bytes),
+        cmocka_unit_test(whatever_differs_makes_other_bytes),
+        cmocka_unit_test(a_form_that_is_too_large_or_wrong_has_no_bytes),
+        cmocka_unit_test_setup_teardown(an_empty_form_is_an_object_without_properties, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(every_kind_has_its_type_and_its_bounds, setup, teardown),
+        cmocka_unit_test_setup_teardown(required_fields_are_listed_in_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(options_without_titles_are_an_enum_and_with_titles_are_not,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_preset_becomes_a_default_of_the_right_type, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_preset_of_another_type_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(bounds_that_make_no_sense_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(fields_must_be_named_once_and_be_of_a_known_kind, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_form_of_an_older_header_is_read_with_its_own_field_size,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(a_field_size_that_no_header_had_is_refused, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_form_past_the_arena_is_refused_and_not_cut, setup,
+                                        teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,282 @@
+/* tests/unit/store/codec: records as bytes and back; what is refused, and why. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "store/codec.h"
+
+static struct arena arena;
+static struct keyring *ring;
+static const struct str id = STR_INIT("0123456789abcdefghijkl");
+static const struct str other = STR_INIT("lkjihgfedcba9876543210");
+
+static struct keyring *ring_of(const struct str *secrets, size_t count)
+{
+    struct keyring *made = NULL;
+    const char *why;
+
+    assert_int_equal(keyring_create(secrets, count, &made, &why), NOD_OK);
+    return made;
+}
+
+static int setup(void **state)
+{
+    static const struct str secret = STR_INIT("0123456789abcdef0123456789abcdef");
+
+    (void)state;
+    arena_init(&arena, 64 << 20);
+    ring = ring_of(&secret, 1);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    arena_finish(&arena);
+    keyring_destroy(ring);
+    return 0;
+}
+
+static struct call_record a_call(void)
+{
+    return (struct call_record){ .id = id,
+                                 .principal = STR("ada"),
+                                 .scope = STR("ada/1"),
+                                 .kind = TARGET_PROMPT,
+                                 .target = STR("tool"),
+                                 .args = STR("{\"a\":\"\\u0000\"}"),
+                                 .caller = STR("{}") };
+}
+
+static struct ask_record an_ask(void)
+{
+    struct ask_record ask = { .id = id,
+                              .call_id = other,
+                              .key = STR("#1"),
+                              .principal = STR("ada"),
+                              .scope = STR("ada/1"),
+                              .kind = ASK_ROOTS,
+                              .sensitive = true,
+                              .message = STR("caf\xc3\xa9?"),
+                              .ttl_ms = INT64_MAX,
+                              .attempts = -1,
+                              .attempt = 2147483647,
+                              .seq = UINT64_MAX,
+                              .state = ASK_DECLINED,
+                              .by = STR("bob"),
+                              .ended_ms = INT64_MIN };
+
+    for (int i = 0; i < DIGEST_BYTES; i++)
+        ask.digest[i] = (unsigned char)(200 + i);
+    return ask;
+}
+
+static struct str call_bytes(struct codec *codec)
+{
+    struct call_record call = a_call();
+    struct buf out;
+
+    buf_init(&out, 1 << 20);
+    assert_int_equal(codec_write_call(codec, &call, &out), NOD_OK);
+    struct str kept = arena_str(&arena, buf_str(&out));
+    buf_finish(&out);
+    return kept;
+}
+
+static void records_read_as_they_were_written(void **state)
+{
+    (void)state;
+
+    for (int sealed = 0; sealed < 2; sealed++) {
+        struct codec codec = { .ring = sealed ? ring : NULL };
+        struct call_record call = { 0 };
+        struct ask_record ask = { 0 }, asked = an_ask();
+        struct buf out, answer;
+
+        assert_int_equal(codec_read_call(&codec, id, call_bytes(&codec), &arena, &call), NOD_OK);
+        assert_true(str_eq(call.args, a_call().args) && str_eq(call.scope, STR("ada/1")));
+        assert_int_equal(call.kind, TARGET_PROMPT);
+        buf_init(&out, 1 << 20);
+        buf_init(&answer, 1 << 20);
+        assert_int_equal(codec_write_ask(&codec, &asked, &out), NOD_OK);
+        assert_int_equal(codec_read_ask(&codec, id, buf_str(&out), &arena, &ask), NOD_OK);
+        assert_true(str_eq(ask.message, asked.message) && str_eq(ask.call_id, other));
+        assert_memory_equal(ask.digest, asked.digest, DIGEST_BYTES);
+        assert_true(ask.sensitive && !ask.consent && !ask.wait_done);
+        assert_true(ask.ttl_ms == INT64_MAX && ask.seq == UINT64_MAX);
+        assert_true(ask.attempts == -1 && ask.attempt == 2147483647);
+        assert_int_equal(codec_write_answer(&codec, &asked, &answer), NOD_OK);
+        assert_int_equal(codec_read_answer(&codec, buf_str(&answer), &arena, &ask), NOD_OK);
+        assert_true(ask.state == ASK_DECLINED && ask.ended_ms == INT64_MIN);
+        assert_true(str_eq(ask.by, STR("bob")));
+        buf_finish(&out);
+        buf_finish(&answer);
+    }
+}
+
+static void every_cut_and_every_flipped_byte_of_a_sealed_record_is_refused(void **state)
+{
+    struct codec codec = { .ring = ring };
+    struct str bytes = call_bytes(&codec);
+    char *copy = malloc(bytes.len);
+    (void)state;
+
+    assert_non_null(copy);
+    for (size_t i = 0; i < bytes.len; i++) {
+        struct call_record call = { 0 };
+        assert_int_not_equal(codec_read_call(&codec, id, str_n(bytes.at, i), &arena, &call),
+                             NOD_OK);
+        memcpy(copy, bytes.at, bytes.len);
+        copy[i] = (char)(copy[i] ^ 1);
+        assert_int_not_equal(codec_read_call(&codec, id, str_n(copy, bytes.len), &arena, &call),
+                             NOD_OK);
+        assert_non_null(codec.why);
+    }
+    free(copy);
+}
+
+static void every_cut_of_a_plain_record_is_refused(void **state)
+{
+    struct codec codec = { 0 };
+    struct str bytes = call_bytes(&codec);
+    (void)state;
+
+    for (size_t i = 0; i < bytes.len; i++) {
+        struct call_record call = { 0 };
+        char *exact = malloc(i + 1); /* a read behind its end is seen */
+        assert_non_null(exact);
+        memcpy(exact, bytes.at, i);
+        assert_int_equal(codec_read_call(&codec, id, str_n(exact, i), &arena, &call), NOD_E_PARSE);
+        free(exact);
+    }
+}
+
+static void a_record_that_was_moved_is_refused(void **state)
+{
+    struct codec codec = { .ring = ring };
+    struct call_record call = { 0 };
+    struct ask_record ask = an_ask(), into = { .id = id, .scope = STR("bob/1") };
+    struct str bytes = call_bytes(&codec), text;
+    struct buf out;
+    (void)state;
+
+    assert_int_equal(codec_read_call(&codec, other, bytes, &arena, &call), NOD_E_REFUSED);
+    assert_int_equal(codec_read_ask(&codec, id, bytes, &arena, &ask), NOD_E_PARSE);
+    buf_init(&out, 1 << 20);
+    ask = an_ask();
+    codec_write_answer(&codec, &ask, &out);
+    assert_int_equal(codec_read_answer(&codec, buf_str(&out), &arena, &into), NOD_E_REFUSED);
+    buf_clear(&out);
+    codec_write_text(&codec, CODEC_VALUE, STR("grant"), STR("k"), STR("v"), &out);
+    assert_int_equal(codec_read_text(&codec, CODEC_VALUE, STR("session"), STR("k"), buf_str(&out),
+                                     &arena, &text),
+                     NOD_E_REFUSED);
+    assert_int_equal(
+        codec_read_text(&codec, CODEC_VALUE, STR("grant"), STR("k"), buf_str(&out), &arena, &text),
+        NOD_OK);
+    buf_finish(&out);
+}
+
+static void sealed_and_plain_are_not_taken_for_each_other(void **state)
+{
+    struct codec sealing = { .ring = ring }, plain = { 0 };
+    struct call_record call = { 0 };
+    (void)state;
+
+    assert_int_equal(codec_read_call(&sealing, id, call_bytes(&plain), &arena, &call),
+                     NOD_E_REFUSED);
+    assert_non_null(strstr(sealing.why, "not sealed"));
+    assert_int_equal(codec_read_call(&plain, id, call_bytes(&sealing), &arena, &call),
+                     NOD_E_REFUSED);
+    assert_non_null(strstr(plain.why, "no secret"));
+}
+
+static void a_newer_record_is_refused_as_such(void **state)
+{
+    struct codec codec = { 0 };
+    struct str bytes = call_bytes(&codec);
+    char *newer = malloc(bytes.len);
+    struct call_record call = { 0 };
+    (void)state;
+
+    assert_non_null(newer);
+    memcpy(newer, bytes.at, bytes.len);
+    newer[0] = CODEC_VERSION + 1;
+    assert_int_equal(codec_read_call(&codec, id, str_n(newer, bytes.len), &arena, &call),
+                     NOD_E_PARSE);
+    assert_non_null(strstr(codec.why, "newer"));
+    free(newer);
+}
+
+static void the_newest_secret_seals_and_the_older_ones_open(void **state)
+{
+    static const struct str first = STR_INIT("first-first-first-first-first-first");
+    static const struct str second = STR_INIT("second-second-second-second-second-");
+    static const struct str third = STR_INIT("third-third-third-third-third-third-");
+    struct codec old = { .ring = ring_of(&first, 1) };
+    struct codec now = { .ring = ring_of((struct str[]){ third, second, first }, 3) };
+    struct codec newest = { .ring = ring_of(&third, 1) };
+    struct call_record call = { 0 };
+    (void)state;
+
+    assert_int_equal(codec_read_call(&now, id, call_bytes(&old), &arena, &call), NOD_OK);
+    assert_int_equal(codec_read_call(&newest, id, call_bytes(&now), &arena, &call), NOD_OK);
+    assert_int_equal(codec_read_call(&old, id, call_bytes(&now), &arena, &call), NOD_E_REFUSED);
+    assert_int_equal(codec_read_call(&newest, id, call_bytes(&old), &arena, &call), NOD_E_REFUSED);
+    keyring_destroy(old.ring);
+    keyring_destroy(now.ring);
+    keyring_destroy(newest.ring);
+}
+
+static void too_many_entries_are_refused_before_there_is_room_for_them(void **state)
+{
+    /* A head, an empty scope, and a count of 2^40 entries in seven bytes. */
+    static const char bytes[] = { 1,          CODEC_ENTRIES, 0,          0,          (char)0x80,
+                                  (char)0x80, (char)0x80,    (char)0x80, (char)0x80, 32 };
+    struct codec codec = { 0 };
+    struct entry *entries;
+    size_t count;
+    (void)state;
+
+    assert_int_equal(
+        codec_read_entries(&codec, id, str_n(bytes, sizeof(bytes)), &arena, &entries, &count),
+        NOD_E_PARSE);
+    assert_null(entries);
+}
+
+static void what_is_too_large_is_not_written_at_all(void **state)
+{
+    struct codec codec = { .ring = ring };
+    struct call_record call = a_call();
+    struct buf out;
+    (void)state;
+
+    buf_init(&out, 50);
+    assert_true(buf_add(&out, STR("before")));
+    assert_int_equal(codec_write_call(&codec, &call, &out), NOD_E_LIMIT);
+    assert_true(str_eq(buf_str(&out), STR("before")));
+    buf_finish(&out);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(records_read_as_they_were_written),
+        TEST(every_cut_and_every_flipped_byte_of_a_sealed_record_is_refused),
+        TEST(every_cut_of_a_plain_record_is_refused),
+        TEST(a_record_that_was_moved_is_refused),
+        TEST(sealed_and_plain_are_not_taken_for_each_other),
+        TEST(a_newer_record_is_refused_as_such),
+        TEST(the_newest_secret_seals_and_the_older_ones_open),
+        TEST(too_many_entries_are_refused_before_there_is_room_for_them),
+        TEST(what_is_too_large_is_not_written_at_all),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

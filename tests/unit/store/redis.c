@@ -1,0 +1,298 @@
+/*
+ * tests/unit/store/redis: the store suite against a real redis-server: plain, with a password, as a
+ * user of its own, over TLS, over a Unix socket, sealed, and as a node of a Redis Cluster.
+ */
+#include "suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "crypto/seal.h"
+#include "net/loop.h"
+#include "redis_server.h"
+#include "store/redis_inside.h"
+
+struct redis_rig {
+    struct store_rig rig; /* first */
+    struct redis_server server;
+    struct loop *loop;
+    struct keyring *ring;
+    char url[512];
+    char why[REDIS_WHY_MAX];
+    int64_t abandoned_ms; /* of the stores that are opened from then on */
+};
+
+static struct redis_rig *mine(struct store_rig *base)
+{
+    return (struct redis_rig *)base;
+}
+
+static void begin(struct store_rig *base)
+{
+    mine(base)->loop = loop_create();
+    server_do(&mine(base)->server, "FLUSHALL");
+}
+
+static struct store *open_store(struct store_rig *base)
+{
+    struct redis_rig *rig = mine(base);
+    struct store *store = redis_store_open(
+        &(struct redis_opts){ .url = rig->url,
+                              .loop = rig->loop,
+                              .ring = rig->ring,
+                              .pending_asks = base->pending_asks,
+                              .keep_ms = base->keep_ms,
+                              .abandoned_ms = rig->abandoned_ms,
+                              .pending_asks_per_principal = base->pending_asks_per_principal },
+        rig->why);
+
+    if (!store)
+        print_message("%s\n", rig->why);
+    return store;
+}
+
+static void turn(struct store_rig *base)
+{
+    loop_turn(mine(base)->loop, 10);
+}
+
+/* Redis has a clock of its own: time passes, and the loop turns meanwhile. */
+static void advance(struct store_rig *base, int64_t ms)
+{
+    int64_t until = clock_mono(clock_system()) + ms + 2;
+
+    while (clock_mono(clock_system()) < until)
+        loop_turn(mine(base)->loop, 1);
+}
+
+static void end(struct store_rig *base)
+{
+    loop_destroy(mine(base)->loop);
+}
+
+static struct store_rig rig_of(const char *name)
+{
+    return (struct store_rig){ .name = name,
+                               .durable = true,
+                               .shared = true,
+                               .nodes = true,
+                               .events_kept = 256,
+                               .quotas = true,
+                               .begin = begin,
+                               .open = open_store,
+                               .turn = turn,
+                               .advance = advance,
+                               .end = end };
+}
+
+/* --- its own --- */
+
+enum { ABANDONED_MS = 1500 };
+
+static void sweep(void)
+{
+    redis_store_sweep(suite_store);
+    suite_get("none", "such"); /* behind all of it, on one connection at least */
+    suite_rig->advance(suite_rig, 200);
+}
+
+static void line07_a_call_that_nobody_came_for_is_abandoned_after_its_time(void **state)
+{
+    struct question asks[3] = { { .key = "a" }, { .key = "b" }, { .key = "c" } };
+    struct parking kept = { .call = suite_id(),
+                            .open = true,
+                            .questions = &asks[2],
+                            .count = 1,
+                            .keep_for_ms = SUITE_LONG_MS };
+    (void)state;
+
+    mine(suite_rig)->abandoned_ms = ABANDONED_MS;
+    suite_reopen();
+    sweep();
+    struct id runnable = suite_ask(&asks[0]), runs = suite_ask(&asks[1]);
+    suite_park(&kept);
+    suite_claim(&asks[0].id, ASK_ACCEPTED, "{}", "ada", "");
+    suite_claim(&asks[1].id, ASK_ACCEPTED, "{}", "ada", "node-a");
+    suite_claim(&asks[2].id, ASK_ACCEPTED, "{}", "ada", "");
+    sweep();
+    assert_int_equal(suite_load_call(&runnable)->status, NOD_OK);
+    suite_rig->advance(suite_rig, ABANDONED_MS + 200);
+    sweep();
+    assert_int_equal(suite_load_call(&runnable)->status, NOD_E_NOT_FOUND);
+    assert_int_equal(suite_load_call(&kept.call)->status, NOD_OK);
+    /* Its node is gone: from now on somebody could run it. */
+    assert_int_equal(suite_load_call(&runs)->reply.call->state, CALL_STORED_RUNNABLE);
+    suite_rig->advance(suite_rig, ABANDONED_MS + 200);
+    sweep();
+    assert_int_equal(suite_load_call(&runs)->status, NOD_E_NOT_FOUND);
+    mine(suite_rig)->abandoned_ms = 0;
+}
+
+static void line09_records_that_cannot_be_read_hide_no_others(void **state)
+{
+    enum { BAD = 20, LIMIT = 8 };
+    struct question question;
+    char command[256];
+    (void)state;
+
+    for (int i = 0; i < BAD; i++) {
+        question = (struct question){ .key = "#1", .ttl_ms = SUITE_SHORT_MS };
+        struct id call = suite_ask(&question);
+        snprintf(command, sizeof(command), "HSET nod:{%02u}c:%s q%s bad",
+                 redis_shard(id_str(&call)), call.text, question.id.text);
+        server_do(&mine(suite_rig)->server, command);
+        question = (struct question){ .key = "#1" };
+        call = suite_ask(&question);
+        suite_claim(&question.id, ASK_ACCEPTED, "{}", "ada", "");
+        snprintf(command, sizeof(command), "HSET nod:{%02u}c:%s c bad", redis_shard(id_str(&call)),
+                 call.text);
+        server_do(&mine(suite_rig)->server, command);
+    }
+    question = (struct question){ .key = "#1", .ttl_ms = SUITE_SHORT_MS + 1 };
+    suite_ask(&question);
+    struct id due = question.id;
+    question = (struct question){ .key = "#1" };
+    struct id call = suite_ask(&question);
+    suite_claim(&question.id, ASK_ACCEPTED, "{}", "ada", "");
+    suite_rig->advance(suite_rig, 2 * SUITE_SHORT_MS);
+    struct got *got = suite_scan(&(struct store_scan){ .index = STORE_RUNNABLE, .limit = LIMIT });
+    assert_int_equal(got->rows, 1);
+    assert_true(str_eq(got->calls[0].id, id_str(&call)));
+    got = suite_scan(&(struct store_scan){ .index = STORE_ASKS_DUE, .limit = LIMIT });
+    assert_int_equal(got->rows, 1);
+    assert_true(str_eq(got->asks[0].id, id_str(&due)));
+}
+
+#define OWN(name) cmocka_unit_test_setup_teardown(name, suite_setup, suite_teardown)
+
+static const struct CMUnitTest own[] = {
+    OWN(line07_a_call_that_nobody_came_for_is_abandoned_after_its_time),
+    OWN(line09_records_that_cannot_be_read_hide_no_others),
+};
+
+/* The whole suite, on a server that was started with these settings. */
+static int suite_on(struct redis_rig *rig, const char *name)
+{
+    rig->rig = rig_of(name);
+    return store_suite(&rig->rig);
+}
+
+static int plain(struct redis_rig *rig)
+{
+    int failed;
+
+    server_start(&rig->server);
+    snprintf(rig->url, sizeof(rig->url), "redis://127.0.0.1:%d", rig->server.port);
+    failed = suite_on(rig, "redis");
+    failed += cmocka_run_group_tests_name("redis: its own", own, NULL, NULL);
+    snprintf(rig->url, sizeof(rig->url), "redis+unix://%s?db=3&prefix=other%%3A",
+             rig->server.socket);
+    failed += suite_on(rig, "redis, Unix socket, another database and prefix");
+    server_stop(&rig->server);
+    return failed;
+}
+
+static int sealed(struct redis_rig *rig)
+{
+    static const struct str secret = STR_INIT("0123456789abcdef0123456789abcdef");
+    const char *why;
+    int failed;
+
+    server_start(&rig->server);
+    snprintf(rig->url, sizeof(rig->url), "redis://127.0.0.1:%d", rig->server.port);
+    if (keyring_create(&secret, 1, &rig->ring, &why) != NOD_OK)
+        return 1;
+    failed = suite_on(rig, "redis, sealed");
+    keyring_destroy(rig->ring);
+    server_stop(&rig->server);
+    return failed;
+}
+
+static int password(struct redis_rig *rig)
+{
+    int failed;
+
+    rig->server.args[0] = "--requirepass";
+    rig->server.args[1] = "p@ss:w/rd";
+    snprintf(rig->server.password, sizeof(rig->server.password), "%s", "p@ss:w/rd");
+    server_start(&rig->server);
+    snprintf(rig->url, sizeof(rig->url), "redis://:p%%40ss%%3Aw%%2Frd@127.0.0.1:%d/1",
+             rig->server.port);
+    failed = suite_on(rig, "redis, password");
+    /* The least that nod needs; CONFIG is not among it. */
+    server_do(&rig->server, "ACL SETUSER nod on >secret ~nod:* &nod:* +@read +@write +@pubsub "
+                            "+@scripting +time +role +auth +select +ping");
+    snprintf(rig->url, sizeof(rig->url), "redis://nod:secret@localhost:%d", rig->server.port);
+    failed += suite_on(rig, "redis, user");
+    server_stop(&rig->server);
+    return failed;
+}
+
+static int tls(struct redis_rig *rig)
+{
+    static char ca[128], cert[128], key[128];
+    int failed;
+
+    snprintf(rig->server.folder, sizeof(rig->server.folder), "%s", "/tmp/nod-redis-XXXXXX");
+    if (!mkdtemp(rig->server.folder))
+        return 1;
+    certificates_make(rig->server.folder);
+    snprintf(ca, sizeof(ca), "%s/ca.pem", rig->server.folder);
+    snprintf(cert, sizeof(cert), "%s/cert.pem", rig->server.folder);
+    snprintf(key, sizeof(key), "%s/key.pem", rig->server.folder);
+    const char *const args[] = { "--tls-cert-file",    cert, "--tls-key-file",     key,
+                                 "--tls-ca-cert-file", ca,   "--tls-auth-clients", "no" };
+    for (size_t i = 0; i < sizeof(args) / sizeof(args[0]); i++)
+        rig->server.args[i] = args[i];
+    rig->server.port = server_free_port();
+    rig->server.tls_port = server_free_port();
+    server_start(&rig->server);
+    snprintf(rig->url, sizeof(rig->url), "rediss://localhost:%d?ca=%s", rig->server.tls_port, ca);
+    failed = suite_on(rig, "redis, TLS");
+    server_stop(&rig->server);
+    return failed;
+}
+
+static int cluster(struct redis_rig *rig)
+{
+    int failed;
+
+    rig->server.args[0] = "--cluster-enabled";
+    rig->server.args[1] = "yes";
+    server_start(&rig->server);
+    server_do(&rig->server, "CLUSTER ADDSLOTSRANGE 0 16383");
+    char state[1024] = "";
+    for (int i = 0; i < 1000 && !strstr(state, "cluster_state:ok"); i++) {
+        usleep(10000);
+        server_say(&rig->server, "CLUSTER INFO", state, sizeof(state));
+    }
+    snprintf(rig->url, sizeof(rig->url), "redis://127.0.0.1:%d", rig->server.port);
+    failed = suite_on(rig, "redis, Cluster");
+    server_stop(&rig->server);
+    return failed;
+}
+
+static const struct {
+    const char *name;
+    int (*run)(struct redis_rig *rig);
+} ways[] = {
+    { "plain", plain }, { "sealed", sealed },   { "password", password },
+    { "tls", tls },     { "cluster", cluster },
+};
+
+int main(int argc, char **argv)
+{
+    int failed = 0;
+
+    log_setup(&(struct log_opts){ .level = LOG_LEVEL_ERROR, .fd = 2 }); /* no append-only file */
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        struct redis_rig rig = { 0 };
+        if (argc < 2 || strcmp(argv[1], ways[i].name) == 0)
+            failed += ways[i].run(&rig);
+    }
+    return failed;
+}
