@@ -320,6 +320,14 @@ static nod_status too_many_steps(nod_call *call)
     return nod_reply_text(call, "no limit");
 }
 
+/* Steps and no question: nothing brings such a call back once it has ended. */
+static nod_status steps_alone(nod_call *call)
+{
+    NOD_TRY(nod_step(call, "first", count_step, NULL, NULL));
+    NOD_TRY(nod_step(call, "second", count_step, NULL, NULL));
+    return nod_reply_text(call, "done");
+}
+
 static nod_status stable(nod_call *call)
 {
     static int64_t first_ms;
@@ -554,6 +562,7 @@ static const nod_tool tools[] = {
     { .name = "failing_step", .handler = failing_step },
     { .name = "asks_for_pin", .handler = asks_for_pin },
     { .name = "too_many_steps", .handler = too_many_steps },
+    { .name = "steps_alone", .handler = steps_alone },
     { .name = "stable", .handler = stable },
     { .name = "telling", .handler = telling },
     { .name = "changes_its_mind", .handler = changes_its_mind },
