@@ -1,18 +1,23 @@
 /*
  * core/inside: what the files of the core share with each other and with nobody else.
  *
- * engine.c   the engine itself: deadlines, limits, surfaces, schemas
- * call.c     the life of a call: its stages, its end
- * call_run.c its runs, and how it waits
- * ask.c      the life of an ask up to the offer: request stages, surfaces, expiry
- * claim.c    an answer: result stages, the claim, what follows
- * take.c     a call becomes ours to run again, or turns out to have ended elsewhere
- * adopt.c    a call that comes back, or is let go of
- * warm.c     a call that was left waiting, kept as it was left
- * recover.c  calls and questions that no node works on
- * open.c     a call is stored before it begins
- * stop.c     what becomes of calls when this node goes
- * op.c       a store operation that is sent again while the store fails
+ * engine.c         the engine itself: deadlines, limits, surfaces, schemas
+ * call.c           the life of a call: its stages, its end
+ * call_run.c       a call is run: a run is made, handed to its provider, timed, and ended
+ * call_save.c      what a run has left behind is stored
+ * call_asks.c      the questions of a round: from the run that asked them to the waiting
+ * run_journal.c    what a run may look up and record while it is with its provider
+ * ask.c            the life of an ask up to the offer: request stages, surfaces, expiry
+ * claim.c          an answer: result stages, the claim, what follows
+ * claim_content.c  what the answer brings: read, checked, weighed
+ * answer_set.c     answers that are given together
+ * take.c           a call becomes ours to run again, or turns out to have ended elsewhere
+ * adopt.c          a call that comes back, or is let go of
+ * warm.c           a call that was left waiting, kept as it was left
+ * recover.c        calls and questions that no node works on
+ * open.c           a call is stored before it begins
+ * stop.c           what becomes of calls when this node goes
+ * op.c             a store operation that is sent again while the store fails
  */
 #ifndef NOD_CORE_INSIDE_H
 #define NOD_CORE_INSIDE_H
@@ -275,7 +280,17 @@ void call_stand_down(struct call *call);
 void call_run_detach(struct call *call);
 /* The asks that call->run recorded go through their stages. */
 void call_asks_begin(struct call *call);
+/* They were not stored: nobody has heard of them. */
+void call_asks_drop(struct call *call);
+/* What call->run recorded is stored, with the asks that went through their stages; then it goes on,
+ * or waits. */
+void call_save(struct call *call);
+/* The run came to its first step, which waits until the caller has told its client how to come
+ * back: see call_step_on. */
+void call_hold_steps(struct call *call);
 void call_saving_free(struct call *call);
+/* Which bound it was, and what sets it. */
+struct str call_quota_message(struct call *call, enum store_quota quota, uint64_t most);
 void call_tell_waiting(struct call *call, bool waiting);
 
 struct run *run_create(struct call *call);

@@ -1,8 +1,8 @@
 /*
- * core/run: looking into the journal, and recording what is new.
+ * core/run_journal: looking into the journal, and recording what is new.
  *
  * Everything here touches the run's own memory alone, and reads the journal, which stands still
- * meanwhile: so it is as good on a worker's thread as on the loop. Only run_done (core/call.c) goes
+ * meanwhile: so it is as good on a worker's thread as on the loop. Only run_done (call_run.c) goes
  * back to the engine.
  *
  * Holds always: a question is checked (form, lengths, somebody can be asked) before it is recorded,

@@ -1,0 +1,160 @@
+/*
+ * core/answer_set: answers that are given together.
+ *
+ * A client's submission may answer several questions of one call. Each answer goes through its own
+ * stages (claim.c) and waits at the door of the store until all have come; then they are claimed in
+ * one transition. If one of them cannot count, none does: two submissions never mix.
+ *
+ * Holds always: a set is open while answers are on their way through their stages, or more may be
+ * given; it is gone once the store has replied, or when there is nothing to claim together.
+ */
+#include "core/claim.h"
+
+#include <limits.h>
+
+#include "base/crash.h"
+#include "base/mem.h"
+
+struct answer_set {
+    struct engine *engine;
+    struct list link; /* in engine->sets */
+    struct op op;
+    size_t open;                            /* on their way to the store; one more until the end */
+    size_t count;                           /* that have come so far */
+    nod_status spoiled;                     /* one of them cannot count, and so no other does */
+    struct claim *claims[STORE_CLAIM_MOST]; /* those */
+};
+
+static void set_free(struct answer_set *set)
+{
+    op_abandon(&set->op);
+    list_remove(&set->link);
+    mem_free(set);
+}
+
+void answer_sets_drop(struct engine *engine)
+{
+    LIST_EACH (at, &engine->sets)
+        set_free(LIST_OF(at, struct answer_set, link));
+}
+
+void answer_set_more(struct answer_set *set)
+{
+    set->open++;
+}
+
+void answer_set_spoil(struct answer_set *set, nod_status status)
+{
+    set->spoiled = status;
+}
+
+static void set_send(struct op *op)
+{
+    struct answer_set *set = OP_OF(op, struct answer_set, op);
+    struct engine *engine = set->engine;
+    struct claim_item items[STORE_CLAIM_MOST];
+    struct claim_spec spec = { .token = id_str(&op->token),
+                               .items = items,
+                               .count = set->count,
+                               .by = set->claims[0]->answer.by,
+                               .via = claim_via(set->claims[0]),
+                               .whole = true };
+
+    for (size_t i = 0; i < set->count; i++) {
+        const struct ask *ask = claim_ask(set->claims[i]);
+        items[i] = claim_as_item(set->claims[i]);
+        if (ask) {
+            spec.take_for = engine->node;
+            spec.handed = ask->call->handed;
+            op->most = INT_MAX; /* as for one by itself */
+        }
+    }
+    CRASH_POINT(answer_before);
+    engine->store->ops->claim(engine->store, &spec, op_completed, op);
+}
+
+static void set_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct answer_set *set = OP_OF(op, struct answer_set, op);
+    struct engine *engine = set->engine;
+    struct claim *claims[STORE_CLAIM_MOST];
+    size_t count = set->count;
+    bool known = (status == NOD_OK || status == NOD_E_STALE) && reply->claimed_count == count;
+
+    CRASH_POINT(answer_after);
+    memcpy(claims, set->claims, count * sizeof(struct claim *));
+    set_free(set);
+    for (size_t i = 0; i < count; i++) {
+        const struct claimed *now = known ? &reply->claimed[i] : NULL;
+        if (!now)
+            claim_failed(claims[i], status);
+        else if (now->ask->state == ASK_PENDING)
+            claim_still_up(claims[i], NOD_E_STALE, now);
+        else
+            claim_settle(claims[i], now);
+    }
+    if (known)
+        claim_call_on(engine, reply);
+}
+
+/* None of it counts: two submissions never mix. */
+static void set_spoiled(struct answer_set *set)
+{
+    struct claim *claims[STORE_CLAIM_MOST];
+    nod_status status = set->spoiled;
+    size_t count = set->count;
+
+    memcpy(claims, set->claims, count * sizeof(struct claim *));
+    set_free(set);
+    for (size_t i = 0; i < count; i++) {
+        claims[i]->result.pending = true;
+        claim_reject(claims[i], status);
+    }
+}
+
+/* One that was waited for has come, or comes no more. */
+void answer_set_less(struct answer_set *set)
+{
+    if (--set->open > 0)
+        return;
+    if (set->spoiled != NOD_OK) {
+        set_spoiled(set);
+        return;
+    }
+    if (set->count < 2) { /* nothing, or nothing to go with */
+        for (size_t i = 0; i < set->count; i++)
+            claim_publish(set->claims[i]);
+        set_free(set);
+        return;
+    }
+    op_start(set->engine, &set->op, set_send, set_done);
+}
+
+void answer_set_join(struct claim *claim)
+{
+    struct answer_set *set = claim->answer.set;
+
+    if (set->count == STORE_CLAIM_MOST) {
+        claim_reject(claim, NOD_E_LIMIT);
+        return;
+    }
+    claim->at_door = true;
+    set->claims[set->count++] = claim;
+    answer_set_less(set);
+}
+
+struct answer_set *answers_begin(struct engine *engine)
+{
+    struct answer_set *set = MEM_NEW(struct answer_set);
+
+    set->engine = engine;
+    set->open = 1;
+    list_init(&set->link);
+    list_append(&engine->sets, &set->link);
+    return set;
+}
+
+void answers_end(struct answer_set *set)
+{
+    answer_set_less(set);
+}

@@ -1,0 +1,104 @@
+/*
+ * core/call_asks: the questions of a call's round, from the run that asked them to the waiting.
+ *
+ * Each ask goes through its stages (ask.c). When all have come to the store's door they are parked
+ * in one transition (call_save.c); then the caller is told, then the surfaces, and the call waits.
+ * When the last pending ask has ended, the claim takes the call (take.c) and it is run again.
+ *
+ * Holds always: nobody is told of a question that is not stored; a round is asked whole or not at
+ * all.
+ */
+#include "core/inside.h"
+
+#include "base/crash.h"
+
+void call_asks_drop(struct call *call)
+{
+    LIST_EACH (at, &call->asks)
+        ask_free(LIST_OF(at, struct ask, link));
+}
+
+void call_tell_waiting(struct call *call, bool waiting)
+{
+    if (call->told_waiting == waiting)
+        return;
+    call->told_waiting = waiting;
+    if (call->caller->ops->waiting)
+        call->caller->ops->waiting(call->caller, call, waiting);
+}
+
+static void call_told(struct call *call, enum caller_way way)
+{
+    CRASH_POINT(told_after);
+    call->state = LIVE_WAITING;
+    if (call->cancel_wanted)
+        call_end_cancelled(call);
+    else if (way == CALLER_LEAVES || call_is_alone(call))
+        call_leave_warm(call);
+    else if (call->woken)
+        call_take(call);
+    else if (call->unsure)
+        call_make_sure(call);
+}
+
+void call_asked(struct call *call)
+{
+    enum caller_way way = CALLER_HOLDS;
+
+    call->state = LIVE_TELLING; /* who is told may cancel or go: that is looked at below */
+    scope_asked(call);
+    if (call->caller->ops->asked)
+        way = call->caller->ops->asked(call->caller, call);
+    if (way == CALLER_LEAVES || call_is_alone(call) || call->cancel_wanted) {
+        call_told(call, way);
+        return;
+    }
+    call->learned = call->journal.bytes;
+    journal_finish(&call->journal); /* the store has it, and a waiting call should cost little */
+    call->carried = way == CALLER_CARRIES;
+    call_tell_waiting(call, true);
+    LIST_EACH (at,
+               &call->asks) /* nothing is freed here: an ask ends in a completion of the store */
+        ask_stored(LIST_OF(at, struct ask, link));
+    call_told(call, way);
+}
+
+void call_asks_settled(struct call *call)
+{
+    if (++call->asks_settled < call->asks_expected)
+        return;
+    if (call->cancel_wanted) {
+        call_asks_drop(call);
+        call_cancel_later(call);
+        return;
+    }
+    if (call->asks_failed != NOD_OK) {
+        nod_status status = call->asks_failed;
+        call_asks_drop(call);
+        run_free(call->run);
+        call->run = NULL;
+        call_fail(call, status, NULL,
+                  status == NOD_E_LIMIT && call->asks_quota
+                      ? call_quota_message(call, call->asks_quota, call->asks_quota_most)
+                      : STR("The question was refused before it was asked"));
+        return;
+    }
+    call->woken = false;
+    call_save(call);
+}
+
+void call_asks_begin(struct call *call)
+{
+    call->state = LIVE_ASKING;
+    call->asks_settled = 0;
+    call->asks_failed = NOD_OK;
+    call->asks_quota = STORE_QUOTA_NONE;
+    call->asks_expected =
+        call->run->news.asks + 1; /* one for this function, so that it ends after its loop */
+    for (const struct run_item *item = call->run->news.first; item; item = item->next)
+        if (item->is_ask)
+            list_append(&call->asks, &ask_create(call, item)->link);
+    LIST_EACH (at, &call->asks)
+        ask_begin(LIST_OF(at, struct ask, link));
+    call_asks_settled(call);
+}

@@ -1,0 +1,333 @@
+/*
+ * core/call_save: what a run has left behind is stored, before anything follows from it.
+ *
+ * A run that recorded asks is parked: entries and asks are committed in one transition, and only
+ * then is anybody told. A run that did a step has its result appended, and the call is run again at
+ * once. A call that is held before its first step is opened, so that its client can come back.
+ *
+ * Holds always: at most one store operation of a call is under way.
+ */
+#include "core/inside.h"
+
+#include <limits.h>
+
+#include "base/crash.h"
+#include "base/mem.h"
+
+void call_saving_free(struct call *call)
+{
+    if (!call->saving_lent)
+        mem_free(call->saving); /* and the entries, which stand behind */
+    call->saving_lent = false;
+    call->saving = NULL;
+    call->saving_entries = NULL;
+    call->saving_asks = call->saving_count = 0;
+}
+
+struct call_record call_record_of(const struct call *call)
+{
+    return (struct call_record){ .id = id_str(&call->id),
+                                 .principal = call->principal,
+                                 .scope = call->scope,
+                                 .kind = call->target->kind,
+                                 .target = call->target->name,
+                                 .args = call->args,
+                                 .uri = call->uri,
+                                 .caller = call->caller_record };
+}
+
+/* Its asks have their places in the caller's stream. */
+static void asks_number(struct call *call)
+{
+    const struct caller_ops *ops = call->caller->ops;
+
+    if (!ops->reserve)
+        return;
+    LIST_EACH (at, &call->asks) {
+        struct ask *ask = LIST_OF(at, struct ask, link);
+        if (!ask->record.seq)
+            ask->record.seq = ops->reserve(call->caller, call);
+    }
+}
+
+static void saving_fill(struct call *call)
+{
+    const struct run_list *news = &call->run->news;
+    size_t at = 0;
+
+    asks_number(call);
+    call_saving_free(call);
+    call->saving_count = news->entries;
+    call->saving_asks = news->asks;
+    if (news->asks == 1 && news->entries == 0) { /* mostly */
+        call->saving = &call_ask_first(call)->record;
+        call->saving_lent = true;
+        return;
+    }
+    call->saving =
+        mem_alloc(news->asks * sizeof(struct ask_record) + news->entries * sizeof(struct entry));
+    call->saving_entries = (struct entry *)(call->saving + news->asks);
+    for (const struct run_item *item = news->first; item; item = item->next)
+        if (!item->is_ask)
+            call->saving_entries[at++] = item->entry;
+    at = 0;
+    LIST_EACH (link, &call->asks)
+        call->saving[at++] = LIST_OF(link, struct ask, link)->record;
+}
+
+static void saved(struct call *call)
+{
+    call_saving_free(call);
+    if (call->run)
+        run_free(call->run);
+    call->run = NULL;
+    if (!call->stored)
+        call->epoch = 1;
+    call->stored = true;
+}
+
+/* What was saved is part of the journal now. */
+static void journal_grow(struct call *call)
+{
+    struct journal longer;
+
+    if (call->saving_count == 0)
+        return;
+    journal_make(&longer, call->journal.entries, call->journal.count, call->saving_entries,
+                 call->saving_count);
+    journal_finish(&call->journal);
+    call->journal = longer;
+}
+
+struct str call_quota_message(struct call *call, enum store_quota quota, uint64_t most)
+{
+    bool all = quota == STORE_QUOTA_ALL;
+
+    return arena_fmt(&call_ending(call)->arena,
+                     "%s, %llu, are waiting for an answer (%s): try again when some are answered",
+                     all ? "As many questions as may be asked in all"
+                         : "As many questions as one principal may have",
+                     (unsigned long long)most, all ? "--pending" : "--pending-per-principal");
+}
+
+static void store_failed(struct call *call, nod_status status, const struct store_reply *reply,
+                         const char *what)
+{
+    const char *store = call->engine->store->ops->name;
+    struct str message;
+
+    if (status == NOD_E_STORE)
+        message = arena_fmt(&call_ending(call)->arena,
+                            "The %s store did not take %s; try the call again later", store, what);
+    else if (status == NOD_E_LIMIT && reply->quota != STORE_QUOTA_NONE)
+        message = call_quota_message(call, reply->quota, reply->quota_most);
+    else if (status == NOD_E_LIMIT)
+        message =
+            arena_fmt(&call_ending(call)->arena,
+                      "The %s store refused %s: it is larger than a record may be", store, what);
+    else
+        message = arena_fmt(&call_ending(call)->arena, "The %s store refused %s: %s", store, what,
+                            nod_status_name(status));
+    call_fail(call, status, NULL, message);
+}
+
+int64_t call_keep_for(const struct call *call)
+{
+    int64_t longest = 0;
+
+    for (size_t i = 0; i < call->saving_asks; i++) {
+        const struct ask_record *ask = &call->saving[i];
+        int64_t left = ask->expires_ms ? ask->expires_ms - engine_now(call->engine) : ask->ttl_ms;
+        if (left > longest)
+            longest = left;
+    }
+    int64_t more = call->keep_ms + (call->saving_asks ? call->keep_asked_ms : 0);
+    return more > 0 ? longest + more : 0;
+}
+
+static void steps_go(struct due *due)
+{
+    struct call *call = HEAP_OF(&due->node, struct call, timeout.node);
+
+    if (call->cancel_wanted)
+        call_end_cancelled(call);
+    else
+        flow_again(&call->flow);
+}
+
+static void steps_tell(struct call *call)
+{
+    struct caller *caller = call->caller;
+
+    call->hold_steps = false;
+    call->held = true;
+    if (caller->ops->stepping)
+        caller->ops->stepping(caller, call);
+    else
+        call_step_on(call);
+}
+
+/* A new call fails when the store is away. One that has learned something waits until it is back.
+ */
+static void keep_trying(struct call *call)
+{
+    if (call->stored && engine_survives(call->engine))
+        call->op.most = INT_MAX;
+}
+
+/* What is being stored, and so what follows. */
+enum saving { SAVING_ASKS, SAVING_INTENT, SAVING_STEP, SAVING_OPENING };
+
+static enum saving saving_what(const struct call *call)
+{
+    if (call->saving_asks)
+        return SAVING_ASKS;
+    if (call->saving_count == 0)
+        return SAVING_OPENING;
+    return call->saving_entries[call->saving_count - 1].class == ENTRY_INTENT ? SAVING_INTENT
+                                                                              : SAVING_STEP;
+}
+
+static void save_send(struct op *op)
+{
+    struct call *call = OP_OF(op, struct call, op);
+    struct store *store = call->engine->store;
+    struct call_record open = call_record_of(call);
+    struct park_spec park = { .token = id_str(&op->token),
+                              .open = call->stored ? NULL : &open,
+                              .node = call->engine->node,
+                              .call_id = id_str(&call->id),
+                              .epoch = call->epoch ? call->epoch : 1,
+                              .notices = call->notices,
+                              .entries = call->saving_entries,
+                              .entry_count = call->saving_count,
+                              .asks = call->saving,
+                              .ask_count = call->saving_asks,
+                              .keep_for_ms = call_keep_for(call),
+                              .handed = call->handed };
+
+    if (park.ask_count) {
+        CRASH_POINT(ask_before);
+        store->ops->park(store, &park, op_completed, op);
+        return;
+    }
+    if (saving_what(call) == SAVING_INTENT)
+        CRASH_POINT(intent_before);
+    store->ops->append(store,
+                       &(struct append_spec){ .token = park.token,
+                                              .open = park.open,
+                                              .node = park.node,
+                                              .call_id = park.call_id,
+                                              .epoch = park.epoch,
+                                              .notices = park.notices,
+                                              .entries = park.entries,
+                                              .entry_count = park.entry_count,
+                                              .keep_for_ms = park.keep_for_ms,
+                                              .handed = park.handed },
+                       op_completed, op);
+}
+
+/* Is where the process may be killed on purpose: see base/crash.h. */
+static void save_crash(enum saving what)
+{
+    switch (what) {
+    case SAVING_ASKS:
+        CRASH_POINT(ask_after);
+        break;
+    case SAVING_INTENT:
+        CRASH_POINT(intent_after);
+        break;
+    case SAVING_STEP:
+        CRASH_POINT(step_after);
+        break;
+    case SAVING_OPENING:
+        CRASH_POINT(open_after);
+        break;
+    }
+}
+
+/* The same request has come before: its call is there, and ours cannot be opened. With a step's
+ * result it is too late for that: the step is done. */
+static bool met_itself(const struct call *call, enum saving what, nod_status status)
+{
+    return status == NOD_E_STALE && call->named && !call->stored && what != SAVING_STEP;
+}
+
+static void save_failed(struct call *call, enum saving what, nod_status status,
+                        const struct store_reply *reply)
+{
+    static const char *const names[] = { [SAVING_ASKS] = "the question",
+                                         [SAVING_INTENT] = "the intent of a step",
+                                         [SAVING_OPENING] = "the call" };
+
+    if (what != SAVING_STEP)
+        store_failed(call, status, reply, names[what]);
+    else
+        call_fail(call, NOD_E_OUTCOME_UNKNOWN, NULL,
+                  STR("A step was done, but its result could not be stored: look before you try "
+                      "the call again"));
+}
+
+static void save_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct call *call = OP_OF(op, struct call, op);
+    enum saving what = saving_what(call);
+    bool known = met_itself(call, what, status);
+    bool lost = status == NOD_E_STALE && call->stored;
+
+    save_crash(what);
+    if (status == NOD_OK) {
+        journal_grow(call);
+        call->fresh_intent = what == SAVING_INTENT;
+    }
+    saved(call); /* if it failed, the store may know it all the same */
+    if (status != NOD_OK && !known && (!lost || call->cancel_wanted))
+        call_asks_drop(call);
+    if (known)
+        call_known(call);
+    else if (call->cancel_wanted)
+        call_end_cancelled(call);
+    else if (lost)
+        call_lost(call);
+    else if (status != NOD_OK)
+        save_failed(call, what, status, reply);
+    else if (what == SAVING_ASKS)
+        call_asked(call);
+    else if (what == SAVING_OPENING)
+        steps_tell(call);
+    else
+        flow_again(&call->flow);
+}
+
+void call_save(struct call *call)
+{
+    saving_fill(call);
+    call->state = LIVE_SAVING;
+    op_start(call->engine, &call->op, save_send, save_done);
+    keep_trying(call);
+}
+
+/*
+ * What this run has noted (times, chance) nobody has seen: the next one notes it anew. Where the
+ * store survives it knows the call before its first step: whoever is told of it can come back.
+ */
+void call_hold_steps(struct call *call)
+{
+    run_free(call->run);
+    call->run = NULL;
+    if (call->stored || !engine_survives(call->engine)) {
+        steps_tell(call);
+        return;
+    }
+    call_saving_free(call);
+    call->state = LIVE_SAVING;
+    op_start(call->engine, &call->op, save_send, save_done);
+}
+
+void call_step_on(struct call *call)
+{
+    if (!call->held)
+        return;
+    call->held = false;
+    due_set(call->engine, &call->timeout, 0, steps_go); /* the stack is clear then */
+}

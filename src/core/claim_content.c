@@ -1,0 +1,272 @@
+/*
+ * core/claim_content: what an answer brings, before it is claimed.
+ *
+ * The stage parseInput reads the content; the stage validateContent checks it against the question
+ * as it was asked, and weighs it: a call learns a bounded number of bytes, and a part of its
+ * journal stays free for the results of steps.
+ *
+ * Holds always: an answer that is passed on to the claim fits the schema, and the journal has room
+ * for it beside all others that are on their way. What does not fit is named by path, and leads to
+ * another offer, to an answerer who may try again, or to the end of the ask: see content_invalid.
+ */
+#include "core/claim.h"
+
+#include "base/mem.h"
+#include "json/write.h"
+
+enum {
+    CLAIM_LENT_BYTES = 16 << 10
+}; /* of content that is checked as its giver's tree, not a copy */
+
+/* The same values, however they were written. */
+static bool same_content(struct claim *claim, struct str given, struct str stored)
+{
+    if (str_eq(given, stored))
+        return true;
+    const struct json *one = json_parse(&claim->arena, given, NULL, NULL);
+    const struct json *other =
+        json_parse(&claim->arena, arena_str(&claim->arena, stored), NULL, NULL);
+    return one && other && json_equal(one, other);
+}
+
+/* Is this how it ended? */
+bool claim_agrees(struct claim *claim, const struct ask_record *record)
+{
+    bool content = claim->answer.action == ASK_ACCEPTED && record->detail.len &&
+                   (record->kind == ASK_FORM || record->kind == ASK_APPROVAL);
+    struct str given = claim->content.len ? claim->content : STR("{}");
+
+    return record->state == claim->answer.action && str_eq(record->by, claim->answer.by) &&
+           (!content || record->sensitive || same_content(claim, given, record->content));
+}
+
+/* The giver goes, or it is large: a tree of our own. None comes of what is too large as one. */
+void claim_own_content(struct claim *claim)
+{
+    claim->answer.content = json_parse(&claim->arena, claim->content, NULL, NULL);
+    claim->too_large = !claim->answer.content;
+    claim->lent = false;
+}
+
+void claim_parse_input(struct flow *flow, void *subject)
+{
+    struct claim *claim = subject;
+    enum ask_state action = claim->answer.action;
+
+    if (action != ASK_ACCEPTED && action != ASK_DECLINED && action != ASK_CANCELLED) {
+        claim_reject(claim, NOD_E_USAGE);
+        return;
+    }
+    claim->too_large = action == ASK_ACCEPTED && claim->answer.too_large;
+    if (action != ASK_ACCEPTED || !claim->answer.content) { /* a no carries no content */
+        claim->answer.content = NULL;
+        flow_next(flow);
+        return;
+    }
+    if (json_write(&claim->text, claim->answer.content)) {
+        claim->content = buf_str(&claim->text);
+        claim->lent = claim->content.len <= CLAIM_LENT_BYTES;
+        if (!claim->lent)
+            claim_own_content(claim);
+    } else {
+        claim->answer.content = NULL;
+        claim->too_large = true;
+    }
+    flow_next(flow);
+}
+
+static struct str problem(struct claim *claim, const char *path, const char *message)
+{
+    return arena_fmt(&claim->arena, "[{\"path\":\"%s\",\"message\":\"%s\"}]", path, message);
+}
+
+/* Empty: the content is fine. Otherwise the problems as JSON. */
+static struct str content_problems(struct claim *claim, const struct ask_record *record)
+{
+    const struct json *content = claim->answer.content;
+    struct schema_problems problems;
+
+    if (claim->too_large)
+        return arena_fmt(
+            &claim->arena,
+            "[{\"path\":\"\",\"message\":\"is larger than an answer may be, which is %zu "
+            "bytes of JSON\"}]",
+            claim->engine->opts.limits.journal_bytes);
+    switch (record->kind) {
+    case ASK_FORM:
+    case ASK_APPROVAL:
+        if (content && content->type != JSON_OBJECT)
+            return problem(claim, "", "expected an object");
+        if (record->detail.len == 0) { /* the empty form */
+            claim->content = STR_NONE;
+            return STR_NONE;
+        }
+        if (!content) {
+            content = json_new_object(&claim->arena);
+            claim->content = STR("{}");
+        }
+        const struct schema *schema = engine_schema(claim->engine, record->detail);
+        if (!schema)
+            return problem(claim, "", "the question's schema cannot be used");
+        if (schema_check(schema, content, &claim->arena, &problems) == NOD_OK)
+            return STR_NONE;
+        if (problems.count == 0)
+            return problem(claim, "", "took too much work to check");
+        return outcome_problems(&claim->arena, &problems);
+    case ASK_URL:
+        claim->content = STR_NONE; /* what happens on the page does not come through here */
+        return STR_NONE;
+    case ASK_SAMPLE:
+        if (!json_get(content, STR("content")) || json_get_str(content, STR("role")).len == 0)
+            return problem(claim, "", "expected a message with role and content");
+        return STR_NONE;
+    case ASK_ROOTS:
+        if (!json_is(json_get(content, STR("roots")), JSON_ARRAY))
+            return problem(claim, "/roots", "expected an array");
+        return STR_NONE;
+    }
+    return problem(claim, "", "unknown kind of question");
+}
+
+/* Bytes that answers to the call's other asks add to its journal: they are on their way. */
+static size_t others_coming(const struct claim *claim, struct str call_id)
+{
+    size_t bytes = 0;
+
+    LIST_EACH (at, &claim->engine->claims) {
+        const struct claim *other = LIST_OF(at, struct claim, link);
+        if (other->coming && str_eq(id_str(&other->call), call_id) &&
+            !str_eq(other->ask_id, claim->ask_id))
+            bytes += other->coming;
+    }
+    return bytes;
+}
+
+/* It fits, and room is kept for it until it is in the journal or refused. Of several answers to one
+ * ask only one will count, so they need the room of the largest. */
+static void room_keep(struct claim *claim, const struct ask_record *record)
+{
+    size_t bytes =
+        sizeof(struct entry) + record->key.len + claim->answer.by.len + claim->content.len;
+
+    if (record->call_id.len != ID_LEN)
+        return;
+    LIST_EACH (at, &claim->engine->claims) {
+        struct claim *other = LIST_OF(at, struct claim, link);
+        if (other->coming && str_eq(other->ask_id, claim->ask_id)) {
+            other->coming = bytes > other->coming ? bytes : other->coming;
+            return;
+        }
+    }
+    memcpy(claim->call.text, record->call_id.at, ID_LEN);
+    claim->coming = bytes;
+}
+
+/* Bytes that an answer may add to a journal that has so many: a part stays free for steps. */
+static size_t room_left(const struct claim *claim, const struct ask_record *record, size_t learned)
+{
+    size_t most = claim->engine->opts.limits.journal_bytes;
+    size_t taken = learned + sizeof(struct entry) + record->key.len + claim->answer.by.len +
+                   run_step_room(most);
+
+    return taken < most ? most - taken : 0;
+}
+
+/* Any journal has room for as many of these as it may have entries. */
+static bool is_small(const struct claim *claim)
+{
+    const struct engine_limits *limits = &claim->engine->opts.limits;
+
+    return claim->content.len <= limits->journal_bytes / limits->journal_entries / 2;
+}
+
+/* Empty: it fits. Otherwise the problem as JSON. */
+static struct str weigh(struct claim *claim, const struct ask_record *record, size_t learned)
+{
+    size_t room = room_left(claim, record, learned + others_coming(claim, record->call_id));
+
+    if (claim->content.len <= room) {
+        room_keep(claim, record);
+        return STR_NONE;
+    }
+    return arena_fmt(&claim->arena,
+                     "[{\"path\":\"\",\"message\":\"is %zu bytes, and this call may learn at most "
+                     "%zu more (of %zu in all)\"}]",
+                     claim->content.len, room, claim->engine->opts.limits.journal_bytes);
+}
+
+static void weighed(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct claim *claim = data;
+
+    if (status == NOD_E_STORE && claim->answer.set)
+        answer_set_spoil(claim->answer.set, status);
+    if (status != NOD_OK) {
+        claim_reject(claim, status);
+        return;
+    }
+    for (size_t i = 0; i < reply->call->entry_count; i++)
+        claim->learned += entry_bytes(&reply->call->entries[i]);
+    claim->weighed = true;
+    flow_again(&claim->flow);
+}
+
+/* What invalid content leads to: asked again, still pending, or the end of the ask. */
+static void content_invalid(struct claim *claim, const struct ask_record *record,
+                            struct str problems)
+{
+    const struct surface *surface = claim->answer.surface;
+    int most = surface ? surface->ops->attempts : 0;
+    int attempt = claim->answer.attempt ? claim->answer.attempt : record->attempt;
+
+    claim->result.problems = problems;
+    if (most != 0 && record->attempts > 0)
+        most = record->attempts;
+    if (most == 0) {
+        claim->result.pending = true;
+        claim_reject(claim, NOD_E_INVALID);
+        return;
+    }
+    claim->offer = attempt > 0 ? attempt : 1;
+    claim->again = claim->offer < most;
+    claim->outcome = ASK_INVALID;
+    claim->content = problems;
+    flow_next(&claim->flow);
+}
+
+void claim_validate_content(struct flow *flow, void *subject)
+{
+    struct claim *claim = subject;
+    struct ask *ask = claim_ask(claim);
+    static const struct ask_record gone = {
+        0
+    }; /* since it was looked for: the store will say so */
+    const struct ask_record *record = claim->record ? claim->record : &gone;
+
+    if (claim->answer.action != ASK_ACCEPTED) {
+        flow_next(flow);
+        return;
+    }
+    if (ask)
+        record = &ask->record;
+    struct str problems = claim->weighed ? STR_NONE : content_problems(claim, record);
+    claim->answer.content = NULL; /* it may be the giver's, who need not wait for the rest */
+    if (!problems.len && !is_small(claim) && !ask && !claim->weighed && record->call_id.len) {
+        claim->engine->store->ops->load_call(claim->engine->store, record->call_id, weighed, claim);
+        return;
+    }
+    if (!problems.len && !is_small(claim))
+        problems = weigh(claim, record, ask ? ask->call->learned : claim->learned);
+    if (problems.len) {
+        content_invalid(claim, record, problems);
+        return;
+    }
+    if (record->kind == ASK_URL && record->wait_done && !claim->url_done) {
+        if (ask)
+            ask->opened = true;
+        claim->result = (struct answer_result){ .status = NOD_OK, .pending = true };
+        flow_jump(flow, "finalize"); /* it is open; the page will say when it is done */
+        return;
+    }
+    flow_next(flow);
+}
