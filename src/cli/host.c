@@ -174,6 +174,8 @@ void nod_server_destroy(nod_server *server)
     settle(server);
     mcp_server_destroy(server->mcp);
     server->mcp = NULL;
+    front_destroy(server->front);
+    server->front = NULL;
     timer_stop(server->loop, &server->tick);
     server->store->ops->destroy(
         server->store); /* first: it drops what is on its way to the engine */
@@ -284,6 +286,8 @@ static void stop(void *data)
     if (server->stopping)
         return;
     server->stopping = true;
+    if (server->front)
+        front_stopping(server->front);
     if (server->mcp)
         mcp_drain(server->mcp, HOST_DRAIN_MS, drained, server);
     else
@@ -459,7 +463,7 @@ static void say_where(const nod_server *server, struct str host)
     bool six = host.len && memchr(host.at, ':', host.len);
 
     snprintf(url, sizeof(url), "http://%s" STR_FMT "%s:%d/mcp", six ? "[" : "", STR_ARG(host),
-             six ? "]" : "", mcp_http_port(server->mcp));
+             six ? "]" : "", front_port(server->front, 0));
     LOG_INFO("listening", LOG_CSTR("url", url));
 }
 
@@ -498,13 +502,16 @@ bool host_serve_http(nod_server *server, const struct options *options)
     raise_descriptors();
     await_store(server);
     make_mcp(server, options->per_principal);
-    nod_status status = mcp_http_start(server->mcp, &(struct mcp_http_opts){
-                                                        .host = host,
-                                                        .port = options->port,
-                                                        .tokens = server->tokens,
-                                                        .allowed_hosts = options->allow_hosts,
-                                                        .allowed_origins = options->allow_origins,
-                                                    });
+    server->front = front_create(&(struct front_opts){
+        .loop = server->loop,
+        .engine = server->engine,
+        .tokens = server->tokens,
+        .allowed_hosts = options->allow_hosts,
+        .allowed_origins = options->allow_origins,
+    });
+    nod_status status = server->front ? mcp_http_start(server->mcp, server->front) : NOD_E_REFUSED;
+    if (status == NOD_OK)
+        status = front_listen(server->front, host, options->port);
     if (status != NOD_OK) {
         LOG_ERROR("cannot serve over HTTP", LOG_STR("host", host), LOG_INT("port", options->port),
                   LOG_CSTR("why", nod_status_name(status)));

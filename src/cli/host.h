@@ -9,8 +9,9 @@
 
 #include "core/catalog.h"
 #include "core/engine.h"
+#include "front/front.h"
+#include "front/tokens.h"
 #include "mcp/server.h"
-#include "mcp/tokens.h"
 #include "net/loop.h"
 #include "provider/local.h"
 
@@ -32,6 +33,7 @@ struct nod_server {
     struct catalog *catalog;
     struct local *local;
     struct mcp_server *mcp; /* while it serves */
+    struct front *front; /* likewise, over HTTP */
     struct tokens *tokens;
     struct keyring *ring; /* of the secrets that are set, or NULL */
     struct timer tick;    /* for the engine's next deadline */

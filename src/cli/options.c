@@ -186,7 +186,7 @@ const char *options_help(void)
     return "  (nothing)              speak MCP on standard input and output\n"
            "  --http HOST:PORT       serve MCP over HTTP at /mcp; --http PORT and --http :PORT\n"
            "                         listen on loopback; port 0 takes a free one\n"
-           "  --token-file FILE      bearer tokens, a line each: token name\n"
+           "  --token-file FILE      bearer tokens, a line each: token name role...\n"
            "  --allow-host NAME      a further name clients may use for this host; repeatable\n"
            "  --allow-origin ORIGIN  a web origin that may connect; repeatable\n"
            "  --allow-field TOOL.FIELD  a form's field that may be asked for although it looks\n"

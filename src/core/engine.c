@@ -225,6 +225,14 @@ struct store *engine_store(const struct engine *engine)
     return engine->store;
 }
 
+bool engine_ready(const struct engine *engine, struct str *why)
+{
+    struct store *store = engine->store;
+
+    *why = STR("the store does not answer");
+    return !store->ops->ready || store->ops->ready(store, why);
+}
+
 int64_t engine_now(const struct engine *engine)
 {
     struct store *store = engine->store;

@@ -96,6 +96,8 @@ void engine_stop(struct engine *engine);
 bool engine_settled(const struct engine *engine);
 
 struct store *engine_store(const struct engine *engine);
+/* Does the store do its work, as far as it knows? If not, why. */
+bool engine_ready(const struct engine *engine, struct str *why);
 /* The store's wall clock, in ms: expiry of whatever several nodes see is decided by it. */
 int64_t engine_now(const struct engine *engine);
 size_t engine_calls(const struct engine *engine);

@@ -50,7 +50,7 @@ void discover(struct request *request)
     struct json_writer w;
 
     reply_begin(request, &w);
-    reply_cacheable(request, &w, MCP_LIST_FRESH_MS, !request->server->tokens);
+    reply_cacheable(request, &w, MCP_LIST_FRESH_MS, !server_has_tokens(request->server));
     jw_key(&w, STR("supportedVersions"));
     jw_array(&w);
     for (size_t i = 0; i < ERA_VERSIONS; i++)

@@ -1,13 +1,10 @@
 /*
  * mcp/http: the HTTP endpoint, before any era is known.
  *
- * What comes here has passed the gate (mcp/gate), which has looked at its head: is there a message,
- * and which era is it of (mcp/era)? Then the era's own file goes on.
- *
- * Without tokens only loopback addresses are listened on: there is no other anonymous access.
+ * What comes here has passed the front door (front/gate), which has looked at its head: is there a
+ * message, and which era is it of (mcp/era)? Then the era's own file goes on.
  */
 #include <stdio.h>
-#include <sys/resource.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -15,8 +12,6 @@
 #include "mcp/era.h"
 #include "mcp/era2025.h"
 #include "mcp/era2026.h"
-#include "mcp/gate.h"
-#include "mcp/health.h"
 
 /* --- replies
  * --------------------------------------------------------------------------------------- */
@@ -164,7 +159,7 @@ static bool refuse_answer(const struct request *request, const struct rpc_messag
     struct mcp_server *server = request->server;
     struct str why;
 
-    if (health_store_ready(server, &why) || !brings_answer(request, message, array))
+    if (engine_ready(server->opts.engine, &why) || !brings_answer(request, message, array))
         return false;
     struct str text = arena_fmt(
         &server->message, "The answer cannot be stored now (" STR_FMT "); send it again later.",
@@ -277,72 +272,42 @@ void endpoint_again(struct mcp_server *server, struct http_exchange *exchange,
         handle_other(server, exchange, http, principal);
 }
 
-static void on_request(struct http_exchange *exchange, const struct http_request *http, void *data)
+static void on_request(const struct front_request *request, void *data)
 {
-    struct mcp_server *server = data;
-
-    if (health_has(http->path))
-        health_reply(server, exchange, http);
-    else
-        endpoint_again(server, exchange, http, gate_principal(http));
+    endpoint_again(data, request->exchange, request->http, request->principal);
 }
 
-/* --- starting and stopping
- * ------------------------------------------------------------------------------ */
-
-/* Descriptors are what runs out first: some are for the store, files and what else there is. */
-static size_t connections_most(void)
+/* A refusal at the front door, as a JSON-RPC error without an id. */
+static void write_refused(struct buf *body, struct str why)
 {
-    struct rlimit files;
-
-    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY ||
-        files.rlim_cur > MCP_CONNECTIONS_MAX + MCP_DESCRIPTORS_MIN)
-        return MCP_CONNECTIONS_MAX;
-    return files.rlim_cur > 2 * MCP_DESCRIPTORS_MIN ? files.rlim_cur - MCP_DESCRIPTORS_MIN
-                                                    : MCP_DESCRIPTORS_MIN;
+    rpc_write_refusal(body, STR_NONE, RPC_INVALID_REQUEST, why, STR_NONE);
 }
 
-/* Where there are tokens there are strangers, and more principals than one. */
-static void limits_of(struct http_limits *limits, bool tokens)
+/* --- routes
+ * ---------------------------------------------------------------------------------------- */
+
+static bool add_route(struct mcp_server *server, struct front *front, struct str method)
 {
-    *limits = http_limits_default;
-    limits->body_max = MCP_BODY_MAX;
-    limits->connections_max = connections_most();
-    if (!tokens)
-        return;
-    limits->strangers_max = limits->connections_max / MCP_STRANGERS_PART + 1;
-    limits->strangers_memory_max = limits->memory_max / MCP_STRANGERS_PART;
-    limits->stranger_ms = MCP_STRANGER_MS;
-    limits->owner_connections_max = limits->connections_max / MCP_OWNER_PART + 1;
-    limits->owner_memory_max = limits->memory_max / MCP_OWNER_PART;
+    return front_route(front, &(struct route){ .method = method,
+                                               .pattern = STR("/mcp"),
+                                               .who = ROLE_ASK,
+                                               .endless = true,
+                                               .handle = on_request,
+                                               .refused = write_refused,
+                                               .data = server });
 }
 
-nod_status mcp_http_start(struct mcp_server *server, const struct mcp_http_opts *opts)
+nod_status mcp_http_start(struct mcp_server *server, struct front *front)
 {
-    if (server->http)
+    static const char *const sent[] = { "Mcp-Method",     "Mcp-Name",    "Mcp-Protocol-Version",
+                                        "Mcp-Session-Id", "Mcp-Param-*", NULL };
+
+    if (server->front)
         return NOD_E_USAGE;
-    if (!opts->tokens && !origin_is_loopback(opts->host)) {
-        LOG_ERROR("refused to listen beyond this machine without tokens; give a token file, or "
-                  "listen on 127.0.0.1",
-                  LOG_STR("host", opts->host));
+    if (!add_route(server, front, STR("GET")) || !add_route(server, front, STR("POST")) ||
+        !add_route(server, front, STR("DELETE")))
         return NOD_E_REFUSED;
-    }
-    if (!gate_open(server, opts))
-        return NOD_E_REFUSED;
-
-    struct http_opts http = { .on_head = gate_head, .on_request = on_request, .data = server };
-    limits_of(&http.limits, opts->tokens != NULL);
-    return http_listen(server->opts.loop, opts->host, opts->port, &http, &server->http);
-}
-
-int mcp_http_port(const struct mcp_server *server)
-{
-    return server->http ? http_port(server->http) : 0;
-}
-
-void mcp_http_stop(struct mcp_server *server)
-{
-    if (server->http)
-        http_close(server->http);
-    server->http = NULL;
+    front_web_headers(front, sent, "Mcp-Session-Id");
+    server->front = front;
+    return NOD_OK;
 }

@@ -78,7 +78,7 @@ void lists_reply(struct request *request, enum target_kind kind, bool templates,
                     : count;
     reply_begin(request, &w);
     /* What stands behind a token is not for other people's caches. */
-    reply_cacheable(request, &w, MCP_LIST_FRESH_MS, !request->server->tokens);
+    reply_cacheable(request, &w, MCP_LIST_FRESH_MS, !server_has_tokens(request->server));
     jw_key(&w, name);
     jw_array(&w);
     for (size_t i = from; i < to; i++)

@@ -113,7 +113,6 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     buf_init(&server->plain, STATE_PORTABLE_MAX);
     buf_init(&server->sealed, STATE_PORTABLE_MAX);
     buf_init(&server->requests, MCP_MESSAGE_MAX);
-    buf_init(&server->preflight, MCP_PREFLIGHT_MAX);
     idmap_init(&server->sessions, MCP_SESSIONS_MAX, offsetof(struct session, id));
     map_init(&server->subjects, MCP_SUBJECTS_MAX);
     list_init(&server->by_use);
@@ -190,7 +189,8 @@ void mcp_server_destroy(struct mcp_server *server)
         server->opts.loop); /* what was cancelled comes to its end where the store is near */
     LIST_EACH (at, &server->ending)
         session_orphan(LIST_OF(at, struct session, by_use));
-    mcp_http_stop(server);
+    if (server->front)
+        front_close(server->front); /* clients that still wait are told before their calls go */
     caller_away_stop(server);
     LIST_EACH (at, &server->works) {
         struct server_work *work = LIST_OF(at, struct server_work, link);
@@ -217,7 +217,6 @@ void mcp_server_destroy(struct mcp_server *server)
     buf_finish(&server->plain);
     buf_finish(&server->sealed);
     buf_finish(&server->requests);
-    buf_finish(&server->preflight);
     arena_finish(&server->message);
     arena_finish(&server->texts);
     mem_free(server);
@@ -266,8 +265,8 @@ static void drain_last(struct mcp_server *server)
     timer_stop(server->opts.loop, &server->drain_limit);
     mcp_stdio_close(server);
     end_sessions(server, STR("the server is shutting down"));
-    if (server->http)
-        http_drain(server->http, MCP_FLUSH_MS, drain_http_done, server);
+    if (server->front)
+        front_drain(server->front, MCP_FLUSH_MS, drain_http_done, server);
     else
         timer_set(server->opts.loop, &server->drain_turn, 0, drain_http_done, server);
 }

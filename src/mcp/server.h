@@ -14,7 +14,7 @@
 
 struct mcp_server;
 struct keyring;
-struct tokens; /* mcp/tokens.h: bearer tokens and their principals */
+struct front; /* front/front.h: the listeners and the routes */
 
 /* What each principal has a share of: mcp/shares. */
 enum mcp_share {
@@ -55,17 +55,12 @@ void mcp_server_destroy(struct mcp_server *server);
 nod_status mcp_stdio_start(struct mcp_server *server, int read_fd, int write_fd,
                            void (*ended)(void *data), void *data);
 
-struct mcp_http_opts {
-    struct str host;
-    int port;              /* 0: a free one */
-    struct tokens *tokens; /* NULL: loopback only, as the local user */
-    const char *const
-        *allowed_hosts; /* further Host names, besides loopback; NULL-terminated, or NULL */
-    const char *const *allowed_origins; /* further Origins; likewise */
-};
-/* Serves /mcp. NOD_E_REFUSED: a non-loopback address without tokens (logged). */
-nod_status mcp_http_start(struct mcp_server *server, const struct mcp_http_opts *opts);
-int mcp_http_port(const struct mcp_server *server);
+/*
+ * Adds the routes of /mcp to the front door, before that listens, and once. A drain drains the
+ * front too, and the server closes it before it goes; whoever made it destroys it, after that.
+ * NOD_E_REFUSED, logged: the routes are taken.
+ */
+nod_status mcp_http_start(struct mcp_server *server, struct front *front);
 
 /* No new requests; done() when what runs has ended or after grace_ms; waiting calls are cancelled
  * then. */

@@ -13,7 +13,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "mcp/meta.h"
-#include "mcp/origin.h"
+#include "front/front.h"
 #include "mcp/server.h"
 #include "net/http.h"
 
@@ -41,16 +41,10 @@ enum {
     MCP_MESSAGE_MAX = 16 << 20, /* bytes of one message we send */
     MCP_LINE_MAX = 4 << 20,     /* bytes of one line on stdio */
     MCP_LINES_QUEUED_MAX = 4 << 20,
-    MCP_BODY_MAX = 4 << 20,       /* bytes of a POST */
-    MCP_CONNECTIONS_MAX = 20000,  /* fewer where the process may open fewer descriptors */
-    MCP_DESCRIPTORS_MIN = 64,     /* of those, left for everything else */
-    MCP_STRANGERS_PART = 16,      /* connections and memory of those without a token: a 16th */
-    MCP_OWNER_PART = 4,           /* connections and memory of one principal: a quarter */
-    MCP_STRANGER_MS = 10000,      /* for a first head with a token, from accepting on */
-    MCP_PREFLIGHT_MAX = 32 << 10, /* bytes of the header names that a web page may send */
-    MCP_TREE_MAX = 64 << 20,      /* memory of one parsed message */
-    MCP_TREE_KEEP = 256 << 10,    /* and how much of it is kept for the next one */
-    MCP_RETRY_MS = 1000,          /* clients that lost a stream are asked to wait that long */
+    MCP_BODY_MAX = 4 << 20,    /* bytes of one message that comes */
+    MCP_TREE_MAX = 64 << 20,   /* memory of one parsed message */
+    MCP_TREE_KEEP = 256 << 10, /* and how much of it is kept for the next one */
+    MCP_RETRY_MS = 1000,       /* clients that lost a stream are asked to wait that long */
     MCP_HEARTBEAT_MS = 15000,
     MCP_SESSION_IDLE_MS = 3600000,
     MCP_PAGE_SIZE = 100,
@@ -121,14 +115,8 @@ struct mcp_server {
     struct unrun unrun[MCP_UNRUN_MAX];
     struct list callers_away; /* struct caller_away: calls that are run for clients who are away */
 
-    struct map holders; /* principal -> what it has: mcp/shares */
-    struct http_server *http;
-    struct tokens *tokens;
-    struct origin_rules origins;
-    const struct str *origin_lines; /* header lines for each of origins.origins: mcp/gate */
-    struct buf preflight;           /* what was written for a browser that asks beforehand */
-    char host_passed[64];           /* the Host header that passed them last */
-    size_t host_passed_len;
+    struct map holders;  /* principal -> what it has: mcp/shares */
+    struct front *front; /* where /mcp is served; NULL: nowhere */
     struct stdio *stdio;
 
     size_t calls;   /* live */
@@ -170,8 +158,11 @@ static inline int64_t server_now(const struct mcp_server *server)
 /* A call has begun to wait, has ended or a transport has closed: is a drain complete now? */
 void server_check_drained(struct mcp_server *server);
 
-/* mcp/http: the endpoint. */
-void mcp_http_stop(struct mcp_server *server);
+/* There are tokens: more principals than the local user, and each has its share. */
+static inline bool server_has_tokens(const struct mcp_server *server)
+{
+    return server->front && front_has_tokens(server->front);
+}
 
 /* mcp/stdio_orphans: what an earlier process has asked over its pipe is withdrawn. */
 void stdio_orphans_withdraw(struct mcp_server *server);

@@ -53,14 +53,14 @@ bool shares_full(struct mcp_server *server, struct str principal, enum mcp_share
     const struct holder *holder = map_find(&server->holders, principal);
     size_t most = server->opts.per_principal[kind], held = holder ? holder->held[kind] : 0;
 
-    return server->tokens && (held >= most || more > most - held);
+    return server_has_tokens(server) && (held >= most || more > most - held);
 }
 
 void shares_add(struct mcp_server *server, struct str principal, enum mcp_share kind, size_t count)
 {
     struct holder *holder = map_find(&server->holders, principal);
 
-    if (!server->tokens || !count)
+    if (!server_has_tokens(server) || !count)
         return;
     if (!holder) {
         holder = mem_zalloc(sizeof(*holder) + principal.len);

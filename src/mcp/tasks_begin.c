@@ -51,8 +51,8 @@ static void give_out(struct task_wait *wait, struct task *task)
     task_write_created(server, wait->request_id, task);
     response_end(&wait->response, 200, buf_str(&server->out));
     buf_clear(&server->out);
-    if (server->http)
-        http_flush(server->http);
+    if (server->front)
+        front_flush(server->front);
     CRASH_POINT(task_told_after);
     task_begin(task, wait->target, wait->args, true);
     task_wait_free(wait);
@@ -183,8 +183,8 @@ static void give_to_all(struct caller2026 *caller, struct task *task)
     struct mcp_server *server = caller->server;
 
     tasks_respond(caller, task);
-    if (server->http)
-        http_flush(server->http);
+    if (server->front)
+        front_flush(server->front);
 }
 
 /* The handle is given out when it is good for something: not before its record is stored. */

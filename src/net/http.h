@@ -65,6 +65,12 @@ struct http_index {
     bool filled;                /* false in a request that no parser has made */
 };
 
+/* What on_head found out about a request, for on_request; means nothing here. */
+struct http_mark {
+    const void *who;
+    const void *what;
+};
+
 struct http_request {
     struct str method;
     struct str target;                 /* as sent */
@@ -74,7 +80,7 @@ struct http_request {
     size_t header_count;
     struct http_index index;
     struct str body;
-    const void *mark; /* what on_head has said of it */
+    struct http_mark mark; /* what on_head has said of it */
 };
 
 struct http_limits {
@@ -120,9 +126,9 @@ struct http_ruling {
     struct str body;
 
     /* These live as long as the server. */
-    struct str lines; /* header lines, each with its end, of every response to this request */
-    struct str who;   /* with HTTP_TRUST: the owner in whose share it counts; empty: in none */
-    const void *mark; /* becomes request->mark */
+    struct str lines;      /* header lines, each with its end, of every response to this request */
+    struct str who;        /* with HTTP_TRUST: the owner in whose share it counts; empty: in none */
+    struct http_mark mark; /* becomes request->mark */
 };
 
 struct http_opts {

@@ -56,7 +56,7 @@ void incoming_free(struct http_server *server, struct http_incoming *incoming)
     buf_clear(&incoming->body);
     incoming->body.limit = server->opts.limits.body_max;
     incoming->lines = STR_NONE;
-    incoming->mark = NULL;
+    incoming->mark = (struct http_mark){ 0 };
     incoming->answered = incoming->unkept = false;
     server->spare = incoming;
 }

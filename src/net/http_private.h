@@ -80,7 +80,7 @@ struct http_incoming {
     struct buf body;
     int64_t body_from; /* its head was complete */
     struct str lines;  /* of the ruling */
-    const void *mark;
+    struct http_mark mark;
     bool answered; /* by the ruling */
     bool unkept;   /* its body is dropped: nobody vouches for it, or wants it */
 };

@@ -61,10 +61,8 @@ static void another_principals_session_does_not_exist(void **state)
 static void without_tokens_only_loopback_is_listened_on(void **state)
 {
     (void)state;
-    world_start(&world, &(struct world_opts){ .no_http = true });
-    assert_int_equal(
-        mcp_http_start(world.server, &(struct mcp_http_opts){ .host = STR("0.0.0.0") }),
-        NOD_E_REFUSED);
+    world_start(&world, &(struct world_opts){ 0 });
+    assert_int_equal(front_listen(world.front, STR("0.0.0.0"), 0), NOD_E_REFUSED);
     world_stop(&world);
 }
 

@@ -464,11 +464,13 @@ static void make_server(struct world *world)
                             .portable_states = opts->portable_states,
                             .keyring = opts->secret ? keyring_of(opts->secret) : NULL,
                             .boolean_confirm_clients = opts->boolean_confirm_clients });
-    if (!opts->no_http)
-        assert_int_equal(
-            mcp_http_start(world->server, &(struct mcp_http_opts){ .host = STR("127.0.0.1"),
-                                                                   .tokens = opts->tokens }),
-            NOD_OK);
+    if (opts->no_http)
+        return;
+    world->front = front_create(&(struct front_opts){
+        .loop = world->loop, .engine = world->engine, .tokens = opts->tokens });
+    assert_non_null(world->front);
+    assert_int_equal(mcp_http_start(world->server, world->front), NOD_OK);
+    assert_int_equal(front_listen(world->front, STR("127.0.0.1"), 0), NOD_OK);
 }
 
 static enum memory_fault store_fault(void *ctx, const char *verb)
@@ -506,6 +508,8 @@ void world_start(struct world *world, const struct world_opts *opts)
 void world_restart(struct world *world)
 {
     mcp_server_destroy(world->server);
+    front_destroy(world->front);
+    world->front = NULL;
     for (int i = 0; i < 10; i++)
         world_turn(world); /* what is on its way to the engine arrives */
     engine_destroy(world->engine);
@@ -544,6 +548,8 @@ void world_drain(struct world *world)
     if (world->draining)
         return;
     world->draining = true;
+    if (world->front)
+        front_stopping(world->front);
     mcp_drain(world->server, 2000, drained, world);
 }
 
@@ -554,6 +560,8 @@ void world_stop(struct world *world)
     world_drain(world);
     WORLD_AWAIT(world, world->ended);
     mcp_server_destroy(world->server);
+    front_destroy(world->front);
+    world->front = NULL;
     world->store->ops->destroy(world->store);
     engine_destroy(world->engine);
     catalog_destroy(world->catalog);
@@ -568,7 +576,7 @@ static int dial(struct world *world)
 {
     struct sockaddr_in address = {
         .sin_family = AF_INET,
-        .sin_port = htons((uint16_t)mcp_http_port(world->server)),
+        .sin_port = htons((uint16_t)front_port(world->front, 0)),
         .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
     };
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

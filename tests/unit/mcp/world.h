@@ -19,8 +19,9 @@
 #include "core/catalog.h"
 #include "core/run.h"
 #include "crypto/seal.h"
+#include "front/front.h"
+#include "front/tokens.h"
 #include "mcp/server.h"
-#include "mcp/tokens.h"
 #include "store/memory.h"
 
 enum { WORLD_TARGETS_MAX = 32 };
@@ -49,6 +50,7 @@ struct world {
     struct engine *engine;
     struct catalog *catalog;
     struct mcp_server *server;
+    struct front *front; /* NULL: no_http */
     struct provider provider;
     struct target targets[WORLD_TARGETS_MAX];
     size_t target_count;

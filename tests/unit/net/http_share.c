@@ -14,7 +14,7 @@ static enum http_verdict rule(const struct http_request *request, struct http_ru
 
     (void)data;
     ruling->lines = STR("Ruled: yes\r\n");
-    ruling->mark = ruling;
+    ruling->mark.who = ruling;
     if (str_eq(owner, STR("ada")) || str_eq(owner, STR("bob"))) {
         ruling->who = str_eq(owner, STR("ada")) ? STR("ada") : STR("bob");
         return HTTP_TRUST;

@@ -1,11 +1,11 @@
 /*
- * mcp/tokens: the file of bearer tokens.
+ * front/tokens: the file of bearer tokens.
  *
  * A token is looked up by its SHA-256: whoever tries tokens learns nothing from the time a lookup
  * takes, because what is compared is a digest they cannot steer. The tokens themselves are
  * forgotten once the file is read.
  */
-#include "mcp/tokens.h"
+#include "front/tokens.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@ enum { TOKENS_ARENA_MAX = 64 << 20 };
 
 struct token_entry {
     struct digest digest; /* the key in the map */
-    struct token_owner owner;
+    struct principal owner;
 };
 
 struct tokens {
@@ -75,27 +75,16 @@ static bool is_visible(struct str s)
     return true;
 }
 
-static bool read_roles(struct tokens *tokens, const struct line *line, struct str rest,
-                       struct token_owner *owner)
+static bool read_roles(const struct line *line, struct str rest, role_set *roles)
 {
-    struct str roles[TOKENS_ROLES_MAX];
-    size_t count = 0;
-
     for (struct str word = next_word(&rest); word.len; word = next_word(&rest)) {
-        if (count == TOKENS_ROLES_MAX)
-            return line_wrong(line, "too many roles for one token");
-        if (!is_visible(word))
-            return line_wrong(line, "a role has characters that are not visible ASCII");
-        roles[count++] = arena_str(&tokens->arena, word);
+        role_set role = role_named(word);
+        if (!role)
+            return line_wrong(line, "an unknown role; there are ask, answer, approve and admin");
+        *roles |= role;
     }
-    if (count == 0)
-        return true;
-    struct str *kept = arena_alloc(&tokens->arena, count * sizeof(*kept));
-    if (!kept)
-        return line_wrong(line, "the file is too large");
-    memcpy(kept, roles, count * sizeof(*kept));
-    owner->roles = kept;
-    owner->role_count = count;
+    if (!*roles)
+        *roles = ROLE_ASK;
     return true;
 }
 
@@ -125,7 +114,7 @@ static bool read_line(struct tokens *tokens, const struct line *line, struct str
     entry->owner.name = arena_str(&tokens->arena, name);
     if (map_get(&tokens->by_digest, digest_str(&entry->digest)))
         return line_wrong(line, "this token is in the file twice");
-    if (!read_roles(tokens, line, text, &entry->owner))
+    if (!read_roles(line, text, &entry->owner.roles))
         return false;
     if (!map_set(&tokens->by_digest, digest_str(&entry->digest), entry))
         return line_wrong(line, "too many tokens in one file");
@@ -214,7 +203,7 @@ size_t tokens_count(const struct tokens *tokens)
     return tokens->by_digest.count;
 }
 
-const struct token_owner *tokens_find(const struct tokens *tokens, struct str token)
+const struct principal *tokens_find(const struct tokens *tokens, struct str token)
 {
     struct digest digest;
 

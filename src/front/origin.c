@@ -1,11 +1,11 @@
 /*
- * mcp/origin: the checks of Host and Origin.
+ * front/origin: the checks of Host and Origin.
  *
  * The port of a loopback name is not looked at: a forwarded port is still this machine, and
  * rebinding is about names. Names are compared without regard to case, and as a whole:
  * "localhost.evil.example" is not localhost.
  */
-#include "mcp/origin.h"
+#include "front/origin.h"
 
 #include <arpa/inet.h>
 
@@ -71,8 +71,11 @@ bool origin_host_ok(const struct origin_rules *rules, struct str host)
 
     if (!split_port(host, &name, &port))
         return false;
-    if (name_is_loopback(name) || (rules->own.len && str_eq_nocase(name, rules->own)))
+    if (name_is_loopback(name))
         return true;
+    for (size_t i = 0; i < rules->own_count; i++)
+        if (str_eq_nocase(name, rules->own[i]))
+            return true;
     for (size_t i = 0; i < rules->host_count; i++)
         if (str_eq_nocase(rules->hosts[i], host) || str_eq_nocase(rules->hosts[i], name))
             return true;

@@ -1,17 +1,18 @@
 /*
- * mcp/origin: from where may a browser speak to us?
+ * front/origin: from where may a browser speak to us?
  *
  * A page on the internet can make a browser send requests to a server on this machine, under a name
  * that it has pointed here (DNS rebinding). Such a request gives itself away by its Host and Origin
  * headers: only loopback names, the address listened on, and what the operator has allowed pass.
  */
-#ifndef NOD_MCP_ORIGIN_H
-#define NOD_MCP_ORIGIN_H
+#ifndef NOD_FRONT_ORIGIN_H
+#define NOD_FRONT_ORIGIN_H
 
 #include "base/str.h"
 
 struct origin_rules {
-    struct str own;          /* the address that is listened on; empty: none beside loopback */
+    const struct str *own; /* the addresses that are listened on */
+    size_t own_count;
     const struct str *hosts; /* "name" (any port) or "name:port" */
     size_t host_count;
     const struct str *origins; /* "https://app.example.com", exactly */

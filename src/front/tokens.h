@@ -1,32 +1,33 @@
 /*
- * mcp/tokens: bearer tokens, and whose they are.
+ * front/tokens: bearer tokens, and whose they are.
  *
  * A file of lines: `token name role...`, separated by blanks; `#` begins a comment. A token is at
- * least TOKENS_SECRET_MIN characters, appears once, and makes its bearer the principal `name`. Only
- * digests are kept in memory, and comparing takes the same time whatever was presented.
+ * least TOKENS_SECRET_MIN characters, appears once, and makes its bearer the principal `name` with
+ * the roles that follow (core/roles.h); without any it has the role `ask`. Only digests are kept in
+ * memory, and comparing takes the same time whatever was presented.
  */
-#ifndef NOD_MCP_TOKENS_H
-#define NOD_MCP_TOKENS_H
+#ifndef NOD_FRONT_TOKENS_H
+#define NOD_FRONT_TOKENS_H
 
 #include <nod/nod.h>
 
 #include "base/arena.h"
+#include "core/roles.h"
 
 enum {
     TOKENS_MAX = 10000,
     TOKENS_SECRET_MIN = 16,
     TOKENS_SECRET_MAX = 512,
     TOKENS_NAME_MAX = 128,
-    TOKENS_ROLES_MAX = 16,
     TOKENS_FILE_MAX = 4 << 20,
 };
 
 struct tokens;
 
-struct token_owner {
+/* Who is asking or answering, as we have verified it. */
+struct principal {
     struct str name;
-    const struct str *roles;
-    size_t role_count;
+    role_set roles;
 };
 
 /* NULL with *problem (in `arena`), which names the line and what to do. `from` is the file's name,
@@ -39,6 +40,6 @@ void tokens_destroy(struct tokens *tokens);
 
 size_t tokens_count(const struct tokens *tokens);
 /* Whose token it is, or NULL. */
-const struct token_owner *tokens_find(const struct tokens *tokens, struct str token);
+const struct principal *tokens_find(const struct tokens *tokens, struct str token);
 
 #endif

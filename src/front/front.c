@@ -1,0 +1,168 @@
+/*
+ * front: see front.h.
+ *
+ * One HTTP server takes the connections of all listeners, so that what strangers and owners may
+ * hold (net/http_share) is counted over all of them.
+ *
+ * Holds always: a request that reaches a handler has passed the gate; its mark says by which route
+ * and as whom.
+ */
+#include <sys/resource.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "front/front_inside.h"
+
+struct str front_var(const struct front_request *request, struct str name)
+{
+    for (size_t i = 0; i < request->vars.count; i++)
+        if (str_eq(request->vars.at[i].name, name))
+            return request->vars.at[i].value;
+    return STR_NONE;
+}
+
+static void on_request(struct http_exchange *exchange, const struct http_request *http, void *data)
+{
+    struct front *front = data;
+    const struct route *route = http->mark.what;
+    const struct principal *principal = http->mark.who;
+    struct front_request request = { .exchange = exchange, .http = http };
+
+    if (!routes_vars(route, http->path, &front->path, &request.vars)) {
+        http_reply(exchange, 400, NULL, 0, STR("the path is not encoded as a path has to be\n"));
+        return;
+    }
+    if (principal) {
+        request.principal = principal->name;
+        request.roles = principal->roles;
+    }
+    route->handle(&request, route->data);
+}
+
+/* --- making one --- */
+
+/* Descriptors are what runs out first: some are for the store, files and what else there is. */
+static size_t connections_most(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur == RLIM_INFINITY ||
+        files.rlim_cur > FRONT_CONNECTIONS_MAX + FRONT_DESCRIPTORS_MIN)
+        return FRONT_CONNECTIONS_MAX;
+    return files.rlim_cur > 2 * FRONT_DESCRIPTORS_MIN ? files.rlim_cur - FRONT_DESCRIPTORS_MIN
+                                                      : FRONT_DESCRIPTORS_MIN;
+}
+
+/* Where there are tokens there are strangers, and more principals than one. */
+static void limits_of(struct http_limits *limits, bool tokens)
+{
+    *limits = http_limits_default;
+    limits->body_max = FRONT_BODY_MAX;
+    limits->connections_max = connections_most();
+    if (!tokens)
+        return;
+    limits->strangers_max = limits->connections_max / FRONT_STRANGERS_PART + 1;
+    limits->strangers_memory_max = limits->memory_max / FRONT_STRANGERS_PART;
+    limits->stranger_ms = FRONT_STRANGER_MS;
+    limits->owner_connections_max = limits->connections_max / FRONT_OWNER_PART + 1;
+    limits->owner_memory_max = limits->memory_max / FRONT_OWNER_PART;
+}
+
+static const struct str *copy_list(struct arena *arena, const char *const *names, size_t *count)
+{
+    for (*count = 0; names && names[*count];)
+        ++*count;
+    struct str *copy = arena_alloc(arena, (*count + 1) * sizeof(*copy));
+    for (size_t i = 0; copy && i < *count; i++)
+        copy[i] = arena_str(arena, str_of(names[i]));
+    if (!copy)
+        *count = 0;
+    return copy;
+}
+
+static bool rules_open(struct front *front)
+{
+    struct origin_rules *rules = &front->origins;
+    const struct front_opts *opts = &front->opts;
+
+    rules->own = front->own;
+    rules->hosts = copy_list(&front->texts, opts->allowed_hosts, &rules->host_count);
+    rules->origins = copy_list(&front->texts, opts->allowed_origins, &rules->origin_count);
+    return cors_open(front);
+}
+
+struct front *front_create(const struct front_opts *opts)
+{
+    struct front *front = MEM_NEW(struct front);
+    struct http_opts http = { .on_head = gate_head, .on_request = on_request, .data = front };
+
+    front->opts = *opts;
+    front->routes = routes_create();
+    arena_init(&front->texts, FRONT_TEXTS_MAX);
+    buf_init(&front->allowed, FRONT_PREFLIGHT_MAX);
+    buf_init(&front->refusal, FRONT_REFUSAL_MAX);
+    buf_init(&front->path, FRONT_PATH_MAX);
+    limits_of(&http.limits, opts->tokens != NULL);
+    front->http = http_create(opts->loop, &http);
+    if (!rules_open(front) || !health_open(front)) {
+        front_destroy(front);
+        return NULL;
+    }
+    return front;
+}
+
+bool front_route(struct front *front, const struct route *route)
+{
+    const char *why;
+
+    if (routes_add(front->routes, route, &why))
+        return true;
+    LOG_ERROR("a route cannot be added", LOG_STR("method", route->method),
+              LOG_STR("path", route->pattern), LOG_CSTR("why", why));
+    return false;
+}
+
+bool front_has_tokens(const struct front *front)
+{
+    return front->opts.tokens != NULL;
+}
+
+/* --- ending --- */
+
+void front_flush(struct front *front)
+{
+    if (front->http)
+        http_flush(front->http);
+}
+
+void front_stopping(struct front *front)
+{
+    front->stopping = true;
+}
+
+void front_drain(struct front *front, int grace_ms, void (*done)(void *data), void *data)
+{
+    front->stopping = true;
+    listeners_close(front);
+    http_drain(front->http, grace_ms, done, data);
+}
+
+void front_close(struct front *front)
+{
+    listeners_close(front);
+    http_close(front->http);
+    front->http = NULL;
+}
+
+void front_destroy(struct front *front)
+{
+    if (!front)
+        return;
+    front_close(front);
+    routes_destroy(front->routes);
+    buf_finish(&front->allowed);
+    buf_finish(&front->refusal);
+    buf_finish(&front->path);
+    arena_finish(&front->texts);
+    mem_free(front);
+}

@@ -1,0 +1,81 @@
+/*
+ * front: the front door of a server that speaks HTTP.
+ *
+ * It owns the listeners and the table of routes, and decides of every request, when its head is
+ * there and before a byte of its body is kept: is it from where it may come (Host, Origin), is
+ * there such a path, who is it, may they, is there such a method. What is let in goes to the
+ * handler of its route. Nobody else listens, reads a token or looks at Origin.
+ *
+ * A module that serves something adds its routes before the first front_listen:
+ *
+ *     static void hello(const struct front_request *request, void *data)
+ *     {
+ *         http_reply(request->exchange, 200, NULL, 0, front_var(request, STR("name")));
+ *     }
+ *     front_route(front, &(struct route){ .method = STR("GET"), .pattern = STR("/hello/{name}"),
+ *                                         .who = ROLE_ASK, .handle = hello });
+ */
+#ifndef NOD_FRONT_FRONT_H
+#define NOD_FRONT_FRONT_H
+
+#include "front/routes.h"
+#include "net/http.h"
+
+struct engine;
+struct front;
+struct tokens; /* front/tokens.h: bearer tokens and their principals */
+
+enum { FRONT_LISTENERS_MAX = 16 }; /* addresses that one server listens on */
+
+struct front_opts {
+    struct loop *loop;
+    struct engine *engine; /* /readyz says whether its store does its work; NULL: there is none */
+    const struct tokens *tokens; /* NULL: loopback only, as the local user. Outlives the front */
+    const char *const *allowed_hosts;   /* further Host names, NULL-terminated, or NULL */
+    const char *const *allowed_origins; /* further Origins; likewise */
+};
+
+/* What a handler is given. Lives until it returns; the exchange until it is answered. */
+struct front_request {
+    struct http_exchange *exchange;
+    const struct http_request *http; /* as net/http.h says; no body on a route for anyone */
+    struct str principal;            /* whose request it is; empty on a route for anyone */
+    role_set roles;                  /* of the principal */
+    struct route_vars vars;
+};
+
+/* The value of a variable of the route's pattern, decoded; empty if it has none of that name. */
+struct str front_var(const struct front_request *request, struct str name);
+
+/* NULL, logged: an option that cannot be used. /healthz and /readyz are there already. */
+struct front *front_create(const struct front_opts *opts);
+/* Closes it, if need be, and frees it. */
+void front_destroy(struct front *front);
+
+/* False, logged: a route that cannot be added. */
+bool front_route(struct front *front, const struct route *route);
+/*
+ * For web pages of the origins that are allowed: further headers that they may send, each by its
+ * name or as a beginning with a star ("Mcp-Param-*"), NULL-terminated, and one that they may read.
+ */
+void front_web_headers(struct front *front, const char *const *sent, const char *read);
+
+/* host as in net/listener.h. NOD_E_REFUSED: a non-loopback address without tokens; logged, as any
+ * failure. May be called several times. */
+nod_status front_listen(struct front *front, struct str host, int port);
+/* The port of the listener that was opened as number `which`, from 0; 0: there is none. */
+int front_port(const struct front *front, size_t which);
+
+/* There are tokens, and so more principals than the local user. */
+bool front_has_tokens(const struct front *front);
+
+/* What was said in this turn of the loop goes out now: http_flush. */
+void front_flush(struct front *front);
+/* The server will stop: it is not ready any more. Requests are still taken. */
+void front_stopping(struct front *front);
+/* No new connections; done() when the last response is out or after grace_ms: http_drain. */
+void front_drain(struct front *front, int grace_ms, void (*done)(void *data), void *data);
+/* Closes everything now; whoever has an open exchange is told. Routes are not called any more. */
+void front_close(struct front *front);
+
+#endif

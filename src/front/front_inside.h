@@ -1,0 +1,75 @@
+/*
+ * front/front_inside: the front door as the files of front/ see it. Nobody else includes this.
+ *
+ * front.c    making it, handing requests to handlers, ending
+ * gate.c     what is decided of a request when its head is there
+ * listen.c   the addresses that are listened on
+ * origin.c   the rules of Host and Origin
+ * cors.c     web pages of other origins
+ * routes.c   the table
+ * tokens.c   the token file
+ * health.c   /healthz and /readyz
+ */
+#ifndef NOD_FRONT_INSIDE_H
+#define NOD_FRONT_INSIDE_H
+
+#include "front/front.h"
+#include "front/origin.h"
+#include "front/tokens.h"
+#include "net/listener.h"
+
+enum {
+    FRONT_BODY_MAX = 4 << 20,       /* bytes of a request's body */
+    FRONT_CONNECTIONS_MAX = 20000,  /* fewer where the process may open fewer descriptors */
+    FRONT_DESCRIPTORS_MIN = 64,     /* of those, left for everything else */
+    FRONT_STRANGERS_PART = 16,      /* connections and memory of those without a token: a 16th */
+    FRONT_OWNER_PART = 4,           /* connections and memory of one principal: a quarter */
+    FRONT_STRANGER_MS = 10000,      /* for a first head with a token, from accepting on */
+    FRONT_PREFLIGHT_MAX = 32 << 10, /* bytes of the header names that a web page may send */
+    FRONT_REFUSAL_MAX = 1024,       /* bytes of the body of a refusal */
+    FRONT_PATH_MAX = 16 << 10,      /* bytes of the decoded variables of a path */
+    FRONT_TEXTS_MAX = 1 << 20,      /* bytes of all texts of the options */
+    FRONT_WEB_HEADERS_MAX = 32,     /* further headers that web pages may send, or read */
+};
+
+struct front {
+    struct front_opts opts;
+    struct arena texts; /* of opts */
+    struct routes *routes;
+    struct http_server *http; /* NULL once it is closed */
+    struct listener *listeners[FRONT_LISTENERS_MAX];
+    size_t listener_count;
+
+    struct origin_rules origins;
+    struct str own[FRONT_LISTENERS_MAX]; /* the addresses listened on, for the rules */
+    const struct str *origin_lines;      /* header lines for each of origins.origins: cors.c */
+    struct str sent[FRONT_WEB_HEADERS_MAX];
+    size_t sent_count;
+    struct str read[FRONT_WEB_HEADERS_MAX];
+    size_t read_count;
+
+    /* These live until the head of the next request is looked at. */
+    struct buf allowed; /* of a preflight or an Allow header */
+    struct buf refusal;
+
+    struct buf path; /* the variables of the request that is being handed over */
+    bool stopping;
+};
+
+/* gate.c: the on_head of the HTTP server; data is the front. */
+enum http_verdict gate_head(const struct http_request *http, struct http_ruling *ruling,
+                            void *data);
+
+/* cors.c */
+bool cors_open(struct front *front);
+/* Is it a browser that asks beforehand? Then the ruling is its answer. */
+bool cors_preflight(struct front *front, const struct http_request *http,
+                    struct http_ruling *ruling);
+
+/* health.c */
+bool health_open(struct front *front);
+
+/* listen.c */
+void listeners_close(struct front *front);
+
+#endif

@@ -1,0 +1,147 @@
+/*
+ * front/gate: who may come in, decided when the head of a request is there.
+ *
+ * In order: is the request from where it may come (Host, Origin), is there such a path, is it a
+ * browser that asks beforehand (a preflight, which never carries a token), who is it (bearer token,
+ * or the local user on loopback), is there such a method, may they. Nothing of the body has been
+ * read by then, and for those who are turned away nothing of it is kept.
+ */
+#include "base/log.h"
+#include "front/front_inside.h"
+#include "json/write.h"
+
+static const struct principal local_user = { .name = STR_INIT("local"), .roles = ROLES_ALL };
+
+/* --- answers --- */
+
+static enum http_verdict answer(struct http_ruling *ruling, int status, struct str name,
+                                struct str value)
+{
+    ruling->status = status;
+    if (name.len)
+        ruling->headers[ruling->header_count++] = (struct http_header){ name, value };
+    return HTTP_ANSWER;
+}
+
+static void write_refusal(struct buf *body, struct str why)
+{
+    struct json_writer w;
+
+    json_writer_init(&w, body);
+    jw_object(&w);
+    jw_key(&w, STR("error"));
+    jw_str(&w, why);
+    jw_end(&w);
+}
+
+/* `path` says how the clients of this path are told; NULL: there is no such path. */
+static enum http_verdict forbid(struct front *front, struct http_ruling *ruling,
+                                const struct route *path, struct str why)
+{
+    struct str type = path && path->refused_type.len ? path->refused_type : STR("application/json");
+
+    buf_clear(&front->refusal);
+    if (path && path->refused)
+        path->refused(&front->refusal, why);
+    else
+        write_refusal(&front->refusal, why);
+    ruling->body = buf_str(&front->refusal);
+    return answer(ruling, 403, STR("Content-Type"), type);
+}
+
+static enum http_verdict unauthorized(struct http_ruling *ruling, bool given)
+{
+    return answer(ruling, 401, STR("WWW-Authenticate"),
+                  given ? STR("Bearer realm=\"nod\", error=\"invalid_token\"")
+                        : STR("Bearer realm=\"nod\""));
+}
+
+static enum http_verdict not_allowed(struct front *front, struct http_ruling *ruling,
+                                     struct str path)
+{
+    routes_allow(front->routes, path, &front->allowed);
+    return answer(ruling, 405, STR("Allow"), buf_str(&front->allowed));
+}
+
+/* --- who --- */
+
+/* HTTP_TRUST with the owner of the token, or 401. */
+static enum http_verdict authenticate(struct front *front, const struct http_request *http,
+                                      struct http_ruling *ruling)
+{
+    struct str header = http_named(http, HTTP_NAME_AUTHORIZATION), scheme, token;
+
+    if (!front->opts.tokens) {
+        ruling->mark.who = &local_user; /* who has everything: no share of their own */
+        return HTTP_TRUST;
+    }
+    if (!str_cut(header, ' ', &scheme, &token) || !str_eq_nocase(scheme, STR("Bearer")))
+        return unauthorized(ruling, false);
+    const struct principal *owner = tokens_find(front->opts.tokens, str_trim(token));
+    if (!owner) {
+        LOG_DEBUG("token refused");
+        return unauthorized(ruling, true);
+    }
+    ruling->mark.who = owner;
+    ruling->who = owner->name;
+    return HTTP_TRUST;
+}
+
+static bool may(const struct route *route, const struct http_ruling *ruling)
+{
+    const struct principal *principal = ruling->mark.who;
+
+    return principal && roles_include(principal->roles, route->who);
+}
+
+static enum http_verdict let_in(struct front *front, const struct http_request *http,
+                                const struct routes_found *found, struct http_ruling *ruling)
+{
+    if (cors_preflight(front, http, ruling))
+        return HTTP_ANSWER;
+    if (found->route && found->route->who == ROLES_NONE) {
+        ruling->mark.what = found->route;
+        return HTTP_SERVE;
+    }
+    if (found->guarded && authenticate(front, http, ruling) == HTTP_ANSWER)
+        return HTTP_ANSWER;
+    if (!found->route)
+        return not_allowed(front, ruling, http->path);
+    if (!may(found->route, ruling))
+        return forbid(front, ruling, found->route,
+                      STR("This token has none of the roles that may do this; the operator gives "
+                          "roles in the token file."));
+    ruling->mark.what = found->route;
+    return HTTP_TRUST;
+}
+
+/* Probes name a server by its address; where there are no tokens it listens on loopback alone, and
+ * its names are known. */
+static bool host_ok(const struct front *front, const struct http_request *http,
+                    const struct route *path)
+{
+    return (front->opts.tokens && path && path->any_host) ||
+           origin_host_ok(&front->origins, http_named(http, HTTP_NAME_HOST));
+}
+
+enum http_verdict gate_head(const struct http_request *http, struct http_ruling *ruling, void *data)
+{
+    struct front *front = data;
+    struct str origin = http_named(http, HTTP_NAME_ORIGIN);
+    struct routes_found found;
+    size_t place;
+
+    routes_find(front->routes, http->method, http->path, &found);
+    if (!host_ok(front, http, found.path))
+        return forbid(front, ruling, found.path,
+                      STR("This Host is not allowed; use a loopback name, or allow it in the "
+                          "server's settings."));
+    if (origin_allowed(&front->origins, origin, &place))
+        ruling->lines = front->origin_lines[place];
+    else if (!origin_ok(&front->origins, origin))
+        return forbid(front, ruling, found.path,
+                      STR("This Origin is not allowed; allow it in the server's settings."));
+    if (!found.path)
+        return answer(ruling, 404, STR_NONE, STR_NONE);
+    return let_in(front, http, &found, ruling);
+}

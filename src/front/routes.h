@@ -1,0 +1,77 @@
+/*
+ * front/routes: the table of routes, (method, path pattern) to handler, and who may.
+ *
+ * A pattern is a path of segments: literal ones, `{name}` for any one segment that is not empty,
+ * and, last, `{name...}` for all that is left, slashes and nothing included:
+ *
+ *     /mcp     /asks/{id}     /asks/{id}/answer     /assets/{file...}
+ *
+ * Where several patterns fit a path, the one that is more literal, read from the left, is taken.
+ * The same method with patterns of the same shape cannot be added twice. Paths are compared as they
+ * were sent, byte by byte: an encoded slash ends no segment. The values of variables are decoded.
+ */
+#ifndef NOD_FRONT_ROUTES_H
+#define NOD_FRONT_ROUTES_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "core/roles.h"
+
+struct front_request;
+
+enum {
+    ROUTES_MAX = 256,         /* routes of one server */
+    ROUTES_PATTERN_MAX = 256, /* bytes of a pattern */
+    ROUTES_SEGMENTS_MAX = 16, /* segments of a pattern */
+    ROUTES_VARS_MAX = 8,      /* variables of a pattern */
+    ROUTES_METHOD_MAX = 16,   /* bytes of a method */
+};
+
+struct route {
+    struct str method;  /* "GET", "POST", ...; where there is GET there is HEAD */
+    struct str pattern; /* see above */
+    role_set who;       /* a principal with any of these; ROLES_NONE: anyone, without a token */
+    bool endless;       /* a GET whose response may never end: HEAD is not served */
+    bool any_host;      /* with tokens, whatever the Host header says: for probes */
+    void (*handle)(const struct front_request *request, void *data);
+    /* Writes the body of a refusal as this route's clients expect it; NULL: {"error": why}. */
+    void (*refused)(struct buf *body, struct str why);
+    struct str refused_type; /* its media type; empty: application/json */
+    void *data;
+};
+
+struct route_var {
+    struct str name;
+    struct str value; /* decoded */
+};
+
+struct route_vars {
+    struct route_var at[ROUTES_VARS_MAX];
+    size_t count;
+};
+
+/* What the table says of a request. */
+struct routes_found {
+    const struct route *route; /* the one that serves it; NULL: there is none */
+    const struct route *path;  /* one with this path, whatever its method; NULL: unknown path */
+    bool guarded;              /* some route of this path is not for anyone */
+};
+
+struct routes;
+
+struct routes *routes_create(void);
+void routes_destroy(struct routes *routes);
+/* Copies the route. False, and a sentence, if it cannot be added. */
+bool routes_add(struct routes *routes, const struct route *route, const char **why);
+void routes_find(const struct routes *routes, struct str method, struct str path,
+                 struct routes_found *found);
+/* The methods of a path, as in an Allow header: "GET, HEAD, POST". */
+void routes_allow(const struct routes *routes, struct str path, struct buf *out);
+/*
+ * The variables of a path that a route of the table fits, decoded into `text`, which they point
+ * into. False: one of them is encoded wrongly, or has a NUL in it.
+ */
+bool routes_vars(const struct route *route, struct str path, struct buf *text,
+                 struct route_vars *vars);
+
+#endif

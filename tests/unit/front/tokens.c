@@ -1,0 +1,115 @@
+/* tests/unit/front/tokens: the token file, and the roles in it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "front/tokens.h"
+
+static struct tokens *parse(const char *text, struct arena *arena, struct str *problem)
+{
+    *problem = STR_NONE;
+    return tokens_parse(str_of(text), STR("tokens"), arena, problem);
+}
+
+static void a_token_makes_its_bearer_a_principal(void **state)
+{
+    struct arena arena;
+    struct str problem;
+
+    (void)state;
+    arena_init(&arena, 65536);
+    struct tokens *tokens = parse("# a comment\n\n  0123456789abcdef  alice admin  answer # why\r\n"
+                                  "fedcba9876543210\tbob\n",
+                                  &arena, &problem);
+    assert_non_null(tokens);
+    assert_int_equal(tokens_count(tokens), 2);
+    const struct principal *alice = tokens_find(tokens, STR("0123456789abcdef"));
+    assert_non_null(alice);
+    assert_true(str_eq(alice->name, STR("alice")));
+    assert_int_equal(alice->roles, ROLE_ADMIN | ROLE_ANSWER);
+    assert_int_equal(tokens_find(tokens, STR("fedcba9876543210"))->roles, ROLE_ASK);
+    assert_null(tokens_find(tokens, STR("0123456789abcdeF")));
+    assert_null(tokens_find(tokens, STR("")));
+    tokens_destroy(tokens);
+    arena_finish(&arena);
+}
+
+static void a_wrong_token_file_is_refused_with_its_line(void **state)
+{
+    static const struct {
+        const char *text, *problem;
+    } cases[] = {
+        { "", "tokens: no token in it" },
+        { "# nothing\n", "tokens: no token in it" },
+        { "\nshort alice", "tokens:2: the token is shorter" },
+        { "0123456789abcdef", "tokens:1: a name is missing" },
+        { "0123456789abcdef # alice", "tokens:1: a name is missing" },
+        { "0123456789abcdef a\n0123456789abcdef b", "tokens:2: this token is in the file twice" },
+        { "0123456789abc\xc3\xa4"
+          "ef a",
+          "tokens:1: a token is at most" },
+        { "0123456789abcdef a\nfedcba9876543210 b answer auditor", "tokens:2: an unknown role" },
+        { "0123456789abcdef a Admin", "tokens:1: an unknown role" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct arena arena;
+        struct str problem;
+        arena_init(&arena, 65536);
+        assert_null(parse(cases[i].text, &arena, &problem));
+        if (!str_starts(problem, str_of(cases[i].problem)))
+            fail_msg("got %.*s, not %s", STR_ARG(problem), cases[i].problem);
+        arena_finish(&arena);
+    }
+}
+
+static void a_token_file_is_read_from_disk(void **state)
+{
+    char path[] = "/tmp/nod-tokens-XXXXXX";
+    struct arena arena;
+    struct str problem;
+    int fd = mkstemp(path);
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "0123456789abcdef alice\n", 23), 23);
+    close(fd);
+    arena_init(&arena, 65536);
+    struct tokens *tokens = tokens_load(path, &arena, &problem);
+    assert_non_null(tokens);
+    tokens_destroy(tokens);
+    unlink(path);
+    assert_null(tokens_load(path, &arena, &problem));
+    assert_true(str_find(problem, STR("cannot be read")) >= 0);
+    arena_finish(&arena);
+}
+
+static void an_administrator_has_every_role(void **state)
+{
+    (void)state;
+    assert_int_equal(role_named(STR("ask")), ROLE_ASK);
+    assert_int_equal(role_named(STR("answer")), ROLE_ANSWER);
+    assert_int_equal(role_named(STR("approve")), ROLE_APPROVE);
+    assert_int_equal(role_named(STR("admin")), ROLE_ADMIN);
+    assert_int_equal(role_named(STR("")), ROLES_NONE);
+    assert_true(roles_include(ROLE_ADMIN, ROLE_APPROVE));
+    assert_true(roles_include(ROLE_ASK | ROLE_ANSWER, ROLE_ANSWER | ROLE_APPROVE));
+    assert_false(roles_include(ROLE_ASK, ROLE_ANSWER | ROLE_APPROVE));
+    assert_false(roles_include(ROLES_NONE, ROLES_ALL));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_token_makes_its_bearer_a_principal),
+        cmocka_unit_test(a_wrong_token_file_is_refused_with_its_line),
+        cmocka_unit_test(a_token_file_is_read_from_disk),
+        cmocka_unit_test(an_administrator_has_every_role),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
