@@ -27,7 +27,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "core/engine.h"
-#include "core/journal.h"
+#include "core/record.h"
 #include "core/run.h"
 #include "json/schema.h"
 

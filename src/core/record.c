@@ -1,6 +1,10 @@
 /* core/record: the words for what is remembered. */
 #include "core/record.h"
 
+#include <string.h>
+
+#include "base/mem.h"
+
 struct str ask_state_name(enum ask_state state)
 {
     static const struct str names[] = {
@@ -10,4 +14,72 @@ struct str ask_state_name(enum ask_state state)
         [ASK_UNSUPPORTED] = STR_INIT("unsupported"), [ASK_INVALID] = STR_INIT("invalid"),
     };
     return names[state];
+}
+
+size_t entry_bytes(const struct entry *entry)
+{
+    return entry->key.len + entry->content.len + entry->by.len + sizeof(struct entry);
+}
+
+size_t entries_text_bytes(const struct entry *entries, size_t count)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++)
+        bytes +=
+            entries[i].key.len + entries[i].content.len + entries[i].by.len + entries[i].ask_id.len;
+    return bytes;
+}
+
+static struct str place(char **at, struct str s)
+{
+    struct str copy = { *at, s.len };
+
+    if (s.len)
+        memcpy(*at, s.at, s.len);
+    *at += s.len;
+    return copy;
+}
+
+void entries_copy(struct entry *to, const struct entry *from, size_t count, char **at)
+{
+    for (size_t i = 0; i < count; i++) {
+        to[i] = from[i];
+        to[i].key = place(at, from[i].key);
+        to[i].content = place(at, from[i].content);
+        to[i].by = place(at, from[i].by);
+        to[i].ask_id = place(at, from[i].ask_id);
+    }
+}
+
+void journal_make(struct journal *out, const struct entry *first, size_t first_count,
+                  const struct entry *more, size_t more_count)
+{
+    size_t count = first_count + more_count;
+    size_t text = entries_text_bytes(first, first_count) + entries_text_bytes(more, more_count);
+
+    *out = (struct journal){ .count = count };
+    if (count == 0)
+        return;
+    out->entries = mem_alloc(count * sizeof(struct entry) + text);
+    char *at = (char *)(out->entries + count);
+    entries_copy(out->entries, first, first_count, &at);
+    entries_copy(out->entries + first_count, more, more_count, &at);
+    for (size_t i = 0; i < count; i++)
+        out->bytes += entry_bytes(&out->entries[i]);
+}
+
+void journal_finish(struct journal *journal)
+{
+    mem_free(journal->entries);
+    *journal = (struct journal){ 0 };
+}
+
+const struct entry *journal_find(const struct entry *entries, size_t count, enum entry_class class,
+                                 struct str key)
+{
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].class == class && str_eq(entries[i].key, key))
+            return &entries[i];
+    return NULL;
 }

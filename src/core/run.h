@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/memo.h"
-#include "core/journal.h"
+#include "core/record.h"
 #include "core/seam.h"
 
 struct ask_spec {

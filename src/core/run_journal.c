@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "core/journal.h"
+#include "core/record.h"
 #include "crypto/digest.h"
 #include "json/form.h"
 #include "json/write.h"

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 
 #include "crypto/base64_wide.h"
-#include "json/write.h"
 
 enum {
     PART_HEAD = 8,             /* bytes of a part's length in front of it */
@@ -130,20 +129,6 @@ void digest_of_parts(const struct str *parts, size_t count, struct digest *out)
         digest_of(whole, out);
     else
         parts_one_by_one(parts, count, out);
-}
-
-nod_status digest_of_json(const struct json *value, struct digest *out)
-{
-    struct buf text;
-    nod_status status = NOD_OK;
-
-    buf_init(&text, DIGEST_JSON_MAX);
-    if (json_write_canonical(&text, value))
-        digest_of(buf_str(&text), out);
-    else
-        status = text.overflow ? NOD_E_LIMIT : NOD_E_INVALID;
-    buf_finish(&text);
-    return status;
 }
 
 bool digest_eq(const struct digest *a, const struct digest *b)

@@ -1,21 +1,22 @@
 /*
  * crypto/digest: SHA-256, and bytes as text.
  *
- * A digest of JSON is taken over its canonical form (RFC 8785), so that two documents that mean the
- * same have the same digest whatever their spacing and member order. Decoders are strict: one run
- * of bytes has exactly one text, and everything else is refused.
+ * Decoders are strict: one run of bytes has exactly one text, and everything else is refused.
  *
  * Everything here may be called from any thread.
  */
 #ifndef NOD_CRYPTO_DIGEST_H
 #define NOD_CRYPTO_DIGEST_H
 
-#include "json/value.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/str.h"
 
 enum {
     DIGEST_LEN = 32,
     DIGEST_HEX_LEN = 64,
-    DIGEST_JSON_MAX = 64 << 20, /* bytes of canonical text */
 };
 
 struct digest {
@@ -27,8 +28,6 @@ void digest_of(struct str bytes, struct digest *out);
 void digest_of_parts(const struct str *parts, size_t count, struct digest *out);
 /* The bytes that digest_of_parts takes the digest of, in `out`; none: they are more than `room`. */
 struct str digest_gather(const struct str *parts, size_t count, char *out, size_t room);
-/* NOD_E_LIMIT past DIGEST_JSON_MAX, NOD_E_INVALID for a tree that cannot be written. */
-nod_status digest_of_json(const struct json *value, struct digest *out);
 
 static inline struct str digest_str(const struct digest *digest)
 {

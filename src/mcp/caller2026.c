@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
+#include "core/json_digest.h"
 #include "mcp/caller_away.h"
 #include "mcp/mrtr.h"
 #include "mcp/notice.h"

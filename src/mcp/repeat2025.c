@@ -23,7 +23,7 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "core/outcome.h"
-#include "crypto/digest.h"
+#include "core/json_digest.h"
 #include "mcp/caller_record.h"
 #include "mcp/endpoint.h"
 

@@ -25,6 +25,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
+#include "core/json_digest.h"
 #include "mcp/caller_away.h"
 #include "mcp/caller2026.h"
 #include "mcp/mrtr.h"

@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "crypto/digest.h"
+#include "core/json_digest.h"
 #include "json/utf8.h"
 #include "provider/local_inside.h"
 

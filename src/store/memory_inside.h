@@ -13,7 +13,7 @@
 #include "base/idmap.h"
 #include "base/list.h"
 #include "base/map.h"
-#include "core/journal.h"
+#include "core/record.h"
 #include "store/memory.h"
 
 enum {

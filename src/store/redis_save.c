@@ -8,7 +8,7 @@
  *
  * Pointers to the asks go out in front of the script, in the same piece.
  */
-#include "core/journal.h"
+#include "core/record.h"
 #include "store/redis_inside.h"
 
 struct saving {

@@ -14,7 +14,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "core/journal.h"
+#include "core/record.h"
 #include "store/claim.h"
 
 static struct sqlite_store *of(struct store *store)

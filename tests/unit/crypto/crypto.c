@@ -90,35 +90,6 @@ static void a_digest_of_parts_knows_where_each_part_ends(void **state)
     assert_false(digest_eq(&abc, &abc_none));
 }
 
-static void assert_json_digest(struct arena *arena, const char *json, const char *hex)
-{
-    struct json_error error;
-    struct digest digest;
-    struct json *value = json_parse(arena, str_of(json), NULL, &error);
-
-    assert_non_null(value);
-    assert_int_equal(digest_of_json(value, &digest), NOD_OK);
-    assert_digest(&digest, hex);
-}
-
-/* The two examples of RFC 8785, sections 3.2.2 and 3.2.3. */
-static void json_is_digested_in_its_canonical_form(void **state)
-{
-    assert_json_digest(
-        *state,
-        "{\n  \"numbers\": [333333333.33333329, 1E30, 4.50, 2e-3,\n"
-        "  0.000000000000000000000000001],\n"
-        "  \"string\": \"\\u20ac$\\u000F\\u000aA'\\u0042\\u0022\\u005c\\\\\\\"\\/\",\n"
-        "  \"literals\": [null, true, false]\n}",
-        "2d5e01a318d0f0879ab568c4be289c8b1f64ef8921a53c6277d5e069978baacb");
-    assert_json_digest(*state,
-                       "{\"\\u20ac\":\"Euro Sign\",\"\\r\":\"Carriage Return\","
-                       "\"\\ufb33\":\"Hebrew Letter Dalet With Dagesh\",\"1\":\"One\","
-                       "\"\\ud83d\\ude00\":\"Emoji: Grinning Face\",\"\\u0080\":\"Control\\u007f\","
-                       "\"\\u00f6\":\"Latin Small Letter O With Diaeresis\"}",
-                       "741eb039ec942f906d981b7a59f8fc4e2394b27b88d0947677f244132433a649");
-}
-
 static void secrets_are_compared_whole(void **state)
 {
     (void)state;
@@ -690,7 +661,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sha256_gives_the_published_digests),
         cmocka_unit_test(a_digest_of_parts_knows_where_each_part_ends),
-        WITH_ARENA(json_is_digested_in_its_canonical_form),
         cmocka_unit_test(secrets_are_compared_whole),
         WITH_ARENA(base64url_gives_the_published_texts),
         cmocka_unit_test(base64url_takes_one_text_for_each_run_of_bytes),

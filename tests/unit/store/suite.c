@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/journal.h"
+#include "core/record.h"
 
 struct store_rig *suite_rig;
 struct store *suite_store;

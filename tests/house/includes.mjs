@@ -1,0 +1,90 @@
+// Who may include whom: reads the #include lines of src/ and fails on an arrow that is not in the table.
+//
+//     cli ─▶ mcp · surface · provider ─▶ front ─▶ core ─▶ json · crypto ─▶ base
+//                   └──────────┴───────────┴─▶ net · rpc ─▶ base
+//     store ─▶ core's store.h and record.h, net, json, crypto, base
+//
+// Arrows point down only. A folder may include itself and what its row names; a row names folders, or single headers.
+// Whoever makes a new folder gives it a row.
+import { readdirSync, readFileSync, existsSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const below = ["json", "crypto", "base"];
+const MAY_INCLUDE = {
+    base: [],
+    json: ["base"],
+    crypto: ["base"],
+    net: ["base"],
+    rpc: ["json", "base"], // its messages are JSON
+    core: below, // no socket, no HTTP, no protocol
+    store: ["core/store.h", "core/record.h", "net", ...below],
+    front: ["core", "net", "rpc", ...below],
+    mcp: ["front", "core", "net", "rpc", ...below],
+    surface: ["front", "core", "net", "rpc", ...below],
+    provider: ["front", "core", "net", "rpc", ...below],
+    cli: ["mcp", "surface", "provider", "front", "store", "core", "net", "rpc", ...below],
+};
+
+// What is not ours, and where it is used. Other headers in angle brackets are the C library's.
+const LIBRARIES = {
+    "uv.h": ["net", "store"],
+    "openssl/": ["crypto", "net"],
+    "pcre2.h": ["json"],
+    "sqlite3.h": ["store"],
+    "hiredis/": ["store"],
+};
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
+const src = join(root, "src");
+const wrong = [];
+let seen = 0;
+
+function allowed(from, header) {
+    const to = header.split("/")[0];
+    return to === from || MAY_INCLUDE[from].some((row) => row === to || row === header);
+}
+
+function look(path, from, line, number) {
+    const where = `${relative(root, path)}:${number}`;
+    const ours = /^\s*#\s*include\s+"([^"]+)"/.exec(line);
+    const theirs = /^\s*#\s*include\s+<([^>]+)>/.exec(line);
+    if (ours) {
+        seen++;
+        const header = ours[1];
+        if (!header.includes("/")) return; // beside it, or made by the build
+        if (header.startsWith(".") || !MAY_INCLUDE[header.split("/")[0]])
+            wrong.push(`${where}: "${header}": write it as "folder/file.h" below src/`);
+        else if (!allowed(from, header))
+            wrong.push(`${where}: ${from}/ may not include "${header}" (it may: ${MAY_INCLUDE[from].join(", ") || "nothing"})`);
+    } else if (theirs) {
+        seen++;
+        const library = Object.keys(LIBRARIES).find((name) => theirs[1].startsWith(name));
+        if (library && !LIBRARIES[library].includes(from))
+            wrong.push(`${where}: <${theirs[1]}> is used in ${LIBRARIES[library].join(" and ")} only`);
+    }
+}
+
+for (const from of readdirSync(src)) {
+    if (!MAY_INCLUDE[from]) {
+        wrong.push(`src/${from}: has no row in tests/house/includes.mjs: say there what it may include`);
+        continue;
+    }
+    for (const name of readdirSync(join(src, from), { recursive: true })) {
+        if (!/\.[ch]$/.test(name)) continue;
+        const path = join(src, from, name);
+        readFileSync(path, "utf8")
+            .split("\n")
+            .forEach((line, i) => look(path, from, line, i + 1));
+    }
+}
+
+// The public header stands alone.
+const header = join(root, "include", "nod", "nod.h");
+for (const [, name] of readFileSync(header, "utf8").matchAll(/^\s*#\s*include\s+["<]([^">]+)/gm))
+    if (existsSync(join(src, name))) wrong.push(`include/nod/nod.h: includes "${name}" of src/`);
+
+if (seen === 0) wrong.push("no #include line was found below src/: the test looks in the wrong place");
+for (const line of wrong) console.error(line);
+console.log(`${seen} includes, ${wrong.length} that may not be`);
+process.exit(wrong.length ? 1 : 0);
