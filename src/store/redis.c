@@ -229,7 +229,7 @@ static void sweep_begin(struct redis_store *store)
     op->with = sweeping;
     struct str key = redis_shard_key(op, 0, "used", STR_NONE);
     struct str step = redis_digits(op, REDIS_USED_STEP_MS);
-    redis_op_script(op, SCRIPT_USED, &key, 1, &step, 1);
+    redis_op_script(op, SCRIPT_TIME_IN_USE, &key, 1, &step, 1);
     redis_op_send(op);
 }
 

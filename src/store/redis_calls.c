@@ -153,7 +153,7 @@ static void end_say(struct redis_op *op, const struct ending_of *ending, struct 
     };
     struct str keys[] = { redis_key(op, call, "c:", call), redis_key(op, call, "r", STR_NONE),
                           redis_key(op, call, "d", STR_NONE), redis_key(op, call, "v:", call) };
-    redis_op_script(op, SCRIPT_END, keys, 4, words, sizeof(words) / sizeof(words[0]));
+    redis_op_script(op, SCRIPT_FINISH, keys, 4, words, sizeof(words) / sizeof(words[0]));
 }
 
 static void end_reply(struct redis_op *op, size_t at, const struct redis_value *value)

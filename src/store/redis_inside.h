@@ -14,7 +14,7 @@
  *     redis_greet.c    what is said and asked when a connection begins
  *     redis_reply.c    bytes of the server become values
  *     redis_read.c     values become records
- *     redis_scripts.c  the transitions, in Lua
+ *     redis_scripts.c  the transitions: holds the files of redis/, in Lua
  *     redis_wake.c     the second connection: hints from other nodes
  *     redis_url.c      the address
  *
@@ -134,12 +134,12 @@ enum redis_script {
     SCRIPT_SAVE,
     SCRIPT_CLAIM,
     SCRIPT_TAKE,
-    SCRIPT_END,
+    SCRIPT_FINISH,
     SCRIPT_PUT,
     SCRIPT_EVENT,
     SCRIPT_SWEEP,
     SCRIPT_RESEAL,
-    SCRIPT_USED,
+    SCRIPT_TIME_IN_USE,
     SCRIPT_ORPHAN,
     SCRIPTS,
 };

@@ -1,0 +1,51 @@
+-- uses clock head indexes tell
+--
+-- finish, cancel.
+-- KEYS call, live, due, event.
+-- ARGV as the names say; epoch '': any; ttl of the event '': there is none.
+local call_key, due_key, event_key = KEYS[1], KEYS[3], KEYS[4]
+local token, its_epoch, its_state, result_record, id, me, channels, event_record, event_ttl, ends_kept_ms, keep_ms, hands =
+  unpack(ARGV)
+
+local found = call('HGET', call_key, 'x')
+if not found then return {1, now} end
+head_read(found)
+if newest == token then return {0, now} end
+if state == '3' or state == '4' or (its_epoch ~= '' and epoch ~= its_epoch) then return {2, now} end
+
+if pending ~= '0' or confidences ~= '0' then
+  -- What is pending is withdrawn, what was given in confidence is erased.
+  for i = 1, #asks - 21, 22 do
+    local ask = asks:sub(i, i + 21)
+    local fields = call('HMGET', call_key, 'm' .. ask, 'z' .. ask)
+    local ask_state, times, rest = fields[1]:match('^(%d+) (%-?%d+ %-?%d+) %-?%d+ (.*)$')
+    if ask_state == '0' then
+      call('HSET', call_key, 'm' .. ask, '5 ' .. times .. ' ' .. digits(now) .. ' ' .. rest)
+      call('ZREM', due_key, id .. ask)
+      if owner ~= '-' then call('ZREM', owner_key(), ask) end
+    elseif fields[2] then
+      call('HSET', call_key, 'a' .. ask, fields[2])
+      call('HDEL', call_key, 'z' .. ask)
+    end
+  end
+  for i = 0, confidences == '0' and -1 or items - 1 do
+    local erased = call('HGET', call_key, 'y' .. i)
+    if erased then
+      call('HSET', call_key, 'j' .. i, erased)
+      call('HDEL', call_key, 'y' .. i)
+    end
+  end
+end
+if state ~= '1' then
+  if handed == '1' then call('HDEL', live_key, id) end
+  call('ZREM', idle_key, id)
+end
+keep_for(keep_ms)
+if hands == '1' then handed = '1' end
+state, newest, pending = its_state, token, '0'
+call('HSET', call_key, 'x', head_text(), 'r', result_record)
+call('PEXPIREAT', call_key, digits(math.max(tonumber(keep_until), now + ends_kept_ms)))
+if event_ttl ~= '' then call('SET', event_key, event_record, 'PX', event_ttl) end
+if node ~= me then tell(node, me, channels, id) end
+if node_before ~= node and node_before ~= me then tell(node_before, me, channels, id) end
+return {0, now}

@@ -1,0 +1,34 @@
+-- The head of a call: field x of its hash, one text, whose parts have these names. Numbers are read as text, and Lua
+-- counts with them all the same; compare them as text with '0', or make them numbers first.
+--
+--   state        of enum call_state: '0' running, '1' waiting, '2' runnable, '3' finished, '4' cancelled
+--   epoch        of the newest run
+--   pending      asks that are pending
+--   items        of the journal: fields j0, j1, ...
+--   entries      in them
+--   confidences  sensitive things that are to be erased when the call ends
+--   keep_until   something lives until then that could bring it back; of an older record a time in milliseconds
+--   opened       when it was opened
+--   notices      that were sent
+--   handed       '1': its client holds something to come back with
+--   owner        its principal, as it is counted, or '-'
+--   asks         ids of all its asks, one behind the other, or '-'
+--   newest       token of the newest operation
+--   node         the one it is with, on a line of its own
+--   node_before  the one it was with before that, on a line of its own
+local state, epoch, pending, items, entries, confidences, keep_until, opened, notices, handed, owner, asks, newest, node,
+  node_before
+local function head_read(text)
+  state, epoch, pending, items, entries, confidences, keep_until, opened, notices, handed, owner, asks, newest, node,
+    node_before = text:match('^(%d) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d) (%S+) (%S+) (%S+)'
+    .. '\n([^\n]*)\n(.*)$')
+end
+local function head_text()
+  return state .. ' ' .. epoch .. ' ' .. pending .. ' ' .. items .. ' ' .. entries .. ' ' .. confidences .. ' '
+    .. keep_until .. ' ' .. opened .. ' ' .. notices .. ' ' .. handed .. ' ' .. owner .. ' ' .. asks .. ' ' .. newest
+    .. '\n' .. node .. '\n' .. node_before
+end
+local function keep_for(ms)
+  if #keep_until < 13 then keep_until = digits(now + keep_until) end
+  if ms ~= '0' and now + ms > tonumber(keep_until) then keep_until = digits(now + ms) end
+end

@@ -1,0 +1,17 @@
+-- uses clock
+--
+-- put: a small record.
+-- KEYS record.
+-- ARGV version or 0 or new, ttl or 0, value.
+-- Says its version, which grows for ever, also past a removal: it follows the clock.
+local over, ttl, value = unpack(ARGV)
+local version = call('HGET', KEYS[1], 'v')
+if over ~= '0' and (version or 'new') ~= over then return {2, now} end
+local newer = string.format('%.0f', math.max(clock[1] * 1000000 + clock[2], tonumber(version or 0) + 1))
+call('HSET', KEYS[1], 'v', newer, 'd', value)
+if ttl ~= '0' then
+  call('PEXPIRE', KEYS[1], ttl)
+elseif version then
+  call('PERSIST', KEYS[1])
+end
+return {0, now, newer}
