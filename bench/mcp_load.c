@@ -66,8 +66,7 @@ static void fail(const char *format, ...)
     exit(1);
 }
 
-/* --- bytes
- * ------------------------------------------------------------------------------------------- */
+/* --- bytes --- */
 
 static int connect_to(int port)
 {
@@ -126,8 +125,7 @@ static void post(struct client *client, struct connection *connection, const cha
     client->load->traffic.exchanges++;
 }
 
-/* --- reading
- * ------------------------------------------------------------------------------------------ */
+/* --- reading --- */
 
 /* The whole response is there: by its length, or by its last chunk. */
 static bool response_whole(const struct connection *connection)
@@ -170,8 +168,7 @@ static const char *session_header(const struct client *client, char *out, size_t
     return out;
 }
 
-/* --- what a client does
- * --------------------------------------------------------------------------------- */
+/* --- what a client does --- */
 
 #define META_2026                                                                                  \
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","                       \
@@ -369,9 +366,7 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* --- the whole
- * -----------------------------------------------------------------------------------------------
- */
+/* --- the whole --- */
 
 struct mcp_load *mcp_load_connect(const struct mcp_load_opts *opts)
 {

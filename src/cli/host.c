@@ -50,8 +50,7 @@ static void before_wait(void *data)
         timer_set(server->loop, &server->tick, due - clock_mono(clock_system()), tick, server);
 }
 
-/* --- making a server
- * ------------------------------------------------------------------------------- */
+/* --- making a server --- */
 
 static bool opts_fit(const struct nod_server_opts *opts)
 {
@@ -196,8 +195,7 @@ void nod_server_destroy(nod_server *server)
     mem_free(server);
 }
 
-/* --- what an author registers
- * ----------------------------------------------------------------------- */
+/* --- what an author registers --- */
 
 nod_status nod_add_tools(nod_server *server, const nod_tool *tools, size_t count, size_t tool_size)
 {
@@ -229,8 +227,7 @@ nod_status nod_hook(nod_server *server, nod_flow flow, const char *stage, nod_wh
     return hooks_add(engine_hooks(server->engine), engine_flow(flow), stage, when, fn, data);
 }
 
-/* --- from any thread
- * ---------------------------------------------------------------------------------- */
+/* --- from any thread --- */
 
 struct message {
     nod_server *server;
@@ -299,8 +296,7 @@ void nod_stop(nod_server *server)
     loop_post(server->loop, stop, server);
 }
 
-/* --- serving
- * -------------------------------------------------------------------------------------------- */
+/* --- serving --- */
 
 static void on_signal(void *data)
 {

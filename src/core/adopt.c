@@ -15,8 +15,7 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 
-/* --- letting go
- * -------------------------------------------------------------------------------------- */
+/* --- letting go --- */
 
 static enum caller_way nobody_asked(struct caller *caller, struct call *call)
 {
@@ -85,8 +84,7 @@ void nobody_init(struct caller *nobody)
     nobody->ops = &nobody_ops;
 }
 
-/* --- coming back
- * --------------------------------------------------------------------------------------- */
+/* --- coming back --- */
 
 static void imported(struct op *op, nod_status status, const struct store_reply *reply)
 {

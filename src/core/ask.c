@@ -211,8 +211,7 @@ static void expired(struct due *due)
         claim_by_engine(ask, ASK_EXPIRED);
 }
 
-/* --- the stages
- * ----------------------------------------------------------------------------------- */
+/* --- the stages --- */
 
 /* The form was checked at the call site (run.c); what is left are the limits. */
 static void stage_validate_request(struct flow *flow, void *subject)

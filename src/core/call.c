@@ -552,8 +552,7 @@ void call_end_as(struct call *call, const struct outcome *outcome)
     call_cancel(call, outcome->message);
 }
 
-/* --- the table, and the way in
- * -------------------------------------------------------------------- */
+/* --- the table, and the way in --- */
 
 static void call_describe(void *subject, struct nod_hook_event *event)
 {

@@ -56,8 +56,7 @@ static struct client_surface *client_of(struct surface *surface)
     return (struct client_surface *)(void *)surface;
 }
 
-/* --- can
- * ------------------------------------------------------------------------------------------ */
+/* --- can --- */
 
 static const unsigned needs[] = {
     [ASK_FORM] = CLIENT_CAN_FORM,     [ASK_APPROVAL] = CLIENT_CAN_FORM, [ASK_URL] = CLIENT_CAN_URL,
@@ -87,8 +86,7 @@ static unsigned client_kinds(struct surface *surface, const struct call *call)
                : 0;
 }
 
-/* --- offers
- * ----------------------------------------------------------------------------------------- */
+/* --- offers --- */
 
 static struct offer *offer_find(const struct caller2025 *call, struct str ask_id)
 {
@@ -146,8 +144,7 @@ static struct str wire_id(struct str ask_id, uint32_t attempt, char out[CLIENT_W
     return str_n(out, ask_id.len + digits + 2);
 }
 
-/* --- URL elicitations that were given out
- * -------------------------------------------------------------- */
+/* --- URL elicitations that were given out --- */
 
 static void url_forget(struct client_surface *client, struct given_url *url)
 {
@@ -224,8 +221,7 @@ void client_surface_url_done(struct surface *surface, struct str elicitation_id)
     url_forget(client, url);
 }
 
-/* --- what is sent
- * ------------------------------------------------------------------------------------- */
+/* --- what is sent --- */
 
 static void add_problem(struct buf *text, const struct json *problem)
 {
@@ -463,8 +459,7 @@ static void client_withdraw(struct surface *surface, struct ask *ask, struct str
     offer_drop(call, offer);
 }
 
-/* --- what comes back
- * ----------------------------------------------------------------------------------- */
+/* --- what comes back --- */
 
 /* What a response says to a question. */
 enum reading {
@@ -623,8 +618,7 @@ static void answer_here(struct client_surface *client, struct ask *ask, struct o
     tell(done, data, NOD_OK);
 }
 
-/* --- answers to what is asked elsewhere
- * ----------------------------------------------------------------------------------------
+/* --- answers to what is asked elsewhere ---
  *
  * The client sends its answer to whichever node it likes; the store knows the question. */
 
@@ -713,8 +707,7 @@ void client_surface_response(struct surface *surface, struct session *session,
         stray(client, message, done, data);
 }
 
-/* --- the surface
- * ----------------------------------------------------------------------------------------- */
+/* --- the surface --- */
 
 static const struct surface_ops client_ops = {
     .name = "client",

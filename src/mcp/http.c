@@ -13,8 +13,7 @@
 #include "mcp/era2025.h"
 #include "mcp/era2026.h"
 
-/* --- replies
- * --------------------------------------------------------------------------------------- */
+/* --- replies --- */
 
 void endpoint_error(struct http_exchange *exchange, int status, int64_t code, const char *message)
 {
@@ -40,8 +39,7 @@ void endpoint_fault(struct mcp_server *server, struct http_exchange *exchange,
     buf_clear(&server->out);
 }
 
-/* --- media types
- * ------------------------------------------------------------------------------------ */
+/* --- media types --- */
 
 bool endpoint_is_type(struct str content_type, struct str type)
 {
@@ -81,8 +79,7 @@ bool endpoint_accepts(const struct http_request *http, struct str type, struct s
     return false;
 }
 
-/* --- requests
- * ---------------------------------------------------------------------------------------- */
+/* --- requests --- */
 
 static bool begins_array(struct str text)
 {
@@ -283,8 +280,7 @@ static void write_refused(struct buf *body, struct str why)
     rpc_write_refusal(body, STR_NONE, RPC_INVALID_REQUEST, why, STR_NONE);
 }
 
-/* --- routes
- * ---------------------------------------------------------------------------------------- */
+/* --- routes --- */
 
 static bool add_route(struct mcp_server *server, struct front *front, struct str method)
 {

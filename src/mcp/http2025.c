@@ -17,8 +17,7 @@
 #include "mcp/session_store.h"
 #include "mcp/shares.h"
 
-/* --- replies
- * ----------------------------------------------------------------------------------------- */
+/* --- replies --- */
 
 static void reply_json(struct http_exchange *exchange, int status, struct str body,
                        const struct session *begun)
@@ -31,8 +30,7 @@ static void reply_json(struct http_exchange *exchange, int status, struct str bo
     http_reply(exchange, status, headers, count, body);
 }
 
-/* --- POST
- * ---------------------------------------------------------------------------------------------- */
+/* --- POST --- */
 
 /* A session's id is given out once any node can find it. */
 struct beginning {
@@ -475,8 +473,7 @@ void era2025_broken_error(struct mcp_server *server, struct http_exchange *excha
         endpoint_fault(server, exchange, fault);
 }
 
-/* --- GET, DELETE
- * ---------------------------------------------------------------------------------------- */
+/* --- GET, DELETE --- */
 
 /* The client may have been elsewhere meanwhile, and its call with it. */
 static void resume_here(struct mcp_stream *stream, struct http_exchange *exchange, uint32_t seq)

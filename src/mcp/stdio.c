@@ -136,8 +136,7 @@ static void on_line(struct str line, void *data)
     }
 }
 
-/* --- the end
- * ------------------------------------------------------------------------------------------ */
+/* --- the end --- */
 
 static void on_closed(void *data)
 {

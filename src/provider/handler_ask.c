@@ -133,8 +133,7 @@ void answer_fill(nod_call *call, nod_answer *answer, const struct entry *entry)
     }
 }
 
-/* --- data
- * ----------------------------------------------------------------------------------------- */
+/* --- data --- */
 
 static const char response_schema[] =
     "{\"type\":\"object\",\"properties\":{\"response\":{\"type\":\"string\"}},"
@@ -232,8 +231,7 @@ nod_status nod_await(nod_call *call)
     return call->waiting ? NOD_PENDING : NOD_OK;
 }
 
-/* --- a yes
- * ------------------------------------------------------------------------------------------ */
+/* --- a yes --- */
 
 /* What is only a no to somebody who waits for a yes. */
 static bool is_a_no(nod_status status)

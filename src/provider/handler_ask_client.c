@@ -21,8 +21,7 @@ static nod_status ask_now(nod_call *call, const struct ask_spec *spec, nod_answe
     return status == NOD_OK ? call->broken : status;
 }
 
-/* --- pages
- * ---------------------------------------------------------------------------------------- */
+/* --- pages --- */
 
 static bool is_loopback(struct str host)
 {
@@ -213,8 +212,7 @@ nod_status nod_require_url_with(nod_call *call, const struct nod_url_opts *given
     return NOD_E_FAILED;
 }
 
-/* --- the model and the roots
- * ------------------------------------------------------------------------- */
+/* --- the model and the roots --- */
 
 enum { SAMPLE_TOKENS = 1000 };
 

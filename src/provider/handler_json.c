@@ -205,8 +205,7 @@ const char *nod_text(nod_call *call, const nod_json *value)
     return text.at ? text.at : "";
 }
 
-/* --- copies that outlive a run
- * ---------------------------------------------------------------------- */
+/* --- copies that outlive a run --- */
 
 struct kept {
     struct json root; /* first: what the author holds */

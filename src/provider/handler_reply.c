@@ -71,8 +71,7 @@ static void block_end(nod_call *call)
         jw_end(&call->reply.w);
 }
 
-/* --- bytes
- * ---------------------------------------------------------------------------------------- */
+/* --- bytes --- */
 
 static void base64_encode(const unsigned char *in, size_t len, char *out)
 {
@@ -107,8 +106,7 @@ static void write_bytes(nod_call *call, const char *key, const void *bytes, size
     mem_free(text);
 }
 
-/* --- blocks
- * ----------------------------------------------------------------------------------------- */
+/* --- blocks --- */
 
 struct content { /* of a resource */
     struct str uri;
@@ -258,8 +256,7 @@ nod_status nod_reply_link(nod_call *call, const char *uri, const char *name,
     return NOD_OK;
 }
 
-/* --- the structured result
- * ------------------------------------------------------------------------- */
+/* --- the structured result --- */
 
 static bool structured_fits(nod_call *call, const struct json *value)
 {
@@ -334,8 +331,7 @@ void nod_role(nod_call *call, nod_role_name role)
     call->reply.role = role;
 }
 
-/* --- the end
- * ------------------------------------------------------------------------------------------ */
+/* --- the end --- */
 
 static bool has_what_it_promised(nod_call *call)
 {

@@ -113,8 +113,7 @@ static nod_status judge(nod_call *call, nod_status status, struct str *body)
     return status == NOD_OK && run->arena.exhausted ? out_of_memory(call) : status;
 }
 
-/* --- the replay check
- * ------------------------------------------------------------------------------ */
+/* --- the replay check --- */
 
 /* The journal as the second run sees it: with the times and numbers the first one drew. */
 static bool journal_for_replay(const struct run *first, struct run *again)
@@ -218,8 +217,7 @@ static nod_status check_replay(nod_call *call, nod_status status)
     return status;
 }
 
-/* --- one run
- * ---------------------------------------------------------------------------------------- */
+/* --- one run --- */
 
 nod_status handler_run(nod_call *call, struct str *body)
 {

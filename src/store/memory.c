@@ -181,8 +181,7 @@ static void call_close(struct memory_store *memory, struct stored_call *call, en
     memory_call_release(memory, &call->is);
 }
 
-/* --- completions
- * ----------------------------------------------------------------------------------- */
+/* --- completions --- */
 
 struct reply *memory_reply(struct memory_store *memory, store_done *done, void *data,
                            nod_status status)
@@ -342,8 +341,7 @@ void memory_finish_reply(struct reply *reply, enum memory_fault fault)
     memory_send(reply);
 }
 
-/* --- transitions
- * ------------------------------------------------------------------------------------ */
+/* --- transitions --- */
 
 static void hint(struct memory_store *memory, struct stored_call *call)
 {
@@ -589,9 +587,7 @@ static void memory_cancel(struct store *store, struct str token, struct str call
     memory_sweep(memory);
 }
 
-/* --- the whole
- * -----------------------------------------------------------------------------------------------
- */
+/* --- the whole --- */
 
 static void memory_destroy(struct store *store)
 {

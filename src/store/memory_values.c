@@ -196,8 +196,7 @@ void memory_scan(struct store *store, const struct store_scan *scan, store_row_f
     memory_send(reply);
 }
 
-/* --- small records
- * --------------------------------------------------------------------------------------- */
+/* --- small records --- */
 
 static struct str value_key(struct buf *buf, struct str kind, struct str key)
 {

@@ -24,8 +24,7 @@ static void must(bool truth)
         abort();
 }
 
-/* --- a server with one tool that asks
- * ------------------------------------------------------------- */
+/* --- a server with one tool that asks --- */
 
 static void start(struct provider *provider, struct run *run)
 {

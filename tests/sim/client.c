@@ -55,8 +55,7 @@ void client_shown(struct sim_call *call, const struct ask_record *ask, int attem
     TRACE("client: is shown %zu.%s, offer %d", call->number, shown->key, attempt);
 }
 
-/* --- answering
- * ------------------------------------------------------------------------------------ */
+/* --- answering --- */
 
 static void waiting_free(struct waiting *waiting)
 {
@@ -217,8 +216,7 @@ static void repeat_something(struct node *node)
         submit(node, 1 + pick(sim.submission_count - 1));
 }
 
-/* --- what clients do
- * -------------------------------------------------------------------------------- */
+/* --- what clients do --- */
 
 static void call_id_new(struct sim_call *call)
 {

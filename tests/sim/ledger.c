@@ -414,8 +414,7 @@ void ledger_orphan(const struct call_record *record)
     figures.recovered++;
 }
 
-/* --- what clients are told
- * ------------------------------------------------------------------------ */
+/* --- what clients are told --- */
 
 static bool same_end(struct str text, const struct outcome *outcome)
 {

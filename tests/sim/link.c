@@ -131,8 +131,7 @@ static void lapse(struct sim_call *call)
     message_free(is);
 }
 
-/* --- one operation
- * -------------------------------------------------------------------------------- */
+/* --- one operation --- */
 
 struct sent {
     struct message *message;
@@ -398,8 +397,7 @@ void link_init(struct link *link, struct node *node)
     link->ahead_ms = store_now() - clock_wall(&node->clock.clock); /* learned when it connects */
 }
 
-/* --- on the way back
- * ------------------------------------------------------------------------------- */
+/* --- on the way back --- */
 
 static void deliver(struct message *message)
 {

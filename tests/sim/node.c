@@ -209,8 +209,7 @@ void seat_begin(struct node *node, struct sim_call *call)
     }
 }
 
-/* --- coming back
- * ---------------------------------------------------------------------------------- */
+/* --- coming back --- */
 
 static void look(struct seat *seat);
 
@@ -411,8 +410,7 @@ static const struct surface_ops carried_surface = { .name = "round",
                                                     .withdraw = withdraw,
                                                     .attempts = CARRY_ATTEMPTS };
 
-/* --- handlers
- * ------------------------------------------------------------------------------------- */
+/* --- handlers --- */
 
 static struct node *node_of(struct provider *provider)
 {
@@ -451,8 +449,7 @@ bool node_return_one(struct node *node)
 
 static const struct provider_ops provider_ops = { .name = "sim", .start = provider_start };
 
-/* --- up and down
- * ----------------------------------------------------------------------------------- */
+/* --- up and down --- */
 
 void node_start(struct node *node)
 {

@@ -288,8 +288,7 @@ struct target *shape_target(struct node *node, size_t shape);
 nod_status shape_work(struct run *run, uint64_t epoch, struct str *body);
 bool shape_has_round(size_t shape); /* it asks two at once */
 
-/* --- the whole (world.c)
- * ---------------------------------------------------------------------------- */
+/* --- the whole (world.c) --- */
 
 struct sim {
     uint64_t seed;

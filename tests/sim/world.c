@@ -78,8 +78,7 @@ int64_t store_now(void)
     return sim.now + sim.store_skew;
 }
 
-/* --- what happens
- * ---------------------------------------------------------------------------------- */
+/* --- what happens --- */
 
 static void time_passes(int64_t ms)
 {
@@ -187,8 +186,7 @@ static void something_happens(void)
     }
 }
 
-/* --- the end
- * --------------------------------------------------------------------------------------- */
+/* --- the end --- */
 
 static bool settle_once(struct node *node)
 {
@@ -280,8 +278,7 @@ static void come_to_an_end(void)
                sim.node_count > 1 ? engine_pending(sim.nodes[1].engine) : 0);
 }
 
-/* --- the whole
- * -------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
 static void choose(uint64_t seed)
 {

@@ -23,8 +23,7 @@
 
 enum { ROOM = 64 * 1024, PATIENCE_MS = 20000 };
 
-/* --- the server
- * ----------------------------------------------------------------------------------- */
+/* --- the server --- */
 
 static nod_status chatter(nod_call *call)
 {
@@ -108,13 +107,32 @@ static int serve(int argc, char **argv)
     return nod_main(server, argc, argv);
 }
 
-/* --- talking to it
- * ---------------------------------------------------------------------------------- */
+/* --- talking to it --- */
 
 static pid_t pid;
 static int to, from, errors;
 static char line[ROOM];
 static char said[ROOM]; /* on standard error */
+
+/*
+ * On aarch64 the sanitizer takes four seconds of CPU to look for leaks when a process ends, however
+ * small it is. There, one server in LEAKS_ONE_IN is looked at, others each time; elsewhere all are.
+ */
+static void sample_leaks(void)
+{
+#ifdef __aarch64__
+    enum { LEAKS_ONE_IN = 8 };
+    const char *options = getenv("ASAN_OPTIONS");
+    struct timespec now;
+    char text[512];
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (!options || now.tv_nsec / 1000 % LEAKS_ONE_IN == 0)
+        return;
+    snprintf(text, sizeof(text), "%s:detect_leaks=0", options); /* the last one counts */
+    setenv("ASAN_OPTIONS", text, 1);
+#endif
+}
 
 static void start(const char *const *args)
 {
@@ -131,6 +149,7 @@ static void start(const char *const *args)
         dup2(err[1], 2);
         for (int fd = 3; fd < 64; fd++)
             close(fd);
+        sample_leaks();
         execv("/proc/self/exe", (char **)argv);
         _exit(97);
     }
@@ -235,8 +254,7 @@ static void expect_end(int code)
         fail_msg("exit code %d: %s", got, said);
 }
 
-/* --- the tests
- * -------------------------------------------------------------------------------------- */
+/* --- the tests --- */
 
 static void the_end_of_the_input_ends_the_server_in_order(void **state)
 {

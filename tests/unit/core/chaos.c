@@ -57,8 +57,7 @@ static int *effects_of(struct str call)
     return &effects[effect_count++].effects;
 }
 
-/* --- a spy between the engine and the store
- * ------------------------------------------------------- */
+/* --- a spy between the engine and the store --- */
 
 struct spied {
     store_done *done;
@@ -98,8 +97,7 @@ static void claim_spied(struct store *store, const struct claim_spec *claim, sto
     real_claim(store, claim, claim_seen, spied);
 }
 
-/* --- handlers
- * ---------------------------------------------------------------------------------------- */
+/* --- handlers --- */
 
 static void journal_is_sound(const struct run *run)
 {
@@ -153,8 +151,7 @@ static nod_status works(struct run *run, struct str *body)
     return NOD_OK;
 }
 
-/* --- what happens to them
- * ------------------------------------------------------------------------------ */
+/* --- what happens to them --- */
 
 static int untold; /* answerers who have not heard yet */
 

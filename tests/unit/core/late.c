@@ -205,8 +205,7 @@ static void world_return(void)
     run_done(run, status, body);
 }
 
-/* --- ends
- * ----------------------------------------------------------------------------------------- */
+/* --- ends --- */
 
 /* Ended by another node, in the store and nowhere else; what would tell us lies in the queue. */
 static void other_ends_it(void)

@@ -428,8 +428,7 @@ static void a_live_call_whose_hint_was_lost_is_found(void **state)
     end();
 }
 
-/* --- what another node has taken over
- * -------------------------------------------------------------- */
+/* --- what another node has taken over --- */
 
 static void a_question_answered_and_run_on_elsewhere_brings_their_result(void **state)
 {
@@ -583,8 +582,7 @@ static void what_was_taken_over_and_given_back_is_run_here_again(void **state)
     end();
 }
 
-/* --- before the first step
- * ------------------------------------------------------------------------- */
+/* --- before the first step --- */
 
 static nod_status steps(struct run *run, struct str *body)
 {
@@ -627,8 +625,7 @@ static void a_call_that_cannot_be_stored_does_no_step(void **state)
     end();
 }
 
-/* --- ending what is elsewhere
- * --------------------------------------------------------------------- */
+/* --- ending what is elsewhere --- */
 
 static void a_call_that_is_not_live_is_cancelled_by_its_id(void **state)
 {

@@ -192,8 +192,7 @@ static const struct caller_ops caller_ops = { .asked = caller_asked,
                                               .finished = caller_finished,
                                               .waiting = caller_waiting };
 
-/* --- the provider
- * ---------------------------------------------------------------------------------- */
+/* --- the provider --- */
 
 static void provider_start(struct provider *provider, struct run *run)
 {
@@ -220,8 +219,7 @@ static const struct provider_ops provider_ops = { .name = "test",
                                                   .start = provider_start,
                                                   .cancelled = provider_cancelled };
 
-/* --- the whole
- * --------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
 void world_init(struct world *world, const struct world_opts *opts)
 {

@@ -119,8 +119,7 @@ static void what_cannot_be_read_is_not_written(void **state)
     buf_finish(&out);
 }
 
-/* --- cursors
- * --------------------------------------------------------------------------------------- */
+/* --- cursors --- */
 
 static void a_cursor_leads_back_to_its_place_in_its_list_alone(void **state)
 {

@@ -569,8 +569,7 @@ void world_stop(struct world *world)
     loop_destroy(world->loop);
 }
 
-/* --- clients
- * --------------------------------------------------------------------------------------- */
+/* --- clients --- */
 
 static int dial(struct world *world)
 {

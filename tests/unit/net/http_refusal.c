@@ -1,8 +1,7 @@
 /* tests/unit/net/http_refusal: limits, timeouts and what is refused, over real sockets. */
 #include "http_talk.h"
 
-/* ---- refusing
- * ------------------------------------------------------------------------------------ */
+/* --- refusing --- */
 
 static void what_is_refused_is_answered_and_the_connection_closed(void **state)
 {
@@ -158,8 +157,7 @@ static void line18_a_promised_body_holds_no_memory(void **state)
         close(fds[i]);
 }
 
-/* ---- times
- * ---------------------------------------------------------------------------------------- */
+/* --- times --- */
 
 static void a_head_that_takes_too_long_gets_408(void **state)
 {

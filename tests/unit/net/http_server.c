@@ -2,8 +2,7 @@
  * real sockets. */
 #include "http_talk.h"
 
-/* ---- requests and responses
- * ---------------------------------------------------------------------- */
+/* --- requests and responses --- */
 
 static void a_connection_serves_many_requests(void **state)
 {
@@ -340,8 +339,7 @@ static void a_header_that_would_end_its_line_is_left_out(void **state)
     close(fd);
 }
 
-/* ---- streams, gone clients, draining
- * ---------------------------------------------------------------- */
+/* --- streams, gone clients, draining --- */
 
 static void a_client_that_leaves_is_told_once(void **state)
 {
@@ -618,8 +616,7 @@ static void localhost_is_a_name_it_knows(void **state)
     close(fd);
 }
 
-/* ---- many
- * ---------------------------------------------------------------------------------------- */
+/* --- many --- */
 
 static int by_value(const void *a, const void *b)
 {

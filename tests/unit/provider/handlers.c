@@ -392,8 +392,7 @@ static void the_model_and_the_roots_are_asked_through_the_client(void **state)
     expect_body(TEXT_BODY("m 2"));
 }
 
-/* --- steps
- * ------------------------------------------------------------------------------------------ */
+/* --- steps --- */
 
 static int effects;
 static char step_keys[2][64];
@@ -547,8 +546,7 @@ static void a_handler_that_goes_on_past_pending_acts_on_nothing(void **state)
     assert_int_equal(effects, 1);
 }
 
-/* --- mistakes
- * ----------------------------------------------------------------------------------------- */
+/* --- mistakes --- */
 
 static nod_status reads_missing(nod_call *call)
 {
@@ -715,8 +713,7 @@ static void defers_run_in_reverse_at_the_end_of_every_run(void **state)
     assert_string_equal(order, "bacba");
 }
 
-/* --- notices
- * -------------------------------------------------------------------------------------------- */
+/* --- notices --- */
 
 static nod_status noisy_effect(nod_step_run *step, void *arg)
 {

@@ -220,8 +220,7 @@ static void line24_an_output_schema_may_be_any_schema(void **state)
     assert_int_equal(local_add_tools(b.local, &tool, 1, sizeof(tool)), NOD_E_BAD_SCHEMA);
 }
 
-/* --- replies of tools
- * ----------------------------------------------------------------------------- */
+/* --- replies of tools --- */
 
 static nod_status every_block(nod_call *call)
 {
@@ -313,8 +312,7 @@ static void arguments_that_do_not_fit_never_reach_the_handler(void **state)
     expect_failure(NOD_E_INVALID, "/age");
 }
 
-/* --- resources
- * --------------------------------------------------------------------------------------- */
+/* --- resources --- */
 
 static nod_status read_note(nod_call *call)
 {
@@ -418,8 +416,7 @@ static void completions_are_bounded_and_see_what_was_typed(void **state)
     arena_finish(&arena);
 }
 
-/* --- prompts
- * ------------------------------------------------------------------------------------------- */
+/* --- prompts --- */
 
 static nod_status get_prompt(nod_call *call)
 {
@@ -457,8 +454,7 @@ static void a_prompt_is_listed_with_its_arguments_and_gives_messages(void **stat
     expect_failure(NOD_E_INVALID, "code");
 }
 
-/* --- JSON values
- * ---------------------------------------------------------------------------------------- */
+/* --- JSON values --- */
 
 static nod_json *kept;
 
