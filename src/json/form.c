@@ -13,6 +13,7 @@
 #include "json/form.h"
 
 #include "base/map.h"
+#include "json/form_many.h"
 
 enum form_kind { FORM_TEXT, FORM_NUMBER, FORM_BOOLEAN, FORM_CHOICE, FORM_TITLED, FORM_MANY };
 
@@ -524,8 +525,10 @@ static struct json *field_for(struct form *form, const struct form_path *path,
         return NULL;
     }
     if (kind == FORM_MANY && form->revision < FORM_2025_11_25) {
-        refuse(form, &type, "asks for several choices, which this client cannot show");
-        return NULL;
+        struct json *text = form_many_as_text(field, form->arena);
+        if (!text)
+            refuse(form, path, "has choices that are too long to be named in a text");
+        return text;
     }
     JSON_EACH (member, field) {
         const struct form_keyword *keyword = keyword_find(member->key, kind);
@@ -536,6 +539,12 @@ static struct json *field_for(struct form *form, const struct form_path *path,
             take_down_titles(form, member, out);
     }
     return out;
+}
+
+const struct json *form_read_back(const struct json *schema, enum form_revision revision,
+                                  const struct json *content, struct arena *arena)
+{
+    return revision < FORM_2025_11_25 ? form_many_from_text(schema, content, arena) : content;
 }
 
 struct json *form_for_revision(const struct json *schema, enum form_revision revision,

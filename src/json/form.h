@@ -7,8 +7,9 @@
  * form_check refuses, with the path of the offending keyword, what the newest revision does not
  * know (plus `pattern`, which is checked on the server and never sent). form_for_revision writes
  * the schema as a client of a given revision can take it: what the revision does not know is left
- * out or taken down (titled enums become enum + enumNames, multi-select is refused), `pattern` is
- * always left out, and at the top level only type, properties and required are emitted.
+ * out or taken down (titled enums become enum + enumNames, a multi-select becomes a text that names its
+ * choices), `pattern` is always left out, and at the top level only type, properties and required
+ * are emitted. form_read_back undoes for an answer what was taken down in its question.
  */
 #ifndef NOD_JSON_FORM_H
 #define NOD_JSON_FORM_H
@@ -33,6 +34,13 @@ nod_status form_check(const struct json *schema, enum form_revision revision, st
  */
 struct json *form_for_revision(const struct json *schema, enum form_revision revision,
                                struct arena *arena, struct schema_problems *problems);
+
+/*
+ * What a client of `revision` has answered to such a form, as `schema` has it: unchecked, and
+ * perhaps `content` itself. `arena` is exhausted if it is too large.
+ */
+const struct json *form_read_back(const struct json *schema, enum form_revision revision,
+                                  const struct json *content, struct arena *arena);
 
 /* Does this message, above a form, ask for a secret? For a schema that was looked at before. */
 bool form_message_asks(struct str message);

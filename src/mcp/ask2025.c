@@ -517,6 +517,18 @@ static struct response read_elicitation(const struct ask_record *record, bool co
     return unfit;
 }
 
+/* What was taken down for this client's revision is put back, in `arena`. */
+static void read_back(const struct ask_record *record, enum form_revision revision,
+                      struct arena *arena, struct response *response)
+{
+    if (record->kind != ASK_FORM || !record->detail.len || !response->content ||
+        revision == FORM_2025_11_25)
+        return;
+    const struct json *schema = json_parse(arena, record->detail, NULL, NULL);
+    response->content = form_read_back(schema, revision, response->content, arena);
+    response->too_large |= arena->exhausted;
+}
+
 /* `result` is NULL for an error. */
 static struct response read_response(const struct ask_record *record, bool confirm,
                                      const struct json *result, int64_t code)
@@ -608,7 +620,12 @@ static void answer_here(struct client_surface *client, struct ask *ask, struct o
     bool again = offer->answered || attempt != offer->attempt;
     offer->answered |= attempt == offer->attempt;
     if (response.reading == READ_ANSWER) {
+        struct arena arena;
+        arena_init(&arena, CLIENT_ARENA_MAX);
+        read_back(record, session_knows(caller2025_of(ask_call(ask))->session)->form, &arena,
+                  &response);
         answer(client, record, (int)attempt, &response, done, data);
+        arena_finish(&arena);
         return;
     }
     LOG_DEBUG("the client has no answer", LOG_INT("code", message->code),
@@ -628,6 +645,7 @@ struct far_answer {
     struct arena arena;
     struct str scope;
     int attempt;
+    enum form_revision form;
     bool boolean_confirm;
     bool too_large;
     const struct json *result; /* NULL: an error */
@@ -648,6 +666,7 @@ static void far_loaded(void *data, nod_status status, const struct store_reply *
     else {
         bool confirm = far->boolean_confirm && record->detail.len == 0;
         struct response response = read_response(record, confirm, far->result, far->code);
+        read_back(record, far->form, &far->arena, &response);
         if (far->too_large)
             response = (struct response){ .action = ASK_ACCEPTED, .too_large = true };
         if (response.reading == READ_ANSWER)
@@ -675,6 +694,7 @@ static void answer_elsewhere(struct client_surface *client, const struct session
     far->scope = arena_str(&far->arena, session_scope(session));
     far->attempt = (int)attempt;
     far->boolean_confirm = session->boolean_confirm;
+    far->form = session_knows(session)->form;
     far->result = result_of(message) ? json_copy(&far->arena, result_of(message)) : NULL;
     far->code = message->code;
     far->done = done;

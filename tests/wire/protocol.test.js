@@ -51,11 +51,35 @@ onBoth(test, 'a form is taken down to what 2025-06-18 knows', async (t, kind) =>
   assert.match(textOf((await call.reply()).result), /^accept .*"size":"l"/);
 });
 
-onBoth(test, 'a form with several choices cannot be asked in 2025-06-18, and nothing is sent', async (t, kind) => {
+onBoth(test, '2025-06-18 knows no multi-select: it is a text that names the choices, and the handler gets an array', async (t, kind) => {
   const peer = await rawPeer(t, kind, 'probe', { version: '2025-06-18' });
   const call = await callTool(peer, 'ask_lists');
-  assert.equal((await call.reply()).result._meta.code, 'ELICITATION_NOT_SUPPORTED');
-  assert.deepEqual(peer.inbox.rest(), []);
+  const ask = await nextAsk(peer);
+  const { extras } = ask.params.requestedSchema.properties;
+  assert.deepEqual(extras, { type: 'string', description: 'Separate your choices with commas; choose at most 2 of: a (Apple), b (Pear)' });
+  await accept(peer, ask.id, { size: 's', extras: ' b, Apple ' });
+  assert.match(textOf((await call.reply()).result), /"extras":\["b","a"\]/);
+});
+
+onBoth(test, '2025-06-18: a text that names no choice is invalid, and asked again where there are attempts', async (t, kind) => {
+  const peer = await rawPeer(t, kind, 'probe', { version: '2025-06-18' });
+  const once = await callTool(peer, 'ask_lists');
+  await accept(peer, (await nextAsk(peer)).id, { size: 's', extras: 'a, plum' });
+  const { result } = await once.reply();
+  assert.equal(result._meta.code, 'INVALID_INPUT');
+  assert.match(JSON.stringify(result._meta.details), /\/extras\/1/);
+
+  const call = await callTool(peer, 'ask_lists', { attempts: 3 });
+  const first = await nextAsk(peer);
+  await accept(peer, first.id, { size: 's', extras: 'plum' });
+  const second = await nextAsk(peer);
+  assert.equal(second.id, `${first.id}.2`);
+  assert.match(second.params.message, /extras\/0/);
+  await accept(peer, second.id, { size: 's', extras: 'a, b, a' }); // more than there may be
+  const third = await nextAsk(peer);
+  assert.equal(third.id, `${first.id}.3`);
+  await accept(peer, third.id, { size: 's', extras: 'b' });
+  assert.match(textOf((await call.reply()).result), /"extras":\["b"\]/);
 });
 
 onBoth(test, 'the same form in 2025-11-25 has defaults, titles and several choices', async (t, kind) => {

@@ -106,10 +106,10 @@ static nod_status ask_lists(nod_call *call)
     nod_answer answer;
 
     NOD_TRY(nod_elicit(
-        call, &answer, .message = "Choose",
+        call, &answer, .message = "Choose", .attempts = (int)nod_arg_int_or(call, "attempts", 0),
         .form = NOD_FORM(CHOICE_FIELDS,
                          NOD_CHOICES("extras", NOD_OPTIONS({ "a", "Apple" }, { "b", "Pear" }),
-                                     .preset = "[\"a\"]"))));
+                                     .max = NOD_AT(2), .preset = "[\"a\"]"))));
     return nod_reply_text(call, answer_text(call, &answer));
 }
 
@@ -541,7 +541,7 @@ static const nod_tool tools[] = {
       .input = NOD_FORM(NOD_TEXT("message"), NOD_INT("ttl"), NOD_INT("attempts")) },
     { .name = "ask_plain", .handler = ask_plain },
     { .name = "ask_choice", .handler = ask_choice },
-    { .name = "ask_lists", .handler = ask_lists },
+    { .name = "ask_lists", .handler = ask_lists, .input = NOD_FORM(NOD_INT("attempts")) },
     { .name = "confirm", .handler = confirm, .input = NOD_FORM(TTL) },
     { .name = "approve",
       .handler = approve,
