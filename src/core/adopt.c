@@ -165,19 +165,12 @@ static bool enlist(struct call *call)
     return true;
 }
 
-void call_adopted(struct call *call)
-{
-    if (enlist(call))
-        call_go_on(call);
-}
-
 bool engine_adopt(struct engine *engine, const struct adopt_spec *spec)
 {
     if (engine_find(engine, spec->record->id))
         return false;
     struct call *call = call_of_record(engine, spec);
 
-    warm_drop(engine, spec->record->id);
     if (!enlist(call))
         return true;
     if (!spec->import) {
@@ -195,9 +188,7 @@ bool engine_adopt(struct engine *engine, const struct adopt_spec *spec)
 
 struct call *engine_find(const struct engine *engine, struct str call_id)
 {
-    struct call *call = idmap_get(&engine->calls, call_id);
-
-    return call && !call_is_warm(call) ? call : NULL;
+    return idmap_get(&engine->calls, call_id);
 }
 
 /* --- ending what is not here --- */
@@ -269,7 +260,6 @@ void engine_cancel(struct engine *engine, struct str call_id, struct str why)
         call_cancel(live, why);
         return;
     }
-    warm_drop(engine, call_id);
     engine_end_later(engine, call_id, why);
 }
 
@@ -281,7 +271,6 @@ void engine_end(struct engine *engine, struct str call_id, const struct outcome 
         call_end_as(live, outcome);
         return;
     }
-    warm_drop(engine, call_id);
     end_stored(engine, call_id, outcome);
 }
 
@@ -338,6 +327,6 @@ void engine_targets_changed(struct engine *engine)
 
     for (struct idmap_walk walk = { 0 };
          engine->catalog && (call = idmap_next(&engine->calls, &walk));)
-        if (call->target && call->target->removed && call_waiting(call))
+        if (call->target->removed && call_waiting(call))
             due_set(engine, &call->timeout, 0, end_without_target);
 }

@@ -112,9 +112,12 @@ static void ask_unlist(struct ask *ask)
     ask->tally = NULL;
 }
 
-void ask_rest(struct ask *ask)
+void ask_put_again(struct ask *ask, int attempt)
 {
-    ask_unlist(ask);
+    if (attempt <= ask->record.attempt)
+        return;
+    ask->ahead = attempt - ask->record.attempt;
+    ask->record.attempt = attempt;
 }
 
 void ask_free(struct ask *ask)

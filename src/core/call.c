@@ -56,7 +56,6 @@ struct call *call_create(struct engine *engine, const struct call_spec *spec, st
     call->hold_steps = spec->hold_steps;
     call->named = spec->named;
     list_init(&call->asks);
-    list_init(&call->warm);
     return call;
 }
 
@@ -77,6 +76,15 @@ static void ending_free(struct ending *ending)
     arena_finish(&ending->arena);
     buf_finish(&ending->result);
     MEM_DELETE(ending);
+}
+
+bool call_list(struct call *call)
+{
+    struct engine *engine = call->engine;
+
+    call->listed =
+        engine_calls(engine) < engine->opts.limits.calls && idmap_set(&engine->calls, call);
+    return call->listed;
 }
 
 static void call_unlist(struct call *call)
@@ -101,8 +109,7 @@ void call_free(struct call *call)
     journal_finish(&call->journal);
     ending_free(call->ending);
     call_unlist(call);
-    if (call->target)
-        target_release(call->target);
+    target_release(call->target);
     mem_free_sized(call, call->size);
 }
 

@@ -34,7 +34,7 @@ static void call_told(struct call *call, enum caller_way way)
     if (call->cancel_wanted)
         call_end_cancelled(call);
     else if (way == CALLER_LEAVES || call_is_alone(call))
-        call_leave_warm(call);
+        call_leave(call);
     else if (call->woken)
         call_take(call);
     else if (call->unsure)

@@ -260,8 +260,6 @@ void claim_call_on(struct engine *engine, const struct store_reply *reply)
 {
     struct call *call = engine_find(engine, reply->ask->call_id);
 
-    if (!call)
-        warm_drop(engine, reply->ask->call_id);
     bool ours = reply->taken && call && call_taken(call, reply);
     if (reply->taken && !ours)
         call_give_back(engine, reply->call, reply->epoch);

@@ -31,7 +31,6 @@ static void wake_all(struct engine *engine)
     struct call *call;
     int64_t count = 0;
 
-    warm_drop_all(engine);
     for (struct idmap_walk walk = { 0 }; (call = idmap_next(&engine->calls, &walk));)
         if (call_waiting(call))
             call_take_later(call, count++ / ENGINE_LOOKS_A_MS);
@@ -46,8 +45,6 @@ static void wake(void *data, struct str id)
         wake_all(data);
     else if (call)
         call_take(call);
-    else
-        warm_drop(data, id);
 }
 
 void engine_use_store(struct engine *engine, struct store *store)
@@ -98,7 +95,6 @@ struct engine *engine_create(const struct engine_opts *opts)
     map_init(&engine->scopes, SIZE_MAX / 2);
     map_init(&engine->schemas, ENGINE_SCHEMAS_KEPT);
     engine->asks_moved = 1;
-    warm_init(engine);
     heap_init(&engine->due);
     list_init(&engine->claims);
     list_init(&engine->sets);
@@ -135,7 +131,6 @@ void engine_destroy(struct engine *engine)
     cancels_drop(engine);
     openings_drop(engine);
     scopings_drop(engine);
-    warm_drop_all(engine);
     struct idmap_walk walk = { 0 };
     for (struct call *call; (call = idmap_next(&engine->calls, &walk));)
         call_free(call);
@@ -242,7 +237,7 @@ int64_t engine_now(const struct engine *engine)
 
 size_t engine_calls(const struct engine *engine)
 {
-    return engine->calls.count - engine->warm_count;
+    return engine->calls.count;
 }
 
 size_t engine_pending(const struct engine *engine)

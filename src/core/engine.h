@@ -184,17 +184,7 @@ struct adopt_spec {
 bool engine_adopt(struct engine *engine, const struct adopt_spec *spec);
 struct call *engine_find(const struct engine *engine, struct str call_id);
 
-/*
- * A call that was left here with its questions, as the store has it; NULL: it has to be loaded. It
- * is valid until control returns to the engine, and is nobody's: engine_adopt_warm goes on with it,
- * as engine_adopt does with a record. Which target it is of is the caller's to know.
- */
-struct call *engine_warm(struct engine *engine, struct str call_id);
-struct call_record call_warm_record(const struct call *call, const struct target *target);
-/* Of `spec` the caller, the target and what may be done are read. asked() comes before this
- * returns. */
-void engine_adopt_warm(struct engine *engine, struct call *call, const struct adopt_spec *spec);
-/* How often an ask of a warm call was put to its client: the client's state knows. */
+/* How often an ask was put to its client, where the client's state knows better than the store. */
 void ask_put_again(struct ask *ask, int attempt);
 
 /*

@@ -13,7 +13,6 @@
  * answer_set.c     answers that are given together
  * take.c           a call becomes ours to run again, or turns out to have ended elsewhere
  * adopt.c          a call that comes back, or is let go of
- * warm.c           a call that was left waiting, kept as it was left
  * recover.c        calls and questions that no node works on
  * open.c           a call is stored before it begins
  * stop.c           what becomes of calls when this node goes
@@ -34,8 +33,6 @@
 enum {
     ENGINE_SURFACES_MAX = 8,   /* places where one can be asked */
     ENGINE_SCHEMAS_KEPT = 256, /* compiled schemas of questions; past it all are forgotten */
-    WARM_CALLS_MAX = 1024,     /* calls that were left waiting, and are kept as they were */
-    WARM_BYTES_MAX = 8192,     /* of one of them: arguments, journal and questions */
     ENGINE_LOOKS_A_MS = 2,     /* at calls whose hints may have been lost */
 };
 
@@ -64,8 +61,6 @@ struct engine {
     struct map schemas;  /* schema text -> struct kept_schema */
     struct kept_schema *schema; /* of `schemas`, found last, or NULL */
     struct heap due;
-    struct list warm_order; /* calls in `calls` that were left here, oldest first: see warm.c */
-    size_t warm_count;
     size_t pending;                /* asks on their way to the store, or waiting */
     struct list claims;            /* answers under way */
     struct list sets;              /* such that are given together */
@@ -197,7 +192,6 @@ struct call {
     size_t saving_asks, saving_count;
     bool saving_lent;      /* `saving` is the record of its only ask */
     struct ending *ending; /* made when it comes to its end: see call_ending */
-    struct list warm;      /* in engine->warm_order, while it is nobody's */
 };
 
 extern const struct flow_table call_flow;
@@ -252,9 +246,6 @@ int64_t call_keep_for(const struct call *call);
 bool call_list(struct call *call);
 /* Off this node, without a word: the store has it. */
 void call_leave(struct call *call);
-/* It is live from now on, for the caller and the target it was given, and goes on where it waited.
- */
-void call_adopted(struct call *call);
 /* Sets the outcome, with an id of its own in the log. */
 void call_outcome_fail(struct call *call, const struct fault *fault);
 /* The same of a call that went well. */
@@ -322,8 +313,6 @@ struct ask *ask_create(struct call *call, const struct run_item *item);
 /* One that is pending already, and was asked before this call was here. */
 void ask_adopt(struct call *call, const struct ask_record *record);
 void ask_free(struct ask *ask);
-/* Its call is left: it is found no more and counts for nobody. */
-void ask_rest(struct ask *ask);
 /* Begins the request stages; ends in call_asks_settled or, after the commit, in the offer. */
 void ask_begin(struct ask *ask);
 /* The park is committed: goes on with buildRequestParams. */
@@ -337,16 +326,6 @@ void ask_offered_anew(struct ask *ask, int attempt, struct str problems);
 void ask_end(struct ask *ask, const struct surface *winner, struct str why);
 bool engine_can(const struct engine *engine, const struct call *call, enum ask_kind kind,
                 bool consent);
-
-/* --- warm --- */
-
-void warm_init(struct engine *engine);
-void warm_drop_all(struct engine *engine);
-bool call_is_warm(const struct call *call);
-/* The call has moved on, or is being worked on from what the store has. */
-void warm_drop(struct engine *engine, struct str call_id);
-/* Leaves a call, and keeps it if its caller has told a client how to come back. */
-void call_leave_warm(struct call *call);
 
 /* --- claim --- */
 

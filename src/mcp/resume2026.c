@@ -6,7 +6,6 @@
  *
  *   live, with the same state and answers   this request waits for the same end
  *   live, otherwise                         looked at again when it is not, within MCP_HOLD_MS
- *   left here, and untouched since          adopted as it was left
  *   waiting, and its target has changed     ended: no answer was taken
  *   waiting, or runnable                    adopted
  *   running elsewhere                       adopted: the core waits for its end, or its turn
@@ -343,19 +342,6 @@ static void respond_stored(struct caller2026 *caller, struct str text)
 
 /* --- looking --- */
 
-/* It was left here, and nothing has happened to it since. */
-static void adopt_warm(struct caller2026 *caller, struct call *warm)
-{
-    struct adopt_spec spec = { .portable = caller->server->opts.portable_states,
-                               .target = caller->target,
-                               .hold_steps = caller_holds_steps(caller),
-                               .keep_asked_ms = MCP_STATE_GRACE_MS,
-                               .caller = &caller->caller };
-
-    put_again(caller, warm);
-    engine_adopt_warm(caller->server->opts.engine, warm, &spec);
-}
-
 static void not_a_task(struct caller2026 *caller, bool was)
 {
     caller->no_task = !was;
@@ -363,10 +349,8 @@ static void not_a_task(struct caller2026 *caller, bool was)
         look(caller);
 }
 
-/* `warm` is the call of the record if it is at hand, otherwise NULL. `asks_too`: its asks came with
- * the record, if it waits. */
-static void found(struct caller2026 *caller, const struct call_record *record, struct call *warm,
-                  bool asks_too)
+/* `asks_too`: its asks came with the record, if it waits. */
+static void found(struct caller2026 *caller, const struct call_record *record, bool asks_too)
 {
     if (!str_eq(record->principal, caller->principal) || record->kind != caller->target->kind ||
         !str_eq(record->target, caller->target->name)) {
@@ -390,7 +374,7 @@ static void found(struct caller2026 *caller, const struct call_record *record, s
             caller_refuse(caller);
         return;
     }
-    if (!warm && !caller->no_task && caller_holds_steps(caller) &&
+    if (!caller->no_task && caller_holds_steps(caller) &&
         server_survives(caller->server)) { /* perhaps another node has made it one */
         tasks_resumed(caller, record->id, not_a_task);
         return;
@@ -403,10 +387,6 @@ static void found(struct caller2026 *caller, const struct call_record *record, s
         }
         if (caller->state.entry_count > record->entry_count) {
             import(caller); /* portable: it went on at a node that shares no store with us */
-            break;
-        }
-        if (warm) {
-            adopt_warm(caller, warm);
             break;
         }
         keep_record(caller, record);
@@ -437,7 +417,7 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
         if (status == NOD_OK && reply->call->forgotten)
             caller_refuse(caller); /* it has ended, and how is no longer known */
         else if (status == NOD_OK)
-            found(caller, reply->call, NULL,
+            found(caller, reply->call,
                   engine_store(caller->server->opts.engine)->ops->load_with_asks != NULL);
         else if (status == NOD_E_NOT_FOUND && caller->state.store.len == 0)
             import(caller);
@@ -468,30 +448,17 @@ static void join(struct caller2026 *caller, struct caller2026 *other)
     caller_over(caller);
 }
 
-/* A state is sealed for its target: what the call was made of needs no second look. */
-static void found_warm(struct caller2026 *caller, struct call *warm)
-{
-    struct call_record record = call_warm_record(warm, caller->target);
-
-    caller->busy++;
-    found(caller, &record, warm, false);
-    caller->busy--;
-}
-
 static void look(struct caller2026 *caller)
 {
     struct mcp_server *server = caller->server;
     struct call *live = engine_find(server->opts.engine, caller->state.call_id);
     struct caller2026 *other = caller2026_of(live);
-    struct call *warm;
 
     if (other && !other->over && caller_same(other, caller) &&
         waiting_with(other) < MCP_WAITERS_MAX) {
         join(caller, other);
     } else if (live && !task_find(server, caller->state.call_id, caller->principal)) {
         look_later(caller);
-    } else if ((warm = engine_warm(server->opts.engine, caller->state.call_id))) {
-        found_warm(caller, warm);
     } else {
         struct store *store = engine_store(server->opts.engine);
         asks_forget(caller);

@@ -307,16 +307,9 @@ static void look(struct seat *seat)
     struct node *node = seat->node;
     struct store *store = &node->link.store;
     struct call *live = engine_find(node->engine, str_of(seat->call->id));
-    struct call *warm;
 
     if (live) {
         take_over(seat, live);
-    } else if ((warm = engine_warm(node->engine, str_of(seat->call->id)))) {
-        engine_adopt_warm(node->engine, warm,
-                          &(struct adopt_spec){ .target = shape_target(node, seat->call->shape),
-                                                .keep_ms = sim.keep_ms,
-                                                .handed = true,
-                                                .caller = &seat->caller });
     } else {
         seat->looking++;
         store->ops->load_call(store, str_of(seat->call->id), found, seat);
