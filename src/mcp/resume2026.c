@@ -29,7 +29,6 @@
 #include "mcp/caller2026.h"
 #include "mcp/mrtr.h"
 #include "mcp/result.h"
-#include "mcp/state_given.h"
 #include "mcp/tasks.h"
 
 enum { ASKS_AT_FIRST = 4 };
@@ -477,13 +476,9 @@ static nod_status open_state(struct caller2026 *caller)
 {
     struct mcp_server *server = caller->server;
     struct state_bound bound = caller_bound(caller);
-    int64_t now_ms = engine_now(server->opts.engine);
-    struct str plain;
 
-    if (state_given_take(server->given, &bound, caller->state_text, &caller->arena, &plain))
-        return state_open_plain(plain, now_ms, &caller->arena, &caller->state);
-    return state_open(server->keyring, &bound, caller->state_text, caller_state_max(server), now_ms,
-                      &caller->arena, &caller->state);
+    return state_open(server->keyring, &bound, caller->state_text, caller_state_max(server),
+                      engine_now(server->opts.engine), &caller->arena, &caller->state);
 }
 
 void resume_begin(struct caller2026 *caller)

@@ -14,7 +14,6 @@
 #include "mcp/caller2026.h"
 #include "mcp/mrtr.h"
 #include "mcp/result.h"
-#include "mcp/state_given.h"
 
 static struct str note_of(const struct caller2026 *caller, struct str key)
 {
@@ -68,33 +67,18 @@ static bool state_of_call(struct caller2026 *caller, struct call *call, const st
     return fine;
 }
 
-/* What was given in confidence is not kept in one place more. */
-static bool is_confidential(const struct entry *entries, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (entries[i].sensitive && entries[i].content.len)
-            return true;
-    return false;
-}
-
 /* What it is sealed for is known from now on: see caller_bound. */
 static bool know_args(struct caller2026 *caller, struct call *call)
 {
     return caller->resumed || caller->args.at || caller_keep_args(caller, call_args(call), NULL);
 }
 
-/* Sealed for this very request, and remembered for a while. */
-static bool seal_round(struct caller2026 *caller, struct str plain, bool confidential,
-                       struct buf *out)
+/* Sealed for this very request. */
+static bool seal_round(struct caller2026 *caller, struct str plain, struct buf *out)
 {
-    struct mcp_server *server = caller->server;
     struct state_bound bound = caller_bound(caller);
 
-    if (state_seal(server->keyring, &bound, plain, out) != NOD_OK)
-        return false;
-    if (!confidential)
-        state_given_keep(server->given, &bound, plain, buf_str(out));
-    return true;
+    return state_seal(caller->server->keyring, &bound, plain, out) == NOD_OK;
 }
 
 /* What the result says beside the state, made while the call is at hand. */
@@ -167,12 +151,10 @@ static void send_round(struct caller2026 *caller, struct call *call, const struc
 {
     struct mcp_server *server = caller->server;
     struct buf *plain = &server->plain, *sealed = &server->sealed, *requests = &server->requests;
-    bool confidential = server->opts.portable_states && is_confidential(entries, entry_count);
 
     if (state_of_call(caller, call, entries, entry_count, notices, plain) &&
         write_requests(caller, call, requests) && know_args(caller, call) &&
-        seal_round(caller, buf_str(plain), confidential, sealed) &&
-        sealed->len <= caller_state_max(server))
+        seal_round(caller, buf_str(plain), sealed) && sealed->len <= caller_state_max(server))
         round_respond(caller, buf_str(requests), buf_str(sealed));
     else
         caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR("The questions are too large to be sent."),

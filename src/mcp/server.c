@@ -17,7 +17,6 @@
 #include "mcp/result.h"
 #include "mcp/session_store.h"
 #include "mcp/shares.h"
-#include "mcp/state_given.h"
 #include "mcp/tasks.h"
 #include "mcp/ask2025.h"
 
@@ -32,10 +31,6 @@ static void server_sweep(void *data)
     session_recheck(server, now);
     ended_streams_sweep(server, now);
     tasks_sweep(server);
-    if (now - server->given_swept >= STATE_GIVEN_MS) {
-        server->given_swept = now;
-        state_given_sweep(server->given);
-    }
     if (server->out.room > MCP_TREE_KEEP) {
         /* One large message must not stay in memory for ever. */
         buf_finish(&server->out);
@@ -126,7 +121,6 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     shares_init(server);
     server->tasks = tasks_create();
     server->keyring = opts->keyring ? opts->keyring : random_keyring();
-    server->given = state_given_create();
     metas_init(&server->metas);
     server->client = client_surface_create(server);
     engine_add_surface(own->engine, server->client);
@@ -207,7 +201,6 @@ void mcp_server_destroy(struct mcp_server *server)
     client_surface_destroy(server->client);
     mrtr_surface_destroy(server->mrtr);
     keyring_destroy(server->keyring);
-    state_given_destroy(server->given);
     ended_streams_destroy(server->ended_streams);
     metas_finish(&server->metas);
     map_finish(&server->subjects);

@@ -98,9 +98,7 @@ struct mcp_server {
     struct timer tell;
 
     /* Era 2026. */
-    struct keyring *keyring;   /* seals requestState */
-    struct state_given *given; /* of it, what went out a moment ago */
-    int64_t given_swept;
+    struct keyring *keyring; /* seals requestState */
     struct surface *mrtr;
     struct metas metas;
     struct list callers;   /* requests whose calls are live, or being looked for */

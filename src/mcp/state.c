@@ -360,49 +360,41 @@ bool state_read(struct str plain, struct arena *arena, struct state *out)
 
 /* --- sealing --- */
 
-void state_bound_parts(const struct state_bound *bound, struct str parts[STATE_BOUND_PARTS])
+enum { BOUND_PARTS = 5 };
+
+/* `parts` is room for what the result points to. */
+static struct seal_for seal_of(const struct state_bound *bound, struct str parts[BOUND_PARTS])
 {
     parts[0] = bound->principal;
     parts[1] = bound->method;
     parts[2] = bound->target;
     parts[3] = bound->args;
     parts[4] = bound->uri;
-}
-
-static struct seal_for seal_of(const struct state_bound *bound, struct str parts[STATE_BOUND_PARTS])
-{
-    state_bound_parts(bound, parts);
     return (struct seal_for){ .purpose = STR("requestState"),
                               .bound = parts,
-                              .bound_count = STATE_BOUND_PARTS };
+                              .bound_count = BOUND_PARTS };
 }
 
 nod_status state_seal(struct keyring *ring, const struct state_bound *bound, struct str plain,
                       struct buf *out)
 {
-    struct str parts[STATE_BOUND_PARTS];
+    struct str parts[BOUND_PARTS];
     struct seal_for what = seal_of(bound, parts);
 
     return seal_text(ring, &what, plain, out);
 }
 
-nod_status state_open_plain(struct str plain, int64_t now_ms, struct arena *arena,
-                            struct state *out)
-{
-    if (state_read(plain, arena, out) && out->expires_ms > now_ms)
-        return NOD_OK;
-    *out = (struct state){ 0 };
-    return NOD_E_REFUSED;
-}
-
 nod_status state_open(struct keyring *ring, const struct state_bound *bound, struct str text,
                       size_t text_max, int64_t now_ms, struct arena *arena, struct state *out)
 {
-    struct str parts[STATE_BOUND_PARTS], plain;
+    struct str parts[BOUND_PARTS], plain;
     struct seal_for what = seal_of(bound, parts);
 
     *out = (struct state){ 0 };
     if (text.len > text_max || seal_open_text(ring, &what, text, arena, &plain) != NOD_OK)
         return NOD_E_REFUSED;
-    return state_open_plain(plain, now_ms, arena, out);
+    if (state_read(plain, arena, out) && out->expires_ms > now_ms)
+        return NOD_OK;
+    *out = (struct state){ 0 };
+    return NOD_E_REFUSED;
 }

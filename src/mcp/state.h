@@ -53,9 +53,6 @@ struct state_bound {
     struct str uri;
 };
 
-enum { STATE_BOUND_PARTS = 5 };
-void state_bound_parts(const struct state_bound *bound, struct str parts[STATE_BOUND_PARTS]);
-
 /* The plain form. False past the buffer's limit. */
 bool state_write(struct buf *out, const struct state *state);
 /* The text points into `plain`. False for anything that state_write would not have written. */
@@ -67,10 +64,5 @@ nod_status state_seal(struct keyring *ring, const struct state_bound *bound, str
 /* NOD_OK, or NOD_E_REFUSED for whatever is wrong, expiry included. */
 nod_status state_open(struct keyring *ring, const struct state_bound *bound, struct str text,
                       size_t text_max, int64_t now_ms, struct arena *arena, struct state *out);
-
-/* The last part of state_open, for what is known to have been sealed: reads it, unless its time is
- * over. */
-nod_status state_open_plain(struct str plain, int64_t now_ms, struct arena *arena,
-                            struct state *out);
 
 #endif
