@@ -588,34 +588,6 @@ static const char *run_step(struct http1 *p, const char *at, const char *end)
     return next;
 }
 
-/* The lines that the head before had as well, and that stand in `head`; says where others begin. */
-static const char *skip_same(struct http1 *p, const char *at, const char *end)
-{
-    struct str in = str_n(at, (size_t)(end - at));
-    size_t same = http1_same_whole(p, in);
-
-    if (same) {
-        enter(p, S_JUDGE);
-        p->fed = at + same;
-        return p->fed;
-    }
-    same = http1_same(p, in);
-    if (!same)
-        return at;
-    enter(p, S_FIELD);
-    p->left -= same - (size_t)(p->fields[0].header.name.at - p->head.at);
-    p->head.len = same;
-    p->fed = at + same;
-    return p->fed;
-}
-
-static void head_save(struct http1 *p, struct str bytes)
-{
-    if (p->kept && bytes.len > p->head.room - p->head.len)
-        http1_unkeep(p);
-    buf_add(&p->head, bytes);
-}
-
 /* Steps until the bytes are used up or something other than a line comes. */
 static void run_lines(struct http1 *p, struct str *in)
 {
@@ -624,12 +596,10 @@ static void run_lines(struct http1 *p, struct str *in)
     bool saves = p->state < S_CHUNK_SIZE && !p->in_trailers;
 
     p->fed = at;
-    if (p->state == S_START && p->kept)
-        at = skip_same(p, at, end);
     while (at < end && states[p->state].step)
         at = run_step(p, at, end);
     if (saves && p->state != S_REFUSED)
-        head_save(p, str_n(p->fed, (size_t)(at - p->fed)));
+        buf_add(&p->head, str_n(p->fed, (size_t)(at - p->fed)));
     *in = str_skip(*in, (size_t)(at - in->at));
 }
 
@@ -691,7 +661,8 @@ void http1_init(struct http1 *p, const struct http1_limits *limits)
 
 void http1_reset(struct http1 *p)
 {
-    http1_keep(p);
+    p->request = (struct http_request){ 0 };
+    p->content_length = 0;
     p->chunked = p->keep_alive = p->expect_continue = false;
     p->blank_seen = p->in_trailers = false;
     p->status = 0;

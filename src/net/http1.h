@@ -13,10 +13,6 @@
  * HTTP1_END: the request is complete; what is left in *in belongs to the next one.
  * HTTP1_REFUSED: status and why say what to answer; the connection cannot go on. Stays.
  *
- * What is taken off one connection after the other mostly comes from clients that say the same each
- * time: the lines a head has in common with the one before, from its first byte on, are compared
- * and not read again.
- *
  * HTTP/1.0 is taken (a Host is not required then, chunked is refused, and keep_alive is false).
  */
 #ifndef NOD_NET_HTTP1_H
@@ -78,13 +74,11 @@ struct http1 {
     union http1_field *fields;
     uint32_t field_count;
     uint32_t field_room;
-    uint32_t kept; /* fields that are as in the head before, and slices by now: http1_same.c */
-    uint32_t kept_len;
 };
 
 void http1_init(struct http1 *parser, const struct http1_limits *limits);
 void http1_finish(struct http1 *parser);
-/* Ready for another request, in the memory it has. */
+/* Ready for another request, in the memory it has; of the one before nothing is left. */
 void http1_reset(struct http1 *parser);
 
 enum http1_event http1_next(struct http1 *parser, struct str *in, struct str *body);
@@ -95,17 +89,6 @@ bool http1_begun(const struct http1 *parser);
 bool http1_has_head(const struct http1 *parser);
 /* Heap bytes the parser holds, without itself. */
 size_t http1_memory(const struct http1 *parser);
-
-/*
- * For http1_same.c. Keeps the head that was read for comparing the next one with it; how long the
- * next one is, if it is here and the same but for its length, which has been taken then (0: it is
- * not); how many bytes of it are whole lines of the same bytes, whose fields then stand as they
- * are; and gives them up, before the memory of the head moves.
- */
-void http1_keep(struct http1 *parser);
-size_t http1_same_whole(struct http1 *parser, struct str in);
-size_t http1_same(struct http1 *parser, struct str in);
-void http1_unkeep(struct http1 *parser);
 
 /* For http1_head.c: reads the saved head, decides on the body. False: refused. */
 bool http1_judge(struct http1 *parser);

@@ -131,7 +131,7 @@ static bool headers_read(struct http1 *p)
 {
     p->request.headers = (const struct http_header *)(const void *)p->fields;
     p->request.header_count = p->field_count;
-    for (uint32_t i = p->kept; i < p->field_count; i++) {
+    for (uint32_t i = 0; i < p->field_count; i++) {
         field_resolve(p->head.at, &p->fields[i]);
         const struct http_header *header = &p->fields[i].header;
         enum http_name name = http_name_of(header->name);
@@ -214,24 +214,14 @@ static bool framing_read(struct http1 *p)
     return true;
 }
 
-/* Nothing is known yet of what the head says. */
-static void request_begin(struct http1 *p)
-{
-    p->request = (struct http_request){
-        .method = span(p, p->method_at, p->method_end),
-        .target = span(p, p->method_end + 1, p->target_end),
-    };
-    p->content_length = 0;
-}
-
 bool http1_judge(struct http1 *p)
 {
     if (p->version_major != 1 || p->version_minor > 1)
         return http1_refuse(p, 505, "this server speaks HTTP/1.1");
     p->keep_alive = p->version_minor == 1;
-    if (!p->kept)
-        request_begin(p);
-    if (!headers_read(p) || !framing_read(p) || (!p->kept && !target_read(p)))
+    p->request.method = span(p, p->method_at, p->method_end);
+    p->request.target = span(p, p->method_end + 1, p->target_end);
+    if (!headers_read(p) || !framing_read(p) || !target_read(p))
         return false;
     if (p->version_minor == 0)
         p->expect_continue = false; /* a 1.0 client would take 100 for the answer */
