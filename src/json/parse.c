@@ -19,7 +19,6 @@
  */
 #include "base/map.h"
 #include "base/mem.h"
-#include "json/known.h"
 #include "json/utf8.h"
 #include "json/value.h"
 
@@ -38,8 +37,7 @@ struct parser {
     uint32_t depth;
     uint32_t max_depth;
     bool refuse_duplicates;
-    const struct json_known *known; /* or NULL */
-    struct json **table;            /* scratch for duplicates, kept from object to object */
+    struct json **table; /* scratch for duplicates, kept from object to object */
     size_t table_room;
     struct json_error error;
 };
@@ -587,29 +585,6 @@ static inline struct json *item_begin(struct parser *p, const char **at, struct 
     return v;
 }
 
-/* So that most members need no closer look. */
-static inline bool may_be_known(const struct parser *p, const char *at, const struct json *v)
-{
-    return p->known && v->key.len == p->known->key.len && *at == '{';
-}
-
-/* A member that has come before, byte for byte: behind it, or NULL if it has to be read. */
-static const char *__attribute__((noinline))
-skip_known(struct parser *p, const char *at, struct json *v)
-{
-    if (p->max_depth - p->depth < JSON_KNOWN_DEPTH_MAX || !str_same(v->key, p->known->key))
-        return NULL;
-    const struct json *known = json_known_find(p->known, str_n(at, (size_t)(p->end - at)));
-    if (!known)
-        return NULL;
-    v->type = JSON_OBJECT;
-    v->count = known->count;
-    v->first = known->first;
-    v->last = known->last;
-    v->raw = str_n(at, known->raw.len);
-    return at + known->raw.len;
-}
-
 /* The whole of a container; `at` is on its bracket. */
 static const char *read_container(struct parser *p, const char *at, struct json *root)
 {
@@ -622,11 +597,8 @@ static const char *read_container(struct parser *p, const char *at, struct json 
         struct json *v = item_begin(p, &at, &nest);
         if (!v)
             return NULL;
-        const char *behind;
         if (*at != '{' && *at != '[') {
             at = read_scalar(p, at, v);
-        } else if (may_be_known(p, at, v) && (behind = skip_known(p, at, v))) {
-            at = behind == p->closed ? fail_behind(p, p->end, nest.open) : behind;
         } else {
             at = container_open(p, at, v, &nest);
             if (at && *at != nest.bracket)
@@ -735,7 +707,6 @@ static struct json *parse_text(struct arena *arena, struct str text, const struc
         .arena = arena,
         .max_depth = depth_of(opts),
         .refuse_duplicates = opts && opts->refuse_duplicates,
-        .known = opts ? opts->known : NULL,
     };
     struct json *root = NULL;
 

@@ -88,13 +88,9 @@ struct json_error {
     const char *what;  /* a sentence part: "expected a comma or a closing bracket" */
 };
 
-struct json_known;
-
 struct json_opts {
-    uint32_t max_depth;             /* 0: JSON_DEPTH_DEFAULT; at most JSON_DEPTH_MAX */
-    bool refuse_duplicates;         /* on wherever a protocol message is read */
-    const struct json_known *known; /* members that need not be read again (json/known.h), or NULL;
-                                       what is found there lives no longer than it does there */
+    uint32_t max_depth;     /* 0: JSON_DEPTH_DEFAULT; at most JSON_DEPTH_MAX */
+    bool refuse_duplicates; /* on wherever a protocol message is read */
 };
 
 /* What was parsed can be written: JSON_DEPTH_MAX is the writer's depth as well. */

@@ -101,13 +101,11 @@ void era2026_request(struct request *request, struct str name)
     struct meta meta;
     struct meta_fault fault;
 
-    if (!request->meta) {
-        request->meta = &meta;
-        if (!metas_read(&server->metas, request->params, &server->message, &meta, &fault)) {
-            reply_fault(request, &fault);
-            return;
-        }
+    if (!meta_read(request->params, &server->message, &meta, &fault)) {
+        reply_fault(request, &fault);
+        return;
     }
+    request->meta = &meta;
     if (!is_agreed(request, name, method, &fault)) {
         reply_fault(request, &fault);
     } else if (!method) {
@@ -130,7 +128,6 @@ void era2026_line(struct mcp_server *server, const struct rpc_message *message)
     };
 
     params_find(request.params, &request.has);
-    request.meta = metas_find(&server->metas, request.has.meta);
     if (server->draining)
         reply_error(&request, RPC_INTERNAL_ERROR, STR("The server is shutting down."));
     else

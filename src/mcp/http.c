@@ -102,8 +102,7 @@ static struct json *parse_body(struct mcp_server *server, struct http_exchange *
     struct json_error error;
     bool array = begins_array(http->body);
     struct str text = array ? arena_str(&server->message, http->body) : http->body;
-    struct json_opts opts = { .refuse_duplicates = true,
-                              .known = array ? NULL : &server->metas.known };
+    struct json_opts opts = { .refuse_duplicates = true };
     struct json *value = json_parse(&server->message, text, &opts, &error);
 
     if (value)
@@ -127,11 +126,8 @@ static void reply_unsupported(struct mcp_server *server, struct http_exchange *e
     buf_clear(&server->out);
 }
 
-/* What is known as a _meta has been read as one of the 2026 era: nothing else need be looked at. */
 static enum era era_of_post(const struct request *request, struct str method)
 {
-    if (request->meta)
-        return ERA_2026;
     return era_of(
         &(struct era_opening){ .http = true,
                                .version = http_named(request->http, HTTP_NAME_MCP_PROTOCOL_VERSION),
@@ -192,7 +188,6 @@ static void post_value(struct mcp_server *server, struct http_exchange *exchange
                                .params = message.params,
                                .exchange = exchange };
     params_find(message.params, &request.has);
-    request.meta = metas_find(&server->metas, request.has.meta);
     if (refuse_answer(&request, &message, array))
         return;
     switch (era_of_post(&request, message.method)) {

@@ -160,10 +160,10 @@ static const struct str member_names[MEMBERS] = {
     [LOG_LEVEL] = STR_INIT(META_LOG_LEVEL),
 };
 
-static bool read_members(const struct json *meta, struct arena *arena, struct meta *out,
-                         struct meta_fault *fault)
+bool meta_read(const struct json *params, struct arena *arena, struct meta *out,
+               struct meta_fault *fault)
 {
-    const struct json *found[MEMBERS], *declared[CAPABILITIES];
+    const struct json *meta = meta_of(params), *found[MEMBERS], *declared[CAPABILITIES];
 
     *out = (struct meta){ .log_level = META_NO_LOG };
     if (!json_is(meta, JSON_OBJECT))
@@ -189,42 +189,6 @@ static bool read_members(const struct json *meta, struct arena *arena, struct me
     out->can = can_of(declared);
     out->tasks = declares(declared[EXTENSIONS], STR(META_TASKS));
     return true;
-}
-
-bool meta_read(const struct json *params, struct arena *arena, struct meta *out,
-               struct meta_fault *fault)
-{
-    return read_members(meta_of(params), arena, out, fault);
-}
-
-void metas_init(struct metas *metas)
-{
-    *metas = (struct metas){ 0 };
-    json_known_init(&metas->known, STR("_meta"));
-}
-
-void metas_finish(struct metas *metas)
-{
-    json_known_finish(&metas->known);
-}
-
-const struct meta *metas_find(const struct metas *metas, const struct json *meta)
-{
-    int place = json_is(meta, JSON_OBJECT) ? json_known_place(&metas->known, meta) : -1;
-
-    return place < 0 ? NULL : &metas->read[place];
-}
-
-bool metas_read(struct metas *metas, const struct json *params, struct arena *arena,
-                struct meta *out, struct meta_fault *fault)
-{
-    if (!meta_read(params, arena, out, fault))
-        return false;
-    if (out->progress_token.len) /* which no other request has */
-        return true;
-    int place = json_known_saw(&metas->known, meta_of(params));
-    return place < 0 ||
-           read_members(metas->known.texts[place].value, arena, &metas->read[place], fault);
 }
 
 /* --- header values --- */

@@ -8,7 +8,6 @@
 #define NOD_MCP_META_H
 
 #include "base/arena.h"
-#include "json/known.h"
 #include "json/param_header.h"
 #include "net/http.h"
 
@@ -41,18 +40,6 @@ struct meta {
     struct str progress_token;       /* JSON text, or empty */
 };
 
-/*
- * The _meta of a client is the same with each of its requests, if nothing in it belongs to one of
- * them: what was read of it is kept with it. For messages that json_parse was handed `known` for.
- */
-struct metas {
-    struct json_known known;
-    struct meta read[JSON_KNOWN_PLACES];
-};
-
-void metas_init(struct metas *metas);
-void metas_finish(struct metas *metas);
-
 /* Why a request is refused before it is looked at: an error with its HTTP status. */
 struct meta_fault {
     int status;
@@ -67,12 +54,6 @@ bool meta_is_modern(const struct json *params);
 /* False with the fault, whose text is in the arena. */
 bool meta_read(const struct json *params, struct arena *arena, struct meta *out,
                struct meta_fault *fault);
-
-/* What was read of this very _meta before, or NULL. It lives until the next metas_read. */
-const struct meta *metas_find(const struct metas *metas, const struct json *meta);
-/* meta_read for one that was not found, which may be found the next time it comes. */
-bool metas_read(struct metas *metas, const struct json *params, struct arena *arena,
-                struct meta *out, struct meta_fault *fault);
 
 /* The refusal of a version: -32022 with those there are. */
 void meta_unsupported(struct str requested, struct arena *arena, struct meta_fault *fault);

@@ -17,6 +17,7 @@
 #include "mcp/result.h"
 #include "mcp/session_store.h"
 #include "mcp/shares.h"
+#include "mcp/state.h"
 #include "mcp/tasks.h"
 #include "mcp/ask2025.h"
 
@@ -121,7 +122,6 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     shares_init(server);
     server->tasks = tasks_create();
     server->keyring = opts->keyring ? opts->keyring : random_keyring();
-    metas_init(&server->metas);
     server->client = client_surface_create(server);
     engine_add_surface(own->engine, server->client);
     server->mrtr = mrtr_surface_create();
@@ -202,7 +202,6 @@ void mcp_server_destroy(struct mcp_server *server)
     mrtr_surface_destroy(server->mrtr);
     keyring_destroy(server->keyring);
     ended_streams_destroy(server->ended_streams);
-    metas_finish(&server->metas);
     map_finish(&server->subjects);
     idmap_finish(&server->sessions);
     shares_finish(server);

@@ -100,7 +100,6 @@ struct mcp_server {
     /* Era 2026. */
     struct keyring *keyring; /* seals requestState */
     struct surface *mrtr;
-    struct metas metas;
     struct list callers;   /* requests whose calls are live, or being looked for */
     struct list listeners; /* subscriptions/listen */
     size_t listener_count;

@@ -115,8 +115,6 @@ static void on_line(struct str line, void *data)
     if (line.at && str_trim(line).len == 0)
         return;
     arena_reset(&server->message);
-    if (!str_starts(str_trim(line), STR("["))) /* each of several may push out what another has */
-        opts.known = &server->metas.known;
     /* A call may outlive the line: what it needs is copied by the engine. */
     const struct json *value = line.at ? json_parse(&server->message, line, &opts, &error) : NULL;
     if (value) {

@@ -7,7 +7,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "json/known.h"
 #include "json/write.h"
 
 enum { FUZZ_ARENA = 8 << 20, FUZZ_TEXT = 1 << 20 };
@@ -104,48 +103,6 @@ static void parse_once(struct str text, const struct json_opts *opts)
     arena_finish(&arena);
 }
 
-static void reads_the_same(const struct json_known *known, struct str text)
-{
-    struct json_opts opts = { .refuse_duplicates = true };
-    struct json_error without, with;
-    struct arena arena;
-
-    arena_init(&arena, FUZZ_ARENA);
-    const struct json *a = json_parse(&arena, text, &opts, &without);
-    opts.known = known;
-    const struct json *b = json_parse(&arena, text, &opts, &with);
-    if (!arena.exhausted) {
-        require((a == NULL) == (b == NULL) && json_equal(a, b));
-        require(a || (without.offset == with.offset && without.what == with.what));
-    }
-    arena_finish(&arena);
-}
-
-/* The first member with something in it is known from before. */
-static void known_changes_nothing(struct str text)
-{
-    struct json_known known;
-    struct arena arena;
-
-    arena_init(&arena, FUZZ_ARENA);
-    const struct json *v =
-        json_parse(&arena, text, &(struct json_opts){ .refuse_duplicates = true }, NULL);
-    const struct json *member = json_is(v, JSON_OBJECT) ? v->first : NULL;
-    while (member && !(json_is(member, JSON_OBJECT) && member->first))
-        member = member->next;
-    if (member) {
-        json_known_init(&known, member->key);
-        json_known_saw(&known, member);
-        json_known_saw(&known, member);
-        reads_the_same(&known, text);
-        reads_the_same(&known, str_n(text.at, text.len / 2));
-        reads_the_same(&known,
-                       str_n(text.at, (size_t)(member->raw.at - text.at) + member->raw.len));
-        json_known_finish(&known);
-    }
-    arena_finish(&arena);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -156,6 +113,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     parse_once(text, NULL);
     parse_once(text, &(struct json_opts){ .max_depth = JSON_DEPTH_MAX, .refuse_duplicates = true });
-    known_changes_nothing(text);
     return 0;
 }

@@ -318,18 +318,6 @@ static void every_way_to_open_over_stdio(void **state)
     }
 }
 
-static void a_client_that_says_the_same_of_itself_is_learnt_once(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 5 * JSON_KNOWN_PLACES; i++) {
-        buf_clear(&out.got);
-        say_line(REQ("tools/list", ASKABLE26));
-        await_line("\n");
-        assert_true(talk_has(&out, "\"cacheScope\""));
-    }
-    assert_int_equal(world.server->metas.known.next, 1);
-}
-
 static void a_cancelled_request_is_never_answered(void **state)
 {
     (void)state;
@@ -441,8 +429,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_way_to_open_over_http, setup, teardown),
         cmocka_unit_test_setup_teardown(both_eras_at_once_on_one_connection, setup, teardown),
         cmocka_unit_test_setup_teardown(every_way_to_open_over_stdio, setup_pipe, teardown_pipe),
-        cmocka_unit_test_setup_teardown(a_client_that_says_the_same_of_itself_is_learnt_once,
-                                        setup_pipe, teardown_pipe),
         cmocka_unit_test_setup_teardown(a_cancelled_request_is_never_answered, setup_pipe,
                                         teardown_pipe),
         cmocka_unit_test_setup_teardown(an_id_in_flight_cannot_be_used_twice, setup_pipe,
