@@ -7,14 +7,11 @@
  */
 #include "crypto/digest.h"
 
-#include <endian.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "crypto/base64_wide.h"
 
 enum {
     PART_HEAD = 8,             /* bytes of a part's length in front of it */
@@ -187,30 +184,20 @@ static const char base64_digits[64] = { "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklm
 /* Reads each group before it writes it: seal_text relies on that to encode in place. */
 void base64url_encode(struct str bytes, char *out)
 {
-    size_t done = base64_wide_encode((const uint8_t *)bytes.at, bytes.len, out);
-    const unsigned char *in = (const unsigned char *)bytes.at + done;
-    size_t left = bytes.len - done;
+    const unsigned char *in = (const unsigned char *)bytes.at;
+    size_t left = bytes.len;
+    uint32_t bits;
 
-    out += base64url_len(done);
-    for (uint32_t word; left > 3; left -= 3, in += 3, out += 4) { /* one byte of it is the next */
-        memcpy(&word, in, sizeof(word));
-        word = be32toh(word);
-        out[0] = base64_digits[word >> 26];
-        out[1] = base64_digits[word >> 20 & 63];
-        out[2] = base64_digits[word >> 14 & 63];
-        out[3] = base64_digits[word >> 8 & 63];
-    }
-    if (left == 3) {
-        uint32_t bits = (uint32_t)in[0] << 16 | (uint32_t)in[1] << 8 | in[2];
+    for (; left >= 3; left -= 3, in += 3, out += 4) {
+        bits = (uint32_t)in[0] << 16 | (uint32_t)in[1] << 8 | in[2];
         out[0] = base64_digits[bits >> 18];
         out[1] = base64_digits[bits >> 12 & 63];
         out[2] = base64_digits[bits >> 6 & 63];
         out[3] = base64_digits[bits & 63];
-        return;
     }
     if (left == 0)
         return;
-    uint32_t bits = (uint32_t)in[0] << 16 | (left == 2 ? (uint32_t)in[1] << 8 : 0);
+    bits = (uint32_t)in[0] << 16 | (left == 2 ? (uint32_t)in[1] << 8 : 0);
     out[0] = base64_digits[bits >> 18];
     out[1] = base64_digits[bits >> 12 & 63];
     if (left == 2)
@@ -251,10 +238,7 @@ bool base64url_decode(struct str text, uint8_t *out, size_t room, size_t *len)
 
     if (rest == 1 || bytes > room)
         return false;
-    size_t done = base64_wide_decode(in, text.len, out);
-    in += done;
-    out += done / 4 * 3;
-    for (size_t i = done / 4; i < text.len / 4; i++, in += 4, out += 3) {
+    for (size_t i = 0; i < text.len / 4; i++, in += 4, out += 3) {
         uint32_t a = base64_values[in[0]], b = base64_values[in[1]], c = base64_values[in[2]],
                  d = base64_values[in[3]];
         if (!a || !b || !c || !d)
