@@ -6,9 +6,9 @@
  * connection needs (no Nagle delay, keep-alive probes) are set once, on the listening socket: an
  * accepted socket inherits them, which saves their system calls on each.
  *
- * Where the process can open no more descriptors a connection is neither taken nor refused, and
- * would be told of again at once: the socket is left alone for a moment then, and its connections
- * wait with the kernel.
+ * Where the process can open no more descriptors a connection is neither taken nor refused (libuv's
+ * own listener would refuse it), and would be told of again at once: the socket is left alone for a
+ * moment then, and its connections wait with the kernel.
  */
 #include "net/listener.h"
 
@@ -21,10 +21,9 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "net/socket.h"
-#include "net/watch.h"
 
 enum {
     LISTENER_SOCKETS_MAX = 2,
@@ -35,7 +34,7 @@ enum {
 };
 
 struct listener_socket {
-    struct watch watch;
+    uv_poll_t poll; /* tells of connections, which are taken without libuv: see above */
     struct listener *listener;
     struct timer pause;
     int fd;
@@ -47,22 +46,25 @@ struct listener {
     void *data;
     struct listener_socket sockets[LISTENER_SOCKETS_MAX];
     size_t count;                                              /* sockets that are open */
+    size_t polls;                                              /* handles that libuv still holds */
     char path[sizeof(((struct sockaddr_un *)NULL)->sun_path)]; /* of a Unix socket; or empty */
     bool closed;
 };
+
+static void on_connections(uv_poll_t *poll, int status, int what);
 
 static void pause_over(void *data)
 {
     struct listener_socket *socket = data;
 
-    watch_change(socket->listener->loop, &socket->watch, socket->fd, EPOLLIN);
+    uv_poll_start(&socket->poll, UV_READABLE, on_connections);
 }
 
 static void pause_begin(struct listener_socket *socket, int error)
 {
     LOG_WARN("a connection could not be accepted; trying again soon",
              LOG_CSTR("error", uv_strerror(uv_translate_sys_error(error))));
-    watch_change(socket->listener->loop, &socket->watch, socket->fd, 0);
+    uv_poll_stop(&socket->poll);
     timer_set(socket->listener->loop, &socket->pause, LISTENER_PAUSE_MS, pause_over, socket);
 }
 
@@ -72,13 +74,13 @@ static bool is_want_of_room(int error)
     return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
-static void on_connections(struct watch *watch, uint32_t what)
+static void accept_some(struct listener_socket *socket)
 {
-    struct listener_socket *socket = (struct listener_socket *)(void *)watch;
     struct listener *listener = socket->listener;
+    bool local = listener->path[0] != '\0';
 
-    (void)what;
     for (int i = 0; i < LISTENER_ACCEPTS && !listener->closed; i++) {
+        struct stream *stream;
         int fd = accept4(socket->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd < 0 && errno == EAGAIN)
             return;
@@ -86,20 +88,34 @@ static void on_connections(struct watch *watch, uint32_t what)
             pause_begin(socket, errno);
             return;
         }
-        struct stream *stream =
-            fd < 0 ? NULL : socket_stream_create(listener->loop, fd, listener->path[0] != '\0');
-        if (stream)
+        if (fd >= 0 && stream_open_socket(listener->loop, fd, local, &stream) == NOD_OK)
             listener->accepted(stream, listener->data);
     }
 }
 
+static void on_connections(uv_poll_t *poll, int status, int what)
+{
+    struct listener_socket *socket = poll->data;
+    struct loop *loop = socket->listener->loop;
+
+    (void)status; /* whatever it is, accept() says it as well */
+    (void)what;
+    clock_hold();
+    accept_some(socket);
+    loop_settle(loop);
+    clock_release();
+}
+
 static int socket_listen(struct listener *listener, struct listener_socket *socket)
 {
-    socket->watch.ready = on_connections;
-    if (listen(socket->fd, LISTENER_BACKLOG) != 0 ||
-        !watch_add(listener->loop, &socket->watch, socket->fd, EPOLLIN))
+    if (listen(socket->fd, LISTENER_BACKLOG) != 0)
         return errno;
+    if (uv_poll_init(loop_uv(listener->loop), &socket->poll, socket->fd) != 0)
+        return ENOMEM;
+    listener->polls++;
     listener->count++;
+    socket->poll.data = socket;
+    uv_poll_start(&socket->poll, UV_READABLE, on_connections);
     return 0;
 }
 
@@ -129,7 +145,9 @@ static int listen_address(struct listener *listener, const struct sockaddr *addr
         option_set(socket->fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
     option_set(socket->fd, IPPROTO_TCP, TCP_NODELAY, 1);
     option_set(socket->fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+#ifdef TCP_KEEPIDLE
     option_set(socket->fd, IPPROTO_TCP, TCP_KEEPIDLE, LISTENER_KEEPALIVE_SEC);
+#endif
     int error = bind(socket->fd, address, len) == 0 ? socket_listen(listener, socket) : errno;
     if (error != 0)
         close(socket->fd);
@@ -256,9 +274,12 @@ int listener_port(const struct listener *listener)
     }
 }
 
-static void freed(void *data)
+static void on_poll_closed(uv_handle_t *handle)
 {
-    mem_free(data);
+    struct listener *listener = ((struct listener_socket *)handle->data)->listener;
+
+    if (--listener->polls == 0)
+        mem_free(listener);
 }
 
 void listener_close(struct listener *listener)
@@ -269,10 +290,11 @@ void listener_close(struct listener *listener)
     for (size_t i = 0; i < listener->count; i++) {
         struct listener_socket *socket = &listener->sockets[i];
         timer_stop(listener->loop, &socket->pause);
-        watch_remove(listener->loop, &socket->watch, socket->fd);
+        uv_close((uv_handle_t *)&socket->poll, on_poll_closed);
         close(socket->fd);
     }
     if (listener->path[0])
         unlink(listener->path);
-    loop_defer(listener->loop, freed, listener); /* it may be in the middle of accepting */
+    if (!listener->count)
+        mem_free(listener);
 }

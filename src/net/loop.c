@@ -19,7 +19,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "net/watch.h"
 
 enum {
     LOOP_READ_BUFFER = 64 * 1024,
@@ -49,7 +48,6 @@ struct loop_signal_slot {
 
 struct loop {
     uv_loop_t uv;
-    struct watches *watches;
     uv_timer_t clock; /* armed for the first deadline of the heap */
     uv_timer_t turn;  /* bounds the wait of loop_turn */
     uv_async_t wake;
@@ -348,7 +346,6 @@ struct loop *loop_create(void)
     uv_unref((uv_handle_t *)&loop->after_io);
     heap_init(&loop->timers);
     list_init(&loop->lasts);
-    loop->watches = watches_create(loop);
     return loop;
 }
 
@@ -367,7 +364,6 @@ static void close_own_handles(struct loop *loop)
         (uv_handle_t *)&loop->before_io, (uv_handle_t *)&loop->after_io, (uv_handle_t *)&loop->busy,
     };
 
-    watches_destroy(loop->watches);
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
         uv_close(own[i], NULL);
     for (size_t i = 0; i < loop->signal_count; i++)
@@ -433,11 +429,6 @@ void loop_stop(struct loop *loop)
 struct uv_loop_s *loop_uv(struct loop *loop)
 {
     return &loop->uv;
-}
-
-struct watches *loop_watches(struct loop *loop)
-{
-    return loop->watches;
 }
 
 char *loop_read_buffer(struct loop *loop, size_t *room)

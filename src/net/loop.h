@@ -28,8 +28,6 @@ void loop_turn(struct loop *loop, int wait_ms);
 void loop_stop(struct loop *loop);
 
 struct uv_loop_s *loop_uv(struct loop *loop);
-struct watches;
-struct watches *loop_watches(struct loop *loop); /* see net/watch.h */
 
 /*
  * The one read buffer of the loop. Whoever reads borrows it for the length of a callback: nothing

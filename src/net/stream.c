@@ -6,8 +6,6 @@
  * empty. One uv_write is under way at a time and what comes meanwhile is gathered behind it, so
  * that many small writes to a slow reader cost their bytes and nothing else.
  *
- * Accepted sockets are not among them: see net/socket.
- *
  * Holds always: events are made by libuv callbacks only, never from inside an op; the memory is
  * freed in the close callback and nowhere else.
  */
@@ -354,8 +352,9 @@ static nod_status open_tty(struct loop *loop, int fd, struct stream **out)
     return NOD_OK;
 }
 
-static nod_status open_socket(struct loop *loop, int fd, uv_handle_type type, struct stream **out)
+nod_status stream_open_socket(struct loop *loop, int fd, bool local, struct stream **out)
 {
+    uv_handle_type type = local ? UV_NAMED_PIPE : UV_TCP;
     struct wire *wire = wire_create(type);
     int error = wire_init(wire, loop, type);
 
@@ -384,7 +383,7 @@ nod_status stream_open_fd(struct loop *loop, int fd, struct stream **out)
         return open_tty(loop, fd, out);
     case UV_TCP:
     case UV_NAMED_PIPE:
-        return open_socket(loop, fd, type, out);
+        return stream_open_socket(loop, fd, type == UV_NAMED_PIPE, out);
     default:
         *out = file_stream_create(loop, fd);
         return NOD_OK;

@@ -95,6 +95,10 @@ static inline void stream_close(struct stream *stream)
  */
 nod_status stream_open_fd(struct loop *loop, int fd, struct stream **out);
 
+/* The same for a descriptor that is known to be a connected socket: TCP, or with `local` a Unix
+ * one or a pipe. */
+nod_status stream_open_socket(struct loop *loop, int fd, bool local, struct stream **out);
+
 /*
  * A socket (a Unix one if `local`) that is not connected yet, and its libuv handle: net/connect
  * connects it before anybody else sees it. With `background` it does not keep loop_run alive.

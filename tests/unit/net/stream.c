@@ -1,5 +1,5 @@
 /*
- * tests/unit/net/socket: accepted sockets, told of at the edges of their readiness.
+ * tests/unit/net/stream: streams over accepted sockets, TCP and Unix.
  *
  * The peer is a plain descriptor of the same thread: what it does is done when the call returns,
  * and what comes of it is seen in the turns of the loop that follow.
@@ -396,7 +396,7 @@ static int unix_peer(struct talk *talk, struct sockaddr_un *address, struct list
     char host[96];
 
     *address = (struct sockaddr_un){ .sun_family = AF_UNIX };
-    snprintf(address->sun_path, sizeof(address->sun_path), "/tmp/nod-net-socket-%d", (int)getpid());
+    snprintf(address->sun_path, sizeof(address->sun_path), "/tmp/nod-net-stream-%d", (int)getpid());
     int len = snprintf(host, sizeof(host), "unix:%s", address->sun_path);
     assert_int_equal(
         listener_open(talk->loop, str_n(host, (size_t)len), 0, on_accepted, talk, listener),
