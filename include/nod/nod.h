@@ -261,7 +261,8 @@ typedef struct nod_tool {
 typedef struct nod_resource {
     const char *uri;  /* "file:///x", or for a template "note://{id}" (RFC 6570 level 1) */
     const char *name;
-    nod_handler *read; /* nod_uri(call); a template's variables are its arguments */
+    nod_handler *read; /* nod_uri(call); a template's variables are its arguments,
+                          decoded, and never with a slash */
     const char *title;
     const char *description;
     const char *mime_type;

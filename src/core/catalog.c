@@ -2,8 +2,9 @@
  * core/catalog: ordered arrays with a map by name beside them.
  *
  * A uri template is RFC 6570 level 1: literals and {name}. A variable matches one or more
- * characters up to the next literal, and never a slash; matching is linear (each variable ends at
- * the first place its literal fits).
+ * characters up to the next literal, and never a slash, not even an encoded one: a handler that
+ * makes a path of it stays in its folder. Matching is linear (each variable ends at the first place
+ * its literal fits).
  */
 #include "core/catalog.h"
 
@@ -200,7 +201,8 @@ static bool template_match(struct str pattern, struct str uri, struct arena *are
         while (len < uri.len && uri.at[len] != '/' &&
                !(next.len && str_starts(str_skip(uri, len), next)))
             len++;
-        if (len == 0 || len > VARIABLE_MAX || !percent_decode(arena, str_n(uri.at, len), &value))
+        if (len == 0 || len > VARIABLE_MAX || !percent_decode(arena, str_n(uri.at, len), &value) ||
+            memchr(value.at, '/', value.len))
             return false;
         json_set(arena, variables, name, json_new_str(arena, value));
         uri = str_skip(uri, len);
@@ -222,6 +224,11 @@ struct target *catalog_match(const struct catalog *catalog, struct str uri, stru
             return templates->targets[i];
     }
     return NULL;
+}
+
+bool catalog_uri_hides_slash(struct str uri)
+{
+    return str_find(uri, STR("%2F")) >= 0 || str_find(uri, STR("%2f")) >= 0;
 }
 
 bool catalog_uri_is_text(struct str uri, struct arena *arena)

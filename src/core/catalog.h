@@ -40,6 +40,9 @@ struct target *catalog_match(const struct catalog *catalog, struct str uri, stru
 /* Its escapes are valid and stand for UTF-8 without NUL: only then can a template match it. */
 bool catalog_uri_is_text(struct str uri, struct arena *arena);
 
+/* It has an encoded slash, which no variable of a template matches. */
+bool catalog_uri_hides_slash(struct str uri);
+
 /* In order. Resources and templates are counted apart by `templates`. */
 size_t catalog_count(const struct catalog *catalog, enum target_kind kind, bool templates);
 struct target *catalog_at(const struct catalog *catalog, enum target_kind kind, bool templates,

@@ -64,6 +64,10 @@ static struct target *find_resource(struct request *request, struct str *uri,
         reply_error(request, RPC_INVALID_PARAMS,
                     STR("params.uri is not percent-encoded UTF-8: a % stands in front of two "
                         "hexadecimal digits, and the bytes are text without NUL."));
+    else if (!target && catalog_uri_hides_slash(*uri))
+        reply_error(request, RPC_INVALID_PARAMS,
+                    STR("params.uri has an encoded slash (%2F), which no variable of a uri "
+                        "template takes."));
     else if (!target)
         reply_not_found(request, *uri);
     return target;

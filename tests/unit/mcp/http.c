@@ -190,6 +190,7 @@ static void nothing_is_sent_that_was_not_declared(void **state)
 {
     struct client client = { 0 };
     struct talk talk;
+    char id[64];
 
     (void)state;
     client_begin(&client, &world, "2025-11-25", FORM_ONLY);
@@ -205,8 +206,10 @@ static void nothing_is_sent_that_was_not_declared(void **state)
     talk_close(&talk);
     client_begin(&client, &world, "2025-06-18", FORM_ONLY);
     client_post(&client, &talk, CALL("1", "many", "{}"));
+    asked_id(&talk, id);
+    assert_false(talk_has(&talk, "\"array\"")); /* which it does not know: a text instead */
+    client_answer(&client, id, "\"result\":{\"action\":\"decline\"}");
     talk_await_end(&talk);
-    assert_false(talk_has(&talk, "elicitation/create"));
     talk_close(&talk);
     client_begin(&client, &world, "2025-11-25", "{\"sampling\":{}}");
     client_post(&client, &talk, CALL("1", "sample", "{\"tools\":true}"));
@@ -509,6 +512,36 @@ static void templates_prompts_and_completions_work(void **state)
     talk_close(&talk);
 }
 
+/* A handler that makes a path of a variable is never led out of its folder. */
+static void an_encoded_slash_is_no_part_of_a_variable(void **state)
+{
+    static const char *const uris[] = { "item://a%2Fb", "item://..%2f..%2Fetc", "item://%2F" };
+    struct client client = { 0 };
+    struct talk talk;
+    char body[256];
+
+    (void)state;
+    client_begin(&client, &world, "2025-11-25", "{}");
+    for (size_t i = 0; i < sizeof(uris) / sizeof(uris[0]); i++) {
+        snprintf(body, sizeof(body),
+                 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{\"uri\":"
+                 "\"%s\"}}",
+                 uris[i]);
+        client_post(&client, &talk, body);
+        talk_await_end(&talk);
+        assert_false(talk_has(&talk, "id="));
+        assert_true(talk_has(&talk, "-32602"));
+        assert_true(talk_has(&talk, "encoded slash"));
+        talk_close(&talk);
+    }
+    client_post(&client, &talk,
+                "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{\"uri\":"
+                "\"item://a%2Eb%5C\"}}");
+    talk_await_end(&talk);
+    assert_true(talk_has(&talk, "id=a.b"));
+    talk_close(&talk);
+}
+
 static void subscribers_are_told_and_only_they(void **state)
 {
     struct client client = { 0 }, other = { 0 };
@@ -755,6 +788,7 @@ int main(void)
         T(failures_of_tools_are_results_and_of_others_errors),
         T(lists_come_in_pages_and_older_clients_see_what_they_know),
         T(templates_prompts_and_completions_work),
+        T(an_encoded_slash_is_no_part_of_a_variable),
         T(subscribers_are_told_and_only_they),
         T(a_resource_without_news_cannot_be_subscribed),
         T(a_duplicate_id_in_flight_is_refused),
