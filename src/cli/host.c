@@ -453,13 +453,16 @@ static bool load_tokens(nod_server *server, const char *path)
     return server->tokens != NULL;
 }
 
-static void say_where(const nod_server *server, struct str host)
+static void say_where(const nod_server *server, struct str host, size_t which)
 {
     char url[512];
     bool six = host.len && memchr(host.at, ':', host.len);
 
-    snprintf(url, sizeof(url), "http://%s" STR_FMT "%s:%d/mcp", six ? "[" : "", STR_ARG(host),
-             six ? "]" : "", front_port(server->front, 0));
+    if (str_starts(host, STR("unix:")))
+        snprintf(url, sizeof(url), STR_FMT, STR_ARG(host));
+    else
+        snprintf(url, sizeof(url), "http://%s" STR_FMT "%s:%d/mcp", six ? "[" : "", STR_ARG(host),
+                 six ? "]" : "", front_port(server->front, which));
     LOG_INFO("listening", LOG_CSTR("url", url));
 }
 
@@ -489,10 +492,30 @@ static void await_store(nod_server *server)
         loop_turn(server->loop, HOST_TURN_MS);
 }
 
+static struct str listen_host(const struct options_listen *listen)
+{
+    return listen->host.len ? listen->host : STR("127.0.0.1");
+}
+
+/* Nobody is told that we listen before we do everywhere. */
+static bool listen_all(nod_server *server, const struct options *options)
+{
+    for (size_t i = 0; i < options->listen_count; i++) {
+        const struct options_listen *listen = &options->listen[i];
+        nod_status status = front_listen(server->front, listen_host(listen), listen->port);
+        if (status != NOD_OK) {
+            LOG_ERROR("cannot serve over HTTP", LOG_STR("host", listen_host(listen)),
+                      LOG_INT("port", listen->port), LOG_CSTR("why", nod_status_name(status)));
+            return false;
+        }
+    }
+    for (size_t i = 0; i < options->listen_count; i++)
+        say_where(server, listen_host(&options->listen[i]), i);
+    return true;
+}
+
 bool host_serve_http(nod_server *server, const struct options *options)
 {
-    struct str host = options->host.len ? options->host : STR("127.0.0.1");
-
     if (options->token_file && !load_tokens(server, options->token_file))
         return false;
     raise_descriptors();
@@ -505,16 +528,8 @@ bool host_serve_http(nod_server *server, const struct options *options)
         .allowed_hosts = options->allow_hosts,
         .allowed_origins = options->allow_origins,
     });
-    nod_status status = server->front ? mcp_http_start(server->mcp, server->front) : NOD_E_REFUSED;
-    if (status == NOD_OK)
-        status = front_listen(server->front, host, options->port);
-    if (status != NOD_OK) {
-        LOG_ERROR("cannot serve over HTTP", LOG_STR("host", host), LOG_INT("port", options->port),
-                  LOG_CSTR("why", nod_status_name(status)));
-        return false;
-    }
-    say_where(server, host);
-    return true;
+    return server->front && mcp_http_start(server->mcp, server->front) == NOD_OK &&
+           listen_all(server, options);
 }
 
 void host_run(nod_server *server)

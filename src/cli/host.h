@@ -33,7 +33,7 @@ struct nod_server {
     struct catalog *catalog;
     struct local *local;
     struct mcp_server *mcp; /* while it serves */
-    struct front *front; /* likewise, over HTTP */
+    struct front *front;    /* likewise, over HTTP */
     struct tokens *tokens;
     struct keyring *ring; /* of the secrets that are set, or NULL */
     struct timer tick;    /* for the engine's next deadline */

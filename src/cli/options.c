@@ -18,8 +18,10 @@ struct option {
 
 static bool take_http(struct options *options, const char *value)
 {
-    options->http = true;
-    return options_address(str_of(value), &options->host, &options->port);
+    if (options->listen_count == OPTIONS_LISTEN_MAX)
+        return false;
+    struct options_listen *listen = &options->listen[options->listen_count++];
+    return options_address(str_of(value), &listen->host, &listen->port);
 }
 
 static bool take_token_file(struct options *options, const char *value)
@@ -161,7 +163,7 @@ static bool take_log_format(struct options *options, const char *value)
 }
 
 static const struct option table[] = {
-    { "--http", "HOST:PORT", false, take_http },
+    { "--http", "HOST:PORT or unix:PATH", false, take_http },
     { "--token-file", "FILE", true, take_token_file },
     { "--allow-host", "NAME", true, take_allow_host },
     { "--allow-origin", "ORIGIN", true, take_allow_origin },
@@ -185,7 +187,8 @@ const char *options_help(void)
 {
     return "  (nothing)              speak MCP on standard input and output\n"
            "  --http HOST:PORT       serve MCP over HTTP at /mcp; --http PORT and --http :PORT\n"
-           "                         listen on loopback; port 0 takes a free one\n"
+           "                         listen on loopback; port 0 takes a free one; repeatable\n"
+           "  --http unix:PATH       the same on a Unix socket of this user\n"
            "  --token-file FILE      bearer tokens, a line each: token name role...\n"
            "  --allow-host NAME      a further name clients may use for this host; repeatable\n"
            "  --allow-origin ORIGIN  a web origin that may connect; repeatable\n"
@@ -228,6 +231,11 @@ bool options_address(struct str text, struct str *host, int *port)
     size_t colon = text.len;
 
     *host = STR_NONE;
+    *port = 0;
+    if (str_starts(text, STR("unix:"))) {
+        *host = text;
+        return text.len > strlen("unix:");
+    }
     if (read_port(text, port))
         return true;
     while (colon > 0 && text.at[colon - 1] != ':')
@@ -291,7 +299,7 @@ enum options_do options_read(struct options *options, int argc, char **argv)
         if (option->http_only)
             needs_http = option->name;
     }
-    if (needs_http && !options->http)
+    if (needs_http && !options->listen_count)
         return wrong(options, "%s goes with --http only", needs_http);
     return OPTIONS_RUN;
 }

@@ -12,6 +12,7 @@
 
 enum {
     OPTIONS_NAMES_MAX = 64,    /* of --allow-host, of --allow-origin, and of --allow-field */
+    OPTIONS_LISTEN_MAX = 16,   /* of --http */
     OPTIONS_PROBLEM_MAX = 256, /* bytes of a sentence */
     OPTIONS_DAYS_MAX = 3650,   /* of a duration */
     OPTIONS_COUNT_MAX = 1000000000,
@@ -29,10 +30,15 @@ enum options_share {
 
 enum options_do { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_WRONG };
 
-struct options {
-    bool http;
-    struct str host; /* empty: loopback */
+/* An address to listen on. */
+struct options_listen {
+    struct str host; /* empty: loopback; "unix:PATH": a Unix socket */
     int port;
+};
+
+struct options {
+    struct options_listen listen[OPTIONS_LISTEN_MAX]; /* of --http */
+    size_t listen_count;
     const char *token_file;
     const char *allow_hosts[OPTIONS_NAMES_MAX + 1]; /* NULL-terminated */
     const char *allow_origins[OPTIONS_NAMES_MAX + 1];
@@ -52,7 +58,7 @@ struct options {
 enum options_do options_read(struct options *options, int argc, char **argv);
 /* "90s", "30m", "24h", "7d". */
 bool options_duration(struct str text, int64_t *ms);
-/* "HOST:PORT", ":PORT", "PORT", "[::1]:PORT". */
+/* "HOST:PORT", ":PORT", "PORT", "[::1]:PORT", "unix:PATH". */
 bool options_address(struct str text, struct str *host, int *port);
 const char *options_help(void);
 

@@ -3,8 +3,8 @@
  *
  * In order: is the request from where it may come (Host, Origin), is there such a path, is it a
  * browser that asks beforehand (a preflight, which never carries a token), who is it (bearer token,
- * or the local user on loopback), is there such a method, may they. Nothing of the body has been
- * read by then, and for those who are turned away nothing of it is kept.
+ * or the local user on loopback and on a Unix socket), is there such a method, may they. Nothing of
+ * the body has been read by then, and for those who are turned away nothing of it is kept.
  */
 #include "base/log.h"
 #include "front/front_inside.h"
@@ -65,19 +65,27 @@ static enum http_verdict not_allowed(struct front *front, struct http_ruling *ru
 
 /* --- who --- */
 
+/* Without tokens only loopback is listened on, so who comes over TCP is the local user. Who may
+ * open a Unix socket is the file's matter: what counts is whose process it is. */
+static bool is_local(const struct front *front, const struct peer *peer)
+{
+    return peer->kind == PEER_LOCAL ? peer->same_user : !front->opts.tokens;
+}
+
 /* HTTP_TRUST with the owner of the token, or 401. */
 static enum http_verdict authenticate(struct front *front, const struct http_request *http,
                                       struct http_ruling *ruling)
 {
+    const struct tokens *tokens = front->opts.tokens;
     struct str header = http_named(http, HTTP_NAME_AUTHORIZATION), scheme, token;
 
-    if (!front->opts.tokens) {
+    if (is_local(front, http->peer) && (!tokens || !header.len)) {
         ruling->mark.who = &local_user; /* who has everything: no share of their own */
         return HTTP_TRUST;
     }
-    if (!str_cut(header, ' ', &scheme, &token) || !str_eq_nocase(scheme, STR("Bearer")))
+    if (!tokens || !str_cut(header, ' ', &scheme, &token) || !str_eq_nocase(scheme, STR("Bearer")))
         return unauthorized(ruling, false);
-    const struct principal *owner = tokens_find(front->opts.tokens, str_trim(token));
+    const struct principal *owner = tokens_find(tokens, str_trim(token));
     if (!owner) {
         LOG_DEBUG("token refused");
         return unauthorized(ruling, true);

@@ -6,11 +6,11 @@
 #include "base/log.h"
 #include "front/front_inside.h"
 
-static void on_accepted(struct stream *stream, void *data)
+static void on_accepted(struct stream *stream, const struct peer *peer, void *data)
 {
     struct front *front = data;
 
-    http_attach(front->http, stream);
+    http_attach(front->http, stream, peer);
 }
 
 nod_status front_listen(struct front *front, struct str host, int port)

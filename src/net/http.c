@@ -76,9 +76,9 @@ void server_forget(struct http_server *server, struct http_conn *conn)
         server_drained(server);
 }
 
-static void on_accepted(struct stream *stream, void *data)
+static void on_accepted(struct stream *stream, const struct peer *peer, void *data)
 {
-    conn_create(data, stream);
+    conn_create(data, stream, peer);
 }
 
 struct http_server *http_create(struct loop *loop, const struct http_opts *opts)
@@ -116,9 +116,9 @@ nod_status http_listen(struct loop *loop, struct str host, int port, const struc
     return NOD_OK;
 }
 
-void http_attach(struct http_server *server, struct stream *stream)
+void http_attach(struct http_server *server, struct stream *stream, const struct peer *peer)
 {
-    conn_create(server, stream);
+    conn_create(server, stream, peer);
 }
 
 int http_port(const struct http_server *server)

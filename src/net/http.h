@@ -26,6 +26,7 @@
 
 struct http_server;
 struct http_exchange;
+struct peer;
 struct stream;
 
 enum { HTTP_PARTS_MAX = 12 }; /* of what is written at once */
@@ -80,7 +81,8 @@ struct http_request {
     size_t header_count;
     struct http_index index;
     struct str body;
-    struct http_mark mark; /* what on_head has said of it */
+    const struct peer *peer; /* who is at the other end of the connection: net/peer.h */
+    struct http_mark mark;   /* what on_head has said of it */
 };
 
 struct http_limits {
@@ -147,8 +149,9 @@ nod_status http_listen(struct loop *loop, struct str host, int port, const struc
                        struct http_server **out);
 /* A server without a socket of its own: connections are handed to it by http_attach. */
 struct http_server *http_create(struct loop *loop, const struct http_opts *opts);
-/* Serves one connection that came from elsewhere, and owns its stream from now on. */
-void http_attach(struct http_server *server, struct stream *stream);
+/* Serves one connection that came from elsewhere, and owns its stream from now on. The peer is
+ * copied; NULL: it is not known. */
+void http_attach(struct http_server *server, struct stream *stream, const struct peer *peer);
 int http_port(const struct http_server *server);
 /* What was said in this turn of the loop goes out now, and not at its end: for what must be on its
  * way before something else happens. Connections may end by it. */

@@ -393,6 +393,7 @@ static bool head_arrived(struct http_conn *conn, size_t input_left)
     const struct http1 *parser = &incoming->parser;
 
     incoming->body_from = loop_now(conn->server->loop);
+    incoming->parser.request.peer = &conn->peer;
     if (!parser->chunked && parser->content_length > incoming->body.room)
         incoming->body.limit = (size_t)parser->content_length;
     if (!head_ruled(conn))
@@ -658,13 +659,15 @@ static void conn_await_first(struct http_conn *conn)
     conn_settle(conn);
 }
 
-void conn_create(struct http_server *server, struct stream *stream)
+void conn_create(struct http_server *server, struct stream *stream, const struct peer *peer)
 {
     struct http_conn *conn = MEM_NEW(struct http_conn);
     size_t most = server->opts.limits.connections_max;
 
     conn->server = server;
     conn->stream = stream;
+    if (peer)
+        conn->peer = *peer;
     stream_own(stream, &conn_events, conn);
     server->connection_count++;
     bool has_place = share_has_place(server);

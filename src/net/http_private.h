@@ -123,6 +123,7 @@ struct http_conn {
     size_t put;     /* bytes handed to the stream so far; wraps */
     size_t taken;   /* of these, what had left the queue when the reader was last seen taking */
     uint32_t held;  /* the place of its piece in the cork, from 1; 0: it has none */
+    struct peer peer;
     uint8_t wait;
     bool stranger;
     bool taking; /* inside conn_take */
@@ -150,7 +151,7 @@ struct http_exchange {
     bool old; /* HTTP/1.0 */
 };
 
-void conn_create(struct http_server *server, struct stream *stream);
+void conn_create(struct http_server *server, struct stream *stream, const struct peer *peer);
 /* Now; tells an open exchange that its client is gone. */
 void conn_close(struct http_conn *conn);
 bool conn_idle(const struct http_conn *conn);

@@ -42,7 +42,7 @@ struct listener_socket {
 
 struct listener {
     struct loop *loop;
-    void (*accepted)(struct stream *stream, void *data);
+    listener_accepted_fn *accepted;
     void *data;
     struct listener_socket sockets[LISTENER_SOCKETS_MAX];
     size_t count;                                              /* sockets that are open */
@@ -88,8 +88,11 @@ static void accept_some(struct listener_socket *socket)
             pause_begin(socket, errno);
             return;
         }
+        struct peer peer;
+        if (fd >= 0)
+            peer_of(fd, &peer);
         if (fd >= 0 && stream_open_socket(listener->loop, fd, local, &stream) == NOD_OK)
-            listener->accepted(stream, listener->data);
+            listener->accepted(stream, &peer, listener->data);
     }
 }
 
@@ -234,8 +237,7 @@ static int listen_unix(struct listener *listener, struct str path)
 }
 
 nod_status listener_open(struct loop *loop, struct str host, int port,
-                         void (*accepted)(struct stream *stream, void *data), void *data,
-                         struct listener **out)
+                         listener_accepted_fn *accepted, void *data, struct listener **out)
 {
     struct listener *listener = MEM_NEW(struct listener);
     struct str unix_prefix = STR("unix:");
@@ -247,7 +249,8 @@ nod_status listener_open(struct loop *loop, struct str host, int port,
                     ? listen_unix(listener, str_skip(host, unix_prefix.len))
                     : listen_tcp(listener, host, port);
     if (error != 0) {
-        LOG_ERROR("cannot listen; give an address of this machine and a free port",
+        LOG_ERROR("cannot listen; give an address of this machine and a free port, or a path where "
+                  "no other server listens",
                   LOG_STR("host", host), LOG_INT("port", port),
                   LOG_CSTR("error", uv_strerror(uv_translate_sys_error(error))));
         listener_close(listener);

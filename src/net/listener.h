@@ -8,17 +8,20 @@
 #ifndef NOD_NET_LISTENER_H
 #define NOD_NET_LISTENER_H
 
+#include "net/peer.h"
 #include "net/stream.h"
 
 struct listener;
 
+typedef void listener_accepted_fn(struct stream *stream, const struct peer *peer, void *data);
+
 /* Connections that wait to be accepted. The kernel may have a lower bound of its own. */
 enum { LISTENER_BACKLOG = 1024 };
 
-/* accepted() owns the stream it is given. port 0 takes a free one. NOD_E_IO with a log line. */
+/* accepted() owns the stream it is given; the peer lives during the call. port 0 takes a free one.
+ * NOD_E_IO with a log line. */
 nod_status listener_open(struct loop *loop, struct str host, int port,
-                         void (*accepted)(struct stream *stream, void *data), void *data,
-                         struct listener **out);
+                         listener_accepted_fn *accepted, void *data, struct listener **out);
 /* The port it got; 0 for a Unix socket. */
 int listener_port(const struct listener *listener);
 /* No call of accepted() after this. Frees itself on a later turn. */

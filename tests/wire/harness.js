@@ -150,8 +150,9 @@ export async function startHttp(t, name, { env = {}, args = [] } = {}) {
     child.kill('SIGKILL');
     await watched.ended;
   };
-  const signal = (name) => child.kill(name); // SIGSTOP, SIGCONT
-  return { url, stop, kill, signal, stderr: () => watched.stderr };
+  const signal = (name) => child.kill(name); // SIGSTOP, SIGCONT, SIGHUP
+  const said = (wanted) => watched.lines.next((text) => wanted.test(text), `a line like ${wanted}`);
+  return { url, stop, kill, signal, said, stderr: () => watched.stderr };
 }
 
 // Starts a server that is expected to refuse; resolves to its exit code and stderr.
@@ -231,7 +232,8 @@ export async function connect(t, kind, name, options = {}) {
     };
   } else {
     session.server = server ?? (await startHttp(t, name, { env, args }));
-    session.transport = new StreamableHTTPClientTransport(new URL(session.server.url), {
+    session.transport = new StreamableHTTPClientTransport(new URL(options.url ?? session.server.url), {
+      fetch: options.fetch,
       requestInit: token ? { headers: { Authorization: `Bearer ${token}` } } : undefined,
     });
     await options.before?.(session);

@@ -24,7 +24,7 @@ static void nothing_means_standard_input_and_output(void **state)
 {
     (void)state;
     assert_int_equal(read_line((const char *const[]){ "server", NULL }), OPTIONS_RUN);
-    assert_false(options.http);
+    assert_int_equal(options.listen_count, 0);
     assert_int_equal(options.log.level, LOG_LEVEL_INFO);
 }
 
@@ -40,15 +40,36 @@ static void an_address_is_read_in_every_form(void **state)
         { "127.0.0.1:1", "127.0.0.1", 1 },
         { "example.com:65535", "example.com", 65535 },
         { "[::1]:443", "::1", 443 },
+        { "unix:/run/nod.sock", "unix:/run/nod.sock", 0 },
     };
     (void)state;
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(READ("--http", cases[i].text), OPTIONS_RUN);
-        assert_true(options.http);
-        assert_true(str_eq(options.host, str_of(cases[i].host)));
-        assert_int_equal(options.port, cases[i].port);
+        assert_int_equal(options.listen_count, 1);
+        assert_true(str_eq(options.listen[0].host, str_of(cases[i].host)));
+        assert_int_equal(options.listen[0].port, cases[i].port);
     }
+}
+
+static void several_addresses_are_listened_on_up_to_a_bound(void **state)
+{
+    const char *argv[2 * OPTIONS_LISTEN_MAX + 4] = { "server" };
+    size_t n = 1;
+
+    (void)state;
+    assert_int_equal(READ("--http", "1", "--http=unix:x", "--http", "[::1]:3"), OPTIONS_RUN);
+    assert_int_equal(options.listen_count, 3);
+    assert_true(str_eq(options.listen[1].host, STR("unix:x")));
+    assert_int_equal(options.listen[2].port, 3);
+    for (int i = 0; i < OPTIONS_LISTEN_MAX; i++) {
+        argv[n++] = "--http";
+        argv[n++] = "0";
+    }
+    assert_int_equal(read_line(argv), OPTIONS_RUN);
+    argv[n++] = "--http";
+    argv[n++] = "0";
+    assert_int_equal(read_line(argv), OPTIONS_WRONG);
 }
 
 static void a_time_and_the_bounds_are_read_strictly(void **state)
@@ -94,7 +115,7 @@ static void an_address_that_is_none_is_refused(void **state)
 {
     static const char *const cases[] = { "",        ":",    "x",       "localhost", "localhost:",
                                          "h:65536", "h:-1", "h:+1",    "h: 1",      "h:99999999999",
-                                         "::1:80",  "[]:1", "[::1:80", "h:1x" };
+                                         "::1:80",  "[]:1", "[::1:80", "h:1x",      "unix:" };
     (void)state;
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -124,7 +145,7 @@ static void what_is_wrong_is_named(void **state)
     assert_string_equal(options.problem, "--htpp is not an option");
     assert_int_equal(READ("serve"), OPTIONS_WRONG);
     assert_int_equal(READ("--http"), OPTIONS_WRONG);
-    assert_string_equal(options.problem, "--http needs a value: HOST:PORT");
+    assert_string_equal(options.problem, "--http needs a value: HOST:PORT or unix:PATH");
     assert_int_equal(READ("--log", "loud"), OPTIONS_WRONG);
     assert_string_equal(options.problem, "--log takes error, warn, info or debug");
     assert_int_equal(READ("--token-file", "x"), OPTIONS_WRONG);
@@ -178,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_means_standard_input_and_output),
         cmocka_unit_test(an_address_is_read_in_every_form),
+        cmocka_unit_test(several_addresses_are_listened_on_up_to_a_bound),
         cmocka_unit_test(a_time_and_the_bounds_are_read_strictly),
         cmocka_unit_test(an_address_that_is_none_is_refused),
         cmocka_unit_test(values_come_behind_a_blank_or_an_equals_sign),

@@ -81,7 +81,7 @@ static void start(struct fixture *f, struct memory_opts memory)
     memory_stream_pair(f->loop, &memory, &f->client, &served);
     stream_own(f->client, &client_events, f);
     stream_read_start(f->client);
-    http_attach(f->server, served);
+    http_attach(f->server, served, NULL);
 }
 
 static int setup(void **state)

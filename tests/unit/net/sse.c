@@ -58,7 +58,7 @@ static int setup(void **state)
     f->server = http_create(f->loop, &opts);
     memory_stream_pair(f->loop, &memory, &f->client, &served);
     stream_own(f->client, &client_events, f);
-    http_attach(f->server, served);
+    http_attach(f->server, served, NULL);
     stream_write(f->client, &request, 1);
     for (int i = 0; i < 100 && !f->exchange; i++)
         loop_turn(f->loop, 0);

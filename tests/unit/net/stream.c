@@ -104,11 +104,12 @@ static void on_closed(struct stream *stream)
 
 static const struct stream_events events = { on_read, on_end, on_drain, on_closed };
 
-static void on_accepted(struct stream *stream, void *data)
+static void on_accepted(struct stream *stream, const struct peer *peer, void *data)
 {
     struct talk *talk = data;
     struct end *end = &talk->ends[talk->count++];
 
+    (void)peer;
     assert_true(talk->count <= ENDS_MAX);
     end->talk = talk;
     end->stream = stream;

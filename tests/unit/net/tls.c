@@ -120,12 +120,13 @@ static void on_reached(void *data, struct stream *stream, const char *why)
 static struct end accepted;
 static int accepts;
 
-static void on_accepted(struct stream *stream, void *data)
+static void on_accepted(struct stream *stream, const struct peer *peer, void *data)
 {
     (void)data;
     accepts++;
     accepted = (struct end){ 0 };
     end_begin(&accepted, stream);
+    (void)peer;
 }
 
 static void connects_to(struct str listen_at, struct connect_opts opts)

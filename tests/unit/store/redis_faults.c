@@ -296,10 +296,11 @@ static void proxied_far(void *data, struct stream *far, const char *reason)
     stream_read_start(proxied->near);
 }
 
-static void proxy_accepted(struct stream *near, void *data)
+static void proxy_accepted(struct stream *near, const struct peer *peer, void *data)
 {
     struct proxied *proxied = MEM_NEW(struct proxied);
 
+    (void)peer;
     proxied->proxy = data;
     proxied->near = near;
     proxied->open = 1;

@@ -148,10 +148,11 @@ static void liar_closed(struct stream *stream)
 
 static const struct stream_events liar_events = { liar_read, liar_end, NULL, liar_closed };
 
-static void liar_accepted(struct stream *stream, void *data)
+static void liar_accepted(struct stream *stream, const struct peer *peer, void *data)
 {
     struct liar *liar = data;
 
+    (void)peer;
     liar->open++;
     stream_own(stream, &liar_events, liar);
     stream_read_start(stream);

@@ -1,0 +1,98 @@
+/*
+ * net/peer: see peer.h.
+ *
+ * Which user is behind a Unix socket is asked as each system wants it; where it cannot be asked,
+ * nobody is taken for this user.
+ */
+#include "net/peer.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void peer_ip4(struct peer *peer, const void *address)
+{
+    peer->kind = PEER_IP4;
+    memcpy(peer->address, address, sizeof(struct in_addr));
+}
+
+static void peer_ip6(struct peer *peer, const struct in6_addr *address)
+{
+    if (IN6_IS_ADDR_V4MAPPED(address)) {
+        peer_ip4(peer, address->s6_addr + 12);
+        return;
+    }
+    peer->kind = PEER_IP6;
+    memcpy(peer->address, address->s6_addr, sizeof(peer->address));
+}
+
+static bool is_same_user(int fd)
+{
+#ifdef SO_PEERCRED
+    struct ucred credentials;
+    socklen_t len = sizeof(credentials);
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &len) == 0 &&
+           credentials.uid == geteuid();
+#else
+    uid_t user;
+    gid_t group;
+
+    return getpeereid(fd, &user, &group) == 0 && user == geteuid();
+#endif
+}
+
+void peer_of(int fd, struct peer *peer)
+{
+    struct sockaddr_storage address;
+    socklen_t len = sizeof(address);
+
+    *peer = (struct peer){ 0 };
+    if (getpeername(fd, (struct sockaddr *)&address, &len) != 0)
+        return;
+    switch (address.ss_family) {
+    case AF_INET:
+        peer_ip4(peer, &((const struct sockaddr_in *)(const void *)&address)->sin_addr);
+        break;
+    case AF_INET6:
+        peer_ip6(peer, &((const struct sockaddr_in6 *)(const void *)&address)->sin6_addr);
+        break;
+    case AF_UNIX:
+        peer->kind = PEER_LOCAL;
+        peer->same_user = is_same_user(fd);
+        break;
+    default:
+        break;
+    }
+}
+
+bool peer_parse(struct str text, struct peer *peer)
+{
+    char copy[INET6_ADDRSTRLEN];
+    struct in6_addr six;
+    struct in_addr four;
+
+    *peer = (struct peer){ 0 };
+    if (!text.len || text.len >= sizeof(copy) || memchr(text.at, '\0', text.len))
+        return false;
+    memcpy(copy, text.at, text.len);
+    copy[text.len] = '\0';
+    if (inet_pton(AF_INET, copy, &four) == 1)
+        peer_ip4(peer, &four);
+    else if (inet_pton(AF_INET6, copy, &six) == 1)
+        peer_ip6(peer, &six);
+    return peer->kind != PEER_UNKNOWN;
+}
+
+struct str peer_text(const struct peer *peer, char out[PEER_TEXT_MAX])
+{
+    int family = peer->kind == PEER_IP4 ? AF_INET : AF_INET6;
+
+    if (peer->kind == PEER_LOCAL)
+        return STR("unix");
+    if (peer->kind == PEER_UNKNOWN || !inet_ntop(family, peer->address, out, PEER_TEXT_MAX))
+        return STR("unknown");
+    return str_of(out);
+}

@@ -1,0 +1,36 @@
+/*
+ * net/peer: who is at the other end of a connection, as the kernel says it.
+ *
+ * An address of IPv4 that comes mapped into IPv6 (::ffff:10.0.0.1) is taken for what it is.
+ */
+#ifndef NOD_NET_PEER_H
+#define NOD_NET_PEER_H
+
+#include "base/str.h"
+
+enum {
+    PEER_ADDRESS_BYTES = 16, /* of an address of IPv6 */
+    PEER_TEXT_MAX = 64,      /* bytes of an address as text */
+};
+
+enum peer_kind {
+    PEER_UNKNOWN,
+    PEER_IP4,  /* the first four bytes of `address` */
+    PEER_IP6,  /* all of them */
+    PEER_LOCAL /* over a Unix socket */
+};
+
+struct peer {
+    uint8_t kind;
+    bool same_user; /* PEER_LOCAL: its process belongs to the user that this one runs as */
+    uint8_t address[PEER_ADDRESS_BYTES];
+};
+
+/* Of a connected socket. */
+void peer_of(int fd, struct peer *peer);
+/* An address as people write it, without port and brackets. False: it is none. */
+bool peer_parse(struct str text, struct peer *peer);
+/* "203.0.113.7", "2001:db8::1", "unix" or "unknown"; points into `out` or to a constant. */
+struct str peer_text(const struct peer *peer, char out[PEER_TEXT_MAX]);
+
+#endif
