@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "mcp/caller2026.h"
 #include "mcp/era.h"
+#include "mcp/headers.h"
 #include "mcp/tasks.h"
 
 enum { METHOD_SHOWN_MAX = 100 };
@@ -71,9 +72,9 @@ static struct str named(const struct method *method, const struct request *reque
 static bool headers_repeat(const struct http_request *http, const struct method *method,
                            struct str name)
 {
-    return method && meta_header_is(http, HTTP_NAME_MCP_PROTOCOL_VERSION, era_versions[0]) &&
-           meta_header_is(http, HTTP_NAME_MCP_METHOD, method->name) &&
-           (!name.at || (meta_header_is(http, HTTP_NAME_MCP_NAME, name) && meta_is_plain(name)));
+    return method && header_is(http, STR(HEADER_VERSION), era_versions[0]) &&
+           header_is(http, STR(HEADER_METHOD), method->name) &&
+           (!name.at || (header_is(http, STR(HEADER_NAME), name) && header_is_plain(name)));
 }
 
 /* The version is one we speak, and the headers agree with the body. */
@@ -87,11 +88,11 @@ static bool is_agreed(const struct request *request, struct str method_name,
 
     if (speaks && (!http || headers_repeat(http, method, name)))
         return true;
-    if (!speaks && (!http || str_eq(http_named(http, HTTP_NAME_MCP_PROTOCOL_VERSION), version))) {
+    if (!speaks && (!http || str_eq(http_header(http, STR(HEADER_VERSION)), version))) {
         meta_unsupported(version, arena, fault);
         return false;
     }
-    return meta_headers_agree(http, version, method_name, name, arena, fault);
+    return headers_agree(http, version, method_name, name, arena, fault);
 }
 
 void era2026_request(struct request *request, struct str name)

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "mcp/endpoint.h"
+#include "mcp/headers.h"
 #include "mcp/era.h"
 #include "mcp/era2025.h"
 #include "mcp/era2026.h"
@@ -128,11 +129,10 @@ static void reply_unsupported(struct mcp_server *server, struct http_exchange *e
 
 static enum era era_of_post(const struct request *request, struct str method)
 {
-    return era_of(
-        &(struct era_opening){ .http = true,
-                               .version = http_named(request->http, HTTP_NAME_MCP_PROTOCOL_VERSION),
-                               .method = method,
-                               .params = request->params });
+    return era_of(&(struct era_opening){ .http = true,
+                                         .version = http_header(request->http, STR(HEADER_VERSION)),
+                                         .method = method,
+                                         .params = request->params });
 }
 
 /* An array is taken for one that does: which of its messages are answers is looked at later. */
@@ -201,8 +201,7 @@ static void post_value(struct mcp_server *server, struct http_exchange *exchange
             era2026_http(&request, &message);
         break;
     case ERA_UNKNOWN:
-        reply_unsupported(server, exchange, message.id,
-                          http_named(http, HTTP_NAME_MCP_PROTOCOL_VERSION));
+        reply_unsupported(server, exchange, message.id, http_header(http, STR(HEADER_VERSION)));
         break;
     }
 }
@@ -238,7 +237,7 @@ static void handle_post(struct mcp_server *server, struct http_exchange *exchang
 static void handle_other(struct mcp_server *server, struct http_exchange *exchange,
                          const struct http_request *http, struct str principal)
 {
-    struct str version = http_named(http, HTTP_NAME_MCP_PROTOCOL_VERSION);
+    struct str version = http_header(http, STR(HEADER_VERSION));
 
     switch (era_of(&(struct era_opening){ .http = true, .version = version })) {
     case ERA_2025:
@@ -290,15 +289,16 @@ static bool add_route(struct mcp_server *server, struct front *front, struct str
 
 nod_status mcp_http_start(struct mcp_server *server, struct front *front)
 {
-    static const char *const sent[] = { "Mcp-Method",     "Mcp-Name",    "Mcp-Protocol-Version",
-                                        "Mcp-Session-Id", "Mcp-Param-*", NULL };
+    static const char *const sent[] = { HEADER_METHOD,           HEADER_NAME,
+                                        HEADER_VERSION,          HEADER_SESSION,
+                                        HEADER_PARAM_PREFIX "*", NULL };
 
     if (server->front)
         return NOD_E_USAGE;
     if (!add_route(server, front, STR("GET")) || !add_route(server, front, STR("POST")) ||
         !add_route(server, front, STR("DELETE")))
         return NOD_E_REFUSED;
-    front_web_headers(front, sent, "Mcp-Session-Id");
+    front_web_headers(front, sent, HEADER_SESSION);
     server->front = front;
     return NOD_OK;
 }

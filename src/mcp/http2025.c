@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "mcp/endpoint.h"
+#include "mcp/headers.h"
 #include "mcp/era2025.h"
 #include "mcp/resume2025.h"
 #include "mcp/session_store.h"
@@ -26,7 +27,7 @@ static void reply_json(struct http_exchange *exchange, int status, struct str bo
     size_t count = 1;
 
     if (begun)
-        headers[count++] = (struct http_header){ STR("Mcp-Session-Id"), id_str(&begun->id) };
+        headers[count++] = (struct http_header){ STR(HEADER_SESSION), id_str(&begun->id) };
     http_reply(exchange, status, headers, count, body);
 }
 
@@ -347,7 +348,7 @@ void endpoint_no_session(struct http_exchange *exchange)
 static struct session *find_session(struct mcp_server *server, struct http_exchange *exchange,
                                     const struct http_request *http, struct str principal)
 {
-    struct str id = http_named(http, HTTP_NAME_MCP_SESSION_ID);
+    struct str id = http_header(http, STR(HEADER_SESSION));
     struct session *session;
 
     if (id.len == 0) {
@@ -410,7 +411,7 @@ static void post_message(struct mcp_server *server, struct http_exchange *exchan
                          const struct http_request *http, struct str principal,
                          const struct rpc_message *message)
 {
-    bool has_id = http_named(http, HTTP_NAME_MCP_SESSION_ID).len > 0;
+    bool has_id = http_header(http, STR(HEADER_SESSION)).len > 0;
 
     if (!has_id && message->kind == RPC_REQUEST && str_eq(message->method, STR("initialize"))) {
         post_initialize(server, exchange, message, principal);
@@ -463,13 +464,13 @@ void era2025_broken_error(struct mcp_server *server, struct http_exchange *excha
                           const struct http_request *http, struct str principal,
                           const struct rpc_message *message, const struct rpc_fault *fault)
 {
-    struct session *session = http_named(http, HTTP_NAME_MCP_SESSION_ID).len
+    struct session *session = http_header(http, STR(HEADER_SESSION)).len
                                   ? find_session(server, exchange, http, principal)
                                   : NULL;
 
     if (session)
         era2025_response(session, message, NULL, NULL);
-    if (session || !http_named(http, HTTP_NAME_MCP_SESSION_ID).len)
+    if (session || !http_header(http, STR(HEADER_SESSION)).len)
         endpoint_fault(server, exchange, fault);
 }
 

@@ -1,15 +1,14 @@
 /*
- * mcp/meta: what a request of the 2026 era says about itself, and whether its headers agree.
+ * mcp/meta: what a request of the 2026 era says about itself.
  *
- * Every request carries its version and its client's capabilities in params._meta; over HTTP the
- * headers repeat some of the body, and whatever does not agree is refused. Pure functions.
+ * Every request carries its version and its client's capabilities in params._meta. (Over HTTP the
+ * headers repeat some of it: mcp/headers.) Pure functions.
  */
 #ifndef NOD_MCP_META_H
 #define NOD_MCP_META_H
 
 #include "base/arena.h"
-#include "json/param_header.h"
-#include "net/http.h"
+#include "json/value.h"
 
 #define META_PREFIX       "io.modelcontextprotocol/"
 #define META_VERSION      META_PREFIX "protocolVersion"
@@ -27,8 +26,8 @@ enum {
 };
 
 enum {
-    META_NO_LOG = 255,       /* meta.log_level: no log messages at all */
-    META_HEADER_MAX = 16384, /* bytes of a decoded header value */
+    META_NO_LOG = 255,    /* meta.log_level: no log messages at all */
+    META_SHOWN_MAX = 128, /* bytes of a client's value in an error message */
 };
 
 struct meta {
@@ -55,41 +54,13 @@ bool meta_is_modern(const struct json *params);
 bool meta_read(const struct json *params, struct arena *arena, struct meta *out,
                struct meta_fault *fault);
 
+/* A client's value, as it may stand in an error message: not more of it than anybody reads. */
+struct str meta_shown(struct str value);
+
 /* The refusal of a version: -32022 with those there are. */
 void meta_unsupported(struct str requested, struct arena *arena, struct meta_fault *fault);
 
 /* The capability bits (enum client_can) of a ClientCapabilities object. */
 uint8_t meta_can(const struct json *capabilities);
-
-/*
- * Is the header there once, in these very words? They are words that a header may have as they are:
- * our own, or those that meta_is_plain says it of. False says nothing about the header.
- */
-static inline bool meta_header_is(const struct http_request *http, enum http_name name,
-                                  struct str words)
-{
-    size_t place = http->index.first[name];
-
-    return place && !(http->index.again >> name & 1) &&
-           str_same(http->headers[place - 1].value, words);
-}
-bool meta_is_plain(struct str words);
-
-/*
- * Do MCP-Protocol-Version, Mcp-Method and Mcp-Name agree with the body? `name` is what Mcp-Name
- * repeats; {NULL, 0} where the method has nothing like that.
- */
-bool meta_headers_agree(const struct http_request *http, struct str version, struct str method,
-                        struct str name, struct arena *arena, struct meta_fault *fault);
-/* The same for the arguments that a tool wants repeated as Mcp-Param-*. */
-bool meta_params_agree(const struct http_request *http, const struct param_header *param_headers,
-                       size_t count, const struct json *args, struct arena *arena,
-                       struct meta_fault *fault);
-
-/*
- * The value of a header that may be in the base64 form "=?base64?...?=". False for characters that
- * no header may have, and for base64 that is not one. The result may be in the arena.
- */
-bool meta_header_value(struct str raw, struct arena *arena, struct str *out);
 
 #endif

@@ -5,6 +5,7 @@
  * not fit is a result that the model can read and correct.
  */
 #include "mcp/caller2026.h"
+#include "mcp/headers.h"
 #include "mcp/lists.h"
 #include "mcp/caller2025.h"
 #include "mcp/tasks.h"
@@ -34,8 +35,8 @@ void tools_call(struct request *request)
     }
     struct meta_fault fault;
     if (request->http &&
-        !meta_params_agree(request->http, target->param_headers, target->param_header_count, args,
-                           &request->server->message, &fault)) {
+        !headers_params_agree(request->http, target->param_headers, target->param_header_count,
+                              args, &request->server->message, &fault)) {
         reply_fault(request, &fault);
         return;
     }

@@ -51,10 +51,6 @@ enum http_name {
     HTTP_NAME_AUTHORIZATION,
     HTTP_NAME_CONTENT_TYPE,
     HTTP_NAME_LAST_EVENT_ID,
-    HTTP_NAME_MCP_METHOD,
-    HTTP_NAME_MCP_NAME,
-    HTTP_NAME_MCP_PROTOCOL_VERSION,
-    HTTP_NAME_MCP_SESSION_ID,
     HTTP_NAME_ORIGIN,
     HTTP_NAMES, /* how many there are; as a name: any other */
 };

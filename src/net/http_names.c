@@ -1,7 +1,7 @@
 /*
  * net/http_names: headers by name.
  *
- * A request is asked for the same dozen headers every time. The parser tells them apart as it reads
+ * A request is asked for the same ten headers every time. The parser tells them apart as it reads
  * the head and notes where they stand, so that asking for one is no search; all others are looked
  * for by name. Both ways give the same answer.
  */
@@ -17,16 +17,12 @@ static const struct str names[HTTP_NAMES] = {
     [HTTP_NAME_AUTHORIZATION] = STR_INIT("Authorization"),
     [HTTP_NAME_CONTENT_TYPE] = STR_INIT("Content-Type"),
     [HTTP_NAME_LAST_EVENT_ID] = STR_INIT("Last-Event-ID"),
-    [HTTP_NAME_MCP_METHOD] = STR_INIT("Mcp-Method"),
-    [HTTP_NAME_MCP_NAME] = STR_INIT("Mcp-Name"),
-    [HTTP_NAME_MCP_PROTOCOL_VERSION] = STR_INIT("MCP-Protocol-Version"),
-    [HTTP_NAME_MCP_SESSION_ID] = STR_INIT("Mcp-Session-Id"),
     [HTTP_NAME_ORIGIN] = STR_INIT("Origin"),
 };
 
 /* Length and first letter leave one name that it can be. The letter's case is not among the bits.
  */
-enum { LENGTHS = 21, LETTERS = 4 };
+enum { LENGTHS = 18, LETTERS = 4 };
 
 #define LETTER(c)             ((unsigned char)(c) >> 1 & (LETTERS - 1))
 #define NAMED(text, c, which) [sizeof(text) - 1][LETTER(c)] = (which) + 1
@@ -41,10 +37,6 @@ static const uint8_t slots[LENGTHS][LETTERS] = {
     NAMED("Authorization", 'A', HTTP_NAME_AUTHORIZATION),
     NAMED("Content-Type", 'C', HTTP_NAME_CONTENT_TYPE),
     NAMED("Last-Event-ID", 'L', HTTP_NAME_LAST_EVENT_ID),
-    NAMED("Mcp-Method", 'M', HTTP_NAME_MCP_METHOD),
-    NAMED("Mcp-Name", 'M', HTTP_NAME_MCP_NAME),
-    NAMED("MCP-Protocol-Version", 'M', HTTP_NAME_MCP_PROTOCOL_VERSION),
-    NAMED("Mcp-Session-Id", 'M', HTTP_NAME_MCP_SESSION_ID),
     NAMED("Origin", 'O', HTTP_NAME_ORIGIN),
 };
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "mcp/era.h"
+#include "mcp/headers.h"
 #include "mcp/meta.h"
 
 enum { HEADERS_MAX = 32 };
@@ -54,16 +55,16 @@ static void hold_against(const struct json *params, const struct json *schema, s
         meta_unsupported(meta.version, arena, &fault);
         check_fault(&fault);
     }
-    if (!meta_headers_agree(&http, meta.version, STR("tools/call"),
-                            json_get_str(params, STR("name")), arena, &fault))
+    if (!headers_agree(&http, meta.version, STR("tools/call"), json_get_str(params, STR("name")),
+                       arena, &fault))
         check_fault(&fault);
     if (!param_headers_find(schema, arena, &param_headers, &count, &problem)) {
         if (!problem.at && !arena->exhausted)
             abort();
         return;
     }
-    if (!meta_params_agree(&http, param_headers, count, json_get(params, STR("arguments")), arena,
-                           &fault))
+    if (!headers_params_agree(&http, param_headers, count, json_get(params, STR("arguments")),
+                              arena, &fault))
         check_fault(&fault);
 }
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "mcp/headers.h"
 #include "mcp/meta.h"
 #include "mcp/session.h"
 #include "rpc/message.h"
@@ -142,7 +143,7 @@ static void a_value_in_base64_is_what_it_stands_for(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct str value;
-        if (meta_header_value(rows[i].raw, &arena, &value) != rows[i].fine)
+        if (header_value(rows[i].raw, &arena, &value) != rows[i].fine)
             fail_msg("%s", rows[i].raw.at);
         if (rows[i].fine && !str_eq(value, rows[i].value))
             fail_msg("%s became " STR_FMT, rows[i].raw.at, STR_ARG(value));
@@ -204,8 +205,8 @@ static void the_standard_headers_repeat_the_body(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct http_request http = request_of(rows[i].headers, 4);
         struct meta_fault fault = { 0 };
-        bool fine = meta_headers_agree(&http, STR("2026-07-28"), STR("tools/call"), STR("echo"),
-                                       &arena, &fault);
+        bool fine =
+            headers_agree(&http, STR("2026-07-28"), STR("tools/call"), STR("echo"), &arena, &fault);
         if (fine != rows[i].fine)
             fail_msg("row %zu", i);
         if (!fine) {
@@ -264,7 +265,7 @@ static void parameters_are_held_against_their_headers(void **state)
         struct http_request http = request_of(rows[i].headers, 3);
         struct meta_fault fault = { 0 };
         bool fine =
-            meta_params_agree(&http, param_headers, count, parsed(rows[i].args), &arena, &fault);
+            headers_params_agree(&http, param_headers, count, parsed(rows[i].args), &arena, &fault);
         if (fine != rows[i].fine)
             fail_msg("row %zu: %s", i, rows[i].args);
         if (!fine)
