@@ -5,9 +5,7 @@
  * finalize
  *
  * The asks of one round meet at storePendingRecord and are parked in one transition (call.c);
- * nothing is told to any surface before that is committed. Then each is offered on the first
- * surface that can. An offer that ends (no handler, an error) is not a refusal by a person: the ask
- * moves to the next surface, and when none is left it ends in ASK_UNSUPPORTED.
+ * nothing is told to any surface before that is committed. Then each is offered (offers.c).
  *
  * Holds always: an ask is freed only in a completion of the store, or with its call.
  */
@@ -120,86 +118,49 @@ void ask_put_again(struct ask *ask, int attempt)
     ask->record.attempt = attempt;
 }
 
+static void ask_gone(struct ask *ask)
+{
+    mem_free(ask->seen_text);
+    mem_free_sized(ask, ask->size);
+}
+
 void ask_free(struct ask *ask)
 {
     ask_unlist(ask);
     list_remove(&ask->link);
-    mem_free_sized(ask, ask->size);
+    ask_gone(ask);
 }
 
-void ask_end(struct ask *ask, const struct surface *winner, struct str why)
+void ask_end(struct ask *ask, const struct surface *but, const struct winner *winner,
+             struct str why)
 {
-    struct surface *surface = ask->surface;
-
     ask_unlist(ask);
-    list_remove(&ask->link); /* what the surface does now may end the call */
-    if (surface && surface != winner)
-        surface->ops->withdraw(surface, ask, why);
-    mem_free_sized(ask, ask->size);
+    list_remove(&ask->link); /* what a surface does now may end the call */
+    ask_withdraw(ask, but, winner, why);
+    ask_gone(ask);
 }
 
-/* --- surfaces --- */
-
-static bool surface_can(struct surface *surface, const struct call *call, enum ask_kind kind,
-                        bool consent)
+void ask_seen_ended(struct ask *ask, const struct ask_record *record)
 {
-    return !(consent && surface->ops->model) && surface->ops->can(surface, call, kind);
-}
-
-bool engine_can_elsewhere(const struct engine *engine, const struct call *call, enum ask_kind kind,
-                          bool consent, const struct surface *but)
-{
-    for (size_t i = 0; i < engine->surface_count; i++)
-        if (engine->surfaces[i] != but && surface_can(engine->surfaces[i], call, kind, consent))
-            return true;
-    return false;
-}
-
-bool engine_can(const struct engine *engine, const struct call *call, enum ask_kind kind,
-                bool consent)
-{
-    return engine_can_elsewhere(engine, call, kind, consent, NULL);
-}
-
-static void offer_from(struct ask *ask, size_t at)
-{
-    struct engine *engine = ask->call->engine;
-
-    for (; at < engine->surface_count; at++) {
-        struct surface *surface = engine->surfaces[at];
-        if (!surface_can(surface, ask->call, ask->record.kind, ask->record.consent))
-            continue;
-        ask->surface = surface;
-        ask->surface_at = at;
-        surface->ops->offer(surface, ask, ask->record.attempt, STR_NONE);
+    if (ask->seen_text)
         return;
+    char *at = ask->seen_text = mem_alloc(record->by.len + record->via.len + 2);
+    ask->seen_end.state = record->state;
+    ask->seen_end.by = str_place(&at, record->by);
+    ask->seen_end.via = str_place(&at, record->via);
+}
+
+void ask_ended_elsewhere(struct ask *ask)
+{
+    const struct journal *journal = &ask->call->journal;
+    struct winner winner = ask->seen_end;
+
+    for (size_t i = 0; winner.state == ASK_PENDING && i < journal->count; i++) {
+        const struct entry *entry = &journal->entries[i];
+        if (entry->class == ENTRY_ASK && str_eq(entry->key, ask->record.key))
+            winner = (struct winner){ .state = entry->state, .by = entry->by };
     }
-    ask->surface = NULL;
-    claim_by_engine(ask, ASK_UNSUPPORTED);
-}
-
-void ask_offer_next(struct ask *ask)
-{
-    offer_from(ask, ask->surface_at + 1);
-}
-
-void ask_offered_anew(struct ask *ask, int attempt, struct str problems)
-{
-    if (attempt <= ask->record.attempt)
-        return;
-    ask->record.attempt = attempt;
-    if (ask->surface)
-        ask->surface->ops->offer(ask->surface, ask, attempt, problems);
-}
-
-void ask_offered(struct ask *ask, struct surface *surface, enum offer_result result)
-{
-    if (result == OFFER_SHOWN || ask->surface != surface || ask->claiming)
-        return; /* it is up, or this is about an offer that has been left behind */
-    LOG_DEBUG("offer ended", LOG_STR("ask", id_str(&ask->id)),
-              LOG_CSTR("surface", surface->ops->name),
-              LOG_CSTR("result", result == OFFER_REFUSED ? "refused" : "unrendered"));
-    ask_offer_next(ask);
+    ask_end(ask, NULL, &winner, STR("The question was answered elsewhere"));
 }
 
 /* --- time to live --- */
@@ -294,7 +255,7 @@ static void stage_build_params(struct flow *flow, void *subject)
     if (ask->call->engine->opts.one_ask_per_scope)
         cancel_older(ask);
     if (!ask->call->carried)
-        offer_from(ask, 0);
+        ask_offer(ask);
     flow_next(flow);
 }
 
@@ -372,7 +333,7 @@ void ask_stored(struct ask *ask)
     if (engine->opts.one_ask_per_scope && !map_get(&engine->scopes, ask->record.scope))
         map_set(&engine->scopes, ask->record.scope, ask);
     if (!ask->call->carried)
-        offer_from(ask, 0);
+        ask_offer(ask);
 }
 
 const struct ask_record *ask_record(const struct ask *ask)

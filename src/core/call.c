@@ -464,7 +464,8 @@ void call_deliver(struct call *call)
     call->state = LIVE_FINISHING;
     call_tell_waiting(call, false);
     LIST_EACH (at, &call->asks)
-        ask_end(LIST_OF(at, struct ask, link), NULL, why);
+        ask_end(LIST_OF(at, struct ask, link), NULL, &(struct winner){ .state = ASK_WITHDRAWN },
+                why);
     call_unlist(call);
     struct caller *caller = call->caller; /* only now: it may have gone meanwhile */
     caller->call = NULL;

@@ -10,7 +10,7 @@
  *
  * Holds always: content is checked against the schema that was asked before the store hears of it;
  * nothing resumes before the claim is committed; an answer is matched by the exact id of its ask,
- * the principal it was put to and, where the surface counts its offers, the offer it answers. How
+ * by who may answer it (answerable.h) and, where the surface counts its offers, by the offer. How
  * often a question was put is counted in its record: content that does not fit is asked for again
  * by a claim, too, so that it counts once whichever node it came to.
  *
@@ -24,6 +24,7 @@
 #include "base/crash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "core/answerable.h"
 
 static struct claim *claim_create(struct engine *engine, struct str ask_id,
                                   const struct answer *answer)
@@ -101,6 +102,15 @@ static bool contradicts(const struct claim *claim, const struct ask_record *reco
     return claim->answer.set && !claim->result.same && str_eq(record->via, claim_via(claim));
 }
 
+/* The answerer's roles; its own word needs none (core/answerable.h). */
+static role_set claim_roles(const struct claim *claim)
+{
+    const struct surface *surface = claim->answer.surface;
+    bool own = claim->url_done || (surface && surface->ops->client);
+
+    return claim->answer.roles | (own ? ROLE_CLIENT : ROLES_NONE);
+}
+
 /* May this answerer answer this ask? */
 static void check_answerer(struct claim *claim, const struct ask_record *record)
 {
@@ -110,13 +120,15 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
     if (claim->url_done) /* a page is opened for whom it was put to */
         claim->answer.by = arena_str(&claim->arena, record->principal);
     bool foreign = claim->answer.scope.len && !str_eq(record->scope, claim->answer.scope);
-    if (!str_eq(record->principal, claim->answer.by) || foreign || (claim->url_done && !page)) {
+    if (!answerable_by(record, claim->answer.by, claim_roles(claim)) || foreign ||
+        (claim->url_done && !page)) {
         claim_reject(claim, NOD_E_NOT_FOUND); /* whose it is, is nobody else's business */
     } else if (record->state == ASK_PENDING && target_is_gone(claim->engine, record->target)) {
         end_gone(claim, record);
     } else if (record->state != ASK_PENDING) {
         claim->result.state = record->state;
         claim->result.by = arena_str(&claim->arena, record->by);
+        claim->result.via = arena_str(&claim->arena, record->via);
         claim->result.same = claim_agrees(claim, record);
         if (contradicts(claim, record))
             answer_set_spoil(claim->answer.set, NOD_E_STALE);
@@ -153,6 +165,7 @@ static void loaded(void *data, nod_status status, const struct store_reply *repl
     record->detail = arena_str(arena, reply->ask->detail);
     record->message = arena_str(arena, reply->ask->message);
     record->by = arena_str(arena, reply->ask->by);
+    record->via = arena_str(arena, reply->ask->via);
     record->content = arena_str(arena, reply->ask->content);
     struct ask *ask = claim_ask(claim); /* it may have come back */
     check_answerer(claim, ask ? &ask->record : record);
@@ -275,7 +288,7 @@ void claim_still_up(struct claim *claim, nod_status status, const struct claimed
     bool put = claim->again && now->won;
 
     claim->result.pending = true;
-    if (ask && put && ask->surface == claim->answer.surface)
+    if (ask && put && ask_is_up_on(ask, claim->answer.surface))
         ask_offered_anew(ask, now->ask->attempt + ask->ahead, claim->result.problems);
     else if (ask && put)
         ask->record.attempt =
@@ -296,6 +309,7 @@ void claim_settle(struct claim *claim, const struct claimed *now)
     claim->coming = 0;
     claim->result.state = state;
     claim->result.by = now->ask->by; /* who is told is told before this returns */
+    claim->result.via = now->ask->via;
     claim->result.status = now->won && state == claim->answer.action ? NOD_OK : NOD_E_STALE;
     claim->result.same = claim->result.status == NOD_E_STALE && claim_agrees(claim, now->ask);
     if (now->won && state == ASK_INVALID)
@@ -303,7 +317,12 @@ void claim_settle(struct claim *claim, const struct claimed *now)
     if (ask) {
         ask->call->learned +=
             sizeof(struct entry) + now->ask->key.len + now->ask->content.len + now->ask->by.len;
-        ask_end(ask, claim->answer.surface, why_ended(state));
+        ask_end(ask, claim->answer.surface,
+                &(struct winner){ .state = state,
+                                  .by = now->ask->by,
+                                  .via = now->ask->via,
+                                  .surface = now->won ? claim->answer.surface : NULL },
+                why_ended(state));
     }
     flow_next(&claim->flow);
 }
@@ -383,10 +402,9 @@ const struct flow_table answer_flow = { NOD_FLOW_ANSWER, answer_stages,
 static void offer_spent(struct claim *claim)
 {
     struct ask *ask = claim_ask(claim);
-    const struct surface *surface = claim->answer.surface;
 
-    if (ask && claim->answer.once && !claim->by_engine && surface && ask->surface == surface)
-        ask_offered(ask, ask->surface, OFFER_REFUSED);
+    if (ask && claim->answer.once && !claim->by_engine && ask_is_up_on(ask, claim->answer.surface))
+        ask_offered(ask, claim->answer.surface, OFFER_REFUSED);
 }
 
 static void claim_flow_done(struct flow *flow, void *subject, nod_status status)

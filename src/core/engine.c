@@ -147,12 +147,6 @@ void engine_destroy(struct engine *engine)
     mem_free(engine);
 }
 
-void engine_add_surface(struct engine *engine, struct surface *surface)
-{
-    if (engine->surface_count < ENGINE_SURFACES_MAX)
-        engine->surfaces[engine->surface_count++] = surface;
-}
-
 void engine_allow_fields(struct engine *engine, const char *const *fields)
 {
     engine->allowed_fields = fields && fields[0] ? fields : NULL;

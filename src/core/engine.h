@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "core/flow.h"
+#include "core/roles.h"
 #include "core/seam.h"
 
 struct catalog;
@@ -71,8 +72,19 @@ void engine_targets_changed(struct engine *engine);
 /* Other bounds on the questions that wait here; 0: as it is. Before its first call. */
 void engine_bound_asks(struct engine *engine, size_t in_all, size_t per_principal);
 
-/* In order of preference. */
+/* In order of preference: an ask is put to the next one when the last has refused it. */
 void engine_add_surface(struct engine *engine, struct surface *surface);
+/*
+ * Only these surfaces are used, in this order, and where it is more than one an ask is up on all of
+ * them that can, at the same time; NULL at the end. "client" is the client that made the call,
+ * whichever way it is asked. NULL, or no name: as they were added. False: there is no surface of
+ * the name *unknown, and nothing was changed. After the last surface was added, before the first
+ * call.
+ */
+bool engine_use_surfaces(struct engine *engine, const char *const *names, struct str *unknown);
+bool engine_has_surface(const struct engine *engine, const struct surface *surface);
+/* Several surfaces were named: asks that a client carries are up elsewhere, too. */
+bool engine_asks_together(const struct engine *engine);
 /*
  * "tool.field" each, NULL at the end: fields of forms that may be asked for although they look like
  * secrets. The operator's word, never the author's; every use is logged. The list is not copied.
@@ -250,7 +262,7 @@ struct call *ask_call(const struct ask *ask);
 struct ask *engine_ask(const struct engine *engine, struct str ask_id);
 
 /* From a surface: see surface_ops.offer. */
-void ask_offered(struct ask *ask, struct surface *surface, enum offer_result result);
+void ask_offered(struct ask *ask, const struct surface *surface, enum offer_result result);
 
 struct answer {
     enum ask_state action;      /* ASK_ACCEPTED, ASK_DECLINED, ASK_CANCELLED */
@@ -259,6 +271,7 @@ struct answer {
     struct str scope;           /* not empty: the ask must be of this scope */
     struct str via;             /* where it was given (claim_spec.via); empty: the surface's name */
     const struct surface *surface;
+    role_set roles;         /* of `by`; what comes through the client that was asked needs none */
     bool handed;            /* who answers has shown that the call's client can come back for it */
     int attempt;            /* the offer it answers; 0: whichever is up */
     struct answer_set *set; /* it is given together with others; NULL: by itself */
@@ -272,7 +285,7 @@ struct answer_result {
                           it before. NOD_E_INVALID: the content does not fit (problems).
                           NOD_E_NOT_FOUND, NOD_E_REFUSED, NOD_E_STORE */
     enum ask_state state; /* with NOD_OK, NOD_E_STALE: how it ended */
-    struct str by;        /* and by whom */
+    struct str by, via;   /* and by whom, and where */
     struct str problems;  /* NOD_E_INVALID: JSON [{path, message}] */
     bool pending;         /* it is still waiting for an answer */
     bool same; /* with NOD_E_STALE: it ended by this very answer, given by the same principal: it

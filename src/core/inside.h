@@ -7,7 +7,8 @@
  * call_save.c      what a run has left behind is stored
  * call_asks.c      the questions of a round: from the run that asked them to the waiting
  * run_journal.c    what a run may look up and record while it is with its provider
- * ask.c            the life of an ask up to the offer: request stages, surfaces, expiry
+ * ask.c            the life of an ask up to the offer: request stages, expiry
+ * offers.c         where an ask is up: the surfaces, one after the other or several at once
  * claim.c          an answer: result stages, the claim, what follows
  * claim_content.c  what the answer brings: read, checked, weighed
  * answer_set.c     answers that are given together
@@ -51,6 +52,7 @@ struct engine {
     struct hooks hooks;
     struct surface *surfaces[ENGINE_SURFACES_MAX];
     size_t surface_count;
+    bool together;       /* an ask is up on all of them that can, not on one after the other */
     struct idmap calls;  /* struct call */
     struct idmap asks;   /* struct ask, pending here */
     uint64_t asks_moved; /* changes with every one that comes into `asks` or leaves; never 0 */
@@ -294,13 +296,16 @@ struct ask {
     struct list link; /* in call->asks */
     struct ask_record record;
     struct id id;
-    bool listed;             /* found by its id */
-    struct surface *surface; /* where it is up, or is being put up */
-    size_t surface_at;       /* its place in the engine's order */
-    struct tally *tally;     /* where it counts for its principal, or NULL */
-    bool opened;             /* a URL that was opened; it ends when its page is done */
-    bool still;              /* pending, as the store sees it: while it is looked at */
-    int seen;                /* and which offer is up there */
+    bool listed;            /* found by its id */
+    unsigned up;            /* bits of engine->surfaces: where it is up, or is being put up */
+    unsigned tried;         /* likewise: where it was offered, and is up or was refused */
+    bool offering;          /* it is being put up right now */
+    struct tally *tally;    /* where it counts for its principal, or NULL */
+    bool opened;            /* a URL that was opened; it ends when its page is done */
+    bool still;             /* pending, as the store sees it: while it is looked at */
+    int seen;               /* and which offer is up there */
+    struct winner seen_end; /* how it ended, if the store has said so; its text is seen_text */
+    char *seen_text;
     int ahead;     /* offers that were made where our store does not see them: portable states */
     bool claiming; /* ended by the engine itself (expired, unsupported): a claim is under way */
     struct due expiry;
@@ -317,13 +322,26 @@ void ask_free(struct ask *ask);
 void ask_begin(struct ask *ask);
 /* The park is committed: goes on with buildRequestParams. */
 void ask_stored(struct ask *ask);
-/* The next surface, or the end in ASK_UNSUPPORTED. */
-void ask_offer_next(struct ask *ask);
-/* The store counts another offer of it, here or on another node: it is put up again where it is up,
- * saying what was wrong, if that is known. */
+/* Taken down from all surfaces but this one, which knows already (or NULL), and freed. */
+void ask_end(struct ask *ask, const struct surface *but, const struct winner *winner,
+             struct str why);
+/* The same, because how it ended is in the journal, or nobody here knows. */
+void ask_ended_elsewhere(struct ask *ask);
+/* The store shows how it ended: whoever is told that it has will be told this. */
+void ask_seen_ended(struct ask *ask, const struct ask_record *record);
+
+/* --- offers --- */
+
+/* On the surfaces that can and have not been tried: on the next one, or (engine->together) on all
+ * of them. If it is up nowhere after that, and no client carries it, it ends in ASK_UNSUPPORTED. */
+void ask_offer(struct ask *ask);
+/* The store counts another offer of it, here or on another node: it is put up again where offers
+ * are counted, saying what was wrong, if that is known. */
 void ask_offered_anew(struct ask *ask, int attempt, struct str problems);
-/* Taken down from its surface unless that is `winner`, and freed. */
-void ask_end(struct ask *ask, const struct surface *winner, struct str why);
+bool ask_is_up_on(const struct ask *ask, const struct surface *surface);
+/* Taken down, from all surfaces but this one (or NULL). */
+void ask_withdraw(struct ask *ask, const struct surface *but, const struct winner *winner,
+                  struct str why);
 bool engine_can(const struct engine *engine, const struct call *call, enum ask_kind kind,
                 bool consent);
 

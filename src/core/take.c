@@ -82,7 +82,7 @@ void returns_drop(struct engine *engine)
 static void asks_end(struct call *call)
 {
     LIST_EACH (at, &call->asks)
-        ask_end(LIST_OF(at, struct ask, link), NULL, STR("The question was answered elsewhere"));
+        ask_ended_elsewhere(LIST_OF(at, struct ask, link));
 }
 
 /* It is ours, in call->epoch. */
@@ -255,8 +255,12 @@ static void ask_seen(void *data, const struct store_row *row)
     struct call *call = OP_OF(data, struct call, op);
     struct ask *ask = engine_ask(call->engine, row->ask->id);
 
-    if (!ask || ask->call != call || row->ask->state != ASK_PENDING)
+    if (!ask || ask->call != call)
         return;
+    if (row->ask->state != ASK_PENDING) {
+        ask_seen_ended(ask, row->ask);
+        return;
+    }
     ask->still = true;
     ask->seen = row->ask->attempt;
 }
@@ -287,7 +291,7 @@ static void seen_done(struct op *op, nod_status status, const struct store_reply
     LIST_EACH (at, &call->asks) {
         struct ask *ask = LIST_OF(at, struct ask, link);
         if (status == NOD_OK && !ask->still)
-            ask_end(ask, NULL, STR("The question was answered elsewhere"));
+            ask_ended_elsewhere(ask);
         else if (status == NOD_OK)
             ask_offered_anew(ask, ask->seen + ask->ahead, STR_NONE);
     }

@@ -428,7 +428,8 @@ static void client_offer(struct surface *surface, struct ask *ask, int attempt, 
     ask_offered(ask, surface, OFFER_SHOWN);
 }
 
-static void client_withdraw(struct surface *surface, struct ask *ask, struct str why)
+static void client_withdraw(struct surface *surface, struct ask *ask, struct str why,
+                            const struct winner *winner)
 {
     struct caller2025 *call = caller2025_of(ask_call(ask));
     struct str ask_id = ask_record(ask)->id;
@@ -436,7 +437,7 @@ static void client_withdraw(struct surface *surface, struct ask *ask, struct str
     char id_text[CLIENT_WIRE_ID_MAX];
     struct json_writer w;
 
-    (void)surface;
+    (void)surface, (void)winner;
     if (!offer)
         return;
     if (!offer->answered && call->session) {
@@ -736,6 +737,7 @@ static const struct surface_ops client_ops = {
     .offer = client_offer,
     .withdraw = client_withdraw,
     .attempts = 1,
+    .client = true,
 };
 
 struct surface *client_surface_create(struct mcp_server *server)

@@ -43,9 +43,10 @@ static void surface_offer(struct surface *surface, struct ask *ask, int attempt,
     ask_offered(ask, surface, drawn ? OFFER_SHOWN : OFFER_UNRENDERED);
 }
 
-static void surface_withdraw(struct surface *surface, struct ask *ask, struct str why)
+static void surface_withdraw(struct surface *surface, struct ask *ask, struct str why,
+                             const struct winner *winner)
 {
-    (void)surface, (void)ask, (void)why; /* the next result no longer has it */
+    (void)surface, (void)ask, (void)why, (void)winner; /* the next result no longer has it */
 }
 
 static const struct surface_ops mrtr_ops = {
@@ -55,6 +56,7 @@ static const struct surface_ops mrtr_ops = {
     .offer = surface_offer,
     .withdraw = surface_withdraw,
     .attempts = MRTR_ATTEMPTS,
+    .client = true,
 };
 
 struct surface *mrtr_surface_create(void)

@@ -11,6 +11,7 @@
 #include "mcp/state.h"
 
 #include "base/mem.h"
+#include "core/roles.h"
 #include "crypto/digest.h"
 
 enum {
@@ -84,7 +85,7 @@ static char *put_ask(char *at, const struct ask_record *ask)
     at = put_str(at, ask->key);
     at = put_u64(at, ask->kind);
     at = put_u64(at, (unsigned)ask->consent | (unsigned)ask->sensitive << 1 |
-                         (unsigned)ask->wait_done << 2);
+                         (unsigned)ask->wait_done << 2 | ask->approver << 3);
     at = put_str(at, ask->message);
     at = put_str(at, ask->detail);
     at = put_str(at, ask->url);
@@ -284,10 +285,11 @@ static void take_ask(struct reader *r, struct ask_record *ask)
     ask->id = take_id(r);
     ask->key = take_str(r);
     ask->kind = (enum ask_kind)take_upto(r, ASK_ROOTS);
-    uint64_t flags = take_upto(r, 7);
+    uint64_t flags = take_upto(r, ROLES_ALL << 3 | 7);
     ask->consent = flags & 1;
     ask->sensitive = flags & 2;
     ask->wait_done = flags & 4;
+    ask->approver = (unsigned)(flags >> 3);
     ask->message = take_str(r);
     ask->detail = take_str(r);
     ask->url = take_str(r);

@@ -13,8 +13,10 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "core/roles.h"
 
 enum { FLAG_PLAIN = 0, FLAG_SEALED = 1 };
+enum { ASK_APPROVER_BIT = 3 }; /* behind the flags of an ask: the role of its approver */
 enum { ENTRY_PLAIN = 0, ENTRY_SENSITIVE = 1 }; /* the end of an entry */
 
 enum {
@@ -111,8 +113,10 @@ nod_status codec_write_ask(struct codec *codec, const struct ask_record *ask, st
     put_text(&body, ask->key);
     put_text(&body, ask->principal);
     put_number(&body, ask->kind);
-    put_number(&body,
-               (ask->consent ? 1u : 0u) | (ask->sensitive ? 2u : 0u) | (ask->wait_done ? 4u : 0u));
+    /* An older node does not know of approvers: it refuses such a record, and lets nobody answer.
+     */
+    put_number(&body, (ask->consent ? 1u : 0u) | (ask->sensitive ? 2u : 0u) |
+                          (ask->wait_done ? 4u : 0u) | ask->approver << ASK_APPROVER_BIT);
     put_text(&body, ask->target);
     put_text(&body, ask->message);
     put_text(&body, ask->detail);
@@ -409,10 +413,11 @@ nod_status codec_read_ask(struct codec *codec, struct str id, struct str bytes, 
     out->key = get_text(&reader);
     out->principal = get_text(&reader);
     out->kind = (enum ask_kind)get_below(&reader, ASK_ROOTS + 1);
-    unsigned flags = get_below(&reader, 8);
+    unsigned flags = get_below(&reader, (ROLES_ALL + 1) << ASK_APPROVER_BIT);
     out->consent = flags & 1;
     out->sensitive = flags & 2;
     out->wait_done = flags & 4;
+    out->approver = flags >> ASK_APPROVER_BIT;
     out->target = get_text(&reader);
     out->message = get_text(&reader);
     out->detail = get_text(&reader);

@@ -13,6 +13,7 @@
 #include "store/memory_inside.h"
 
 #include "base/mem.h"
+#include "core/roles.h"
 
 void memory_id_set(struct id *id, struct str s)
 {
@@ -111,6 +112,7 @@ static void ask_add(struct memory_store *memory, struct stored_call *call,
     is->consent = record->consent;
     is->sensitive = record->sensitive;
     is->wait_done = record->wait_done;
+    is->approver = record->approver & ROLES_ALL;
     memcpy(is->digest, record->digest, DIGEST_BYTES);
     is->ttl_ms = record->ttl_ms;
     is->attempts = record->attempts;

@@ -123,6 +123,7 @@ struct ask_facts { /* what is kept of every ask */
     bool consent : 1;
     bool sensitive : 1;
     bool wait_done : 1;
+    unsigned approver : 4; /* role_set */
     bool lapsed : 1;
     bool packed : 1; /* this is a struct ended_ask; else a struct stored_ask */
     struct id id;

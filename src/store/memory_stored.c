@@ -274,6 +274,7 @@ void memory_ask_view(const struct ask_look *look, struct ask_record *record)
     record->consent = is->consent;
     record->sensitive = is->sensitive;
     record->wait_done = is->wait_done;
+    record->approver = is->approver;
     record->ttl_ms = is->ttl_ms;
     record->attempts = is->attempts;
     record->attempt = is->attempt;

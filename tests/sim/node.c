@@ -389,19 +389,24 @@ static void offer(struct surface *surface, struct ask *ask, int attempt, struct 
     ask_offered(ask, surface, !sim.calm && one_in(100) ? OFFER_REFUSED : OFFER_SHOWN);
 }
 
-static void withdraw(struct surface *surface, struct ask *ask, struct str why)
+static void withdraw(struct surface *surface, struct ask *ask, struct str why,
+                     const struct winner *winner)
 {
-    (void)surface, (void)ask, (void)why;
+    (void)surface, (void)ask, (void)why, (void)winner;
 }
 
-static const struct surface_ops held_surface = {
-    .name = "client", .can = held_can, .offer = offer, .withdraw = withdraw, .attempts = 1
-};
+static const struct surface_ops held_surface = { .name = "client",
+                                                 .can = held_can,
+                                                 .offer = offer,
+                                                 .withdraw = withdraw,
+                                                 .attempts = 1,
+                                                 .client = true };
 static const struct surface_ops carried_surface = { .name = "round",
                                                     .can = carried_can,
                                                     .offer = offer,
                                                     .withdraw = withdraw,
-                                                    .attempts = CARRY_ATTEMPTS };
+                                                    .attempts = CARRY_ATTEMPTS,
+                                                    .client = true };
 
 /* --- handlers --- */
 

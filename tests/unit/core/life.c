@@ -1058,8 +1058,10 @@ static void an_answer_that_nobody_will_repeat_outlasts_a_store_that_is_away(void
     world.fail_verb = "claim";
     world.fail_how = MEMORY_FAIL_BEFORE;
     world.fail_times = 4 * ENGINE_STORE_TRIES;
-    ask_answer(world.engine, str_of(up_id()),
-               &(struct answer){ .action = ASK_DECLINED, .by = STR("ann") }, NULL, NULL);
+    ask_answer(
+        world.engine, str_of(up_id()),
+        &(struct answer){ .action = ASK_DECLINED, .by = STR("ann"), .surface = &world.surface },
+        NULL, NULL);
     for (int i = 0; i < 60; i++)
         world_advance(&world, 2000);
     assert_int_equal(caller->finished, 1);

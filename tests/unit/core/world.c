@@ -101,7 +101,16 @@ static void first_offer(struct surface *surface, struct ask *ask, int attempt, s
     ask_offered(ask, surface, world->offer);
 }
 
-static void first_withdraw(struct surface *surface, struct ask *ask, struct str why)
+static void note_winner(struct shown *shown, const struct winner *winner)
+{
+    shown->end = winner->state;
+    copy(shown->by, sizeof(shown->by), winner->by);
+    copy(shown->via, sizeof(shown->via), winner->via);
+    shown->winner = winner->surface;
+}
+
+static void first_withdraw(struct surface *surface, struct ask *ask, struct str why,
+                           const struct winner *winner)
 {
     (void)surface;
     if (world_now->on_withdraw)
@@ -111,6 +120,7 @@ static void first_withdraw(struct surface *surface, struct ask *ask, struct str 
         if (shown->up && str_eq(str_of(shown->id), ask_record(ask)->id)) {
             shown->up = false;
             copy(shown->why, sizeof(shown->why), why);
+            note_winner(shown, winner);
         }
     }
 }
@@ -126,20 +136,33 @@ static void second_offer(struct surface *surface, struct ask *ask, int attempt, 
 {
     (void)attempt;
     (void)problems;
+    if (world_now->second_count < WORLD_SHOWN_MAX) {
+        struct shown *shown = &world_now->second_shown[world_now->second_count];
+        *shown = (struct shown){ .up = world_now->second_offer == OFFER_SHOWN };
+        copy(shown->id, sizeof(shown->id), ask_record(ask)->id);
+    }
     world_now->second_count++;
-    ask_offered(ask, surface, OFFER_SHOWN);
+    ask_offered(ask, surface, world_now->second_offer);
 }
 
-static void second_withdraw(struct surface *surface, struct ask *ask, struct str why)
+static void second_withdraw(struct surface *surface, struct ask *ask, struct str why,
+                            const struct winner *winner)
 {
     (void)surface;
-    (void)ask;
-    (void)why;
+    for (size_t i = 0; i < world_now->second_count && i < WORLD_SHOWN_MAX; i++) {
+        struct shown *shown = &world_now->second_shown[i];
+        if (shown->up && str_eq(str_of(shown->id), ask_record(ask)->id)) {
+            shown->up = false;
+            copy(shown->why, sizeof(shown->why), why);
+            note_winner(shown, winner);
+        }
+    }
 }
 
 static struct surface_ops first_ops;
-static const struct surface_ops second_ops = { "second",        second_can, second_offer,
-                                               second_withdraw, 0,          false };
+static const struct surface_ops second_ops = {
+    .name = "second", .can = second_can, .offer = second_offer, .withdraw = second_withdraw
+};
 
 /* --- the caller --- */
 
@@ -243,9 +266,13 @@ void world_init(struct world *world, const struct world_opts *opts)
                                              .ask_ttl_ms = opts->ttl_ms,
                                              .one_ask_per_scope = opts->one_ask_per_scope,
                                              .limits = opts->limits });
-    first_ops = (struct surface_ops){
-        "first", first_can, first_offer, first_withdraw, opts->surface_attempts, opts->model
-    };
+    first_ops = (struct surface_ops){ .name = "first",
+                                      .can = first_can,
+                                      .offer = first_offer,
+                                      .withdraw = first_withdraw,
+                                      .attempts = opts->surface_attempts,
+                                      .model = opts->model,
+                                      .client = true };
     world->surface.ops = &first_ops;
     world->second.ops = &second_ops;
     engine_add_surface(world->engine, &world->surface);
@@ -317,6 +344,16 @@ static void answered(void *data, const struct answer_result *result)
         world->on_answered();
 }
 
+void world_answer_by(struct world *world, const char *id, const struct answer *answer)
+{
+    char exact[64];
+
+    snprintf(exact, sizeof(exact), "%s", id);
+    ask_answer(world->engine, str_of(exact), answer, answered, world);
+    if (!world->seed)
+        world_settle(world);
+}
+
 void world_answer(struct world *world, const char *id, enum ask_state action, const char *content,
                   const char *by, int attempt)
 {
@@ -325,18 +362,13 @@ void world_answer(struct world *world, const char *id, enum ask_state action, co
 
     arena_init(&arena, 1 << 20);
     struct json *value = content ? json_parse(&arena, str_of(content), NULL, &error) : NULL;
-    char exact[64];
-    snprintf(exact, sizeof(exact), "%s", id);
-    ask_answer(world->engine, str_of(exact),
-               &(struct answer){ .action = action,
-                                 .content = value,
-                                 .by = str_of(by),
-                                 .surface = &world->surface,
-                                 .attempt = attempt },
-               answered, world);
+    world_answer_by(world, id,
+                    &(struct answer){ .action = action,
+                                      .content = value,
+                                      .by = str_of(by),
+                                      .surface = &world->surface,
+                                      .attempt = attempt });
     arena_finish(&arena);
-    if (!world->seed)
-        world_settle(world);
 }
 
 nod_status world_ask(struct run *run, const char *key, const char *message, const char *schema,

@@ -41,6 +41,9 @@ struct shown {
     int attempt;
     bool up; /* not withdrawn, not answered */
     char why[128];
+    enum ask_state end; /* as it was told when it was withdrawn */
+    char by[64], via[40];
+    const struct surface *winner;
 };
 
 struct world {
@@ -55,7 +58,9 @@ struct world {
     struct shown shown[WORLD_SHOWN_MAX];
     size_t shown_count;
     size_t second_count;
-    unsigned can; /* bits of kinds the first surface can */
+    struct shown second_shown[WORLD_SHOWN_MAX];
+    enum offer_result second_offer; /* what the second surface says at once */
+    unsigned can;                   /* bits of kinds the first surface can */
     unsigned second_can;
     enum offer_result offer; /* what the first surface says at once */
     struct world_caller callers[WORLD_CALLS_MAX];
@@ -116,6 +121,8 @@ struct shown *world_up_key(struct world *world, const char *key);
 /* Answers by the surface; `content` is JSON text or NULL. Settles. Result in world->last. */
 void world_answer(struct world *world, const char *id, enum ask_state action, const char *content,
                   const char *by, int attempt);
+/* The same, with all that an answer has. */
+void world_answer_by(struct world *world, const char *id, const struct answer *answer);
 
 /* For handlers. */
 nod_status world_ask(struct run *run, const char *key, const char *message, const char *schema,

@@ -93,10 +93,12 @@ static void bench_offer(struct surface *surface, struct ask *ask, int attempt, s
     ask_offered(ask, surface, OFFER_SHOWN);
 }
 
-static void bench_withdraw(struct surface *surface, struct ask *ask, struct str why)
+static void bench_withdraw(struct surface *surface, struct ask *ask, struct str why,
+                           const struct winner *winner)
 {
     (void)surface;
     (void)why;
+    (void)winner;
     for (size_t i = 0; i < b.ask_count; i++)
         if (str_eq(str_of(b.asks[i].id), ask_record(ask)->id))
             b.asks[i].up = false;
@@ -106,7 +108,8 @@ static const struct surface_ops bench_surface = { .name = "bench",
                                                   .can = bench_can,
                                                   .offer = bench_offer,
                                                   .withdraw = bench_withdraw,
-                                                  .attempts = 1 };
+                                                  .attempts = 1,
+                                                  .client = true };
 
 static void bench_notify(struct caller *caller, struct call *call, const struct notice *notice)
 {

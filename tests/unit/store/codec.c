@@ -61,6 +61,7 @@ static struct ask_record an_ask(void)
                               .scope = STR("ada/1"),
                               .kind = ASK_ROOTS,
                               .sensitive = true,
+                              .approver = 4,
                               .message = STR("caf\xc3\xa9?"),
                               .ttl_ms = INT64_MAX,
                               .attempts = -1,
@@ -107,6 +108,7 @@ static void records_read_as_they_were_written(void **state)
         assert_true(str_eq(ask.message, asked.message) && str_eq(ask.call_id, other));
         assert_memory_equal(ask.digest, asked.digest, DIGEST_BYTES);
         assert_true(ask.sensitive && !ask.consent && !ask.wait_done);
+        assert_int_equal(ask.approver, asked.approver);
         assert_true(ask.ttl_ms == INT64_MAX && ask.seq == UINT64_MAX);
         assert_true(ask.attempts == -1 && ask.attempt == 2147483647);
         assert_int_equal(codec_write_answer(&codec, &asked, &answer), NOD_OK);

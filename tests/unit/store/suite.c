@@ -198,6 +198,7 @@ static struct ask_record question_of(const struct parking *parking, struct quest
                               .consent = true,
                               .sensitive = question->sensitive,
                               .wait_done = true,
+                              .approver = ROLE_APPROVE,
                               .target = STR("delete_account"),
                               .message = str_of(question->message ? question->message : "Sure?"),
                               .detail = STR("{\"type\":\"object\"}"),

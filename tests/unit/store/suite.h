@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "core/roles.h"
 #include "core/store.h"
 
 enum { SUITE_SHORT_MS = 200, SUITE_LONG_MS = 600000, SUITE_PATIENCE = 30000 };

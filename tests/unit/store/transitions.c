@@ -45,6 +45,7 @@ static void a_park_stores_the_call_and_its_questions_whole(void **state)
     assert_str(ask->scope, "ada/session-1");
     assert_int_equal(ask->kind, ASK_URL);
     assert_true(ask->consent && ask->sensitive && ask->wait_done);
+    assert_int_equal(ask->approver, ROLE_APPROVE);
     assert_str(ask->target, "delete_account");
     assert_str(ask->message, "Sure?");
     assert_str(ask->detail, "{\"type\":\"object\"}");

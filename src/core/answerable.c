@@ -1,0 +1,15 @@
+/*
+ * core/answerable: see answerable.h.
+ */
+#include "core/answerable.h"
+
+bool answerable_by(const struct ask_record *ask, struct str principal, role_set roles)
+{
+    bool asked = str_eq(ask->principal, principal);
+
+    if (ask->approver)
+        return !asked && roles_include(roles, ask->approver);
+    if (asked && roles_include(roles, ROLE_CLIENT | ROLE_ANSWER))
+        return true;
+    return roles_include(roles, ask->kind == ASK_APPROVAL ? ROLE_APPROVE : ROLES_NONE);
+}

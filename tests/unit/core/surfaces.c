@@ -1,0 +1,395 @@
+/*
+ * tests/unit/core/surfaces: an ask that is up on several surfaces, and who may answer it.
+ *
+ * The first surface stands for the client that made the call, the second for any other place. The
+ * other node is the store's own operations, as another engine would send them.
+ */
+#include "world.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/answerable.h"
+
+static struct world world;
+
+static const char *const both[] = { "client", "second", NULL };
+
+static nod_status asks(struct run *run, struct str *body)
+{
+    const struct entry *answer;
+
+    NOD_TRY(world_ask(run, "n", "How many?", world_ask_form, &answer));
+    *body = answer->state == ASK_ACCEPTED ? STR("{\"ok\":true}") : STR("{\"ok\":false}");
+    return NOD_OK;
+}
+
+static nod_status approves(struct run *run, struct str *body)
+{
+    const struct entry *answer;
+
+    NOD_TRY(run_ask(
+        run,
+        &(struct ask_spec){
+            .kind = ASK_APPROVAL, .key = STR("ok"), .message = STR("May it?"), .consent = true },
+        &answer));
+    *body = answer->state == ASK_ACCEPTED ? STR("{\"ok\":true}") : STR("{\"ok\":false}");
+    return NOD_OK;
+}
+
+static struct world_caller *begin(const char *const *surfaces, world_handler *handler)
+{
+    struct str unknown;
+
+    world_init(&world, &(struct world_opts){ .handler = handler, .surface_attempts = 1 });
+    world.second_can = world.can = 1u << ASK_FORM | 1u << ASK_APPROVAL;
+    assert_true(engine_use_surfaces(world.engine, surfaces, &unknown));
+    return world_call(&world, "ann", "s1");
+}
+
+static void answer_on_second(enum ask_state action, const char *content, const char *by,
+                             role_set roles)
+{
+    struct arena arena;
+
+    arena_init(&arena, 1 << 20);
+    world_answer_by(&world, world.second_shown[world.second_count - 1].id,
+                    &(struct answer){
+                        .action = action,
+                        .content = content ? json_parse(&arena, str_of(content), NULL, NULL) : NULL,
+                        .by = str_of(by),
+                        .surface = &world.second,
+                        .roles = roles });
+    arena_finish(&arena);
+}
+
+static void an_ask_is_up_on_all_that_are_named(void **state)
+{
+    (void)state;
+    begin(both, asks);
+    world_settle(&world);
+    assert_int_equal(world.shown_count, 1);
+    assert_int_equal(world.second_count, 1);
+    world_finish(&world);
+}
+
+static void without_names_it_is_up_on_the_first_alone(void **state)
+{
+    (void)state;
+    begin(NULL, asks);
+    world_settle(&world);
+    assert_int_equal(world.shown_count, 1);
+    assert_int_equal(world.second_count, 0);
+    world_finish(&world);
+}
+
+static void the_first_answer_wins_and_the_other_surface_is_told_who(void **state)
+{
+    (void)state;
+    struct world_caller *caller = begin(both, asks);
+    world_settle(&world);
+    world_answer(&world, world.shown[0].id, ASK_ACCEPTED, "{\"n\":3}", "ann", 1);
+    assert_int_equal(world.last.status, NOD_OK);
+    assert_int_equal(caller->finished, 1);
+    const struct shown *lost = &world.second_shown[0];
+    assert_false(lost->up);
+    assert_int_equal(lost->end, ASK_ACCEPTED);
+    assert_string_equal(lost->by, "ann");
+    assert_string_equal(lost->via, "first");
+    assert_ptr_equal(lost->winner, &world.surface);
+    answer_on_second(ASK_DECLINED, NULL, "ann", ROLE_ANSWER);
+    assert_int_equal(world.last.status, NOD_E_STALE); /* and it learns how it ended */
+    assert_int_equal(world.last.state, ASK_ACCEPTED);
+    world_finish(&world);
+}
+
+static void an_answer_elsewhere_takes_the_clients_prompt_down(void **state)
+{
+    (void)state;
+    struct world_caller *caller = begin(both, asks);
+    world_settle(&world);
+    answer_on_second(ASK_DECLINED, NULL, "ann", ROLE_ANSWER);
+    assert_int_equal(world.last.status, NOD_OK);
+    assert_int_equal(caller->finished, 1);
+    assert_string_equal(caller->body, "{\"ok\":false}");
+    const struct shown *lost = &world.shown[0];
+    assert_false(lost->up);
+    assert_int_equal(lost->end, ASK_DECLINED);
+    assert_string_equal(lost->via, "second");
+    assert_ptr_equal(lost->winner, &world.second);
+    assert_string_equal(lost->why, "The question was answered elsewhere");
+    world_finish(&world);
+}
+
+static void two_answers_at_the_same_moment_have_one_winner(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct world_caller *caller = begin(both, asks);
+        world_settle(&world);
+        world.seed = seed; /* completions come in any order */
+        world_answer(&world, world.shown[0].id, ASK_ACCEPTED, "{\"n\":3}", "ann", 1);
+        answer_on_second(ASK_DECLINED, NULL, "ann", ROLE_ANSWER);
+        world_settle(&world);
+        assert_int_equal(world.answered, 2);
+        assert_int_equal(caller->finished, 1);
+        assert_false(world.shown[0].up && world.second_shown[0].up);
+        world_finish(&world);
+    }
+}
+
+static void one_that_refuses_leaves_it_up_on_the_other(void **state)
+{
+    (void)state;
+    struct world_caller *caller = begin(both, asks);
+    world.offer = OFFER_REFUSED;
+    world_settle(&world);
+    assert_int_equal(world.second_count, 1);
+    assert_true(world.second_shown[0].up);
+    assert_int_equal(caller->finished, 0);
+    answer_on_second(ASK_ACCEPTED, "{\"n\":1}", "ann", ROLE_ANSWER);
+    assert_int_equal(caller->finished, 1);
+    assert_string_equal(caller->body, "{\"ok\":true}");
+    world_finish(&world);
+}
+
+static void when_all_refuse_nobody_was_asked(void **state)
+{
+    (void)state;
+    struct world_caller *caller = begin(both, asks);
+    world.offer = world.second_offer = OFFER_REFUSED;
+    world_settle(&world);
+    assert_int_equal(caller->finished, 1);
+    assert_int_equal(caller->status, NOD_E_NOT_SUPPORTED);
+    world_finish(&world);
+}
+
+static void content_that_does_not_fit_is_asked_again_only_where_offers_are_counted(void **state)
+{
+    (void)state;
+    world_init(&world, &(struct world_opts){ .handler = asks, .surface_attempts = 2 });
+    world.second_can = world.can = 1u << ASK_FORM;
+    struct str unknown;
+    assert_true(engine_use_surfaces(world.engine, both, &unknown));
+    struct world_caller *caller = world_call(&world, "ann", "s1");
+    world_settle(&world);
+    answer_on_second(ASK_ACCEPTED, "{\"n\":\"three\"}", "ann", ROLE_ANSWER);
+    assert_int_equal(world.last.status, NOD_E_INVALID);
+    assert_true(world.last.pending);
+    assert_int_equal(world.shown_count, 1);
+    world_answer(&world, world.shown[0].id, ASK_ACCEPTED, "{\"n\":\"three\"}", "ann", 1);
+    assert_int_equal(world.shown_count, 2);
+    assert_int_equal(world.second_count, 1);
+    answer_on_second(ASK_ACCEPTED, "{\"n\":3}", "ann", ROLE_ANSWER);
+    assert_int_equal(world.last.status, NOD_OK);
+    assert_int_equal(caller->finished, 1);
+    assert_null(world_up(&world)); /* neither of its two offers stands */
+    world_finish(&world);
+}
+
+static void an_ask_whose_time_is_up_or_whose_call_ends_is_taken_down_everywhere(void **state)
+{
+    (void)state;
+    for (int cancels = 0; cancels < 2; cancels++) {
+        struct world_caller *caller = begin(both, asks);
+        world_settle(&world);
+        if (cancels)
+            call_cancel(caller->caller.call, STR("enough"));
+        world_settle(&world);
+        world_advance(&world, ENGINE_ASK_TTL_MS + 1);
+        const struct shown *here = &world.shown[0], *there = &world.second_shown[0];
+        assert_false(here->up || there->up);
+        assert_int_equal(here->end, cancels ? ASK_WITHDRAWN : ASK_EXPIRED);
+        assert_int_equal(there->end, here->end);
+        assert_string_equal(there->via, cancels ? "" : "clock");
+        world_finish(&world);
+    }
+}
+
+/* --- another node --- */
+
+static void nothing_done(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data, (void)reply;
+    assert_int_equal(status, NOD_OK);
+}
+
+static nod_status asks_two(struct run *run, struct str *body)
+{
+    const struct entry *answer;
+    bool pending = false;
+
+    for (int i = 0; i < 2; i++) {
+        struct ask_spec spec = { .kind = ASK_FORM,
+                                 .key = i ? STR("b") : STR("a"),
+                                 .message = STR("How many?"),
+                                 .detail = STR(world_ask_form) };
+        pending |= run_ask(run, &spec, &answer) == NOD_PENDING;
+    }
+    if (pending)
+        return NOD_PENDING;
+    *body = STR("{}");
+    return NOD_OK;
+}
+
+static void both_surfaces_are_told_who_won_on_another_node(void **state)
+{
+    struct id token;
+    (void)state;
+
+    struct world_caller *caller = begin(both, asks_two);
+    world_settle(&world);
+    assert_int_equal(world.shown_count, 2);
+    id_random(&token);
+    world.store->ops->claim(
+        world.store,
+        &(struct claim_spec){ .token = id_str(&token),
+                              .items = &(struct claim_item){ .ask_id = str_of(world.shown[0].id),
+                                                             .outcome = ASK_DECLINED },
+                              .count = 1,
+                              .by = STR("bob"),
+                              .via = STR("inbox") },
+        nothing_done, NULL);
+    world_settle(&world);
+    call_wake(caller->caller.call);
+    world_settle(&world);
+    for (int i = 0; i < 2; i++) {
+        const struct shown *shown = i ? &world.second_shown[0] : &world.shown[0];
+        assert_false(shown->up);
+        assert_int_equal(shown->end, ASK_DECLINED);
+        assert_string_equal(shown->by, "bob");
+        assert_string_equal(shown->via, "inbox");
+        assert_null(shown->winner);
+    }
+    assert_true(world.shown[1].up && world.second_shown[1].up);
+    world_finish(&world);
+}
+
+/* --- names --- */
+
+static void an_unknown_surface_is_refused_and_changes_nothing(void **state)
+{
+    static const char *const wrong[] = { "second", "inbox", NULL };
+    struct str unknown = STR_NONE;
+    (void)state;
+
+    world_init(&world, &(struct world_opts){ .handler = asks });
+    assert_false(engine_use_surfaces(world.engine, wrong, &unknown));
+    assert_true(str_eq(unknown, STR("inbox")));
+    assert_true(engine_has_surface(world.engine, &world.surface));
+    assert_false(engine_asks_together(world.engine));
+    world_finish(&world);
+}
+
+static void one_that_is_not_named_is_not_used(void **state)
+{
+    static const char *const one[] = { "second", "second", NULL };
+    (void)state;
+
+    begin(one, asks);
+    world_settle(&world);
+    assert_int_equal(world.shown_count, 0);
+    assert_int_equal(world.second_count, 1);
+    assert_false(engine_has_surface(world.engine, &world.surface));
+    world_finish(&world);
+}
+
+/* --- who may answer --- */
+
+static void the_rule_of_who_may_answer(void **state)
+{
+    static const struct {
+        enum ask_kind kind;
+        unsigned approver;
+        const char *by;
+        role_set roles;
+        bool may;
+    } cases[] = {
+        { ASK_FORM, 0, "ann", ROLE_CLIENT, true },
+        { ASK_FORM, 0, "bob", ROLE_CLIENT, false },
+        { ASK_FORM, 0, "ann", ROLES_NONE, false },
+        { ASK_FORM, 0, "ann", ROLE_ASK, false },
+        { ASK_FORM, 0, "ann", ROLE_ANSWER, true },
+        { ASK_FORM, 0, "bob", ROLE_ANSWER, false },
+        { ASK_FORM, 0, "ann", ROLE_APPROVE, false },
+        { ASK_FORM, 0, "bob", ROLE_APPROVE, false },
+        { ASK_FORM, 0, "bob", ROLE_ADMIN, true },
+        { ASK_APPROVAL, 0, "ann", ROLE_CLIENT | ROLE_ASK, true },
+        { ASK_APPROVAL, 0, "ann", ROLE_ANSWER, true },
+        { ASK_APPROVAL, 0, "bob", ROLE_ANSWER, false },
+        { ASK_APPROVAL, 0, "bob", ROLE_APPROVE, true },
+        { ASK_APPROVAL, 0, "ann", ROLE_APPROVE, true },
+        { ASK_APPROVAL, 0, "bob", ROLE_ASK, false },
+        { ASK_APPROVAL, 0, "bob", ROLE_ADMIN, true },
+        { ASK_URL, 0, "bob", ROLE_APPROVE | ROLE_ANSWER, false },
+        /* Four eyes: never who made the call, whatever it may do otherwise. */
+        { ASK_APPROVAL, ROLE_APPROVE, "ann", ROLE_CLIENT, false },
+        { ASK_APPROVAL, ROLE_APPROVE, "ann", ROLE_ANSWER | ROLE_APPROVE | ROLE_ADMIN, false },
+        { ASK_APPROVAL, ROLE_APPROVE, "bob", ROLE_APPROVE, true },
+        { ASK_APPROVAL, ROLE_APPROVE, "bob", ROLE_ANSWER, false },
+        { ASK_FORM, ROLE_APPROVE, "bob", ROLE_APPROVE, true },
+        { ASK_APPROVAL, ROLE_ADMIN, "bob", ROLE_APPROVE, false },
+        { ASK_APPROVAL, ROLE_ADMIN, "bob", ROLE_ADMIN, true },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct ask_record ask = { .principal = STR("ann"),
+                                  .kind = cases[i].kind,
+                                  .approver = cases[i].approver };
+        if (answerable_by(&ask, str_of(cases[i].by), cases[i].roles) != cases[i].may)
+            fail_msg("case %zu", i);
+    }
+}
+
+static void an_answer_without_the_role_finds_nothing_and_changes_nothing(void **state)
+{
+    (void)state;
+    struct world_caller *caller = begin(both, asks);
+    world_settle(&world);
+    answer_on_second(ASK_DECLINED, NULL, "ann", ROLE_ASK);
+    assert_int_equal(world.last.status, NOD_E_NOT_FOUND);
+    answer_on_second(ASK_DECLINED, NULL, "bob", ROLE_ANSWER | ROLE_APPROVE);
+    assert_int_equal(world.last.status, NOD_E_NOT_FOUND);
+    assert_int_equal(caller->finished, 0);
+    assert_true(world.shown[0].up && world.second_shown[0].up);
+    answer_on_second(ASK_ACCEPTED, "{\"n\":1}", "ann", ROLE_ANSWER);
+    assert_int_equal(caller->finished, 1);
+    world_finish(&world);
+}
+
+static void an_approver_answers_the_approval_of_another(void **state)
+{
+    (void)state;
+    struct world_caller *caller = begin(both, approves);
+    world_settle(&world);
+    answer_on_second(ASK_ACCEPTED, NULL, "bob", ROLE_APPROVE);
+    assert_int_equal(world.last.status, NOD_OK);
+    assert_int_equal(caller->finished, 1);
+    assert_string_equal(caller->body, "{\"ok\":true}");
+    assert_string_equal(world.shown[0].by, "bob");
+    world_finish(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_ask_is_up_on_all_that_are_named),
+        cmocka_unit_test(without_names_it_is_up_on_the_first_alone),
+        cmocka_unit_test(the_first_answer_wins_and_the_other_surface_is_told_who),
+        cmocka_unit_test(an_answer_elsewhere_takes_the_clients_prompt_down),
+        cmocka_unit_test(two_answers_at_the_same_moment_have_one_winner),
+        cmocka_unit_test(one_that_refuses_leaves_it_up_on_the_other),
+        cmocka_unit_test(when_all_refuse_nobody_was_asked),
+        cmocka_unit_test(content_that_does_not_fit_is_asked_again_only_where_offers_are_counted),
+        cmocka_unit_test(an_ask_whose_time_is_up_or_whose_call_ends_is_taken_down_everywhere),
+        cmocka_unit_test(both_surfaces_are_told_who_won_on_another_node),
+        cmocka_unit_test(an_unknown_surface_is_refused_and_changes_nothing),
+        cmocka_unit_test(one_that_is_not_named_is_not_used),
+        cmocka_unit_test(the_rule_of_who_may_answer),
+        cmocka_unit_test(an_answer_without_the_role_finds_nothing_and_changes_nothing),
+        cmocka_unit_test(an_approver_answers_the_approval_of_another),
+    };
+
+    return cmocka_run_group_tests_name("core: several surfaces", tests, NULL, NULL);
+}
