@@ -127,7 +127,6 @@ static void slot_put(struct map *map, struct str key, uint64_t hash, void *value
     if (!map->slots[i].value)
         map->used++;
     map->slots[i] = (struct map_slot){ key, value, hash };
-    map->last = i;
     map->count++;
 }
 
@@ -149,28 +148,6 @@ void *map_get(const struct map *map, struct str key)
     struct map_slot *slot = map->count ? slot_find(map, key, map_hash(key)) : NULL;
 
     return slot ? slot->value : NULL;
-}
-
-/* The slot of the key if it is the one that was found last. */
-static struct map_slot *slot_again(const struct map *map, struct str key)
-{
-    struct map_slot *slot = map->last < map->room ? &map->slots[map->last] : NULL;
-
-    return slot && slot->value && slot->value != GRAVE && str_same(slot->key, key) ? slot : NULL;
-}
-
-void *map_find(struct map *map, struct str key)
-{
-    if (map->count == 0)
-        return NULL;
-    struct map_slot *slot = slot_again(map, key);
-    if (!slot) {
-        slot = slot_find(map, key, map_hash(key));
-        if (!slot)
-            return NULL;
-        map->last = (size_t)(slot - map->slots);
-    }
-    return slot->value;
 }
 
 static bool slot_new(struct map *map, struct str key, uint64_t hash, void *value)
@@ -221,10 +198,8 @@ static void sweep(struct map *map, size_t i)
 
 void *map_remove(struct map *map, struct str key)
 {
-    struct map_slot *slot = slot_again(map, key);
+    struct map_slot *slot = slot_find(map, key, map_hash(key));
 
-    if (!slot)
-        slot = slot_find(map, key, map_hash(key));
     if (!slot)
         return NULL;
     void *value = slot->value;

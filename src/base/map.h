@@ -18,19 +18,12 @@ struct map {
     size_t count;
     size_t used; /* with the graves of removed entries */
     size_t limit;
-    size_t last; /* the slot that map_find found last */
 };
 
 void map_init(struct map *map, size_t limit);
 void map_finish(struct map *map);
 
 void *map_get(const struct map *map, struct str key);
-/*
- * The same, and remembers the place: looking for the same key again costs one comparison, and no
- * hash. For maps of one thread in which a key is looked for several times in a row. map_set and
- * map_remove profit as well.
- */
-void *map_find(struct map *map, struct str key);
 
 /*
  * Adds or replaces, the key as well. False, and nothing changed, when the limit is reached, or when

@@ -105,8 +105,7 @@ void catalog_remove(struct catalog *catalog, struct target *target)
 
 struct target *catalog_find(const struct catalog *catalog, enum target_kind kind, struct str name)
 {
-    /* Mostly one is called again and again. */
-    return map_find(&shelf_of(catalog, kind, false)->by_name, name);
+    return map_get(&shelf_of(catalog, kind, false)->by_name, name);
 }
 
 struct target *catalog_template(const struct catalog *catalog, struct str uri_template)

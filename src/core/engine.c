@@ -116,7 +116,6 @@ static void schemas_forget(struct engine *engine)
         mem_free(kept);
     }
     map_finish(&engine->schemas);
-    engine->schema = NULL;
 }
 
 void engine_destroy(struct engine *engine)
@@ -246,19 +245,10 @@ struct ask *engine_ask(const struct engine *engine, struct str ask_id)
 
 /* --- limits --- */
 
-static struct tally *tally_find(struct engine *engine, struct str principal)
-{
-    struct tally *last = engine->last;
-
-    if (!last || !str_eq(str_n(last->name, last->len), principal))
-        engine->last = map_find(&engine->tallies, principal);
-    return engine->last;
-}
-
 enum store_quota tally_full(struct engine *engine, struct str principal, size_t *most)
 {
     const struct engine_limits *limits = &engine->opts.limits;
-    const struct tally *tally = tally_find(engine, principal);
+    const struct tally *tally = map_get(&engine->tallies, principal);
 
     *most = limits->pending_asks_per_principal;
     if (tally && tally->count >= *most)
@@ -269,7 +259,7 @@ enum store_quota tally_full(struct engine *engine, struct str principal, size_t 
 
 struct tally *tally_add(struct engine *engine, struct str principal)
 {
-    struct tally *tally = tally_find(engine, principal);
+    struct tally *tally = map_get(&engine->tallies, principal);
 
     if (!tally) {
         tally = mem_zalloc(sizeof(*tally) + principal.len);
@@ -278,40 +268,26 @@ struct tally *tally_add(struct engine *engine, struct str principal)
             memcpy(tally->name, principal.at, principal.len);
         map_add(&engine->tallies, str_n(tally->name, tally->len), tally);
     }
-    if (tally == engine->idle)
-        engine->idle = NULL;
     tally->count++;
     engine->pending++;
     return tally;
 }
 
-static void tally_forget(struct engine *engine, struct tally *tally)
-{
-    map_remove(&engine->tallies, str_n(tally->name, tally->len));
-    if (engine->last == tally)
-        engine->last = NULL;
-    mem_free_sized(tally, sizeof(*tally) + tally->len);
-}
-
-/* The last one that came to nothing stays: mostly the same principal asks next. */
 void tally_drop(struct engine *engine, struct tally *tally)
 {
     engine->pending--;
     if (--tally->count > 0)
         return;
-    if (engine->idle)
-        tally_forget(engine, engine->idle);
-    engine->idle = tally;
+    map_remove(&engine->tallies, str_n(tally->name, tally->len));
+    mem_free_sized(tally, sizeof(*tally) + tally->len);
 }
 
 /* --- schemas --- */
 
 const struct schema *engine_schema(struct engine *engine, struct str text)
 {
-    struct kept_schema *kept = engine->schema;
+    struct kept_schema *kept = map_get(&engine->schemas, text);
 
-    if (!kept || !str_eq(str_n(kept->text, kept->len), text))
-        kept = engine->schema = map_find(&engine->schemas, text);
     if (kept)
         return kept->schema;
     if (engine->schemas.count >= ENGINE_SCHEMAS_KEPT)

@@ -57,11 +57,8 @@ struct engine {
     struct idmap asks;   /* struct ask, pending here */
     uint64_t asks_moved; /* changes with every one that comes into `asks` or leaves; never 0 */
     struct map tallies;  /* principal -> struct tally */
-    struct tally *idle;  /* the one of `tallies` that counts nothing, or NULL */
-    struct tally *last;  /* the one that was found last, or NULL: mostly it is wanted again */
     struct map scopes;   /* scope -> newest struct ask, with one_ask_per_scope */
     struct map schemas;  /* schema text -> struct kept_schema */
-    struct kept_schema *schema; /* of `schemas`, found last, or NULL */
     struct heap due;
     size_t pending;                /* asks on their way to the store, or waiting */
     struct list claims;            /* answers under way */

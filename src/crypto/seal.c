@@ -260,21 +260,12 @@ static struct keys *keys_add(struct keyring *ring, struct str info)
     return keys;
 }
 
-/* Those used last, if there are any: mostly the ones that are wanted next. */
-static struct keys *keys_last(const struct keyring *ring)
-{
-    return list_empty(&ring->recent) ? NULL : LIST_OF(list_last(&ring->recent), struct keys, link);
-}
-
 static struct keys *keys_for(struct keyring *ring, const struct seal_for *what)
 {
     char info[INFO_MAX];
     struct str text = write_info(what, info);
-    struct keys *keys = keys_last(ring);
+    struct keys *keys = map_get(&ring->cache, text);
 
-    if (keys && str_eq(str_n(keys->info, keys->len), text))
-        return keys;
-    keys = map_find(&ring->cache, text);
     if (!keys)
         keys = keys_add(ring, text);
     list_remove(&keys->link);

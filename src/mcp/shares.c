@@ -50,7 +50,7 @@ void shares_finish(struct mcp_server *server)
 
 bool shares_full(struct mcp_server *server, struct str principal, enum mcp_share kind, size_t more)
 {
-    const struct holder *holder = map_find(&server->holders, principal);
+    const struct holder *holder = map_get(&server->holders, principal);
     size_t most = server->opts.per_principal[kind], held = holder ? holder->held[kind] : 0;
 
     return server_has_tokens(server) && (held >= most || more > most - held);
@@ -58,7 +58,7 @@ bool shares_full(struct mcp_server *server, struct str principal, enum mcp_share
 
 void shares_add(struct mcp_server *server, struct str principal, enum mcp_share kind, size_t count)
 {
-    struct holder *holder = map_find(&server->holders, principal);
+    struct holder *holder = map_get(&server->holders, principal);
 
     if (!server_has_tokens(server) || !count)
         return;
@@ -76,7 +76,7 @@ void shares_add(struct mcp_server *server, struct str principal, enum mcp_share 
 
 void shares_drop(struct mcp_server *server, struct str principal, enum mcp_share kind, size_t count)
 {
-    struct holder *holder = map_find(&server->holders, principal);
+    struct holder *holder = map_get(&server->holders, principal);
 
     if (!holder)
         return;

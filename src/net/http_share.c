@@ -89,7 +89,7 @@ void share_bound_strangers(struct http_conn *conn)
 
 static struct http_owner *owner_find(struct http_server *server, struct str who)
 {
-    struct http_owner *owner = map_find(&server->owners, who);
+    struct http_owner *owner = map_get(&server->owners, who);
 
     if (owner)
         return owner;

@@ -32,7 +32,7 @@ static bool fits(size_t count, size_t more, size_t most)
 
 struct tally *memory_tally_find(struct memory_store *memory, struct str principal)
 {
-    return map_find(&memory->tallies, principal);
+    return map_get(&memory->tallies, principal);
 }
 
 struct tally *memory_tally_add(struct memory_store *memory, struct str principal)
