@@ -461,7 +461,8 @@ static void say_where(const nod_server *server, struct str host, size_t which)
     if (str_starts(host, STR("unix:")))
         snprintf(url, sizeof(url), STR_FMT, STR_ARG(host));
     else
-        snprintf(url, sizeof(url), "http://%s" STR_FMT "%s:%d/mcp", six ? "[" : "", STR_ARG(host),
+        snprintf(url, sizeof(url), "%s://%s" STR_FMT "%s:%d/mcp",
+                 front_has_tls(server->front) ? "https" : "http", six ? "[" : "", STR_ARG(host),
                  six ? "]" : "", front_port(server->front, which));
     LOG_INFO("listening", LOG_CSTR("url", url));
 }
@@ -497,6 +498,14 @@ static struct str listen_host(const struct options_listen *listen)
     return listen->host.len ? listen->host : STR("127.0.0.1");
 }
 
+static void on_hangup(void *data)
+{
+    nod_server *server = data;
+
+    if (server->front)
+        front_reload(server->front);
+}
+
 /* Nobody is told that we listen before we do everywhere. */
 static bool listen_all(nod_server *server, const struct options *options)
 {
@@ -527,7 +536,12 @@ bool host_serve_http(nod_server *server, const struct options *options)
         .tokens = server->tokens,
         .allowed_hosts = options->allow_hosts,
         .allowed_origins = options->allow_origins,
+        .tls_cert = options->tls_cert,
+        .tls_key = options->tls_key,
     });
+    if (server->front && front_has_tls(server->front) &&
+        !loop_signal(server->loop, SIGHUP, on_hangup, server))
+        LOG_WARN("SIGHUP cannot be watched: the certificate is not read anew");
     return server->front && mcp_http_start(server->mcp, server->front) == NOD_OK &&
            listen_all(server, options);
 }

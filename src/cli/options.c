@@ -30,6 +30,18 @@ static bool take_token_file(struct options *options, const char *value)
     return *value != '\0';
 }
 
+static bool take_tls_cert(struct options *options, const char *value)
+{
+    options->tls_cert = value;
+    return *value != '\0';
+}
+
+static bool take_tls_key(struct options *options, const char *value)
+{
+    options->tls_key = value;
+    return *value != '\0';
+}
+
 static bool add_name(const char **names, const char *value)
 {
     for (size_t i = 0; i < OPTIONS_NAMES_MAX; i++) {
@@ -165,6 +177,8 @@ static bool take_log_format(struct options *options, const char *value)
 static const struct option table[] = {
     { "--http", "HOST:PORT or unix:PATH", false, take_http },
     { "--token-file", "FILE", true, take_token_file },
+    { "--tls-cert", "FILE", true, take_tls_cert },
+    { "--tls-key", "FILE", true, take_tls_key },
     { "--allow-host", "NAME", true, take_allow_host },
     { "--allow-origin", "ORIGIN", true, take_allow_origin },
     { "--allow-field", "TOOL.FIELD", false, take_allow_field },
@@ -190,6 +204,7 @@ const char *options_help(void)
            "                         listen on loopback; port 0 takes a free one; repeatable\n"
            "  --http unix:PATH       the same on a Unix socket of this user\n"
            "  --token-file FILE      bearer tokens, a line each: token name role...\n"
+           "  --tls-cert FILE, --tls-key FILE  serve over TLS; read again on SIGHUP\n"
            "  --allow-host NAME      a further name clients may use for this host; repeatable\n"
            "  --allow-origin ORIGIN  a web origin that may connect; repeatable\n"
            "  --allow-field TOOL.FIELD  a form's field that may be asked for although it looks\n"
@@ -301,5 +316,7 @@ enum options_do options_read(struct options *options, int argc, char **argv)
     }
     if (needs_http && !options->listen_count)
         return wrong(options, "%s goes with --http only", needs_http);
+    if (options->tls_key && !options->tls_cert)
+        return wrong(options, "--tls-key needs --tls-cert, the file of its certificate");
     return OPTIONS_RUN;
 }

@@ -40,6 +40,8 @@ struct options {
     struct options_listen listen[OPTIONS_LISTEN_MAX]; /* of --http */
     size_t listen_count;
     const char *token_file;
+    const char *tls_cert;
+    const char *tls_key;
     const char *allow_hosts[OPTIONS_NAMES_MAX + 1]; /* NULL-terminated */
     const char *allow_origins[OPTIONS_NAMES_MAX + 1];
     const char *allow_fields[OPTIONS_NAMES_MAX + 1];

@@ -104,7 +104,7 @@ struct front *front_create(const struct front_opts *opts)
     buf_init(&front->path, FRONT_PATH_MAX);
     limits_of(&http.limits, opts->tokens != NULL);
     front->http = http_create(opts->loop, &http);
-    if (!rules_open(front) || !health_open(front)) {
+    if (!rules_open(front) || !certificate_open(front) || !health_open(front)) {
         front_destroy(front);
         return NULL;
     }
@@ -159,6 +159,7 @@ void front_destroy(struct front *front)
     if (!front)
         return;
     front_close(front);
+    certificate_close(front);
     routes_destroy(front->routes);
     buf_finish(&front->allowed);
     buf_finish(&front->refusal);

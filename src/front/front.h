@@ -33,6 +33,8 @@ struct front_opts {
     const struct tokens *tokens; /* NULL: loopback only, as the local user. Outlives the front */
     const char *const *allowed_hosts;   /* further Host names, NULL-terminated, or NULL */
     const char *const *allowed_origins; /* further Origins; likewise */
+    const char *tls_cert;               /* a file; NULL: without TLS. Outlives the front */
+    const char *tls_key;                /* likewise; NULL: in tls_cert */
 };
 
 /* What a handler is given. Lives until it returns; the exchange until it is answered. */
@@ -65,6 +67,12 @@ void front_web_headers(struct front *front, const char *const *sent, const char 
 nod_status front_listen(struct front *front, struct str host, int port);
 /* The port of the listener that was opened as number `which`, from 0; 0: there is none. */
 int front_port(const struct front *front, size_t which);
+
+/* TCP is spoken over TLS. */
+bool front_has_tls(const struct front *front);
+/* Reads the certificate and its key anew, for connections that come from now on. False, logged:
+ * they cannot be used, and nothing has changed. */
+bool front_reload(struct front *front);
 
 /* There are tokens, and so more principals than the local user. */
 bool front_has_tokens(const struct front *front);

@@ -4,6 +4,7 @@
  * front.c    making it, handing requests to handlers, ending
  * gate.c     what is decided of a request when its head is there
  * listen.c   the addresses that are listened on
+ * certificate.c  TLS on them, and the certificate read anew
  * origin.c   the rules of Host and Origin
  * cors.c     web pages of other origins
  * routes.c   the table
@@ -40,6 +41,8 @@ struct front {
     struct listener *listeners[FRONT_LISTENERS_MAX];
     size_t listener_count;
 
+    struct tls_context *tls; /* NULL: without TLS */
+
     struct origin_rules origins;
     struct str own[FRONT_LISTENERS_MAX]; /* the addresses listened on, for the rules */
     const struct str *origin_lines;      /* header lines for each of origins.origins: cors.c */
@@ -68,6 +71,13 @@ bool cors_preflight(struct front *front, const struct http_request *http,
 
 /* health.c */
 bool health_open(struct front *front);
+
+/* certificate.c */
+bool certificate_open(struct front *front);
+void certificate_close(struct front *front);
+/* The stream that carries what is to be read: over TLS, if there is a certificate. */
+struct stream *certificate_wrap(struct front *front, struct stream *stream,
+                                const struct peer *peer);
 
 /* listen.c */
 void listeners_close(struct front *front);

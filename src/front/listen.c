@@ -1,7 +1,8 @@
 /*
  * front/listen: the addresses that are listened on.
  *
- * Without tokens only loopback addresses are listened on: there is no other anonymous access.
+ * Without tokens only loopback addresses are listened on, TLS or not: there is no other anonymous
+ * access.
  */
 #include "base/log.h"
 #include "front/front_inside.h"
@@ -10,7 +11,7 @@ static void on_accepted(struct stream *stream, const struct peer *peer, void *da
 {
     struct front *front = data;
 
-    http_attach(front->http, stream, peer);
+    http_attach(front->http, certificate_wrap(front, stream, peer), peer);
 }
 
 nod_status front_listen(struct front *front, struct str host, int port)

@@ -90,7 +90,7 @@ static void accept_some(struct listener_socket *socket)
         }
         struct peer peer;
         if (fd >= 0)
-            peer_of(fd, &peer);
+            peer_of(fd, local, &peer);
         if (fd >= 0 && stream_open_socket(listener->loop, fd, local, &stream) == NOD_OK)
             listener->accepted(stream, &peer, listener->data);
     }

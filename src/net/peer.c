@@ -44,12 +44,17 @@ static bool is_same_user(int fd)
 #endif
 }
 
-void peer_of(int fd, struct peer *peer)
+void peer_of(int fd, bool local, struct peer *peer)
 {
     struct sockaddr_storage address;
     socklen_t len = sizeof(address);
 
     *peer = (struct peer){ 0 };
+    if (local) {
+        peer->kind = PEER_LOCAL;
+        peer->same_user = is_same_user(fd);
+        return;
+    }
     if (getpeername(fd, (struct sockaddr *)&address, &len) != 0)
         return;
     switch (address.ss_family) {
@@ -58,10 +63,6 @@ void peer_of(int fd, struct peer *peer)
         break;
     case AF_INET6:
         peer_ip6(peer, &((const struct sockaddr_in6 *)(const void *)&address)->sin6_addr);
-        break;
-    case AF_UNIX:
-        peer->kind = PEER_LOCAL;
-        peer->same_user = is_same_user(fd);
         break;
     default:
         break;

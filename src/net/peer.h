@@ -26,8 +26,8 @@ struct peer {
     uint8_t address[PEER_ADDRESS_BYTES];
 };
 
-/* Of a connected socket. */
-void peer_of(int fd, struct peer *peer);
+/* Of a connected socket, `local`: a Unix one. */
+void peer_of(int fd, bool local, struct peer *peer);
 /* An address as people write it, without port and brackets. False: it is none. */
 bool peer_parse(struct str text, struct peer *peer);
 /* "203.0.113.7", "2001:db8::1", "unix" or "unknown"; points into `out` or to a constant. */

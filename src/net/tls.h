@@ -28,7 +28,7 @@ struct tls_opts {
     bool ask_client;       /* server: a client without a certificate is refused */
 };
 
-/* NULL and a sentence if a file cannot be used. Outlives the streams made with it. */
+/* NULL and a sentence if a file cannot be used. Streams made with it may outlive it. */
 struct tls_context *tls_context_create(const struct tls_opts *opts, char why[TLS_WHY_MAX]);
 void tls_context_destroy(struct tls_context *context);
 

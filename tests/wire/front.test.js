@@ -2,7 +2,10 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import http from 'node:http';
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import https from 'node:https';
+import tls from 'node:tls';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -123,4 +126,101 @@ test('a path without a route is 404, a method without one is 405 and says which 
   const head = await at('/readyz', { method: 'HEAD' });
   assert.equal(head.status, 200);
   assert.equal(await head.text(), '');
+});
+
+// A self-signed certificate for this machine; { cert, key, ca } are file names and the authority to believe.
+function certificate(dir, name) {
+  const cert = path.join(dir, `${name}.crt`);
+  const key = path.join(dir, `${name}.key`);
+  execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2', '-subj', `/CN=${name}`,
+    '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1', '-keyout', key, '-out', cert], { stdio: 'pipe' });
+  return { cert, key, ca: readFileSync(cert) };
+}
+
+async function shownTo(url, ca) {
+  const { hostname, port } = new URL(url);
+  const socket = tls.connect({ host: hostname, port, ca });
+  await once(socket, 'secureConnect');
+  const name = socket.getPeerCertificate().subject.CN;
+  socket.destroy();
+  return name;
+}
+
+const overTls = (ca, agent) => fetchOver(https.request, { ca, agent });
+
+test('over TLS a call is asked and answered by the official client, and plain HTTP is not', async (t) => {
+  const { cert, key, ca } = certificate(folder(t), 'nod');
+  const server = await startHttp(t, 'probe', { args: ['--tls-cert', cert, '--tls-key', key, '--token-file', tokenFile(t)] });
+  assert.match(server.url, /^https:/);
+  const session = await connect(t, 'http', 'probe', { server, fetch: overTls(ca), token: ADA });
+  const asked = session.text('ask', { message: 'Who?' });
+  (await session.question()).accept({ name: 'Ada' });
+  assert.equal(await asked, 'accept {"name":"Ada"}');
+  assert.match(await session.text('whoami'), /ada/);
+  assert.equal((await overTls(ca)(server.url, { method: 'POST', headers: defaultHeaders, body: '{}' })).status, 401);
+  await assert.rejects(fetch(server.url.replace('https:', 'http:')));
+  await assert.rejects(overTls(undefined)(server.url), /self-signed/, 'the certificate is what protects');
+  assert.ok((await overTls(ca)(new URL('/readyz', server.url))).ok);
+});
+
+test('SIGHUP takes a new certificate without ending what is open; a bad one changes nothing', async (t) => {
+  const dir = folder(t);
+  const [first, second] = ['first', 'second'].map((name) => certificate(dir, name));
+  const [cert, key] = [path.join(dir, 'used.crt'), path.join(dir, 'used.key')];
+  const use = (pair) => [[pair.cert, cert], [pair.key, key]].forEach(([from, to]) => copyFileSync(from, to));
+  use(first);
+  const server = await startHttp(t, 'probe', { args: ['--tls-cert', cert, '--tls-key', key] });
+  const ca = [first.ca, second.ca];
+  const agent = new https.Agent({ ca, keepAlive: true });
+  t.after(() => agent.destroy());
+  const session = await connect(t, 'http', 'probe', { server, fetch: overTls(ca, agent) });
+  const asked = session.text('ask', { message: 'Who?' });
+  const question = await session.question();
+  assert.equal(await shownTo(server.url, ca), 'first');
+
+  use(second);
+  server.signal('SIGHUP');
+  await server.said(/certificate was read anew/);
+  assert.equal(await shownTo(server.url, ca), 'second');
+  question.accept({ name: 'Ada' });
+  assert.equal(await asked, 'accept {"name":"Ada"}', 'the stream that was open is still there');
+
+  writeFileSync(cert, 'no certificate');
+  server.signal('SIGHUP');
+  await server.said(/certificate stays as it was/);
+  assert.match(server.stderr(), /certificate or its key cannot be used/);
+  assert.equal(await shownTo(server.url, ca), 'second');
+  copyFileSync(first.cert, cert); // with the key of the other one
+  server.signal('SIGHUP');
+  await server.said(/certificate stays as it was/);
+  assert.equal(await shownTo(server.url, ca), 'second');
+  assert.match(await session.text('whoami'), /local/);
+});
+
+test('a certificate that cannot be used ends the start; TLS does not replace tokens', async (t) => {
+  const { cert, key } = certificate(folder(t), 'nod');
+  const missing = await runOnce('probe', ['--http', '127.0.0.1:0', '--tls-cert', '/nonexistent', '--tls-key', key]);
+  assert.equal(missing.code, 1);
+  assert.match(missing.stderr, /\/nonexistent/);
+  const swapped = await runOnce('probe', ['--http', '127.0.0.1:0', '--tls-cert', cert, '--tls-key', cert]);
+  assert.equal(swapped.code, 1);
+  const open = await runOnce('probe', ['--http', '0.0.0.0:0', '--tls-cert', cert, '--tls-key', key]);
+  assert.equal(open.code, 1);
+  assert.match(open.stderr, /without tokens/);
+});
+
+test('with TLS a Unix socket stays plain, and many clients at once are served', async (t) => {
+  const dir = folder(t);
+  const { cert, key, ca } = certificate(dir, 'nod');
+  const socket = path.join(dir, 'nod.sock');
+  const server = await startHttp(t, 'probe', { args: ['--http', `unix:${socket}`, '--tls-cert', cert, '--tls-key', key] });
+  await server.said(/listening.*unix:/);
+  assert.match(await whoami(t, server, { url: 'http://localhost/mcp', fetch: overSocket(socket) }), /local/);
+  await Promise.all(
+    Array.from({ length: 24 }, async (_, i) => {
+      const content = { name: 'x'.repeat(2 + 2000 * i) };
+      const session = await connect(t, 'http', 'probe', { server, fetch: overTls(ca), answer: () => ({ action: 'accept', content }) });
+      assert.equal(await session.text('ask', { message: 'Who?' }), `accept ${JSON.stringify(content)}`);
+    }),
+  );
 });

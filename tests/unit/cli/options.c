@@ -153,6 +153,18 @@ static void what_is_wrong_is_named(void **state)
     assert_int_equal(READ("--help=1"), OPTIONS_WRONG);
 }
 
+static void tls_takes_a_certificate_and_a_key(void **state)
+{
+    (void)state;
+    assert_int_equal(READ("--http", "1", "--tls-cert", "c", "--tls-key=k"), OPTIONS_RUN);
+    assert_string_equal(options.tls_cert, "c");
+    assert_string_equal(options.tls_key, "k");
+    assert_int_equal(READ("--http", "1", "--tls-key", "k"), OPTIONS_WRONG);
+    assert_non_null(strstr(options.problem, "--tls-cert"));
+    assert_int_equal(READ("--tls-cert", "c"), OPTIONS_WRONG);
+    assert_string_equal(options.problem, "--tls-cert goes with --http only");
+}
+
 static void help_and_version_come_before_anything_behind_them(void **state)
 {
     (void)state;
@@ -204,6 +216,7 @@ int main(void)
         cmocka_unit_test(an_address_that_is_none_is_refused),
         cmocka_unit_test(values_come_behind_a_blank_or_an_equals_sign),
         cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(tls_takes_a_certificate_and_a_key),
         cmocka_unit_test(help_and_version_come_before_anything_behind_them),
         cmocka_unit_test(names_are_bounded),
         cmocka_unit_test(a_store_is_named_and_a_flag_takes_no_value),

@@ -1,0 +1,81 @@
+/*
+ * front/certificate: TLS on the addresses that are listened on.
+ *
+ * All TCP listeners speak TLS if there is a certificate; Unix sockets do not, nobody can listen in
+ * there. The files are read when the server begins and whenever front_reload is called. Connections
+ * go on with the certificate they began with.
+ *
+ * Holds always: once there is a certificate there is one; files that cannot be used change nothing.
+ */
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "front/front_inside.h"
+#include "net/tls.h"
+
+static void warn_of_readers(const char *file)
+{
+    struct stat facts;
+
+    if (stat(file, &facts) == 0 && facts.st_mode & (S_IRGRP | S_IROTH))
+        LOG_WARN("the private key can be read by others; chmod 600 it", LOG_CSTR("path", file));
+}
+
+/* NULL, logged. */
+static struct tls_context *load(const struct front_opts *opts)
+{
+    const char *key = opts->tls_key ? opts->tls_key : opts->tls_cert;
+    char why[TLS_WHY_MAX];
+    struct tls_context *context =
+        tls_context_create(&(struct tls_opts){ .cert_file = opts->tls_cert, .key_file = key }, why);
+
+    if (!context) {
+        LOG_ERROR("the certificate or its key cannot be used", LOG_CSTR("cert", opts->tls_cert),
+                  LOG_CSTR("key", key), LOG_CSTR("why", why));
+        return NULL;
+    }
+    warn_of_readers(key);
+    return context;
+}
+
+bool certificate_open(struct front *front)
+{
+    if (!front->opts.tls_cert)
+        return true;
+    front->tls = load(&front->opts);
+    return front->tls != NULL;
+}
+
+void certificate_close(struct front *front)
+{
+    tls_context_destroy(front->tls);
+    front->tls = NULL;
+}
+
+bool front_reload(struct front *front)
+{
+    struct tls_context *fresh = front->tls ? load(&front->opts) : NULL;
+
+    if (!front->tls)
+        return true;
+    if (!fresh) {
+        LOG_WARN("the certificate stays as it was");
+        return false;
+    }
+    tls_context_destroy(front->tls); /* what was made with it keeps what it needs */
+    front->tls = fresh;
+    LOG_INFO("the certificate was read anew", LOG_CSTR("cert", front->opts.tls_cert));
+    return true;
+}
+
+struct stream *certificate_wrap(struct front *front, struct stream *stream, const struct peer *peer)
+{
+    if (!front->tls || peer->kind == PEER_LOCAL)
+        return stream;
+    return tls_server(front->opts.loop, front->tls, stream);
+}
+
+bool front_has_tls(const struct front *front)
+{
+    return front->tls != NULL;
+}
