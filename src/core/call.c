@@ -162,8 +162,8 @@ void call_outcome_fail(struct call *call, const struct fault *fault)
                           .details = arena_str(arena, fault->details),
                           .meta = arena_str(arena, fault->meta),
                           .error_id = arena_str(arena, id_str(&error_id)),
-                          .rpc_code = fault->rpc_code,
-                          .rpc_data = arena_str(arena, fault->rpc_data) };
+                          .request_error = fault->request_error,
+                          .error_data = arena_str(arena, fault->error_data) };
     LOG_INFO(
         "call failed", LOG_STR("call", id_str(&call->id)), LOG_STR("target", call->target->name),
         LOG_CSTR("code", call_ending(call)->outcome.code), LOG_STR("error", id_str(&error_id)));

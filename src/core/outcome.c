@@ -98,10 +98,10 @@ bool outcome_write(struct buf *out, const struct outcome *outcome)
         jw_key_raw(&w, STR("meta"), outcome->meta);
     if (outcome->error_id.len)
         jw_key_str(&w, STR("errorId"), outcome->error_id);
-    if (outcome->rpc_code) {
-        jw_key_i64(&w, STR("rpcCode"), outcome->rpc_code);
-        if (outcome->rpc_data.len)
-            jw_key_raw(&w, STR("rpcData"), outcome->rpc_data);
+    if (outcome->request_error) {
+        jw_key_bool(&w, STR("requestError"), true);
+        if (outcome->error_data.len)
+            jw_key_raw(&w, STR("errorData"), outcome->error_data);
     }
     jw_end(&w);
     return json_writer_done(&w);
@@ -144,8 +144,9 @@ nod_status outcome_read(struct arena *arena, struct str text, struct outcome *ou
     out->details = raw_of(v, STR("details"));
     out->meta = raw_of(v, STR("meta"));
     out->error_id = json_get_str(v, STR("errorId"));
-    out->rpc_data = raw_of(v, STR("rpcData"));
-    json_i64(json_get(v, STR("rpcCode")), &out->rpc_code);
+    const struct json *request_error = json_get(v, STR("requestError"));
+    out->request_error = json_is(request_error, JSON_BOOL) && request_error->truth;
+    out->error_data = raw_of(v, STR("errorData"));
     if (json_get(v, STR("code")))
         out->code = arena_str(arena, json_get_str(v, STR("code"))).at;
     return NOD_OK;

@@ -18,17 +18,20 @@ struct outcome {
     const char *code;    /* failures: "ELICITATION_TIMEOUT", "INVALID_INPUT", ... */
     struct str message;  /* failures: a sentence */
     struct str details;  /* failures: JSON or empty: [{path, message}] */
-    struct str meta;     /* failures: JSON object text of further _meta members, or empty:
+    struct str meta;     /* failures: JSON object text of further facts, or empty:
                             {"elicitationId":..., "ttl":...} */
     struct str error_id; /* failures: to find it in the log */
-    int64_t rpc_code;    /* nonzero: this must be a protocol error with this code, not a result */
-    struct str rpc_data; /* JSON, with rpc_code */
-    bool elsewhere;      /* not stored: it was cancelled by way of another node */
+    /* Failures: of the request itself. It is told as an error, also where a failure is a result. */
+    bool request_error;
+    struct str error_data; /* JSON, with request_error: what belongs to it; or empty */
+    bool elsewhere;        /* not stored: it was cancelled by way of another node */
 };
 
 /* Of calls that end because they cannot go on as they began. */
 #define OUTCOME_TARGET_GONE    "TOOL_GONE"
 #define OUTCOME_TARGET_CHANGED "TOOL_CHANGED"
+/* Of one that needs a page to be opened before it is made again; error_data names the page. */
+#define OUTCOME_PAGE_REQUIRED "URL_ELICITATION_REQUIRED"
 /* How a call ends whose target is not there any more; the text is in the arena. */
 struct outcome outcome_gone(struct arena *arena, struct str target);
 

@@ -40,8 +40,8 @@ struct fault {
     struct str message;
     struct str details;
     struct str meta;
-    int64_t rpc_code;
-    struct str rpc_data;
+    bool request_error; /* see struct outcome */
+    struct str error_data;
 };
 
 struct run_item { /* a new entry, or a new ask */

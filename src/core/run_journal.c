@@ -239,8 +239,8 @@ static nod_status bad_schema(struct run *run, struct str path, struct str messag
     jw_key_str(&w, STR("message"), message);
     jw_end(&w);
     if (json_writer_done(&w))
-        run->fault.rpc_data = arena_str(&run->arena, buf_str(&data));
-    run->fault.rpc_code = -32602;
+        run->fault.error_data = arena_str(&run->arena, buf_str(&data));
+    run->fault.request_error = true;
     buf_finish(&data);
     return NOD_E_BAD_SCHEMA;
 }

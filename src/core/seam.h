@@ -67,6 +67,10 @@ struct surface {
 
 /* --- provider: where targets come from --- */
 
+/* A call that is detached is no longer waited for by the request that made it: its client was given
+ * a handle, and comes back with it. How that is told is its caller's matter. */
+enum target_detach { DETACH_NEVER, DETACH_MAY, DETACH_MUST };
+
 /* A tool, resource or prompt. Owned by its provider; listed in the catalog (core/catalog.h). */
 struct target {
     enum target_kind kind;
@@ -90,8 +94,8 @@ struct target {
     int64_t timeout_ms; /* of work */
     unsigned in_use;    /* calls that point here: it is freed only at 0 */
     bool removed;
-    nod_task_mode task;   /* TARGET_TOOL: may, or must, a call of it become a task? */
-    bool task_asks_first; /* what it asks before its first step is asked before there is a task */
+    enum target_detach detach; /* may, or must, a call of it go on apart from its request? */
+    bool detach_after_asks;    /* what it asks before its first step is asked before that */
 };
 
 /* A completion of one argument: the provider fills in values (in the arena), at most max. */

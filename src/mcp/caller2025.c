@@ -22,6 +22,7 @@
 #include "mcp/caller_record.h"
 #include "mcp/notice.h"
 #include "mcp/repeat2025.h"
+#include "mcp/failure.h"
 #include "mcp/shares.h"
 #include "mcp/ask2025.h"
 
@@ -365,27 +366,6 @@ static void call_notify(struct caller *caller, struct call *engine_call_,
 
 /* --- the end --- */
 
-/* {code, errorId, details, and what else is known}: where programs look. */
-static void write_failure_facts(struct json_writer *w, const struct outcome *outcome)
-{
-    jw_object(w);
-    jw_key_str(w, STR("code"),
-               str_of(outcome->code ? outcome->code : outcome_code(outcome->status)));
-    if (outcome->error_id.len)
-        jw_key_str(w, STR("errorId"), outcome->error_id);
-    if (outcome->details.len)
-        jw_key_raw(w, STR("details"), outcome->details);
-    if (outcome->meta.len) {
-        struct arena arena;
-        arena_init(&arena, MCP_TREE_MAX);
-        const struct json *meta = json_parse(&arena, outcome->meta, NULL, NULL);
-        JSON_EACH (member, json_is(meta, JSON_OBJECT) ? meta : NULL)
-            jw_key_value(w, member->key, member);
-        arena_finish(&arena);
-    }
-    jw_end(w);
-}
-
 static void write_tool_failure(struct json_writer *w, const struct outcome *outcome)
 {
     jw_object(w);
@@ -398,19 +378,10 @@ static void write_tool_failure(struct json_writer *w, const struct outcome *outc
     jw_end(w);
     jw_key_bool(w, STR("isError"), true);
     jw_key(w, STR("_meta"));
-    write_failure_facts(w, outcome);
+    jw_object(w);
+    failure_facts2025(w, outcome);
     jw_end(w);
-}
-
-static int64_t error_code(enum revision_part part, const struct outcome *outcome)
-{
-    if (outcome->rpc_code)
-        return outcome->rpc_code;
-    if (outcome->status == NOD_E_NOT_FOUND && part == PART_RESOURCE_RESULT)
-        return MCP_RESOURCE_NOT_FOUND;
-    return outcome->status == NOD_E_INVALID || outcome->status == NOD_E_NOT_FOUND
-               ? RPC_INVALID_PARAMS
-               : RPC_INTERNAL_ERROR;
+    jw_end(w);
 }
 
 static void write_error(struct json_writer *w, enum revision_part part,
@@ -418,13 +389,15 @@ static void write_error(struct json_writer *w, enum revision_part part,
 {
     jw_key(w, STR("error"));
     jw_object(w);
-    jw_key_i64(w, STR("code"), error_code(part, outcome));
+    jw_key_i64(w, STR("code"), failure_code2025(outcome, part));
     jw_key_str(w, STR("message"), outcome->message);
-    if (outcome->rpc_code && outcome->rpc_data.len) {
-        jw_key_raw(w, STR("data"), outcome->rpc_data);
-    } else if (!outcome->rpc_code) {
+    if (outcome->request_error && outcome->error_data.len) {
+        jw_key_raw(w, STR("data"), outcome->error_data);
+    } else if (!outcome->request_error) {
         jw_key(w, STR("data"));
-        write_failure_facts(w, outcome);
+        jw_object(w);
+        failure_facts2025(w, outcome);
+        jw_end(w);
     }
     jw_end(w);
 }
@@ -439,10 +412,10 @@ void caller2025_write(struct buf *out, struct str id, enum revision revision,
     json_writer_init(&w, out);
     jw_open(&w, STR("{\"jsonrpc\":\"2.0\",\"id\":"), 1);
     jw_raw(&w, id);
-    if (outcome->status == NOD_OK && !outcome->rpc_code) {
+    if (outcome->status == NOD_OK && !outcome->request_error) {
         jw_key(&w, STR("result"));
         fine = revision_write(&w, revision, part, outcome->body);
-    } else if (part == PART_TOOL_RESULT && !outcome->rpc_code) {
+    } else if (part == PART_TOOL_RESULT && !outcome->request_error) {
         jw_key(&w, STR("result"));
         write_tool_failure(&w, outcome);
     } else {
@@ -486,8 +459,8 @@ static void call_finished(struct caller *caller, struct call *engine_call_,
     session_drop_call(session, call);
     timer_stop(server->opts.loop, &call->beat);
     server->calls--;
-    if (outcome->rpc_code == MCP_URL_REQUIRED && (session->can & CLIENT_CAN_URL))
-        client_surface_url_required(server->client, session, outcome->rpc_data);
+    if (failure_wants_page(outcome) && (session->can & CLIENT_CAN_URL))
+        client_surface_url_required(server->client, session, outcome->error_data);
     if (!call->quiet && !outcome->elsewhere) { /* whoever cancelled it wants no response */
         caller2025_write(&server->out, call_request_id(call), (enum revision)session->revision,
                          (enum revision_part)call->part, outcome);

@@ -48,8 +48,8 @@ uint8_t caller2026_can(const struct call *call)
 
 bool caller_holds_steps(const struct caller2026 *caller)
 {
-    return caller->tasks && caller->target->task != NOD_TASK_NEVER &&
-           caller->target->task_asks_first;
+    return caller->tasks && caller->target->detach != DETACH_NEVER &&
+           caller->target->detach_after_asks;
 }
 
 /* --- waiters --- */

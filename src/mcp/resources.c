@@ -9,6 +9,7 @@
 #include "mcp/era2026.h"
 #include "mcp/lists.h"
 #include "mcp/caller2025.h"
+#include "mcp/failure.h"
 #include "mcp/shares.h"
 
 struct subject { /* a resource that somebody subscribes to */

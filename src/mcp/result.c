@@ -11,11 +11,10 @@
  */
 #include "mcp/result.h"
 
+#include "mcp/failure.h"
 #include "mcp/meta.h"
 #include "mcp/server_inside.h"
 #include "rpc/message.h"
-
-enum { URL_ELICITATION_REQUIRED = -32042 };
 
 void result_server_info(struct json_writer *w, const struct mcp_opts *opts)
 {
@@ -161,27 +160,6 @@ static bool write_body(struct buf *out, const struct mcp_opts *opts, enum revisi
     return add_members(out, body);
 }
 
-/* {code, errorId, details, and what else is known}: where programs look. */
-static void write_facts(struct json_writer *w, const struct outcome *outcome)
-{
-    jw_key_str(w, STR("code"),
-               str_of(outcome->code ? outcome->code : outcome_code(outcome->status)));
-    if (outcome->error_id.len)
-        jw_key_str(w, STR("errorId"), outcome->error_id);
-    if (outcome->details.len)
-        jw_key_raw(w, STR("details"), outcome->details);
-    if (outcome->meta.len) {
-        struct arena arena;
-        arena_init(&arena, MCP_TREE_MAX);
-        const struct json *meta = json_parse(&arena, outcome->meta, NULL, NULL);
-        /* The id of an elicitation has no meaning to a client of this era. */
-        JSON_EACH (member, json_is(meta, JSON_OBJECT) ? meta : NULL)
-            if (!str_eq(member->key, STR("elicitationId")))
-                jw_key_value(w, member->key, member);
-        arena_finish(&arena);
-    }
-}
-
 static bool write_tool_failure(struct buf *out, const struct mcp_opts *opts,
                                const struct outcome *outcome)
 {
@@ -194,7 +172,7 @@ static bool write_tool_failure(struct buf *out, const struct mcp_opts *opts,
     jw_object(&w);
     jw_key(&w, STR(META_SERVER));
     result_server_info(&w, opts);
-    write_facts(&w, outcome);
+    failure_facts2026(&w, outcome);
     jw_end(&w);
     jw_key(&w, STR("content"));
     jw_array(&w);
@@ -211,14 +189,14 @@ static bool write_tool_failure(struct buf *out, const struct mcp_opts *opts,
 /* The core names the mode in which nobody could be asked; a handler's own word has none. */
 bool result_lacks_capability(const struct outcome *outcome)
 {
-    return outcome->status == NOD_E_NOT_SUPPORTED && !outcome->rpc_code &&
+    return outcome->status == NOD_E_NOT_SUPPORTED && !outcome->request_error &&
            str_find(outcome->meta, STR("\"mode\"")) >= 0;
 }
 
 bool result_of_outcome(struct buf *out, const struct mcp_opts *opts, enum revision_part part,
                        const struct outcome *outcome)
 {
-    if (outcome->rpc_code || result_lacks_capability(outcome))
+    if (outcome->request_error || result_lacks_capability(outcome))
         return false;
     if (outcome->status == NOD_OK)
         return write_body(out, opts, part, outcome->body);
@@ -261,36 +239,22 @@ static struct str missing_capability(const struct outcome *outcome)
     return result_capability(ASK_FORM, false);
 }
 
-static int64_t error_code(const struct outcome *outcome)
-{
-    if (outcome->rpc_code == MCP_RESOURCE_NOT_FOUND)
-        return RPC_INVALID_PARAMS;
-    if (outcome->rpc_code == URL_ELICITATION_REQUIRED)
-        return RPC_INTERNAL_ERROR; /* it is asked in this era, and does not get here */
-    if (outcome->rpc_code)
-        return outcome->rpc_code;
-    return outcome->status == NOD_E_INVALID || outcome->status == NOD_E_NOT_FOUND
-               ? RPC_INVALID_PARAMS
-               : RPC_INTERNAL_ERROR;
-}
-
 int result_error(struct json_writer *w, enum revision_part part, const struct outcome *outcome)
 {
     bool missing = result_lacks_capability(outcome);
 
     (void)part;
     jw_object(w);
-    jw_key_i64(w, STR("code"), missing ? MCP_MISSING_CAPABILITY : error_code(outcome));
+    jw_key_i64(w, STR("code"), missing ? MCP_MISSING_CAPABILITY : failure_code2026(outcome));
     jw_key_str(w, STR("message"), outcome->message);
-    if (outcome->rpc_code && outcome->rpc_data.len &&
-        outcome->rpc_code != URL_ELICITATION_REQUIRED) {
-        jw_key_raw(w, STR("data"), outcome->rpc_data);
-    } else if (!outcome->rpc_code) {
+    if (outcome->request_error && outcome->error_data.len && !failure_wants_page(outcome)) {
+        jw_key_raw(w, STR("data"), outcome->error_data);
+    } else if (!outcome->request_error) {
         jw_key(w, STR("data"));
         jw_object(w);
         if (missing)
             jw_key_raw(w, STR("requiredCapabilities"), missing_capability(outcome));
-        write_facts(w, outcome);
+        failure_facts2026(w, outcome);
         jw_end(w);
     }
     jw_end(w);
@@ -321,7 +285,7 @@ int result_respond(struct buf *out, const struct mcp_opts *opts, struct str id,
     buf_add(out, STR("{\"jsonrpc\":\"2.0\",\"id\":"));
     buf_add(out, id);
     buf_add(out, STR(",\"result\":"));
-    bool is_result = !result_lacks_capability(outcome) && !outcome->rpc_code &&
+    bool is_result = !result_lacks_capability(outcome) && !outcome->request_error &&
                      (outcome->status == NOD_OK || part == PART_TOOL_RESULT);
     if (is_result) {
         if (!result_of_outcome(out, opts, part, outcome) || !buf_add_char(out, '}'))

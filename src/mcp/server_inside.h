@@ -65,12 +65,6 @@ enum {
     MCP_LISTENED_MAX = 1000,     /* resources that one of them names */
 };
 
-/* Codes that are MCP's own. */
-enum {
-    MCP_RESOURCE_NOT_FOUND = -32002,
-    MCP_URL_REQUIRED = -32042, /* with the pages that have to be opened first */
-};
-
 struct session;
 struct stdio;
 

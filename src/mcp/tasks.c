@@ -61,7 +61,7 @@ bool tasks_offered(const struct mcp_server *server)
     if (server->tasks->by_id.count) /* perhaps of a tool that has gone since */
         return true;
     for (size_t i = 0; i < catalog_count(catalog, TARGET_TOOL, false); i++)
-        if (catalog_at(catalog, TARGET_TOOL, false, i)->task != NOD_TASK_NEVER)
+        if (catalog_at(catalog, TARGET_TOOL, false, i)->detach != DETACH_NEVER)
             return true;
     return false;
 }
@@ -326,7 +326,7 @@ static void ending_fail(struct task_ending *ending, struct str message)
 void task_ending_make(struct task_ending *ending, const struct mcp_opts *opts,
                       const struct outcome *outcome)
 {
-    bool is_result = !outcome->rpc_code && !result_lacks_capability(outcome);
+    bool is_result = !outcome->request_error && !result_lacks_capability(outcome);
     struct json_writer w;
 
     *ending = (struct task_ending){ .status = TASK_COMPLETED };

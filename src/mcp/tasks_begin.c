@@ -147,15 +147,15 @@ static void begin(struct request *request, struct target *target, const struct j
 
 bool tasks_call(struct request *request, struct target *target, const struct json *args)
 {
-    if (!request->meta || target->task == NOD_TASK_NEVER)
+    if (!request->meta || target->detach == DETACH_NEVER)
         return false;
     if (!request->meta->tasks) {
-        if (target->task != NOD_TASK_REQUIRED)
+        if (target->detach != DETACH_MUST)
             return false;
         tasks_missing(request);
         return true;
     }
-    if (target->task_asks_first || request->has.state)
+    if (target->detach_after_asks || request->has.state)
         return false; /* it may become one on the way */
     begin(request, target, args);
     return true;

@@ -62,7 +62,7 @@ static nod_status bad_form(nod_call *call, struct str why)
     run_fail(run, NOD_E_BAD_SCHEMA, NULL,
              arena_fmt(&run->arena, "The form of tool " STR_FMT " cannot be asked: " STR_FMT,
                        STR_ARG(call_name(call)), STR_ARG(why)));
-    run->fault.rpc_code = -32602;
+    run->fault.request_error = true;
     return NOD_E_BAD_SCHEMA;
 }
 

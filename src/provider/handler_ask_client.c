@@ -206,9 +206,9 @@ nod_status nod_require_url_with(nod_call *call, const struct nod_url_opts *given
     json_set(arena, one, STR("message"), json_new_str(arena, message));
     json_push(list, one);
     json_set(arena, data, STR("elicitations"), list);
-    run_fail(run, NOD_E_FAILED, "URL_ELICITATION_REQUIRED", message);
-    run->fault.rpc_code = -32042;
-    run->fault.rpc_data = call_json(call, data);
+    run_fail(run, NOD_E_FAILED, OUTCOME_PAGE_REQUIRED, message);
+    run->fault.request_error = true;
+    run->fault.error_data = call_json(call, data);
     return NOD_E_FAILED;
 }
 

@@ -105,7 +105,7 @@ static nod_status judge(nod_call *call, nod_status status, struct str *body)
                 call_what(call), STR_ARG(call_name(call)));
         return NOD_E_USAGE;
     }
-    if (status == NOD_E_FAILED && call->reply.is_error && !run->fault.rpc_code)
+    if (status == NOD_E_FAILED && call->reply.is_error && !run->fault.request_error)
         status = NOD_OK; /* nod_reply_error said which */
     if (status != NOD_OK)
         return say_why(call, status);

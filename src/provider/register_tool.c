@@ -212,6 +212,9 @@ static bool tool_listing(struct local_target *t, const nod_tool *tool)
 static struct local_target *tool_build(struct local *local, const void *table, size_t index,
                                        size_t row_size, nod_status *status)
 {
+    static const enum target_detach detaches[] = { [NOD_TASK_NEVER] = DETACH_NEVER,
+                                                   [NOD_TASK_OPTIONAL] = DETACH_MAY,
+                                                   [NOD_TASK_REQUIRED] = DETACH_MUST };
     nod_tool tool;
 
     register_row(&tool, sizeof(tool), table, index, row_size);
@@ -230,8 +233,8 @@ static struct local_target *tool_build(struct local *local, const void *table, s
     t->data = tool.data;
     t->base.portable = tool.portable;
     t->base.requires_confirmation = tool.requires_confirmation;
-    t->base.task = tool.task;
-    t->base.task_asks_first = tool.task_asks_first;
+    t->base.detach = detaches[tool.task];
+    t->base.detach_after_asks = tool.task_asks_first;
     t->base.timeout_ms = tool.timeout_ms ? tool.timeout_ms : LOCAL_TIMEOUT_MS;
     return t;
 refused:

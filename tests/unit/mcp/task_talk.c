@@ -10,12 +10,12 @@ char text[TEXT_MAX], more[TEXT_MAX];
 static struct tokens *given_tokens;
 struct store_ops survivor;
 
-void set_task(const char *name, nod_task_mode mode, bool asks_first)
+void set_task(const char *name, enum target_detach mode, bool asks_first)
 {
     struct target *target = catalog_find(world.catalog, TARGET_TOOL, str_of(name));
 
-    target->task = mode;
-    target->task_asks_first = asks_first;
+    target->detach = mode;
+    target->detach_after_asks = asks_first;
 }
 
 static void set_tasks(void)
@@ -24,8 +24,8 @@ static void set_tasks(void)
                                          "fail", "hold",    "twice", "pair", "deed" };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        set_task(names[i], NOD_TASK_OPTIONAL, false);
-    set_task("rich", NOD_TASK_REQUIRED, false);
+        set_task(names[i], DETACH_MAY, false);
+    set_task("rich", DETACH_MUST, false);
 }
 
 int setup(void **state)

@@ -44,7 +44,7 @@ struct exchange {
     const char *token;
 };
 
-void set_task(const char *name, nod_task_mode mode, bool asks_first);
+void set_task(const char *name, enum target_detach mode, bool asks_first);
 int setup(void **state);
 int setup_tokens(void **state);
 int setup_survivor(void **state);

@@ -20,7 +20,7 @@ static void the_extension_is_not_declared_when_no_tool_has_tasks(void **state)
 {
     (void)state;
     for (size_t i = 0; i < world.target_count; i++)
-        world.targets[i].task = NOD_TASK_NEVER;
+        world.targets[i].detach = DETACH_NEVER;
     expect(&(struct exchange){ "server/discover" }, 200, "\"capabilities\"");
     has_not("extensions");
     of_task("tasks/get", "x", NULL, 404, "-32601");
@@ -40,7 +40,7 @@ static void a_task_is_for_a_request_that_declares_the_extension_and_no_other(voi
 static void a_tool_without_tasks_is_never_one(void **state)
 {
     (void)state;
-    set_task("echo", NOD_TASK_NEVER, false);
+    set_task("echo", DETACH_NEVER, false);
     expect(&(struct exchange){ "tools/call", "echo",
                                "\"name\":\"echo\",\"task\":{\"ttl\":5},\"arguments\":{}" },
            200, "\"resultType\":\"complete\"");
@@ -447,7 +447,7 @@ static void retry(const char *tool, const char *request_state, const char *respo
 static void what_is_asked_first_is_asked_before_there_is_a_task(void **state)
 {
     (void)state;
-    set_task("deed", NOD_TASK_REQUIRED, true);
+    set_task("deed", DETACH_MUST, true);
     expect(&(struct exchange){ "tools/call", "deed", "\"name\":\"deed\",\"arguments\":{}" }, 200,
            "\"resultType\":\"input_required\"");
     has_not("taskId");
@@ -473,7 +473,7 @@ static void the_step_is_not_done_before_the_task_is_told(void **state)
     struct talk talk;
 
     (void)state;
-    set_task("deed", NOD_TASK_OPTIONAL, true);
+    set_task("deed", DETACH_MAY, true);
     post(&talk, &(struct exchange){ "tools/call", "deed",
                                     "\"name\":\"deed\",\"arguments\":{},\"inputResponses\":{"
                                     "\"age\":" AGE("7") "}" });
@@ -489,7 +489,7 @@ static void the_step_is_not_done_before_the_task_is_told(void **state)
 static void a_call_that_needs_no_step_has_its_result_at_once(void **state)
 {
     (void)state;
-    set_task("form", NOD_TASK_REQUIRED, true);
+    set_task("form", DETACH_MUST, true);
     expect(&(struct exchange){ "tools/call", "form", "\"name\":\"form\",\"arguments\":{}" }, 200,
            "\"resultType\":\"input_required\"");
     cut(text, "\"requestState\":\"", "\"", more, sizeof(more));
@@ -504,7 +504,7 @@ static void a_request_without_the_extension_never_shares_a_task(void **state)
     struct talk with, without;
 
     (void)state;
-    set_task("deed", NOD_TASK_OPTIONAL, true);
+    set_task("deed", DETACH_MAY, true);
     expect(&(struct exchange){ "tools/call", "deed", "\"name\":\"deed\",\"arguments\":{}" }, 200,
            "\"resultType\":\"input_required\"");
     cut(text, "\"requestState\":\"", "\"", more, sizeof(more));

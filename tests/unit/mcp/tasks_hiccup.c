@@ -213,7 +213,7 @@ static void retry_state(const char *responses, int status, const char *has)
 static void line12_a_call_that_asks_first_waits_for_the_store_and_becomes_its_task(void **state)
 {
     (void)state;
-    set_task("deed", NOD_TASK_OPTIONAL, true);
+    set_task("deed", DETACH_MAY, true);
     survivor.put = put_fails;
     expect(&(struct exchange){ "tools/call", "deed", "\"name\":\"deed\",\"arguments\":{}" }, 200,
            "\"resultType\":\"input_required\"");
@@ -303,7 +303,7 @@ static void line12_a_store_that_cannot_be_read_does_not_say_that_a_call_is_no_ta
     (void)state;
     world.opts.secret = "0123456789abcdef0123456789abcdef";
     world_restart(&world); /* with a key that outlives it, too */
-    set_task("deed", NOD_TASK_OPTIONAL, true);
+    set_task("deed", DETACH_MAY, true);
     expect(&(struct exchange){ "tools/call", "deed", "\"name\":\"deed\",\"arguments\":{}" }, 200,
            "\"resultType\":\"input_required\"");
     cut(text, "\"requestState\":\"", "\"", more, sizeof(more));

@@ -202,7 +202,7 @@ static void a_task_that_cannot_be_stored_is_not_given_out(void **state)
            "The task could not be stored");
     has_not("taskId");
     WORLD_AWAIT(&world, engine_calls(world.engine) == 0);
-    set_task("deed", NOD_TASK_OPTIONAL, true);
+    set_task("deed", DETACH_MAY, true);
     expect(
         &(struct exchange){
             "tools/call", "deed",
@@ -228,7 +228,7 @@ static void shutting_down_waits_for_a_task_that_works(void **state)
 static void asking_first_outlives_the_process(void **state)
 {
     (void)state;
-    set_task("deed", NOD_TASK_OPTIONAL, true);
+    set_task("deed", DETACH_MAY, true);
     expect(
         &(struct exchange){
             "tools/call", "deed",

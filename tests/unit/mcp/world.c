@@ -280,9 +280,9 @@ static void tool_require(struct run *run)
 {
     nod_status status = run_fail(run, NOD_E_FAILED, "URL_ELICITATION_REQUIRED", STR("Sign in"));
 
-    run->fault.rpc_code = -32042;
-    run->fault.rpc_data = STR("{\"elicitations\":[{\"mode\":\"url\",\"elicitationId\":\"page-1\","
-                              "\"url\":\"https://example.com\",\"message\":\"Sign in\"}]}");
+    run->fault.request_error = true;
+    run->fault.error_data = STR("{\"elicitations\":[{\"mode\":\"url\",\"elicitationId\":\"page-1\","
+                                "\"url\":\"https://example.com\",\"message\":\"Sign in\"}]}");
     run_done(run, status, STR_NONE);
 }
 

@@ -49,8 +49,8 @@ struct bench {
     char code[64];
     char message[BENCH_TEXT];
     char body[BENCH_TEXT];
-    char rpc_data[BENCH_TEXT];
-    int64_t rpc_code;
+    char error_data[BENCH_TEXT];
+    bool request_error;
     char notices[BENCH_TEXT]; /* one line each */
 };
 
@@ -139,8 +139,8 @@ static void bench_finished(struct caller *caller, struct call *call, const struc
     BENCH_COPY(b.code, str_of(outcome->code));
     BENCH_COPY(b.message, outcome->message);
     BENCH_COPY(b.body, outcome->body);
-    BENCH_COPY(b.rpc_data, outcome->rpc_data);
-    b.rpc_code = outcome->rpc_code;
+    BENCH_COPY(b.error_data, outcome->error_data);
+    b.request_error = outcome->request_error;
 }
 
 static const struct caller_ops bench_caller = { .notify = bench_notify,
