@@ -92,14 +92,6 @@ struct store_reply {
 
 typedef void store_done(void *data, nod_status status, const struct store_reply *reply);
 
-struct store_event { /* something a client can come back for: stored with the transition that caused
-                        it */
-    struct str stream;
-    uint64_t seq;
-    struct str text;
-    int64_t ttl_ms;
-};
-
 /*
  * `open` (may be NULL) is the call's record when it is not stored yet: the call is then opened,
  * running in epoch 1, in the same transition. `node` owns it. One that is stored already is refused
@@ -175,8 +167,7 @@ struct finish_spec {
     struct str call_id;
     uint64_t epoch;
     struct str result;
-    const struct store_event *event; /* may be NULL */
-    int64_t keep_for_ms;             /* as in park_spec */
+    int64_t keep_for_ms; /* as in park_spec */
     bool handed;
 };
 
@@ -186,13 +177,12 @@ struct finish_spec {
  * with the handle, and by nobody else. Where the store survives and there are more than `limit`,
  * each look shows others: those that nobody takes must not hide the rest.
  */
-enum store_index { STORE_RUNNABLE, STORE_ASKS_DUE, STORE_ASKS_OF_CALL, STORE_EVENTS };
+enum store_index { STORE_RUNNABLE, STORE_ASKS_DUE, STORE_ASKS_OF_CALL };
 
 struct store_scan {
     enum store_index index;
-    struct str key; /* call id, stream */
+    struct str key; /* call id */
     int64_t before; /* STORE_ASKS_DUE: expires_ms before this; 0: the store's now */
-    uint64_t after; /* STORE_EVENTS: seq after this */
     size_t
         limit; /* 0: as many as the store gives at once; there may be fewer rows than asked for */
 };
@@ -200,7 +190,6 @@ struct store_scan {
 struct store_row {
     const struct call_record *call; /* perhaps without its journal: take or load it */
     const struct ask_record *ask;
-    const struct store_event *event;
 };
 
 typedef void store_row_fn(void *data, const struct store_row *row); /* before done(), on the loop */

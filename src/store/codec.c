@@ -27,8 +27,7 @@ enum {
 /* Also the name that is bound into a sealed record. */
 static const char *const kind_names[] = {
     [CODEC_CALL] = "call",       [CODEC_ASK] = "ask",       [CODEC_ANSWER] = "answer",
-    [CODEC_ENTRIES] = "entries", [CODEC_RESULT] = "result", [CODEC_EVENT] = "event",
-    [CODEC_VALUE] = "value",
+    [CODEC_ENTRIES] = "entries", [CODEC_RESULT] = "result", [CODEC_VALUE] = "value",
 };
 
 /* --- writing --- */
@@ -164,26 +163,6 @@ nod_status codec_write_entries(struct codec *codec, struct str scope, struct str
         buf_add_char(&body, entry->sensitive ? ENTRY_SENSITIVE : ENTRY_PLAIN);
     }
     return body_done(codec, CODEC_ENTRIES, scope, call_id, &body, out);
-}
-
-enum { SEQ_TEXT_MAX = 24 }; /* digits of a number, and its end */
-
-static struct str seq_text(char text[SEQ_TEXT_MAX], uint64_t seq)
-{
-    int len = snprintf(text, SEQ_TEXT_MAX, "%llu", (unsigned long long)seq);
-
-    return str_n(text, (size_t)len);
-}
-
-nod_status codec_write_event(struct codec *codec, const struct store_event *event, struct buf *out)
-{
-    char seq[SEQ_TEXT_MAX];
-    struct buf body;
-
-    buf_init(&body, CODEC_RECORD_MAX);
-    put_signed(&body, event->ttl_ms);
-    put_text(&body, event->text);
-    return body_done(codec, CODEC_EVENT, event->stream, seq_text(seq, event->seq), &body, out);
 }
 
 nod_status codec_write_text(struct codec *codec, enum codec_kind kind, struct str scope,
@@ -489,10 +468,9 @@ nod_status codec_read_entries(struct codec *codec, struct str call_id, struct st
     return status;
 }
 
-/* What holds a text alone, or a number before it. The scope has to be the one that is asked for. */
-static nod_status read_scoped(struct codec *codec, enum codec_kind kind, struct str scope,
-                              struct str id, struct str bytes, struct arena *arena, int64_t *number,
-                              struct str *text)
+/* The scope has to be the one that is asked for. */
+nod_status codec_read_text(struct codec *codec, enum codec_kind kind, struct str scope,
+                           struct str id, struct str bytes, struct arena *arena, struct str *text)
 {
     struct reader reader;
     struct str written;
@@ -503,27 +481,8 @@ static nod_status read_scoped(struct codec *codec, enum codec_kind kind, struct 
         return status;
     if (!str_eq(written, scope))
         return refuse(codec, NOD_E_REFUSED, kind, id, "it is of another scope");
-    if (number)
-        *number = get_signed(&reader);
     *text = get_text(&reader);
     return close_body(codec, kind, id, &reader);
-}
-
-nod_status codec_read_event(struct codec *codec, struct str stream, uint64_t seq, struct str bytes,
-                            struct arena *arena, struct store_event *out)
-{
-    char id[SEQ_TEXT_MAX];
-
-    out->stream = stream;
-    out->seq = seq;
-    return read_scoped(codec, CODEC_EVENT, stream, seq_text(id, seq), bytes, arena, &out->ttl_ms,
-                       &out->text);
-}
-
-nod_status codec_read_text(struct codec *codec, enum codec_kind kind, struct str scope,
-                           struct str id, struct str bytes, struct arena *arena, struct str *text)
-{
-    return read_scoped(codec, kind, scope, id, bytes, arena, NULL, text);
 }
 
 struct entry codec_entry_of(const struct ask_record *ask)

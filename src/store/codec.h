@@ -38,8 +38,7 @@ enum codec_kind {
     CODEC_ANSWER,
     CODEC_ENTRIES,
     CODEC_RESULT,
-    CODEC_EVENT,
-    CODEC_VALUE,
+    CODEC_VALUE = 7, /* 6 was the kind of a record that is no more */
 };
 
 struct codec {            /* belongs to one thread, as its keyring does */
@@ -68,7 +67,6 @@ nod_status codec_write_ask(struct codec *codec, const struct ask_record *ask, st
 nod_status codec_write_answer(struct codec *codec, const struct ask_record *ask, struct buf *out);
 nod_status codec_write_entries(struct codec *codec, struct str scope, struct str call_id,
                                const struct entry *entries, size_t count, struct buf *out);
-nod_status codec_write_event(struct codec *codec, const struct store_event *event, struct buf *out);
 /* CODEC_RESULT: the call's scope and id. CODEC_VALUE: its kind and key. */
 nod_status codec_write_text(struct codec *codec, enum codec_kind kind, struct str scope,
                             struct str id, struct str text, struct buf *out);
@@ -91,8 +89,6 @@ nod_status codec_read_answer(struct codec *codec, struct str bytes, struct arena
                              struct ask_record *out);
 nod_status codec_read_entries(struct codec *codec, struct str call_id, struct str bytes,
                               struct arena *arena, struct entry **entries, size_t *count);
-nod_status codec_read_event(struct codec *codec, struct str stream, uint64_t seq, struct str bytes,
-                            struct arena *arena, struct store_event *out);
 nod_status codec_read_text(struct codec *codec, enum codec_kind kind, struct str scope,
                            struct str id, struct str bytes, struct arena *arena, struct str *text);
 

@@ -183,179 +183,7 @@ static void call_close(struct memory_store *memory, struct stored_call *call, en
     memory_call_release(memory, &call->is);
 }
 
-/* --- completions --- */
-
-struct reply *memory_reply(struct memory_store *memory, store_done *done, void *data,
-                           nod_status status)
-{
-    struct reply *reply = MEM_NEW(struct reply);
-
-    reply->memory = memory;
-    reply->done = done;
-    reply->data = data;
-    reply->status = status;
-    reply->reply.now_ms = memory_now(memory);
-    list_append(&memory->replies, &reply->link);
-    return reply;
-}
-
-void memory_hold(struct reply *reply, struct call_facts *call)
-{
-    call->refs++;
-    reply->call = call;
-}
-
-void memory_hold_ask(struct reply *reply, struct ask_facts *ask)
-{
-    memory_hold(reply,
-                ask->packed ? &memory_packed_of(ask)->is : &memory_stored_ask(ask)->call->is);
-    reply->ask = ask;
-}
-
-static const struct ask_record *item_record(struct ask_facts *ask, struct ask_record *record)
-{
-    struct ask_look look;
-
-    memory_ask_look(ask, &look);
-    memory_ask_view(&look, record);
-    return record;
-}
-
-void memory_show_spent(struct reply *reply, const struct spent *spent)
-{
-    struct str name = str_n(spent->tally->name, spent->tally->len);
-    struct call_record *record = mem_zalloc(sizeof(*record) + ID_LEN + name.len + 2);
-    char *at = (char *)(record + 1);
-
-    record->id = str_place(&at, id_str(&spent->id));
-    record->principal = str_place(&at, name);
-    record->state = (enum call_state)spent->state;
-    record->opened_ms = spent->opened_ms;
-    record->keep_until_ms = spent->due.at;
-    record->forgotten = true;
-    reply->spent = record;
-    reply->reply.call = record;
-}
-
-/* Nothing is left of it but itself, which its delivery frees. */
-static void reply_empty(struct reply *reply)
-{
-    list_remove(&reply->link);
-    if (reply->call)
-        memory_call_release(reply->memory, reply->call);
-    mem_free(reply->value);
-    mem_free(reply->scanning);
-    mem_free(reply->items);
-    mem_free(reply->spent);
-}
-
-struct shown { /* asks of a reply, while it is delivered */
-    struct ask_record one;
-    struct claimed one_claimed;
-    void *many;
-};
-
-/* Of a claim its items, as they are now; else the ask. */
-static void asks_show(struct reply *reply, struct shown *shown)
-{
-    size_t count = reply->item_count;
-    struct ask_record *records = &shown->one;
-    struct claimed *claimed = &shown->one_claimed;
-
-    shown->many = NULL;
-    if (reply->ask)
-        reply->reply.ask = item_record(reply->ask, &shown->one);
-    if (count == 0)
-        return;
-    if (count > 1) {
-        records = shown->many = mem_alloc(count * (sizeof(*records) + sizeof(*claimed)));
-        claimed = (struct claimed *)(void *)(records + count);
-    }
-    for (size_t i = 0; i < count; i++) {
-        claimed[i].ask = item_record(reply->items[i].ask, &records[i]);
-        /* Somebody may have ended what was put up again, before this is told. */
-        claimed[i].won =
-            reply->items[i].won && (!reply->items[i].put || claimed[i].ask->state == ASK_PENDING);
-    }
-    reply->reply.claimed = claimed;
-    reply->reply.claimed_count = count;
-    reply->reply.ask = claimed[0].ask;
-    reply->reply.won = claimed[0].won;
-}
-
-static void deliver(void *data)
-{
-    struct reply *reply = data;
-
-    if (!reply->memory) { /* the store is gone, and nobody is to be told */
-        mem_free(reply);
-        return;
-    }
-    if (reply->scanning && reply->status == NOD_OK)
-        memory_scan_rows(reply);
-    struct call_view call;
-    struct shown shown;
-    call.many = NULL;
-    if (reply->call && reply->with_call) {
-        memory_call_view(reply->call, &call);
-        reply->reply.call = &call.record;
-    }
-    asks_show(reply, &shown);
-    if (reply->wakes)
-        reply->memory->wake(reply->memory->wake_data, id_str(&reply->call->id));
-    if (reply->done)
-        reply->done(reply->data, reply->status, &reply->reply);
-    memory_call_view_finish(&call);
-    mem_free(shown.many);
-    if (reply->memory)
-        reply_empty(reply);
-    mem_free(reply);
-}
-
-void memory_send(struct reply *reply)
-{
-    reply->memory->opts.defer(reply->memory->opts.defer_ctx, deliver, reply);
-}
-
-/* True: the test wants this operation not to happen at all; the failure is on its way. */
-bool memory_fails_before(struct memory_store *memory, const char *verb, enum memory_fault *fault,
-                         store_done *done, void *data)
-{
-    memory_begin(memory);
-    *fault = memory->opts.fault ? memory->opts.fault(memory->opts.fault_ctx, verb) : MEMORY_FINE;
-    if (*fault != MEMORY_FAIL_BEFORE)
-        return false;
-    memory_send(memory_reply(memory, done, data, NOD_E_STORE));
-    return true;
-}
-
-void memory_finish_reply(struct reply *reply, enum memory_fault fault)
-{
-    if (fault == MEMORY_FAIL_AFTER) { /* it happened, but nobody hears of it */
-        reply->status = NOD_E_STORE;
-        reply->with_call = false;
-        reply->ask = NULL;
-        reply->item_count = 0;
-        mem_free(reply->scanning);
-        reply->scanning = NULL;
-        reply->reply = (struct store_reply){ 0 };
-    }
-    memory_send(reply);
-}
-
 /* --- transitions --- */
-
-static void hint(struct memory_store *memory, struct stored_call *call)
-{
-    struct reply *reply;
-
-    if (!memory->wake)
-        return;
-    reply = memory_reply(memory, NULL, NULL, NOD_OK);
-    memory_hold(reply, &call->is);
-    reply->wakes = true;
-    memory_send(reply);
-}
 
 /* Whoever comes next may take it; who waits for it here is told. */
 void memory_call_runnable(struct memory_store *memory, struct stored_call *call)
@@ -367,7 +195,7 @@ void memory_call_runnable(struct memory_store *memory, struct stored_call *call)
     call->idle_since = now;
     heap_set(&memory->idle, &call->idle, until);
     memory_note_due(memory, until);
-    hint(memory, call);
+    memory_hint(memory, call);
 }
 
 /* What is said of a call that is not found. */
@@ -557,8 +385,6 @@ static void memory_finish(struct store *store, const struct finish_spec *finish,
             memory_keep_for(memory, call, finish->keep_for_ms);
             call->handed |= finish->handed;
             call_close(memory, memory_stored_call(call), CALL_STORED_FINISHED, finish->result);
-            if (finish->event)
-                memory_event_add(memory, finish->event);
         }
     }
     memory_finish_reply(memory_reply(memory, done, data, status), fault);
@@ -589,6 +415,27 @@ static void memory_cancel(struct store *store, struct str token, struct str call
     memory_sweep(memory);
 }
 
+/* --- nodes --- */
+
+/* One process, one node: it is alive as long as its store. */
+static void memory_beat(struct store *store, struct str node, int64_t ttl_ms, store_done *done,
+                        void *data)
+{
+    (void)node;
+    (void)ttl_ms;
+    memory_send(memory_reply(memory_enter(store), done, data, NOD_OK));
+}
+
+static void memory_watch(struct store *store, struct str node,
+                         void (*wake)(void *data, struct str call_id), void *data)
+{
+    struct memory_store *memory = memory_enter(store);
+
+    (void)node;
+    memory->wake = wake;
+    memory->wake_data = data;
+}
+
 /* --- the whole --- */
 
 static void memory_destroy(struct store *store)
@@ -596,12 +443,7 @@ static void memory_destroy(struct store *store)
     struct memory_store *memory = memory_of(store);
     struct idmap_walk calls = { 0 }, spents = { 0 };
 
-    LIST_EACH (link, &memory->replies) {
-        struct reply *reply =
-            LIST_OF(link, struct reply, link); /* deliver() frees it, without a word */
-        reply_empty(reply);
-        reply->memory = NULL;
-    }
+    memory_replies_drop(memory);
     for (struct call_facts *call; (call = idmap_next(&memory->calls, &calls));)
         memory_call_release(memory, call);
     memory_values_finish(memory);

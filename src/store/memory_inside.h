@@ -1,10 +1,10 @@
 /*
  * store/memory: what its files share.
  *
- * memory.c has the transitions of calls, and the completions; memory_claim.c has those of asks;
- * memory_stored.c has the records; memory_packed.c has what becomes of a record when its call ends,
- * and memory_ended.c when it goes; memory_quota.c counts the questions that wait; memory_values.c
- * reads, and has the small records and the stream events.
+ * memory.c has the transitions of calls, memory_claim.c those of asks, memory_reply.c their
+ * completions; memory_stored.c has the records; memory_packed.c has what becomes of a record when
+ * its call ends, and memory_ended.c when it goes; memory_quota.c counts the questions that wait;
+ * memory_read.c loads and scans; memory_values.c has the small records.
  */
 #ifndef NOD_STORE_MEMORY_INSIDE_H
 #define NOD_STORE_MEMORY_INSIDE_H
@@ -40,7 +40,6 @@ struct memory_store {
     struct idmap calls; /* struct call_facts */
     struct idmap asks;  /* struct ask_facts */
     struct map values;  /* kind NUL key -> struct stored_value */
-    struct map streams; /* stream -> struct stored_stream */
     struct ended ended;
     struct shared_text *details[DETAIL_PLACES]; /* by their length; not held; or NULL */
     struct heap idle;   /* runnable ones, by when nothing is left that could bring them back */
@@ -192,19 +191,6 @@ struct stored_value {
     char key[];
 };
 
-struct stored_event {
-    struct list link;
-    struct store_event event;
-    int64_t expires_ms;
-    char text[];
-};
-
-struct stored_stream {
-    struct list events;
-    size_t len;
-    char name[];
-};
-
 struct scanning { /* what a scan looks for */
     struct store_scan scan;
     store_row_fn *row;
@@ -266,7 +252,7 @@ static inline void memory_note_due(struct memory_store *memory, int64_t at)
         memory->due_at = at;
 }
 
-/* --- memory.c --- */
+/* --- memory_reply.c --- */
 
 /* A completion; memory_send puts it on its way. */
 struct reply *memory_reply(struct memory_store *memory, store_done *done, void *data,
@@ -277,15 +263,22 @@ void memory_hold_ask(struct reply *reply, struct ask_facts *ask);
 /* The little that is left of a call. */
 void memory_show_spent(struct reply *reply, const struct spent *spent);
 void memory_send(struct reply *reply);
+/* Whoever watches is told that the call is worth a look. */
+void memory_hint(struct memory_store *memory, struct stored_call *call);
+/* Those on their way say nothing, and are freed when they are delivered. */
+void memory_replies_drop(struct memory_store *memory);
 
-/* A token or an id, and whether it is that one. */
-void memory_id_set(struct id *id, struct str s);
-bool memory_id_is(const struct id *id, struct str s);
 /* True: the test wants this operation not to happen at all; the failure is on its way. */
 bool memory_fails_before(struct memory_store *memory, const char *verb, enum memory_fault *fault,
                          store_done *done, void *data);
 /* On its way, unless the test wants nobody to hear of it. */
 void memory_finish_reply(struct reply *reply, enum memory_fault fault);
+
+/* --- memory.c --- */
+
+/* A token or an id, and whether it is that one. */
+void memory_id_set(struct id *id, struct str s);
+bool memory_id_is(const struct id *id, struct str s);
 /* The ask leaves pending. */
 void memory_ask_close(struct memory_store *memory, struct stored_ask *ask, enum ask_state state,
                       struct str content, struct str by, struct str via);
@@ -443,11 +436,10 @@ static inline void memory_keep_for(const struct memory_store *memory, struct cal
         call->keep_until = until;
 }
 
-/* --- memory_values.c --- */
+/* --- memory_read.c, memory_values.c --- */
 
 void memory_values_init(struct memory_store *memory);
 void memory_values_finish(struct memory_store *memory);
-void memory_event_add(struct memory_store *memory, const struct store_event *event);
 /* Rows of a scan, as the store is when its completion is delivered. */
 void memory_scan_rows(struct reply *reply);
 
@@ -459,9 +451,4 @@ void memory_put(struct store *store, struct str kind, struct str key, struct str
                 uint64_t version, int64_t ttl_ms, store_done *done, void *data);
 void memory_get(struct store *store, struct str kind, struct str key, store_done *done, void *data);
 void memory_del(struct store *store, struct str kind, struct str key, store_done *done, void *data);
-void memory_beat(struct store *store, struct str node, int64_t ttl_ms, store_done *done,
-                 void *data);
-void memory_watch(struct store *store, struct str node,
-                  void (*wake)(void *data, struct str call_id), void *data);
-
 #endif

@@ -4,8 +4,6 @@
  * Each becomes one script with what it needs: the records, written and sealed here, and what Redis
  * has to see. For that the call's scope has to be known. Mostly it is (redis_known.c). If not, the
  * operation first reads it, and holds what it was given meanwhile.
- *
- * Pointers to events go out in front of the script, in the same piece.
  */
 #include "store/redis_inside.h"
 
@@ -109,33 +107,14 @@ struct ending_of {
     struct str token, result;
     bool finishes;
     uint64_t epoch;
-    const struct store_event *event;
     int64_t keep_for_ms;
     bool handed;
 };
 
-/* Where the event of this call's end will be. */
-static void say_event(struct redis_op *op, const struct store_event *event)
-{
-    struct str key = redis_key(op, event->stream, "e:", event->stream);
-    struct str seq = redis_digits(op, (int64_t)event->seq);
-    struct str words[] = { seq, arena_fmt(&op->arena, STR_FMT " %s", STR_ARG(seq), op->call.text),
-                           redis_digits(op, redis_life(event->ttl_ms)),
-                           redis_digits(op, REDIS_STREAM_EVENTS) };
-
-    redis_op_script(op, SCRIPT_EVENT, &key, 1, words, 4);
-}
-
 static void end_say(struct redis_op *op, const struct ending_of *ending, struct str scope)
 {
     struct redis_store *store = op->store;
-    struct str call = id_str(&op->call), event = STR_NONE, ttl = STR_NONE;
-
-    if (ending->event && ending->event->ttl_ms > 0) {
-        say_event(op, ending->event);
-        event = redis_kept(op, codec_write_event(&store->codec, ending->event, &store->record));
-        ttl = redis_digits(op, redis_life(ending->event->ttl_ms));
-    }
+    struct str call = id_str(&op->call);
     struct str words[] = {
         ending->token,
         ending->finishes ? redis_digits(op, (int64_t)ending->epoch) : STR_NONE,
@@ -145,15 +124,13 @@ static void end_say(struct redis_op *op, const struct ending_of *ending, struct 
         call,
         store->node,
         redis_my_channel(op),
-        event,
-        ttl,
         redis_digits(op, redis_life(store->keep_ms)),
         redis_digits(op, redis_life(ending->keep_for_ms)),
         ending->handed ? STR("1") : STR("0"),
     };
     struct str keys[] = { redis_key(op, call, "c:", call), redis_key(op, call, "r", STR_NONE),
-                          redis_key(op, call, "d", STR_NONE), redis_key(op, call, "v:", call) };
-    redis_op_script(op, SCRIPT_FINISH, keys, 4, words, sizeof(words) / sizeof(words[0]));
+                          redis_key(op, call, "d", STR_NONE) };
+    redis_op_script(op, SCRIPT_FINISH, keys, 3, words, sizeof(words) / sizeof(words[0]));
 }
 
 static void end_reply(struct redis_op *op, size_t at, const struct redis_value *value)
@@ -176,19 +153,12 @@ static const struct redis_verb cancel_verb = { "cancel", end_reply };
 static const struct ending_of *copy_ending(struct redis_op *op, const struct ending_of *ending)
 {
     struct ending_of *made = ARENA_NEW(&op->arena, struct ending_of);
-    struct store_event *event = ARENA_NEW(&op->arena, struct store_event);
 
-    if (!made || !event)
+    if (!made)
         return NULL;
     *made = *ending;
     made->token = redis_copy(op, ending->token);
     made->result = redis_copy(op, ending->result);
-    if (ending->event) {
-        *event = *ending->event;
-        event->stream = redis_copy(op, ending->event->stream);
-        event->text = redis_copy(op, ending->event->text);
-        made->event = event;
-    }
     return made;
 }
 
@@ -222,7 +192,6 @@ void redis_finish(struct store *store, const struct finish_spec *finish, store_d
                                 .result = finish->result,
                                 .finishes = true,
                                 .epoch = finish->epoch,
-                                .event = finish->event,
                                 .keep_for_ms = finish->keep_for_ms,
                                 .handed = finish->handed };
 

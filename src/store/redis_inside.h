@@ -25,9 +25,7 @@
  *     {shard of the call}r           hash: running and runnable calls -> their node, or ""
  *     {shard of the call}d           sorted set: pending asks (CALL ASK) by expiry
  *     {shard of the call}u:OWNER     sorted set: pending asks of a principal by expiry
- *     {shard of the call}v:CALL      the stream event of the call's end
  *     {shard of the ask}p:ASK        the ask's call; written before the ask, and only a pointer
- *     {shard of the stream}e:STREAM  sorted set: (seq CALL) by seq; written before the event
  *     {shard of the record}k:N:KIND:KEY  hash: a small record; N is the length of KIND
  *     {shard of the node}n:NODE      there while the node is alive
  *
@@ -61,7 +59,6 @@ enum {
     REDIS_BACKOFF_MOST_MS = 2000,  /* the longest */
     REDIS_SCAN_MOST = 1000,        /* rows of one scan */
     REDIS_SCAN_BYTES = 8 << 20,    /* and bytes of its records, after which it ends early */
-    REDIS_STREAM_EVENTS = 256,     /* kept of one stream; the oldest go first */
     REDIS_KNOWN_MOST = 65536,      /* calls and asks whose scope is remembered here */
     REDIS_TALLIES_MOST = 4096,     /* principals whose count is remembered here */
     REDIS_COUNT_MS = 1000,         /* that a count of waiting questions is believed */
@@ -136,7 +133,6 @@ enum redis_script {
     SCRIPT_TAKE,
     SCRIPT_FINISH,
     SCRIPT_PUT,
-    SCRIPT_EVENT,
     SCRIPT_SWEEP,
     SCRIPT_RESEAL,
     SCRIPT_TIME_IN_USE,
@@ -342,9 +338,9 @@ struct redis_op {
 
     struct id call;
     struct id ask;
-    const void *with;  /* of a verb that says more than once: what it is about, in the arena */
-    struct str kind;   /* of a small record */
-    struct str key;    /* and of a stream */
+    const void *with; /* of a verb that says more than once: what it is about, in the arena */
+    struct str kind;  /* of a small record */
+    struct str key;
     store_row_fn *row; /* of a scan */
     struct redis_row *rows;
     struct redis_row **rows_end;

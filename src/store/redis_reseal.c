@@ -1,13 +1,12 @@
 /*
  * store/redis: every record under the newest secret, while servers use them.
  *
- * Walks the keys that hold records, one kind after the other, with SCAN; a stream names its events,
- * which are walked behind it. A key is read, each record in it that an older secret sealed is
- * written again if it is still what was read (SCRIPT_RESEAL), and then the key is read once more:
- * it is left only when nothing in it was to be done. So what a server has changed in between is
- * seen, and a run that was stopped is simply begun again. A server that seals with the newest
- * secret adds nothing to be done; one that does not may go on for ever, and so there is an end to
- * the tries.
+ * Walks the keys that hold records, one kind after the other, with SCAN. A key is read, each record
+ * in it that an older secret sealed is written again if it is still what was read (SCRIPT_RESEAL),
+ * and then the key is read once more: it is left only when nothing in it was to be done. So what a
+ * server has changed in between is seen, and a run that was stopped is simply begun again. A server
+ * that seals with the newest secret adds nothing to be done; one that does not may go on for ever,
+ * and so there is an end to the tries.
  *
  * Holds always: a record is replaced only by itself, bound to what it was bound to, and lives no
  * longer than before. One that does not open stays where it is, is named in the log, and is refused
@@ -30,7 +29,7 @@ struct resealing;
 struct item;
 
 struct walk {
-    const char *letter; /* behind the shard; NULL: named by another walk, not by SCAN */
+    const char *letter; /* behind the shard */
     const char *type;
     bool (*named)(struct resealing *work, struct item *item, struct str tail);
     void (*read)(struct redis_op *op, const struct item *item);
@@ -41,8 +40,7 @@ struct item { /* a key */
     struct item *next;
     const struct walk *walk;
     struct str key;
-    struct str id;            /* what its records are bound to, or those of a call */
-    const struct item *other; /* the same event under another number: only one of them is right */
+    struct str id; /* what its records are bound to, or those of a call */
 };
 
 struct resealing {
@@ -82,7 +80,6 @@ static void replace(struct redis_op *op, struct str field, struct str old, struc
                         (struct str[]){ field, old, new }, 3);
 }
 
-/* `field` is empty when the record is the whole value. */
 static nod_status reseal_record(struct redis_op *op, struct codec *codec, enum codec_kind kind,
                                 struct str id, struct str field, struct str record)
 {
@@ -166,7 +163,7 @@ static void call_found(struct redis_op *op, const struct redis_value *value)
         call_fields(op, value, true);
 }
 
-/* --- small records, events --- */
+/* --- small records --- */
 
 /* N:KIND:KEY; N is the length of KIND. */
 static bool value_named(struct resealing *work, struct item *item, struct str tail)
@@ -197,42 +194,6 @@ static void value_found(struct redis_op *op, const struct redis_value *value)
                                                   field, record) != NOD_OK;
 }
 
-static void event_read(struct redis_op *op, const struct item *item)
-{
-    redis_op_say(op, (struct str[]){ STR("GET"), item->key }, 2);
-}
-
-static void event_found(struct redis_op *op, const struct redis_value *value)
-{
-    struct visit *visit = visit_of(op);
-    nod_status status = NOD_E_REFUSED;
-
-    visit->seen = value->type == REDIS_IS_TEXT;
-    for (const struct item *as = visit->item; visit->seen && as && status != NOD_OK; as = as->other)
-        status = reseal_record(op, codec_for(visit->work, !as->other), CODEC_EVENT, as->id,
-                               STR_NONE, redis_text(value));
-    visit->refused = visit->seen && status != NOD_OK;
-}
-
-static const struct walk event_walk = { NULL, NULL, NULL, event_read, event_found };
-
-/* --- streams --- */
-
-static bool stream_named(struct resealing *work, struct item *item, struct str tail)
-{
-    (void)work;
-    item->id = tail;
-    return true;
-}
-
-static void stream_read(struct redis_op *op, const struct item *item)
-{
-    redis_op_say(op,
-                 (struct str[]){ STR("ZRANGE"), item->key,
-                                 arena_fmt(&op->arena, "-%d", REDIS_STREAM_EVENTS), STR("-1") },
-                 4);
-}
-
 static void item_add(struct resealing *work, struct item *item)
 {
     item->next = NULL;
@@ -240,58 +201,9 @@ static void item_add(struct resealing *work, struct item *item)
     work->end = &item->next;
 }
 
-static struct item *item_of_key(struct item *first, struct str key)
-{
-    while (first && !str_eq(first->key, key))
-        first = first->next;
-    return first;
-}
-
-/* NULL: the member of a stream names no event. */
-static struct item *event_item(struct redis_op *op, struct str member)
-{
-    struct arena *naming = &visit_of(op)->work->naming;
-    struct item *made = ARENA_NEW(naming, struct item);
-    struct str seq, call;
-    uint64_t n;
-
-    if (!made || !str_cut(member, ' ', &seq, &call) || !str_to_u64(seq, &n) || !redis_is_id(call))
-        return NULL;
-    *made = (struct item){ .walk = &event_walk,
-                           .key = arena_str(naming, redis_key(op, call, "v:", call)),
-                           .id = arena_fmt(naming, "%llu", (unsigned long long)n) };
-    return made;
-}
-
-/* The newest first: it is the one that is most likely right. */
-static void stream_found(struct redis_op *op, const struct redis_value *value)
-{
-    struct resealing *work = visit_of(op)->work;
-    struct item *mine = NULL, **end = &mine;
-
-    for (size_t i = value->type == REDIS_IS_LIST ? value->count : 0; i-- > 0;) {
-        struct item *made = event_item(op, redis_text(&value->items[i]));
-        struct item *known = made ? item_of_key(mine, made->key) : NULL;
-        if (known) {
-            made->other = known->other;
-            known->other = made;
-        } else if (made) {
-            *end = made;
-            end = &made->next;
-        }
-    }
-    for (struct item *next; mine; mine = next) {
-        next = mine->next;
-        item_add(work, mine);
-    }
-    if (work->naming.exhausted)
-        op->status = NOD_E_LIMIT;
-}
-
 static const struct walk walks[] = {
     { "c:", "hash", call_named, call_read, call_found },
     { "k:", "hash", value_named, value_read, value_found },
-    { "e:", "zset", stream_named, stream_read, stream_found },
 };
 enum { WALKS = sizeof(walks) / sizeof(walks[0]) };
 

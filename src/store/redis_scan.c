@@ -114,7 +114,6 @@ struct candidate { /* what an index has named */
     struct str call;
     struct str ask;
     struct str owner;
-    uint64_t seq;
 };
 
 struct owner {
@@ -536,68 +535,6 @@ static void live_reply(struct redis_op *op, size_t at, const struct redis_value 
 
 static const struct redis_verb live_verb = { "scan the runnable calls", live_reply };
 
-/* --- events --- */
-
-static void events_named(struct redis_op *op, struct scanning *scanning,
-                         const struct redis_value *value)
-{
-    for (size_t i = 0; i < (value->type == REDIS_IS_LIST ? value->count : 0); i++) {
-        struct str seq, call;
-        uint64_t n;
-        if (!str_cut(redis_text(&value->items[i]), ' ', &seq, &call) || !str_to_u64(seq, &n) ||
-            n <= scanning->scan.after || !redis_is_id(call))
-            continue;
-        struct candidate *made = candidate_add(op, scanning, call);
-        if (made)
-            made->seq = n;
-    }
-}
-
-static void event_row(struct redis_op *op, const struct candidate *c,
-                      const struct redis_value *value)
-{
-    struct redis_value kept = keep_value(op, value);
-    struct store_event *event = ARENA_NEW(&op->arena, struct store_event);
-
-    if (event && value->type == REDIS_IS_TEXT &&
-        codec_read_event(&op->store->codec, op->key, c->seq, kept.text, &op->arena, event) ==
-            NOD_OK)
-        row_add(op, (struct store_row){ .event = event });
-}
-
-static void events_reply(struct redis_op *op, size_t at, const struct redis_value *value)
-{
-    struct scanning *scanning = (struct scanning *)(uintptr_t)op->with;
-
-    (void)at;
-    if (op->phase == 1) {
-        if (room_left(op, scanning))
-            event_row(op, scanning->at, value);
-        scanning->at = scanning->at->next;
-        return;
-    }
-    events_named(op, scanning, value);
-    if (!scanning->count)
-        return;
-    redis_op_more(op);
-    scanning->at = scanning->first;
-    for (struct candidate *c = scanning->first; c; c = c->next)
-        redis_op_say(op, (struct str[]){ STR("GET"), redis_key(op, c->call, "v:", c->call) }, 2);
-}
-
-static void events_say(struct redis_op *op, const struct scanning *scanning)
-{
-    char after[32];
-
-    snprintf(after, sizeof(after), "%llu", (unsigned long long)scanning->scan.after);
-    redis_op_say(op,
-                 (struct str[]){ STR("ZRANGEBYSCORE"), redis_key(op, op->key, "e:", op->key),
-                                 str_of(after), STR("+inf") },
-                 4);
-}
-
-static const struct redis_verb events_verb = { "scan the events of a stream", events_reply };
-
 /* --- the table --- */
 
 void redis_scan(struct store *base, const struct store_scan *scan, store_row_fn *row,
@@ -607,7 +544,6 @@ void redis_scan(struct store *base, const struct store_scan *scan, store_row_fn 
         [STORE_RUNNABLE] = &live_verb,
         [STORE_ASKS_DUE] = &due_verb,
         [STORE_ASKS_OF_CALL] = &of_call_verb,
-        [STORE_EVENTS] = &events_verb,
     };
     struct redis_op *op = redis_op_new(redis_of(base), verbs[scan->index], done, data);
     struct scanning *scanning = ARENA_NEW(&op->arena, struct scanning);
@@ -631,9 +567,6 @@ void redis_scan(struct store *base, const struct store_scan *scan, store_row_fn 
         break;
     case STORE_ASKS_OF_CALL:
         say_call(op, scan->key);
-        break;
-    case STORE_EVENTS:
-        events_say(op, scanning);
         break;
     }
     redis_op_send(op);

@@ -45,7 +45,7 @@ struct str redis_script_text(enum redis_script script)
         [SCRIPT_TAKE] = STR_INIT(take_lua),
         [SCRIPT_FINISH] = STR_INIT(finish_lua),
         [SCRIPT_PUT] = STR_INIT(put_lua),
-        [SCRIPT_EVENT] = STR_INIT(event_lua),
+
         [SCRIPT_SWEEP] = STR_INIT(sweep_lua),
         [SCRIPT_RESEAL] = STR_INIT(reseal_lua),
         [SCRIPT_TIME_IN_USE] = STR_INIT(time_in_use_lua),

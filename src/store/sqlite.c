@@ -285,7 +285,6 @@ static void op_finish(struct store *store, const struct finish_spec *finish, sto
                       void *data)
 {
     struct sqlite_op *op = op_new(of(store), &verb_finish, done, data);
-    const struct store_event *event = finish->event;
 
     op->token = copy(op, finish->token);
     op->id = copy(op, finish->call_id);
@@ -293,11 +292,6 @@ static void op_finish(struct store *store, const struct finish_spec *finish, sto
     op->content = copy(op, finish->result);
     op->keep_for_ms = finish->keep_for_ms;
     op->handed = finish->handed;
-    if (event && (op->event = ARENA_NEW(&op->arena, struct store_event))) {
-        *op->event = *event;
-        op->event->stream = copy(op, event->stream);
-        op->event->text = copy(op, event->text);
-    }
     op_submit(of(store), &of(store)->writer, op);
 }
 

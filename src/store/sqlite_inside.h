@@ -34,17 +34,16 @@
 #include "store/sqlite.h"
 
 enum {
-    LITE_SCHEMA = 3,            /* the newest version of the tables */
+    LITE_SCHEMA = 4,            /* the newest version of the tables */
     LITE_QUEUE_MOST = 200000,   /* operations that wait for a thread */
     LITE_BATCH_MOST = 1024,     /* operations in one commit */
     LITE_OP_BYTES = 96 << 20,   /* memory of one operation with what it reads */
     LITE_SCAN_MOST = 1000,      /* rows of one scan */
     LITE_SCAN_BYTES = 8 << 20,  /* and bytes of its records, after which it ends early */
-    LITE_STREAM_EVENTS = 256,   /* kept of one stream; the oldest go first */
     LITE_SWEEP_EVERY_MS = 5000, /* how often what is over is looked for */
     LITE_USED_STEP_MS = 60000,  /* that the file counts as in use between two looks, at most */
     LITE_SWEEP_CALLS = 32,      /* removed in one commit */
-    LITE_SWEEP_ROWS = 128,      /* of events and of small records */
+    LITE_SWEEP_ROWS = 128,      /* of small records */
     LITE_RESEAL_MOST = 256,     /* records brought under the newest secret in one commit */
     LITE_GATHER_NS = 2000000,   /* that a commit may wait for others to share it */
     LITE_LAPSE_MOST = 512,      /* questions that ran out, looked at in one commit */
@@ -86,7 +85,7 @@ struct sqlite_op {
     int64_t now;
 
     struct str token;
-    struct str id; /* of the call, or of the ask; stream; key */
+    struct str id; /* of the call, or of the ask; key */
     struct str node;
     uint64_t epoch;
     uint32_t notices;
@@ -100,8 +99,7 @@ struct sqlite_op {
     size_t new_asks; /* of them: not asked before */
     struct claim_spec claim;
     struct str content; /* result; value */
-    struct store_event *event;
-    struct str kind; /* of a small record */
+    struct str kind;    /* of a small record */
     uint64_t version;
     int64_t ttl_ms;
     struct store_scan scan;
@@ -155,10 +153,6 @@ enum sql {
     SQL_JOURNAL_PARTS,
     SQL_JOURNAL_REPLACE,
     SQL_JOURNAL_DROP,
-    SQL_EVENT_ADD,
-    SQL_EVENTS_TRIM,
-    SQL_EVENTS,
-    SQL_EVENTS_SWEEP,
     SQL_SMALL_FIND,
     SQL_SMALL_PUT,
     SQL_SMALL_DEL,

@@ -92,15 +92,6 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_JOURNAL_REPLACE] = "UPDATE journal SET entries = ? WHERE n = ?",
     [SQL_JOURNAL_DROP] = "DELETE FROM journal WHERE call = ?",
 
-    [SQL_EVENT_ADD] = "INSERT OR REPLACE INTO events (stream, seq, expires_ms, event)"
-                      " VALUES (?, ?, ?, ?)",
-    [SQL_EVENTS_TRIM] = "DELETE FROM events WHERE stream = ?1 AND seq <= (SELECT seq FROM events"
-                        " WHERE stream = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2)",
-    [SQL_EVENTS] = "SELECT seq, event FROM events WHERE stream = ? AND seq > ? AND expires_ms > ?"
-                   " ORDER BY seq LIMIT ?",
-    [SQL_EVENTS_SWEEP] = "DELETE FROM events WHERE n IN (SELECT n FROM events WHERE expires_ms <= ?"
-                         " LIMIT ?)",
-
     [SQL_SMALL_FIND] = "SELECT version, value FROM small WHERE kind = ? AND key = ?"
                        " AND (expires_ms IS NULL OR expires_ms > ?)",
     [SQL_SMALL_PUT] = "INSERT INTO small (kind, key, version, expires_ms, value)"

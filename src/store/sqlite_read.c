@@ -235,28 +235,12 @@ static void scan_asks(struct query *q, struct sqlite_op *op, size_t most)
     query_end(q);
 }
 
-static void scan_events(struct query *q, struct sqlite_op *op, size_t most)
-{
-    struct codec *codec = &q->side->codec;
-
-    while (room_left(op, most) && query_row(q)) {
-        struct store_event *event = ARENA_NEW(&op->arena, struct store_event);
-        uint64_t seq = (uint64_t)query_get_int(q);
-        struct str bytes = query_get_bytes(q, &op->arena);
-        if (event && !q->side->error &&
-            codec_read_event(codec, op->id, seq, bytes, &op->arena, event) == NOD_OK)
-            row_add(op, (struct store_row){ .event = event });
-    }
-    query_end(q);
-}
-
 void sqlite_scan(struct sqlite_side *side, struct sqlite_op *op)
 {
     static const enum sql statements[] = {
         [STORE_RUNNABLE] = SQL_CALLS_RUNNABLE,
         [STORE_ASKS_DUE] = SQL_ASKS_DUE,
         [STORE_ASKS_OF_CALL] = SQL_ASKS_OF_CALL,
-        [STORE_EVENTS] = SQL_EVENTS,
     };
     const struct store_scan *scan = &op->scan;
     size_t most = scan->limit && scan->limit < LITE_SCAN_MOST ? scan->limit : LITE_SCAN_MOST;
@@ -277,13 +261,6 @@ void sqlite_scan(struct sqlite_side *side, struct sqlite_op *op)
         query_text(&q, op->id);
         query_int(&q, (int64_t)most);
         scan_asks(&q, op, most);
-        break;
-    case STORE_EVENTS:
-        query_blob(&q, op->id);
-        query_int(&q, (int64_t)scan->after);
-        query_int(&q, op->now);
-        query_int(&q, (int64_t)most);
-        scan_events(&q, op, most);
         break;
     }
     side->codec.again = false;

@@ -33,8 +33,6 @@ static const struct column columns[] = {
       "SELECT journal.n, calls.id, entries FROM journal JOIN calls ON calls.n = journal.call"
       " WHERE journal.n > ? ORDER BY journal.n LIMIT ?",
       "UPDATE journal SET entries = ? WHERE n = ?" },
-    { CODEC_EVENT, "SELECT n, CAST(seq AS TEXT), event FROM events WHERE n > ? ORDER BY n LIMIT ?",
-      "UPDATE events SET event = ? WHERE n = ?" },
     { CODEC_VALUE, "SELECT n, key, value FROM small WHERE n > ? ORDER BY n LIMIT ?",
       "UPDATE small SET value = ? WHERE n = ?" },
 };

@@ -5,7 +5,7 @@
  * transaction, each noted in `migrations`; a newer one is refused.
  *
  * Content stands in columns that hold records of store/codec (record, result, answer, entries,
- * event, value). Everything else is what has to be found or compared: ids, states, epochs, times,
+ * value). Everything else is what has to be found or compared: ids, states, epochs, times,
  * the node that owns a call.
  */
 #include "store/sqlite_inside.h"
@@ -75,6 +75,7 @@ static const struct migration steps[LITE_SCHEMA] = {
       "ALTER TABLE asks ADD COLUMN via TEXT NOT NULL DEFAULT '';"
       "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;"
       "INSERT INTO about VALUES ('id', substr(lower(hex(randomblob(16))), 1, 22));" },
+    { "no events of streams any more", "DROP TABLE events;" },
 };
 
 /* --- connections --- */

@@ -121,7 +121,6 @@ void sqlite_sweep(struct sqlite_side *side)
     note_orphans(side);
     more |= sweep_calls(side) == LITE_SWEEP_CALLS;
     more |= sweep_abandoned(side) == LITE_SWEEP_CALLS;
-    more |= sweep_rows(side, SQL_EVENTS_SWEEP);
     more |= sweep_rows(side, SQL_SMALL_SWEEP);
     sweep_nodes(side);
     side->sweep_on = more;

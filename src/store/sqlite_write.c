@@ -461,27 +461,6 @@ static void call_close(struct sqlite_side *side, struct sqlite_op *op,
     query_run(&q);
 }
 
-static void event_add(struct sqlite_side *side, struct sqlite_op *op)
-{
-    const struct store_event *event = op->event;
-
-    buf_clear(&side->buf);
-    if (!sqlite_wrote(side, codec_write_event(&side->codec, event, &side->buf)))
-        return;
-    struct query q = query(side, SQL_EVENT_ADD);
-    query_blob(&q, event->stream);
-    query_int(&q, (int64_t)event->seq);
-    query_int(&q, op->now + event->ttl_ms);
-    query_blob(&q, sqlite_fresh(side));
-    query_run(&q);
-    if (event->seq <= LITE_STREAM_EVENTS)
-        return; /* there are no more than that: they are numbered from 1 */
-    q = query(side, SQL_EVENTS_TRIM);
-    query_blob(&q, event->stream);
-    query_int(&q, LITE_STREAM_EVENTS);
-    query_run(&q);
-}
-
 static void end(struct sqlite_side *side, struct sqlite_op *op, enum call_state state)
 {
     struct sqlite_call_row row;
@@ -497,8 +476,6 @@ static void end(struct sqlite_side *side, struct sqlite_op *op, enum call_state 
         return;
     }
     call_close(side, op, &row, state);
-    if (op->event)
-        event_add(side, op);
 }
 
 void sqlite_finish(struct sqlite_side *side, struct sqlite_op *op)

@@ -79,14 +79,12 @@ static void entries_again(struct codec *codec, struct str bytes, struct arena *a
 static void read_all(struct codec *codec, struct str bytes, struct arena *arena)
 {
     struct ask_record ask = { .id = id };
-    struct store_event event;
     struct str text;
 
     call_again(codec, bytes, arena);
     ask_again(codec, bytes, arena);
     entries_again(codec, bytes, arena);
     (void)codec_read_answer(codec, bytes, arena, &ask);
-    (void)codec_read_event(codec, STR("s"), 7, bytes, arena, &event);
     (void)codec_read_text(codec, CODEC_RESULT, STR("s"), id, bytes, arena, &text);
     (void)codec_read_text(codec, CODEC_VALUE, STR("s"), id, bytes, arena, &text);
 }

@@ -1,11 +1,10 @@
 -- uses clock head indexes tell
 --
 -- finish, cancel.
--- KEYS call, live, due, event.
--- ARGV as the names say; epoch '': any; ttl of the event '': there is none.
-local call_key, due_key, event_key = KEYS[1], KEYS[3], KEYS[4]
-local token, its_epoch, its_state, result_record, id, me, channels, event_record, event_ttl, ends_kept_ms, keep_ms, hands =
-  unpack(ARGV)
+-- KEYS call, live, due.
+-- ARGV as the names say; epoch '': any.
+local call_key, due_key = KEYS[1], KEYS[3]
+local token, its_epoch, its_state, result_record, id, me, channels, ends_kept_ms, keep_ms, hands = unpack(ARGV)
 
 local found = call('HGET', call_key, 'x')
 if not found then return {1, now} end
@@ -45,7 +44,6 @@ if hands == '1' then handed = '1' end
 state, newest, pending = its_state, token, '0'
 call('HSET', call_key, 'x', head_text(), 'r', result_record)
 call('PEXPIREAT', call_key, digits(math.max(tonumber(keep_until), now + ends_kept_ms)))
-if event_ttl ~= '' then call('SET', event_key, event_record, 'PX', event_ttl) end
 if node ~= me then tell(node, me, channels, id) end
 if node_before ~= node and node_before ~= me then tell(node_before, me, channels, id) end
 return {0, now}

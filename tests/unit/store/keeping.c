@@ -17,7 +17,7 @@ static void stir(void)
     for (int i = 0; i < 3; i++) {
         struct question question = { .key = "#1" };
         struct id call = suite_ask(&question);
-        suite_finish(NULL, &call, 1, "{}", NULL);
+        suite_finish(NULL, &call, 1, "{}");
     }
 }
 
@@ -69,7 +69,7 @@ static void line01_an_end_is_remembered_as_long_as_something_could_bring_it_back
     suite_append(&opening); /* the step before the first ask */
     suite_park(&parking);
     suite_claim(&question.id, ASK_DECLINED, "", "ada", "node-a");
-    suite_finish(NULL, &opening.call, 2, "{}", NULL);
+    suite_finish(NULL, &opening.call, 2, "{}");
     pass(2 * SUITE_SHORT_MS);
     struct got *got = suite_load_call(&opening.call);
     assert_int_equal(got->status, NOD_OK);

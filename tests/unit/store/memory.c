@@ -78,7 +78,6 @@ static void end(struct store_rig *base)
 int main(void)
 {
     struct memory_rig rig = { .rig = { .name = "memory",
-                                       .events_kept = 256,
                                        .quotas = true,
                                        .by_hand = true,
                                        .begin = begin,

@@ -67,7 +67,7 @@ static void every_end_of_a_question_makes_room_for_one(void **state)
     fill("ada", questions, calls);
     suite_claim(&questions[0].id, ASK_ACCEPTED, "{}", "ada", "node-a");
     suite_cancel(NULL, &calls[1], "enough");
-    suite_finish(NULL, &calls[2], 1, "{}", NULL);
+    suite_finish(NULL, &calls[2], 1, "{}");
     for (int i = 0; i < FEW; i++)
         assert_int_equal(ask_of("ada", &more[i], &call), NOD_OK);
     struct question last = { 0 };

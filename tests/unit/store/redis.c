@@ -80,7 +80,6 @@ static struct store_rig rig_of(const char *name)
                                .durable = true,
                                .shared = true,
                                .nodes = true,
-                               .events_kept = 256,
                                .quotas = true,
                                .begin = begin,
                                .open = open_store,

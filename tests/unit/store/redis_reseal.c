@@ -161,11 +161,8 @@ static struct pair call_made(void)
     return pair;
 }
 
-static void finish_begin(const struct pair *pair, uint64_t seq, struct got *got)
+static void finish_begin(const struct pair *pair, struct got *got)
 {
-    struct store_event event = {
-        .stream = STR("stream"), .seq = seq, .text = STR("ended"), .ttl_ms = LIVES_MS
-    };
     struct id token;
 
     id_random(&token);
@@ -173,8 +170,7 @@ static void finish_begin(const struct pair *pair, uint64_t seq, struct got *got)
                        &(struct finish_spec){ .token = id_str(&token),
                                               .call_id = id_str(&pair->call),
                                               .epoch = 2,
-                                              .result = STR("\"result\""),
-                                              .event = &event },
+                                              .result = STR("\"result\"") },
                        got_done, got);
 }
 
@@ -207,30 +203,6 @@ static struct got value(const char *key)
     until(&got);
     assert_int_equal(got.status, NOD_OK);
     return got;
-}
-
-struct counting {
-    struct got got; /* first: of the completion */
-    size_t rows;
-};
-
-static void counted(void *data, const struct store_row *row)
-{
-    struct counting *counting = data;
-
-    assert_true(str_eq(row->event->text, STR("ended")));
-    counting->rows++;
-}
-
-static size_t events(void)
-{
-    struct counting counting = { 0 };
-
-    store->ops->scan(store, &(struct store_scan){ .index = STORE_EVENTS, .key = STR("stream") },
-                     counted, got_done, &counting);
-    until(&counting.got);
-    assert_int_equal(counting.got.status, NOD_OK);
-    return counting.rows;
 }
 
 /* How long all keys live, in milliseconds, and how many live for ever. */
@@ -266,7 +238,7 @@ static void every_record_comes_under_the_newest_secret_and_lives_no_longer(void 
     address("n*d[a-z]:");
     store_use(older);
     struct pair waits = call_made(), ends = call_made();
-    finish_begin(&ends, 7, &got);
+    finish_begin(&ends, &got);
     until(&got);
     assert_int_equal(got.status, NOD_OK);
     uint64_t version = put("for ever", 0).version;
@@ -278,8 +250,8 @@ static void every_record_comes_under_the_newest_secret_and_lives_no_longer(void 
     lives(&after, &ever_after);
     assert_true(after <= before);
     assert_int_equal(ever_after, ever_before);
-    /* Of the call that ended: no second forms any more, but a result and an event. */
-    assert_int_equal(counts.records, RECORDS_OF_CALL + RECORDS_OF_CALL - 2 + 2 + 2);
+    /* Of the call that ended: no second forms any more, but a result. */
+    assert_int_equal(counts.records, RECORDS_OF_CALL + RECORDS_OF_CALL - 2 + 1 + 2);
     assert_int_equal(counts.resealed, counts.records);
     assert_int_equal(counts.refused, 0);
     assert_true(reseal(newer, &counts));
@@ -292,7 +264,6 @@ static void every_record_comes_under_the_newest_secret_and_lives_no_longer(void 
     assert_string_equal(load(store->ops->load_ask, &ends.ask).text, "");
     assert_int_equal(value("for ever").version, version);
     assert_string_equal(value("a:key").text, "value");
-    assert_int_equal(events(), 1);
 }
 
 /* Connections whose command is not run yet, because writing is paused. */
@@ -341,7 +312,7 @@ static void what_a_server_moves_meanwhile_is_sealed_anew_too(void **state)
     /* The end of a call puts what an older secret sealed into the place of what was read. */
     server_do(&server, "CLIENT PAUSE 60000 WRITE");
     for (size_t i = 0; i < MANY; i++)
-        finish_begin(&pairs[i], i + 1, &got[i]);
+        finish_begin(&pairs[i], &got[i]);
     for (int64_t end = clock_mono(clock_system()) + PATIENCE_MS; held() < REDIS_LANES;) {
         assert_true(clock_mono(clock_system()) < end);
         loop_turn(loop, LOOK_MS);
@@ -448,35 +419,6 @@ static void a_large_call_is_sealed_anew_in_pieces(void **state)
     assert_int_equal(load(store->ops->load_call, &pair.call).entries, 2 + LARGE_COUNT);
 }
 
-/* A pointer is written before its event: when an end is tried again there may be two. */
-static void an_event_under_two_numbers_is_sealed_under_its_own(void **state)
-{
-    static const uint64_t seqs[] = { 6, 8 };
-    struct reseal_counts counts;
-    struct got got = { 0 };
-    char command[256];
-    (void)state;
-
-    address("nod:");
-    store_use(older);
-    struct pair pair = call_made();
-    finish_begin(&pair, 7, &got);
-    until(&got);
-    for (size_t i = 0; i < sizeof(seqs) / sizeof(seqs[0]); i++) {
-        snprintf(command, sizeof(command),
-                 "EVAL 'return redis.call(\"ZADD\", redis.call(\"KEYS\", \"*e:stream\")[1], %d, "
-                 "\"%d %s\")' 0",
-                 (int)seqs[i], (int)seqs[i], pair.call.text);
-        server_do(&server, command);
-    }
-    assert_true(reseal(both, &counts));
-    assert_int_equal(counts.records, RECORDS_OF_CALL); /* four, a result and an event */
-    assert_int_equal(counts.resealed, counts.records);
-    assert_int_equal(counts.refused, 0);
-    store_use(newer);
-    assert_int_equal(events(), 1);
-}
-
 static void one_that_no_secret_opens_is_counted_and_left_as_it_is(void **state)
 {
     struct reseal_counts counts;
@@ -558,7 +500,6 @@ int main(void)
         TEST(what_a_server_moves_meanwhile_is_sealed_anew_too),
         TEST(one_that_is_cut_off_is_run_again_and_loses_nothing),
         TEST(a_large_call_is_sealed_anew_in_pieces),
-        TEST(an_event_under_two_numbers_is_sealed_under_its_own),
         TEST(one_that_no_secret_opens_is_counted_and_left_as_it_is),
         TEST(a_server_that_cannot_be_written_to_is_said),
     };

@@ -93,18 +93,12 @@ void got_row(void *data, const struct store_row *row)
     if (!got->asks) {
         got->asks = arena_zalloc(&got->arena, ROWS_MAX * sizeof(*got->asks));
         got->calls = arena_zalloc(&got->arena, ROWS_MAX * sizeof(*got->calls));
-        got->events = arena_zalloc(&got->arena, ROWS_MAX * sizeof(*got->events));
-        assert_true(got->asks && got->calls && got->events);
+        assert_true(got->asks && got->calls);
     }
     if (row->ask)
         got->asks[got->rows] = keep_ask(got, row->ask);
     if (row->call)
         got->calls[got->rows] = keep_call(got, row->call);
-    if (row->event) {
-        got->events[got->rows] = *row->event;
-        got->events[got->rows].stream = keep(got, row->event->stream);
-        got->events[got->rows].text = keep(got, row->event->text);
-    }
     got->rows++;
 }
 
@@ -316,7 +310,7 @@ struct got *suite_take(const struct id *token, const struct id *call, const char
 }
 
 struct got *suite_finish(const struct id *token, const struct id *call, uint64_t epoch,
-                         const char *result, const struct store_event *event)
+                         const char *result)
 {
     struct got *got = got_new();
     struct id fresh;
@@ -325,8 +319,7 @@ struct got *suite_finish(const struct id *token, const struct id *call, uint64_t
                              &(struct finish_spec){ .token = token_of(token, &fresh),
                                                     .call_id = id_str(call),
                                                     .epoch = epoch,
-                                                    .result = str_of(result),
-                                                    .event = event },
+                                                    .result = str_of(result) },
                              got_done, got);
     return begun(got);
 }

@@ -24,12 +24,11 @@ enum { SUITE_SHORT_MS = 200, SUITE_LONG_MS = 600000, SUITE_PATIENCE = 30000 };
 
 struct store_rig {
     const char *name;
-    bool durable;       /* what was stored is there when it is opened again */
-    bool shared;        /* several handles may be open at once, and see each other */
-    bool nodes;         /* a node that stops beating counts as gone */
-    size_t events_kept; /* of one stream; 0: no bound is promised */
-    bool quotas;        /* it bounds how many questions wait */
-    bool by_hand;       /* its clock is moved, and not waited for */
+    bool durable; /* what was stored is there when it is opened again */
+    bool shared;  /* several handles may be open at once, and see each other */
+    bool nodes;   /* a node that stops beating counts as gone */
+    bool quotas;  /* it bounds how many questions wait */
+    bool by_hand; /* its clock is moved, and not waited for */
 
     size_t pending_asks; /* set by a test: for the stores that are opened from then on */
     size_t pending_asks_per_principal;
@@ -59,7 +58,6 @@ struct got {
     size_t rows;
     struct ask_record *asks; /* rows of a scan */
     struct call_record *calls;
-    struct store_event *events;
 };
 
 struct got *got_new(void); /* freed when the test ends */
@@ -110,7 +108,7 @@ struct got *suite_claim_token(const struct id *token, const struct id *ask, enum
 struct got *suite_claims_of(const struct id *token, const struct claim_spec *claim);
 struct got *suite_take(const struct id *token, const struct id *call, const char *node);
 struct got *suite_finish(const struct id *token, const struct id *call, uint64_t epoch,
-                         const char *result, const struct store_event *event);
+                         const char *result);
 struct got *suite_finish_for(const struct id *call, uint64_t epoch, int64_t keep_for_ms);
 struct got *suite_cancel(const struct id *token, const struct id *call, const char *why);
 struct got *suite_load_call(const struct id *call);

@@ -70,7 +70,7 @@ static void what_is_not_there_is_not_found(void **state)
     assert_int_equal(suite_append(&parking)->status, NOD_E_NOT_FOUND);
     assert_int_equal(suite_claim(&none, ASK_DECLINED, "", "ada", "")->status, NOD_E_NOT_FOUND);
     assert_int_equal(suite_take(NULL, &none, "node-a")->status, NOD_E_NOT_FOUND);
-    assert_int_equal(suite_finish(NULL, &none, 1, "{}", NULL)->status, NOD_E_NOT_FOUND);
+    assert_int_equal(suite_finish(NULL, &none, 1, "{}")->status, NOD_E_NOT_FOUND);
     assert_int_equal(suite_cancel(NULL, &none, "why")->status, NOD_E_NOT_FOUND);
     assert_int_equal(suite_load_call(&none)->status, NOD_E_NOT_FOUND);
     assert_int_equal(suite_load_ask(&none)->status, NOD_E_NOT_FOUND);
@@ -371,23 +371,17 @@ static void an_end_sent_again_happens_once(void **state)
 {
     struct parking first = { .call = suite_id(), .open = true };
     struct parking second = { .call = suite_id(), .open = true };
-    struct store_event event = {
-        .stream = STR("s"), .seq = 7, .text = STR("done"), .ttl_ms = SUITE_LONG_MS
-    };
     struct id finish = suite_id(), cancel = suite_id();
     (void)state;
 
     suite_append(&first);
     suite_append(&second);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(suite_finish(&finish, &first.call, 1, "{\"r\":1}", &event)->status,
-                         NOD_OK);
+        assert_int_equal(suite_finish(&finish, &first.call, 1, "{\"r\":1}")->status, NOD_OK);
         assert_int_equal(suite_cancel(&cancel, &second.call, "why")->status, NOD_OK);
     }
     assert_str(suite_load_call(&first.call)->reply.call->result, "{\"r\":1}");
     assert_str(suite_load_call(&second.call)->reply.call->result, "why");
-    struct got *events = suite_scan(&(struct store_scan){ .index = STORE_EVENTS, .key = STR("s") });
-    assert_int_equal(events->rows, 1);
 }
 
 /* --- epochs, takes --- */
@@ -397,9 +391,6 @@ static void an_old_epoch_writes_nothing(void **state)
     struct entry entry = { .class = ENTRY_NOW, .key = STR("n"), .number = 1 };
     struct question question = { .key = "#1" };
     struct parking parking = { .call = suite_id(), .open = true };
-    struct store_event event = {
-        .stream = STR("s"), .seq = 1, .text = STR("x"), .ttl_ms = SUITE_LONG_MS
-    };
     (void)state;
 
     suite_park(&parking);
@@ -413,16 +404,13 @@ static void an_old_epoch_writes_nothing(void **state)
                                .count = 1 };
         assert_int_equal(suite_park(&old)->status, NOD_E_STALE);
         assert_int_equal(suite_append(&old)->status, NOD_E_STALE);
-        assert_int_equal(suite_finish(NULL, &parking.call, epoch, "old", &event)->status,
-                         NOD_E_STALE);
+        assert_int_equal(suite_finish(NULL, &parking.call, epoch, "old")->status, NOD_E_STALE);
     }
     const struct call_record *call = suite_load_call(&parking.call)->reply.call;
     assert_int_equal(call->state, CALL_STORED_RUNNING);
     assert_int_equal(call->entry_count, 0);
     assert_int_equal(suite_load_ask(&question.id)->status, NOD_E_NOT_FOUND);
-    assert_int_equal(
-        suite_scan(&(struct store_scan){ .index = STORE_EVENTS, .key = STR("s") })->rows, 0);
-    assert_int_equal(suite_finish(NULL, &parking.call, 2, "new", NULL)->status, NOD_OK);
+    assert_int_equal(suite_finish(NULL, &parking.call, 2, "new")->status, NOD_OK);
 }
 
 static void a_waiting_call_is_not_written_by_its_own_epoch(void **state)
@@ -500,7 +488,7 @@ static void only_a_runnable_call_is_taken_and_once(void **state)
         suite_beat("node-b", SUITE_LONG_MS);
     assert_int_equal(suite_take(NULL, &call, "node-b")->status, NOD_OK);
     assert_int_equal(suite_take(NULL, &call, "node-c")->status, NOD_E_STALE);
-    suite_finish(NULL, &call, 2, "{}", NULL);
+    suite_finish(NULL, &call, 2, "{}");
     assert_int_equal(suite_take(NULL, &call, "node-c")->status, NOD_E_STALE);
     suite_cancel(NULL, &running.call, "");
     assert_int_equal(suite_take(NULL, &running.call, "node-c")->status, NOD_E_STALE);
@@ -536,7 +524,7 @@ static void a_running_call_of_a_node_that_is_gone_is_taken_by_another(void **sta
     /* It was only asleep: its writes are refused. */
     suite_beat("node-a", SUITE_LONG_MS);
     assert_int_equal(suite_append(&parking)->status, NOD_E_STALE);
-    assert_int_equal(suite_finish(NULL, &parking.call, 1, "{}", NULL)->status, NOD_E_STALE);
+    assert_int_equal(suite_finish(NULL, &parking.call, 1, "{}")->status, NOD_E_STALE);
     assert_int_equal(suite_take(NULL, &parking.call, "node-a")->status, NOD_E_STALE);
 }
 
@@ -575,7 +563,7 @@ static void a_finish_keeps_the_result_and_withdraws_what_is_open(void **state)
     struct id call = suite_ask(&question);
     (void)state;
 
-    assert_int_equal(suite_finish(NULL, &call, 1, "{\"ok\":true}", NULL)->status, NOD_OK);
+    assert_int_equal(suite_finish(NULL, &call, 1, "{\"ok\":true}")->status, NOD_OK);
     const struct call_record *stored = suite_load_call(&call)->reply.call;
     assert_int_equal(stored->state, CALL_STORED_FINISHED);
     assert_str(stored->result, "{\"ok\":true}");
@@ -585,7 +573,7 @@ static void a_finish_keeps_the_result_and_withdraws_what_is_open(void **state)
     assert_false(late->reply.won);
     assert_int_equal(late->reply.ask->state, ASK_WITHDRAWN);
     assert_int_equal(suite_load_call(&call)->reply.call->entry_count, 0);
-    assert_int_equal(suite_finish(NULL, &call, 1, "{}", NULL)->status, NOD_E_STALE);
+    assert_int_equal(suite_finish(NULL, &call, 1, "{}")->status, NOD_E_STALE);
     assert_int_equal(suite_cancel(NULL, &call, "late")->status, NOD_E_STALE);
     assert_str(suite_load_call(&call)->reply.call->result, "{\"ok\":true}");
 }
@@ -606,7 +594,7 @@ static void a_cancel_ends_a_call_in_any_state_and_keeps_why(void **state)
         assert_int_equal(stored->state, CALL_STORED_CANCELLED);
         assert_str(stored->result, "no longer needed");
         assert_int_equal(suite_cancel(NULL, &calls[i], "again")->status, NOD_E_STALE);
-        assert_int_equal(suite_finish(NULL, &calls[i], 1, "{}", NULL)->status, NOD_E_STALE);
+        assert_int_equal(suite_finish(NULL, &calls[i], 1, "{}")->status, NOD_E_STALE);
         assert_int_equal(suite_append(&(struct parking){ .call = calls[i] })->status, NOD_E_STALE);
     }
     assert_int_equal(suite_load_ask(&question.id)->reply.ask->state, ASK_WITHDRAWN);

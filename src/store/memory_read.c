@@ -1,0 +1,140 @@
+/*
+ * store/memory: what is read of calls and asks.
+ *
+ * A load holds the record that it shows. A scan shows what is there when its completion is
+ * delivered.
+ */
+#include "store/memory_inside.h"
+
+#include "base/mem.h"
+
+enum { SCAN_MOST = 1000 }; /* rows of one scan */
+
+/* --- loads --- */
+
+void memory_load_call(struct store *store, struct str call_id, store_done *done, void *data)
+{
+    struct memory_store *memory = memory_enter(store);
+    struct call_facts *call = idmap_get(&memory->calls, call_id);
+    struct spent *spent = call ? NULL : idmap_get(&memory->spent, call_id);
+    struct reply *reply =
+        memory_reply(memory, done, data, call || spent ? NOD_OK : NOD_E_NOT_FOUND);
+
+    if (call) {
+        memory_hold(reply, call);
+        reply->with_call = true;
+    } else if (spent) {
+        memory_show_spent(reply, spent);
+    }
+    memory_send(reply);
+}
+
+void memory_load_ask(struct store *store, struct str ask_id, store_done *done, void *data)
+{
+    struct memory_store *memory = memory_enter(store);
+    struct ask_facts *ask = idmap_get(&memory->asks, ask_id);
+    struct reply *reply = memory_reply(memory, done, data, ask ? NOD_OK : NOD_E_NOT_FOUND);
+
+    if (ask)
+        memory_hold_ask(reply, ask);
+    memory_send(reply);
+}
+
+/* --- scans --- */
+
+static void row_of_ask(struct reply *reply, const struct ask_look *look)
+{
+    struct ask_record record;
+
+    memory_ask_view(look, &record);
+    reply->scanning->row(reply->data, &(struct store_row){ .ask = &record });
+}
+
+/* The heaps are not sorted; the caller asks again until nothing is due. */
+static size_t scan_heap(struct reply *reply, const struct heap *heap, int64_t before, size_t most)
+{
+    for (size_t i = 0; i < heap->count && most > 0; i++) {
+        struct stored_ask *ask = HEAP_OF(heap->slots[i].node, struct stored_ask, due);
+        struct ask_look look;
+        if (ask->is.expires_ms > before)
+            continue;
+        memory_ask_look(&ask->is, &look);
+        row_of_ask(reply, &look);
+        most--;
+    }
+    return most;
+}
+
+static void scan_asks_due(struct reply *reply, size_t most)
+{
+    struct memory_store *memory = reply->memory;
+    int64_t before = reply->scanning->scan.before;
+
+    if (!before)
+        before = memory_now(memory);
+    most = scan_heap(reply, &memory->lapsed, before, most);
+    scan_heap(reply, &memory->due, before, most);
+}
+
+static void scan_runnable(struct reply *reply, size_t most)
+{
+    struct memory_store *memory = reply->memory;
+    struct idmap_walk walk = { 0 };
+
+    for (struct call_facts *call; most > 0 && (call = idmap_next(&memory->calls, &walk));) {
+        if (call->state != CALL_STORED_RUNNABLE || !call->handed)
+            continue;
+        struct call_view view;
+        memory_call_view(call, &view);
+        reply->scanning->row(reply->data, &(struct store_row){ .call = &view.record });
+        memory_call_view_finish(&view);
+        most--;
+    }
+}
+
+static void scan_asks_of_call(struct reply *reply, size_t most)
+{
+    struct memory_store *memory = reply->memory;
+    struct call_facts *call = idmap_get(&memory->calls, reply->scanning->scan.key);
+    struct ask_look look;
+
+    if (!call)
+        return;
+    memory_hold(reply, call); /* a row may lead to anything */
+    for (bool more = memory_ask_first(call, &look); more && most > 0;
+         more = memory_ask_next(&look), most--)
+        row_of_ask(reply, &look);
+}
+
+void memory_scan_rows(struct reply *reply)
+{
+    const struct store_scan *scan = &reply->scanning->scan;
+    size_t most = scan->limit && scan->limit < SCAN_MOST ? scan->limit : SCAN_MOST;
+
+    memory_begin(reply->memory);
+    switch (scan->index) {
+    case STORE_RUNNABLE:
+        scan_runnable(reply, most);
+        break;
+    case STORE_ASKS_DUE:
+        scan_asks_due(reply, most);
+        break;
+    case STORE_ASKS_OF_CALL:
+        scan_asks_of_call(reply, most);
+        break;
+    }
+}
+
+void memory_scan(struct store *store, const struct store_scan *scan, store_row_fn *row,
+                 store_done *done, void *data)
+{
+    struct reply *reply = memory_reply(memory_enter(store), done, data, NOD_OK);
+    struct scanning *scanning = mem_alloc(sizeof(*scanning) + scan->key.len + 1);
+    char *at = scanning->key;
+
+    scanning->scan = *scan;
+    scanning->scan.key = str_place(&at, scan->key);
+    scanning->row = row;
+    reply->scanning = scanning;
+    memory_send(reply);
+}
