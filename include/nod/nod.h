@@ -335,34 +335,151 @@ NOD_API void nod_resource_updated(nod_server *server, const char *uri);
 NOD_API void nod_url_done(nod_server *server, const char *elicitation_id);
 
 /* --- hooks --- */
+/*
+ * A hook is called at a stage of one of three pipelines:
+ *
+ *   NOD_FLOW_CALL    accept authorise gate start finish
+ *   NOD_FLOW_ASK     parseInput validateRequest generateElicitId storePendingRecord
+ *                    buildRequestParams finalize
+ *   NOD_FLOW_ANSWER  parseInput lookupPending validateContent buildResult publishResult finalize
+ *
+ *     static nod_status only_at_work(nod_hook_run *hook, void *data)
+ *     {
+ *         return is_working_hours() ? NOD_OK
+ *                                   : nod_hook_fail(hook, NOD_E_REFUSED, "CLOSED", "Come back at 9.");
+ *     }
+ *     nod_hook(server, .flow = NOD_FLOW_CALL, .stage = "authorise", .fn = only_at_work,
+ *              .target = "delete_*");
+ *
+ * It returns NOD_OK, and the flow goes on; an error, which ends the flow and is what the caller sees
+ * (in the answer flow: the answerer, and the question stays open); or NOD_PENDING: it finishes later
+ * (nod_hook_done), it goes around the stage (nod_hook_next), or it has asked a person (at gate).
+ * What is stored already stands: an error behind finish, or behind publishResult, changes nothing.
+ *
+ * Hooks run on the server's thread and must not block. A call that goes on after a restart, or on
+ * another node, goes on at gate: the hooks of gate and start are called again for it.
+ */
 typedef enum nod_flow { NOD_FLOW_CALL, NOD_FLOW_ASK, NOD_FLOW_ANSWER } nod_flow;
-typedef enum nod_when { NOD_BEFORE, NOD_AFTER } nod_when;
 
-/* What a hook may look at; lives during the hook. Fields that do not apply are NULL. */
-struct nod_hook_event {
+typedef enum nod_hook_kind {
+    NOD_WILL,   /* before the stage */
+    NOD_DID,    /* after it */
+    NOD_STAGE,  /* instead of it: of several the one with the lowest priority. Not where nod's own work
+                   cannot be left out: accept, finish; validateRequest, generateElicitId,
+                   storePendingRecord; parseInput, lookupPending, validateContent and publishResult of
+                   an answer (NOD_E_NOT_SUPPORTED) */
+    NOD_AROUND, /* around it, the lowest priority outermost: see nod_hook_next. One that returns NOD_OK
+                   without having gone in leaves the stage out, where that may be */
+} nod_hook_kind;
+
+typedef enum nod_ask_kind {
+    NOD_ASK_ANY, /* in a filter: all of them */
+    NOD_ASK_FORM,
+    NOD_ASK_URL,
+    NOD_ASK_APPROVAL,
+    NOD_ASK_SAMPLE,
+    NOD_ASK_ROOTS,
+} nod_ask_kind;
+
+typedef struct nod_hook_run nod_hook_run; /* one call of one hook */
+typedef nod_status nod_hook_fn(nod_hook_run *hook, void *data);
+
+struct nod_hook_opts {
     size_t size;
     nod_flow flow;
-    const char *stage;
-    nod_when when;
-    const char *call_id;
-    const char *target;    /* the tool's name */
-    const char *principal; /* who called, or (answer flow) who answers */
-    const char *ask_id;
-    const char *ask_key;
-    const char *message;
-    const char *action; /* answer flow: "accept", "decline", ... */
+    const char *stage; /* required */
+    nod_hook_kind kind;
+    nod_hook_fn *fn; /* required */
+    void *data;
+    int priority;     /* lower runs first; of several with the same, the one that was added first */
+    const char *name; /* for messages, and in the keys of what it asks: a hook that asks has one, which
+                         no other has, and keeps it */
+    /* Filters; NULL and NOD_ASK_ANY let everything through. In the answer flow target and ask are
+     * known when the question waits here, and otherwise from lookupPending on: until then such a hook
+     * is not called. */
+    const char *target;    /* of the tool's name: "delete_*", with * and ? */
+    const char *principal; /* of who calls; in the answer flow, who answers */
+    nod_ask_kind ask;
+    int64_t timeout_ms; /* a hook that finishes later does so within that, or the flow ends
+                           (HOOK_TIMEOUT); 0: 60000 */
 };
-
-/* Anything but NOD_OK before a stage ends the flow there with that status. */
-typedef nod_status nod_hook_fn(const struct nod_hook_event *event, void *data);
+/* NOD_E_NOT_FOUND: the flow has no such stage. NOD_E_NOT_SUPPORTED: see NOD_STAGE. NOD_E_USAGE,
+ * NOD_E_LIMIT. What was wrong is on stderr. */
+NOD_API nod_status nod_hook_with(nod_server *server, const struct nod_hook_opts *opts) NOD_USE_RESULT;
+#define nod_hook(server, ...)                                                                      \
+    nod_hook_with((server), &(const struct nod_hook_opts){ .size = sizeof(struct nod_hook_opts),   \
+                                                           ##__VA_ARGS__ })
 
 /*
- * Stages: call: accept authorise gate start finish; ask: parseInput validateRequest generateElicitId
- * storePendingRecord buildRequestParams finalize; answer: parseInput lookupPending validateContent
- * buildResult publishResult finalize. NOD_E_NOT_FOUND for another name. Hooks run on the loop thread.
+ * Where the confirmation of a tool with .requires_confirmation stands: it is a hook instead of gate.
+ * One around gate that does not go in takes its place (a remembered approval); one before gate is
+ * called before anybody is asked.
  */
-NOD_API nod_status nod_hook(nod_server *server, nod_flow flow, const char *stage, nod_when when,
-                            nod_hook_fn *fn, void *data) NOD_USE_RESULT;
+#define NOD_PRIORITY_CONFIRMATION (1 << 20)
+
+/* What it is about; "" and NULL where that does not apply or is not known yet. */
+NOD_API nod_flow nod_hook_flow(const nod_hook_run *hook);
+NOD_API const char *nod_hook_stage(const nod_hook_run *hook);
+NOD_API const char *nod_hook_call_id(nod_hook_run *hook);
+NOD_API const char *nod_hook_target(nod_hook_run *hook); /* the tool's name, or the resource's uri */
+NOD_API const char *nod_hook_principal(nod_hook_run *hook);
+NOD_API const nod_json *nod_hook_args(nod_hook_run *hook); /* call flow */
+NOD_API const char *nod_hook_ask_id(nod_hook_run *hook);   /* ask and answer flow; and the next three */
+NOD_API const char *nod_hook_ask_key(nod_hook_run *hook);
+NOD_API nod_ask_kind nod_hook_ask_kind(nod_hook_run *hook);
+NOD_API const char *nod_hook_message(nod_hook_run *hook);
+/* The answer: "accepted", "declined", "cancelled"; the clock's and nod's own: "expired", .... */
+NOD_API const char *nod_hook_action(nod_hook_run *hook);
+NOD_API const nod_json *nod_hook_content(nod_hook_run *hook);
+/* How the call stands: NOD_PENDING until it has an outcome, which is behind start, and at finish. */
+NOD_API nod_status nod_hook_status(nod_hook_run *hook);
+NOD_API const nod_json *nod_hook_result(nod_hook_run *hook); /* with NOD_OK: {"content": [...], ...} */
+NOD_API const char *nod_hook_error(nod_hook_run *hook);      /* with an error: its sentence */
+
+/*
+ * What may be written, and where; elsewhere NOD_E_USAGE. What is written is checked at once
+ * (NOD_E_INVALID, NOD_E_LIMIT, NOD_E_BAD_SCHEMA), and nothing has changed then.
+ */
+/* At gate, and at start before the tool has run. It counts for the handler; the call is still the one
+ * that its client has made. */
+NOD_API nod_status nod_hook_set_args(nod_hook_run *hook, const nod_json *args) NOD_USE_RESULT;
+/* Of a question, before storePendingRecord. */
+NOD_API nod_status nod_hook_set_message(nod_hook_run *hook, const char *message) NOD_USE_RESULT;
+/* Of an answer that accepts, before validateContent: best at parseInput, so that the same answer sent
+ * twice is recognised. */
+NOD_API nod_status nod_hook_set_content(nod_hook_run *hook, const nod_json *content) NOD_USE_RESULT;
+/* Of a call: at start, and before finish. NULL: what was replied to nod_hook_call(hook). */
+NOD_API nod_status nod_hook_set_result(nod_hook_run *hook, const nod_json *result) NOD_USE_RESULT;
+
+/*
+ * The call as a handler sees it: to build values (nod_object, nod_fmt, nod_parse) and replies, and,
+ * at gate, to ask: nod_confirm, nod_elicit, nod_approve, nod_want, nod_step, nod_now. A hook at gate
+ * follows the rules of handlers: all hooks of gate are called again with each answer, here or after a
+ * restart, and what was answered is answered. Its keys are its own.
+ */
+NOD_API nod_call *nod_hook_call(nod_hook_run *hook);
+
+/* Ends the flow, if the hook returns what this returns: a code for programs (NULL: by the status) and
+ * a sentence for people. */
+NOD_API nod_status nod_hook_fail(nod_hook_run *hook, nod_status status, const char *code,
+                                 const char *format, ...) NOD_PRINTF(4, 5);
+
+/*
+ * A hook around a stage goes in: `return nod_hook_next(hook, then, data);`, or later, after it has
+ * returned NOD_PENDING, from any thread. then (may be NULL) follows when the stage is done, however
+ * long that takes, with how it went: NOD_OK or what the call or the flow ends with. What then returns
+ * counts as what a hook returns; NOD_OK leaves things as they are. If the call is left to another
+ * node meanwhile, or ends, then is not called.
+ */
+typedef nod_status nod_hook_then(nod_hook_run *hook, nod_status status, void *data);
+NOD_API nod_status nod_hook_next(nod_hook_run *hook, nod_hook_then *then, void *data);
+
+/*
+ * After NOD_PENDING was returned, once: the end of a hook that finishes later. From any thread, until
+ * the server is destroyed. Until then the hook run may be kept, and nod_hook_fail may be called on it
+ * by the thread that calls this; the rest only on the server's thread.
+ */
+NOD_API void nod_hook_done(nod_hook_run *hook, nod_status status);
 
 /* ------------------------------------------------------------------------------------------
  * Inside a handler: what was asked of us.

@@ -219,12 +219,9 @@ bool nod_remove_tool(nod_server *server, const char *name)
     return name && local_remove_tool(server->local, str_of(name));
 }
 
-nod_status nod_hook(nod_server *server, nod_flow flow, const char *stage, nod_when when,
-                    nod_hook_fn *fn, void *data)
+nod_status nod_hook_with(nod_server *server, const struct nod_hook_opts *opts)
 {
-    if (!stage || !fn || (unsigned)flow > NOD_FLOW_ANSWER || (unsigned)when > NOD_AFTER)
-        return NOD_E_USAGE;
-    return hooks_add(engine_hooks(server->engine), engine_flow(flow), stage, when, fn, data);
+    return local_add_hook(server->local, server->engine, opts);
 }
 
 /* --- from any thread --- */

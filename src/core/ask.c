@@ -98,6 +98,7 @@ static void ask_unlist(struct ask *ask)
 {
     struct engine *engine = ask->call->engine;
 
+    flow_drop(&ask->flow);
     due_stop(engine, &ask->expiry);
     if (ask->listed) {
         idmap_remove(&engine->asks, ask);
@@ -268,30 +269,71 @@ static void stage_finalize(struct flow *flow, void *subject)
     flow_next(flow);
 }
 
-static void ask_describe(void *subject, struct nod_hook_event *event)
+void ask_record_describe(const struct ask_record *record, struct hook_view *view)
+{
+    _Static_assert(NOD_ASK_FORM == ASK_FORM + 1 && NOD_ASK_ROOTS == ASK_ROOTS + 1,
+                   "the public kinds are ours, behind NOD_ASK_ANY");
+    view->target = record->target;
+    view->ask_key = record->key;
+    view->message = record->message;
+    view->kind = (nod_ask_kind)(record->kind + 1);
+}
+
+static void describe(void *subject, struct hook_view *view)
 {
     const struct ask *ask = subject;
 
-    event->call_id = ask->record.call_id.at;
-    event->target = ask->record.target.at;
-    event->principal = ask->record.principal.at;
-    event->ask_id = ask->id.text[0] ? ask->id.text : NULL;
-    event->ask_key = ask->record.key.at;
-    event->message = ask->record.message.at;
+    ask_record_describe(&ask->record, view);
+    view->call_id = ask->record.call_id;
+    view->principal = ask->record.principal;
+    view->ask_id = ask->id.text[0] ? id_str(&ask->id) : STR_NONE;
+}
+
+/* The digest stays that of what the handler asks: on a replay it asks the same. */
+static nod_status write(void *subject, size_t stage, enum hook_field field, struct str text,
+                        struct arena *arena, struct str *why)
+{
+    struct ask *ask = subject;
+    struct run *run = ask->call->run;
+
+    (void)stage;
+    if (field != HOOK_MESSAGE || ask->call->state != LIVE_ASKING || !run) {
+        *why = STR("The message of a question is written before storePendingRecord, and nothing "
+                   "else of it is");
+        return NOD_E_USAGE;
+    }
+    nod_status status = run_check_message(run, ask->record.detail, text);
+    if (status != NOD_OK) {
+        *why = arena_str(arena, run->fault.message);
+        return status;
+    }
+    ask->record.message = arena_str(&call_ending(ask->call)->arena, text);
+    return NOD_OK;
+}
+
+static bool halted(void *subject)
+{
+    const struct ask *ask = subject;
+
+    return ask->call->state == LIVE_CANCELLING;
 }
 
 /* Nothing is left for parseInput: run.c has copied and measured it. */
 static const struct stage ask_stages[] = {
     { "parseInput", NULL },
-    { "validateRequest", stage_validate_request },
-    { "generateElicitId", stage_generate_id },
-    { "storePendingRecord", stage_store_pending },
+    { "validateRequest", stage_validate_request, .needed = true },
+    { "generateElicitId", stage_generate_id, .needed = true },
+    { "storePendingRecord", stage_store_pending, .needed = true },
     { "buildRequestParams", stage_build_params },
     { "finalize", stage_finalize },
 };
 
-const struct flow_table ask_flow = { NOD_FLOW_ASK, ask_stages,
-                                     sizeof(ask_stages) / sizeof(ask_stages[0]), ask_describe };
+const struct flow_table ask_flow = { .id = NOD_FLOW_ASK,
+                                     .stages = ask_stages,
+                                     .count = sizeof(ask_stages) / sizeof(ask_stages[0]),
+                                     .describe = describe,
+                                     .write = write,
+                                     .halted = halted };
 
 static void ask_flow_done(struct flow *flow, void *subject, nod_status status)
 {
@@ -302,11 +344,14 @@ static void ask_flow_done(struct flow *flow, void *subject, nod_status status)
     if (ask->call->state != LIVE_ASKING) {
         /* A hook objects to an ask that is stored already: nobody is asked, and the handler learns
          * it. */
-        claim_by_engine(ask, ASK_UNSUPPORTED);
+        if (!ask->claiming)
+            claim_by_engine(ask, ASK_UNSUPPORTED);
         return;
     }
     LOG_INFO("ask refused", LOG_STR("call", ask->record.call_id),
              LOG_CSTR("stage", flow_stage(flow)), LOG_CSTR("why", nod_status_name(status)));
+    if (!ask->call->asks_quota && ask->call->asks_failed == NOD_OK)
+        call_refused(ask->call, flow, status);
     ask->call->asks_failed = status;
     call_asks_settled(ask->call);
 }

@@ -24,7 +24,6 @@ enum {
     ARGS_BYTES_MAX = 16 << 20,    /* of the arguments as JSON */
     ARGS_TREE_MAX = 64 << 20,     /* memory of the arguments while they are checked */
     ARGS_LENT_BYTES = 16 << 10,   /* of arguments that are checked as their giver's tree */
-    GATE_ARGS_SHOWN = 2000,       /* bytes of the arguments in a gate's question */
 };
 
 /* --- creation --- */
@@ -98,6 +97,7 @@ void call_free(struct call *call)
 {
     struct engine *engine = call->engine;
 
+    flow_drop(&call->flow);
     LIST_EACH (at, &call->asks)
         ask_free(LIST_OF(at, struct ask, link));
     due_stop(engine, &call->timeout);
@@ -108,6 +108,7 @@ void call_free(struct call *call)
     call_saving_free(call);
     journal_finish(&call->journal);
     ending_free(call->ending);
+    mem_free(call->args_now);
     call_unlist(call);
     target_release(call->target);
     mem_free_sized(call, call->size);
@@ -200,9 +201,7 @@ static void refuse_arguments(struct call *call, struct arena *arena,
             .details = outcome_problems(arena, problems) });
 }
 
-/* Every run has the arguments as a tree beside the journal, which grows: what would not fit then,
- * after a step was done, is not begun. *most: bytes that they may take. */
-static bool args_leave_room(const struct call *call, size_t *most)
+bool args_leave_room(const struct call *call, struct str args, size_t *most)
 {
     const struct engine_limits *limits = &call->engine->opts.limits;
     size_t journal = 2 * limits->journal_bytes; /* once lent, once as the handler reads it */
@@ -210,11 +209,11 @@ static bool args_leave_room(const struct call *call, size_t *most)
     struct arena arena;
 
     *most = limits->run_bytes > journal ? limits->run_bytes - journal : 0;
-    if (call->args.len <= ARGS_LENT_BYTES)
+    if (args.len <= ARGS_LENT_BYTES)
         return true;
     arena_init(&arena, ARGS_TREE_MAX);
-    const struct json *args = json_parse(&arena, call->args, NULL, &error);
-    bool fits = arena.used + call->args.len <= *most && (args || !arena.exhausted);
+    const struct json *tree = json_parse(&arena, args, NULL, &error);
+    bool fits = arena.used + args.len <= *most && (tree || !arena.exhausted);
     arena_finish(&arena);
     return fits;
 }
@@ -229,7 +228,7 @@ static void refuse_large(struct call *call, size_t most)
     call_fail(call, NOD_E_LIMIT, NULL, message);
 }
 
-static void stage_accept(struct flow *flow, void *subject)
+void call_accept(struct flow *flow, void *subject)
 {
     struct call *call = subject;
     const struct json *given = call->args.len <= ARGS_LENT_BYTES ? call->given : NULL;
@@ -239,7 +238,7 @@ static void stage_accept(struct flow *flow, void *subject)
     size_t most;
 
     call->given = NULL;
-    if (!args_leave_room(call, &most)) {
+    if (!args_leave_room(call, call->args, &most)) {
         refuse_large(call, most);
         return;
     }
@@ -259,87 +258,7 @@ static void stage_accept(struct flow *flow, void *subject)
     arena_finish(&arena);
 }
 
-static struct str gate_message(const struct call *call, struct arena *arena)
-{
-    struct str shown = call->args;
-    const char *more = "";
-
-    if (call->target->confirm_message.len)
-        return call->target->confirm_message;
-    if (str_eq(shown, STR("{}")))
-        return arena_fmt(arena, "Allow " STR_FMT "?", STR_ARG(call->target->title));
-    if (shown.len > GATE_ARGS_SHOWN) {
-        shown.len = GATE_ARGS_SHOWN;
-        while (shown.len && ((unsigned char)shown.at[shown.len] & 0xC0) == 0x80)
-            shown.len--; /* not in the middle of a character */
-        more = " ...";
-    }
-    return arena_fmt(arena, "Allow " STR_FMT "?\n\nArguments: " STR_FMT "%s",
-                     STR_ARG(call->target->title), STR_ARG(shown), more);
-}
-
-static void gate_refused(struct call *call, const struct entry *answer)
-{
-    if (answer && answer->state == ASK_CANCELLED)
-        call_fail(
-            call, NOD_E_REFUSED, "CONFIRMATION_CANCELLED",
-            STR("The question whether to do this was dismissed without an answer; nothing was "
-                "done"));
-    else if (answer && answer->state == ASK_DECLINED)
-        call_fail(call, NOD_E_REFUSED, "CONFIRMATION_DECLINED",
-                  STR("A person did not confirm this; nothing was done"));
-    else
-        call_fail(call, NOD_E_REFUSED, "CONFIRMATION_REQUIRED",
-                  STR("This needs a person's confirmation, and nobody could be asked or answered "
-                      "in time; nothing was done"));
-}
-
-/* A question that could not even be made is an error of its own, and no missing confirmation. */
-static void gate_failed(struct call *call, const struct run *run, nod_status status)
-{
-    struct fault fault = run->fault;
-
-    if (run->arena.exhausted || fault.status != status)
-        fault = (struct fault){ .status = NOD_E_LIMIT,
-                                .message = STR("The call needs more memory than a run may have") };
-    call_outcome_fail(call, &fault);
-    flow_jump(&call->flow, "finish");
-}
-
-static void stage_gate(struct flow *flow, void *subject)
-{
-    struct call *call = subject;
-    const struct entry *answer = NULL;
-
-    if (call->cancel_wanted) {
-        call_cancel_later(call);
-        return;
-    }
-    if (!call->target->requires_confirmation) {
-        flow_next(flow);
-        return;
-    }
-    struct run *run = run_create(call);
-    struct ask_spec spec = { .kind = ASK_APPROVAL,
-                             .key = STR(RUN_GATE_KEY),
-                             .message = gate_message(call, &run->arena),
-                             .consent = true };
-    nod_status status = run->arena.exhausted ? NOD_E_LIMIT : run_ask(run, &spec, &answer);
-    if (status == NOD_PENDING) {
-        call->run = run;
-        call_asks_begin(call);
-        return;
-    }
-    if (status == NOD_OK && answer->state == ASK_ACCEPTED)
-        flow_next(flow);
-    else if (answer || status == NOD_E_NOT_SUPPORTED)
-        gate_refused(call, answer);
-    else
-        gate_failed(call, run, status);
-    run_free(run);
-}
-
-static void stage_start(struct flow *flow, void *subject)
+void call_start(struct flow *flow, void *subject)
 {
     struct call *call = subject;
 
@@ -415,10 +334,14 @@ static void finish_begin(struct call *call,
         call->op.most = INT_MAX;
 }
 
-static void stage_finish(struct flow *flow, void *subject)
+void call_finish(struct flow *flow, void *subject)
 {
     struct call *call = subject;
 
+    if (!call_has_outcome(call))
+        call_outcome_fail(call, &(struct fault){ .status = NOD_E_USAGE,
+                                                 .message = STR("A hook took the place of the "
+                                                                "tool, and gave no result") });
     if (!call->stored) {
         call->state = LIVE_FINISHING;
         flow_next(flow);
@@ -442,17 +365,19 @@ void call_flow_done(struct flow *flow, void *subject, nod_status status)
 {
     struct call *call = subject;
 
-    if (status == NOD_OK) {
+    if (status == NOD_OK || call->state == LIVE_FINISHING) { /* what is stored stands */
         call_deliver(call);
         return;
     }
-    struct str message =
-        arena_fmt(&call_ending(call)->arena, "Refused before the stage %s", flow_stage(flow));
-    call_outcome_fail(call, &(struct fault){ .status = status, .message = message });
-    if (call->stored)
+    call_refused(call, flow, status);
+    if (strcmp(flow_stage(flow), "finish") != 0) {
+        flow_place(flow, &call_flow, &call->engine->hooks, "finish", call, call_flow_done);
+        flow_enter(flow);
+    } else if (call->stored) {
         finish_begin(call, refused_done);
-    else
+    } else {
         call_deliver(call);
+    }
 }
 
 void call_deliver(struct call *call)
@@ -541,6 +466,8 @@ void call_cancel(struct call *call, struct str why)
         due_stop(call->engine, &call->timeout);
         call_run_detach(call);
         call_cancel_later(call);
+    } else if (call_awaits_hook(call)) {
+        call_cancel_later(call);
     } else {
         call_step_on(call);
     }
@@ -560,25 +487,7 @@ void call_end_as(struct call *call, const struct outcome *outcome)
     call_cancel(call, outcome->message);
 }
 
-/* --- the table, and the way in --- */
-
-static void call_describe(void *subject, struct nod_hook_event *event)
-{
-    struct call *call = subject;
-
-    event->call_id = call->id.text;
-    event->target = call->target->name.at;
-    event->principal = call->principal.at;
-}
-
-/* Who may call what is decided by hooks and, with them, by policies: authorise is their place. */
-static const struct stage call_stages[] = {
-    { "accept", stage_accept }, { "authorise", NULL },      { "gate", stage_gate },
-    { "start", stage_start },   { "finish", stage_finish },
-};
-
-const struct flow_table call_flow = { NOD_FLOW_CALL, call_stages,
-                                      sizeof(call_stages) / sizeof(call_stages[0]), call_describe };
+/* --- the way in --- */
 
 bool args_write(struct buf *out, const struct json *args)
 {

@@ -77,10 +77,11 @@ void call_asks_settled(struct call *call)
         call_asks_drop(call);
         run_free(call->run);
         call->run = NULL;
-        call_fail(call, status, NULL,
-                  status == NOD_E_LIMIT && call->asks_quota
-                      ? call_quota_message(call, call->asks_quota, call->asks_quota_most)
-                      : STR("The question was refused before it was asked"));
+        if (call->asks_quota)
+            call_fail(call, status, NULL,
+                      call_quota_message(call, call->asks_quota, call->asks_quota_most));
+        else
+            flow_jump(&call->flow, "finish"); /* with what the hook has said */
         return;
     }
     call->woken = false;

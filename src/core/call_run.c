@@ -125,7 +125,7 @@ struct run *run_create(struct call *call)
     run->call_id = arena_str(arena, id_str(&call->id));
     run->principal = arena_str(arena, call->principal);
     run->uri = arena_str(arena, call->uri);
-    run->args = json_parse(arena, arena_str(arena, call->args), NULL, &error);
+    run->args = json_parse(arena, arena_str(arena, call_args_now(call)), NULL, &error);
     supports(call);
     run->supports = call->supports;
     run->supports_consent = call->supports_consent;
@@ -208,7 +208,7 @@ void call_run_begin(struct call *call)
     due_set(engine, &call->timeout, left > 0 ? left : 0, timeout_fired);
 }
 
-static void call_pending(struct call *call)
+void call_pending(struct call *call)
 {
     const struct run *run = call->run;
 

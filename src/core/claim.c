@@ -52,6 +52,7 @@ static struct claim *claim_create(struct engine *engine, struct str ask_id,
 
 static void claim_free(struct claim *claim)
 {
+    flow_drop(&claim->flow);
     op_abandon(&claim->op);
     list_remove(&claim->link);
     buf_finish(&claim->text);
@@ -366,34 +367,38 @@ static void stage_publish(struct flow *flow, void *subject)
     claim_publish(claim);
 }
 
-static void claim_describe(void *subject, struct nod_hook_event *event)
+static void describe(void *subject, struct hook_view *view)
 {
     struct claim *claim = subject;
     struct ask *ask = claim_ask(claim);
+    const struct ask_record *record = ask ? &ask->record : claim->record;
 
-    event->ask_id = claim->ask_id.at;
-    event->principal = claim->answer.by.at;
-    event->action = ask_state_name(claim->outcome).at;
-    if (ask) {
-        event->call_id = ask->record.call_id.at;
-        event->target = ask->record.target.at;
-        event->ask_key = ask->record.key.at;
-        event->message = ask->record.message.at;
-    }
+    if (record)
+        ask_record_describe(record, view);
+    view->ask_id = claim->ask_id;
+    view->principal = claim->answer.by;
+    view->action = claim->outcome;
+    view->content = claim->content;
+    view->content_tree = claim->content.len ? NULL : claim->answer.content;
+    if (record)
+        view->call_id = record->call_id;
 }
 
 static const struct stage answer_stages[] = {
-    { "parseInput", claim_parse_input },
-    { "lookupPending", stage_lookup },
-    { "validateContent", claim_validate_content },
+    { "parseInput", claim_parse_input, .needed = true },
+    { "lookupPending", stage_lookup, .needed = true },
+    { "validateContent", claim_validate_content, .needed = true },
     { "buildResult", stage_build_result },
-    { "publishResult", stage_publish },
+    { "publishResult", stage_publish, .needed = true },
     { "finalize", NULL },
 };
 
-const struct flow_table answer_flow = { NOD_FLOW_ANSWER, answer_stages,
-                                        sizeof(answer_stages) / sizeof(answer_stages[0]),
-                                        claim_describe };
+const struct flow_table answer_flow = { .id = NOD_FLOW_ANSWER,
+                                        .stages = answer_stages,
+                                        .count = sizeof(answer_stages) / sizeof(answer_stages[0]),
+                                        .describe = describe,
+                                        .write = claim_write_content,
+                                        .keep = claim_keep_content };
 
 /*
  * A hook objected to an answer that cannot be given twice: its surface is done with this ask, which
@@ -410,12 +415,14 @@ static void offer_spent(struct claim *claim)
 static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
 {
     struct claim *claim = subject;
+    const struct fault *fault = flow_fault(flow);
 
-    (void)flow;
     if (status != NOD_OK && claim->result.status == NOD_OK &&
         claim->result.state == ASK_PENDING) { /* a hook objected, and not too late */
         claim->result.status = status;
         claim->result.pending = true;
+        claim->result.code = fault ? fault->code : NULL;
+        claim->result.message = fault ? fault->message : STR_NONE;
         offer_spent(claim);
     }
     LOG_DEBUG("answer", LOG_STR("ask", claim->ask_id),

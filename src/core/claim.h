@@ -28,6 +28,7 @@ struct claim {
     bool too_large; /* the content is not even looked at */
     bool again;     /* it does not fit, and is asked for once more */
     bool weighed;   /* `learned` is known */
+    bool checked;   /* the content stands, and is not written any more */
     size_t learned; /* bytes of the call's journal, of one that does not wait here */
     struct id call; /* in whose journal it takes up room, while it is on its way */
     size_t coming;  /* bytes of that; 0: none, or as many as another answer to the same ask */
@@ -60,6 +61,10 @@ void claim_parse_input(struct flow *flow, void *subject);
 void claim_validate_content(struct flow *flow, void *subject);
 /* The giver goes, or it is large: a tree of our own. None comes of what is too large as one. */
 void claim_own_content(struct claim *claim);
+/* For hooks: one writes the content, and one finishes later. */
+nod_status claim_write_content(void *subject, size_t stage, enum hook_field field, struct str text,
+                               struct arena *arena, struct str *why);
+void claim_keep_content(void *subject);
 /* Is this how it ended? */
 bool claim_agrees(struct claim *claim, const struct ask_record *record);
 

@@ -63,6 +63,10 @@ void claim_parse_input(struct flow *flow, void *subject)
         flow_next(flow);
         return;
     }
+    if (claim->content.len) { /* a hook has written it */
+        flow_next(flow);
+        return;
+    }
     if (json_write(&claim->text, claim->answer.content)) {
         claim->content = buf_str(&claim->text);
         claim->lent = claim->content.len <= CLAIM_LENT_BYTES;
@@ -73,6 +77,43 @@ void claim_parse_input(struct flow *flow, void *subject)
         claim->too_large = true;
     }
     flow_next(flow);
+}
+
+nod_status claim_write_content(void *subject, size_t stage, enum hook_field field, struct str text,
+                               struct arena *arena, struct str *why)
+{
+    struct claim *claim = subject;
+
+    (void)stage, (void)arena;
+    if (field != HOOK_CONTENT || claim->checked || claim->answer.action != ASK_ACCEPTED) {
+        *why = STR("The content of an answer that accepts is written before it is validated, and "
+                   "nothing else of it is");
+        return NOD_E_USAGE;
+    }
+    struct str copy = arena_str(&claim->arena, text);
+    struct json *tree = json_parse(&claim->arena, copy, NULL, NULL);
+    if (!tree || text.len > claim->engine->opts.limits.journal_bytes) {
+        *why = STR("The content is no JSON, or larger than an answer may be");
+        return NOD_E_INVALID;
+    }
+    claim->content = copy;
+    claim->answer.content = tree;
+    claim->answer.too_large = claim->too_large = claim->lent = false;
+    return NOD_OK;
+}
+
+/* Whoever gave it, and whoever told how it went, need not be there any more. */
+void claim_keep_content(void *subject)
+{
+    struct claim *claim = subject;
+
+    if (claim->lent) {
+        claim_own_content(claim);
+    } else if (claim->answer.content && !claim->content.len) {
+        claim->answer.content = json_copy(&claim->arena, claim->answer.content);
+        claim->answer.too_large |= claim->arena.exhausted;
+    }
+    claim->result.by = arena_str(&claim->arena, claim->result.by);
 }
 
 static struct str problem(struct claim *claim, const char *path, const char *message)
@@ -249,6 +290,7 @@ void claim_validate_content(struct flow *flow, void *subject)
     }
     if (ask)
         record = &ask->record;
+    claim->checked = true;
     struct str problems = claim->weighed ? STR_NONE : content_problems(claim, record);
     claim->answer.content = NULL; /* it may be the giver's, who need not wait for the rest */
     if (!problems.len && !is_small(claim) && !ask && !claim->weighed && record->call_id.len) {

@@ -88,7 +88,8 @@ struct engine *engine_create(const struct engine_opts *opts)
         id_random(&engine->node_id);
         engine->node = id_str(&engine->node_id);
     }
-    hooks_init(&engine->hooks);
+    hooks_init(&engine->hooks, engine);
+    gate_init(engine);
     idmap_init(&engine->calls, SIZE_MAX / 2, offsetof(struct call, id)); /* see call_list */
     idmap_init(&engine->asks, SIZE_MAX / 2, offsetof(struct ask, id));
     map_init(&engine->tallies, SIZE_MAX / 2);
@@ -140,8 +141,8 @@ void engine_destroy(struct engine *engine)
     idmap_finish(&engine->asks);
     map_finish(&engine->tallies);
     map_finish(&engine->scopes);
-    heap_finish(&engine->due);
     hooks_finish(&engine->hooks);
+    heap_finish(&engine->due);
     mem_free(engine->node_text);
     mem_free(engine);
 }

@@ -287,6 +287,8 @@ struct answer_result {
     enum ask_state state; /* with NOD_OK, NOD_E_STALE: how it ended */
     struct str by, via;   /* and by whom, and where */
     struct str problems;  /* NOD_E_INVALID: JSON [{path, message}] */
+    const char *code;     /* of a hook that refused the answer, for programs; NULL: none */
+    struct str message;   /* and for people */
     bool pending;         /* it is still waiting for an answer */
     bool same; /* with NOD_E_STALE: it ended by this very answer, given by the same principal: it
                   was sent twice */

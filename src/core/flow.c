@@ -1,36 +1,21 @@
 /*
- * core/flow: stepping through a table of stages.
+ * core/flow: stepping through a table of stages, and calling the hooks of each.
  *
- * A stage that ends at once returns into the loop of flow_enter instead of recursing, so a long
- * pipeline costs no stack. After done() has been called the flow is not touched again: its owner
- * may have freed it.
+ *     will ▶ around, from the outermost in ▶ stage ▶ around, from the innermost out ▶ did
+ *
+ * A stage that ends at once returns into the loop of flow_enter instead of recursing, and so does a
+ * hook, so a long pipeline costs no stack. What ends later comes back by flow_next, flow_jump and
+ * flow_stop (the stage) or flow_hook_done (a hook). After done() has been called the flow is not
+ * touched again: its owner may have freed it.
+ *
+ * An error of the stage, or of a hook around or instead of it, is shown to the hooks around it on
+ * its way out. They may make another error of it, and never a success: what nod has refused stays
+ * refused. A firm flow (the clock's own word) shows hooks what happens and asks none of them.
  */
 #include "core/flow.h"
 
-#include "base/clock.h"
-#include "base/mem.h"
-
-struct hook {
-    struct list link;
-    const struct flow_table *table;
-    size_t stage;
-    nod_when when;
-    nod_hook_fn *fn;
-    void *data;
-};
-
-void hooks_init(struct hooks *hooks)
-{
-    list_init(&hooks->list);
-    hooks->count = 0;
-}
-
-void hooks_finish(struct hooks *hooks)
-{
-    LIST_EACH (at, &hooks->list)
-        mem_free(LIST_OF(at, struct hook, link));
-    hooks_init(hooks);
-}
+#include "base/log.h"
+#include "core/hook_inside.h"
 
 static bool stage_find(const struct flow_table *table, const char *name, size_t *out)
 {
@@ -43,111 +28,317 @@ static bool stage_find(const struct flow_table *table, const char *name, size_t 
     return false;
 }
 
-nod_status hooks_add(struct hooks *hooks, const struct flow_table *table, const char *stage,
-                     nod_when when, nod_hook_fn *fn, void *data)
+static inline struct list *hooks_here(const struct flow *flow)
 {
-    size_t at;
-
-    if (!stage || !stage_find(table, stage, &at))
-        return NOD_E_NOT_FOUND;
-    if (!fn)
-        return NOD_E_USAGE;
-    if (hooks->count >= HOOKS_MAX)
-        return NOD_E_LIMIT;
-    struct hook *hook = MEM_NEW(struct hook);
-    *hook = (struct hook){ .table = table, .stage = at, .when = when, .fn = fn, .data = data };
-    list_append(&hooks->list, &hook->link);
-    hooks->count++;
-    return NOD_OK;
+    return &flow->hooks->stages[flow->table->id][flow->at];
 }
 
-/* The first hook that objects decides; the rest is not asked. */
-static nod_status ask_hooks(struct flow *flow, nod_when when)
+static inline bool hooked(const struct flow *flow)
 {
-    struct nod_hook_event event = { .size = sizeof(event) };
+    return !list_empty(hooks_here(flow)); /* mostly it is */
+}
 
-    flow->table->describe(flow->subject, &event);
-    event.flow = flow->table->id;
-    event.stage = flow->table->stages[flow->at].name;
-    event.when = when;
-    LIST_EACH (at, &flow->hooks->list) {
-        struct hook *hook = LIST_OF(at, struct hook, link);
-        if (hook->table != flow->table || hook->stage != flow->at || hook->when != when)
-            continue;
-        nod_status status = hook->fn(&event, hook->data);
-        clock_look_again(); /* it may have taken its time */
-        if (status != NOD_OK && when == NOD_BEFORE && !flow->firm)
-            return status == NOD_PENDING ? NOD_E_USAGE : status;
+static void frames_drop(struct flow *flow)
+{
+    while (flow->frames) {
+        struct nod_hook_run *frame = flow->frames;
+        flow->frames = frame->outer;
+        hook_leave(frame);
     }
-    return NOD_OK;
+    if (flow->awaited)
+        hook_leave(flow->awaited);
+    flow->awaited = NULL;
 }
 
-static inline nod_status call_hooks(struct flow *flow, nod_when when)
+void flow_drop(struct flow *flow)
 {
-    return flow->hooks->count ? ask_hooks(flow, when) : NOD_OK; /* mostly there are none */
+    frames_drop(flow);
+    hook_run_free(flow->objected);
+    flow->objected = NULL;
 }
 
 static void flow_end(struct flow *flow, nod_status status)
 {
+    struct nod_hook_run *objected = flow->objected;
+
+    frames_drop(flow);
     flow->status = status;
+    flow->objected = NULL;
+    flow->fault = objected && objected->fault.status == status ? &objected->fault : NULL;
     flow->done(flow, flow->subject, status);
+    hook_run_free(objected);
 }
 
-/* True: it is done, and flow->next is what comes behind it. */
-static inline bool stage_run(struct flow *flow, const struct stage *stage)
+/* Inside a stage, flow_next and flow_stop only leave a mark, so the subject is still there when the
+ * stage returns. */
+static inline void stage_run(struct flow *flow, const struct stage *stage)
 {
     flow->stepping = true;
     flow->go_on = flow->stop = false;
     stage->run(flow, flow->subject);
     flow->stepping = false;
-    if (flow->stop) {
-        flow_end(flow, flow->status);
+}
+
+/* --- a stage that has hooks --- */
+
+static void hooked_begin(struct flow *flow)
+{
+    flow->phase = FLOW_WILL;
+    flow->cursor = hooks_here(flow);
+    flow->ended = NOD_OK;
+    flow->next = flow->at + 1;
+}
+
+static void objects(struct flow *flow, struct nod_hook_run *hook, nod_status status)
+{
+    hook_run_free(flow->objected);
+    flow->objected = hook;
+    flow->ended = status;
+}
+
+/* It has recorded something in its run: the stage is begun anew when that is known. True: what it
+ * wanted was refused at once, and the stage is over. */
+static bool hook_asks(struct flow *flow, struct nod_hook_run *hook)
+{
+    struct run *run = hook->run;
+
+    hook->run = NULL;
+    hook_leave(hook);
+    frames_drop(flow);
+    flow->phase = FLOW_STAGE;
+    flow->stepping = true;
+    flow->go_on = flow->stop = false;
+    flow->table->ask(flow->subject, run);
+    flow->stepping = false;
+    if (flow->stop)
+        flow->ended = flow->status;
+    if (!flow->stop && !flow->go_on)
+        return false;
+    flow->phase = FLOW_UNWIND;
+    return true;
+}
+
+static bool hook_has_asked(const struct nod_hook_run *hook)
+{
+    return hook->run && (hook->run->news.asks || hook->run->step_done);
+}
+
+/* The clock's own word is shown, and nobody's word counts against it. */
+static void hook_was_shown(struct nod_hook_run *hook, nod_status status)
+{
+    hook->later = status == NOD_PENDING;
+    hook_leave(hook);
+}
+
+static bool hook_pends(struct flow *flow, struct nod_hook_run *hook)
+{
+    if (hook_has_asked(hook))
+        return hook_asks(flow, hook);
+    if (hook->went_in && flow->phase == FLOW_AROUND) {
+        hook->outer = flow->frames;
+        flow->frames = hook;
+        return true;
+    }
+    hook_await(hook);
+    flow->awaited = hook;
+    if (flow->table->keep)
+        flow->table->keep(flow->subject);
+    return false;
+}
+
+/* A hook around a stage, or instead of it, is through without an error: the stage is over. */
+static void stage_left_out(struct flow *flow, struct nod_hook_run *hook)
+{
+    const struct stage *stage = &flow->table->stages[flow->at];
+
+    if (stage->needed) {
+        struct str why = arena_fmt(&hook->arena,
+                                   "The hook " STR_FMT " left out the stage %s, which cannot be "
+                                   "left out: it has to call nod_hook_next",
+                                   STR_ARG(hook->hook->spec.name), stage->name);
+        objects(flow, hook, hook_fail(hook, NOD_E_USAGE, NULL, why));
+    } else {
+        hook_run_free(hook);
+    }
+}
+
+/* True: on with the stage. False: it waits for the hook, or the flow has ended. */
+static bool hook_turned(struct flow *flow, struct nod_hook_run *hook, nod_status status)
+{
+    enum flow_phase phase = flow->phase;
+
+    if (flow->firm) {
+        hook_was_shown(hook, status);
+        return true;
+    }
+    if (phase == FLOW_AROUND && hook->went_in && status == NOD_OK)
+        status = NOD_PENDING;
+    if (status == NOD_PENDING)
+        return hook_pends(flow, hook);
+    if (phase == FLOW_AROUND || phase == FLOW_STAGE)
+        flow->phase = FLOW_UNWIND;
+    if (phase == FLOW_UNWIND && status == hook->given)
+        status = NOD_OK; /* as it was */
+    if (status != NOD_OK) {
+        objects(flow, hook, status);
+        if (phase != FLOW_WILL && phase != FLOW_DID)
+            return true;
+        flow_end(flow, status);
         return false;
     }
-    return flow->go_on;
+    if (phase == FLOW_AROUND)
+        stage_left_out(flow, hook);
+    else
+        hook_run_free(hook);
+    return true;
 }
 
-/*
- * Runs stages for as long as they end at once. Inside a stage, flow_next and flow_stop only leave a
- * mark, so the subject is still there when the stage returns; done() is the last thing that
- * happens.
- */
-void flow_enter(struct flow *flow)
+static bool halted(const struct flow *flow)
 {
+    return flow->table->halted && flow->table->halted(flow->subject);
+}
+
+static bool hook_enters(struct flow *flow, struct hook *hook)
+{
+    if (halted(flow))
+        return false;
+    struct nod_hook_run *run = hook_run_new(flow, hook);
+
+    flow->cursor = &hook->link;
+    return hook_turned(flow, run, hook_call(run));
+}
+
+/* The stage itself. False: it finishes later. */
+static bool stage_turn(struct flow *flow)
+{
+    const struct stage *stage = &flow->table->stages[flow->at];
+
+    if (stage->run) {
+        stage_run(flow, stage);
+        if (flow->stop)
+            flow->ended = flow->status;
+        if (!flow->stop && !flow->go_on)
+            return false;
+    }
+    flow->phase = FLOW_UNWIND;
+    return true;
+}
+
+/* Out through one more hook around the stage, or on to the hooks behind it. */
+static bool unwind(struct flow *flow)
+{
+    struct nod_hook_run *frame = flow->frames;
+
+    if (!frame && flow->ended != NOD_OK) {
+        flow_end(flow, flow->ended);
+        return false;
+    }
+    if (!frame) {
+        flow->phase = FLOW_DID;
+        flow->cursor = hooks_here(flow);
+        return true;
+    }
+    if (halted(flow))
+        return false;
+    flow->frames = frame->outer;
+    frame->given = flow->ended;
+    if (frame->given == NOD_OK && flow->table->stands)
+        frame->given = flow->table->stands(flow->subject);
+    return hook_turned(flow, frame, hook_call_then(frame, frame->given));
+}
+
+/* True: the stage and all its hooks are through, and flow->next is what comes behind. */
+static bool hooked_work(struct flow *flow)
+{
+    static const nod_hook_kind kinds[] = { [FLOW_WILL] = NOD_WILL,
+                                           [FLOW_AROUND] = NOD_AROUND,
+                                           [FLOW_STAGE] = NOD_STAGE,
+                                           [FLOW_DID] = NOD_DID };
+
     for (;;) {
-        const struct stage *stage = &flow->table->stages[flow->at];
-        nod_status status = call_hooks(flow, NOD_BEFORE);
-        if (status != NOD_OK) {
-            flow_end(flow, status);
-            return;
+        enum flow_phase phase = flow->phase;
+        bool looks = phase == FLOW_WILL || phase == FLOW_DID;
+        struct hook *hook = phase == FLOW_UNWIND || (flow->firm && !looks)
+                                ? NULL
+                                : hook_after(flow, flow->cursor, kinds[phase]);
+        bool goes_on = true;
+
+        if (hook) {
+            goes_on = hook_enters(flow, hook);
+        } else if (phase == FLOW_WILL || phase == FLOW_AROUND) {
+            flow->phase = phase + 1;
+            flow->cursor = hooks_here(flow);
+        } else if (phase == FLOW_STAGE) {
+            goes_on = stage_turn(flow);
+        } else if (phase == FLOW_UNWIND) {
+            goes_on = unwind(flow);
+        } else {
+            return true;
         }
-        flow->next = flow->at + 1;
-        if (stage->run && !stage_run(flow, stage))
-            return; /* the stage will finish later, or the flow has ended */
-        call_hooks(flow, NOD_AFTER);
-        flow->at = flow->next;
-        if (flow->at == flow->table->count) {
-            flow_end(flow, NOD_OK);
-            return;
-        }
+        if (!goes_on)
+            return false;
     }
 }
 
-void flow_place(struct flow *flow, const struct flow_table *table, const struct hooks *hooks,
+/* --- stepping --- */
+
+/* False: that was the last stage, and the flow has ended. */
+static inline bool flow_on(struct flow *flow)
+{
+    flow->at = flow->next;
+    if (flow->at < flow->table->count)
+        return true;
+    flow_end(flow, NOD_OK);
+    return false;
+}
+
+/* Runs stages for as long as they end at once; done() is the last thing that happens. */
+void flow_enter(struct flow *flow)
+{
+    do {
+        const struct stage *stage = &flow->table->stages[flow->at];
+        if (hooked(flow)) {
+            hooked_begin(flow);
+            if (!hooked_work(flow))
+                return;
+            continue;
+        }
+        flow->next = flow->at + 1;
+        if (!stage->run)
+            continue;
+        stage_run(flow, stage);
+        if (flow->stop) {
+            flow_end(flow, flow->status);
+            return;
+        }
+        if (!flow->go_on)
+            return; /* the stage will finish later */
+    } while (flow_on(flow));
+}
+
+void flow_place(struct flow *flow, const struct flow_table *table, struct hooks *hooks,
                 const char *stage, void *subject,
                 void (*done)(struct flow *flow, void *subject, nod_status status))
 {
+    flow_drop(flow);
     *flow = (struct flow){ .table = table, .hooks = hooks, .subject = subject, .done = done };
     if (stage)
         stage_find(table, stage, &flow->at);
 }
 
-void flow_start(struct flow *flow, const struct flow_table *table, const struct hooks *hooks,
+void flow_start(struct flow *flow, const struct flow_table *table, struct hooks *hooks,
                 const char *first, void *subject,
                 void (*done)(struct flow *flow, void *subject, nod_status status))
 {
     flow_place(flow, table, hooks, first, subject, done);
     flow_enter(flow);
+}
+
+/* On with a stage that has hooks. */
+static void hooked_go_on(struct flow *flow)
+{
+    if (hooked_work(flow) && flow_on(flow))
+        flow_enter(flow);
 }
 
 static void flow_advance(struct flow *flow, size_t next)
@@ -157,12 +348,15 @@ static void flow_advance(struct flow *flow, size_t next)
         flow->go_on = true;
         return;
     }
-    call_hooks(flow, NOD_AFTER);
-    flow->at = next;
-    if (flow->at == flow->table->count)
-        flow_end(flow, NOD_OK);
-    else
+    if (flow->awaited) /* something has decided without the hook */
+        frames_drop(flow);
+    if (hooked(flow)) {
+        flow->ended = NOD_OK;
+        flow->phase = FLOW_UNWIND;
+        hooked_go_on(flow);
+    } else if (flow_on(flow)) {
         flow_enter(flow);
+    }
 }
 
 void flow_next(struct flow *flow)
@@ -180,12 +374,6 @@ void flow_jump(struct flow *flow, const char *stage)
     flow_advance(flow, next);
 }
 
-void flow_again(struct flow *flow)
-{
-    if (stage_run(flow, &flow->table->stages[flow->at]))
-        flow_advance(flow, flow->next);
-}
-
 void flow_stop(struct flow *flow, nod_status status)
 {
     if (flow->stepping) {
@@ -193,7 +381,57 @@ void flow_stop(struct flow *flow, nod_status status)
         flow->status = status;
         return;
     }
-    flow_end(flow, status);
+    if (!flow->frames) {
+        flow_end(flow, status);
+        return;
+    }
+    flow->ended = status;
+    flow->phase = FLOW_UNWIND;
+    hooked_go_on(flow);
+}
+
+void flow_again(struct flow *flow)
+{
+    const struct stage *stage = &flow->table->stages[flow->at];
+
+    if (stage->replays && hooked(flow)) {
+        frames_drop(flow);
+        if (flow->table->anew)
+            flow->table->anew(flow->subject);
+        hooked_begin(flow);
+        hooked_go_on(flow);
+        return;
+    }
+    flow->next = flow->at + 1;
+    if (stage->run) {
+        stage_run(flow, stage);
+        if (flow->stop) {
+            flow_stop(flow, flow->status);
+            return;
+        }
+        if (!flow->go_on)
+            return;
+    }
+    flow_advance(flow, flow->next);
+}
+
+void flow_hook_done(struct flow *flow, struct nod_hook_run *hook, nod_status status)
+{
+    flow->awaited = NULL;
+    if (halted(flow))
+        hook_leave(hook);
+    else if (hook_turned(flow, hook, status))
+        hooked_go_on(flow);
+}
+
+bool flow_awaits_hook(const struct flow *flow)
+{
+    return flow->awaited;
+}
+
+const struct fault *flow_fault(const struct flow *flow)
+{
+    return flow->fault;
 }
 
 const char *flow_stage(const struct flow *flow)

@@ -3,6 +3,9 @@
  *
  * engine.c         the engine itself: deadlines, limits, surfaces, schemas
  * call.c           the life of a call: its stages, its end
+ * call_hooks.c     its stages, as its hooks see them
+ * gate.c           asking before a call starts
+ * hook.c           the hooks there are, and one call of one of them
  * call_run.c       a call is run: a run is made, handed to its provider, timed, and ended
  * call_save.c      what a run has left behind is stored
  * call_asks.c      the questions of a round: from the run that asked them to the waiting
@@ -152,6 +155,8 @@ struct call {
     struct str principal, scope, uri, args, caller_record; /* behind the struct */
     size_t size;                                           /* of all that */
     const struct json *given; /* the arguments as a tree, while engine_call has them */
+    char *args_now;           /* as hooks have written them for its runs; NULL: as they are */
+    size_t args_now_len;
     enum live_state state;
     bool stored; /* the store knows it */
     bool listed; /* found by its id */
@@ -193,7 +198,26 @@ struct call {
     struct ending *ending; /* made when it comes to its end: see call_ending */
 };
 
+/* --- its stages (call.c), and what hooks see and write of it (call_hooks.c) --- */
+
 extern const struct flow_table call_flow;
+void call_accept(struct flow *flow, void *subject);
+void call_start(struct flow *flow, void *subject);
+void call_finish(struct flow *flow, void *subject);
+/* What its runs are given. */
+struct str call_args_now(const struct call *call);
+bool call_has_outcome(const struct call *call);
+/* It, or one of the questions it is about to ask, waits for a hook. */
+bool call_awaits_hook(const struct call *call);
+/* A hook has ended this flow, which is its own or that of one of its questions: sets the outcome.
+ */
+void call_refused(struct call *call, const struct flow *flow, nod_status status);
+/* Every run has the arguments as a tree beside the journal, which grows: what would not fit then,
+ * after a step was done, is not begun. *most: bytes that they may take. */
+bool args_leave_room(const struct call *call, struct str args, size_t *most);
+/* nod's own hook at the gate. */
+void gate_init(struct engine *engine);
+
 extern const struct flow_table ask_flow;
 extern const struct flow_table answer_flow;
 
@@ -262,6 +286,8 @@ void call_ended_before(struct call *call);
 void call_cancel_later(struct call *call);
 
 void call_run_begin(struct call *call);
+/* What call->run has recorded is stored, and asked: it goes on when that is known. */
+void call_pending(struct call *call);
 /* The run is no longer with the provider, and its time is not counted. */
 void call_run_over(struct call *call);
 /* It would run next, and nothing runs here any more: it goes, or ends, when the stack is clear. */
@@ -312,6 +338,8 @@ struct ask {
 };
 
 struct ask *ask_create(struct call *call, const struct run_item *item);
+/* What hooks may see of it. */
+void ask_record_describe(const struct ask_record *record, struct hook_view *view);
 /* One that is pending already, and was asked before this call was here. */
 void ask_adopt(struct call *call, const struct ask_record *record);
 void ask_free(struct ask *ask);

@@ -68,10 +68,8 @@ enum {
 /* Of a question's time to live: ten years. */
 #define RUN_TTL_MAX_MS INT64_C(315360000000)
 
-/* The key of the question that the gate asks before a target starts. Keys with this prefix are
- * ours. */
+/* What is asked before a target starts has keys with this prefix; no handler has. */
 #define RUN_RESERVED_PREFIX "nod."
-#define RUN_GATE_KEY        RUN_RESERVED_PREFIX "gate"
 
 struct run {
     /* Given, constant during the run. */
@@ -80,6 +78,7 @@ struct run {
     const struct target *target;
     struct str call_id, principal, uri;
     const struct json *args;
+    struct str prefix; /* of every key, so that a hook's are not the handler's; empty: none */
     const struct entry *journal; /* of the call, or in `left` */
     size_t journal_count;
     size_t journal_bytes;
@@ -126,6 +125,9 @@ struct run {
  * NOD_E_NOT_DETERMINISTIC, NOD_E_LIMIT, NOD_E_USAGE: run->fault says what.
  */
 nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct entry **answer);
+
+/* May a question with this schema (empty: none) be put with this message? */
+nod_status run_check_message(struct run *run, struct str detail, struct str message);
 
 /* The result of a step if it is journalled: NOD_OK and *entry. NOD_PENDING: it is to be done now
    (then run_step_done). NOD_E_OUTCOME_UNKNOWN. For at_most_once without a committed intent, records

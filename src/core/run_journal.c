@@ -150,13 +150,23 @@ static struct run_item *news_find(const struct run *run, enum entry_class class,
 
 static nod_status check_key(struct run *run, struct str key)
 {
-    if (key.len > RUN_KEY_MAX)
-        return fail_fmt(run, NOD_E_USAGE, "A key may have at most %d bytes: '" STR_FMT "...'",
-                        RUN_KEY_MAX, 40, key.at);
+    size_t most = RUN_KEY_MAX - run->prefix.len;
+
+    if (key.len > most)
+        return fail_fmt(run, NOD_E_USAGE, "A key may have at most %zu bytes: '" STR_FMT "...'",
+                        most, 40, key.at);
     if (key.len && key.at[0] == '#')
         return fail_fmt(run, NOD_E_USAGE, "A key may not begin with '#': '" STR_FMT "'",
                         STR_ARG(key));
     return NOD_OK;
+}
+
+/* As it stands in the journal. */
+static struct str key_of(struct run *run, struct str key)
+{
+    if (!run->prefix.len)
+        return key;
+    return arena_fmt(&run->arena, STR_FMT STR_FMT, STR_ARG(run->prefix), STR_ARG(key));
 }
 
 /* --- asking --- */
@@ -309,6 +319,14 @@ static nod_status check_form(struct run *run, struct str detail, struct str mess
     return NOD_OK;
 }
 
+nod_status run_check_message(struct run *run, struct str detail, struct str message)
+{
+    if (message.len > RUN_MESSAGE_MAX)
+        return fail_fmt(run, NOD_E_LIMIT, "A question may have a message of %d bytes",
+                        RUN_MESSAGE_MAX);
+    return detail.len ? check_form(run, detail, message) : NOD_OK;
+}
+
 static nod_status check_question(struct run *run, const struct ask_spec *spec)
 {
     unsigned able = spec->consent ? run->supports_consent : run->supports;
@@ -354,6 +372,7 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
         int len = snprintf(numbered, sizeof(numbered), "#%zu", ++run->ask_ordinal);
         key = str_n(numbered, (size_t)len);
     }
+    key = key_of(run, key);
     question_digest(run, spec, digest);
 
     const struct entry *known = journal_find(run->journal, run->journal_count, ENTRY_ASK, key);
@@ -407,6 +426,7 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
     if (key.len == 0)
         return run_fail(run, NOD_E_USAGE, NULL, STR("A step needs a key"));
     NOD_TRY(check_key(run, key));
+    key = key_of(run, key);
 
     *entry = journal_find(run->journal, run->journal_count, ENTRY_STEP, key);
     if (*entry)
@@ -450,7 +470,7 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
 
 nod_status run_step_done(struct run *run, struct str key, nod_status status, struct str content)
 {
-    struct run_item *item = item_new(run, ENTRY_STEP, key);
+    struct run_item *item = item_new(run, ENTRY_STEP, key_of(run, key));
 
     if (!item)
         return out_of_arena(run);
@@ -468,7 +488,7 @@ static nod_status journalled_number(struct run *run, enum entry_class class, siz
 {
     char text[32];
     int len = snprintf(text, sizeof(text), "#%zu", ordinal);
-    struct str key = str_n(text, (size_t)len);
+    struct str key = key_of(run, str_n(text, (size_t)len));
     const struct entry *known = journal_find(run->journal, run->journal_count, class, key);
 
     if (known) {

@@ -48,6 +48,7 @@ struct nod_call {
     struct defer *defers;          /* newest first */
     struct completion *completion; /* only in a .complete handler */
     struct nod_step_run *step;     /* inside of a step */
+    const char *mute;              /* where nothing may be asked: "a hook that ..."; NULL: it may */
     struct str step_key;           /* the newest step that this run reached */
     bool stopped;                  /* NOD_PENDING was given back: nothing more counts in this run */
     bool waiting;                  /* a wanted answer is not there yet */
@@ -91,6 +92,8 @@ struct str call_name(const nod_call *call);
 
 /* Runs the handler and judges what it did; the thread it belongs to. *body is in call->reply. */
 nod_status handler_run(nod_call *call, struct str *body);
+/* Newest first, also when the handler waits: what was opened in this run is closed with it. */
+void handler_defers(nod_call *call);
 /* After run_done: what is left of a call. */
 void handler_finish(nod_call *call);
 

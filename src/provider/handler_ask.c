@@ -13,9 +13,12 @@
 bool call_may_ask(nod_call *call, const char *function, nod_status *status)
 {
     *status = NOD_E_USAGE;
-    if (call->completion || call->step) {
+    if (call->completion || call->step || call->mute) {
         run_bug(call->run, "The %s " STR_FMT " calls %s inside of %s", call_what(call),
-                STR_ARG(call_name(call)), function, call->step ? "a step" : "a completion");
+                STR_ARG(call_name(call)), function,
+                call->step   ? "a step"
+                : call->mute ? call->mute
+                             : "a completion");
         return false;
     }
     *status = call->stopped ? NOD_PENDING : NOD_OK;

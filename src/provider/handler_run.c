@@ -13,8 +13,7 @@
 #include "base/log.h"
 #include "provider/local_inside.h"
 
-/* Newest first, also when the handler waits: what was opened in this run is closed with it. */
-static void run_defers(nod_call *call)
+void handler_defers(nod_call *call)
 {
     while (call->defers) {
         struct defer *defer = call->defers;
@@ -199,7 +198,7 @@ static nod_status check_replay(nod_call *call, nod_status status)
     reply_init(&second.reply);
     if (journal_for_replay(call->run, &again)) {
         nod_status other = call->target->handler(&second);
-        run_defers(&second);
+        handler_defers(&second);
         other = judge(&second, other, &body);
         if (asked_otherwise(call, &second, &key) || other != status)
             status = run_fail(call->run, NOD_E_NOT_DETERMINISTIC, NULL,
@@ -226,7 +225,7 @@ nod_status handler_run(nod_call *call, struct str *body)
         return run_fail(call->run, NOD_E_INVALID, NULL,
                         STR("The arguments have a NUL character in them, which no text may have"));
     nod_status status = call->target->handler(call);
-    run_defers(call);
+    handler_defers(call);
     status = judge(call, status, body);
     if (call->local->replay_check && !call->run->bug.at)
         status = check_replay(call, status);

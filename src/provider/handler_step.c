@@ -85,7 +85,8 @@ static nod_status do_it(nod_call *call, struct str key, nod_step_fn *fn, void *a
 {
     struct nod_step_run step = { .call = call };
 
-    step.key = nod_fmt(call, STR_FMT ":" STR_FMT, STR_ARG(call->run->call_id), STR_ARG(key));
+    step.key = nod_fmt(call, STR_FMT ":" STR_FMT STR_FMT, STR_ARG(call->run->call_id),
+                       STR_ARG(call->run->prefix), STR_ARG(key));
     call->step = &step;
     CRASH_POINT(effect_before);
     nod_status status = fn(&step, arg);

@@ -41,7 +41,7 @@ struct job { /* a run on the pool */
     atomic_uint notices; /* on their way to the loop */
 };
 
-static void call_init(nod_call *call, struct local *local, struct run *run)
+void local_call_init(nod_call *call, struct local *local, struct run *run)
 {
     memset(call, 0, sizeof(*call));
     call->run = run;
@@ -57,7 +57,7 @@ static void run_here(struct local *local, struct run *run)
     struct nod_call call;
     struct str body;
 
-    call_init(&call, local, run);
+    local_call_init(&call, local, run);
     run->emit = run_emit;
     run->checked = &local->checked;
     run->digests = &local->digests;
@@ -165,7 +165,7 @@ static void run_on_pool(struct local *local, struct run *run)
     job->run = run;
     job->target = (struct target *)run->target;
     job->began_ms = clock_mono(clock_system());
-    call_init(&job->call, local, run);
+    local_call_init(&job->call, local, run);
     run->handle = job;
     run->emit = emit_from_worker;
     target_hold(job->target);
@@ -246,14 +246,10 @@ static nod_status local_complete(struct provider *provider, struct target *targe
     if (!complete)
         return NOD_E_NOT_FOUND;
     arena_init(&run.arena, COMPLETION_BYTES_MAX);
-    call_init(&call, (struct local *)provider, &run);
+    local_call_init(&call, (struct local *)provider, &run);
     call.completion = completion;
     nod_status status = complete(&call);
-    while (call.defers) {
-        struct defer *defer = call.defers;
-        call.defers = defer->next;
-        defer->fn(defer->data);
-    }
+    handler_defers(&call);
     clock_look_again();
     if (run.bug.at) {
         LOG_ERROR("a completion handler is wrong", LOG_STR("target", target->name),
@@ -314,6 +310,7 @@ struct local *local_create(const struct local_opts *opts)
     local->catalog = opts->catalog;
     local->loop = opts->loop;
     local->replay_check = opts->replay_check;
+    local_hooks_init(local);
     local->workers = workers_create(opts->loop, opts->workers);
     list_init(&local->targets);
     list_init(&local->jobs);
@@ -350,6 +347,7 @@ void local_destroy(struct local *local)
     memo_finish(&local->forms);
     memo_finish(&local->checked);
     memo_finish(&local->digests);
+    local_hooks_finish(local);
     mem_free(local);
 }
 

@@ -38,6 +38,9 @@ nod_status local_add_resources(struct local *local, const nod_resource *resource
                                size_t size);
 nod_status local_add_prompts(struct local *local, const nod_prompt *prompts, size_t count,
                              size_t size);
+/* A hook of the program's. */
+nod_status local_add_hook(struct local *local, struct engine *engine,
+                          const struct nod_hook_opts *opts);
 bool local_remove_tool(struct local *local, struct str name);
 
 struct workers *local_workers(struct local *local);

@@ -40,6 +40,8 @@ struct local_target {
     void *data;
 };
 
+struct hooks_alive;
+
 struct local {
     struct provider provider; /* first */
     nod_server *server;
@@ -52,7 +54,12 @@ struct local {
     struct memo checked; /* loop thread: schemas that may be asked; see struct run */
     struct memo digests; /* loop thread: of questions; see struct run */
     bool replay_check;
+    struct hooks_alive *hooks_alive; /* for what is on its way to hooks; see hook.c */
 };
+
+void local_call_init(nod_call *call, struct local *local, struct run *run);
+void local_hooks_init(struct local *local);
+void local_hooks_finish(struct local *local);
 
 struct local_target *local_target_new(struct local *local, enum target_kind kind);
 void local_target_free(struct local_target *target);

@@ -473,19 +473,19 @@ static char trace[TRACE_MAX];
 static size_t trace_len;
 static char refused_stage[64]; /* "flow.stage" that a hook refuses; empty: none */
 
-static nod_status note_stage(const struct nod_hook_event *event, void *data)
+static nod_status note_stage(nod_hook_run *hook, void *data)
 {
     static const char *const flows[] = { "call", "ask", "answer" };
     char name[64];
-    (void)data;
+    bool before = data != NULL;
 
-    snprintf(name, sizeof(name), "%s.%s", flows[event->flow], event->stage);
-    if (event->when == NOD_BEFORE) {
+    snprintf(name, sizeof(name), "%s.%s", flows[nod_hook_flow(hook)], nod_hook_stage(hook));
+    if (before) {
         int n = snprintf(trace + trace_len, TRACE_MAX - trace_len, "%s ", name);
         if (n > 0 && (size_t)n < TRACE_MAX - trace_len)
             trace_len += (size_t)n;
     }
-    return event->when == NOD_BEFORE && strcmp(name, refused_stage) == 0 ? NOD_E_REFUSED : NOD_OK;
+    return before && strcmp(name, refused_stage) == 0 ? NOD_E_REFUSED : NOD_OK;
 }
 
 static nod_status hooks(nod_call *call)
@@ -523,10 +523,12 @@ static const struct {
 static nod_status add_hooks(nod_server *server)
 {
     for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
-        NOD_TRY(nod_hook(server, stages[i].flow, stages[i].stage, NOD_BEFORE, note_stage, NULL));
-        NOD_TRY(nod_hook(server, stages[i].flow, stages[i].stage, NOD_AFTER, note_stage, NULL));
+        NOD_TRY(nod_hook(server, .flow = stages[i].flow, .stage = stages[i].stage, .kind = NOD_WILL,
+                         .fn = note_stage, .data = trace));
+        NOD_TRY(nod_hook(server, .flow = stages[i].flow, .stage = stages[i].stage, .kind = NOD_DID,
+                         .fn = note_stage));
     }
-    return nod_hook(server, NOD_FLOW_CALL, "no such stage", NOD_BEFORE, note_stage, NULL) ==
+    return nod_hook(server, .flow = NOD_FLOW_CALL, .stage = "no such stage", .fn = note_stage) ==
                    NOD_E_NOT_FOUND
                ? NOD_OK
                : NOD_E_USAGE;

@@ -86,12 +86,11 @@ static const nod_tool tools[] = {
     { .name = "grow", .handler = grow },
 };
 
-static nod_status refuse_chatter(const struct nod_hook_event *event, void *data)
+static nod_status refuse_chatter(nod_hook_run *hook, void *data)
 {
     (void)data;
-    return event->target && strcmp(event->target, "chatter") == 0 && getenv("REFUSE_CHATTER")
-               ? NOD_E_REFUSED
-               : NOD_OK;
+    return strcmp(nod_hook_target(hook), "chatter") == 0 && getenv("REFUSE_CHATTER") ? NOD_E_REFUSED
+                                                                                     : NOD_OK;
 }
 
 static int serve(int argc, char **argv)
@@ -99,10 +98,12 @@ static int serve(int argc, char **argv)
     nod_server *server = nod_server_new(.name = "test", .version = "1.2", .workers = 1);
 
     if (nod_tools(server, tools) != NOD_OK ||
-        nod_hook(server, NOD_FLOW_CALL, "authorise", NOD_BEFORE, refuse_chatter, NULL) != NOD_OK)
+        nod_hook(server, .flow = NOD_FLOW_CALL, .stage = "authorise", .fn = refuse_chatter) !=
+            NOD_OK)
         return 99;
-    if (nod_hook(server, NOD_FLOW_CALL, "nowhere", NOD_BEFORE, refuse_chatter, NULL) !=
-        NOD_E_NOT_FOUND)
+    if (getenv("REFUSE_CHATTER") && /* it is said on standard error, too */
+        nod_hook(server, .flow = NOD_FLOW_CALL, .stage = "nowhere", .fn = refuse_chatter) !=
+            NOD_E_NOT_FOUND)
         return 98;
     return nod_main(server, argc, argv);
 }

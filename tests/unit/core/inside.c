@@ -34,11 +34,11 @@ static void ended_once(const struct world_caller *caller)
     assert_null(world_up(&world));
 }
 
-static nod_status cancel_it(const struct nod_hook_event *event, void *data)
+static nod_status cancel_it(struct nod_hook_run *hook, void *data)
 {
     struct world_caller *caller = &world.callers[0];
 
-    (void)event;
+    (void)hook;
     (void)data;
     if (caller->caller.call)
         call_cancel(caller->caller.call, STR("a hook says so"));
@@ -55,9 +55,8 @@ static void a_hook_may_cancel_the_call_at_any_stage(void **state)
         for (size_t i = 0; i < table->count * 4; i++) {
             world_init(&world, &(struct world_opts){ .handler = asks_once,
                                                      .requires_confirmation = i & 1 });
-            assert_int_equal(hooks_add(engine_hooks(world.engine), table, table->stages[i / 4].name,
-                                       i & 2 ? NOD_AFTER : NOD_BEFORE, cancel_it, NULL),
-                             NOD_OK);
+            world_hook(&world, table->id, table->stages[i / 4].name, i & 2 ? NOD_DID : NOD_WILL,
+                       cancel_it, NULL);
             struct world_caller *caller = world_call(&world, "ann", "s1");
             world_settle(&world);
             while (world_up(&world)) {
@@ -78,9 +77,7 @@ static void a_hook_may_cancel_when_the_work_ran_out_of_time(void **state)
 {
     (void)state;
     world_init(&world, &(struct world_opts){ .handler = asks_once, .timeout_ms = 1000 });
-    assert_int_equal(hooks_add(engine_hooks(world.engine), engine_flow(NOD_FLOW_CALL), "finish",
-                               NOD_BEFORE, cancel_it, NULL),
-                     NOD_OK);
+    world_hook(&world, NOD_FLOW_CALL, "finish", NOD_WILL, cancel_it, NULL);
     world.blocking = true;
     struct world_caller *caller = world_call(&world, "ann", "s1");
     world_advance(&world, 1000);
@@ -88,9 +85,9 @@ static void a_hook_may_cancel_when_the_work_ran_out_of_time(void **state)
     world_finish(&world);
 }
 
-static nod_status refuse(const struct nod_hook_event *event, void *data)
+static nod_status refuse(struct nod_hook_run *hook, void *data)
 {
-    (void)event;
+    (void)hook;
     (void)data;
     return NOD_E_REFUSED;
 }
@@ -102,9 +99,7 @@ static void a_hook_that_refuses_answers_cannot_stop_the_clock(void **state)
     (void)state;
     for (size_t i = 0; i < table->count; i++) {
         world_init(&world, &(struct world_opts){ .handler = asks_once, .ttl_ms = 5000 });
-        assert_int_equal(hooks_add(engine_hooks(world.engine), table, table->stages[i].name,
-                                   NOD_BEFORE, refuse, NULL),
-                         NOD_OK);
+        world_hook(&world, table->id, table->stages[i].name, NOD_WILL, refuse, NULL);
         struct world_caller *caller = world_call(&world, "ann", "s1");
         world_settle(&world);
         world_advance(&world, 5000);

@@ -677,14 +677,11 @@ static void a_page_that_is_waited_for_ends_its_ask_when_it_is_done(void **state)
 
 static char stages[1024];
 
-static nod_status note_stage(const struct nod_hook_event *event, void *data)
+static nod_status note_stage(struct nod_hook_run *hook, void *data)
 {
     (void)data;
-    if (event->when == NOD_BEFORE) {
-        strcat(stages, event->stage);
-        strcat(stages, " ");
-    }
-    assert_non_null(event->stage);
+    strcat(stages, hook_stage(hook));
+    strcat(stages, " ");
     return NOD_OK;
 }
 
@@ -698,9 +695,7 @@ static void hooks_are_called_at_every_stage_in_order(void **state)
     for (size_t f = 0; f < 3; f++) {
         const struct flow_table *table = engine_flow(flows[f]);
         for (size_t i = 0; i < table->count; i++)
-            assert_int_equal(hooks_add(engine_hooks(world.engine), table, table->stages[i].name,
-                                       NOD_BEFORE, note_stage, NULL),
-                             NOD_OK);
+            world_hook(&world, table->id, table->stages[i].name, NOD_WILL, note_stage, NULL);
     }
     world_call(&world, "ann", "s1");
     world_settle(&world);
@@ -714,9 +709,9 @@ static void hooks_are_called_at_every_stage_in_order(void **state)
     world_finish(&world);
 }
 
-static nod_status refuse(const struct nod_hook_event *event, void *data)
+static nod_status refuse(struct nod_hook_run *hook, void *data)
 {
-    (void)event;
+    (void)hook;
     (void)data;
     return NOD_E_REFUSED;
 }
@@ -730,9 +725,7 @@ static void a_hook_may_refuse_at_any_stage_and_nothing_is_stranded(void **state)
         const struct flow_table *table = engine_flow(flows[f]);
         for (size_t i = 0; i < table->count; i++) {
             world_init(&world, &(struct world_opts){ .handler = asks_once });
-            assert_int_equal(hooks_add(engine_hooks(world.engine), table, table->stages[i].name,
-                                       NOD_BEFORE, refuse, NULL),
-                             NOD_OK);
+            world_hook(&world, table->id, table->stages[i].name, NOD_WILL, refuse, NULL);
             struct world_caller *caller = world_call(&world, "ann", "s1");
             world_settle(&world);
             if (world_up(&world))
@@ -755,9 +748,7 @@ static void an_answer_that_a_hook_refuses_moves_the_ask_on(void **state)
 {
     (void)state;
     world_init(&world, &(struct world_opts){ .handler = asks_once });
-    assert_int_equal(hooks_add(engine_hooks(world.engine), engine_flow(NOD_FLOW_ANSWER),
-                               "validateContent", NOD_BEFORE, refuse, NULL),
-                     NOD_OK);
+    world_hook(&world, NOD_FLOW_ANSWER, "validateContent", NOD_WILL, refuse, NULL);
     struct world_caller *caller = world_call(&world, "ann", "s1");
     world_settle(&world);
     /* A client's form cannot be answered twice: nobody listens for what becomes of the answer. */

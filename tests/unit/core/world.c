@@ -339,6 +339,8 @@ static void answered(void *data, const struct answer_result *result)
     struct world *world = data;
 
     world->last = *result;
+    copy(world->said_code, sizeof(world->said_code), str_of(result->code));
+    copy(world->said, sizeof(world->said), result->message);
     world->answered++;
     if (world->on_answered)
         world->on_answered();
@@ -369,6 +371,17 @@ void world_answer(struct world *world, const char *id, enum ask_state action, co
                                       .surface = &world->surface,
                                       .attempt = attempt });
     arena_finish(&arena);
+}
+
+void world_hook(struct world *world, nod_flow flow, const char *stage, nod_hook_kind kind,
+                nod_status (*fn)(struct nod_hook_run *hook, void *data), void *data)
+{
+    assert_int_equal(
+        hooks_add(
+            engine_hooks(world->engine),
+            &(struct hook_spec){
+                .table = engine_flow(flow), .stage = stage, .kind = kind, .fn = fn, .data = data }),
+        NOD_OK);
 }
 
 nod_status world_ask(struct run *run, const char *key, const char *message, const char *schema,

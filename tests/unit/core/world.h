@@ -78,6 +78,7 @@ struct world {
     bool blocking;
     bool cancelled_told;
     struct answer_result last;
+    char said_code[40], said[128]; /* of a hook, with it */
     int answered;
     const char *fail_verb; /* this operation fails so often, in this way */
     enum memory_fault fail_how;
@@ -123,6 +124,10 @@ void world_answer(struct world *world, const char *id, enum ask_state action, co
                   const char *by, int attempt);
 /* The same, with all that an answer has. */
 void world_answer_by(struct world *world, const char *id, const struct answer *answer);
+
+/* A hook without a filter. */
+void world_hook(struct world *world, nod_flow flow, const char *stage, nod_hook_kind kind,
+                nod_status (*fn)(struct nod_hook_run *hook, void *data), void *data);
 
 /* For handlers. */
 nod_status world_ask(struct run *run, const char *key, const char *message, const char *schema,

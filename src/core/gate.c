@@ -1,0 +1,120 @@
+/*
+ * core/gate: asking before a call starts.
+ *
+ * The stage gate has no work of its own: it is there for hooks, which may ask a person. What a hook
+ * asks is recorded in a run, under keys of its own, parked as the questions of a handler are, and
+ * the stage is begun anew when it is answered: all its hooks are called again, with a longer
+ * journal, here or on another node. So a hook at the gate follows the rules of handlers.
+ *
+ * The first of these hooks is nod's own: it asks for the confirmation that a target requires. It is
+ * a hook instead of the stage, and the last of them: whoever brings another, or leaves out the
+ * stage from around it, answers for that.
+ */
+#include "core/hook_inside.h"
+
+enum { GATE_ARGS_SHOWN = 2000 }; /* bytes of the arguments in a gate's question */
+
+/* --- a run for a hook to ask with --- */
+
+struct run *hook_run(struct nod_hook_run *hook)
+{
+    struct flow *flow = hook->flow;
+    struct str name = hook->hook->spec.name;
+
+    if (hook->run || !flow || flow->table != &call_flow || !flow->table->stages[flow->at].replays)
+        return hook->run;
+    hook->run = run_create(flow->subject);
+    hook->run->prefix = arena_fmt(&hook->run->arena, RUN_RESERVED_PREFIX STR_FMT "%s",
+                                  STR_ARG(name), name.len ? "." : "");
+    return hook->run;
+}
+
+const struct target *hook_target(const struct nod_hook_run *hook)
+{
+    const struct call *call =
+        hook->flow && hook->flow->table == &call_flow ? hook->flow->subject : NULL;
+
+    return call ? call->target : NULL;
+}
+
+/* --- the confirmation that a target requires --- */
+
+static struct str gate_message(const struct call *call, struct arena *arena)
+{
+    struct str shown = call_args_now(call);
+    const char *more = "";
+
+    if (call->target->confirm_message.len)
+        return call->target->confirm_message;
+    if (str_eq(shown, STR("{}")))
+        return arena_fmt(arena, "Allow " STR_FMT "?", STR_ARG(call->target->title));
+    if (shown.len > GATE_ARGS_SHOWN) {
+        shown.len = GATE_ARGS_SHOWN;
+        while (shown.len && ((unsigned char)shown.at[shown.len] & 0xC0) == 0x80)
+            shown.len--; /* not in the middle of a character */
+        more = " ...";
+    }
+    return arena_fmt(arena, "Allow " STR_FMT "?\n\nArguments: " STR_FMT "%s",
+                     STR_ARG(call->target->title), STR_ARG(shown), more);
+}
+
+static nod_status not_confirmed(struct nod_hook_run *hook, const struct entry *answer)
+{
+    if (answer && answer->state == ASK_CANCELLED)
+        return hook_fail(hook, NOD_E_REFUSED, "CONFIRMATION_CANCELLED",
+                         STR("The question whether to do this was dismissed without an answer; "
+                             "nothing was done"));
+    if (answer && answer->state == ASK_DECLINED)
+        return hook_fail(hook, NOD_E_REFUSED, "CONFIRMATION_DECLINED",
+                         STR("A person did not confirm this; nothing was done"));
+    return hook_fail(hook, NOD_E_REFUSED, "CONFIRMATION_REQUIRED",
+                     STR("This needs a person's confirmation, and nobody could be asked or "
+                         "answered in time; nothing was done"));
+}
+
+/* A question that could not even be made is an error of its own, and no missing confirmation. */
+static nod_status not_asked(struct nod_hook_run *hook, const struct run *run, nod_status status)
+{
+    if (run->arena.exhausted || run->fault.status != status)
+        return hook_fail(hook, NOD_E_LIMIT, NULL,
+                         STR("The call needs more memory than a run may have"));
+    return hook_fail_as(hook, &run->fault);
+}
+
+static bool wants_confirmation(const void *subject)
+{
+    const struct call *call = subject;
+
+    return call->target->requires_confirmation;
+}
+
+static nod_status confirm(struct nod_hook_run *hook, void *data)
+{
+    struct run *run = hook_run(hook);
+    const struct entry *answer = NULL;
+
+    (void)data;
+    struct ask_spec spec = { .kind = ASK_APPROVAL,
+                             .key = STR("gate"), /* nod.gate, behind its prefix */
+                             .message = gate_message(run->call, &run->arena),
+                             .consent = true };
+    nod_status status = run->arena.exhausted ? NOD_E_LIMIT : run_ask(run, &spec, &answer);
+    if (status == NOD_PENDING || (status == NOD_OK && answer->state == ASK_ACCEPTED))
+        return status;
+    if (answer || status == NOD_E_NOT_SUPPORTED)
+        return not_confirmed(hook, answer);
+    return not_asked(hook, run, status);
+}
+
+void gate_init(struct engine *engine)
+{
+    nod_status added = hooks_add(&engine->hooks, &(struct hook_spec){
+                                                     .table = &call_flow,
+                                                     .stage = "gate",
+                                                     .kind = NOD_STAGE,
+                                                     .priority = NOD_PRIORITY_CONFIRMATION,
+                                                     .wants = wants_confirmation,
+                                                     .fn = confirm,
+                                                 });
+    (void)added; /* there is room for the first */
+}

@@ -1,0 +1,373 @@
+/*
+ * core/hook: the hooks there are, which of them a flow calls, and one call of one of them.
+ *
+ * Each stage has its hooks in one list, in order of priority; of several with the same the oldest
+ * comes first. A filter needs to know what it looks at: a hook that wants the questions of one tool
+ * is not called while an answer has not been matched with its question yet.
+ *
+ * How the calls of hooks make up a stage is flow.c's matter.
+ */
+#include "core/hook_inside.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+
+void hooks_init(struct hooks *hooks, struct engine *engine)
+{
+    hooks->engine = engine;
+    hooks->count = 0;
+    list_init(&hooks->runs);
+    for (size_t f = 0; f < FLOW_COUNT; f++)
+        for (size_t s = 0; s < FLOW_STAGES_MAX; s++)
+            list_init(&hooks->stages[f][s]);
+}
+
+static void hook_free(struct hook *hook)
+{
+    if (hook->spec.released)
+        hook->spec.released(hook->spec.data);
+    list_remove(&hook->link);
+    mem_free(hook);
+}
+
+void hooks_finish(struct hooks *hooks)
+{
+    LIST_EACH (at, &hooks->runs) /* that will never hear of their end */
+        hook_run_free(LIST_OF(at, struct nod_hook_run, link));
+    for (size_t f = 0; f < FLOW_COUNT; f++)
+        for (size_t s = 0; s < FLOW_STAGES_MAX; s++)
+            LIST_EACH (at, &hooks->stages[f][s])
+                hook_free(LIST_OF(at, struct hook, link));
+    hooks->count = 0;
+}
+
+/* --- registration --- */
+
+static nod_status refuse(const struct hook_spec *spec, nod_status status, const char *why)
+{
+    LOG_ERROR("a hook was refused", LOG_STR("hook", spec->name),
+              LOG_CSTR("stage", spec->stage ? spec->stage : "(none)"), LOG_CSTR("why", why));
+    return status;
+}
+
+static bool name_taken(const struct hooks *hooks, struct str name)
+{
+    for (size_t f = 0; f < FLOW_COUNT && name.len; f++)
+        for (size_t s = 0; s < FLOW_STAGES_MAX; s++)
+            LIST_EACH (at, &hooks->stages[f][s])
+                if (str_eq(LIST_OF(at, struct hook, link)->spec.name, name))
+                    return true;
+    return false;
+}
+
+static nod_status spec_check(const struct hooks *hooks, const struct hook_spec *spec, size_t *stage)
+{
+    const struct flow_table *table = spec->table;
+
+    if (!spec->stage || !spec->fn)
+        return refuse(spec, NOD_E_USAGE, "it has no stage, or no function");
+    for (*stage = 0; *stage < table->count; (*stage)++)
+        if (strcmp(table->stages[*stage].name, spec->stage) == 0)
+            break;
+    if (*stage == table->count)
+        return refuse(spec, NOD_E_NOT_FOUND, "its flow has no stage of that name");
+    if ((unsigned)spec->kind > NOD_AROUND || (unsigned)spec->ask > NOD_ASK_ROOTS ||
+        spec->timeout_ms < 0)
+        return refuse(spec, NOD_E_USAGE, "its kind, its ask or its timeout_ms is none there is");
+    if (spec->name.len > HOOK_NAME_MAX || spec->target.len > HOOK_FILTER_MAX ||
+        spec->principal.len > HOOK_FILTER_MAX)
+        return refuse(spec, NOD_E_USAGE, "its name or one of its patterns is too long");
+    if (name_taken(hooks, spec->name))
+        return refuse(spec, NOD_E_USAGE, "another hook has that name");
+    if (spec->kind == NOD_STAGE && table->stages[*stage].needed)
+        return refuse(spec, NOD_E_NOT_SUPPORTED,
+                      "what nod does at this stage cannot be replaced: use will, did or around");
+    return NOD_OK;
+}
+
+nod_status hooks_add(struct hooks *hooks, const struct hook_spec *spec)
+{
+    size_t stage;
+
+    NOD_TRY(spec_check(hooks, spec, &stage));
+    if (hooks->count >= HOOKS_MAX)
+        return refuse(spec, NOD_E_LIMIT, "there are as many hooks as there may be");
+    struct hook *hook =
+        mem_alloc(sizeof(*hook) + spec->name.len + spec->target.len + spec->principal.len + 3);
+    char *text = (char *)(hook + 1);
+    struct list *list = &hooks->stages[spec->table->id][stage], *before = list;
+
+    *hook = (struct hook){ .spec = *spec, .stage = stage };
+    hook->spec.name = str_place(&text, spec->name);
+    hook->spec.target = str_place(&text, spec->target);
+    hook->spec.principal = str_place(&text, spec->principal);
+    if (hook->spec.timeout_ms == 0)
+        hook->spec.timeout_ms = HOOK_TIMEOUT_MS;
+    LIST_EACH (at, list) {
+        if (LIST_OF(at, struct hook, link)->spec.priority > spec->priority) {
+            before = at;
+            break;
+        }
+    }
+    list_append(before, &hook->link); /* in front of it */
+    hooks->count++;
+    return NOD_OK;
+}
+
+/* --- filters --- */
+
+/* * stands for any text, ? for any byte. */
+static bool glob(struct str pattern, struct str text)
+{
+    size_t p = 0, t = 0, star = SIZE_MAX, from = 0;
+
+    while (t < text.len) {
+        if (p < pattern.len && pattern.at[p] == '*') {
+            star = p++;
+            from = t;
+        } else if (p < pattern.len && (pattern.at[p] == '?' || pattern.at[p] == text.at[t])) {
+            p++;
+            t++;
+        } else if (star != SIZE_MAX) {
+            p = star + 1;
+            t = ++from;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.len && pattern.at[p] == '*')
+        p++;
+    return p == pattern.len;
+}
+
+static bool hook_wants(const struct flow *flow, const struct hook *hook)
+{
+    const struct hook_spec *spec = &hook->spec;
+    struct hook_view view = { .kind = NOD_ASK_ANY };
+
+    if (spec->wants && !spec->wants(flow->subject))
+        return false;
+    if (!spec->target.len && !spec->principal.len && spec->ask == NOD_ASK_ANY)
+        return true;
+    flow->table->describe(flow->subject, &view);
+    return (!spec->target.len || (view.target.len && glob(spec->target, view.target))) &&
+           (!spec->principal.len || glob(spec->principal, view.principal)) &&
+           (spec->ask == NOD_ASK_ANY || spec->ask == view.kind);
+}
+
+struct hook *hook_after(const struct flow *flow, const struct list *from, nod_hook_kind kind)
+{
+    const struct list *head = &flow->hooks->stages[flow->table->id][flow->at];
+
+    for (struct list *at = from->next; at != head; at = at->next) {
+        struct hook *hook = LIST_OF(at, struct hook, link);
+        if (hook->spec.kind == kind && hook_wants(flow, hook))
+            return hook;
+    }
+    return NULL;
+}
+
+/* --- one call of one hook --- */
+
+struct nod_hook_run *hook_run_new(struct flow *flow, const struct hook *hook)
+{
+    struct nod_hook_run *run = MEM_NEW(struct nod_hook_run);
+
+    run->hooks = flow->hooks;
+    run->hook = hook;
+    run->flow = flow;
+    arena_init(&run->arena, HOOK_RUN_BYTES);
+    list_init(&run->link);
+    list_append(&flow->hooks->runs, &run->link);
+    return run;
+}
+
+void hook_run_free(struct nod_hook_run *hook)
+{
+    if (!hook)
+        return;
+    due_stop(hook->hooks->engine, &hook->due);
+    if (hook->hook->spec.over)
+        hook->hook->spec.over(hook, hook->hook->spec.data);
+    if (hook->run)
+        run_free(hook->run);
+    list_remove(&hook->link);
+    arena_finish(&hook->arena);
+    MEM_DELETE(hook);
+}
+
+static nod_status hook_returned(struct nod_hook_run *hook, nod_status status)
+{
+    hook->inside = false;
+    clock_look_again(); /* it may have taken its time */
+    if (status == NOD_PENDING && hook->finished)
+        status = hook->result; /* it was done before it returned */
+    if (status > NOD_OK || status < NOD_E_FAILED)
+        status = hook_fail(
+            hook, NOD_E_USAGE, NULL,
+            arena_fmt(&hook->arena, "A hook returned %d, which is not a nod_status", (int)status));
+    return status;
+}
+
+nod_status hook_call(struct nod_hook_run *hook)
+{
+    hook->inside = true;
+    return hook_returned(hook, hook->hook->spec.fn(hook, hook->hook->spec.data));
+}
+
+nod_status hook_call_then(struct nod_hook_run *hook, nod_status status)
+{
+    nod_hook_then *then = hook->then;
+
+    if (!then)
+        return status;
+    hook->then = NULL;
+    hook->inside = true;
+    return hook_returned(hook, then(hook, status, hook->then_data));
+}
+
+/* --- finishing later --- */
+
+static void out_of_time(struct due *due)
+{
+    struct nod_hook_run *hook = HEAP_OF(&due->node, struct nod_hook_run, due.node);
+    struct flow *flow = hook->flow;
+    struct nod_hook_run *word = hook_run_new(flow, hook->hook); /* the hook may still use its own */
+    struct str name = hook->hook->spec.name;
+
+    hook_fail(word, NOD_E_TIMEOUT, "HOOK_TIMEOUT",
+              arena_fmt(&word->arena, "The hook " STR_FMT " did not finish within %lld ms",
+                        STR_ARG(name), (long long)hook->hook->spec.timeout_ms));
+    LOG_WARN("a hook did not finish in its time", LOG_STR("hook", name),
+             LOG_CSTR("stage", hook_stage(hook)));
+    word->outer = hook->outer;
+    flow->awaited = word;
+    hook->flow = NULL; /* it is freed when it has finished */
+    flow_hook_done(flow, word, NOD_E_TIMEOUT);
+}
+
+void hook_await(struct nod_hook_run *hook)
+{
+    hook->later = true;
+    due_set(hook->hooks->engine, &hook->due, hook->hook->spec.timeout_ms, out_of_time);
+}
+
+void hook_leave(struct nod_hook_run *hook)
+{
+    due_stop(hook->hooks->engine, &hook->due);
+    hook->flow = NULL;
+    if (!hook->later)
+        hook_run_free(hook);
+}
+
+void hook_done(struct nod_hook_run *hook, nod_status status)
+{
+    struct flow *flow = hook->flow;
+
+    if (status == NOD_PENDING)
+        status = NOD_E_USAGE;
+    if (hook->inside) {
+        hook->finished = true;
+        hook->result = status;
+        return;
+    }
+    if (!hook->later) /* it has gone in, or was never to be waited for */
+        return;
+    hook->later = false;
+    due_stop(hook->hooks->engine, &hook->due);
+    if (flow)
+        flow_hook_done(flow, hook, status);
+    else
+        hook_run_free(hook);
+}
+
+nod_status hook_next(struct nod_hook_run *hook, nod_hook_then *then, void *data)
+{
+    if (hook->hook->spec.kind != NOD_AROUND || hook->went_in)
+        return hook_fail(hook, NOD_E_USAGE, NULL,
+                         STR("nod_hook_next is for hooks around a stage, and is called once"));
+    hook->went_in = true;
+    hook->then = then;
+    hook->then_data = data;
+    if (hook->later) {
+        hook->later = false;
+        due_stop(hook->hooks->engine, &hook->due);
+        if (hook->flow)
+            flow_hook_done(hook->flow, hook, NOD_PENDING);
+        else
+            hook_run_free(hook);
+    }
+    return NOD_PENDING;
+}
+
+/* --- what it sees and says --- */
+
+nod_flow hook_flow(const struct nod_hook_run *hook)
+{
+    return hook->hook->spec.table->id;
+}
+
+const char *hook_stage(const struct nod_hook_run *hook)
+{
+    return hook->hook->spec.table->stages[hook->hook->stage].name;
+}
+
+struct str hook_name(const struct nod_hook_run *hook)
+{
+    return hook->hook->spec.name;
+}
+
+bool hook_look(const struct nod_hook_run *hook, struct hook_view *view)
+{
+    *view = (struct hook_view){ .kind = NOD_ASK_ANY };
+    if (!hook->flow)
+        return false;
+    hook->flow->table->describe(hook->flow->subject, view);
+    return true;
+}
+
+nod_status hook_write(struct nod_hook_run *hook, enum hook_field field, struct str text)
+{
+    const struct flow *flow = hook->flow;
+    struct str why = STR("This cannot be written at this stage");
+
+    if (!flow)
+        return NOD_E_STALE;
+    if (flow->firm || !flow->table->write)
+        return hook_fail(hook, NOD_E_USAGE, NULL, why);
+    nod_status status =
+        flow->table->write(flow->subject, hook->hook->stage, field, text, &hook->arena, &why);
+    return status == NOD_OK ? NOD_OK : hook_fail(hook, status, NULL, why);
+}
+
+nod_status hook_fail(struct nod_hook_run *hook, nod_status status, const char *code,
+                     struct str message)
+{
+    hook->fault = (struct fault){
+        .status = status,
+        .code = code ? arena_str(&hook->arena, str_of(code)).at : NULL,
+        .message = arena_str(&hook->arena, message),
+    };
+    return status;
+}
+
+nod_status hook_fail_as(struct nod_hook_run *hook, const struct fault *fault)
+{
+    hook->fault = *fault;
+    return fault->status;
+}
+
+const struct fault *hook_fault(const struct nod_hook_run *hook)
+{
+    return &hook->fault;
+}
+
+void **hook_face(struct nod_hook_run *hook)
+{
+    return &hook->face;
+}
+
+struct arena *hook_arena(struct nod_hook_run *hook)
+{
+    return &hook->arena;
+}

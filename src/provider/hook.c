@@ -1,0 +1,454 @@
+/*
+ * provider/hook: hooks that are C functions, as nod.h shows them.
+ *
+ * The core calls them and decides what follows (core/hook.h, core/flow.c). What is added here: a
+ * nod_call to build values with and, at the gate, to ask with; texts and trees instead of slices;
+ * and a way in for other threads. A hook at the gate is judged as a handler is: a NOD_PENDING that
+ * it did not pass on counts all the same, and a mistake that was noted ends the flow.
+ *
+ * What another thread sends travels to the loop, and finds the hook's run there, or learns that
+ * there are no hooks any more. A run is freed only on the loop.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "core/engine.h"
+#include "provider/local_inside.h"
+
+enum { HOOK_SENTENCE_MAX = 2048 }; /* bytes of why a hook ends a flow */
+
+struct hooks_alive { /* shared by the provider and by what is on its way */
+    atomic_uint refs;
+    bool gone; /* loop thread */
+};
+
+struct local_hook {
+    struct local *local;
+    nod_hook_fn *fn;
+    void *data;
+    bool named;
+};
+
+struct face { /* of a hook's run */
+    const struct local_hook *hook;
+    pthread_t thread;
+    bool inside; /* that thread's */
+    nod_hook_then *then;
+    void *then_data;
+    bool called; /* `call` is there */
+    struct nod_call call;
+    struct run light;           /* where nothing is asked */
+    struct local_target target; /* where the call's own is not a handler's */
+};
+
+/* --- life --- */
+
+static void alive_drop(struct hooks_alive *alive)
+{
+    if (atomic_fetch_sub(&alive->refs, 1) == 1)
+        mem_free(alive);
+}
+
+void local_hooks_init(struct local *local)
+{
+    local->hooks_alive = MEM_NEW(struct hooks_alive);
+    atomic_init(&local->hooks_alive->refs, 1);
+}
+
+void local_hooks_finish(struct local *local)
+{
+    local->hooks_alive->gone = true;
+    alive_drop(local->hooks_alive);
+}
+
+static void hook_released(void *data)
+{
+    struct local_hook *hook = data;
+
+    hook->local->hooks_alive->gone = true; /* they go with the engine, all at once */
+    mem_free(hook);
+}
+
+static struct face *face_of(nod_hook_run *hook)
+{
+    return *hook_face(hook);
+}
+
+static void hook_over(struct nod_hook_run *hook, void *data)
+{
+    struct face *face = face_of(hook);
+
+    (void)data;
+    if (!face)
+        return;
+    if (face->called) {
+        handler_defers(&face->call);
+        handler_finish(&face->call);
+        if (face->call.run == &face->light)
+            arena_finish(&face->light.arena);
+    }
+    mem_free(face);
+}
+
+/* --- what the hook did --- */
+
+static nod_status judge(nod_hook_run *hook, nod_status status)
+{
+    struct face *face = face_of(hook);
+    nod_call *call = &face->call;
+    struct run *run = call->run;
+
+    face->inside = false;
+    if (!face->called)
+        return status;
+    if (run->wanted && !call->awaited && !run->bug.at)
+        run_bug(run, "A hook at gate calls nod_want, but returned without nod_await");
+    if (run->bug.at)
+        return hook_fail(hook, NOD_E_USAGE, NULL, run->bug);
+    if (call->broken != NOD_OK)
+        status = call->broken;
+    else if (run->arena.exhausted && !run->step_done)
+        return hook_fail(hook, NOD_E_LIMIT, NULL,
+                         STR("A hook has used up the memory that one run may have"));
+    else if (call->stopped)
+        return NOD_PENDING;
+    if (status < NOD_PENDING && hook_fault(hook)->status != status && run->fault.status == status)
+        hook_fail_as(hook, &run->fault);
+    return status;
+}
+
+static void enter(struct face *face)
+{
+    face->thread = pthread_self();
+    face->inside = true;
+}
+
+static nod_status hook_runs(struct nod_hook_run *hook, void *data)
+{
+    const struct local_hook *mine = data;
+    struct face *face = MEM_NEW(struct face);
+
+    face->hook = mine;
+    *hook_face(hook) = face;
+    enter(face);
+    return judge(hook, mine->fn(hook, mine->data));
+}
+
+static nod_status then_runs(nod_hook_run *hook, nod_status status, void *data)
+{
+    struct face *face = data;
+
+    enter(face);
+    return judge(hook, face->then(hook, status, face->then_data));
+}
+
+nod_status local_add_hook(struct local *local, struct engine *engine,
+                          const struct nod_hook_opts *given)
+{
+    struct nod_hook_opts opts;
+    struct local_hook *hook = MEM_NEW(struct local_hook);
+
+    OPTS_READ(opts, given);
+    *hook = (struct local_hook){
+        .local = local, .fn = opts.fn, .data = opts.data, .named = opts.name && *opts.name
+    };
+    const struct flow_table *table = engine_flow(opts.flow);
+    nod_status status =
+        !table ? NOD_E_USAGE
+               : hooks_add(engine_hooks(engine), &(struct hook_spec){
+                                                     .table = table,
+                                                     .stage = opts.stage,
+                                                     .kind = opts.kind,
+                                                     .priority = opts.priority,
+                                                     .name = str_of(opts.name),
+                                                     .target = str_of(opts.target),
+                                                     .principal = str_of(opts.principal),
+                                                     .ask = opts.ask,
+                                                     .timeout_ms = opts.timeout_ms,
+                                                     .fn = opts.fn ? hook_runs : NULL,
+                                                     .over = hook_over,
+                                                     .released = hook_released,
+                                                     .data = hook,
+                                                 });
+    if (status != NOD_OK)
+        mem_free(hook);
+    return status;
+}
+
+/* --- the call as a handler sees it --- */
+
+static void emit_nothing(struct run *run, const struct notice *notice)
+{
+    (void)run;
+    (void)notice;
+}
+
+/* Of a call whose target is another provider's, or that is not known. */
+static void stand_in(struct face *face, const struct target *target, struct str name)
+{
+    if (target)
+        face->target.base = *target;
+    else
+        face->target.base = (struct target){ .kind = TARGET_TOOL, .name = name };
+    face->call.target = &face->target;
+}
+
+static void light_init(nod_hook_run *hook, struct run *run, const struct hook_view *view)
+{
+    struct arena *arena = &run->arena;
+
+    arena_init(arena, HOOK_RUN_BYTES);
+    run->call_id = arena_str(arena, view->call_id);
+    run->principal = arena_str(arena, view->principal);
+    run->uri = arena_str(arena, view->uri);
+    run->args = view->args.len ? json_parse(arena, arena_str(arena, view->args), NULL, NULL)
+                               : json_new_object(arena);
+    run->target = hook_target(hook);
+    run->emit = emit_nothing;
+}
+
+nod_call *nod_hook_call(nod_hook_run *hook)
+{
+    struct face *face = face_of(hook);
+    struct local *local = face->hook->local;
+    const struct target *target = hook_target(hook);
+    struct hook_view view;
+
+    if (face->called)
+        return &face->call;
+    hook_look(hook, &view);
+    struct run *run = hook_run(hook);
+    if (!run) {
+        run = &face->light;
+        light_init(hook, run, &view);
+    }
+    local_call_init(&face->call, local, run);
+    face->called = true;
+    if (run == &face->light)
+        face->call.mute = "a hook that is not at gate";
+    else if (!face->hook->named)
+        face->call.mute = "a hook that has no .name, which its keys are made of";
+    if (!target || target->provider != &local->provider)
+        stand_in(face, target, arena_str(hook_arena(hook), view.target));
+    if (!run->target)
+        run->target = &face->target.base;
+    return &face->call;
+}
+
+/* --- looking --- */
+
+static const char *text_of(nod_hook_run *hook, struct str text)
+{
+    const char *copy = text.len ? arena_str(hook_arena(hook), text).at : NULL;
+
+    return copy ? copy : "";
+}
+
+static struct hook_view look(nod_hook_run *hook)
+{
+    struct hook_view view;
+
+    hook_look(hook, &view);
+    return view;
+}
+
+nod_flow nod_hook_flow(const nod_hook_run *hook)
+{
+    return hook_flow(hook);
+}
+
+const char *nod_hook_stage(const nod_hook_run *hook)
+{
+    return hook_stage(hook);
+}
+
+const char *nod_hook_call_id(nod_hook_run *hook)
+{
+    return text_of(hook, look(hook).call_id);
+}
+
+const char *nod_hook_target(nod_hook_run *hook)
+{
+    return text_of(hook, look(hook).target);
+}
+
+const char *nod_hook_principal(nod_hook_run *hook)
+{
+    return text_of(hook, look(hook).principal);
+}
+
+const char *nod_hook_ask_id(nod_hook_run *hook)
+{
+    return text_of(hook, look(hook).ask_id);
+}
+
+const char *nod_hook_ask_key(nod_hook_run *hook)
+{
+    return text_of(hook, look(hook).ask_key);
+}
+
+nod_ask_kind nod_hook_ask_kind(nod_hook_run *hook)
+{
+    return look(hook).kind;
+}
+
+const char *nod_hook_message(nod_hook_run *hook)
+{
+    return text_of(hook, look(hook).message);
+}
+
+const char *nod_hook_action(nod_hook_run *hook)
+{
+    struct hook_view view = look(hook);
+
+    return view.action == ASK_PENDING ? "" : ask_state_name(view.action).at;
+}
+
+nod_status nod_hook_status(nod_hook_run *hook)
+{
+    struct hook_view view = look(hook);
+
+    return view.ended ? view.status : NOD_PENDING;
+}
+
+const char *nod_hook_error(nod_hook_run *hook)
+{
+    return text_of(hook, look(hook).error);
+}
+
+static const nod_json *tree_of(nod_hook_run *hook, struct str text)
+{
+    return text.len ? json_out(call_parse(nod_hook_call(hook), text)) : NULL;
+}
+
+const nod_json *nod_hook_args(nod_hook_run *hook)
+{
+    return tree_of(hook, look(hook).args);
+}
+
+const nod_json *nod_hook_content(nod_hook_run *hook)
+{
+    struct hook_view view = look(hook);
+
+    if (view.content_tree)
+        view.content = call_json(nod_hook_call(hook), view.content_tree);
+    return tree_of(hook, view.content);
+}
+
+const nod_json *nod_hook_result(nod_hook_run *hook)
+{
+    return tree_of(hook, look(hook).result);
+}
+
+/* --- writing --- */
+
+static nod_status write_tree(nod_hook_run *hook, enum hook_field field, const nod_json *value)
+{
+    nod_call *call = nod_hook_call(hook);
+
+    if (!value)
+        return hook_fail(hook, NOD_E_USAGE, NULL, STR("There is no value to write"));
+    return hook_write(hook, field, call_json(call, json_in(value)));
+}
+
+nod_status nod_hook_set_args(nod_hook_run *hook, const nod_json *args)
+{
+    return write_tree(hook, HOOK_ARGS, args);
+}
+
+nod_status nod_hook_set_message(nod_hook_run *hook, const char *message)
+{
+    return hook_write(hook, HOOK_MESSAGE, call_text(nod_hook_call(hook), message));
+}
+
+nod_status nod_hook_set_content(nod_hook_run *hook, const nod_json *content)
+{
+    return write_tree(hook, HOOK_CONTENT, content);
+}
+
+nod_status nod_hook_set_result(nod_hook_run *hook, const nod_json *result)
+{
+    nod_call *call = nod_hook_call(hook);
+    struct str body;
+
+    if (result)
+        return write_tree(hook, HOOK_RESULT, result);
+    nod_status status = reply_close(call, &body);
+    status = status == NOD_OK ? hook_write(hook, HOOK_RESULT, body)
+                              : hook_fail_as(hook, &call->run->fault);
+    handler_finish(call);
+    reply_init(&call->reply);
+    return status;
+}
+
+nod_status nod_hook_fail(nod_hook_run *hook, nod_status status, const char *code,
+                         const char *format, ...)
+{
+    char sentence[HOOK_SENTENCE_MAX];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(sentence, sizeof(sentence), format, args);
+    va_end(args);
+    return hook_fail(hook, status, code, text_clean(hook_arena(hook), str_of(sentence)));
+}
+
+/* --- going in, and finishing later --- */
+
+struct post { /* from any thread to the loop */
+    struct hooks_alive *alive;
+    nod_hook_run *hook;
+    nod_status status;
+    bool next; /* go in; otherwise its end */
+};
+
+static nod_status go_in(nod_hook_run *hook)
+{
+    struct face *face = face_of(hook);
+
+    return hook_next(hook, face->then ? then_runs : NULL, face);
+}
+
+static void post_arrives(void *data)
+{
+    struct post *post = data;
+
+    if (post->alive->gone)
+        ;
+    else if (post->next)
+        go_in(post->hook);
+    else
+        hook_done(post->hook, post->status);
+    alive_drop(post->alive);
+    mem_free(post);
+}
+
+static void send(nod_hook_run *hook, bool next, nod_status status)
+{
+    struct local *local = face_of(hook)->hook->local;
+    struct post *post = MEM_NEW(struct post);
+
+    *post =
+        (struct post){ .alive = local->hooks_alive, .hook = hook, .status = status, .next = next };
+    atomic_fetch_add(&post->alive->refs, 1);
+    loop_post(local->loop, post_arrives, post);
+}
+
+nod_status nod_hook_next(nod_hook_run *hook, nod_hook_then *then, void *data)
+{
+    struct face *face = face_of(hook);
+
+    face->then = then;
+    face->then_data = data;
+    if (pthread_equal(face->thread, pthread_self()) && face->inside)
+        return go_in(hook);
+    send(hook, true, NOD_OK);
+    return NOD_PENDING;
+}
+
+void nod_hook_done(nod_hook_run *hook, nod_status status)
+{
+    send(hook, false, status);
+}
