@@ -92,14 +92,15 @@ void ledger_opened(struct sim_call *call, struct str node)
     epoch_begins(call, 1, node);
 }
 
-void ledger_wrote(struct sim_call *call, const char *verb, uint64_t epoch)
+void ledger_wrote(struct sim_call *call, const char *verb, uint64_t epoch, int64_t keep_for_ms)
 {
     if (call->ended)
         broken("a %s of call %zu was taken after its end", verb, call->number);
     if (epoch != call->epoch)
         broken("a %s of call %zu was taken in epoch %llu, but the call is in %llu", verb,
                call->number, (unsigned long long)epoch, (unsigned long long)call->epoch);
-    call->wrote_ms = store_now();
+    if (keep_for_ms > 0) /* giving a call back gives its client nothing */
+        call->wrote_ms = store_now();
 }
 
 void ledger_handed(struct sim_call *call, bool handed)

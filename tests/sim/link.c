@@ -192,7 +192,7 @@ static void link_park(struct store *store, const struct park_spec *park, store_d
         if (sent.message->status == NOD_OK && ledger_is_new(call, park->token)) {
             if (park->open)
                 ledger_opened(call, park->node);
-            ledger_wrote(call, "park", park->epoch);
+            ledger_wrote(call, "park", park->epoch, park->keep_for_ms);
             if (!gives_back)
                 ledger_handed(call, park->handed);
             ledger_entries(call, park->entries, park->entry_count);
@@ -215,7 +215,7 @@ static void link_append(struct store *store, const struct append_spec *append, s
         if (sent.message->status == NOD_OK && ledger_is_new(call, append->token)) {
             if (append->open)
                 ledger_opened(call, append->node);
-            ledger_wrote(call, "append", append->epoch);
+            ledger_wrote(call, "append", append->epoch, append->keep_for_ms);
             ledger_handed(call, append->handed);
             ledger_entries(call, append->entries, append->entry_count);
         }
@@ -274,7 +274,7 @@ static void link_finish(struct store *store, const struct finish_spec *finish, s
         sim.store->ops->finish(sim.store, finish, message_fill, sent.message);
         drain();
         if (sent.message->status == NOD_OK && ledger_is_new(call, finish->token)) {
-            ledger_wrote(call, "finish", finish->epoch);
+            ledger_wrote(call, "finish", finish->epoch, finish->keep_for_ms);
             ledger_handed(call, finish->handed);
             ledger_ended(call, finish->result);
             woken(NULL, finish->call_id);

@@ -145,7 +145,7 @@ struct ledger_ask *ledger_ask(struct sim_call *call, struct str id);
 /* False: this very operation has happened before. */
 bool ledger_is_new(struct sim_call *call, struct str token);
 void ledger_opened(struct sim_call *call, struct str node);
-void ledger_wrote(struct sim_call *call, const char *verb, uint64_t epoch);
+void ledger_wrote(struct sim_call *call, const char *verb, uint64_t epoch, int64_t keep_for_ms);
 void ledger_handed(struct sim_call *call, bool handed);
 void ledger_entries(struct sim_call *call, const struct entry *entries, size_t count);
 void ledger_asked(struct sim_call *call, const struct ask_record *ask);
