@@ -533,6 +533,8 @@ bool host_serve_http(nod_server *server, const struct options *options)
         .tokens = server->tokens,
         .allowed_hosts = options->allow_hosts,
         .allowed_origins = options->allow_origins,
+        .public_url = options->public_url,
+        .trusted_proxies = options->trusted_proxies,
         .tls_cert = options->tls_cert,
         .tls_key = options->tls_key,
     });

@@ -53,6 +53,17 @@ static bool add_name(const char **names, const char *value)
     return false;
 }
 
+static bool take_public_url(struct options *options, const char *value)
+{
+    options->public_url = value;
+    return strstr(value, "://") != NULL;
+}
+
+static bool take_trusted_proxy(struct options *options, const char *value)
+{
+    return add_name(options->trusted_proxies, value);
+}
+
 static bool take_allow_host(struct options *options, const char *value)
 {
     return add_name(options->allow_hosts, value);
@@ -177,6 +188,8 @@ static bool take_log_format(struct options *options, const char *value)
 static const struct option table[] = {
     { "--http", "HOST:PORT or unix:PATH", false, take_http },
     { "--token-file", "FILE", true, take_token_file },
+    { "--public-url", "a URL such as https://nod.example.org", true, take_public_url },
+    { "--trusted-proxy", "an address or a net such as 10.0.0.0/8", true, take_trusted_proxy },
     { "--tls-cert", "FILE", true, take_tls_cert },
     { "--tls-key", "FILE", true, take_tls_key },
     { "--allow-host", "NAME", true, take_allow_host },
@@ -204,6 +217,9 @@ const char *options_help(void)
            "                         listen on loopback; port 0 takes a free one; repeatable\n"
            "  --http unix:PATH       the same on a Unix socket of this user\n"
            "  --token-file FILE      bearer tokens, a line each: token name role...\n"
+           "  --public-url URL       where the world reaches this server: what links are made of\n"
+           "  --trusted-proxy NET    a proxy whose X-Forwarded-For is believed: an address, or\n"
+           "                         10.0.0.0/8; repeatable\n"
            "  --tls-cert FILE, --tls-key FILE  serve over TLS; read again on SIGHUP\n"
            "  --allow-host NAME      a further name clients may use for this host; repeatable\n"
            "  --allow-origin ORIGIN  a web origin that may connect; repeatable\n"

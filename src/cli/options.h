@@ -11,7 +11,7 @@
 #include "base/str.h"
 
 enum {
-    OPTIONS_NAMES_MAX = 64,    /* of --allow-host, of --allow-origin, and of --allow-field */
+    OPTIONS_NAMES_MAX = 64,    /* of --allow-host, and of each option like it */
     OPTIONS_LISTEN_MAX = 16,   /* of --http */
     OPTIONS_PROBLEM_MAX = 256, /* bytes of a sentence */
     OPTIONS_DAYS_MAX = 3650,   /* of a duration */
@@ -40,6 +40,8 @@ struct options {
     struct options_listen listen[OPTIONS_LISTEN_MAX]; /* of --http */
     size_t listen_count;
     const char *token_file;
+    const char *public_url;
+    const char *trusted_proxies[OPTIONS_NAMES_MAX + 1]; /* NULL-terminated */
     const char *tls_cert;
     const char *tls_key;
     const char *allow_hosts[OPTIONS_NAMES_MAX + 1]; /* NULL-terminated */

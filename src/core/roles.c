@@ -20,3 +20,11 @@ role_set role_named(struct str name)
             return words[i].role;
     return ROLES_NONE;
 }
+
+struct str role_name(enum role role)
+{
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (words[i].role == (role_set)role)
+            return words[i].name;
+    return STR_NONE;
+}

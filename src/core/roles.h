@@ -25,6 +25,9 @@ typedef unsigned role_set;
 /* "ask", "answer", "approve" or "admin"; 0 for any other word. */
 role_set role_named(struct str name);
 
+/* The word for one of them. */
+struct str role_name(enum role role);
+
 /* Is there any of `wanted` among them? An administrator has every role. */
 static inline bool roles_include(role_set roles, role_set wanted)
 {

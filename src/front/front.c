@@ -26,7 +26,7 @@ static void on_request(struct http_exchange *exchange, const struct http_request
     struct front *front = data;
     const struct route *route = http->mark.what;
     const struct principal *principal = http->mark.who;
-    struct front_request request = { .exchange = exchange, .http = http };
+    struct front_request request = { .front = front, .exchange = exchange, .http = http };
 
     if (!routes_vars(route, http->path, &front->path, &request.vars)) {
         http_reply(exchange, 400, NULL, 0, STR("the path is not encoded as a path has to be\n"));
@@ -68,16 +68,47 @@ static void limits_of(struct http_limits *limits, bool tokens)
     limits->owner_memory_max = limits->memory_max / FRONT_OWNER_PART;
 }
 
-static const struct str *copy_list(struct arena *arena, const char *const *names, size_t *count)
+/* With `further`, unless it is empty. */
+static const struct str *copy_list(struct arena *arena, const char *const *names,
+                                   struct str further, size_t *count)
 {
     for (*count = 0; names && names[*count];)
         ++*count;
     struct str *copy = arena_alloc(arena, (*count + 1) * sizeof(*copy));
     for (size_t i = 0; copy && i < *count; i++)
         copy[i] = arena_str(arena, str_of(names[i]));
+    if (copy && further.len)
+        copy[(*count)++] = further;
     if (!copy)
         *count = 0;
     return copy;
+}
+
+static bool public_url_open(struct front *front)
+{
+    const char *given = front->opts.public_url, *why;
+
+    if (!given || public_url_read(str_of(given), &front->texts, &front->public_url, &why))
+        return true;
+    LOG_ERROR("the public URL cannot be used", LOG_CSTR("url", given), LOG_CSTR("why", why));
+    return false;
+}
+
+static bool proxies_open(struct front *front)
+{
+    const char *const *given = front->opts.trusted_proxies;
+
+    for (; given && *given; given++) {
+        if (front->proxy_count == FRONT_PROXIES_MAX ||
+            !cidr_parse(str_of(*given), &front->proxies[front->proxy_count])) {
+            LOG_ERROR("not a proxy that may be trusted; give an address or a net such as "
+                      "10.0.0.0/8, whose bits behind the prefix are zero",
+                      LOG_CSTR("proxy", *given), LOG_INT("most", FRONT_PROXIES_MAX));
+            return false;
+        }
+        front->proxy_count++;
+    }
+    return true;
 }
 
 static bool rules_open(struct front *front)
@@ -86,8 +117,10 @@ static bool rules_open(struct front *front)
     const struct front_opts *opts = &front->opts;
 
     rules->own = front->own;
-    rules->hosts = copy_list(&front->texts, opts->allowed_hosts, &rules->host_count);
-    rules->origins = copy_list(&front->texts, opts->allowed_origins, &rules->origin_count);
+    rules->hosts =
+        copy_list(&front->texts, opts->allowed_hosts, front->public_url.host, &rules->host_count);
+    rules->origins = copy_list(&front->texts, opts->allowed_origins, front->public_url.origin,
+                               &rules->origin_count);
     return cors_open(front);
 }
 
@@ -104,7 +137,8 @@ struct front *front_create(const struct front_opts *opts)
     buf_init(&front->path, FRONT_PATH_MAX);
     limits_of(&http.limits, opts->tokens != NULL);
     front->http = http_create(opts->loop, &http);
-    if (!rules_open(front) || !certificate_open(front) || !health_open(front)) {
+    if (!public_url_open(front) || !proxies_open(front) || !rules_open(front) ||
+        !certificate_open(front) || !health_open(front)) {
         front_destroy(front);
         return NULL;
     }
@@ -120,6 +154,18 @@ bool front_route(struct front *front, const struct route *route)
     LOG_ERROR("a route cannot be added", LOG_STR("method", route->method),
               LOG_STR("path", route->pattern), LOG_CSTR("why", why));
     return false;
+}
+
+void front_client(const struct front_request *request, struct peer *client)
+{
+    const struct front *front = request->front;
+
+    address_of(front->proxies, front->proxy_count, request->http, client);
+}
+
+bool front_is_secure(const struct front *front)
+{
+    return front->public_url.origin.len ? front->public_url.https : front_has_tls(front);
 }
 
 bool front_has_tokens(const struct front *front)

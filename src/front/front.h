@@ -6,7 +6,7 @@
  * there such a path, who is it, may they, is there such a method. What is let in goes to the
  * handler of its route. Nobody else listens, reads a token or looks at Origin.
  *
- * A module that serves something adds its routes before the first front_listen:
+ * A module that serves something adds its routes, before anybody could look for them:
  *
  *     static void hello(const struct front_request *request, void *data)
  *     {
@@ -20,6 +20,7 @@
 
 #include "front/routes.h"
 #include "net/http.h"
+#include "net/peer.h"
 
 struct engine;
 struct front;
@@ -33,12 +34,15 @@ struct front_opts {
     const struct tokens *tokens; /* NULL: loopback only, as the local user. Outlives the front */
     const char *const *allowed_hosts;   /* further Host names, NULL-terminated, or NULL */
     const char *const *allowed_origins; /* further Origins; likewise */
+    const char *public_url;             /* what links are made from; NULL: where it listens */
+    const char *const *trusted_proxies; /* addresses and nets; NULL-terminated, or NULL */
     const char *tls_cert;               /* a file; NULL: without TLS. Outlives the front */
     const char *tls_key;                /* likewise; NULL: in tls_cert */
 };
 
 /* What a handler is given. Lives until it returns; the exchange until it is answered. */
 struct front_request {
+    struct front *front;
     struct http_exchange *exchange;
     const struct http_request *http; /* as net/http.h says; no body on a route for anyone */
     struct str principal;            /* whose request it is; empty on a route for anyone */
@@ -48,6 +52,10 @@ struct front_request {
 
 /* The value of a variable of the route's pattern, decoded; empty if it has none of that name. */
 struct str front_var(const struct front_request *request, struct str name);
+
+/* From which address the request comes: the peer's, or what a trusted proxy says (front/address).
+ */
+void front_client(const struct front_request *request, struct peer *client);
 
 /* NULL, logged: an option that cannot be used. /healthz and /readyz are there already. */
 struct front *front_create(const struct front_opts *opts);
@@ -67,6 +75,14 @@ void front_web_headers(struct front *front, const char *const *sent, const char 
 nod_status front_listen(struct front *front, struct str host, int port);
 /* The port of the listener that was opened as number `which`, from 0; 0: there is none. */
 int front_port(const struct front *front, size_t which);
+
+/*
+ * The address of a path of ours ("/inbox") for somebody elsewhere, in the arena: from the public
+ * URL or, without one, from the first address listened on. Never from what a request says.
+ */
+struct str front_link(const struct front *front, struct str path, struct arena *arena);
+/* Links begin with https: cookies are for such connections alone. */
+bool front_is_secure(const struct front *front);
 
 /* TCP is spoken over TLS. */
 bool front_has_tls(const struct front *front);

@@ -6,6 +6,8 @@
  * listen.c   the addresses that are listened on
  * certificate.c  TLS on them, and the certificate read anew
  * origin.c   the rules of Host and Origin
+ * public_url.c   the address under which the world knows us
+ * address.c  from which address a request comes
  * cors.c     web pages of other origins
  * routes.c   the table
  * tokens.c   the token file
@@ -14,8 +16,10 @@
 #ifndef NOD_FRONT_INSIDE_H
 #define NOD_FRONT_INSIDE_H
 
+#include "front/address.h"
 #include "front/front.h"
 #include "front/origin.h"
+#include "front/public_url.h"
 #include "front/tokens.h"
 #include "net/listener.h"
 
@@ -30,6 +34,7 @@ enum {
     FRONT_REFUSAL_MAX = 1024,       /* bytes of the body of a refusal */
     FRONT_PATH_MAX = 16 << 10,      /* bytes of the decoded variables of a path */
     FRONT_TEXTS_MAX = 1 << 20,      /* bytes of all texts of the options */
+    FRONT_PROXIES_MAX = 64,         /* proxies, or nets of them, that are trusted */
     FRONT_WEB_HEADERS_MAX = 32,     /* further headers that web pages may send, or read */
 };
 
@@ -43,6 +48,9 @@ struct front {
 
     struct tls_context *tls; /* NULL: without TLS */
 
+    struct public_url public_url; /* its origin is empty if there is none */
+    struct cidr proxies[FRONT_PROXIES_MAX];
+    size_t proxy_count;
     struct origin_rules origins;
     struct str own[FRONT_LISTENERS_MAX]; /* the addresses listened on, for the rules */
     const struct str *origin_lines;      /* header lines for each of origins.origins: cors.c */

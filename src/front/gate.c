@@ -65,11 +65,26 @@ static enum http_verdict not_allowed(struct front *front, struct http_ruling *ru
 
 /* --- who --- */
 
-/* Without tokens only loopback is listened on, so who comes over TCP is the local user. Who may
- * open a Unix socket is the file's matter: what counts is whose process it is. */
-static bool is_local(const struct front *front, const struct peer *peer)
+static void log_refused(const struct front *front, const struct http_request *http,
+                        const char *event)
 {
-    return peer->kind == PEER_LOCAL ? peer->same_user : !front->opts.tokens;
+    char text[PEER_TEXT_MAX];
+    struct peer client;
+
+    if (!log_enabled(LOG_LEVEL_DEBUG))
+        return;
+    address_of(front->proxies, front->proxy_count, http, &client);
+    LOG_DEBUG(event, LOG_STR("address", peer_text(&client, text)));
+}
+
+/* Without tokens only loopback is listened on, so who comes over TCP is the local user. Who may
+ * open a Unix socket is the file's matter: what counts is whose process it is. A proxy that passes
+ * on what others have sent is not the local user, though it may run as the same. */
+static bool is_local(const struct front *front, const struct http_request *http)
+{
+    if (http->peer->kind != PEER_LOCAL)
+        return !front->opts.tokens;
+    return http->peer->same_user && (!front->opts.tokens || !address_is_forwarded(http));
 }
 
 /* HTTP_TRUST with the owner of the token, or 401. */
@@ -79,7 +94,7 @@ static enum http_verdict authenticate(struct front *front, const struct http_req
     const struct tokens *tokens = front->opts.tokens;
     struct str header = http_named(http, HTTP_NAME_AUTHORIZATION), scheme, token;
 
-    if (is_local(front, http->peer) && (!tokens || !header.len)) {
+    if (is_local(front, http) && (!tokens || !header.len)) {
         ruling->mark.who = &local_user; /* who has everything: no share of their own */
         return HTTP_TRUST;
     }
@@ -87,7 +102,7 @@ static enum http_verdict authenticate(struct front *front, const struct http_req
         return unauthorized(ruling, false);
     const struct principal *owner = tokens_find(tokens, str_trim(token));
     if (!owner) {
-        LOG_DEBUG("token refused");
+        log_refused(front, http, "token refused");
         return unauthorized(ruling, true);
     }
     ruling->mark.who = owner;
@@ -100,6 +115,23 @@ static bool may(const struct route *route, const struct http_ruling *ruling)
     const struct principal *principal = ruling->mark.who;
 
     return principal && roles_include(principal->roles, route->who);
+}
+
+static enum http_verdict forbid_role(struct front *front, const struct http_request *http,
+                                     struct http_ruling *ruling, const struct route *route)
+{
+    struct buf why;
+
+    buf_init(&why, FRONT_REFUSAL_MAX / 2);
+    buf_add(&why, STR("This token may not do this: it needs the role "));
+    for (role_set role = 1; role && role <= route->who; role <<= 1)
+        if (route->who & role & ~(role_set)ROLE_ADMIN)
+            buf_fmt(&why, STR_FMT " or ", STR_ARG(role_name((enum role)role)));
+    buf_add(&why, STR("admin, which the operator gives in the token file."));
+    log_refused(front, http, "role refused");
+    enum http_verdict verdict = forbid(front, ruling, route, buf_str(&why));
+    buf_finish(&why);
+    return verdict;
 }
 
 static enum http_verdict let_in(struct front *front, const struct http_request *http,
@@ -116,9 +148,7 @@ static enum http_verdict let_in(struct front *front, const struct http_request *
     if (!found->route)
         return not_allowed(front, ruling, http->path);
     if (!may(found->route, ruling))
-        return forbid(front, ruling, found->route,
-                      STR("This token has none of the roles that may do this; the operator gives "
-                          "roles in the token file."));
+        return forbid_role(front, http, ruling, found->route);
     ruling->mark.what = found->route;
     return HTTP_TRUST;
 }

@@ -42,6 +42,36 @@ int front_port(const struct front *front, size_t which)
                : 0;
 }
 
+/* A wildcard is an address to listen on, and none to go to. */
+static struct str name_of(struct str host)
+{
+    return str_eq(host, STR("0.0.0.0")) || str_eq(host, STR("::")) ? STR("localhost") : host;
+}
+
+static bool is_unix(struct str host)
+{
+    return str_starts(host, STR("unix:"));
+}
+
+struct str front_link(const struct front *front, struct str path, struct arena *arena)
+{
+    const struct public_url *url = &front->public_url;
+    const char *scheme = front_has_tls(front) ? "https" : "http";
+    size_t which = 0;
+
+    if (url->origin.len)
+        return arena_fmt(arena, STR_FMT STR_FMT STR_FMT, STR_ARG(url->origin), STR_ARG(url->path),
+                         STR_ARG(path));
+    while (which < front->listener_count && is_unix(front->own[which]))
+        which++;
+    if (which == front->listener_count)
+        return arena_fmt(arena, "http://localhost" STR_FMT, STR_ARG(path));
+    struct str host = name_of(front->own[which]);
+    bool six = memchr(host.at, ':', host.len) != NULL;
+    return arena_fmt(arena, "%s://%s" STR_FMT "%s:%d" STR_FMT, scheme, six ? "[" : "",
+                     STR_ARG(host), six ? "]" : "", front_port(front, which), STR_ARG(path));
+}
+
 void listeners_close(struct front *front)
 {
     for (size_t i = 0; i < front->listener_count; i++) {

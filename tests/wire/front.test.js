@@ -13,6 +13,9 @@ import { Readable } from 'node:stream';
 import { connect, startHttp, runOnce, defaultHeaders, initializeMessage } from './harness.js';
 
 const ADA = 'ada-token-0123456789abcdef';
+const BOB = 'bob-token-0123456789abcdef';
+const ROOT = 'root-token-0123456789abcdef';
+const bearer = (token) => ({ Authorization: `Bearer ${token}` });
 
 function folder(t) {
   const name = mkdtempSync(path.join(tmpdir(), 'nod-front-'));
@@ -223,4 +226,103 @@ test('with TLS a Unix socket stays plain, and many clients at once are served', 
       assert.equal(await session.text('ask', { message: 'Who?' }), `accept ${JSON.stringify(content)}`);
     }),
   );
+});
+
+test('at /mcp a token needs the role ask or admin; what else it has does not matter', async (t) => {
+  const file = tokenFile(t, `${ADA} ada\n${BOB} bob answer approve\n${ROOT} root admin\n`);
+  const server = await startHttp(t, 'probe', { args: ['--token-file', file] });
+  for (const [token, name] of [[ADA, 'ada'], [ROOT, 'root']]) assert.match(await whoami(t, server, { token }), new RegExp(name));
+  for (const method of ['POST', 'GET', 'DELETE']) {
+    const body = method === 'POST' ? JSON.stringify(initializeMessage({})) : undefined;
+    const refused = await fetch(server.url, { method, headers: { ...defaultHeaders, ...bearer(BOB) }, body });
+    assert.equal(refused.status, 403);
+    const { error } = await refused.json();
+    assert.equal(error.code, -32600);
+    assert.match(error.message, /needs the role ask or admin/);
+  }
+  const wrong = await runOnce('probe', ['--http', '127.0.0.1:0', '--token-file', tokenFile(t, `${ADA} ada\n${BOB} bob asks\n`)]);
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.stderr, /:2: an unknown role/);
+  assert.ok(!wrong.stderr.includes(BOB), 'no token in the log');
+});
+
+// The toy: a route that tests/wire/toy_route.c adds to a server that has /mcp as well.
+
+async function toy(t, args = []) {
+  const file = tokenFile(t, `${ADA} ada\n${BOB} bob answer\n${ROOT} root admin\n`);
+  const server = await startHttp(t, 'toy-route', { args: ['--token-file', file, ...args] });
+  server.at = (name, options) => fetch(new URL(name, server.url), options);
+  return server;
+}
+
+test('a route of a module of its own stands beside /mcp, behind the same door', async (t) => {
+  const server = await toy(t);
+  const got = await server.at('/toy/caf%C3%A9%2F1?x=1', { headers: bearer(BOB) });
+  assert.equal(got.status, 200);
+  assert.deepEqual(await got.json(), {
+    method: 'GET', name: 'caf\u00e9/1', rest: '', principal: 'bob', address: '127.0.0.1', link: new URL('/toy', server.url).href, body: '', roles: 2, secure: false,
+  });
+  const posted = await server.at('/toy/x', { method: 'POST', body: 'hello', headers: bearer(ADA) });
+  assert.deepEqual([posted.status, (await posted.json()).body], [200, 'hello']);
+  assert.equal((await server.at('/toy/x', { headers: bearer(ROOT) })).status, 200, 'an administrator may everything');
+
+  const refused = await server.at('/toy/x', { headers: bearer(ADA) });
+  assert.equal(refused.status, 403);
+  assert.match((await refused.json()).error, /needs the role answer or approve or admin/);
+  assert.equal((await server.at('/toy/x')).status, 401);
+  assert.equal((await server.at('/toy/x/y', { headers: bearer(BOB) })).status, 404);
+  assert.equal((await server.at('/toy/%zz', { headers: bearer(BOB) })).status, 400);
+  const put = await server.at('/toy/x', { method: 'PUT', headers: bearer(BOB) });
+  assert.deepEqual([put.status, put.headers.get('allow')], [405, 'GET, HEAD, POST']);
+  const head = await server.at('/toy/x', { method: 'HEAD', headers: bearer(BOB) });
+  assert.deepEqual([head.status, await head.text()], [200, '']);
+
+  const open = await (await server.at('/open/a/b')).json();
+  assert.deepEqual([open.rest, open.principal, open.roles], ['a/b', '', 0]);
+  assert.equal((await server.at('/open/x', { headers: { Origin: 'https://evil.example' } })).status, 403);
+  const session = await connect(t, 'http', 'toy-route', { server, token: ADA });
+  assert.deepEqual((await session.client.listTools()).tools, []);
+});
+
+test('the public URL is what links are made of, and its Host and Origin pass; what a request says is not', async (t) => {
+  const server = await toy(t, ['--public-url', 'https://Nod.example.org:443/base/']);
+  // fetch sets Host by itself; http.request lets us say another one.
+  const at = (headers) => fetchOver(http.request, {})(new URL('/toy/x', server.url), { headers: { ...bearer(BOB), ...headers } });
+  const seen = await (await at({ Host: 'nod.example.org' })).json();
+  assert.deepEqual([seen.link, seen.secure], ['https://nod.example.org/base/toy', true]);
+  const lied = await at({ 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'http', Forwarded: 'host=evil.example' });
+  assert.equal((await lied.json()).link, 'https://nod.example.org/base/toy');
+  const ours = await at({ Host: 'nod.example.org', Origin: 'https://nod.example.org' });
+  assert.deepEqual([ours.status, ours.headers.get('access-control-allow-origin')], [200, 'https://nod.example.org']);
+  for (const headers of [{ Host: 'other.example.org' }, { Origin: 'http://nod.example.org' }, { Origin: 'https://nod.example.org:8443' }])
+    assert.equal((await at(headers)).status, 403, JSON.stringify(headers));
+  for (const url of ['nod.example.org', 'ftp://nod.example.org', 'https://a/?b'])
+    assert.notEqual((await runOnce('toy-route', ['--http', '127.0.0.1:0', '--public-url', url])).code, 0, url);
+});
+
+test("an address is the peer's, unless a proxy that is trusted says another one", async (t) => {
+  const from = async (server, forwarded) => (await (await server.at('/open/', { headers: { 'X-Forwarded-For': forwarded } })).json()).address;
+  const plain = await toy(t);
+  assert.equal(await from(plain, '203.0.113.7'), '127.0.0.1');
+  const server = await toy(t, ['--trusted-proxy', '127.0.0.0/8', '--trusted-proxy', '2001:db8::/32', '--log', 'debug']);
+  assert.equal(await from(server, '203.0.113.7'), '203.0.113.7');
+  assert.equal(await from(server, '1.1.1.1, 203.0.113.7, 2001:db8::9'), '203.0.113.7');
+  assert.equal(await from(server, '1.1.1.1, 2001:db9::7'), '2001:db9::7');
+  assert.equal(await from(server, 'nonsense'), '127.0.0.1');
+  await server.at('/toy/x', { headers: { ...bearer('wrong-token-0123456789'), 'X-Forwarded-For': '203.0.113.9' } });
+  await server.said(/token refused.*203\.0\.113\.9/);
+  const wrong = await runOnce('probe', ['--http', '127.0.0.1:0', '--trusted-proxy', '10.0.0.1/8']);
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.stderr, /10\.0\.0\.1\/8/);
+});
+
+test('over a Unix socket a request that was passed on needs its token', async (t) => {
+  const socket = path.join(folder(t), 'nod.sock');
+  const server = await toy(t, ['--http', `unix:${socket}`]);
+  await server.said(/listening.*unix:/);
+  const at = (headers) => overSocket(socket)('http://localhost/toy/x', { headers });
+  const own = await (await at({})).json();
+  assert.deepEqual([own.principal, own.address, own.roles], ['local', 'unix', 15]);
+  assert.equal((await at({ 'X-Forwarded-For': '203.0.113.7' })).status, 401);
+  assert.equal((await (await at({ 'X-Forwarded-For': '203.0.113.7', ...bearer(BOB) })).json()).principal, 'bob');
 });

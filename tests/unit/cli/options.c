@@ -165,6 +165,19 @@ static void tls_takes_a_certificate_and_a_key(void **state)
     assert_string_equal(options.problem, "--tls-cert goes with --http only");
 }
 
+static void the_public_url_and_proxies_are_kept(void **state)
+{
+    (void)state;
+    assert_int_equal(READ("--http", "1", "--public-url", "https://a", "--trusted-proxy", "::1",
+                          "--trusted-proxy=10.0.0.0/8"),
+                     OPTIONS_RUN);
+    assert_string_equal(options.public_url, "https://a");
+    assert_string_equal(options.trusted_proxies[1], "10.0.0.0/8");
+    assert_null(options.trusted_proxies[2]);
+    assert_int_equal(READ("--http", "1", "--public-url", "a"), OPTIONS_WRONG);
+    assert_int_equal(READ("--trusted-proxy", "::1"), OPTIONS_WRONG);
+}
+
 static void help_and_version_come_before_anything_behind_them(void **state)
 {
     (void)state;
@@ -216,6 +229,7 @@ int main(void)
         cmocka_unit_test(an_address_that_is_none_is_refused),
         cmocka_unit_test(values_come_behind_a_blank_or_an_equals_sign),
         cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(the_public_url_and_proxies_are_kept),
         cmocka_unit_test(tls_takes_a_certificate_and_a_key),
         cmocka_unit_test(help_and_version_come_before_anything_behind_them),
         cmocka_unit_test(names_are_bounded),

@@ -146,6 +146,8 @@ static void over_a_unix_socket_it_counts_whose_process_it_is(void **state)
     assert_int_equal(RULED_FOR(&own, "POST", "/do", "Authorization", "Bearer x"), 401);
     assert_int_equal(RULED_FOR(&other, "POST", "/do", PLAIN), 401);
     assert_int_equal(RULED_FOR(&other, "POST", "/do", "Authorization", "Bearer " ADA), 1);
+    assert_int_equal(RULED_FOR(&own, "POST", "/do", "X-Forwarded-For", "10.0.0.1"), 401);
+    assert_int_equal(RULED_FOR(&own, "POST", "/do", "Forwarded", "for=10.0.0.1"), 401);
     close_front();
 }
 
@@ -159,7 +161,7 @@ static void a_role_that_is_wanted_is_needed(void **state)
     assert_int_equal(RULED("POST", "/do", "Authorization", "Bearer " ROOT), 1);
     assert_int_equal(RULED("POST", "/do", "Authorization", "Bearer " BOB), 403);
     assert_true(str_starts(ruling.body, STR("no: ")));
-    assert_true(str_find(ruling.body, STR("role")) > 0);
+    assert_true(str_find(ruling.body, STR("it needs the role ask or admin")) > 0);
     close_front();
 }
 

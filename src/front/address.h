@@ -1,0 +1,29 @@
+/*
+ * front/address: from which address a request comes.
+ *
+ * That is the peer of the connection, unless the peer is a proxy that the operator trusts: then the
+ * proxy's word is taken (X-Forwarded-For), read from its end, and the first address that is not a
+ * trusted proxy's too is the client's. What an untrusted peer says is not looked at.
+ */
+#ifndef NOD_FRONT_ADDRESS_H
+#define NOD_FRONT_ADDRESS_H
+
+#include "net/http.h"
+#include "net/peer.h"
+
+/* Addresses with the same first bits: "10.0.0.0/8", "2001:db8::/32", or one alone. */
+struct cidr {
+    struct peer base;
+    unsigned bits;
+};
+
+/* False: it is none, or has bits behind its prefix. */
+bool cidr_parse(struct str text, struct cidr *cidr);
+bool cidr_has(const struct cidr *cidr, const struct peer *peer);
+
+void address_of(const struct cidr *trusted, size_t count, const struct http_request *http,
+                struct peer *client);
+/* The request was passed on by a proxy that says so. */
+bool address_is_forwarded(const struct http_request *http);
+
+#endif

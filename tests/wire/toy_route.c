@@ -1,0 +1,83 @@
+/*
+ * tests/wire/toy_route: a server with a route of its own.
+ *
+ * All that a new endpoint takes: a handler and a row of the table. It stands beside /mcp, behind
+ * the same tokens, roles and rules, and says what its handler was given.
+ */
+#include <stdio.h>
+
+#include "cli/host.h"
+#include "cli/options.h"
+#include "front/front.h"
+#include "json/write.h"
+
+enum { TOY_BODY_MAX = 64 << 10, TOY_ARENA_MAX = 16 << 10 };
+
+static void write_pair(struct json_writer *w, struct str key, struct str value)
+{
+    jw_key(w, key);
+    jw_str(w, value);
+}
+
+static void greet(const struct front_request *request, void *data)
+{
+    char text[PEER_TEXT_MAX];
+    struct peer client;
+    struct arena arena;
+    struct json_writer w;
+    struct buf body;
+
+    (void)data;
+    arena_init(&arena, TOY_ARENA_MAX);
+    buf_init(&body, TOY_BODY_MAX);
+    json_writer_init(&w, &body);
+    front_client(request, &client);
+    jw_object(&w);
+    write_pair(&w, STR("method"), request->http->method);
+    write_pair(&w, STR("name"), front_var(request, STR("name")));
+    write_pair(&w, STR("rest"), front_var(request, STR("rest")));
+    write_pair(&w, STR("principal"), request->principal);
+    write_pair(&w, STR("address"), peer_text(&client, text));
+    write_pair(&w, STR("link"), front_link(request->front, STR("/toy"), &arena));
+    write_pair(&w, STR("body"), request->http->body);
+    jw_key(&w, STR("roles"));
+    jw_i64(&w, (int64_t)request->roles);
+    jw_key(&w, STR("secure"));
+    jw_bool(&w, front_is_secure(request->front));
+    jw_end(&w);
+    http_reply_json(request->exchange, 200, buf_str(&body));
+    buf_finish(&body);
+    arena_finish(&arena);
+}
+
+static const struct route routes[] = {
+    { .method = STR_INIT("GET"),
+      .pattern = STR_INIT("/toy/{name}"),
+      .who = ROLE_ANSWER | ROLE_APPROVE,
+      .handle = greet },
+    { .method = STR_INIT("POST"),
+      .pattern = STR_INIT("/toy/{name}"),
+      .who = ROLE_ASK | ROLE_ANSWER,
+      .handle = greet },
+    { .method = STR_INIT("GET"), .pattern = STR_INIT("/open/{rest...}"), .handle = greet },
+};
+
+int main(int argc, char **argv)
+{
+    nod_server *server = nod_server_new(.name = "toy", .version = NOD_VERSION);
+    struct options options;
+    int code = 1;
+
+    if (server && options_read(&options, argc, argv) == OPTIONS_RUN) {
+        log_setup(&options.log);
+        bool fine = host_open_store(server, &options) && host_serve_http(server, &options);
+        for (size_t i = 0; fine && i < sizeof(routes) / sizeof(routes[0]); i++)
+            fine = front_route(server->front, &routes[i]);
+        if (fine) {
+            host_run(server);
+            code = 0;
+        }
+    }
+    nod_server_destroy(server);
+    return code;
+}
