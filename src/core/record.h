@@ -14,6 +14,7 @@
 
 #include "base/id.h"
 #include "base/str.h"
+#include "core/roles.h"
 #include "json/value.h"
 
 enum { DIGEST_BYTES = 32 };
@@ -44,7 +45,7 @@ struct ask_record {
     bool consent; /* a person's word is needed: the model may not answer */
     bool sensitive;
     bool wait_done;    /* ASK_URL: ends when the page is done, not when it is opened */
-    unsigned approver; /* a role: it is put to whoever has that, and not to the principal who made
+    role_set approver; /* a role: it is put to whoever has that, and not to the principal who made
                           the call (four eyes); 0: to the principal */
     struct str target; /* the tool that asks */
     struct str message;

@@ -13,7 +13,6 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "core/roles.h"
 
 enum { FLAG_PLAIN = 0, FLAG_SEALED = 1 };
 enum { ASK_APPROVER_BIT = 3 }; /* behind the flags of an ask: the role of its approver */

@@ -13,7 +13,6 @@
 #include "store/memory_inside.h"
 
 #include "base/mem.h"
-#include "core/roles.h"
 
 void memory_id_set(struct id *id, struct str s)
 {
