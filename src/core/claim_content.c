@@ -116,16 +116,46 @@ void claim_keep_content(void *subject)
     claim->result.by = arena_str(&claim->arena, claim->result.by);
 }
 
+static struct str problem_text(struct arena *arena, const char *path, const char *message)
+{
+    return arena_fmt(arena, "[{\"path\":\"%s\",\"message\":\"%s\"}]", path, message);
+}
+
 static struct str problem(struct claim *claim, const char *path, const char *message)
 {
-    return arena_fmt(&claim->arena, "[{\"path\":\"%s\",\"message\":\"%s\"}]", path, message);
+    return problem_text(&claim->arena, path, message);
+}
+
+/* Empty: the content fits the schema that was asked, formats and all. */
+static struct str form_problems(struct engine *engine, struct arena *arena, struct str asked,
+                                const struct json *content)
+{
+    const struct schema *schema = engine_schema(engine, asked);
+    struct schema_problems problems;
+
+    if (!schema)
+        return problem_text(arena, "", "the question's schema cannot be used");
+    if (schema_check(schema, content, arena, &problems) == NOD_OK)
+        return STR_NONE;
+    if (problems.count == 0)
+        return problem_text(arena, "", "took too much work to check");
+    return outcome_problems(arena, &problems);
+}
+
+bool ask_fits_form(struct engine *engine, const struct ask_record *ask, const struct json *content)
+{
+    struct arena arena;
+
+    arena_init(&arena, CLAIM_ARENA_MAX);
+    bool fits = form_problems(engine, &arena, ask->detail, content).len == 0;
+    arena_finish(&arena);
+    return fits;
 }
 
 /* Empty: the content is fine. Otherwise the problems as JSON. */
 static struct str content_problems(struct claim *claim, const struct ask_record *record)
 {
     const struct json *content = claim->answer.content;
-    struct schema_problems problems;
 
     if (claim->too_large)
         return arena_fmt(
@@ -146,14 +176,7 @@ static struct str content_problems(struct claim *claim, const struct ask_record 
             content = json_new_object(&claim->arena);
             claim->content = STR("{}");
         }
-        const struct schema *schema = engine_schema(claim->engine, record->detail);
-        if (!schema)
-            return problem(claim, "", "the question's schema cannot be used");
-        if (schema_check(schema, content, &claim->arena, &problems) == NOD_OK)
-            return STR_NONE;
-        if (problems.count == 0)
-            return problem(claim, "", "took too much work to check");
-        return outcome_problems(&claim->arena, &problems);
+        return form_problems(claim->engine, &claim->arena, record->detail, content);
     case ASK_URL:
         claim->content = STR_NONE; /* what happens on the page does not come through here */
         return STR_NONE;

@@ -304,6 +304,9 @@ typedef void answered_fn(void *data, const struct answer_result *result);
 void ask_answer(struct engine *engine, struct str ask_id, const struct answer *answer,
                 answered_fn *done, void *data);
 
+/* Would this be an answer to the form that the ask puts? As it is checked when it is given. */
+bool ask_fits_form(struct engine *engine, const struct ask_record *ask, const struct json *content);
+
 /*
  * Answers to asks of one call that are given together, as one submission. Each is looked at by
  * itself, and told by itself; what fits is claimed in one transition of the store. If another

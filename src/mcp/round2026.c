@@ -310,29 +310,14 @@ static void fed(void *data, const struct answer_result *result)
     caller_settle(caller);
 }
 
-static bool content_fits(struct caller2026 *caller, const struct ask_record *ask,
+/* Of a form that names no field, no answer is taken ahead: it asks for a word, not for data. */
+static bool content_fits(const struct caller2026 *caller, const struct ask_record *ask,
                          const struct json *content)
 {
-    struct schema_problems problems = { 0 };
-    struct schema *schema;
-    struct arena arena;
-    bool fits = false;
-
-    if (ask->kind != ASK_FORM || ask->detail.len == 0 || !json_is(content, JSON_OBJECT))
-        return ask->kind != ASK_FORM;
-    (void)caller;
-    arena_init(&arena, STATE_ARENA_MAX);
-    const struct json *text = json_parse(&arena, ask->detail, NULL, NULL);
-    schema = text ? schema_compile(text,
-                                   &(struct schema_opts){ .assert_formats = true,
-                                                          .getter_numbers = true,
-                                                          .distinct_items = true },
-                                   &arena, &problems)
-                  : NULL;
-    fits = schema && schema_check(schema, content, &arena, &problems) == NOD_OK;
-    schema_destroy(schema);
-    arena_finish(&arena);
-    return fits;
+    if (ask->kind != ASK_FORM)
+        return true;
+    return ask->detail.len && json_is(content, JSON_OBJECT) &&
+           ask_fits_form(caller->server->opts.engine, ask, content);
 }
 
 /* Was this very question put to the client before, so that a response can be an answer to it? */

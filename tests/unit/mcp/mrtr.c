@@ -479,6 +479,21 @@ static void a_first_request_may_bring_data_but_no_consent(void **state)
            "\"mode\":\"url\"", NULL);
 }
 
+#define MAIL(text) "{\"to\":{\"action\":\"accept\",\"content\":{\"to\":\"" text "\"}}}"
+
+static void a_format_counts_for_an_answer_that_comes_ahead_and_for_one_that_was_asked(void **state)
+{
+    (void)state;
+    expect(&(struct ask26){ .name = "mail", .responses = MAIL("ada@example.org") }, 200, "sent",
+           NULL);
+    expect(&(struct ask26){ .name = "mail", .responses = MAIL("no address") }, 200,
+           "\"message\":\"To whom?\"", one);
+    expect(&(struct ask26){ .name = "mail", .state = one, .responses = MAIL("no address") }, 200,
+           "\"message\":\"Your last answer could not be used: /to: ", two);
+    expect(&(struct ask26){ .name = "mail", .state = two, .responses = MAIL("ada@example.org") },
+           200, "sent", NULL);
+}
+
 /* --- pages --- */
 
 #define OPENED HASH("{\"action\":\"accept\"}")
@@ -736,6 +751,7 @@ int main(void)
         TEST(a_large_question_makes_no_large_state),
         TEST(nothing_is_asked_that_was_not_declared),
         TEST(a_first_request_may_bring_data_but_no_consent),
+        TEST(a_format_counts_for_an_answer_that_comes_ahead_and_for_one_that_was_asked),
         HOLDING(a_retry_waits_for_the_page),
         HOLDING(a_page_that_is_done_between_two_requests_counts),
         TEST(a_page_that_is_not_done_in_time_is_asked_for_again),

@@ -286,6 +286,24 @@ static void tool_require(struct run *run)
     run_done(run, status, STR_NONE);
 }
 
+/* Asks for an address of mail. */
+static void tool_mail(struct run *run)
+{
+    static const char form[] = "{\"type\":\"object\",\"properties\":{\"to\":{\"type\":\"string\","
+                               "\"format\":\"email\"}},\"required\":[\"to\"]}";
+    const struct entry *answer;
+    nod_status status = run_ask(
+        run,
+        &(struct ask_spec){
+            .kind = ASK_FORM, .key = STR("to"), .message = STR("To whom?"), .detail = STR(form) },
+        &answer);
+
+    if (status == NOD_OK)
+        say(run, "sent");
+    else
+        run_done(run, status, STR_NONE);
+}
+
 static const struct row {
     enum target_kind kind;
     const char *name;
@@ -328,6 +346,8 @@ static const struct row {
     { TARGET_TOOL, "later", tool_later,
       "{\"name\":\"later\",\"inputSchema\":{\"type\":\"object\"}}", .completes = false },
     { TARGET_TOOL, "long", tool_long, "{\"name\":\"long\",\"inputSchema\":{\"type\":\"object\"}}",
+      .completes = false },
+    { TARGET_TOOL, "mail", tool_mail, "{\"name\":\"mail\",\"inputSchema\":{\"type\":\"object\"}}",
       .completes = false },
     { TARGET_RESOURCE, "ask://age", resource_ask, "{\"uri\":\"ask://age\",\"name\":\"age\"}",
       .completes = false },
