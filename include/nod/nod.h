@@ -206,6 +206,11 @@ struct nod_server_opts {
     /* A 2026 call goes on at any node that has the secret, though no store is shared: for nodes that
      * share nothing else. Only with "memory:" and a secret; only tools that say .portable. */
     bool portable_states;
+    /* Where people are asked: surfaces by their names; "client" is the client that made the call.
+     * If there are several, a question is up on all of them at once, and the first answer wins.
+     * NULL-terminated. NULL: on every surface there is, on the next one when one refuses.
+     * --surfaces goes before it. */
+    const char *const *surfaces;
 };
 
 /* NULL, with the reason on stderr, if an option is not valid. */

@@ -98,6 +98,22 @@ static const char *const *keep_list(nod_server *server, const char *const *list)
     return copy;
 }
 
+/* Of a list with commas; an empty name is none of a surface, and will be refused as such. */
+static const char *const *split_names(nod_server *server, struct str list)
+{
+    size_t most = 2, count = 0;
+
+    for (size_t i = 0; i < list.len; i++)
+        most += list.at[i] == ',';
+    const char **names = arena_zalloc(&server->arena, most * sizeof(*names));
+    for (bool more = names != NULL; more;) {
+        struct str name = list;
+        more = str_cut(list, ',', &name, &list);
+        names[count++] = arena_str(&server->arena, name).at;
+    }
+    return names;
+}
+
 static bool keep_opts(nod_server *server, const struct nod_server_opts *opts)
 {
     server->opts = *opts;
@@ -107,6 +123,7 @@ static bool keep_opts(nod_server *server, const struct nod_server_opts *opts)
     server->opts.instructions = keep(server, opts->instructions);
     server->opts.store = keep(server, opts->store);
     server->opts.boolean_confirm_clients = keep_list(server, opts->boolean_confirm_clients);
+    server->opts.surfaces = keep_list(server, opts->surfaces);
     if (server->arena.exhausted)
         LOG_ERROR("the server's options are not valid",
                   LOG_CSTR("why", "their texts are too long"));
@@ -318,7 +335,29 @@ static size_t first_of(size_t given, size_t programs, size_t usual)
     return given ? given : programs ? programs : usual;
 }
 
-static void make_mcp(nod_server *server, const size_t *given)
+/* The client that made the call is asked by the protocol: every surface is there by now. */
+static bool use_surfaces(nod_server *server)
+{
+    struct str unknown;
+    bool known = engine_use_surfaces(server->engine, server->opts.surfaces, &unknown);
+
+    if (known && server->opts.portable_states && engine_asks_together(server->engine))
+        LOG_ERROR("the server's options are not valid",
+                  LOG_CSTR("why",
+                           "with portable states a call goes on at servers that know nothing "
+                           "of what was answered elsewhere: name one surface, or let the "
+                           "servers share a store"));
+    else if (known)
+        return true;
+    else
+        LOG_ERROR("the server's options are not valid", LOG_CSTR("why", "there is no such surface"),
+                  LOG_STR("surface", unknown),
+                  LOG_STR("there are", engine_surface_names(server->engine, &server->arena)));
+    return false;
+}
+
+/* False: it cannot serve, and has said why. */
+static bool make_mcp(nod_server *server, const size_t *given)
 {
     const struct nod_server_opts *opts = &server->opts;
     static const size_t none[OPTIONS_SHARES];
@@ -352,6 +391,7 @@ static void make_mcp(nod_server *server, const size_t *given)
         .portable_states = opts->portable_states,
         .keyring = server->ring ? keyring_copy(server->ring) : NULL,
     });
+    return use_surfaces(server);
 }
 
 /* Takes 0 and 1 away from the rest of the program. */
@@ -379,7 +419,8 @@ bool host_serve_stdio(nod_server *server)
         LOG_ERROR("standard input or output is closed");
         return false;
     }
-    make_mcp(server, NULL);
+    if (!make_mcp(server, NULL))
+        return false;
     nod_status status = mcp_stdio_start(server->mcp, in, out, stop, server);
     if (status != NOD_OK)
         LOG_ERROR("cannot serve on standard input and output",
@@ -437,6 +478,8 @@ bool host_open_store(nod_server *server, const struct options *options)
     server->store->ops->destroy(server->store); /* nothing was in it yet */
     server->store = store;
     server->opts.portable_states |= options->portable_states;
+    if (options->surfaces)
+        server->opts.surfaces = split_names(server, str_of(options->surfaces));
     return portable_fits(server);
 }
 
@@ -526,7 +569,8 @@ bool host_serve_http(nod_server *server, const struct options *options)
         return false;
     raise_descriptors();
     await_store(server);
-    make_mcp(server, options->per_principal);
+    if (!make_mcp(server, options->per_principal))
+        return false;
     server->front = front_create(&(struct front_opts){
         .loop = server->loop,
         .engine = server->engine,

@@ -79,6 +79,12 @@ static bool take_allow_field(struct options *options, const char *value)
     return strchr(value, '.') != NULL && add_name(options->allow_fields, value);
 }
 
+static bool take_surfaces(struct options *options, const char *value)
+{
+    options->surfaces = value;
+    return *value != '\0';
+}
+
 static bool take_store(struct options *options, const char *value)
 {
     options->store = value;
@@ -195,6 +201,7 @@ static const struct option table[] = {
     { "--allow-host", "NAME", true, take_allow_host },
     { "--allow-origin", "ORIGIN", true, take_allow_origin },
     { "--allow-field", "TOOL.FIELD", false, take_allow_field },
+    { "--surfaces", "a list of names such as client,inbox", false, take_surfaces },
     { "--store", "memory:, sqlite:PATH or redis://HOST:PORT", false, take_store },
     { "--ephemeral", NULL, false, take_ephemeral },
     { "--portable-states", NULL, false, take_portable },
@@ -225,6 +232,8 @@ const char *options_help(void)
            "  --allow-origin ORIGIN  a web origin that may connect; repeatable\n"
            "  --allow-field TOOL.FIELD  a form's field that may be asked for although it looks\n"
            "                         like a secret; repeatable, and logged at each use\n"
+           "  --surfaces LIST        where people are asked, such as client,inbox: on all of\n"
+           "                         these at once; the first answer wins\n"
            "  --store ADDRESS        where calls are kept: memory: (default), sqlite:PATH,\n"
            "                         redis://HOST:PORT\n"
            "  --ephemeral            this process may be stopped at any moment: refuses a store\n"

@@ -47,7 +47,8 @@ struct options {
     const char *allow_hosts[OPTIONS_NAMES_MAX + 1]; /* NULL-terminated */
     const char *allow_origins[OPTIONS_NAMES_MAX + 1];
     const char *allow_fields[OPTIONS_NAMES_MAX + 1];
-    const char *store; /* an address; NULL: as the program says */
+    const char *surfaces; /* names between commas; NULL: as the program says */
+    const char *store;    /* an address; NULL: as the program says */
     bool ephemeral;
     bool portable_states;
     int64_t keep_ms; /* 0: as the program says */

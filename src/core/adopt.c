@@ -35,6 +35,7 @@ static const struct caller_ops nobody_ops = { .asked = nobody_asked, .finished =
 
 void call_leave(struct call *call)
 {
+    call_offers_end(call);
     if (call->caller->call == call)
         call->caller->call = NULL;
     call_free(call);
@@ -60,7 +61,7 @@ void call_let_go(struct call *call)
     if (!call->stored)
         call_cancel(call, STR("The caller is gone"));
     else if (call->state == LIVE_WAITING)
-        call_leave(call);
+        call_rest(call);
     else if (call->held && !call->handed && !call->cancel_wanted)
         call_later(call, call_leave_held);
     else
@@ -71,6 +72,7 @@ void call_hand_over(struct call *call, struct caller *to)
 {
     call->caller->call = NULL;
     call->caller = to;
+    call->carries = to->ops->carries;
     to->call = call;
 }
 
@@ -167,8 +169,10 @@ static bool enlist(struct call *call)
 
 bool engine_adopt(struct engine *engine, const struct adopt_spec *spec)
 {
-    if (engine_find(engine, spec->record->id))
-        return false;
+    struct call *here = engine_call_at(engine, spec->record->id);
+
+    if (here)
+        return call_take_over(here, spec);
     struct call *call = call_of_record(engine, spec);
 
     if (!enlist(call))
@@ -188,7 +192,9 @@ bool engine_adopt(struct engine *engine, const struct adopt_spec *spec)
 
 struct call *engine_find(const struct engine *engine, struct str call_id)
 {
-    return idmap_get(&engine->calls, call_id);
+    struct call *call = engine_call_at(engine, call_id);
+
+    return call && !call_is_resting(call) ? call : NULL;
 }
 
 /* --- ending what is not here --- */
@@ -254,7 +260,7 @@ void engine_end_later(struct engine *engine, struct str call_id, struct str why)
 
 void engine_cancel(struct engine *engine, struct str call_id, struct str why)
 {
-    struct call *live = engine_find(engine, call_id);
+    struct call *live = engine_call_at(engine, call_id);
 
     if (live) {
         call_cancel(live, why);
@@ -265,7 +271,7 @@ void engine_cancel(struct engine *engine, struct str call_id, struct str why)
 
 void engine_end(struct engine *engine, struct str call_id, const struct outcome *outcome)
 {
-    struct call *live = engine_find(engine, call_id);
+    struct call *live = engine_call_at(engine, call_id);
 
     if (live) {
         call_end_as(live, outcome);
@@ -292,7 +298,7 @@ bool target_is_gone(const struct engine *engine, struct str name)
 static bool may_go_on_elsewhere(const struct call *call)
 {
     return call->engine->store->ops->shared && call->stored && call->caller->ops->left &&
-           (call->handed || call->caller->ops->carries);
+           (call->handed || call->carries);
 }
 
 /* Perhaps it was only replaced: then what waits goes on with what it began with, and takes the look
@@ -308,6 +314,10 @@ static void end_without_target(struct due *due)
         return;
     if (catalog_named(call->engine->catalog, target->kind, target->name)) {
         call_take_later(call, 0);
+        return;
+    }
+    if (call_is_resting(call) && call->engine->store->ops->shared) {
+        call_leave(call);
         return;
     }
     if (may_go_on_elsewhere(call)) {

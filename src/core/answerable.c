@@ -3,6 +3,8 @@
  */
 #include "core/answerable.h"
 
+_Static_assert(ROLES_ALL < ASK_APPROVERS, "every set of roles can stand in an ask");
+
 bool answerable_by(const struct ask_record *ask, struct str principal, role_set roles)
 {
     bool asked = str_eq(ask->principal, principal);

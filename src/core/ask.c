@@ -249,14 +249,20 @@ static void cancel_older(struct ask *ask)
     }
 }
 
+/* What a client carries is up elsewhere only if the operator names several surfaces. */
+static void offer_unless_carried(struct ask *ask)
+{
+    if (!ask->call->carried || ask->call->engine->together)
+        ask_offer(ask);
+}
+
 static void stage_build_params(struct flow *flow, void *subject)
 {
     struct ask *ask = subject;
 
     if (ask->call->engine->opts.one_ask_per_scope)
         cancel_older(ask);
-    if (!ask->call->carried)
-        ask_offer(ask);
+    offer_unless_carried(ask);
     flow_next(flow);
 }
 
@@ -367,6 +373,10 @@ void ask_stored(struct ask *ask)
     int64_t left =
         ask->record.expires_ms ? ask->record.expires_ms - engine_now(engine) : ask->record.ttl_ms;
 
+    if (ask->listed) { /* its call was taken over while it rested */
+        offer_unless_carried(ask);
+        return;
+    }
     ask->listed = idmap_set(&engine->asks, ask);
     engine->asks_moved++;
     due_set(engine, &ask->expiry, left > 0 ? left : 0, expired);
@@ -377,8 +387,7 @@ void ask_stored(struct ask *ask)
     /* One that came back: its request stages are long done, and it is older than what is there. */
     if (engine->opts.one_ask_per_scope && !map_get(&engine->scopes, ask->record.scope))
         map_set(&engine->scopes, ask->record.scope, ask);
-    if (!ask->call->carried)
-        ask_offer(ask);
+    offer_unless_carried(ask);
 }
 
 const struct ask_record *ask_record(const struct ask *ask)

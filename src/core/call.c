@@ -54,6 +54,7 @@ struct call *call_create(struct engine *engine, const struct call_spec *spec, st
     call->portable = spec->portable;
     call->hold_steps = spec->hold_steps;
     call->named = spec->named;
+    call->carries = spec->caller->ops->carries;
     list_init(&call->asks);
     return call;
 }
@@ -103,6 +104,7 @@ void call_free(struct call *call)
     due_stop(engine, &call->timeout);
     if (call->later)
         call->later->call = NULL;
+    call_awake(call);
     op_abandon(&call->op);
     call_run_detach(call);
     call_saving_free(call);

@@ -34,7 +34,7 @@ static void call_told(struct call *call, enum caller_way way)
     if (call->cancel_wanted)
         call_end_cancelled(call);
     else if (way == CALLER_LEAVES || call_is_alone(call))
-        call_leave(call);
+        call_rest(call);
     else if (call->woken)
         call_take(call);
     else if (call->unsure)
@@ -45,6 +45,7 @@ void call_asked(struct call *call)
 {
     enum caller_way way = CALLER_HOLDS;
 
+    call->untold = false;
     call->state = LIVE_TELLING; /* who is told may cancel or go: that is looked at below */
     scope_asked(call);
     if (call->caller->ops->asked)

@@ -131,7 +131,7 @@ struct run *run_create(struct call *call)
     run->supports_consent = call->supports_consent;
     run->fresh_intent = call->fresh_intent;
     run->portable = call->portable;
-    run->carried = call->caller->ops->carries;
+    run->carried = call->carries;
     run->notices_sent = call->notices;
     run->hold_steps = call->hold_steps;
     run->ask_ttl_ms = ask_ttl_of(call);

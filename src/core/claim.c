@@ -218,6 +218,12 @@ struct claim_item claim_as_item(struct claim *claim)
                                 .again = claim->again };
 }
 
+/* An answer that did not come through the call's client: the call is run on without it. */
+static bool from_elsewhere(const struct claim *claim)
+{
+    return claim->answer.surface && !claim->answer.surface->ops->client;
+}
+
 static void publish_send(struct op *op)
 {
     struct claim *claim = OP_OF(op, struct claim, op);
@@ -229,7 +235,7 @@ static void publish_send(struct op *op)
                                .count = 1,
                                .by = claim->answer.by,
                                .via = claim_via(claim),
-                               .handed = claim->answer.handed };
+                               .handed = claim->answer.handed || from_elsewhere(claim) };
 
     if (ask) { /* its call waits here: take it in the same transition */
         spec.take_for = engine->node;
@@ -272,13 +278,15 @@ void claim_failed(struct claim *claim, nod_status status)
 /* What follows for the call, if it is here: it may have gone, and come back, meanwhile. */
 void claim_call_on(struct engine *engine, const struct store_reply *reply)
 {
-    struct call *call = engine_find(engine, reply->ask->call_id);
+    struct call *call = engine_call_at(engine, reply->ask->call_id);
 
     bool ours = reply->taken && call && call_taken(call, reply);
     if (reply->taken && !ours)
         call_give_back(engine, reply->call, reply->epoch);
     if (!ours && call && list_empty(&call->asks))
         call_take(call); /* nobody may have taken it, or it has gone on without us since */
+    if (!call && !reply->taken)
+        recovery_hurry(engine);
 }
 
 /* It is pending still: it was put once more, or another offer is up than the one that was

@@ -39,7 +39,7 @@ static void wake_all(struct engine *engine)
 /* A hint of the store: this call may have become runnable, or have ended, elsewhere. */
 static void wake(void *data, struct str id)
 {
-    struct call *call = engine_find(data, id);
+    struct call *call = engine_call_at(data, id);
 
     if (id.len == 0)
         wake_all(data);

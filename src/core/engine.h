@@ -82,6 +82,8 @@ void engine_add_surface(struct engine *engine, struct surface *surface);
  * call.
  */
 bool engine_use_surfaces(struct engine *engine, const char *const *names, struct str *unknown);
+/* What they are called, with commas between them. */
+struct str engine_surface_names(const struct engine *engine, struct arena *arena);
 bool engine_has_surface(const struct engine *engine, const struct surface *surface);
 /* Several surfaces were named: asks that a client carries are up elsewhere, too. */
 bool engine_asks_together(const struct engine *engine);

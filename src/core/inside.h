@@ -17,6 +17,7 @@
  * answer_set.c     answers that are given together
  * take.c           a call becomes ours to run again, or turns out to have ended elsewhere
  * adopt.c          a call that comes back, or is let go of
+ * rest.c           a call that waits without its client, because it can be answered elsewhere
  * recover.c        calls and questions that no node works on
  * open.c           a call is stored before it begins
  * stop.c           what becomes of calls when this node goes
@@ -55,6 +56,7 @@ struct engine {
     struct hooks hooks;
     struct surface *surfaces[ENGINE_SURFACES_MAX];
     size_t surface_count;
+    size_t resting;      /* calls of `calls` that wait without a client: see rest.c */
     bool together;       /* an ask is up on all of them that can, not on one after the other */
     struct idmap calls;  /* struct call */
     struct idmap asks;   /* struct ask, pending here */
@@ -96,7 +98,11 @@ struct tally *tally_add(struct engine *engine, struct str principal);
 void tally_drop(struct engine *engine, struct tally *tally);
 
 void nobody_init(struct caller *nobody);
+/* Live here, or resting: see rest.c. */
+struct call *engine_call_at(const struct engine *engine, struct str call_id);
 void recovery_free(struct engine *engine);
+/* Something can be run that is not live here: the next look is now, unless others may take it. */
+void recovery_hurry(struct engine *engine);
 
 /* --- op --- */
 
@@ -165,7 +171,10 @@ struct call {
     bool told_waiting; /* the caller was told that we wait */
     bool taken_early;  /* by a claim, before we could go on */
     bool woken;        /* the store has hinted while we were busy */
-    bool carried;      /* its asks are not offered on surfaces */
+    bool carried;      /* its client has its asks, and brings the answers */
+    bool carries;      /* see caller_ops; also while its caller is away */
+    bool resting;      /* it waits without a caller: see rest.c */
+    bool untold;       /* a caller took it over that is still to be told of its asks */
     bool portable;
     bool named;                     /* see call_spec */
     bool unsure;                    /* the store may not know that we wait for it */
@@ -267,8 +276,20 @@ struct call_record call_record_of(const struct call *call);
 int64_t call_keep_for(const struct call *call);
 /* It is live, and found by its id. False: as many calls are live as may be. */
 bool call_list(struct call *call);
-/* Off this node, without a word: the store has it. */
+/* Off this node: the store has it. The client is not told; what is up elsewhere is taken down. */
 void call_leave(struct call *call);
+
+/* --- rest --- */
+
+/* Its client is not there. It rests if its questions can be up elsewhere, and leaves otherwise. */
+void call_rest(struct call *call);
+bool call_is_resting(const struct call *call);
+/* It rests no more: it runs, or goes. */
+void call_awake(struct call *call);
+/* What is up elsewhere than at the client is taken down. */
+void call_offers_end(struct call *call);
+/* A caller has come back. False: it does not rest. */
+bool call_take_over(struct call *call, const struct adopt_spec *spec);
 /* Sets the outcome, with an id of its own in the log. */
 void call_outcome_fail(struct call *call, const struct fault *fault);
 /* The same of a call that went well. */

@@ -37,9 +37,24 @@ bool engine_asks_together(const struct engine *engine)
     return engine->together;
 }
 
-static bool is_called(const struct surface *surface, struct str name)
+static struct str name_of(const struct surface *surface)
 {
-    return str_eq(surface->ops->client ? STR("client") : str_of(surface->ops->name), name);
+    return surface->ops->client ? STR("client") : str_of(surface->ops->name);
+}
+
+struct str engine_surface_names(const struct engine *engine, struct arena *arena)
+{
+    struct str names = STR_NONE;
+    bool client = false; /* it may be asked in several ways */
+
+    for (size_t i = 0; i < engine->surface_count; i++) {
+        const struct surface *surface = engine->surfaces[i];
+        if (!surface->ops->client || !client)
+            names = arena_fmt(arena, STR_FMT "%s" STR_FMT, STR_ARG(names), names.len ? "," : "",
+                              STR_ARG(name_of(surface)));
+        client |= surface->ops->client;
+    }
+    return names;
 }
 
 bool engine_use_surfaces(struct engine *engine, const char *const *names, struct str *unknown)
@@ -51,7 +66,7 @@ bool engine_use_surfaces(struct engine *engine, const char *const *names, struct
         struct str name = str_of(names[named]);
         bool known = false;
         for (size_t i = 0; i < engine->surface_count; i++) {
-            if (!engine->surfaces[i] || !is_called(engine->surfaces[i], name))
+            if (!str_eq(name_of(engine->surfaces[i]), name))
                 continue;
             known = true;
             bool twice = false;
@@ -69,7 +84,8 @@ bool engine_use_surfaces(struct engine *engine, const char *const *names, struct
         return true;
     memcpy(engine->surfaces, used, count * sizeof(used[0]));
     engine->surface_count = count;
-    engine->together = named > 1;
+    for (size_t i = 1; i < count; i++)
+        engine->together |= !str_eq(name_of(used[0]), name_of(used[i]));
     return true;
 }
 
@@ -118,7 +134,7 @@ void ask_offer(struct ask *ask)
     ask->offering = true; /* a surface may refuse before it returns */
     for (size_t i = 0; i < engine->surface_count && !(one && ask->up); i++) {
         struct surface *surface = engine->surfaces[i];
-        if (ask->tried & 1u << i ||
+        if (ask->tried & 1u << i || (surface->ops->client && call_is_alone(ask->call)) ||
             !surface_can(surface, ask->call, ask->record.kind, ask->record.consent))
             continue;
         ask->tried |= 1u << i;

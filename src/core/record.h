@@ -17,7 +17,10 @@
 #include "core/roles.h"
 #include "json/value.h"
 
-enum { DIGEST_BYTES = 32 };
+enum {
+    DIGEST_BYTES = 32,
+    ASK_APPROVERS = 16, /* ask_record.approver is less */
+};
 
 enum ask_kind { ASK_FORM, ASK_URL, ASK_APPROVAL, ASK_SAMPLE, ASK_ROOTS };
 

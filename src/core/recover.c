@@ -142,7 +142,7 @@ static void runnable_row(void *data, const struct store_row *row)
 
     if (!row->call || row->call->id.len != ID_LEN)
         return;
-    if ((live = engine_find(engine, row->call->id))) {
+    if ((live = engine_call_at(engine, row->call->id))) {
         if (call_waiting(live))
             call_take(live); /* the hint was lost */
         return;
@@ -187,6 +187,12 @@ void engine_recover(struct engine *engine, const struct recovery_opts *opts)
     engine->recovery = recovery;
     beat(&recovery->beat);
     due_set(engine, &recovery->look, 0, look);
+}
+
+void recovery_hurry(struct engine *engine)
+{
+    if (engine->recovery && !engine->store->ops->shared && heap_has(&engine->recovery->look.node))
+        due_set(engine, &engine->recovery->look, 0, look);
 }
 
 void recovery_free(struct engine *engine)

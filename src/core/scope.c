@@ -112,9 +112,9 @@ void scope_asked(struct call *call)
     struct engine *engine = call->engine;
     const struct ask *first = call_ask_first(call);
 
-    /* One that came back has asked before: its request stages are long done. */
-    if (!engine->opts.one_ask_per_scope || !call->caller->ops->carries || !first ||
-        !first->flow.table)
+    /* One that came back, or was resting, has asked before. */
+    if (!engine->opts.one_ask_per_scope || !call->carries || !first || !first->flow.table ||
+        first->listed)
         return;
     struct scoping *scoping = mem_zalloc(sizeof(*scoping) + call->scope.len + 1);
     char *at = scoping->text;

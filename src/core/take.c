@@ -91,13 +91,15 @@ static void resume(struct call *call)
     call->state = LIVE_TELLING;
     call->taken_early = call->woken = false;
     asks_end(call); /* there is none, unless what we knew was old */
-    if (call_is_alone(call) && !call->cancel_wanted) {
+    call->untold = false;
+    if (call_is_alone(call) && !call_is_resting(call) && !call->cancel_wanted) {
         struct call_record record = call_record_of(call);
         record.notices = call->notices;
         call_give_back(call->engine, &record, call->epoch);
         call_leave(call);
         return;
     }
+    call_awake(call);
     call_tell_waiting(call, false);
     CRASH_POINT(rerun_before);
     flow_again(&call->flow); /* its stage looks whether it was cancelled */
@@ -140,7 +142,7 @@ void call_go_on(struct call *call)
     if (decided(call))
         return;
     if (call_is_alone(call))
-        call_leave(call);
+        call_rest(call);
     else if (list_empty(&call->asks))
         call_take(call);
     else
@@ -284,8 +286,8 @@ static void seen_done(struct op *op, nod_status status, const struct store_reply
     (void)reply;
     if (decided(call))
         return;
-    if (call_is_alone(call)) {
-        call_leave(call);
+    if (call_is_alone(call) && !call_is_resting(call)) {
+        call_rest(call);
         return;
     }
     LIST_EACH (at, &call->asks) {
@@ -297,6 +299,8 @@ static void seen_done(struct op *op, nod_status status, const struct store_reply
     }
     if (call->woken || list_empty(&call->asks))
         look_later(call);
+    else if (call->untold)
+        call_asked(call);
 }
 
 static void look_send(struct op *op)
@@ -335,13 +339,28 @@ static void runs_elsewhere(struct call *call)
     look_later(call);
 }
 
+/* One that rests: its questions are up here for as long as it waits for them, and no longer. */
+static void rests_elsewhere(struct call *call, const struct call_record *record)
+{
+    if (record->state == CALL_STORED_WAITING && record->epoch == call->epoch) {
+        waits(call, record);
+        return;
+    }
+    journal_finish(&call->journal);
+    journal_make(&call->journal, record->entries, record->entry_count, NULL, 0);
+    asks_end(call); /* who won stands in the journal */
+    call_leave(call);
+}
+
 static void look_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
     struct call *call = OP_OF(op, struct call, op);
 
     if (decided(call))
         return;
-    if (call_is_alone(call))
+    if (call_is_resting(call) && status == NOD_OK)
+        rests_elsewhere(call, reply->call);
+    else if (call_is_alone(call))
         call_leave(call);
     else if (status != NOD_OK)
         not_taken(call, status);
@@ -403,7 +422,7 @@ static void take_done(struct op *op, nod_status status, const struct store_reply
         return;
     if (status == NOD_OK)
         status = NOD_E_STALE; /* an old word: look how it is now */
-    if (call_is_alone(call)) {
+    if (call_is_alone(call) && !call_is_resting(call)) {
         call_leave(call);
     } else if (status == NOD_E_STALE) {
         call->state = LIVE_TAKING;

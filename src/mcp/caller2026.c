@@ -18,6 +18,7 @@
 #include "core/catalog.h"
 #include "core/json_digest.h"
 #include "mcp/caller_away.h"
+#include "mcp/caller_record.h"
 #include "mcp/mrtr.h"
 #include "mcp/notice.h"
 #include "mcp/result.h"
@@ -244,7 +245,7 @@ static struct caller2026 *caller_create(struct request *request, const struct ca
     caller->target = spec->target;
     target_hold(spec->target);
     caller->part = spec->part;
-    caller->can = meta->can;
+    caller->can = engine_has_surface(server->opts.engine, server->mrtr) ? meta->can : 0;
     caller->tasks = meta->tasks;
     server->calls++;
     shares_add(server, caller->principal, MCP_SHARE_CALLS, 1);
@@ -403,6 +404,14 @@ static void refuse_not_portable(struct caller2026 *caller)
                                           .message = message });
 }
 
+/* What is answered elsewhere is run on without the client, by any node. */
+static struct str caller_record(struct caller2026 *caller)
+{
+    if (!engine_asks_together(caller->server->opts.engine))
+        return STR_NONE;
+    return caller_record_write(&caller->arena, &(struct caller_record){ .can = caller->can });
+}
+
 void caller2026_start(struct request *request, const struct caller2025_spec *spec)
 {
     struct mcp_server *server = request->server;
@@ -437,6 +446,7 @@ void caller2026_start(struct request *request, const struct caller2025_spec *spe
                                          .uri = spec->uri,
                                          .principal = caller->principal,
                                          .scope = caller->principal,
+                                         .caller_record = caller_record(caller),
                                          .keep_asked_ms = MCP_STATE_GRACE_MS,
                                          .portable = server->opts.portable_states,
                                          .hold_steps = caller_holds_steps(caller),

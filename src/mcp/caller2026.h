@@ -58,6 +58,7 @@ struct caller2026 {
     bool won, beaten;          /* an answer of its counted; somebody else's came first */
     bool no_task;              /* its call is known not to be a task yet */
     bool checked;              /* what it answers was compared with what the call was told */
+    bool yields;               /* of that, what differs was answered on another surface */
     bool over;                 /* no waiter is left, and none may come */
     unsigned busy;             /* completions on their way that point here */
     struct deferred deferred;  /* one of them; further ones have memory of their own */

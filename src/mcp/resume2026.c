@@ -339,6 +339,57 @@ static void respond_stored(struct caller2026 *caller, struct str text)
     arena_finish(&arena);
 }
 
+/* --- answers that are not the ones it was told --- */
+
+static void contested_ask(void *data, const struct store_row *row)
+{
+    struct caller2026 *caller = data;
+    const struct ask_record *ask = row->ask;
+    const struct json *response = ask ? json_get(caller_answers(caller), ask->key) : NULL;
+
+    if (!response || ask->state == ASK_PENDING)
+        return;
+    struct entry entry = { .state = ask->state, .content = ask->content, .by = ask->by };
+    if (str_eq(ask->via, str_of(caller->server->mrtr->ops->name)) &&
+        !mrtr_same(&entry, response, &caller->arena))
+        caller->yields = false;
+}
+
+static void contested(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct caller2026 *caller = data;
+
+    (void)reply;
+    if (caller->server && !caller->over) {
+        if (status != NOD_OK) {
+            caller_fail(caller, 200, RPC_INTERNAL_ERROR, why_not(status), STR_NONE);
+        } else if (caller->yields) {
+            caller->checked = true;
+            look(caller);
+        } else {
+            refuse_answers(caller);
+        }
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+/* Who was it that answered otherwise? If it was this client, it is told so. If it was somebody on
+ * another surface, they were first: the client gets the result, or the next question. */
+static void contest(struct caller2026 *caller, struct str call_id)
+{
+    struct store *store = engine_store(caller->server->opts.engine);
+
+    if (!engine_asks_together(caller->server->opts.engine)) {
+        refuse_answers(caller);
+        return;
+    }
+    caller->yields = true;
+    caller->busy++;
+    store->ops->scan(store, &(struct store_scan){ .index = STORE_ASKS_OF_CALL, .key = call_id },
+                     contested_ask, contested, caller);
+}
+
 /* --- looking --- */
 
 static void not_a_task(struct caller2026 *caller, bool was)
@@ -361,8 +412,8 @@ static void found(struct caller2026 *caller, const struct call_record *record, b
         respond_stored(caller, record->result);
         return;
     }
-    if (!answers_agree(caller, record)) {
-        refuse_answers(caller);
+    if (!caller->yields && !answers_agree(caller, record)) {
+        contest(caller, record->id);
         return;
     }
     struct task *task = task_find(caller->server, record->id, caller->principal);

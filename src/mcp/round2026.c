@@ -145,6 +145,16 @@ static void rest(struct buf *buf)
         buf_clear(buf);
 }
 
+/* From now on its client has something to come back with. If it can be answered elsewhere, it is
+ * run on without the client. */
+static void round_given(struct caller2026 *caller, struct call *call, struct str requests,
+                        struct str state)
+{
+    if (engine_asks_together(caller->server->opts.engine))
+        call_handed(call);
+    round_respond(caller, requests, state);
+}
+
 /* Everybody is told what the call wants to know. */
 static void send_round(struct caller2026 *caller, struct call *call, const struct entry *entries,
                        size_t entry_count, uint32_t notices)
@@ -155,7 +165,7 @@ static void send_round(struct caller2026 *caller, struct call *call, const struc
     if (state_of_call(caller, call, entries, entry_count, notices, plain) &&
         write_requests(caller, call, requests) && know_args(caller, call) &&
         seal_round(caller, buf_str(plain), sealed) && sealed->len <= caller_state_max(server))
-        round_respond(caller, buf_str(requests), buf_str(sealed));
+        round_given(caller, call, buf_str(requests), buf_str(sealed));
     else
         caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR("The questions are too large to be sent."),
                     STR_NONE);

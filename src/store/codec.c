@@ -391,7 +391,7 @@ nod_status codec_read_ask(struct codec *codec, struct str id, struct str bytes, 
     out->key = get_text(&reader);
     out->principal = get_text(&reader);
     out->kind = (enum ask_kind)get_below(&reader, ASK_ROOTS + 1);
-    unsigned flags = get_below(&reader, (ROLES_ALL + 1) << ASK_APPROVER_BIT);
+    unsigned flags = get_below(&reader, ASK_APPROVERS << ASK_APPROVER_BIT);
     out->consent = flags & 1;
     out->sensitive = flags & 2;
     out->wait_done = flags & 4;

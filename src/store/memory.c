@@ -111,7 +111,7 @@ static void ask_add(struct memory_store *memory, struct stored_call *call,
     is->consent = record->consent;
     is->sensitive = record->sensitive;
     is->wait_done = record->wait_done;
-    is->approver = record->approver & ROLES_ALL;
+    is->approver = record->approver & (ASK_APPROVERS - 1);
     memcpy(is->digest, record->digest, DIGEST_BYTES);
     is->ttl_ms = record->ttl_ms;
     is->attempts = record->attempts;

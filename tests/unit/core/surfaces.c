@@ -4,7 +4,7 @@
  * The first surface stands for the client that made the call, the second for any other place. The
  * other node is the store's own operations, as another engine would send them.
  */
-#include "world.h"
+#include "loaded.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -265,6 +265,155 @@ static void both_surfaces_are_told_who_won_on_another_node(void **state)
     world_finish(&world);
 }
 
+/* --- a client that carries its asks away --- */
+
+static struct loaded loaded; /* what a caller that comes back knows */
+static char call_name[ID_LEN + 1];
+
+static struct world_caller *leave_with(world_handler *handler, bool handed)
+{
+    struct str unknown;
+
+    world_init(&world, &(struct world_opts){ .handler = handler, .surface_attempts = 1 });
+    world.second_can = world.can = 1u << ASK_FORM;
+    assert_true(engine_use_surfaces(world.engine, both, &unknown));
+    struct world_caller *caller = world_caller_new(&world);
+    caller->way = CALLER_LEAVES;
+    engine_call(world.engine, &(struct call_spec){ .target = &world.target,
+                                                   .principal = STR("ann"),
+                                                   .scope = STR("s1"),
+                                                   .handed = handed,
+                                                   .caller = &caller->caller });
+    snprintf(call_name, sizeof(call_name), STR_FMT, STR_ARG(call_id(caller->caller.call)));
+    world_settle(&world);
+    return caller;
+}
+
+static void load(void)
+{
+    loaded_forget(&loaded);
+    loaded_begin(&loaded, world.store, str_of(call_name));
+    world_settle(&world);
+}
+
+static void end(void)
+{
+    world_finish(&world);
+    loaded_forget(&loaded);
+}
+
+static nod_status asks_twice(struct run *run, struct str *body)
+{
+    const struct entry *answer;
+
+    NOD_TRY(world_ask(run, "a", "A?", world_ask_form, &answer));
+    NOD_TRY(world_ask(run, "b", "B?", world_ask_form, &answer));
+    *body = STR("{\"done\":true}");
+    return NOD_OK;
+}
+
+static void what_a_client_carries_is_up_elsewhere_and_run_on_without_it(void **state)
+{
+    (void)state;
+    struct world_caller *caller = leave_with(asks_twice, true);
+    assert_null(caller->caller.call);
+    assert_null(engine_find(world.engine, str_of(call_name)));
+    assert_int_equal(world.shown_count, 0); /* the client was told by its caller */
+    for (size_t i = 1; i <= 2; i++) {
+        assert_int_equal(world.second_count, i);
+        assert_true(world.second_shown[i - 1].up);
+        answer_on_second(ASK_ACCEPTED, "{\"n\":3}", "ann", ROLE_ANSWER);
+        assert_int_equal(world.last.status, NOD_OK);
+    }
+    assert_int_equal(engine_calls(world.engine), 0);
+    load();
+    assert_int_equal(loaded.call.state, CALL_STORED_FINISHED);
+    assert_non_null(strstr(loaded.call.result.at, "done"));
+    end();
+}
+
+static void a_client_that_comes_back_takes_the_resting_call_over(void **state)
+{
+    (void)state;
+    leave_with(asks_twice, true);
+    load();
+    struct world_caller *back = world_caller_new(&world);
+    back->way = CALLER_CARRIES;
+    assert_true(loaded_adopt(&loaded, &world, back, false));
+    world_settle(&world);
+    assert_int_equal(back->asked, 1);
+    assert_true(world.second_shown[0].up); /* as it was, and once */
+    assert_int_equal(world.second_count, 1);
+    world_answer(&world, world.second_shown[0].id, ASK_ACCEPTED, "{\"n\":1}", "ann", 1);
+    assert_int_equal(world.last.status, NOD_OK);
+    assert_false(world.second_shown[0].up);
+    assert_string_equal(world.second_shown[0].via, "first");
+    assert_int_equal(back->asked, 2); /* the next question */
+    answer_on_second(ASK_ACCEPTED, "{\"n\":3}", "ann", ROLE_ANSWER);
+    assert_int_equal(back->finished, 1);
+    assert_string_equal(back->body, "{\"done\":true}");
+    end();
+}
+
+static void a_call_whose_client_holds_nothing_does_not_rest(void **state)
+{
+    (void)state;
+    leave_with(asks, false);
+    assert_int_equal(world.second_count, 0);
+    assert_int_equal(engine_calls(world.engine), 0);
+    end();
+}
+
+static void a_resting_call_expires_is_cancelled_and_is_taken_down(void **state)
+{
+    (void)state;
+    for (int cancels = 0; cancels < 2; cancels++) {
+        leave_with(asks, true);
+        assert_true(world.second_shown[0].up);
+        if (cancels)
+            engine_cancel(world.engine, str_of(call_name), STR("enough"));
+        world_settle(&world);
+        world_advance(&world, ENGINE_ASK_TTL_MS + 1);
+        assert_false(world.second_shown[0].up);
+        assert_int_equal(world.second_shown[0].end, cancels ? ASK_WITHDRAWN : ASK_EXPIRED);
+        load();
+        assert_int_equal(loaded.call.state, cancels ? CALL_STORED_CANCELLED : CALL_STORED_FINISHED);
+        end();
+    }
+}
+
+static void a_resting_call_that_goes_on_at_another_node_is_taken_down_here(void **state)
+{
+    struct id token;
+    (void)state;
+
+    leave_with(asks, true);
+    id_random(&token);
+    world.store->ops->claim(
+        world.store,
+        &(struct claim_spec){ .token = id_str(&token),
+                              .items =
+                                  &(struct claim_item){ .ask_id = str_of(world.second_shown[0].id),
+                                                        .outcome = ASK_DECLINED },
+                              .count = 1,
+                              .by = STR("bob"),
+                              .via = STR("inbox"),
+                              .take_for = STR("another node") },
+        nothing_done, NULL);
+    world_settle(&world);
+    world_advance(&world, 1000);
+    if (world.second_shown[0].up) { /* no hint has come: it learns when somebody answers here */
+        answer_on_second(ASK_ACCEPTED, "{\"n\":3}", "ann", ROLE_ANSWER);
+        assert_int_equal(world.last.status, NOD_E_STALE);
+        assert_int_equal(world.last.state, ASK_DECLINED);
+    } else {
+        assert_string_equal(world.second_shown[0].by, "bob");
+    }
+    world_advance(&world, 5000);
+    assert_int_equal(engine_calls(world.engine), 0);
+    end();
+}
+
 /* --- names --- */
 
 static void an_unknown_surface_is_refused_and_changes_nothing(void **state)
@@ -384,6 +533,11 @@ int main(void)
         cmocka_unit_test(content_that_does_not_fit_is_asked_again_only_where_offers_are_counted),
         cmocka_unit_test(an_ask_whose_time_is_up_or_whose_call_ends_is_taken_down_everywhere),
         cmocka_unit_test(both_surfaces_are_told_who_won_on_another_node),
+        cmocka_unit_test(what_a_client_carries_is_up_elsewhere_and_run_on_without_it),
+        cmocka_unit_test(a_client_that_comes_back_takes_the_resting_call_over),
+        cmocka_unit_test(a_call_whose_client_holds_nothing_does_not_rest),
+        cmocka_unit_test(a_resting_call_expires_is_cancelled_and_is_taken_down),
+        cmocka_unit_test(a_resting_call_that_goes_on_at_another_node_is_taken_down_here),
         cmocka_unit_test(an_unknown_surface_is_refused_and_changes_nothing),
         cmocka_unit_test(one_that_is_not_named_is_not_used),
         cmocka_unit_test(the_rule_of_who_may_answer),

@@ -1,0 +1,130 @@
+/*
+ * core/rest: a call that waits without its client, because it can be answered elsewhere.
+ *
+ * A client that carries its questions away, or whose connection broke, has let go of its call: the
+ * store has it, and nothing of it needs to be live. If several surfaces are used, and one of them
+ * beside the client can put such a question to its person, the call stays: it rests. Its questions
+ * are up there; when the last of them is answered it is run on at once, for nobody. Its result is
+ * stored, and whatever it asks next is up elsewhere again. A client that comes back takes the
+ * resting call over (engine_adopt), with its questions as they are up.
+ *
+ * Holds always: a call rests only while it waits, the store knows it, and its client holds
+ * something to come back with. Nobody finds it but the core (engine_call_at): for all others it is
+ * not live. To stop resting never loses anything: offers are taken down, and the store has the
+ * rest.
+ */
+#include "core/inside.h"
+
+enum { REST_PART = 2 }; /* of the calls that may be live on a node, so many rest: one in two */
+
+static const struct winner not_known = { .state = ASK_PENDING };
+
+bool call_is_resting(const struct call *call)
+{
+    return call->resting;
+}
+
+static void rest_over(struct call *call)
+{
+    if (call->resting)
+        call->engine->resting--;
+    call->resting = false;
+}
+
+void call_awake(struct call *call)
+{
+    rest_over(call);
+}
+
+/* Where the client itself was asked nobody is now; it may be asked there again. */
+static void forget_client(struct ask *ask)
+{
+    const struct engine *engine = ask->call->engine;
+
+    for (size_t i = 0; i < engine->surface_count; i++)
+        if (engine->surfaces[i]->ops->client) {
+            ask->up &= ~(1u << i);
+            ask->tried &= ~(1u << i);
+        }
+}
+
+static bool may_rest(const struct call *call)
+{
+    const struct engine *engine = call->engine;
+
+    return engine->together && !engine->stopping && call->stored && call->handed &&
+           engine->resting < engine->opts.limits.calls / REST_PART;
+}
+
+void call_rest(struct call *call)
+{
+    struct engine *engine = call->engine;
+    bool up = false;
+
+    if (call->caller->call == call)
+        call->caller->call = NULL;
+    call->caller = &engine->nobody;
+    call->told_waiting = false;
+    LIST_EACH (at, &call->asks)
+        forget_client(LIST_OF(at, struct ask, link));
+    if (!may_rest(call)) {
+        call_leave(call);
+        return;
+    }
+    call->state = LIVE_WAITING;
+    call->carried = true; /* the client has them, wherever else they are up */
+    if (call->journal.bytes)
+        call->learned = call->journal.bytes;
+    journal_finish(&call->journal);
+    if (!call->resting)
+        engine->resting++;
+    call->resting = true;
+    LIST_EACH (at, &call->asks) {
+        struct ask *ask = LIST_OF(at, struct ask, link);
+        ask_stored(ask);
+        up |= ask->up != 0;
+    }
+    if (!up)
+        call_leave(call); /* every surface has refused it */
+    else if (call->woken)
+        call_take(call);
+    else if (call->unsure)
+        call_make_sure(call);
+}
+
+void call_offers_end(struct call *call)
+{
+    LIST_EACH (at, &call->asks) {
+        struct ask *ask = LIST_OF(at, struct ask, link);
+        forget_client(ask); /* it knows that it has gone */
+        ask_withdraw(ask, NULL, &not_known, STR("The call goes on elsewhere"));
+    }
+}
+
+struct call *engine_call_at(const struct engine *engine, struct str call_id)
+{
+    return idmap_get(&engine->calls, call_id);
+}
+
+bool call_take_over(struct call *call, const struct adopt_spec *spec)
+{
+    if (!call->resting)
+        return false;
+    rest_over(call);
+    call->caller = spec->caller;
+    call->caller->call = call;
+    call->carries = spec->caller->ops->carries;
+    call->hold_steps = spec->hold_steps;
+    call->keep_ms = spec->keep_ms;
+    call->keep_asked_ms = spec->keep_asked_ms;
+    call->portable = spec->portable;
+    call->handed |= spec->handed;
+    due_stop(call->engine, &call->timeout);
+    if (call->state == LIVE_WAITING) {
+        call->state = LIVE_NEW;
+        call_later(call, call_go_on);
+    } else {
+        call->untold = true; /* the store is being asked about it: after that */
+    }
+    return true;
+}
