@@ -2,6 +2,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import http from 'node:http';
+import net from 'node:net';
 import https from 'node:https';
 import tls from 'node:tls';
 import { execFileSync } from 'node:child_process';
@@ -226,6 +227,38 @@ test('with TLS a Unix socket stays plain, and many clients at once are served', 
       assert.equal(await session.text('ask', { message: 'Who?' }), `accept ${JSON.stringify(content)}`);
     }),
   );
+});
+
+test('bytes that are no TLS, handshakes that stop and ends without a word harm nobody', async (t) => {
+  const { cert, key, ca } = certificate(folder(t), 'nod');
+  const server = await startHttp(t, 'probe', { args: ['--tls-cert', cert, '--tls-key', key] });
+  const { hostname: host, port } = new URL(server.url);
+  const dial = async (bytes) => {
+    const socket = net.connect({ host, port });
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    socket.write(bytes);
+    return socket;
+  };
+  // The first bytes of a handshake that is real: what a client says before it is answered.
+  const hello = await new Promise((resolve) => {
+    const sink = net.createServer((socket) => socket.once('data', (data) => (resolve(data), socket.destroy(), sink.close())));
+    sink.listen(0, '127.0.0.1', () => tls.connect({ host: '127.0.0.1', port: sink.address().port }).on('error', () => {}));
+  });
+  const silent = await Promise.all(Array.from({ length: 50 }, (_, i) => dial(hello.subarray(0, 1 + ((i * 7) % hello.length)))));
+  for (const bytes of ['GET /mcp HTTP/1.1\r\nHost: localhost\r\n\r\n', Buffer.alloc(70000, 0x16), Buffer.from([0x16, 3, 1, 0xff, 0xff]), hello]) {
+    const socket = await dial(bytes);
+    socket.end();
+    socket.resume();
+    await new Promise((resolve) => socket.once('close', resolve)); // with an error or without
+  }
+  const cut = tls.connect({ host, port, ca });
+  await once(cut, 'secureConnect');
+  cut.write('POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Le');
+  cut.destroy();
+  assert.match(await whoami(t, server, { fetch: overTls(ca) }), /local/);
+  silent.forEach((socket) => socket.destroy());
+  assert.match(await whoami(t, server, { fetch: overTls(ca) }), /local/);
 });
 
 test('at /mcp a token needs the role ask or admin; what else it has does not matter', async (t) => {
