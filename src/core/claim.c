@@ -155,21 +155,10 @@ static void loaded(void *data, nod_status status, const struct store_reply *repl
         claim_reject(claim, status);
         return;
     }
-    struct arena *arena = &claim->arena;
-    struct ask_record *record = claim->record = MEM_NEW(struct ask_record);
-    *record = *reply->ask;
-    record->call_id = arena_str(arena, reply->ask->call_id);
-    record->key = arena_str(arena, reply->ask->key);
-    record->principal = arena_str(arena, reply->ask->principal);
-    record->scope = arena_str(arena, reply->ask->scope);
-    record->target = arena_str(arena, reply->ask->target);
-    record->detail = arena_str(arena, reply->ask->detail);
-    record->message = arena_str(arena, reply->ask->message);
-    record->by = arena_str(arena, reply->ask->by);
-    record->via = arena_str(arena, reply->ask->via);
-    record->content = arena_str(arena, reply->ask->content);
+    claim->record = MEM_NEW(struct ask_record);
+    *claim->record = ask_record_copy(&claim->arena, reply->ask);
     struct ask *ask = claim_ask(claim); /* it may have come back */
-    check_answerer(claim, ask ? &ask->record : record);
+    check_answerer(claim, ask ? &ask->record : claim->record);
 }
 
 static void stage_lookup(struct flow *flow, void *subject)

@@ -1,4 +1,4 @@
-/* core/record: the words for what is remembered. */
+/* core/record: the words for what is remembered, and its copies. */
 #include "core/record.h"
 
 #include <string.h>
@@ -82,4 +82,46 @@ const struct entry *journal_find(const struct entry *entries, size_t count, enum
         if (entries[i].class == class && str_eq(entries[i].key, key))
             return &entries[i];
     return NULL;
+}
+
+struct ask_record ask_record_copy(struct arena *arena, const struct ask_record *from)
+{
+    struct ask_record copy = *from;
+
+    copy.id = arena_str(arena, from->id);
+    copy.call_id = arena_str(arena, from->call_id);
+    copy.key = arena_str(arena, from->key);
+    copy.principal = arena_str(arena, from->principal);
+    copy.scope = arena_str(arena, from->scope);
+    copy.target = arena_str(arena, from->target);
+    copy.message = arena_str(arena, from->message);
+    copy.detail = arena_str(arena, from->detail);
+    copy.url = arena_str(arena, from->url);
+    copy.content = arena_str(arena, from->content);
+    copy.by = arena_str(arena, from->by);
+    copy.via = arena_str(arena, from->via);
+    return copy;
+}
+
+struct call_record call_record_copy(struct arena *arena, const struct call_record *from)
+{
+    struct call_record copy = *from;
+    struct entry *entries = arena_alloc(arena, (from->entry_count + 1) * sizeof(*entries));
+    char *text =
+        arena_alloc_aligned(arena, entries_text_bytes(from->entries, from->entry_count) + 1, 1);
+
+    copy.id = arena_str(arena, from->id);
+    copy.principal = arena_str(arena, from->principal);
+    copy.scope = arena_str(arena, from->scope);
+    copy.target = arena_str(arena, from->target);
+    copy.args = arena_str(arena, from->args);
+    copy.uri = arena_str(arena, from->uri);
+    copy.caller = arena_str(arena, from->caller);
+    copy.result = arena_str(arena, from->result);
+    if (entries && text)
+        entries_copy(entries, from->entries, from->entry_count, &text);
+    else
+        copy.entry_count = 0;
+    copy.entries = entries;
+    return copy;
 }

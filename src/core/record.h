@@ -12,6 +12,7 @@
 
 #include <nod/nod.h>
 
+#include "base/arena.h"
 #include "base/id.h"
 #include "base/str.h"
 #include "core/roles.h"
@@ -155,5 +156,10 @@ struct call_record {
     bool handed;    /* its client holds something to come back with: it may be run on without it */
     bool forgotten; /* it has ended, and this, its id, principal and times are all that is left */
 };
+
+/* Whole copies, all their text in the arena; what is missing where that is full, arena->exhausted
+ * says. Nobody else copies a record: a member that is added is added here. */
+struct ask_record ask_record_copy(struct arena *arena, const struct ask_record *from);
+struct call_record call_record_copy(struct arena *arena, const struct call_record *from);
 
 #endif

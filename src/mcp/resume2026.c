@@ -79,37 +79,6 @@ void resume_anew(struct caller2026 *caller)
 
 /* --- what the store has --- */
 
-static void keep_entries(struct caller2026 *caller, const struct call_record *record)
-{
-    struct arena *arena = &caller->arena;
-    struct entry *entries = arena_zalloc(arena, (record->entry_count + 1) * sizeof(*entries));
-
-    for (size_t i = 0; entries && i < record->entry_count; i++) {
-        entries[i] = record->entries[i];
-        entries[i].key = arena_str(arena, record->entries[i].key);
-        entries[i].ask_id = arena_str(arena, record->entries[i].ask_id);
-        entries[i].content = arena_str(arena, record->entries[i].content);
-        entries[i].by = arena_str(arena, record->entries[i].by);
-    }
-    caller->record.entries = entries;
-}
-
-static void keep_record(struct caller2026 *caller, const struct call_record *record)
-{
-    struct arena *arena = &caller->arena;
-
-    caller->record = *record;
-    caller->record.id = arena_str(arena, record->id);
-    caller->record.principal = arena_str(arena, record->principal);
-    caller->record.scope = arena_str(arena, record->scope);
-    caller->record.target = arena_str(arena, record->target);
-    caller->record.args = arena_str(arena, record->args);
-    caller->record.uri = arena_str(arena, record->uri);
-    caller->record.caller = arena_str(arena, record->caller);
-    caller->record.result = STR_NONE;
-    keep_entries(caller, record);
-}
-
 /* How often was it asked? Our store knows; a portable state may have been at another node since. */
 static int attempt_of(const struct caller2026 *caller, const struct ask_record *ask)
 {
@@ -144,22 +113,14 @@ static bool make_room(struct caller2026 *caller)
 static void keep_ask(void *data, const struct store_row *row)
 {
     struct caller2026 *caller = data;
-    struct arena *arena = &caller->arena;
 
     if (!row->ask || row->ask->state != ASK_PENDING || !make_room(caller))
         return;
     struct ask_record *ask = &caller->asks[caller->ask_count++];
-    *ask = *row->ask;
-    ask->id = arena_str(arena, ask->id);
-    ask->call_id = arena_str(arena, ask->call_id);
-    ask->key = arena_str(arena, ask->key);
-    ask->message = arena_str(arena, ask->message);
-    ask->detail = arena_str(arena, ask->detail);
-    ask->url = arena_str(arena, ask->url);
+    *ask = ask_record_copy(&caller->arena, row->ask);
     ask->principal = caller->principal;
     ask->scope = caller->principal;
     ask->target = caller->target->name;
-    ask->content = ask->by = STR_NONE;
 }
 
 /* Other answers were first. Whoever has the state was asked: it is told what became of it. */
@@ -439,7 +400,7 @@ static void found(struct caller2026 *caller, const struct call_record *record, b
             import(caller); /* portable: it went on at a node that shares no store with us */
             break;
         }
-        keep_record(caller, record);
+        caller->record = call_record_copy(&caller->arena, record);
         if (asks_too)
             adopt(caller, false);
         else
@@ -447,7 +408,7 @@ static void found(struct caller2026 *caller, const struct call_record *record, b
         break;
     case CALL_STORED_RUNNABLE:
     case CALL_STORED_RUNNING:
-        keep_record(caller, record);
+        caller->record = call_record_copy(&caller->arena, record);
         caller->ask_count = 0;
         adopt(caller, false);
         break;

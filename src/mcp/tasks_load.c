@@ -188,20 +188,6 @@ static void view_fail(struct task *view, struct str message)
     buf_finish(&end);
 }
 
-static struct ask_record ask_copy(struct arena *arena, const struct ask_record *ask)
-{
-    struct ask_record copy = *ask;
-
-    copy.id = arena_str(arena, ask->id);
-    copy.call_id = arena_str(arena, ask->call_id);
-    copy.key = arena_str(arena, ask->key);
-    copy.message = arena_str(arena, ask->message);
-    copy.detail = arena_str(arena, ask->detail);
-    copy.url = arena_str(arena, ask->url);
-    copy.content = copy.by = copy.via = STR_NONE;
-    return copy;
-}
-
 static bool time_over(const struct loading *loading)
 {
     int64_t until;
@@ -219,7 +205,7 @@ static void show(struct loading *loading)
     view->shown = arena_zalloc(&view->arena, (loading->ask_count + 1) * sizeof(*view->shown));
     for (size_t i = 0; view->shown && i < loading->ask_count; i++) {
         struct ask_record *ask = &view->shown[view->shown_count++];
-        *ask = ask_copy(&view->arena, &loading->asks[i]);
+        *ask = ask_record_copy(&view->arena, &loading->asks[i]);
         ask->principal = ask->scope = view->principal;
         ask->target = view->tool;
         const struct task_note *note = task_note(view, ask->id);
@@ -352,7 +338,7 @@ static void keep_ask(void *data, const struct store_row *row)
         loading->ask_count == STATE_ASKS_MAX)
         return;
     struct ask_record *ask = &loading->asks[loading->ask_count++];
-    *ask = ask_copy(&loading->arena, row->ask);
+    *ask = ask_record_copy(&loading->arena, row->ask);
     ask->principal = ask->scope = loading->principal;
     ask->target = loading->call.target;
 }
@@ -380,29 +366,6 @@ static void asks_scanned(void *data, nod_status status, const struct store_reply
         adopt(loading);
 }
 
-static void keep_call(struct loading *loading, const struct call_record *record)
-{
-    struct arena *arena = &loading->arena;
-    struct entry *entries = arena_zalloc(arena, (record->entry_count + 1) * sizeof(*entries));
-
-    loading->call = *record;
-    loading->call.id = loading->id;
-    loading->call.principal = loading->call.scope = loading->principal;
-    loading->call.target = arena_str(arena, record->target);
-    loading->call.args = arena_str(arena, record->args);
-    loading->call.uri = arena_str(arena, record->uri);
-    loading->call.caller = arena_str(arena, record->caller);
-    loading->call.result = STR_NONE;
-    for (size_t i = 0; entries && i < record->entry_count; i++) {
-        entries[i] = record->entries[i];
-        entries[i].key = arena_str(arena, record->entries[i].key);
-        entries[i].ask_id = arena_str(arena, record->entries[i].ask_id);
-        entries[i].content = arena_str(arena, record->entries[i].content);
-        entries[i].by = arena_str(arena, record->entries[i].by);
-    }
-    loading->call.entries = entries;
-}
-
 static void found(struct loading *loading, const struct call_record *record)
 {
     struct store *store = engine_store(loading->work.server->opts.engine);
@@ -421,7 +384,7 @@ static void found(struct loading *loading, const struct call_record *record)
     case CALL_STORED_WAITING:
         break;
     }
-    keep_call(loading, record);
+    loading->call = call_record_copy(&loading->arena, record);
     loading->asks = arena_zalloc(&loading->arena, STATE_ASKS_MAX * sizeof(*loading->asks));
     store->ops->scan(store,
                      &(struct store_scan){

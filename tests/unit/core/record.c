@@ -65,10 +65,96 @@ static void json_is_digested_in_its_canonical_form(void **state)
                        "741eb039ec942f906d981b7a59f8fc4e2394b27b88d0947677f244132433a649");
 }
 
+/* Texts in memory that is gone after the copy was made. */
+static struct str lent(char *heap, size_t *at, const char *text)
+{
+    struct str copy = { heap + *at, strlen(text) };
+
+    memcpy(heap + *at, text, copy.len);
+    *at += copy.len;
+    return copy;
+}
+
+#define ASK_TEXTS(X)                                                                               \
+    X(id)                                                                                          \
+    X(call_id) X(key) X(principal) X(scope) X(target) X(message) X(detail) X(url) X(content) X(by) \
+        X(via)
+#define CALL_TEXTS(X)  X(id) X(principal) X(scope) X(target) X(args) X(uri) X(caller) X(result)
+#define ENTRY_TEXTS(X) X(key) X(ask_id) X(content) X(by)
+
+#define LEND(member)   from.member = lent(heap, &at, #member);
+#define EXPECT(member) assert_true(str_eq(copy.member, STR(#member)));
+
+static void a_copy_of_an_ask_is_whole(void **state)
+{
+    char *heap = calloc(1, 256);
+    struct ask_record from = { .kind = ASK_URL, .state = ASK_DECLINED, .attempt = 3, .seq = 9 };
+    size_t at = 0;
+
+    ASK_TEXTS(LEND)
+    struct ask_record copy = ask_record_copy(*state, &from);
+    memset(heap, 'x', at);
+    free(heap);
+    ASK_TEXTS(EXPECT)
+    assert_int_equal(copy.kind, ASK_URL);
+    assert_int_equal(copy.state, ASK_DECLINED);
+    assert_int_equal(copy.attempt, 3);
+    assert_int_equal(copy.seq, 9);
+}
+
+static void a_copy_of_a_call_is_whole_with_its_journal(void **state)
+{
+    char *heap = calloc(1, 256);
+    size_t at = 0;
+    struct entry *entries = calloc(2, sizeof(*entries));
+    struct call_record from = { .kind = TARGET_PROMPT, .epoch = 4, .handed = true };
+
+    CALL_TEXTS(LEND)
+    entries[1].class = ENTRY_STEP;
+    entries[1].key = lent(heap, &at, "key");
+    entries[1].ask_id = lent(heap, &at, "ask_id");
+    entries[1].content = lent(heap, &at, "content");
+    entries[1].by = lent(heap, &at, "by");
+    from.entries = entries;
+    from.entry_count = 2;
+    struct call_record whole = call_record_copy(*state, &from);
+    memset(heap, 'x', at);
+    free(heap);
+    free(entries);
+    {
+        struct call_record copy = whole;
+        CALL_TEXTS(EXPECT)
+    }
+    assert_int_equal(whole.entry_count, 2);
+    {
+        struct entry copy = whole.entries[1];
+        ENTRY_TEXTS(EXPECT)
+        assert_int_equal(copy.class, ENTRY_STEP);
+    }
+    assert_int_equal(whole.epoch, 4);
+    assert_true(whole.handed);
+}
+
+static void a_copy_that_finds_no_room_says_so(void **state)
+{
+    struct arena small;
+    char text[4096];
+
+    (void)state;
+    memset(text, 'a', sizeof(text));
+    arena_init(&small, 1024);
+    ask_record_copy(&small, &(struct ask_record){ .message = str_n(text, sizeof(text)) });
+    assert_true(small.exhausted);
+    arena_finish(&small);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_is_digested_in_its_canonical_form),
+        cmocka_unit_test(a_copy_of_an_ask_is_whole),
+        cmocka_unit_test(a_copy_of_a_call_is_whole_with_its_journal),
+        cmocka_unit_test(a_copy_that_finds_no_room_says_so),
     };
 
     return cmocka_run_group_tests(tests, arena_begin, arena_end);
