@@ -14,7 +14,6 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
-#include "base/memo.h"
 #include "core/record.h"
 #include "core/seam.h"
 
@@ -94,10 +93,6 @@ struct run {
     size_t entries_max, bytes_max;
     const char *const *allowed_fields; /* see engine_allow_fields */
     const struct clock *clock;
-    /* Remembered from earlier runs; NULL: nothing is. A provider sets them that works on the run on
-     * the loop's thread. */
-    struct memo *checked; /* schemas that were found fit to be asked */
-    struct memo *digests; /* of questions */
 
     /* Made by the run. */
     struct arena arena;

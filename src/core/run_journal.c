@@ -20,8 +20,6 @@
 #include "json/form.h"
 #include "json/write.h"
 
-enum { QUESTION_KEPT_MAX = 2048 }; /* bytes of a question whose digest is remembered */
-
 nod_status run_fail(struct run *run, nod_status status, const char *code, struct str message)
 {
     run->fault = (struct fault){ .status = status,
@@ -171,32 +169,15 @@ static struct str key_of(struct run *run, struct str key)
 
 /* --- asking --- */
 
-/*
- * A question is asked the same on every run of its call, and mostly by every call of its tool: what
- * SHA-256 made of the very same bytes before is taken from the memo. That keeps the strength of the
- * digest, which is carried in states and records, and saves the second time.
- */
-static void question_digest(const struct run *run, const struct ask_spec *spec,
-                            unsigned char out[DIGEST_BYTES])
+static void question_digest(const struct ask_spec *spec, unsigned char out[DIGEST_BYTES])
 {
     char flags[2] = { (char)('0' + (int)spec->kind), spec->consent ? '1' : '0' };
     struct str parts[] = { str_n(flags, 2), spec->message, spec->detail, spec->url };
-    enum { PARTS = sizeof(parts) / sizeof(parts[0]) };
-    bool kept = run->digests && !spec->sensitive &&
-                spec->message.len + spec->detail.len + spec->url.len <= QUESTION_KEPT_MAX;
     struct digest digest;
-    struct str known;
 
     _Static_assert((int)DIGEST_BYTES == (int)DIGEST_LEN, "a record's digest is a SHA-256");
-    _Static_assert((int)PARTS <= (int)MEMO_PARTS_MAX, "a question is the key of a memo");
-    if (kept && memo_find_parts(run->digests, parts, PARTS, &known)) {
-        memcpy(out, known.at, DIGEST_BYTES);
-        return;
-    }
-    digest_of_parts(parts, PARTS, &digest);
+    digest_of_parts(parts, sizeof(parts) / sizeof(parts[0]), &digest);
     memcpy(out, digest.bytes, DIGEST_BYTES);
-    if (kept)
-        memo_keep_parts(run->digests, parts, PARTS, digest_str(&digest));
 }
 
 static nod_status not_deterministic(struct run *run, struct str key)
@@ -274,7 +255,7 @@ static bool field_allowed(const void *data, struct str field)
     return false;
 }
 
-static nod_status look_at_form(struct run *run, struct str detail, struct str message)
+static nod_status check_form(struct run *run, struct str detail, struct str message)
 {
     struct json_error error;
     struct schema_problems problems = { 0 };
@@ -299,23 +280,6 @@ static nod_status look_at_form(struct run *run, struct str detail, struct str me
                       "a page with nod_elicit_url (if it is none, an operator can allow it with "
                       "--allow-field " STR_FMT "." STR_FMT ")",
                       STR_ARG(run->target->name), STR_ARG(field)));
-    return NOD_OK;
-}
-
-/*
- * A schema that may be asked may always be asked, under a message that asks for no secret: that it
- * may is remembered. With an allowance nothing is: it is for one tool, and each use is logged.
- */
-static nod_status check_form(struct run *run, struct str detail, struct str message)
-{
-    bool may_keep = run->checked && !run->allowed_fields;
-    struct str nothing;
-
-    if (may_keep && memo_find(run->checked, detail, &nothing) && !form_message_asks(message))
-        return NOD_OK;
-    NOD_TRY(look_at_form(run, detail, message));
-    if (may_keep)
-        memo_keep(run->checked, detail, STR_NONE);
     return NOD_OK;
 }
 
@@ -373,7 +337,7 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
         key = str_n(numbered, (size_t)len);
     }
     key = key_of(run, key);
-    question_digest(run, spec, digest);
+    question_digest(spec, digest);
 
     const struct entry *known = journal_find(run->journal, run->journal_count, ENTRY_ASK, key);
     if (known) {

@@ -42,9 +42,6 @@ struct json *form_for_revision(const struct json *schema, enum form_revision rev
 const struct json *form_read_back(const struct json *schema, enum form_revision revision,
                                   const struct json *content, struct arena *arena);
 
-/* Does this message, above a form, ask for a secret? For a schema that was looked at before. */
-bool form_message_asks(struct str message);
-
 /* May this field be asked all the same? An operator has said so. */
 typedef bool form_allowed(const void *data, struct str field);
 

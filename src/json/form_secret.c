@@ -691,11 +691,6 @@ static bool field_asks(const struct json *field, struct str message)
     return !explained(field, message);
 }
 
-bool form_message_asks(struct str message)
-{
-    return has_prefix(message) || text_asks(message, TEXT_MESSAGE);
-}
-
 bool form_asks_secret(const struct json *schema, struct str message, form_allowed *allowed,
                       const void *data, struct str *field)
 {

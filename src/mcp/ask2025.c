@@ -20,7 +20,6 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/memo.h"
 #include "mcp/caller_away.h"
 #include "mcp/caller2025.h"
 
@@ -29,8 +28,6 @@ enum {
     CLIENT_WIRE_ID_MAX = 64,
     CLIENT_NUMBER_LEN = 11,  /* a dot and the digits of an attempt */
     CLIENT_PROBLEMS_MAX = 8, /* said in a message, when something is asked again */
-    CLIENT_FORM_REVISIONS = FORM_2026_07_28 + 1,
-    CLIENT_FORM_KEPT_BYTES = 8 * 1024, /* of a schema and of what is sent of it, while remembered */
     SAMPLING_REJECTED = -1,
 };
 
@@ -39,7 +36,6 @@ struct client_surface {
     struct mcp_server *server;
     struct map urls; /* elicitation id -> struct given_url */
     struct list url_order;
-    struct memo forms[CLIENT_FORM_REVISIONS]; /* the schema of a question -> as it is sent */
 };
 
 /* A URL elicitation, and who was given it. */
@@ -294,13 +290,10 @@ struct drawing {
 /* The schema as a client of that revision is sent it. None: it cannot be. */
 static struct str form_text(struct drawing *d, enum form_revision revision)
 {
-    struct memo *memo = &client_of(d->session->server->client)->forms[revision];
     struct schema_problems problems = { 0 };
     struct str text = STR_NONE;
     struct buf out;
 
-    if (memo_find(memo, d->record->detail, &text))
-        return text;
     const struct json *schema = json_parse(&d->arena, d->record->detail, NULL, NULL);
     schema = schema ? form_for_revision(schema, revision, &d->arena, &problems) : NULL;
     if (!schema)
@@ -309,8 +302,6 @@ static struct str form_text(struct drawing *d, enum form_revision revision)
     if (json_write(&out, schema))
         text = arena_str(&d->arena, buf_str(&out));
     buf_finish(&out);
-    if (text.len)
-        memo_keep(memo, d->record->detail, text);
     return text;
 }
 
@@ -748,8 +739,6 @@ struct surface *client_surface_create(struct mcp_server *server)
     client->server = server;
     map_init(&client->urls, MCP_URLS_MAX);
     list_init(&client->url_order);
-    for (size_t i = 0; i < CLIENT_FORM_REVISIONS; i++)
-        memo_init(&client->forms[i], CLIENT_FORM_KEPT_BYTES);
     return &client->surface;
 }
 
@@ -760,7 +749,5 @@ void client_surface_destroy(struct surface *surface)
     LIST_EACH (at, &client->url_order)
         url_forget(client, LIST_OF(at, struct given_url, order));
     map_finish(&client->urls);
-    for (size_t i = 0; i < CLIENT_FORM_REVISIONS; i++)
-        memo_finish(&client->forms[i]);
     mem_free(client);
 }

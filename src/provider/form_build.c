@@ -237,7 +237,8 @@ static struct json *property_build(struct builder *b, const nod_field *field)
 
 /* --- the form --- */
 
-const nod_field *form_field(const nod_form *form, size_t index, nod_field *room)
+/* Field `index`; one of another version is made one of ours, in `room`. */
+static const nod_field *form_field(const nod_form *form, size_t index, nod_field *room)
 {
     const char *at = (const char *)form->fields + index * form->field_size;
 
@@ -248,35 +249,27 @@ const nod_field *form_field(const nod_form *form, size_t index, nod_field *room)
     return room;
 }
 
-bool field_known(const nod_field *field)
-{
-    return field->name && *field->name &&
-           (size_t)field->kind < sizeof(field_kinds) / sizeof(field_kinds[0]);
-}
-
 static bool field_check(struct builder *b, const nod_field *field)
 {
-    if (field_known(field))
-        return true;
-    if (!field->name || !*field->name)
+    if (!field->name || !*field->name) {
         b->why = STR("a field of the form has no name");
-    else
-        field_problem(b, field->name, "is of a kind that this version does not know");
+        return false;
+    }
+    if ((size_t)field->kind < sizeof(field_kinds) / sizeof(field_kinds[0]))
+        return true;
+    field_problem(b, field->name, "is of a kind that this version does not know");
     return false;
-}
-
-bool form_shape_fits(const nod_form *form)
-{
-    return form->count <= FORM_FIELDS_MAX &&
-           (form->count == 0 || (form->fields && form->field_size >= offsetof(nod_field, options)));
 }
 
 static bool shape_check(struct builder *b, const nod_form *form)
 {
-    if (form_shape_fits(form))
+    if (form->count > FORM_FIELDS_MAX) {
+        b->why = STR("the form has too many fields");
+        return false;
+    }
+    if (form->count == 0 || (form->fields && form->field_size >= offsetof(nod_field, options)))
         return true;
-    b->why = form->count > FORM_FIELDS_MAX ? STR("the form has too many fields")
-                                           : STR("the form has a field_size that no version has");
+    b->why = STR("the form has a field_size that no version has");
     return false;
 }
 

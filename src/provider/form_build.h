@@ -12,7 +12,6 @@
 enum {
     FORM_FIELDS_MAX = 200,
     FORM_OPTIONS_MAX = 1000, /* of one field */
-    FORM_KEY_MAX = 4096,     /* bytes of a form whose schema is kept */
 };
 
 /*
@@ -21,19 +20,5 @@ enum {
  * none.
  */
 struct json *form_build(const nod_form *form, struct arena *arena, struct str *why);
-
-/*
- * The bytes that the form is known by: other forms have others. None: too large to be kept, or no
- * form at all.
- */
-struct str form_key(const nod_form *form, char out[FORM_KEY_MAX]);
-
-/* --- for form_key.c --- */
-
-bool form_shape_fits(const nod_form *form);
-/* Field `index`; one of another version is made one of ours, in `room`. */
-const nod_field *form_field(const nod_form *form, size_t index, nod_field *room);
-/* False: it has no name, or a kind that we do not know. */
-bool field_known(const nod_field *field);
 
 #endif

@@ -69,22 +69,9 @@ static nod_status bad_form(nod_call *call, struct str why)
     return NOD_E_BAD_SCHEMA;
 }
 
-/* The schema of this form, if the same form was asked with before. */
-static bool form_known(nod_call *call, struct str key, struct str *detail)
-{
-    return key.len && !call->target->blocking && memo_find(&call->local->forms, key, detail);
-}
-
-static void form_keep(nod_call *call, struct str key, struct str detail)
-{
-    if (key.len && detail.len && !call->target->blocking)
-        memo_keep(&call->local->forms, key, detail);
-}
-
 nod_status call_form(nod_call *call, const nod_form *form, const char *schema, struct str *detail)
 {
     struct str why = STR("it has both .form and .schema");
-    char bytes[FORM_KEY_MAX];
 
     *detail = STR_NONE;
     if (form && schema)
@@ -93,14 +80,10 @@ nod_status call_form(nod_call *call, const nod_form *form, const char *schema, s
         *detail = call_text(call, schema);
         return NOD_OK;
     }
-    struct str key = form_key(form, bytes);
-    if (form_known(call, key, detail))
-        return NOD_OK;
     struct json *built = form_build(form, &call->run->arena, &why);
     if (!built)
         return bad_form(call, why);
     *detail = call_json(call, built);
-    form_keep(call, key, *detail);
     return NOD_OK;
 }
 

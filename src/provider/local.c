@@ -59,8 +59,6 @@ static void run_here(struct local *local, struct run *run)
 
     local_call_init(&call, local, run);
     run->emit = run_emit;
-    run->checked = &local->checked;
-    run->digests = &local->digests;
     nod_status status = handler_run(&call, &body);
     clock_look_again(); /* it may have taken its time, which is counted, and so may come late */
     run_done(run, status, body);
@@ -314,9 +312,6 @@ struct local *local_create(const struct local_opts *opts)
     local->workers = workers_create(opts->loop, opts->workers);
     list_init(&local->targets);
     list_init(&local->jobs);
-    memo_init(&local->forms, LOCAL_FORM_KEPT_BYTES);
-    memo_init(&local->checked, LOCAL_FORM_KEPT_BYTES);
-    memo_init(&local->digests, LOCAL_FORM_KEPT_BYTES);
     return local;
 }
 
@@ -344,9 +339,6 @@ void local_destroy(struct local *local)
     }
     while (!list_empty(&local->targets)) /* of calls that were dropped with the engine */
         local_target_free(LIST_OF(list_first(&local->targets), struct local_target, link));
-    memo_finish(&local->forms);
-    memo_finish(&local->checked);
-    memo_finish(&local->digests);
     local_hooks_finish(local);
     mem_free(local);
 }

@@ -3,7 +3,6 @@
 #define NOD_PROVIDER_LOCAL_INSIDE_H
 
 #include "base/buf.h"
-#include "base/memo.h"
 #include "provider/handler.h"
 #include "provider/local.h"
 
@@ -14,8 +13,7 @@ enum {
     LOCAL_TABLE_MAX = 10000, /* rows of one nod_add_* */
     LOCAL_PROMPT_ARGS_MAX = 100,
     LOCAL_TOOL_NAME_MAX = 128,
-    LOCAL_NAME_MAX = 1024,            /* of a prompt, or a uri */
-    LOCAL_FORM_KEPT_BYTES = 8 * 1024, /* of a form and its schema, while they are remembered */
+    LOCAL_NAME_MAX = 1024, /* of a prompt, or a uri */
 };
 
 struct local_argument { /* of a prompt */
@@ -49,10 +47,7 @@ struct local {
     struct loop *loop;
     struct workers *workers;
     struct list targets;
-    struct list jobs;    /* runs on the pool */
-    struct memo forms;   /* loop thread: form_key -> its schema */
-    struct memo checked; /* loop thread: schemas that may be asked; see struct run */
-    struct memo digests; /* loop thread: of questions; see struct run */
+    struct list jobs; /* runs on the pool */
     bool replay_check;
     struct hooks_alive *hooks_alive; /* for what is on its way to hooks; see hook.c */
 };

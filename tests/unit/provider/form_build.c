@@ -198,74 +198,9 @@ static void a_form_past_the_arena_is_refused_and_not_cut(void **state)
     arena_finish(&small);
 }
 
-/* --- the bytes that a form is known by --- */
-
-static struct str key_of(const nod_form *form, char room[FORM_KEY_MAX])
-{
-    struct str key = form_key(form, room);
-
-    assert_true(key.len > 0);
-    return key;
-}
-
-static void differ(const nod_form *a, const nod_form *b)
-{
-    static char one[FORM_KEY_MAX], other[FORM_KEY_MAX];
-
-    assert_false(str_eq(key_of(a, one), key_of(b, other)));
-}
-
-static void the_same_form_has_the_same_bytes(void **state)
-{
-    static char one[FORM_KEY_MAX], other[FORM_KEY_MAX];
-    char name[] = "f", again[] = "f";
-
-    (void)state;
-    assert_true(str_eq(key_of(NOD_FORM(NOD_INT(name, .min = NOD_AT(2))), one),
-                       key_of(NOD_FORM(NOD_INT(again, .min = NOD_AT(2))), other)));
-    name[0] = 'g'; /* what stands behind a pointer counts, not the pointer */
-    assert_false(str_eq(key_of(NOD_FORM(NOD_INT(name, .min = NOD_AT(2))), one),
-                        key_of(NOD_FORM(NOD_INT(again, .min = NOD_AT(2))), other)));
-}
-
-static void whatever_differs_makes_other_bytes(void **state)
-{
-    (void)state;
-    differ(NOD_FORM(NOD_TEXT("f")), NOD_FORM(NOD_BOOL("f")));
-    differ(NOD_FORM(NOD_TEXT("f")), NOD_FORM(NOD_TEXT("f", .required = true)));
-    differ(NOD_FORM(NOD_TEXT("f")), NOD_FORM(NOD_TEXT("f", .title = "")));
-    differ(NOD_FORM(NOD_TEXT("f", .title = "a")), NOD_FORM(NOD_TEXT("f", .description = "a")));
-    differ(NOD_FORM(NOD_TEXT("f", .format = "a")), NOD_FORM(NOD_TEXT("f", .pattern = "a")));
-    differ(NOD_FORM(NOD_TEXT("f", .preset = "a")), NOD_FORM(NOD_TEXT("f", .pattern = "a")));
-    differ(NOD_FORM(NOD_INT("f", .min = NOD_AT(1))), NOD_FORM(NOD_INT("f", .max = NOD_AT(1))));
-    differ(NOD_FORM(NOD_INT("f", .min = NOD_AT(1))), NOD_FORM(NOD_INT("f", .min = NOD_AT(2))));
-    differ(NOD_FORM(NOD_INT("f", .min = NOD_AT(0))), NOD_FORM(NOD_INT("f")));
-    differ(NOD_FORM(NOD_TEXT("a"), NOD_TEXT("b")), NOD_FORM(NOD_TEXT("b"), NOD_TEXT("a")));
-    differ(NOD_FORM(NOD_CHOICE("f", NOD_OPTIONS({ "a", "b" }))),
-           NOD_FORM(NOD_CHOICE("f", NOD_OPTIONS({ "a", NULL }, { "b", NULL }))));
-    differ(NOD_FORM(NOD_CHOICE("f", NOD_OPTIONS({ "a", NULL }), .title = "b")),
-           NOD_FORM(NOD_CHOICE("f", NOD_OPTIONS({ "a", "b" }))));
-}
-
-static void a_form_that_is_too_large_or_wrong_has_no_bytes(void **state)
-{
-    static char room[FORM_KEY_MAX], text[FORM_KEY_MAX + 1];
-
-    (void)state;
-    memset(text, 'x', FORM_KEY_MAX);
-    assert_int_equal(form_key(NOD_FORM(NOD_TEXT("f", .title = text)), room).len, 0);
-    assert_int_equal(form_key(NOD_FORM(NOD_TEXT("")), room).len, 0);
-    assert_int_equal(form_key(NOD_FORM({ .name = "f", .kind = (nod_field_kind)99 }), room).len, 0);
-    assert_int_equal(form_key(&(nod_form){ 1, (const nod_field[]){ NOD_TEXT("f") }, 1 }, room).len,
-                     0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_form_has_the_same_bytes),
-        cmocka_unit_test(whatever_differs_makes_other_bytes),
-        cmocka_unit_test(a_form_that_is_too_large_or_wrong_has_no_bytes),
         cmocka_unit_test_setup_teardown(an_empty_form_is_an_object_without_properties, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(every_kind_has_its_type_and_its_bounds, setup, teardown),
