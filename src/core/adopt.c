@@ -158,9 +158,8 @@ static bool enlist(struct call *call)
     call->caller->call = call;
     flow_place(&call->flow, &call_flow, &engine->hooks, "gate", call, call_flow_done);
     if (!call_list(call)) {
-        call->stored = false; /* not ours to finish */
-        call_fail(call, NOD_E_LIMIT, NULL,
-                  STR("This server works on as many calls as it may; try again later"));
+        call_give_up(call, NOD_E_LIMIT,
+                     STR("This server works on as many calls as it may; try again later"));
         return false;
     }
     call->stored = true; /* or will be: from now on letting go of it loses nothing */
@@ -199,6 +198,8 @@ struct call *engine_find(const struct engine *engine, struct str call_id)
 
 /* --- ending what is not here --- */
 
+enum { CANCELLED_MAX = 64 << 10 }; /* bytes of the outcome of a call that is not live here */
+
 struct cancelling {
     struct list link; /* in engine->cancels */
     struct op op;
@@ -231,14 +232,22 @@ static void cancelling_send(struct op *op)
 
 static void cancelling_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
-    (void)status, (void)reply;
-    cancelling_free(OP_OF(op, struct cancelling, op));
+    struct cancelling *cancelling = OP_OF(op, struct cancelling, op);
+    struct engine *engine = op->engine;
+    struct outcome outcome;
+    struct arena arena;
+
+    (void)reply;
+    arena_init(&arena, CANCELLED_MAX * 4);
+    if (status == NOD_OK && !engine_find(engine, id_str(&cancelling->call)) &&
+        outcome_read(&arena, buf_str(&cancelling->result), &outcome) == NOD_OK)
+        home_ended(engine, id_str(&cancelling->call), NULL, &outcome);
+    arena_finish(&arena);
+    cancelling_free(cancelling);
 }
 
 static void end_stored(struct engine *engine, struct str call_id, const struct outcome *outcome)
 {
-    enum { CANCELLED_MAX = 64 << 10 }; /* bytes of the outcome */
-
     struct cancelling *cancelling = MEM_NEW(struct cancelling);
     memcpy(cancelling->call.text, call_id.at, call_id.len < ID_LEN ? call_id.len : ID_LEN);
     list_init(&cancelling->link);

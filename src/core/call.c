@@ -181,6 +181,7 @@ void call_fail(struct call *call, nod_status status, const char *code, struct st
 void call_give_up(struct call *call, nod_status status, struct str message)
 {
     call->stored = false; /* not ours to finish: whoever comes next may have more luck */
+    call_ending(call)->not_the_end = true;
     call_fail(call, status, NULL, message);
 }
 
@@ -267,7 +268,7 @@ void call_start(struct flow *flow, void *subject)
     (void)flow;
     if (call->cancel_wanted)
         call_cancel_later(call);
-    else
+    else if (home_begin(call))
         call_run_begin(call);
 }
 
@@ -394,6 +395,10 @@ void call_deliver(struct call *call)
         ask_end(LIST_OF(at, struct ask, link), NULL, &(struct winner){ .state = ASK_WITHDRAWN },
                 why);
     call_unlist(call);
+    if (!call_ending(call)->not_the_end)
+        home_ended(call->engine, id_str(&call->id),
+                   call_ending(call)->found ? NULL : call->target->provider,
+                   &call_ending(call)->outcome);
     struct caller *caller = call->caller; /* only now: it may have gone meanwhile */
     caller->call = NULL;
     caller->ops->finished(caller, call, &call_ending(call)->outcome);

@@ -102,6 +102,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     list_init(&engine->returns);
     list_init(&engine->cancels);
     list_init(&engine->openings);
+    homes_init(engine);
     list_init(&engine->scopings);
     nobody_init(&engine->nobody);
     engine_use_store(engine, opts->store);
@@ -141,6 +142,7 @@ void engine_destroy(struct engine *engine)
     idmap_finish(&engine->asks);
     map_finish(&engine->tallies);
     map_finish(&engine->scopes);
+    homes_drop(engine);
     hooks_finish(&engine->hooks);
     heap_finish(&engine->due);
     mem_free(engine->node_text);

@@ -5,6 +5,7 @@
  * call.c           the life of a call: its stages, its end
  * call_hooks.c     its stages, as its hooks see them
  * gate.c           asking before a call starts
+ * home.c           calls that providers of this node have begun
  * hook.c           the hooks there are, and one call of one of them
  * call_run.c       a call is run: a run is made, handed to its provider, timed, and ended
  * call_save.c      what a run has left behind is stored
@@ -71,6 +72,9 @@ struct engine {
     struct list returns;           /* calls that are being given back to the store */
     struct list cancels;           /* of calls that are not live here */
     struct list openings;          /* of calls that have not begun */
+    struct idmap homes;            /* struct home: calls that providers here have begun; home.c */
+    struct list homes_order;       /* the same, the longest unseen first */
+    struct due homes_look;         /* at those that are not live */
     struct list scopings;          /* questions that take the place of older ones: see scope.c */
     struct caller nobody;          /* of calls whose caller is gone */
     const struct catalog *catalog; /* NULL: nobody has said what there is */
@@ -103,6 +107,17 @@ struct call *engine_call_at(const struct engine *engine, struct str call_id);
 void recovery_free(struct engine *engine);
 /* Something can be run that is not live here: the next look is now, unless others may take it. */
 void recovery_hurry(struct engine *engine);
+
+/* --- calls that have their home here (home.c) --- */
+
+void homes_init(struct engine *engine);
+void homes_drop(struct engine *engine);
+/* It is about to be run. False: something else comes first, or it has ended. */
+bool home_begin(struct call *call);
+/* It has ended, and its provider is told: the one that has begun it here, or else this one (NULL:
+ * nobody). */
+void home_ended(struct engine *engine, struct str call_id, struct provider *provider,
+                const struct outcome *outcome);
 
 /* --- op --- */
 
@@ -145,7 +160,9 @@ struct ending {         /* what a call needs at its end, and not while it waits 
     struct buf result; /* the outcome as the store keeps it */
     bool written;      /* it stands there, and the outcome's body in it */
     struct str cancel_why;
-    bool decided; /* the outcome of a call that is cancelled is set already */
+    bool decided;     /* the outcome of a call that is cancelled is set already */
+    bool found;       /* it ended elsewhere, or before: the store has told how */
+    bool not_the_end; /* the caller is told something else: the call may go on elsewhere */
 };
 
 struct later { /* something a call does when the stack is clear; outlives the call */

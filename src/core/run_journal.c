@@ -424,7 +424,13 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
                         STR_ARG(key));
     }
     NOD_TRY(room_for_step(run, 2)); /* the intent, and what comes of it */
+    return run_intent(run, key);
+}
+
+nod_status run_intent(struct run *run, struct str key)
+{
     struct run_item *item = item_new(run, ENTRY_INTENT, key);
+
     if (!item)
         return out_of_arena(run);
     NOD_TRY(record(run, item));

@@ -71,6 +71,12 @@ struct surface {
  * a handle, and comes back with it. How that is told is its caller's matter. */
 enum target_detach { DETACH_NEVER, DETACH_MAY, DETACH_MUST };
 
+/* Who is shown a list. */
+struct audience {
+    struct str principal;
+    unsigned kinds; /* what its client can be asked, a bit (1 << enum ask_kind) each */
+};
+
 /* A tool, resource or prompt. Owned by its provider; listed in the catalog (core/catalog.h). */
 struct target {
     enum target_kind kind;
@@ -81,12 +87,16 @@ struct target {
     /* What a call that waits depends on, beside the name: the digest of what it takes and of the
      * version its author gives. Wording is not among it. */
     unsigned char version[DIGEST_BYTES];
-    bool portable;              /* every step of it may happen again on another node */
-    struct str title;           /* for people; the name if there is none */
-    const struct schema *input; /* checked before a run; NULL: anything */
-    bool is_template;           /* TARGET_RESOURCE: name is a uri template */
-    bool subscribable;          /* TARGET_RESOURCE */
-    bool completes;             /* has completions for some argument */
+    bool portable; /* every step of it may happen again on another node */
+    /* Is it listed to them? NULL: to everybody. Whoever is not shown it cannot call it either, and
+     * is told that it is not there, unless callable_unlisted. */
+    bool (*listed)(const struct target *target, const struct audience *audience);
+    bool callable_unlisted;
+    struct str title;                         /* for people; the name if there is none */
+    const struct schema *input;               /* checked before a run; NULL: anything */
+    bool is_template;                         /* TARGET_RESOURCE: name is a uri template */
+    bool subscribable;                        /* TARGET_RESOURCE */
+    bool completes;                           /* has completions for some argument */
     const struct param_header *param_headers; /* TARGET_TOOL: arguments that headers repeat */
     size_t param_header_count;
     bool requires_confirmation;
@@ -109,7 +119,12 @@ struct completion {
     size_t total; /* of all there are; 0: count */
 };
 
-enum { PROVIDER_MIGRATES = 1, PROVIDER_CONCURRENT = 2 };
+enum {
+    /* Any node can run its calls on, by replay. Without it a call is begun once, on one node, in
+     * one life of that node: elsewhere it ends in NOD_E_OUTCOME_UNKNOWN (core/home.c). */
+    PROVIDER_MIGRATES = 1,
+    PROVIDER_CONCURRENT = 2,
+};
 
 struct provider_ops {
     const char *name;
@@ -122,6 +137,11 @@ struct provider_ops {
     /* Suggests values, at once. NOD_E_NOT_FOUND: that argument has none. May be NULL. */
     nod_status (*complete)(struct provider *provider, struct target *target,
                            struct completion *completion);
+    /*
+     * A call of one of its targets has ended, also one that waited, or that was not live here and
+     * was begun here: how, once. Ids it does not know are of calls that never began. May be NULL.
+     */
+    void (*ended)(struct provider *provider, struct str call_id, const struct outcome *outcome);
     /* The last call of a removed target has ended; may be NULL. */
     void (*released)(struct provider *provider, struct target *target);
 };

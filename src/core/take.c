@@ -172,6 +172,7 @@ static void deliver_stored(struct call *call, const struct call_record *record)
     nod_status status =
         outcome_read(&ending->arena, arena_str(&ending->arena, record->result), &ending->outcome);
 
+    ending->found = true;
     ending->outcome.elsewhere =
         record->state == CALL_STORED_CANCELLED && ending->outcome.status == NOD_E_CANCELLED;
     if (status == NOD_OK)
@@ -379,6 +380,7 @@ static void ended_found(struct op *op, nod_status status, const struct store_rep
     struct ending *ending = call_ending(call);
     struct outcome outcome;
 
+    ending->found = true;
     if (status == NOD_OK &&
         outcome_read(&ending->arena, arena_str(&ending->arena, reply->call->result), &outcome) ==
             NOD_OK)

@@ -1,9 +1,14 @@
 /*
  * mcp/completion: suggestions for an argument of a prompt or of a resource template.
  */
-#include "mcp/request.h"
+#include "mcp/lists.h"
 
 enum { COMPLETION_SENT_MAX = 100 };
+
+static struct target *allowed(const struct request *request, struct target *target)
+{
+    return target && lists_allow(request, target) ? target : NULL;
+}
 
 /* The prompt or template that params.ref names, or NULL after an error reply. */
 static struct target *find_ref(struct request *request)
@@ -14,7 +19,8 @@ static struct target *find_ref(struct request *request)
     struct target *target = NULL;
 
     if (str_eq(type, STR("ref/prompt"))) {
-        target = catalog_find(catalog, TARGET_PROMPT, json_get_str(ref, STR("name")));
+        target =
+            allowed(request, catalog_find(catalog, TARGET_PROMPT, json_get_str(ref, STR("name"))));
         if (!target)
             reply_error(request, RPC_INVALID_PARAMS,
                         STR("params.ref names no prompt of this server."));
@@ -23,6 +29,7 @@ static struct target *find_ref(struct request *request)
         target = catalog_template(catalog, uri);
         if (!target)
             target = catalog_find(catalog, TARGET_RESOURCE, uri);
+        target = allowed(request, target);
         if (!target)
             reply_error(request, RPC_INVALID_PARAMS,
                         STR("params.ref names no resource or template of this server."));

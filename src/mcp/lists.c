@@ -4,6 +4,9 @@
  * A cursor is opaque to the client: base64url of the list's letter and the index of the next item.
  * One of another list, or past the end (the list has become shorter meanwhile), is an error, and
  * the client begins again.
+ *
+ * A target may say to whom it is listed (struct target): for everybody else it is not there,
+ * neither in the list nor when it is called, unless it says that it may be called all the same.
  */
 #include "mcp/lists.h"
 
@@ -62,6 +65,34 @@ static bool page_start(struct request *request, enum target_kind kind, bool temp
     return false;
 }
 
+bool lists_show(const struct request *request, const struct target *target)
+{
+    if (!target->listed)
+        return true; /* mostly */
+    unsigned can = request->meta ? request->meta->can : request->session->can;
+    struct audience audience = { .principal = request->meta ? request->principal
+                                                            : session_principal(request->session),
+                                 .kinds = client_ask_kinds(can) };
+
+    return target->listed(target, &audience);
+}
+
+bool lists_allow(const struct request *request, const struct target *target)
+{
+    return target->callable_unlisted || lists_show(request, target);
+}
+
+/* The next that is listed, from here on; `count` if there is none. */
+static size_t next_shown(const struct request *request, enum target_kind kind, bool templates,
+                         size_t at, size_t count)
+{
+    const struct catalog *catalog = request->server->opts.catalog;
+
+    while (at < count && !lists_show(request, catalog_at(catalog, kind, templates, at)))
+        at++;
+    return at;
+}
+
 void lists_reply(struct request *request, enum target_kind kind, bool templates, struct str name,
                  enum revision_part part)
 {
@@ -73,23 +104,24 @@ void lists_reply(struct request *request, enum target_kind kind, bool templates,
 
     if (!page_start(request, kind, templates, count, &from))
         return;
-    size_t to = count - from > request->server->opts.page_size
-                    ? from + request->server->opts.page_size
-                    : count;
     reply_begin(request, &w);
     /* What stands behind a token is not for other people's caches. */
     reply_cacheable(request, &w, MCP_LIST_FRESH_MS, !server_has_tokens(request->server));
     jw_key(&w, name);
     jw_array(&w);
-    for (size_t i = from; i < to; i++)
+    size_t at = next_shown(request, kind, templates, from, count);
+    for (size_t n = 0; at < count && n < request->server->opts.page_size; n++) {
+        struct str descriptor = catalog_at(catalog, kind, templates, at)->descriptor;
         if (request->meta) /* this era takes all that there is to say */
-            jw_raw(&w, catalog_at(catalog, kind, templates, i)->descriptor);
+            jw_raw(&w, descriptor);
         else
-            revision_write(&w, revision, part, catalog_at(catalog, kind, templates, i)->descriptor);
+            revision_write(&w, revision, part, descriptor);
+        at = next_shown(request, kind, templates, at + 1, count);
+    }
     jw_end(&w);
-    if (to < count) {
+    if (at < count) {
         char cursor[LISTS_CURSOR_MAX];
-        jw_key_str(&w, STR("nextCursor"), lists_cursor(kind, templates, to, cursor));
+        jw_key_str(&w, STR("nextCursor"), lists_cursor(kind, templates, at, cursor));
     }
     reply_end(request, &w);
 }

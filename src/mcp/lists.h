@@ -8,6 +8,10 @@
 
 enum { LISTS_CURSOR_MAX = 32 };
 
+/* Is this target listed to whoever sent the request? And may they call it? */
+bool lists_show(const struct request *request, const struct target *target);
+bool lists_allow(const struct request *request, const struct target *target);
+
 /* Replies with one page of a list, under the given name ("tools"). */
 void lists_reply(struct request *request, enum target_kind kind, bool templates, struct str name,
                  enum revision_part part);

@@ -27,9 +27,9 @@ void prompts_get(struct request *request)
         }
     }
     struct target *target = catalog_find(request->server->opts.catalog, TARGET_PROMPT, name);
-    if (!target) {
-        if (resume_gone(request, STR("prompts/get"), name, args))
-            return;
+    if (!target && resume_gone(request, STR("prompts/get"), name, args))
+        return;
+    if (!target || !lists_allow(request, target)) {
         if (name.len > PROMPT_NAME_SHOWN_MAX)
             name.len = PROMPT_NAME_SHOWN_MAX;
         reply_errorf(request, RPC_INVALID_PARAMS, "Unknown prompt: " STR_FMT, STR_ARG(name));

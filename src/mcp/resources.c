@@ -61,6 +61,10 @@ static struct target *find_resource(struct request *request, struct str *uri,
                                 ? NULL
                                 : catalog_match(request->server->opts.catalog, *uri,
                                                 &request->server->message, variables);
+    if (target && !lists_allow(request, target)) {
+        reply_not_found(request, *uri);
+        return NULL;
+    }
     if (!target && uri->len <= MCP_URI_MAX && !catalog_uri_is_text(*uri, &request->server->message))
         reply_error(request, RPC_INVALID_PARAMS,
                     STR("params.uri is not percent-encoded UTF-8: a % stands in front of two "

@@ -8,6 +8,7 @@
  */
 #include "base/log.h"
 #include "base/mem.h"
+#include "mcp/lists.h"
 #include "mcp/era2026.h"
 #include "mcp/result.h"
 #include "mcp/shares.h"
@@ -276,7 +277,7 @@ static bool take_uris(struct request *request, struct listener *listener, const 
             continue;
         struct target *target = catalog_match(request->server->opts.catalog, json_str(uri),
                                               &request->server->message, &variables);
-        if (!target || !target->subscribable)
+        if (!target || !target->subscribable || !lists_allow(request, target))
             continue;
         struct str copy = arena_str(&listener->arena, json_str(uri));
         if (copy.at)

@@ -25,9 +25,9 @@ void tools_call(struct request *request)
     if (!request_name(request, &name) || !request_arguments(request, &args))
         return;
     struct target *target = catalog_find(request->server->opts.catalog, TARGET_TOOL, name);
-    if (!target) {
-        if (resume_gone(request, STR("tools/call"), name, args))
-            return;
+    if (!target && resume_gone(request, STR("tools/call"), name, args))
+        return;
+    if (!target || !lists_allow(request, target)) {
         if (name.len > TOOL_NAME_SHOWN_MAX)
             name.len = TOOL_NAME_SHOWN_MAX;
         reply_errorf(request, RPC_INVALID_PARAMS, "Unknown tool: " STR_FMT, STR_ARG(name));

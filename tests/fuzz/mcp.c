@@ -51,7 +51,9 @@ static void start(struct provider *provider, struct run *run)
     run_done(run, status, STR("{\"content\":[]}"));
 }
 
-static const struct provider_ops provider_ops = { .name = "fuzz", .start = start };
+static const struct provider_ops provider_ops = { .name = "fuzz",
+                                                  .flags = PROVIDER_MIGRATES,
+                                                  .start = start };
 static struct provider provider = { &provider_ops };
 static const struct target tool = { .kind = TARGET_TOOL,
                                     .name = STR_INIT("t"),

@@ -445,7 +445,9 @@ bool node_return_one(struct node *node)
     return true;
 }
 
-static const struct provider_ops provider_ops = { .name = "sim", .start = provider_start };
+static const struct provider_ops provider_ops = { .name = "sim",
+                                                  .flags = PROVIDER_MIGRATES,
+                                                  .start = provider_start };
 
 /* --- up and down --- */
 

@@ -1,0 +1,223 @@
+/*
+ * core/home: calls that a provider of this node has begun.
+ *
+ * Most providers resume by replay: any node can run their calls on (PROVIDER_MIGRATES). One that
+ * keeps something of its own for a call, a connection or a process, cannot: its calls have their
+ * home where they were begun. Before such a call begins, the intent is committed to its journal
+ * (START_KEY). Whoever comes to run it later and finds the intent, but is not its home, does not
+ * begin it a second time: the call ends in NOD_E_OUTCOME_UNKNOWN. After a restart nobody is its
+ * home.
+ *
+ * A provider that wants to is told of every end of its calls, so that it can let go of what it
+ * keeps. A call that waits for a person, and is not live here, may end elsewhere, or by a word that
+ * does not come through this node: what has its home here is looked at every so often.
+ *
+ * Holds always: a provider that does not migrate begins a call once, on one node, in one life of
+ * it. It is told of an end once.
+ */
+#include "core/inside.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/catalog.h"
+
+enum {
+    HOME_LOOK_MS = 5000,      /* between two looks at calls that are not live */
+    HOME_LOOKS = 256,         /* of them in one look */
+    HOME_ARENA_MAX = 64 << 20 /* bytes of how one ended */
+};
+
+#define START_KEY RUN_RESERVED_PREFIX "start"
+
+struct home {
+    struct id call;
+    struct list link; /* in engine->homes_order */
+    struct target *target;
+    struct op op; /* the look at it */
+};
+
+static bool migrates(const struct provider *provider)
+{
+    return provider->ops->flags & PROVIDER_MIGRATES;
+}
+
+static struct home *home_find(const struct engine *engine, struct str call_id)
+{
+    return idmap_get(&engine->homes, call_id);
+}
+
+static void home_free(struct engine *engine, struct home *home)
+{
+    op_abandon(&home->op);
+    idmap_remove(&engine->homes, home);
+    list_remove(&home->link);
+    target_release(home->target);
+    mem_free(home);
+}
+
+void homes_init(struct engine *engine)
+{
+    idmap_init(&engine->homes, SIZE_MAX / 2, offsetof(struct home, call)); /* as many as calls */
+    list_init(&engine->homes_order);
+}
+
+void homes_drop(struct engine *engine)
+{
+    LIST_EACH (at, &engine->homes_order)
+        home_free(engine, LIST_OF(at, struct home, link));
+    due_stop(engine, &engine->homes_look);
+    idmap_finish(&engine->homes);
+}
+
+/* --- the end --- */
+
+static void tell(struct provider *provider, struct str call_id, const struct outcome *outcome)
+{
+    if (provider->ops->ended)
+        provider->ops->ended(provider, call_id, outcome);
+}
+
+void home_ended(struct engine *engine, struct str call_id, struct provider *provider,
+                const struct outcome *outcome)
+{
+    struct home *home = home_find(engine, call_id);
+    struct target *target = home ? home->target : NULL;
+
+    if (!home) {
+        if (provider)
+            tell(provider, call_id, outcome);
+        return;
+    }
+    target_hold(target); /* it may be removed, and let go of by this call */
+    home_free(engine, home);
+    tell(target->provider, call_id, outcome);
+    target_release(target);
+}
+
+static void look_send(struct op *op)
+{
+    struct home *home = OP_OF(op, struct home, op);
+    struct store *store = op->engine->store;
+
+    store->ops->load_call(store, id_str(&home->call), op_completed, op);
+}
+
+static void look_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct home *home = OP_OF(op, struct home, op);
+    struct engine *engine = op->engine;
+    const struct call_record *record = reply ? reply->call : NULL;
+    struct outcome outcome = { .status = NOD_E_NOT_FOUND,
+                               .code = outcome_code(NOD_E_NOT_FOUND),
+                               .message = STR("The call has ended, and how is no longer known") };
+    struct id call = home->call;
+    struct arena arena;
+
+    if (engine_find(engine, id_str(&call)))
+        return; /* it has come back, and its own end will say it */
+    if (status != NOD_E_NOT_FOUND && (status != NOD_OK || (record->state != CALL_STORED_FINISHED &&
+                                                           record->state != CALL_STORED_CANCELLED)))
+        return;
+    arena_init(&arena, HOME_ARENA_MAX);
+    if (status == NOD_OK && !record->forgotten) {
+        struct outcome stored;
+        if (outcome_read(&arena, arena_str(&arena, record->result), &stored) == NOD_OK)
+            outcome = stored;
+    }
+    home_ended(engine, id_str(&call), NULL, &outcome);
+    arena_finish(&arena);
+}
+
+static void look(struct due *due)
+{
+    struct engine *engine = HEAP_OF(&due->node, struct engine, homes_look.node);
+    struct list *last = list_last(&engine->homes_order);
+    size_t looks = 0;
+
+    if (!last)
+        return;
+    due_set(engine, due, HOME_LOOK_MS, look);
+    for (struct list *at = list_first(&engine->homes_order), *next; looks < HOME_LOOKS; at = next) {
+        struct home *home = LIST_OF(at, struct home, link);
+        bool was_last = at == last;
+        next = at->next;
+        list_remove(at); /* to the end: the others have their turn */
+        list_append(&engine->homes_order, at);
+        if (!engine_find(engine, id_str(&home->call)) && !home->op.busy) {
+            op_start(engine, &home->op, look_send, look_done);
+            looks++;
+        }
+        if (was_last)
+            return;
+    }
+}
+
+/* --- the beginning --- */
+
+static bool begun(const struct call *call)
+{
+    return journal_find(call->journal.entries, call->journal.count, ENTRY_INTENT, STR(START_KEY));
+}
+
+static void make_home(struct call *call)
+{
+    struct engine *engine = call->engine;
+    struct home *home = MEM_NEW(struct home);
+
+    home->call = call->id;
+    home->target = call->target;
+    target_hold(home->target);
+    list_init(&home->link);
+    idmap_set(&engine->homes, home);
+    if (list_empty(&engine->homes_order))
+        due_set(engine, &engine->homes_look, HOME_LOOK_MS, look);
+    list_append(&engine->homes_order, &home->link);
+}
+
+static void outcome_unknown(struct call *call)
+{
+    struct str message = arena_fmt(
+        &call_ending(call)->arena,
+        STR_FMT " was begun on a node that is gone, or before a restart, and cannot go on "
+                "elsewhere: whether it was done is not known",
+        STR_ARG(call->target->name));
+
+    call_fail(call, NOD_E_OUTCOME_UNKNOWN, NULL, message);
+}
+
+static void commit_intent(struct call *call)
+{
+    struct run *run = run_create(call);
+    nod_status status = run_intent(run, STR(START_KEY));
+
+    if (status != NOD_PENDING) {
+        call_outcome_fail(call, &run->fault);
+        run_free(run);
+        flow_jump(&call->flow, "finish");
+        return;
+    }
+    call->run = run;
+    call_save(call);
+}
+
+bool home_begin(struct call *call)
+{
+    const struct provider *provider = call->target->provider;
+    const struct home *home = home_find(call->engine, id_str(&call->id));
+    bool stays = !migrates(provider);
+
+    if (!stays && !provider->ops->ended)
+        return true;
+    if (call->engine->stopping)
+        return true; /* it is left to others, as it is */
+    if (stays && !home && begun(call)) {
+        outcome_unknown(call);
+        return false;
+    }
+    if (!home)
+        make_home(call);
+    if (!stays || begun(call))
+        return true;
+    commit_intent(call);
+    return false;
+}
