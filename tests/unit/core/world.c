@@ -245,6 +245,22 @@ static const struct provider_ops provider_ops = { .name = "test",
 
 /* --- the whole --- */
 
+void world_engine(struct world *world)
+{
+    const struct world_opts *opts = &world->opts;
+
+    world->engine =
+        engine_create(&(struct engine_opts){ .clock = &world->clock.clock,
+                                             .store = world->store,
+                                             .defer = defer,
+                                             .defer_ctx = world,
+                                             .ask_ttl_ms = opts->ttl_ms,
+                                             .one_ask_per_scope = opts->one_ask_per_scope,
+                                             .limits = opts->limits });
+    engine_add_surface(world->engine, &world->surface);
+    engine_add_surface(world->engine, &world->second);
+}
+
 void world_init(struct world *world, const struct world_opts *opts)
 {
     memset(world, 0, sizeof(*world));
@@ -259,14 +275,6 @@ void world_init(struct world *world, const struct world_opts *opts)
                                                               .defer_ctx = world,
                                                               .fault = fault,
                                                               .fault_ctx = world });
-    world->engine =
-        engine_create(&(struct engine_opts){ .clock = &world->clock.clock,
-                                             .store = world->store,
-                                             .defer = defer,
-                                             .defer_ctx = world,
-                                             .ask_ttl_ms = opts->ttl_ms,
-                                             .one_ask_per_scope = opts->one_ask_per_scope,
-                                             .limits = opts->limits });
     first_ops = (struct surface_ops){ .name = "first",
                                       .can = first_can,
                                       .offer = first_offer,
@@ -276,8 +284,8 @@ void world_init(struct world *world, const struct world_opts *opts)
                                       .client = true };
     world->surface.ops = &first_ops;
     world->second.ops = &second_ops;
-    engine_add_surface(world->engine, &world->surface);
-    engine_add_surface(world->engine, &world->second);
+    world->opts = *opts;
+    world_engine(world);
     world->provider.ops = &provider_ops;
     world->target = (struct target){ .kind = TARGET_TOOL,
                                      .name = STR("tool"),

@@ -46,7 +46,21 @@ struct shown {
     const struct surface *winner;
 };
 
+struct world_opts {
+    world_handler *handler;
+    int64_t ttl_ms;
+    bool one_ask_per_scope;
+    bool requires_confirmation;
+    int64_t timeout_ms;
+    struct engine_limits limits;
+    int surface_attempts; /* of the first surface; 0: still pending on invalid content */
+    bool model;           /* the first surface is a model */
+    uint64_t seed;
+    unsigned fault_per_mille;
+};
+
 struct world {
+    struct world_opts opts;
     struct fake_clock clock;
     struct engine *engine;
     struct store *store;
@@ -90,21 +104,10 @@ struct world {
     void (*on_answered)(void);
 };
 
-struct world_opts {
-    world_handler *handler;
-    int64_t ttl_ms;
-    bool one_ask_per_scope;
-    bool requires_confirmation;
-    int64_t timeout_ms;
-    struct engine_limits limits;
-    int surface_attempts; /* of the first surface; 0: still pending on invalid content */
-    bool model;           /* the first surface is a model */
-    uint64_t seed;
-    unsigned fault_per_mille;
-};
-
 void world_init(struct world *world, const struct world_opts *opts);
 void world_finish(struct world *world);
+/* Another engine on the same store, after engine_destroy: a restart, or another node. */
+void world_engine(struct world *world);
 
 struct world_caller *world_call(struct world *world, const char *principal, const char *scope);
 /* A caller that has not called yet. */
