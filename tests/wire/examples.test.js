@@ -82,6 +82,38 @@ onBoth(test, 'transfer sends nothing when its second question runs out of time',
   assert.equal(await call, 'Nothing was sent.');
 });
 
+onBoth(test, 'house-rules lets a payment through, with its letterhead and without its card', async (t, kind) => {
+  const session = await connect(t, kind, 'house-rules', accepting({ purpose: 'lunch' }));
+  assert.equal(await session.text('pay', { to: 'Bob', amount: 12 }), 'Paid 12.00 to Bob with ************1111 for lunch.');
+  assert.deepEqual(session.asked.map(({ message }) => message), ['[house rules] What is it for?']);
+  assert.equal(await session.text('show_record'), 'pay: ok');
+});
+
+onBoth(test, 'house-rules asks a person at the gate, and pays nothing without a yes', async (t, kind) => {
+  const answers = [{ action: 'decline' }, { action: 'accept' }, { action: 'accept', content: { purpose: 'rent' } }];
+  const session = await connect(t, kind, 'house-rules', { answer: () => answers.shift() });
+  const no = await session.call('pay', { to: 'Bob', amount: 1500 });
+  assert.equal(no.isError, true);
+  assert.equal(no._meta.code, 'TOO_MUCH');
+  assert.equal(no.content[0].text, 'Nobody agreed to pay 1500.00; nothing was paid.');
+  assert.equal(await session.text('pay', { to: 'Bob', amount: 1500 }), 'Paid 1500.00 to Bob with ************1111 for rent.');
+  const gate = '[house rules] 1500.00 to Bob is a lot of money. Go on?';
+  assert.deepEqual(session.asked.map(({ message }) => message), [gate, gate, '[house rules] What is it for?']);
+  assert.equal(await session.text('show_record'), 'pay: refused\npay: ok');
+});
+
+for (const [variable, sentence] of [['HOUSE_CLOSED', 'pay is closed. Come back at 9.'], ['HOUSE_BLOCKED', 'Payments are blocked by the bank.']]) {
+  onBoth(test, `house-rules refuses with a code and a sentence: ${variable}`, async (t, kind) => {
+    const session = await connect(t, kind, 'house-rules', { ...accepting(), env: { [variable]: '1' } });
+    const refused = await session.call('pay', { to: 'Bob', amount: 12 });
+    assert.equal(refused.isError, true);
+    assert.equal(refused._meta.code, variable);
+    assert.equal(refused.content[0].text, sentence);
+    assert.equal(session.asked.length, 0);
+    assert.equal(await session.text('show_record'), 'pay: refused', 'what a rule has ended is on the record, too');
+  });
+}
+
 const address = {
   name: 'Ada Lovelace', email: 'ada@example.org', postcode: '12345', delivery: '2026-01-31', website: 'https://example.org',
   parcels: 2, weight: 3.5, insured: true, speed: 'express', extras: ['gift', 'sign'],
