@@ -16,6 +16,7 @@
 #include "mcp/caller2026.h"
 #include "mcp/caller2025.h"
 #include "mcp/session_store.h"
+#include "mcp/tasks.h"
 
 enum { AWAY_ARENA_MAX = 64 << 10 };
 
@@ -176,6 +177,91 @@ void caller_away_end_gone(struct mcp_server *server, struct str call_id,
 
 /* --- coming and going --- */
 
+static void go_on(struct mcp_server *server, const struct call_record *record,
+                  struct target *target, const struct caller_record *by)
+{
+    struct caller_away *away = MEM_NEW(struct caller_away);
+
+    away->caller.ops = by->held ? &held_ops : &carried_ops;
+    away->server = server;
+    away->held = by->held;
+    away->can = by->can;
+    away->asks_until = by->asks_until;
+    list_init(&away->link);
+    list_append(&server->callers_away, &away->link);
+    server->calls++;
+    LOG_INFO("a call that nobody worked on goes on here", LOG_STR("call", record->id),
+             LOG_STR("target", record->target));
+    if (!engine_adopt(server->opts.engine,
+                      &(struct adopt_spec){ .record = record,
+                                            .portable = !by->held && server->opts.portable_states,
+                                            .target = target,
+                                            .keep_ms = by->held ? server->opts.session_idle_ms : 0,
+                                            .caller = &away->caller }))
+        caller_away_free(away);
+}
+
+/*
+ * A call that was opened by a request, and became a task on the way: its record names no caller,
+ * because a request that goes has none. The record of the task does.
+ */
+struct becoming {
+    struct server_work work; /* first */
+    struct id call;
+    struct caller_record by;
+};
+
+static void becoming_free(struct becoming *becoming)
+{
+    server_work_done(&becoming->work);
+    mem_free(becoming);
+}
+
+static void becoming_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct becoming *becoming = data;
+    struct mcp_server *server = becoming->work.server;
+    const struct call_record *record = status == NOD_OK ? reply->call : NULL;
+    bool can_run =
+        record && (record->state == CALL_STORED_RUNNABLE || record->state == CALL_STORED_RUNNING);
+    struct target *target = server && can_run
+                                ? catalog_named(server->opts.catalog, record->kind, record->target)
+                                : NULL;
+
+    if (target && !server->draining)
+        go_on(server, record, target, &becoming->by);
+    becoming_free(becoming);
+}
+
+static void becoming_known(void *data, struct task *view, nod_status status)
+{
+    struct becoming *becoming = data;
+    struct mcp_server *server = becoming->work.server;
+    bool goes_on = server && view && !task_over(view);
+
+    (void)status; /* the next look shows it again, if there is something to do */
+    if (goes_on)
+        becoming->by =
+            (struct caller_record){ .can = view->can,
+                                    .asks_until = task_expires(view) + TASK_ASKS_MORE_MS };
+    task_view_free(view);
+    if (!goes_on) {
+        becoming_free(becoming);
+        return;
+    }
+    struct store *store = engine_store(server->opts.engine);
+    store->ops->load_call(store, id_str(&becoming->call), becoming_loaded, becoming);
+}
+
+static void orphan_became_task(struct mcp_server *server, const struct call_record *record)
+{
+    struct becoming *becoming = MEM_NEW(struct becoming);
+
+    memcpy(becoming->call.text, record->id.at, ID_LEN);
+    server_work_add(server, &becoming->work);
+    task_load(server, record->id, record->principal, true, becoming_known, becoming);
+}
+
 void caller_away_orphan(void *data, const struct call_record *record)
 {
     struct mcp_server *server = data;
@@ -186,33 +272,16 @@ void caller_away_orphan(void *data, const struct call_record *record)
     if (server->draining)
         return;
     arena_init(&arena, AWAY_ARENA_MAX);
-    bool known = target && caller_record_read(&arena, record->caller, &by);
     if (!target)
         orphan_without_target(server, record, &arena);
-    arena_finish(&arena);
-    if (!known) {
+    else if (!record->caller.len && str_eq(record->scope, record->principal)) /* of no session */
+        orphan_became_task(server, record);
+    else if (caller_record_read(&arena, record->caller, &by))
+        go_on(server, record, target, &by);
+    else
         LOG_DEBUG("a call that nobody works on is left to others", LOG_STR("call", record->id),
                   LOG_STR("target", record->target));
-        return;
-    }
-    struct caller_away *away = MEM_NEW(struct caller_away);
-    away->caller.ops = by.held ? &held_ops : &carried_ops;
-    away->server = server;
-    away->held = by.held;
-    away->can = by.can;
-    away->asks_until = by.asks_until;
-    list_init(&away->link);
-    list_append(&server->callers_away, &away->link);
-    server->calls++;
-    LOG_INFO("a call that nobody worked on goes on here", LOG_STR("call", record->id),
-             LOG_STR("target", record->target));
-    if (!engine_adopt(server->opts.engine,
-                      &(struct adopt_spec){ .record = record,
-                                            .portable = !by.held && server->opts.portable_states,
-                                            .target = target,
-                                            .keep_ms = by.held ? server->opts.session_idle_ms : 0,
-                                            .caller = &away->caller }))
-        caller_away_free(away);
+    arena_finish(&arena);
 }
 
 void caller_away_stop(struct mcp_server *server)

@@ -7,8 +7,10 @@
  *   - waiting, runnable, running: where the store is ours alone it is adopted, and worked on here.
  *     Where it is shared it is looked at, each time anew: whoever works on it is another node, or
  *     will be whoever finds it.
- *   - running, and not handed: adopted also there, if this node has its tool. Its client has come
- *     back with its id, and nobody else may go on with it.
+ *   - runnable: adopted also there, if this node has its tool. Nobody works on it at this moment,
+ *     and the store's epochs decide if somebody else takes it as well.
+ *   - running, and not handed: the same. Its client has come back with its id, and nobody else may
+ *     go on with it.
  *   - finished, cancelled: the task has ended.
  *   - not known, or forgotten: it has ended, and how is no longer known. It was stored before its
  *     client was told its id: there is nothing to begin again.
@@ -343,11 +345,14 @@ static void keep_ask(void *data, const struct store_row *row)
     ask->target = loading->call.target;
 }
 
-/* Only whoever has its id may go on with it, and has come. */
+/* Nobody works on it, or only whoever has its id may go on with it, and has come. */
 static bool wants_taker(const struct loading *loading)
 {
-    return !loading->look && !loading->call.handed && loading->call.state != CALL_STORED_WAITING &&
-           !task_by_id(loading->work.server, loading->id);
+    const struct mcp_server *server = loading->work.server;
+    bool runnable = loading->call.state == CALL_STORED_RUNNABLE && !server->draining;
+    bool not_handed = !loading->call.handed && loading->call.state != CALL_STORED_WAITING;
+
+    return !loading->look && (runnable || not_handed) && !task_by_id(server, loading->id);
 }
 
 static void asks_scanned(void *data, nod_status status, const struct store_reply *reply)

@@ -148,6 +148,18 @@ static nod_status early_tool(nod_call *call)
     return deed_tool(call);
 }
 
+/* The same, between the two questions. */
+static nod_status between_tool(nod_call *call)
+{
+    struct deed early = { nod_fmt(call, "%s.early", nod_arg_str(call, "tag")), 0 };
+    const char *first, *second;
+
+    NOD_TRY(ask_word(call, "first", (struct manner){ 0 }, &first));
+    NOD_TRY(nod_step(call, "early", do_deed, &early, NULL, .idempotent = true));
+    NOD_TRY(ask_word(call, "second", (struct manner){ 0 }, &second));
+    return do_and_reply(call, (struct nod_step_opts){ .idempotent = true }, first, second);
+}
+
 /* Both words in one round. */
 static nod_status pair_tool(nod_call *call)
 {
@@ -208,6 +220,11 @@ static const nod_tool tools[] = {
       .handler = deed_first_tool,
       .input = INPUT,
       .task = NOD_TASK_OPTIONAL },
+    { .name = "deed_between_task",
+      .handler = between_tool,
+      .input = INPUT,
+      .task = NOD_TASK_OPTIONAL,
+      .task_asks_first = true },
     { .name = "deed_first", .handler = first_tool, .input = INPUT },
     { .name = "deed_early", .handler = early_tool, .input = INPUT },
     { .name = "deed_pair", .handler = pair_tool, .input = INPUT },

@@ -159,6 +159,25 @@ test('11.8: a node that is an hour ahead does not fail the tasks of another', as
   await house.close();
 });
 
+// A call that asks before it becomes a task: its first word is given in a round, and with the deed that follows its
+// client gets a task id.
+async function beginBetween(desk, tag) {
+  const asked = await desk.modern.call('deed_between_task', { tag });
+  assert.ok(asked.result?.inputRequests?.first, asked.text);
+  const retry = { requestState: asked.result.requestState, inputResponses: { first: word(`${tag}-a`) } };
+  const { result, text } = await desk.modern.call('deed_between_task', { tag }, retry);
+  assert.ok(result?.taskId, text);
+  return result.taskId;
+}
+
+async function untilDone(house, tag) {
+  const end = Date.now() + PATIENCE_MS;
+  while (!house.deedsOf(tag)) {
+    assert.ok(Date.now() < end, `the deed of ${tag} is not done`);
+    await pause(20);
+  }
+}
+
 for (const store of stores) {
   const redisFor = async (t) => (store === 'redis' ? startRedis(t) : undefined);
 
@@ -189,6 +208,45 @@ for (const store of stores) {
     await desk.asks(id, 'first');
     await desk.answer(id, 'first', 't-a');
     assert.equal(textOf((await desk.ends(id)).result), 't: t-a');
+    assert.equal(house.deedsOf('t'), 1);
+    await house.close();
+  });
+
+  for (const gone of ['kill', 'stop'])
+    test(`11.26: ${store}: a task that asked first goes on without its node (${gone}), and its answer counts`, async (t) => {
+      const house = await openHouse(t, store, { redis: await redisFor(t) });
+      const node = await house.node();
+      const tags = ['seen', 'unseen'];
+      const ids = {};
+      for (const tag of tags) {
+        ids[tag] = await beginBetween(new Desk(node), tag);
+        await new Desk(node).asks(ids[tag], 'second');
+      }
+      await node[gone]();
+      const desk = new Desk(await house.node());
+      for (const tag of tags) {
+        await desk.asks(ids[tag], 'second');
+        await desk.answer(ids[tag], 'second', `${tag}-b`);
+      }
+      assert.equal(textOf((await desk.ends(ids.seen)).result), 'seen: seen-a seen-b');
+      await untilDone(house, 'unseen'); // nobody looks at this one
+      assert.equal(textOf((await desk.ends(ids.unseen)).result), 'unseen: unseen-a unseen-b');
+      for (const tag of tags) assert.deepEqual([house.deedsOf(`${tag}.early`), house.deedsOf(tag)], [1, 1]);
+      await house.close();
+    });
+
+  test(`11.26: ${store}: an answer that was stored is acted upon when all nodes have gone, and nobody looks`, async (t) => {
+    const house = await openHouse(t, store, { redis: await redisFor(t) });
+    const node = await house.node();
+    const id = await beginBetween(new Desk(node), 't');
+    await new Desk(node).asks(id, 'second');
+    await node.kill();
+    const second = await house.node({ crash: 'answer_after' });
+    await assert.rejects(new Desk(second).answer(id, 'second', 't-b'), /fetch failed|terminated/);
+    await second.ended;
+    const third = await house.node();
+    await untilDone(house, 't');
+    assert.equal(textOf((await new Desk(third).ends(id)).result), 't: t-a t-b');
     assert.equal(house.deedsOf('t'), 1);
     await house.close();
   });
