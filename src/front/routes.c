@@ -284,12 +284,12 @@ static bool decode(struct buf *out, struct str text)
         if (byte == '%') {
             int high = i + 2 < text.len ? digit(text.at[i + 1]) : -1;
             int low = i + 2 < text.len ? digit(text.at[i + 2]) : -1;
-            if (high < 0 || low < 0 || (high == 0 && low == 0))
+            if (high < 0 || low < 0)
                 return false;
             byte = (char)(high * 16 + low);
             i += 2;
         }
-        if (!buf_add_char(out, byte))
+        if (byte == '\0' || !buf_add_char(out, byte))
             return false;
     }
     return true;
