@@ -343,9 +343,21 @@ static void publish_done(struct op *op, nod_status status, const struct store_re
     claim_call_on(engine, reply);
 }
 
+/* Whoever answers is told that nobody knows: the same answer, sent again, finds out. */
+static void publish_tired(struct op *op)
+{
+    struct claim *claim = OP_OF(op, struct claim, op);
+    answered_fn *done = claim->done;
+
+    claim->done = NULL;
+    if (done)
+        done(claim->data, &(struct answer_result){ .status = NOD_E_STORE, .pending = true });
+}
+
 void claim_publish(struct claim *claim)
 {
     op_start(claim->engine, &claim->op, publish_send, publish_done);
+    claim->op.tired = publish_tired;
     /* Nobody would send this answer a second time, or the call may be taken by it in an epoch that
      * only the reply tells: go on for as long as the store is away. */
     if (claim->answer.once || claim_ask(claim))

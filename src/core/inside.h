@@ -130,6 +130,7 @@ struct op {
     bool busy;
     void (*send)(struct op *op);
     void (*done)(struct op *op, nod_status status, const struct store_reply *reply);
+    void (*tired)(struct op *op); /* may be NULL: it goes on past ENGINE_STORE_TRIES */
 };
 
 #define OP_OF(op_, type, member) ((type *)(void *)((char *)(op_)-offsetof(type, member)))

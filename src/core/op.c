@@ -38,6 +38,8 @@ void op_completed(void *data, nod_status status, const struct store_reply *reply
         for (int i = 1; i < op->tries && pause < PAUSE_MOST_MS; i++)
             pause *= 2;
         due_set(op->engine, &op->due, pause < PAUSE_MOST_MS ? pause : PAUSE_MOST_MS, op_again);
+        if (op->tries == ENGINE_STORE_TRIES && op->tired)
+            op->tired(op);
         return;
     }
     op->done(op, status, reply);

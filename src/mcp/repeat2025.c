@@ -228,8 +228,8 @@ static void looked(void *data, nod_status status, const struct store_reply *repl
     server_work_done(&looking->work);
     if (!exchange) {
         ;
-    } else if (!session) {
-        endpoint_no_session(exchange);
+    } else if (!session) { /* it is here no longer: stopping, say, or it was ended */
+        endpoint_again(server, exchange, looking->http, looking->principal);
     } else if (status == NOD_E_NOT_FOUND ||
                session_call(session, str_n(looking->text, looking->id_len))) {
         server->unknown_call = looking->call;

@@ -169,6 +169,20 @@ for (const [tail, why] of [['-wal', /log \(-wal\)/], ['-shm', /index of its log 
     await new Modern(again.url).asked('plant', { mark: 'b' });
   });
 
+test('11.15: the answer that meets the failure first is told 503 too, in seconds', async (t) => {
+  const file = path.join(scratchFolder(t), 'store.db');
+  const args = ['--store', `sqlite:${file}`];
+  const server = await startHttp(t, 'probe', { args, env: SECRET });
+  const questions = await questionsOf(t, server);
+  renameSync(file, `${file}.away`);
+  const { statuses, young } = await questions.answers();
+  assert.equal(statuses[0], 503);
+  assert.ok(statuses[1] === 503 || young.result.resultType === 'input_required', young.text);
+  renameSync(`${file}.away`, file);
+  await until(server, 200);
+  await questions.taken();
+});
+
 test('11.15: a damaged file is not ready, and answers get 503', async (t) => {
   const file = path.join(scratchFolder(t), 'store.db');
   const args = ['--store', `sqlite:${file}`];
