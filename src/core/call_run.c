@@ -134,6 +134,8 @@ struct run *run_create(struct call *call)
     run->carried = call->carries;
     run->notices_sent = call->notices;
     run->hold_steps = call->hold_steps;
+    if (!call->stored && engine_ready(engine, &run->store_away))
+        run->store_away = STR_NONE;
     run->ask_ttl_ms = ask_ttl_of(call);
     run->allowed_fields = call->engine->allowed_fields;
     run->entries_max = engine->opts.limits.journal_entries;

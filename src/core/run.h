@@ -88,6 +88,8 @@ struct run {
     bool portable;             /* only idempotent steps: see call_spec */
     bool carried;              /* see caller_ops.carries */
     bool hold_steps;           /* see call_spec */
+    struct str store_away;     /* not empty: why the store, which does not know the call yet, takes
+                                  nothing now: no effect may happen that it could not be told of */
     uint32_t notices_sent;     /* by earlier runs */
     int64_t ask_ttl_ms;
     size_t entries_max, bytes_max;

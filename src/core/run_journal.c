@@ -406,6 +406,11 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
                         "presented to another node, which would do it again. Mark the step "
                         ".idempotent, or take .portable out",
                         STR_ARG(key));
+    if (run->store_away.len)
+        return fail_fmt(run, NOD_E_STORE,
+                        "The step '" STR_FMT "' was not begun: what comes of it cannot be stored "
+                        "now (" STR_FMT "). Try again later",
+                        STR_ARG(key), STR_ARG(run->store_away));
     if (run->hold_steps) {
         run->step_held = run->step_done = true;
         return NOD_PENDING;

@@ -68,3 +68,21 @@ for (const { era } of combinations.filter(({ store }) => store === 'redis'))
     assert.match(readiness.seen[1].text, /redis/i, 'and says why');
     await house.close();
   });
+
+test('2026: while Redis is known to be away, a step that would come first is not begun', async (t) => {
+  const redis = await startRedis(t);
+  const house = await openHouse(t, 'redis', { redis });
+  const node = await house.node();
+  await redis.stop('SIGKILL');
+  await within(PATIENCE_MS, 'the server knows', (async () => {
+    while ((await fetch(node.url.replace(/\/mcp$/, '/readyz'))).status !== 503) await pause(20);
+  })());
+  const { modern } = new Client2026(node.url);
+  for (const tag of ['one', 'two']) {
+    const { text } = await modern.request('tools/call', { name: 'deed_first', arguments: { tag } });
+    assert.match(text, /STORE_UNAVAILABLE|cannot be stored now/);
+    assert.equal(house.deedsOf(tag), 0);
+  }
+  await redis.again();
+  await house.close();
+});

@@ -103,3 +103,49 @@ for (const { era } of combinations.filter(({ store }) => store === 'redis'))
     first.stopped = Promise.resolve();
     await house.close();
   });
+
+// Calls of sessions that are stored, without end, on a node that stops: those that it does not serve any more go elsewhere.
+test('11.10: redis: a request that meets a node which stops is never told that its session is gone', async (t) => {
+  const [ROUNDS, CLIENTS] = [8, 6];
+  const redis = await startRedis(t);
+  const house = await openHouse(t, 'redis', { redis });
+  const seen = new Map();
+  const post = (url, session, body) => fetch(url, {
+    method: 'POST',
+    signal: AbortSignal.timeout(PATIENCE_MS),
+    headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', ...(session ? { 'Mcp-Session-Id': session } : {}) },
+    body: JSON.stringify({ jsonrpc: '2.0', ...body }),
+  });
+  const begin = async (url) => {
+    const params = { protocolVersion: '2025-11-25', capabilities: { elicitation: {} }, clientInfo: { name: 'one', version: '1' } };
+    const reply = await post(url, null, { id: 0, method: 'initialize', params });
+    await reply.text();
+    return reply.headers.get('mcp-session-id');
+  };
+  for (let round = 0; round < ROUNDS; round++) {
+    const node = await house.node({ env });
+    let over = false;
+    const clients = Array.from({ length: CLIENTS }, async (_, n) => {
+      for (let id = 1; !over; ) {
+        try {
+          const session = await begin(node.url);
+          for (let i = 0; i < 3 && session; i++, id++) {
+            const reply = await post(node.url, session, { id, method: 'tools/call', params: { name: 'word', arguments: { tag: `${round}-${n}-${id}` } } });
+            seen.set(reply.status, (seen.get(reply.status) ?? 0) + 1);
+            await reply.body.cancel();
+          }
+        } catch {
+          await pause(2); // it does not listen any more
+        }
+      }
+    });
+    await pause(300);
+    await stopped(node);
+    node.stopped = Promise.resolve();
+    over = true;
+    await Promise.all(clients);
+  }
+  t.diagnostic(`statuses: ${[...seen].map(([status, count]) => `${status}: ${count}`).join(', ')}`);
+  assert.equal(seen.get(404) ?? 0, 0);
+  await house.close();
+});
