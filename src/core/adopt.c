@@ -1,12 +1,12 @@
 /*
- * core/adopt: a call that comes back, and a call that is let go of.
+ * core/adopt: a call that comes back, and a call whose caller leaves it.
  *
  * Between two runs a call needs no memory on any node: the store has it (or, where the nodes share
  * no store, the client carries it). Coming back is adopting it: a live call is made of the record
  * and its pending asks, and goes on where it waited. Import is the same for a call our store has
  * never seen: it is stored first, in one transition.
  *
- * Holds always: a call is live at most once on a node. Letting go never loses what the store knows.
+ * Holds always: a call is live at most once on a node. Unloading never loses what the store knows.
  */
 #include "core/inside.h"
 
@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 
-/* --- letting go --- */
+/* --- leaving and unloading: docs/core.md has the words --- */
 
 static enum caller_way nobody_asked(struct caller *caller, struct call *call)
 {
@@ -33,7 +33,7 @@ static void nobody_finished(struct caller *caller, struct call *call, const stru
 
 static const struct caller_ops nobody_ops = { .asked = nobody_asked, .finished = nobody_finished };
 
-void call_leave(struct call *call)
+void call_unload(struct call *call)
 {
     call_offers_end(call);
     if (call->caller->call == call)
@@ -42,7 +42,7 @@ void call_leave(struct call *call)
 }
 
 /* It was about to do its first step, and nobody can come back for that but with its request. */
-static void call_leave_held(struct call *call)
+static void call_unload_held(struct call *call)
 {
     struct call_record record = call_record_of(call);
 
@@ -50,10 +50,10 @@ static void call_leave_held(struct call *call)
     if (!call->held || call->cancel_wanted)
         return; /* something has decided otherwise meanwhile */
     call_give_back(call->engine, &record, call->epoch);
-    call_leave(call);
+    call_unload(call);
 }
 
-void call_let_go(struct call *call)
+void call_caller_left(struct call *call)
 {
     call->caller->call = NULL;
     call->caller = &call->engine->nobody;
@@ -63,12 +63,12 @@ void call_let_go(struct call *call)
     else if (call->state == LIVE_WAITING)
         call_rest(call);
     else if (call->held && !call->handed && !call->cancel_wanted)
-        call_later(call, call_leave_held);
+        call_later(call, call_unload_held);
     else
         call_step_on(call);
 }
 
-void call_hand_over(struct call *call, struct caller *to)
+void call_change_caller(struct call *call, struct caller *to)
 {
     call->caller->call = NULL;
     call->caller = to;
@@ -98,7 +98,7 @@ static void imported(struct op *op, nod_status status, const struct store_reply 
     if (status == NOD_OK || call->cancel_wanted)
         call_go_on(call);
     else
-        call_give_up(call, status, STR("The call could not be stored; try again later"));
+        call_fail_here(call, status, STR("The call could not be stored; try again later"));
 }
 
 static void import_send(struct op *op)
@@ -306,7 +306,7 @@ bool target_is_gone(const struct engine *engine, struct str name)
 /* Others share the store, and one of them may have the target; its client can go there. */
 static bool may_go_on_elsewhere(const struct call *call)
 {
-    return call->engine->store->ops->shared && call->stored && call->caller->ops->left &&
+    return call->engine->store->ops->shared && call->stored && call->caller->ops->unloaded &&
            (call->handed || call->carries);
 }
 
@@ -326,12 +326,12 @@ static void end_without_target(struct due *due)
         return;
     }
     if (call_is_resting(call) && call->engine->store->ops->shared) {
-        call_leave(call);
+        call_unload(call);
         return;
     }
     if (may_go_on_elsewhere(call)) {
-        call_leave(call);
-        caller->ops->left(caller);
+        call_unload(call);
+        caller->ops->unloaded(caller);
         return;
     }
     arena_init(&arena, GONE_ARENA_MAX);

@@ -178,7 +178,7 @@ static void expired(struct due *due)
 
 /* --- the stages --- */
 
-/* The form was checked at the call site (run.c); what is left are the limits. */
+/* The form was checked at the call site (run_journal.c); what is left are the limits. */
 static void stage_validate_request(struct flow *flow, void *subject)
 {
     struct ask *ask = subject;
@@ -324,7 +324,7 @@ static bool halted(void *subject)
     return ask->call->state == LIVE_CANCELLING;
 }
 
-/* Nothing is left for parseInput: run.c has copied and measured it. */
+/* Nothing is left for parseInput: run_journal.c has copied and measured it. */
 static const struct stage ask_stages[] = {
     { "parseInput", NULL },
     { "validateRequest", stage_validate_request, .needed = true },

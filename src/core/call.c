@@ -106,7 +106,7 @@ void call_free(struct call *call)
         call->later->call = NULL;
     call_awake(call);
     op_abandon(&call->op);
-    call_run_detach(call);
+    call_run_drop(call);
     call_saving_free(call);
     journal_finish(&call->journal);
     ending_free(call->ending);
@@ -178,7 +178,7 @@ void call_fail(struct call *call, nod_status status, const char *code, struct st
     flow_jump(&call->flow, "finish");
 }
 
-void call_give_up(struct call *call, nod_status status, struct str message)
+void call_fail_here(struct call *call, nod_status status, struct str message)
 {
     call->stored = false; /* not ours to finish: whoever comes next may have more luck */
     call_ending(call)->not_the_end = true;
@@ -471,7 +471,7 @@ void call_cancel(struct call *call, struct str why)
         call_end_cancelled(call);
     } else if (call->state == LIVE_RUNNING) {
         due_stop(call->engine, &call->timeout);
-        call_run_detach(call);
+        call_run_drop(call);
         call_cancel_later(call);
     } else if (call_awaits_hook(call)) {
         call_cancel_later(call);

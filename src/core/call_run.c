@@ -23,8 +23,8 @@ void call_run_over(struct call *call)
     due_stop(call->engine, &call->timeout);
 }
 
-/* Lets go of the run without waiting for it: its run_done will find no call. */
-void call_run_detach(struct call *call)
+/* Drops the run without waiting for it: its run_done will find no call. */
+void call_run_drop(struct call *call)
 {
     struct run *run = call->run;
 
@@ -179,7 +179,7 @@ static void timeout_fired(struct due *due)
 {
     struct call *call = HEAP_OF(&due->node, struct call, timeout.node);
 
-    call_run_detach(call);
+    call_run_drop(call);
     call->state = LIVE_ASKING; /* no longer with the provider */
     timed_out(call);
 }

@@ -65,7 +65,7 @@ void engine_use_store(struct engine *engine, struct store *store);
  * What there is to call, so that a call whose target is gone ends with an error that says so: when
  * the target is taken away (engine_targets_changed), or when an answer comes, before it is taken.
  * Where others share the store the answer is taken, and a call whose client can come back for it is
- * let go of: one of them may have the target.
+ * unloaded: one of them may have the target.
  */
 void engine_use_catalog(struct engine *engine, const struct catalog *catalog);
 void engine_targets_changed(struct engine *engine);
@@ -178,7 +178,7 @@ void engine_open(struct engine *engine, const struct call_spec *spec, store_done
 void engine_call(struct engine *engine, const struct call_spec *spec);
 
 /*
- * Goes on with a call that was let go of, here or on another node, or that comes back in the
+ * Goes on with a call that was unloaded, here or on another node, or that comes back in the
  * client's hands. `asks` are the pending ones. With `import` the store does not know it: it is
  * stored first. asked() follows if something is pending; otherwise it is taken and runs. False, and
  * nothing happened: it is live here already (engine_find).
@@ -205,7 +205,7 @@ void ask_put_again(struct ask *ask, int attempt);
  * The caller is gone and will not be called again. What the store knows goes on or waits for
  * whoever comes back; what it does not know is cancelled.
  */
-void call_let_go(struct call *call);
+void call_caller_left(struct call *call);
 
 /*
  * Its client has been given something to come back with. The store is told with the call's next
@@ -218,7 +218,7 @@ void call_keep(struct call *call, int64_t keep_ms);
 /* Perhaps it has gone on elsewhere: asks the store, if it waits. */
 void call_wake(struct call *call);
 /* Another caller waits for it from now on; the old one is not called again. */
-void call_hand_over(struct call *call, struct caller *to);
+void call_change_caller(struct call *call, struct caller *to);
 /* After caller_ops.stepping, now or later: on with its steps. */
 void call_step_on(struct call *call);
 

@@ -17,7 +17,7 @@
  * claim_content.c  what the answer brings: read, checked, weighed
  * answer_set.c     answers that are given together
  * take.c           a call becomes ours to run again, or turns out to have ended elsewhere
- * adopt.c          a call that comes back, or is let go of
+ * adopt.c          a call that comes back, or whose caller leaves it
  * rest.c           a call that waits without its client, because it can be answered elsewhere
  * recover.c        calls and questions that no node works on
  * open.c           a call is stored before it begins
@@ -143,6 +143,8 @@ void op_abandon(struct op *op);
 
 /* --- call --- */
 
+/* Who sets which state and which flag of a call, and what there is together: the tables in
+ * docs/core.md, "The states of a live call". Whoever changes one changes the other. */
 enum live_state {
     LIVE_NEW,
     LIVE_RUNNING,    /* with the provider */
@@ -282,7 +284,7 @@ void call_later(struct call *call, void (*fn)(struct call *call));
 /* Tells the caller how it ended, and frees it. */
 void call_deliver(struct call *call);
 /* Ends with an error here; what the store knows is left as it is. */
-void call_give_up(struct call *call, nod_status status, struct str message);
+void call_fail_here(struct call *call, nod_status status, struct str message);
 struct ending *call_ending(struct call *call);
 struct call *call_create(struct engine *engine, const struct call_spec *spec, struct str args);
 void call_flow_done(struct flow *flow, void *subject, nod_status status);
@@ -295,11 +297,12 @@ int64_t call_keep_for(const struct call *call);
 /* It is live, and found by its id. False: as many calls are live as may be. */
 bool call_list(struct call *call);
 /* Off this node: the store has it. The client is not told; what is up elsewhere is taken down. */
-void call_leave(struct call *call);
+void call_unload(struct call *call);
 
 /* --- rest --- */
 
-/* Its client is not there. It rests if its questions can be up elsewhere, and leaves otherwise. */
+/* Its client is not there. It rests if its questions can be up elsewhere, and is unloaded
+ * otherwise. */
 void call_rest(struct call *call);
 bool call_is_resting(const struct call *call);
 /* It rests no more: it runs, or goes. */
@@ -331,8 +334,8 @@ void call_pending(struct call *call);
 void call_run_over(struct call *call);
 /* It would run next, and nothing runs here any more: it goes, or ends, when the stack is clear. */
 void call_stand_down(struct call *call);
-/* Lets go of the run without waiting for it: its run_done will find no call. */
-void call_run_detach(struct call *call);
+/* Drops the run without waiting for it: its run_done will find no call. */
+void call_run_drop(struct call *call);
 /* The asks that call->run recorded go through their stages. */
 void call_asks_begin(struct call *call);
 /* They were not stored: nobody has heard of them. */

@@ -1,7 +1,7 @@
 /*
  * core/rest: a call that waits without its client, because it can be answered elsewhere.
  *
- * A client that carries its questions away, or whose connection broke, has let go of its call: the
+ * A client that carries its questions away, or whose connection broke, has left its call: the
  * store has it, and nothing of it needs to be live. If several surfaces are used, and one of them
  * beside the client can put such a question to its person, the call stays: it rests. Its questions
  * are up there; when the last of them is answered it is run on at once, for nobody. Its result is
@@ -68,7 +68,7 @@ void call_rest(struct call *call)
     LIST_EACH (at, &call->asks)
         forget_client(LIST_OF(at, struct ask, link));
     if (!may_rest(call)) {
-        call_leave(call);
+        call_unload(call);
         return;
     }
     call->state = LIVE_WAITING;
@@ -85,7 +85,7 @@ void call_rest(struct call *call)
         up |= ask->up != 0;
     }
     if (!up)
-        call_leave(call); /* every surface has refused it */
+        call_unload(call); /* every surface has refused it */
     else if (call->woken)
         call_take(call);
     else if (call->unsure)

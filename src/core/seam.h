@@ -155,7 +155,7 @@ struct provider {
 enum caller_way {
     CALLER_HOLDS,   /* offer the asks on surfaces; the caller waits */
     CALLER_CARRIES, /* the caller puts the asks to the client itself, and will bring the answers */
-    CALLER_LEAVES,  /* it has told the client how to come back: the live call is let go of */
+    CALLER_LEAVES,  /* it has told the client how to come back, and waits no longer */
 };
 
 enum notice_kind { NOTICE_PROGRESS, NOTICE_LOG, NOTICE_OTHER };
@@ -198,10 +198,10 @@ struct caller_ops {
      */
     void (*stepping)(struct caller *caller, struct call *call);
     /*
-     * This node stops, and the call, which has not ended, was left to the next one that comes: the
-     * caller is not used again. May be NULL.
+     * This node has unloaded the call, which has not ended: the next node that comes goes on with
+     * it. The caller is not used again. May be NULL.
      */
-    void (*left)(struct caller *caller);
+    void (*unloaded)(struct caller *caller);
 };
 
 struct caller {

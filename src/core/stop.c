@@ -16,7 +16,7 @@ void engine_stop(struct engine *engine)
     engine->stopping = true;
 }
 
-static void give_up_place(struct call *call)
+static void unload_or_cancel(struct call *call)
 {
     struct caller *caller = call->caller;
 
@@ -32,15 +32,15 @@ static void give_up_place(struct call *call)
     struct call_record record = call_record_of(call);
     record.notices = call->notices;
     call_give_back(call->engine, &record, call->epoch);
-    call_leave(call);
-    if (caller->ops->left)
-        caller->ops->left(caller);
+    call_unload(call);
+    if (caller->ops->unloaded)
+        caller->ops->unloaded(caller);
 }
 
 void call_stand_down(struct call *call)
 {
     call->state = LIVE_SAVING;
-    call_later(call, give_up_place); /* we may be inside of its stages */
+    call_later(call, unload_or_cancel); /* we may be inside of its stages */
 }
 
 void run_unbegun(struct run *run)

@@ -96,7 +96,7 @@ static void resume(struct call *call)
         struct call_record record = call_record_of(call);
         record.notices = call->notices;
         call_give_back(call->engine, &record, call->epoch);
-        call_leave(call);
+        call_unload(call);
         return;
     }
     call_awake(call);
@@ -166,7 +166,8 @@ static void deliver_stored(struct call *call, const struct call_record *record)
     struct ending *ending = call_ending(call);
 
     if (record->forgotten) {
-        call_give_up(call, NOD_E_NOT_FOUND, STR("The call has ended, and how is no longer known"));
+        call_fail_here(call, NOD_E_NOT_FOUND,
+                       STR("The call has ended, and how is no longer known"));
         return;
     }
     nod_status status =
@@ -178,7 +179,7 @@ static void deliver_stored(struct call *call, const struct call_record *record)
     if (status == NOD_OK)
         call_deliver(call);
     else
-        call_give_up(call, status, STR("The stored result of this call cannot be read"));
+        call_fail_here(call, status, STR("The stored result of this call cannot be read"));
 }
 
 static void look_later(struct call *call)
@@ -217,11 +218,11 @@ static void asks_done(struct op *op, nod_status status, const struct store_reply
     if (decided(call))
         return;
     if (call_is_alone(call))
-        call_leave(call);
+        call_unload(call);
     else if (status == NOD_OK && !list_empty(&call->asks))
         call_asked(call);
     else if (status == NOD_E_REFUSED || status == NOD_E_PARSE) /* nor will it be read later */
-        call_give_up(call, status, STR("What the store has of the call cannot be read"));
+        call_fail_here(call, status, STR("What the store has of the call cannot be read"));
     else
         look_later(call);
 }
@@ -314,12 +315,12 @@ static void look_send(struct op *op)
 
 static void not_taken(struct call *call, nod_status status)
 {
-    call_give_up(call, status,
-                 status == NOD_E_NOT_FOUND
-                     ? STR("The store no longer knows this call")
-                     : arena_fmt(&call_ending(call)->arena,
-                                 "The %s store did not give this call back; try again later",
-                                 call->engine->store->ops->name));
+    call_fail_here(call, status,
+                   status == NOD_E_NOT_FOUND
+                       ? STR("The store no longer knows this call")
+                       : arena_fmt(&call_ending(call)->arena,
+                                   "The %s store did not give this call back; try again later",
+                                   call->engine->store->ops->name));
 }
 
 static void waits(struct call *call, const struct call_record *record)
@@ -350,7 +351,7 @@ static void rests_elsewhere(struct call *call, const struct call_record *record)
     journal_finish(&call->journal);
     journal_make(&call->journal, record->entries, record->entry_count, NULL, 0);
     asks_end(call); /* who won stands in the journal */
-    call_leave(call);
+    call_unload(call);
 }
 
 static void look_done(struct op *op, nod_status status, const struct store_reply *reply)
@@ -362,7 +363,7 @@ static void look_done(struct op *op, nod_status status, const struct store_reply
     if (call_is_resting(call) && status == NOD_OK)
         rests_elsewhere(call, reply->call);
     else if (call_is_alone(call))
-        call_leave(call);
+        call_unload(call);
     else if (status != NOD_OK)
         not_taken(call, status);
     else if (reply->call->state == CALL_STORED_FINISHED ||
@@ -425,7 +426,7 @@ static void take_done(struct op *op, nod_status status, const struct store_reply
     if (status == NOD_OK)
         status = NOD_E_STALE; /* an old word: look how it is now */
     if (call_is_alone(call) && !call_is_resting(call)) {
-        call_leave(call);
+        call_unload(call);
     } else if (status == NOD_E_STALE) {
         call->state = LIVE_TAKING;
         op_start(call->engine, &call->op, look_send, look_done);
@@ -465,7 +466,7 @@ void call_lost(struct call *call)
     flow_place(&call->flow, &call_flow, &call->engine->hooks, "gate", call, call_flow_done);
     call->state = LIVE_WAITING;
     if (call_is_alone(call))
-        call_leave(call);
+        call_unload(call);
     else
         call_take(call);
 }
@@ -502,14 +503,14 @@ static void known_found(struct op *op, nod_status status, const struct store_rep
     struct call *call = OP_OF(op, struct call, op);
 
     if (status == NOD_OK && !same_request(call, reply->call)) {
-        call_give_up(call, NOD_E_INVALID,
-                     STR("This id was given to another request before; give each its own"));
+        call_fail_here(call, NOD_E_INVALID,
+                       STR("This id was given to another request before; give each its own"));
         return;
     }
     if (decided(call))
         return;
     if (call_is_alone(call))
-        call_leave(call);
+        call_unload(call);
     else if (status != NOD_OK)
         not_taken(call, status);
     else

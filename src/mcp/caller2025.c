@@ -172,7 +172,7 @@ bool caller2025_back(struct session *session, struct mcp_stream *stream,
     call->back = true;
     session->stores = true;
     call_join(call, stream);
-    if (live ? caller_away_hand_over(live, &call->caller)
+    if (live ? caller_away_give_way(live, &call->caller)
              : engine_adopt(engine,
                             &(struct adopt_spec){ .record = record,
                                                   .target = target,
@@ -497,11 +497,11 @@ static void call_dropped(struct caller2025 *call)
 
 void caller2025_leave(struct caller2025 *call)
 {
-    call_let_go(call->caller.call);
+    call_caller_left(call->caller.call);
     call_dropped(call);
 }
 
-static void call_left(struct caller *caller)
+static void call_unloaded(struct caller *caller)
 {
     call_dropped((struct caller2025 *)(void *)caller);
 }
@@ -513,5 +513,5 @@ static const struct caller_ops caller2025_ops = {
     .notify = call_notify,
     .finished = call_finished,
     .waiting = call_waiting_changed,
-    .left = call_left,
+    .unloaded = call_unloaded,
 };

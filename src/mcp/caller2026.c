@@ -3,7 +3,7 @@
  *
  * While the call runs, notifications go to every request that waits for it, each with its own
  * progress token and log level. A client that goes away is one waiter less; with the last one the
- * call is let go of: what the store does not know is cancelled, what it knows stays for a retry. On
+ * call is left: what the store does not know is cancelled, what it knows stays for a retry. On
  * stdio, where cancelling is a message, the call is cancelled.
  *
  * Holds always: a waiter is answered exactly once. A caller is freed only when it is over and no
@@ -116,7 +116,7 @@ static void waiters_swept(void *data)
         return;
     caller_over(caller);
     if (caller->caller.call)
-        call_let_go(caller->caller.call);
+        call_caller_left(caller->caller.call);
 }
 
 static void waiter_gone(struct response *response)
@@ -572,7 +572,7 @@ static void caller_finished(struct caller *base, struct call *call, const struct
     caller_settle(caller);
 }
 
-static void caller_left(struct caller *base)
+static void caller_unloaded(struct caller *base)
 {
     struct caller2026 *caller = (struct caller2026 *)(void *)base;
 
@@ -598,7 +598,7 @@ static const struct caller_ops caller2026_ops = {
     .notify = caller_notify,
     .finished = caller_finished,
     .carries = true,
-    .left = caller_left,
+    .unloaded = caller_unloaded,
 };
 
 static bool waits_on_pipe(const struct caller2026 *caller)
@@ -636,7 +636,7 @@ void callers_drop(struct mcp_server *server)
         list_remove(&caller->link);
         caller->server = NULL;
         if (call)
-            call_let_go(call);
+            call_caller_left(call);
         caller->busy--;
         caller_settle(caller);
     }

@@ -135,7 +135,7 @@ bool resume_gone(struct request *request, struct str method, struct str name,
                  const struct json *args);
 /* Its call goes on, and not by its answers: by the same ones, or by somebody else's? */
 bool resume_unsure(const struct caller2026 *caller);
-/* The store knows. The call was let go of. */
+/* The store knows. The call was unloaded. */
 void resume_anew(struct caller2026 *caller);
 /* round2026.c: the asks of a call go out, and answers come in. */
 enum caller_way round_asked(struct caller2026 *caller, struct call *call);

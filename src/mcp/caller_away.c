@@ -2,10 +2,10 @@
  * mcp/caller_away: running a call on while its client is away.
  *
  * The handler runs with the journal so far. If it ends, the store has the result, and gives it to
- * whoever comes back. If it asks, the questions are stored, and the call is let go of: they are put
+ * whoever comes back. If it asks, the questions are stored, and the call is unloaded: they are put
  * to the client when it is there. Progress and log messages have nobody to read them, and are lost.
  *
- * Holds always: the caller is freed only when the engine has let go of it.
+ * Holds always: the caller is freed only when the engine uses it no more.
  */
 #include "mcp/caller_away.h"
 
@@ -58,13 +58,13 @@ uint8_t caller_away_can(const struct call *call, bool held)
     return away && away->held == held ? away->can : 0;
 }
 
-bool caller_away_hand_over(struct call *call, struct caller *to)
+bool caller_away_give_way(struct call *call, struct caller *to)
 {
     struct caller_away *away = caller_away_of(call);
 
     if (!away)
         return false;
-    call_hand_over(call, to);
+    call_change_caller(call, to);
     caller_away_free(away);
     return true;
 }
@@ -102,7 +102,7 @@ static void caller_away_finished(struct caller *caller, struct call *call,
     caller_away_free(away);
 }
 
-static void caller_away_left(struct caller *caller)
+static void caller_away_unloaded(struct caller *caller)
 {
     caller_away_free((struct caller_away *)(void *)caller);
 }
@@ -117,11 +117,11 @@ static int64_t caller_away_ask_ttl(struct caller *caller, const struct call *cal
 
 static const struct caller_ops held_ops = { .asked = caller_away_asked,
                                             .finished = caller_away_finished,
-                                            .left = caller_away_left,
+                                            .unloaded = caller_away_unloaded,
                                             .ask_ttl_ms = caller_away_ask_ttl };
 static const struct caller_ops carried_ops = { .asked = caller_away_asked,
                                                .finished = caller_away_finished,
-                                               .left = caller_away_left,
+                                               .unloaded = caller_away_unloaded,
                                                .ask_ttl_ms = caller_away_ask_ttl,
                                                .carries = true };
 
@@ -289,7 +289,7 @@ void caller_away_stop(struct mcp_server *server)
     LIST_EACH (at, &server->callers_away) {
         struct caller_away *away = LIST_OF(at, struct caller_away, link);
         if (away->caller.call) {
-            call_let_go(away->caller.call);
+            call_caller_left(away->caller.call);
             caller_away_free(away);
         } else {
             list_remove(at); /* on its way out already */

@@ -18,7 +18,7 @@ void caller_away_orphan(void *data, const struct call_record *record);
 uint8_t caller_away_can(const struct call *call, bool held);
 
 /* Its client is here again. False: it is not one of those. */
-bool caller_away_hand_over(struct call *call, struct caller *to);
+bool caller_away_give_way(struct call *call, struct caller *to);
 
 /*
  * The target of a call is not here. It ends, unless nodes share the store: then another may have

@@ -2,7 +2,7 @@
  * mcp/round2026: one round of a call: its asks go out in a result, answers come in with a request.
  *
  * When a call asks, the request that made it is answered with what it wants to know and with its
- * state, and the live call is let go of. A request that brings answers has them claimed first, all
+ * state, and the live call is unloaded. A request that brings answers has them claimed first, all
  * of them in one transition; what is still open after that (not answered, or not fitting) goes out
  * again, with a state of its own. A page that was agreed to is waited for, within MCP_HOLD_MS.
  *
@@ -203,7 +203,7 @@ static void journal_loaded(void *data, nod_status status, const struct store_rep
             caller_fail(caller, 200, RPC_INTERNAL_ERROR,
                         STR("The store cannot be reached; try again later."), STR_NONE);
         }
-        call_let_go(call);
+        call_caller_left(call);
     } else if (caller->server && !caller->over && call) {
         look_in(caller);
     }
@@ -219,7 +219,7 @@ void round_again(struct caller2026 *caller)
     timer_stop(caller->server->opts.loop, &caller->timer);
     if (!caller->server->opts.portable_states) {
         send_round(caller, call, NULL, 0, 0);
-        call_let_go(call);
+        call_caller_left(call);
         return;
     }
     caller->busy++;
@@ -264,7 +264,7 @@ static void decide(void *data)
     if (caller->over || !call)
         return;
     if (caller->beaten && resume_unsure(caller)) {
-        call_let_go(call);
+        call_caller_left(call);
         resume_anew(caller);
         return;
     }

@@ -2,8 +2,9 @@
  * mcp/server: the server itself: its options, its clockwork, its end.
  *
  * A drain refuses new requests, lets what runs end, and then cancels what waits for a person: its
- * clients hold a connection to this process. Where the store survives it is let go of instead, and
- * the clients come back for it. A drain is complete when no call is left, or when its time is up.
+ * clients hold a connection to this process. With a durable or shared store it is unloaded instead,
+ * and the clients come back for it. A drain is complete when no call is left, or when its time is
+ * up.
  */
 #include "mcp/server_inside.h"
 

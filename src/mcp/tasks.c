@@ -180,7 +180,7 @@ void task_forget(struct task *task)
     struct task_owner *owner = task->owner;
 
     if (task->caller.call)
-        call_let_go(task->caller.call);
+        call_caller_left(task->caller.call);
     count_running(task, false);
     map_remove(&tasks->by_id, id_str(&task->id));
     heap_remove(&tasks->due, &task->due);
@@ -475,7 +475,7 @@ static void task_finished(struct caller *caller, struct call *call, const struct
 
 /* Whoever asks for it next goes on with its record. Its call can still be run: that its time is
  * over is for them to say. */
-static void task_left(struct caller *caller)
+static void task_unloaded(struct caller *caller)
 {
     struct task *task = task_of(caller);
 
@@ -488,7 +488,7 @@ const struct caller_ops task_caller_ops = {
     .notify = task_notify,
     .finished = task_finished,
     .waiting = task_waiting,
-    .left = task_left,
+    .unloaded = task_unloaded,
     .carries = true,
     .ask_ttl_ms = task_ask_ttl,
 };
@@ -535,7 +535,7 @@ void task_begin(struct task *task, struct target *target, const struct json *arg
 void task_go_on(struct task *task, struct call *call)
 {
     count_running(task, true);
-    call_hand_over(call, &task->caller);
+    call_change_caller(call, &task->caller);
     call_keep(call, task->ttl_ms + TASK_ENDED_KEEP_MS);
 }
 

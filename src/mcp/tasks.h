@@ -166,7 +166,7 @@ void task_count(struct task *task);
 void task_set_ttl(struct task *task, int64_t ttl_ms);
 /* Whosever it is. */
 struct task *task_by_id(const struct mcp_server *server, struct str id);
-/* Also from the middle of its life: the call is let go of. */
+/* Also from the middle of its life: the call is left. */
 void task_forget(struct task *task);
 bool task_over(const struct task *task);
 int64_t task_expires(const struct task *task);

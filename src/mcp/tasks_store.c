@@ -104,7 +104,7 @@ static void put_again(void *data)
 }
 
 /* Nobody was told its id. */
-static void give_up(struct writing *writing, struct task *task)
+static void drop_unstored(struct writing *writing, struct task *task)
 {
     struct mcp_server *server = task->server;
 
@@ -141,7 +141,7 @@ static void written(void *data, nod_status status, const struct store_reply *rep
     } else if (status == NOD_E_STORE && (writing->insist || writing->tries < FIRST_TRIES)) {
         try_again(writing);
     } else if (status != NOD_OK && writing->done) {
-        give_up(writing, task);
+        drop_unstored(writing, task);
     } else {
         task->storing = false;
         if (task->stale)

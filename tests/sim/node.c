@@ -295,7 +295,7 @@ static void take_over(struct seat *seat, struct call *live)
 {
     struct seat *other = seat_of(live);
 
-    call_hand_over(live, &seat->caller);
+    call_change_caller(live, &seat->caller);
     if (other)
         other->over = true;
     if (call_waiting(live) && arrives(seat))
@@ -332,7 +332,7 @@ void seat_disconnect(struct node *node, struct sim_call *call)
             continue;
         seat->connected = false;
         if (seat->caller.call && one_in(2)) {
-            call_let_go(seat->caller.call);
+            call_caller_left(seat->caller.call);
             seat->over = true;
         }
     }

@@ -351,7 +351,7 @@ static void a_call_that_asks_again_between_the_look_and_the_return_is_asked(void
     struct world_caller *caller =
         begin(&(struct world_opts){ .handler = two_steps_then_asks }, CALLER_HOLDS);
     assert_true(world_turn(&world)); /* the first step is stored */
-    call_let_go(caller->caller.call);
+    call_caller_left(caller->caller.call);
     load(call_name);
     assert_int_equal(loaded.call.state, CALL_STORED_WAITING);
     loaded.call.state = CALL_STORED_RUNNING; /* as a look a moment before would have found it */
@@ -577,7 +577,7 @@ static void let_go_of_a_waiting_call_and_come_back(void **state)
         begin_and_settle(&(struct world_opts){ .handler = asks_once }, CALLER_HOLDS);
 
     (void)state;
-    call_let_go(caller->caller.call);
+    call_caller_left(caller->caller.call);
     assert_null(caller->caller.call);
     assert_int_equal(engine_calls(world.engine), 0);
     assert_int_equal(engine_pending(world.engine), 0);
@@ -599,7 +599,7 @@ static void an_answer_under_way_when_its_call_is_let_go_of_is_not_lost(void **st
 
     (void)state;
     answer_quietly(world.shown[0].id);
-    call_let_go(caller->caller.call);
+    call_caller_left(caller->caller.call);
     world_settle(&world);
     assert_int_equal(engine_calls(world.engine), 0);
     load(call_name);
@@ -620,7 +620,7 @@ static void an_answer_under_way_finds_the_call_that_came_back_meanwhile(void **s
     (void)state;
     load(call_name);
     answer_quietly(world.shown[0].id);
-    call_let_go(caller->caller.call);
+    call_caller_left(caller->caller.call);
     struct world_caller *back = world_caller_new(&world);
     assert_true(adopt(back));
     world_settle(&world);
@@ -636,7 +636,7 @@ static void let_go_of_a_running_call_that_the_store_knows_and_it_goes_on(void **
     (void)state;
     struct world_caller *caller =
         begin(&(struct world_opts){ .handler = steps_then_asks }, CALLER_HOLDS);
-    call_let_go(caller->caller.call); /* the first step is on its way to the store */
+    call_caller_left(caller->caller.call); /* the first step is on its way to the store */
     world_settle(&world);
     /* The store did not know it when the caller went. */
     assert_int_equal(stored_state(), CALL_STORED_CANCELLED);
@@ -651,7 +651,7 @@ static void what_goes_on_alone_may_ask_and_waits_for_whoever_comes_back(void **s
     struct world_caller *caller =
         begin(&(struct world_opts){ .handler = two_steps_then_asks }, CALLER_HOLDS);
     assert_true(world_turn(&world)); /* the first step is stored, the second on its way */
-    call_let_go(caller->caller.call);
+    call_caller_left(caller->caller.call);
     world.can = 0; /* there is no surface for a call without a caller */
     world_settle(&world);
     world.can = 1u << ASK_FORM;
@@ -674,7 +674,7 @@ static void let_go_of_a_call_that_the_store_does_not_know_and_it_is_cancelled(vo
     world_init(&world, &(struct world_opts){ .handler = asks_once });
     world.blocking = true;
     struct world_caller *caller = world_call(&world, "ann", "s1");
-    call_let_go(caller->caller.call);
+    call_caller_left(caller->caller.call);
     world_settle(&world);
     assert_true(world.cancelled_told);
     assert_int_equal(caller->finished, 0);
@@ -687,7 +687,7 @@ static void let_go_while_the_questions_are_stored(void **state)
     struct world_caller *caller = begin(&(struct world_opts){ .handler = asks_once }, CALLER_HOLDS);
 
     (void)state;
-    call_let_go(caller->caller.call);
+    call_caller_left(caller->caller.call);
     world_settle(&world);
     assert_int_equal(caller->asked, 0);
     assert_int_equal(caller->finished, 0);
@@ -705,7 +705,7 @@ static void let_go_before_an_adopted_call_goes_on(void **state)
     load(call_name);
     struct world_caller *back = world_caller_new(&world);
     assert_true(adopt(back));
-    call_let_go(back->caller.call);
+    call_caller_left(back->caller.call);
     world_settle(&world);
     assert_int_equal(back->finished, 0);
     assert_int_equal(engine_calls(world.engine), 0);
@@ -723,7 +723,7 @@ static void let_go_while_an_adopted_call_is_taken(void **state)
     struct world_caller *back = world_caller_new(&world);
     assert_true(adopt(back));
     assert_true(world_turn(&world));
-    call_let_go(back->caller.call);
+    call_caller_left(back->caller.call);
     world_settle(&world);
     assert_int_equal(back->finished, 0);
     assert_int_equal(engine_calls(world.engine), 0);
@@ -742,7 +742,7 @@ static void let_go_while_it_finishes(void **state)
     answer_quietly(world.shown[0].id);
     assert_true(world_turn(&world)); /* claimed, run, and its result is on its way */
     assert_int_equal(world.runs, 2);
-    call_let_go(caller->caller.call);
+    call_caller_left(caller->caller.call);
     world_settle(&world);
     assert_int_equal(caller->finished, 0);
     assert_int_equal(engine_calls(world.engine), 0);
@@ -757,7 +757,7 @@ static void let_go_while_it_is_cancelled(void **state)
 
     (void)state;
     call_cancel(caller->caller.call, STR("enough"));
-    call_let_go(caller->caller.call);
+    call_caller_left(caller->caller.call);
     world_settle(&world);
     assert_int_equal(caller->finished, 0);
     assert_int_equal(engine_calls(world.engine), 0);
@@ -931,7 +931,7 @@ static void let_go_during_an_import_and_the_call_waits_in_the_store(void **state
     (void)state;
     struct world_caller *back = world_caller_new(&world);
     assert_true(import(back));
-    call_let_go(back->caller.call);
+    call_caller_left(back->caller.call);
     world_settle(&world);
     assert_int_equal(back->finished, 0);
     assert_int_equal(engine_calls(world.engine), 0);
@@ -990,7 +990,7 @@ static void a_take_waits_for_a_store_that_is_away(void **state)
 static void goes(struct world_caller *caller, struct call *call)
 {
     (void)caller;
-    call_let_go(call);
+    call_caller_left(call);
 }
 
 static void cancels(struct world_caller *caller, struct call *call)
@@ -1038,7 +1038,7 @@ static struct world_caller *goes_next;
 static void go_now(void)
 {
     if (goes_next->caller.call)
-        call_let_go(goes_next->caller.call);
+        call_caller_left(goes_next->caller.call);
 }
 
 static void a_caller_may_go_while_an_answerer_is_told(void **state)

@@ -253,7 +253,7 @@ static void go_away(size_t i)
     if (!caller->caller.call)
         return;
     snprintf(journey->call, sizeof(journey->call), STR_FMT, STR_ARG(call_id(caller->caller.call)));
-    call_let_go(caller->caller.call);
+    call_caller_left(caller->caller.call);
     assert_null(caller->caller.call);
     journey->away = true;
 }

@@ -157,7 +157,7 @@ static void cancel_its_call(struct ask *ask)
 static void go_from_its_call(struct ask *ask)
 {
     if (call_caller(ask_call(ask)) == &world.callers[0].caller)
-        call_let_go(ask_call(ask));
+        call_caller_left(ask_call(ask));
 }
 
 static void a_surface_may_cancel_or_end_the_caller_while_it_takes_an_ask_down(void **state)

@@ -327,7 +327,7 @@ static void line09_a_cancel_of_a_call_that_is_not_here_outlasts_a_store_that_is_
     begin();
     (void)state;
 
-    call_let_go(caller->caller.call);
+    call_caller_left(caller->caller.call);
     world.fail_verb = "cancel";
     world.fail_how = MEMORY_FAIL_BEFORE;
     world.fail_times = AWAY_TRIES;
@@ -390,7 +390,7 @@ static void line11_a_submission_that_contradicts_another_counts_for_nothing(void
     begin_with(wants_two);
     snprintf(a, sizeof(a), "%s", world_up_key(&world, "a")->id);
     snprintf(b, sizeof(b), "%s", world_up_key(&world, "b")->id);
-    call_let_go(caller->caller.call);
+    call_caller_left(caller->caller.call);
     snprintf(ask_name, sizeof(ask_name), "%s", a);
     answer();
     world_settle(&world);

@@ -404,7 +404,7 @@ static void line17_an_answer_that_the_journal_has_no_room_for_is_refused_when_gi
         answer(large(9000), 0);
         assert_int_equal(world.last.status, NOD_OK);
         if (away)
-            call_let_go(caller->caller.call);
+            call_caller_left(caller->caller.call);
         look(); /* the second question */
         answer(large(9000), 0);
         assert_int_equal(world.last.status, NOD_E_INVALID);

@@ -200,7 +200,7 @@ static void line11_a_call_that_comes_back_under_its_answers_is_not_stranded(void
 
     (void)state;
     snprintf(name, sizeof(name), STR_FMT, STR_ARG(call_id(caller->caller.call)));
-    call_let_go(caller->caller.call);
+    call_caller_left(caller->caller.call);
     world_settle(&world);
     world.fail_verb = "claim";
     world.fail_how = MEMORY_FAIL_BEFORE;
@@ -273,7 +273,7 @@ static struct world_caller *begin_words(bool away)
     world_settle(&world);
     assert_int_equal(world.shown_count, 2);
     if (away)
-        call_let_go(caller->caller.call);
+        call_caller_left(caller->caller.call);
     world_settle(&world);
     return caller;
 }
