@@ -158,7 +158,7 @@ static bool enlist(struct call *call)
     call->caller->call = call;
     flow_place(&call->flow, &call_flow, &engine->hooks, "gate", call, call_flow_done);
     if (!call_list(call)) {
-        call_give_up(call, NOD_E_LIMIT,
+        call_fail_here(call, NOD_E_LIMIT,
                      STR("This server works on as many calls as it may; try again later"));
         return false;
     }
