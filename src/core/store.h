@@ -88,6 +88,8 @@ struct store_reply {
     int64_t now_ms;                 /* the store's wall clock */
     uint64_t version;               /* get, put */
     struct str value;               /* get */
+    struct str cursor;              /* scan by page, list: where the next page begins; empty: that
+                                       was the last one */
 };
 
 typedef void store_done(void *data, nod_status status, const struct store_reply *reply);
@@ -172,25 +174,68 @@ struct finish_spec {
 };
 
 /*
+ * STORE_ASKS_PENDING lists the asks that wait and have not run out, the one that was asked first
+ * first; STORE_ASKS_ENDED those that have ended, the one that ended last first, for as long as its
+ * record is kept (a store may stop listing it when its own time for ends, keep_ms, has passed since
+ * the ask ended). Of one principal (`key`), or of all (no key).
+ *
+ * They come by page: `cursor` is what the reply of the page before said, and means something to
+ * that store alone; one that no store has said is refused with NOD_E_USAGE. An ask that is listed
+ * the whole time is shown exactly once, whatever comes and goes meanwhile. A page may have fewer
+ * rows than the limit, even none, and there is another all the same: the cursor says so.
+ *
  * STORE_RUNNABLE lists the calls that can be taken and are handed (call_record.handed): their
  * clients can come back for them, so they are run on. The others are adopted by whoever comes back
  * with the handle, and by nobody else. Where the store survives and there are more than `limit`,
  * each look shows others: those that nobody takes must not hide the rest.
  */
-enum store_index { STORE_RUNNABLE, STORE_ASKS_DUE, STORE_ASKS_OF_CALL };
+enum store_index {
+    STORE_RUNNABLE,
+    STORE_ASKS_DUE,
+    STORE_ASKS_OF_CALL,
+    STORE_ASKS_PENDING,
+    STORE_ASKS_ENDED,
+};
 
 struct store_scan {
     enum store_index index;
-    struct str key; /* call id */
+    struct str key; /* call id; STORE_ASKS_PENDING, STORE_ASKS_ENDED: principal, or empty */
+    struct str cursor;
     int64_t before; /* STORE_ASKS_DUE: expires_ms before this; 0: the store's now */
     size_t
         limit; /* 0: as many as the store gives at once; there may be fewer rows than asked for */
 };
 
+struct store_value { /* a small record */
+    struct str key;
+    struct str value;
+    uint64_t version;
+};
+
 struct store_row {
     const struct call_record *call; /* perhaps without its journal: take or load it */
     const struct ask_record *ask;
+    const struct store_value *value;
 };
+
+/* Small records of one kind whose keys begin so, in the order of their keys' bytes, by page. */
+struct store_list {
+    struct str kind;
+    struct str prefix; /* may be empty */
+    struct str cursor; /* as in store_scan */
+    size_t limit;
+};
+
+/* An ask has come up, or has ended. A hint: it may come twice, and the record is the truth. */
+struct ask_hint {
+    struct str ask_id;
+    struct str call_id;
+    uint64_t owner; /* store_owner of its principal */
+    bool ended;
+};
+
+/* A principal as a number, which says nothing of its name. */
+uint64_t store_owner(struct str principal);
 
 typedef void store_row_fn(void *data, const struct store_row *row); /* before done(), on the loop */
 
@@ -226,6 +271,8 @@ struct store_ops {
                 uint64_t version, int64_t ttl_ms, store_done *done, void *data);
     void (*get)(struct store *store, struct str kind, struct str key, store_done *done, void *data);
     void (*del)(struct store *store, struct str kind, struct str key, store_done *done, void *data);
+    void (*list)(struct store *store, const struct store_list *list, store_row_fn *row,
+                 store_done *done, void *data);
 
     /*
      * This node is alive; it counts as gone when it has said nothing for ttl_ms. A running call
@@ -239,6 +286,12 @@ struct store_ops {
      * that waits here is worth a look. */
     void (*watch)(struct store *store, struct str node,
                   void (*wake)(void *data, struct str call_id), void *data);
+
+    /* told(hint) when an ask comes up or ends, on whatever node. told(NULL) when hints may have
+     * been lost: all that is shown is worth a look; so also when watching has begun. `told` NULL:
+     * nobody wants to know any more. */
+    void (*watch_asks)(struct store *store, void (*told)(void *data, const struct ask_hint *hint),
+                       void *data);
 
     /* It can be reached now; false: *why says why not, until the loop turns. NULL: always. */
     bool (*ready)(struct store *store, struct str *why);

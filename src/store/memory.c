@@ -74,8 +74,13 @@ static void idle_leave(struct memory_store *memory, struct stored_call *call)
 void memory_call_drop(struct memory_store *memory, struct stored_call *call)
 {
     for (struct stored_ask *ask = call->asks; ask; ask = ask->next) {
-        if (!ask->end)
+        if (ask->end) {
+            list_remove(&ask->end->link);
+        } else {
             memory_quota_remove(memory, ask);
+            memory_index_remove(memory, ask);
+            memory_hint_ask(memory, ask, true);
+        }
         idmap_remove(&memory->asks, ask);
     }
     idle_leave(memory, call);
@@ -123,6 +128,8 @@ static void ask_add(struct memory_store *memory, struct stored_call *call,
     call->pending++;
     idmap_add(&memory->asks, ask);
     memory_quota_add(memory, ask);
+    memory_index_add(memory, ask);
+    memory_hint_ask(memory, ask, false);
 }
 
 void memory_ask_close(struct memory_store *memory, struct stored_ask *ask, enum ask_state state,
@@ -131,7 +138,11 @@ void memory_ask_close(struct memory_store *memory, struct stored_ask *ask, enum 
     ask->end = memory_end_make(content, by, via);
     ask->end->is.state = (unsigned char)state;
     ask->end->is.ended_ms = memory_now(memory);
+    ask->end->ask = ask;
+    list_append(&memory->answered, &ask->end->link);
     memory_quota_remove(memory, ask);
+    memory_index_remove(memory, ask);
+    memory_hint_ask(memory, ask, true);
     ask->call->pending--;
 }
 
@@ -172,8 +183,10 @@ static void call_close(struct memory_store *memory, struct stored_call *call, en
     struct ended_call *packed = memory_pack(memory, call, result);
     call->is.tally->calls++;
     idmap_replace(&memory->calls, call, packed);
-    for (struct stored_ask *ask = call->asks; ask; ask = ask->next)
+    for (struct stored_ask *ask = call->asks; ask; ask = ask->next) {
         idmap_replace(&memory->asks, ask, &packed->asks[ask->is.number]);
+        list_remove(&ask->end->link);
+    }
     memory_ended_add(memory, packed);
     if (call->is.refs > 1) {
         call->result = str_dup(result);
@@ -458,6 +471,7 @@ static void memory_destroy(struct store *store)
     idmap_finish(&memory->calls);
     idmap_finish(&memory->asks);
     memory_quota_finish(memory);
+    mem_free(memory->hints);
     mem_free(memory);
 }
 
@@ -480,8 +494,10 @@ static const struct store_ops memory_ops = {
     .put = memory_put,
     .get = memory_get,
     .del = memory_del,
+    .list = memory_list,
     .beat = memory_beat,
     .watch = memory_watch,
+    .watch_asks = memory_watch_asks,
     .now = memory_wall,
     .destroy = memory_destroy,
 };
@@ -511,6 +527,7 @@ struct store *memory_store_create(const struct memory_opts *opts)
     heap_init(&memory->spent_due);
     idmap_init(&memory->spent, MEMORY_SPENT_MAX, offsetof(struct spent, id));
     list_init(&memory->replies);
+    list_init(&memory->answered);
     memory_quota_init(memory);
     return &memory->store;
 }

@@ -193,3 +193,15 @@ struct ended_call *memory_ended_next(struct memory_store *memory)
     ended->count--;
     return of ? ring_take(memory, of) : timed_take(&ended->by_time);
 }
+
+void memory_ended_each(struct memory_store *memory,
+                       void (*each)(void *data, struct ended_call *call), void *data)
+{
+    struct ended *ended = &memory->ended;
+
+    for (size_t i = 0; i < ENDED_RINGS; i++)
+        for (size_t at = ended->rings[i].count; at-- > 0;)
+            each(data, *ring_at(&ended->rings[i], at));
+    for (size_t i = 0; i < ended->by_time.count; i++)
+        each(data, HEAP_OF(ended->by_time.slots[i].node, struct ended_timed, node)->call);
+}

@@ -4,23 +4,28 @@
  * memory.c has the transitions of calls, memory_claim.c those of asks, memory_reply.c their
  * completions; memory_stored.c has the records; memory_packed.c has what becomes of a record when
  * its call ends, and memory_ended.c when it goes; memory_quota.c counts the questions that wait;
- * memory_read.c loads and scans; memory_values.c has the small records.
+ * memory_index.c lists those and the ones that have ended; memory_read.c loads and scans;
+ * memory_values.c has the small records.
  */
 #ifndef NOD_STORE_MEMORY_INSIDE_H
 #define NOD_STORE_MEMORY_INSIDE_H
 
+#include "base/arena.h"
 #include "base/heap.h"
 #include "base/idmap.h"
 #include "base/list.h"
 #include "base/map.h"
+#include "base/tree.h"
 #include "core/record.h"
+#include "store/cursor.h"
 #include "store/memory.h"
 
 enum {
     ENDED_RINGS = 4, /* orders in which calls that have ended stand one behind the other */
     MEMORY_SPENT_MAX =
         65536, /* calls that have ended, after their records are gone: some 100 bytes each */
-    DETAIL_PLACES = 16, /* details of questions that are at hand for the next call that ends */
+    MEMORY_HINTS_MAX = 1024, /* hints of asks on their way; past them: look again */
+    DETAIL_PLACES = 16,      /* details of questions that are at hand for the next call that ends */
 };
 
 struct ended_ring { /* calls in the order in which they go */
@@ -40,6 +45,10 @@ struct memory_store {
     struct idmap calls; /* struct call_facts */
     struct idmap asks;  /* struct ask_facts */
     struct map values;  /* kind NUL key -> struct stored_value */
+    struct tree values_in_order;
+    struct tree waiting; /* pending asks in the order in which they were asked */
+    struct list
+        answered; /* struct ask_end: ended asks of calls that have not ended, oldest first */
     struct ended ended;
     struct shared_text *details[DETAIL_PLACES]; /* by their length; not held; or NULL */
     struct heap idle;   /* runnable ones, by when nothing is left that could bring them back */
@@ -57,6 +66,18 @@ struct memory_store {
     int64_t now_ms; /* of the operation that is under way: see memory_begin */
     void (*wake)(void *data, struct str call_id);
     void *wake_data;
+    void (*told)(void *data, const struct ask_hint *hint); /* NULL: nobody watches the asks */
+    void *told_data;
+    struct told_ask *hints; /* of asks, that are to be told; MEMORY_HINTS_MAX of them, or NULL */
+    size_t hint_count;
+    bool hints_lost; /* there were more */
+    bool hinting;    /* their delivery is on its way */
+};
+
+struct told_ask {
+    struct id ask, call;
+    uint64_t owner;
+    bool ended;
 };
 
 /*
@@ -70,6 +91,8 @@ enum ask_text { TEXT_KEY, TEXT_MESSAGE, TEXT_DETAIL, TEXT_URL, ASK_TEXTS };
 struct tally { /* of a principal; lives as long as one of its calls, which all share the name */
     size_t pending; /* its asks in memory->due */
     size_t calls;
+    struct tree waiting; /* its asks, as in memory->waiting */
+    uint64_t owner;      /* store_owner of it; 0: nobody wanted to know yet */
     size_t len;
     char name[]; /* NUL-terminated */
 };
@@ -131,10 +154,11 @@ struct ask_facts { /* what is kept of every ask */
 struct stored_ask {
     struct ask_facts is; /* first */
     struct stored_call *call;
-    struct stored_ask *next; /* of its call */
-    struct heap_node due;    /* in memory->due, or in lapsed */
-    struct ask_end *end;     /* NULL: it is pending */
-    struct id again;         /* token of the claim that put it up again last */
+    struct stored_ask *next;           /* of its call */
+    struct heap_node due;              /* in memory->due, or in lapsed */
+    struct ask_end *end;               /* NULL: it is pending */
+    struct tree_node in_all, of_owner; /* see memory_index.c */
+    struct id again;                   /* token of the claim that put it up again last */
     char text[];
 };
 
@@ -151,6 +175,8 @@ struct ask_ending { /* what is kept of how an ask has ended */
 
 struct ask_end {
     struct ask_ending is;
+    struct list link; /* in memory->answered */
+    struct stored_ask *ask;
     char text[]; /* by whom, via what, and the content; each NUL-terminated */
 };
 
@@ -184,6 +210,7 @@ struct spent { /* a call that has ended, when its record had to make room */
 };
 
 struct stored_value {
+    struct tree_node in_order;
     size_t key_len;
     struct str value;
     uint64_t version;
@@ -194,7 +221,20 @@ struct stored_value {
 struct scanning { /* what a scan looks for */
     struct store_scan scan;
     store_row_fn *row;
+    struct cursor cursor; /* its name in key */
+    char next[CURSOR_TEXT_MAX];
     char key[];
+};
+
+struct listed { /* a small record, as it was when it was asked for */
+    struct listed *next;
+    struct store_value value;
+};
+
+struct listing {
+    struct arena arena;
+    store_row_fn *row;
+    struct listed *first;
 };
 
 struct reply_item {        /* what became of one item of a claim */
@@ -217,6 +257,8 @@ struct reply { /* a completion on its way */
     size_t item_count;
     char *value;
     struct scanning *scanning;
+    struct listing *listing;
+    bool tells;                /* the hints of asks; not a completion */
     struct call_record *spent; /* its texts behind it */
     struct store_reply reply;
 };
@@ -265,6 +307,10 @@ void memory_show_spent(struct reply *reply, const struct spent *spent);
 void memory_send(struct reply *reply);
 /* Whoever watches is told that the call is worth a look. */
 void memory_hint(struct memory_store *memory, struct stored_call *call);
+/* Whoever watches the asks is told of this one. */
+void memory_hint_ask(struct memory_store *memory, struct stored_ask *ask, bool ended);
+void memory_watch_asks(struct store *store, void (*told)(void *data, const struct ask_hint *hint),
+                       void *data);
 /* Those on their way say nothing, and are freed when they are delivered. */
 void memory_replies_drop(struct memory_store *memory);
 
@@ -394,6 +440,18 @@ struct ended_call *memory_ended_next(struct memory_store *memory);
 /* When the first of them goes; INT64_MAX: there is none. */
 int64_t memory_ended_due(struct memory_store *memory);
 
+/* Each of them, in no particular order, the newest of a ring first. */
+void memory_ended_each(struct memory_store *memory,
+                       void (*each)(void *data, struct ended_call *call), void *data);
+
+/* --- memory_index.c --- */
+
+/* A question begins to wait, and does not wait any more. */
+void memory_index_add(struct memory_store *memory, struct stored_ask *ask);
+void memory_index_remove(struct memory_store *memory, struct stored_ask *ask);
+/* Rows of STORE_ASKS_PENDING and STORE_ASKS_ENDED. */
+void memory_index_scan(struct reply *reply, size_t most);
+
 /* --- memory_quota.c --- */
 
 void memory_quota_init(struct memory_store *memory);
@@ -451,4 +509,8 @@ void memory_put(struct store *store, struct str kind, struct str key, struct str
                 uint64_t version, int64_t ttl_ms, store_done *done, void *data);
 void memory_get(struct store *store, struct str kind, struct str key, store_done *done, void *data);
 void memory_del(struct store *store, struct str kind, struct str key, store_done *done, void *data);
+void memory_list(struct store *store, const struct store_list *list, store_row_fn *row,
+                 store_done *done, void *data);
+void memory_list_rows(struct reply *reply);
+void memory_row_of_ask(struct reply *reply, struct ask_facts *ask);
 #endif

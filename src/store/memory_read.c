@@ -42,7 +42,7 @@ void memory_load_ask(struct store *store, struct str ask_id, store_done *done, v
 
 /* --- scans --- */
 
-static void row_of_ask(struct reply *reply, const struct ask_look *look)
+static void row_of_look(struct reply *reply, const struct ask_look *look)
 {
     struct ask_record record;
 
@@ -50,16 +50,22 @@ static void row_of_ask(struct reply *reply, const struct ask_look *look)
     reply->scanning->row(reply->data, &(struct store_row){ .ask = &record });
 }
 
+void memory_row_of_ask(struct reply *reply, struct ask_facts *ask)
+{
+    struct ask_look look;
+
+    memory_ask_look(ask, &look);
+    row_of_look(reply, &look);
+}
+
 /* The heaps are not sorted; the caller asks again until nothing is due. */
 static size_t scan_heap(struct reply *reply, const struct heap *heap, int64_t before, size_t most)
 {
     for (size_t i = 0; i < heap->count && most > 0; i++) {
         struct stored_ask *ask = HEAP_OF(heap->slots[i].node, struct stored_ask, due);
-        struct ask_look look;
         if (ask->is.expires_ms > before)
             continue;
-        memory_ask_look(&ask->is, &look);
-        row_of_ask(reply, &look);
+        memory_row_of_ask(reply, &ask->is);
         most--;
     }
     return most;
@@ -103,7 +109,7 @@ static void scan_asks_of_call(struct reply *reply, size_t most)
     memory_hold(reply, call); /* a row may lead to anything */
     for (bool more = memory_ask_first(call, &look); more && most > 0;
          more = memory_ask_next(&look), most--)
-        row_of_ask(reply, &look);
+        row_of_look(reply, &look);
 }
 
 void memory_scan_rows(struct reply *reply)
@@ -122,6 +128,10 @@ void memory_scan_rows(struct reply *reply)
     case STORE_ASKS_OF_CALL:
         scan_asks_of_call(reply, most);
         break;
+    case STORE_ASKS_PENDING:
+    case STORE_ASKS_ENDED:
+        memory_index_scan(reply, most);
+        break;
     }
 }
 
@@ -129,11 +139,14 @@ void memory_scan(struct store *store, const struct store_scan *scan, store_row_f
                  store_done *done, void *data)
 {
     struct reply *reply = memory_reply(memory_enter(store), done, data, NOD_OK);
-    struct scanning *scanning = mem_alloc(sizeof(*scanning) + scan->key.len + 1);
+    struct scanning *scanning = mem_alloc(sizeof(*scanning) + scan->key.len + scan->cursor.len + 2);
     char *at = scanning->key;
 
     scanning->scan = *scan;
     scanning->scan.key = str_place(&at, scan->key);
+    if (!cursor_read(str_place(&at, scan->cursor), &scanning->cursor) ||
+        (scanning->cursor.given && scanning->cursor.name.len != ID_LEN))
+        reply->status = NOD_E_USAGE;
     scanning->row = row;
     reply->scanning = scanning;
     memory_send(reply);

@@ -71,6 +71,9 @@ static void reply_empty(struct reply *reply)
         memory_call_release(reply->memory, reply->call);
     mem_free(reply->value);
     mem_free(reply->scanning);
+    if (reply->listing)
+        arena_finish(&reply->listing->arena);
+    mem_free(reply->listing);
     mem_free(reply->items);
     mem_free(reply->spent);
 }
@@ -109,6 +112,27 @@ static void asks_show(struct reply *reply, struct shown *shown)
     reply->reply.won = claimed[0].won;
 }
 
+/* What is told may lead to more, which is told by another. */
+static void hints_tell(struct reply *reply)
+{
+    struct memory_store *memory = reply->memory;
+    struct told_ask *hints = memory->hints;
+    size_t count = memory->hint_count;
+    bool lost = memory->hints_lost;
+
+    memory->hints = NULL;
+    memory->hint_count = 0;
+    memory->hints_lost = memory->hinting = false;
+    if (lost && memory->told)
+        memory->told(memory->told_data, NULL);
+    for (size_t i = 0; !lost && i < count && reply->memory && memory->told; i++)
+        memory->told(memory->told_data, &(struct ask_hint){ .ask_id = id_str(&hints[i].ask),
+                                                            .call_id = id_str(&hints[i].call),
+                                                            .owner = hints[i].owner,
+                                                            .ended = hints[i].ended });
+    mem_free(hints);
+}
+
 static void deliver(void *data)
 {
     struct reply *reply = data;
@@ -119,6 +143,10 @@ static void deliver(void *data)
     }
     if (reply->scanning && reply->status == NOD_OK)
         memory_scan_rows(reply);
+    if (reply->listing && reply->status == NOD_OK)
+        memory_list_rows(reply);
+    if (reply->tells)
+        hints_tell(reply);
     struct call_view call;
     struct shown shown;
     call.many = NULL;
@@ -189,4 +217,44 @@ void memory_replies_drop(struct memory_store *memory)
         reply_empty(reply);
         reply->memory = NULL;
     }
+}
+
+static void hints_send(struct memory_store *memory)
+{
+    if (memory->hinting)
+        return;
+    memory->hinting = true;
+    struct reply *reply = memory_reply(memory, NULL, NULL, NOD_OK);
+    reply->tells = true;
+    memory_send(reply);
+}
+
+void memory_hint_ask(struct memory_store *memory, struct stored_ask *ask, bool ended)
+{
+    struct tally *tally = ask->call->is.tally;
+
+    if (!memory->told)
+        return;
+    if (!tally->owner)
+        tally->owner = store_owner(memory_principal(&ask->call->is));
+    if (!memory->hints)
+        memory->hints = mem_alloc(MEMORY_HINTS_MAX * sizeof(*memory->hints));
+    if (memory->hint_count < MEMORY_HINTS_MAX)
+        memory->hints[memory->hint_count++] =
+            (struct told_ask){ ask->is.id, ask->call->is.id, tally->owner, ended };
+    else
+        memory->hints_lost = true;
+    hints_send(memory);
+}
+
+void memory_watch_asks(struct store *store, void (*told)(void *data, const struct ask_hint *hint),
+                       void *data)
+{
+    struct memory_store *memory = memory_enter(store);
+
+    memory->told = told;
+    memory->told_data = data;
+    memory->hints_lost = true; /* what it has seen before is not known */
+    if (told)
+        hints_send(memory);
 }

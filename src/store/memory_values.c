@@ -8,7 +8,12 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-enum { VALUES_MAX = 1000000 }; /* small records */
+enum {
+    VALUES_MAX = 1000000, /* small records */
+    LIST_MOST = 1000,     /* of one page */
+    LIST_BYTES = 8 << 20, /* and bytes of them, after which it ends early */
+    LIST_ROOM = 64 << 20, /* memory of one page with its last record */
+};
 
 static struct str value_key(struct buf *buf, struct str kind, struct str key)
 {
@@ -19,14 +24,42 @@ static struct str value_key(struct buf *buf, struct str kind, struct str key)
     return buf_str(buf);
 }
 
+static int value_order(const void *key, const struct tree_node *node)
+{
+    const struct str *whole = key;
+    const struct stored_value *value = TREE_OF(node, struct stored_value, in_order);
+    size_t both = whole->len < value->key_len ? whole->len : value->key_len;
+    int order = both ? memcmp(whole->at, value->key, both) : 0;
+
+    return order ? order : whole->len < value->key_len ? -1 : whole->len > value->key_len;
+}
+
+static struct str whole_of(const struct stored_value *value)
+{
+    return str_n(value->key, value->key_len);
+}
+
+static void value_drop(struct memory_store *memory, struct stored_value *value)
+{
+    struct str whole = whole_of(value);
+
+    map_remove(&memory->values, whole);
+    tree_remove(&memory->values_in_order, &value->in_order, &whole, value_order);
+    mem_free((char *)value->value.at);
+    mem_free(value);
+}
+
+static bool is_over(const struct memory_store *memory, const struct stored_value *value)
+{
+    return value->expires_ms && value->expires_ms <= memory_now(memory);
+}
+
 static struct stored_value *value_find(struct memory_store *memory, struct str whole)
 {
     struct stored_value *value = map_get(&memory->values, whole);
 
-    if (value && value->expires_ms && value->expires_ms <= memory_now(memory)) {
-        map_remove(&memory->values, whole);
-        mem_free((char *)value->value.at);
-        mem_free(value);
+    if (value && is_over(memory, value)) {
+        value_drop(memory, value);
         return NULL;
     }
     return value;
@@ -50,6 +83,8 @@ void memory_put(struct store *store, struct str kind, struct str key, struct str
             mem_free(stored);
             stored = NULL;
             status = NOD_E_LIMIT;
+        } else {
+            tree_add(&memory->values_in_order, &stored->in_order, &whole, value_order);
         }
     }
     struct reply *reply = memory_reply(memory, done, data, status);
@@ -87,13 +122,93 @@ void memory_del(struct store *store, struct str kind, struct str key, store_done
     struct str whole = value_key(&buf, kind, key);
     struct stored_value *stored = value_find(memory, whole);
 
-    if (stored) {
-        map_remove(&memory->values, whole);
-        mem_free((char *)stored->value.at);
-        mem_free(stored);
-    }
+    if (stored)
+        value_drop(memory, stored);
     buf_finish(&buf);
     memory_send(memory_reply(memory, done, data, stored ? NOD_OK : NOD_E_NOT_FOUND));
+}
+
+/* --- listing --- */
+
+/* One that is over goes, and is none. */
+static bool list_add(struct memory_store *memory, struct listing *listing, struct listed ***end,
+                     struct stored_value *value, size_t kind_len)
+{
+    struct listed *listed;
+
+    if (is_over(memory, value)) {
+        value_drop(memory, value);
+        return false;
+    }
+    listed = ARENA_NEW(&listing->arena, struct listed);
+    if (!listed)
+        return false;
+    listed->value.key = arena_str(&listing->arena, str_skip(whole_of(value), kind_len + 1));
+    listed->value.value = arena_str(&listing->arena, value->value);
+    listed->value.version = value->version;
+    **end = listed;
+    *end = &listed->next;
+    return true;
+}
+
+/* The one behind it is looked for by its key: the one at hand may go. */
+static struct stored_value *value_after(struct memory_store *memory, struct str whole, bool itself)
+{
+    struct tree_node *node = itself ? tree_from(&memory->values_in_order, &whole, value_order)
+                                    : tree_after(&memory->values_in_order, &whole, value_order);
+
+    return node ? TREE_OF(node, struct stored_value, in_order) : NULL;
+}
+
+static void list_page(struct memory_store *memory, const struct store_list *list,
+                      struct reply *reply)
+{
+    struct listing *listing = reply->listing;
+    size_t most = list->limit && list->limit < LIST_MOST ? list->limit : LIST_MOST, count = 0;
+    struct listed **end = &listing->first;
+    struct buf prefix, cursor;
+    struct str begins = value_key(&prefix, list->kind, list->prefix);
+    struct str last = value_key(&cursor, list->kind, str_skip(list->cursor, list->cursor.len > 0));
+    bool first = list->cursor.len == 0;
+    struct stored_value *at = value_after(memory, first ? begins : last, first);
+
+    while (at && str_starts(whole_of(at), begins) && count < most &&
+           listing->arena.used < LIST_BYTES) {
+        last = arena_str(&listing->arena, whole_of(at));
+        count += list_add(memory, listing, &end, at, list->kind.len);
+        at = value_after(memory, last, false);
+    }
+    if (at && str_starts(whole_of(at), begins)) {
+        /* A dot before the key: the cursor of an empty one is not empty. */
+        char *text = (char *)last.at + list->kind.len;
+        text[0] = '.';
+        reply->reply.cursor = str_n(text, last.len - list->kind.len);
+    }
+    buf_finish(&prefix);
+    buf_finish(&cursor);
+}
+
+void memory_list(struct store *store, const struct store_list *list, store_row_fn *row,
+                 store_done *done, void *data)
+{
+    struct memory_store *memory = memory_enter(store);
+    struct reply *reply = memory_reply(memory, done, data, NOD_OK);
+
+    if (list->cursor.len && list->cursor.at[0] != '.') {
+        reply->status = NOD_E_USAGE;
+    } else {
+        reply->listing = MEM_NEW(struct listing);
+        arena_init(&reply->listing->arena, LIST_ROOM);
+        reply->listing->row = row;
+        list_page(memory, list, reply);
+    }
+    memory_send(reply);
+}
+
+void memory_list_rows(struct reply *reply)
+{
+    for (struct listed *at = reply->listing->first; at && reply->memory; at = at->next)
+        reply->listing->row(reply->data, &(struct store_row){ .value = &at->value });
 }
 
 /* --- the whole --- */

@@ -16,25 +16,17 @@
 #include "base/mem.h"
 #include "store/redis_inside.h"
 
-enum { OPEN_TURN_MS = 20, SWEEP_LOOKS = 64 };
+enum {
+    OPEN_TURN_MS = 20,
+    SWEEP_LOOKS = 64,  /* records of each index that one step of a sweep looks at */
+    SWEEPS_MOST = 256, /* steps of one sweep of a shard, as long as there is more to remove */
+};
 
 /* --- small records --- */
 
-/* The kind stands behind its length, so that no two records share a key. */
 static struct str value_key(struct redis_op *op)
 {
-    struct str len = redis_digits(op, (int64_t)op->kind.len);
-    size_t all = len.len + op->kind.len + op->key.len + 2;
-    char *at = arena_alloc_aligned(&op->arena, all + 3, 1), *to = at;
-
-    if (!at || !len.len)
-        return STR_NONE;
-    str_place(&to, len);
-    to[-1] = ':';
-    str_place(&to, op->kind);
-    to[-1] = ':';
-    str_place(&to, op->key);
-    return redis_key(op, op->key, "k:", str_n(at, all));
+    return redis_key(op, op->key, "k:", redis_value_name(op, op->kind, op->key));
 }
 
 static struct redis_op *value_op(struct store *store, const struct redis_verb *verb,
@@ -63,11 +55,12 @@ static void op_put(struct store *base, struct str kind, struct str key, struct s
     struct redis_op *op = value_op(base, &put_verb, kind, key, done, data);
     nod_status status =
         codec_write_text(&store->codec, CODEC_VALUE, kind, key, value, &store->record);
-    struct str at = value_key(op);
+    struct str keys[] = { value_key(op), redis_key(op, op->key, "l", STR_NONE) };
     struct str over = version == STORE_NEW ? STR("new") : redis_digits(op, (int64_t)version);
-    struct str words[] = { over, redis_digits(op, redis_life(ttl_ms)), buf_str(&store->record) };
+    struct str words[] = { over, redis_digits(op, redis_life(ttl_ms)), buf_str(&store->record),
+                           redis_value_name(op, op->kind, op->key) };
 
-    redis_op_script(op, SCRIPT_PUT, &at, 1, words, 3);
+    redis_op_script(op, SCRIPT_PUT, keys, 2, words, 4);
     buf_clear(&store->record);
     if (status == NOD_OK)
         redis_op_send(op);
@@ -114,7 +107,10 @@ static void op_del(struct store *store, struct str kind, struct str key, store_d
 {
     struct redis_op *op = value_op(store, &del_verb, kind, key, done, data);
 
-    redis_op_say(op, (struct str[]){ STR("DEL"), value_key(op) }, 2);
+    struct str name = redis_value_name(op, op->kind, op->key);
+    struct str keys[] = { value_key(op), redis_key(op, op->key, "l", STR_NONE) };
+
+    redis_op_script(op, SCRIPT_DEL, keys, 2, &name, 1);
     redis_op_send(op);
 }
 
@@ -137,6 +133,7 @@ enum { SWEEP_USED, SWEEP_SHARD, SWEEP_ALIVE, SWEEP_ORPHANS };
 
 struct sweeping {
     unsigned shard;
+    unsigned again;
     size_t count;     /* of calls that have run for very long */
     struct str *runs; /* call, node and epoch of each */
     bool *gone;
@@ -148,9 +145,10 @@ static void sweep_say(struct redis_op *op, unsigned shard)
                           redis_shard_key(op, shard, "d", STR_NONE) };
     struct str words[] = { redis_shard_key(op, shard, "c:", STR_NONE),
                            arena_fmt(&op->arena, "%d", SWEEP_LOOKS), redis_used(op),
-                           redis_digits(op, op->store->abandoned_ms) };
+                           redis_digits(op, op->store->abandoned_ms),
+                           redis_digits(op, redis_life(op->store->keep_ms)) };
 
-    redis_op_script(op, SCRIPT_SWEEP, keys, 2, words, 4);
+    redis_op_script(op, SCRIPT_SWEEP, keys, 2, words, 5);
 }
 
 static void sweep_runs(struct redis_op *op, struct sweeping *sweeping,
@@ -183,6 +181,14 @@ static void sweep_orphans(struct redis_op *op, const struct sweeping *sweeping)
     }
 }
 
+/* There is more: in small pieces, so that others come in between. */
+static void sweep_again(struct redis_op *op, const struct sweeping *sweeping)
+{
+    redis_op_more(op);
+    op->phase = SWEEP_SHARD;
+    sweep_say(op, sweeping->shard);
+}
+
 static void sweep_reply(struct redis_op *op, size_t at, const struct redis_value *value)
 {
     struct sweeping *sweeping = (struct sweeping *)(uintptr_t)op->with;
@@ -198,7 +204,10 @@ static void sweep_reply(struct redis_op *op, size_t at, const struct redis_value
         redis_op_more(op);
         sweep_say(op, sweeping->shard);
     } else {
-        sweep_runs(op, sweeping, redis_item(value, 2));
+        if (redis_number(redis_item(value, 3)) && ++sweeping->again < SWEEPS_MOST)
+            sweep_again(op, sweeping);
+        else
+            sweep_runs(op, sweeping, redis_item(value, 2));
     }
 }
 
@@ -272,6 +281,7 @@ static void destroy(struct store *base)
     timer_stop(store->loop, &store->sweep);
     redis_ops_drop(store);
     redis_link_destroy(store->wakes);
+    redis_link_destroy(store->hints);
     for (unsigned i = 0; i < REDIS_LANES; i++)
         redis_link_destroy(store->lanes[i]);
     redis_forget_all(store);
@@ -307,8 +317,10 @@ static const struct store_ops redis_ops = {
     .put = op_put,
     .get = op_get,
     .del = op_del,
+    .list = redis_list,
     .beat = op_beat,
     .watch = redis_watch,
+    .watch_asks = redis_watch_asks,
     .ready = op_ready,
     .now = op_now,
     .destroy = destroy,

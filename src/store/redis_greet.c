@@ -275,6 +275,8 @@ static const struct step steps[] = {
     { for_commands, say_script, heard_script, SCRIPT_TAKE },
     { for_commands, say_script, heard_script, SCRIPT_FINISH },
     { for_commands, say_script, heard_script, SCRIPT_PUT },
+    { for_commands, say_script, heard_script, SCRIPT_DEL },
+    { for_commands, say_script, heard_script, SCRIPT_LAPSE },
     { for_commands, say_script, heard_script, SCRIPT_SWEEP },
     { for_commands, say_script, heard_script, SCRIPT_RESEAL },
     { for_commands, say_script, heard_script, SCRIPT_TIME_IN_USE },

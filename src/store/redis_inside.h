@@ -7,6 +7,8 @@
  *     redis_words.c    what these have in common
  *     redis_quota.c    how many questions wait
  *     redis_scan.c     load, scan
+ *     redis_live.c     the calls that could be run
+ *     redis_list.c     asks and small records by page
  *     redis_reseal.c   every record under the newest secret
  *     redis_known.c    what is remembered of calls and asks
  *     redis_op.c       operations on their way: queue, deadlines, delivery
@@ -15,7 +17,8 @@
  *     redis_reply.c    bytes of the server become values
  *     redis_read.c     values become records
  *     redis_scripts.c  the transitions: holds the files of redis/, in Lua
- *     redis_wake.c     the second connection: hints from other nodes
+ *     redis_wake.c     the second connection: hints of calls from other nodes
+ *     redis_hints.c    the third, if somebody watches the asks
  *     redis_url.c      the address
  *
  * The keys. All that belongs to a call is in the shard of the call's id, and a shard is a hash tag:
@@ -24,9 +27,12 @@
  *     {shard of the call}c:CALL      hash: the call, its journal, its asks (redis_scripts.c)
  *     {shard of the call}r           hash: running and runnable calls -> their node, or ""
  *     {shard of the call}d           sorted set: pending asks (CALL ASK) by expiry
- *     {shard of the call}u:OWNER     sorted set: pending asks of a principal by expiry
+ *     {shard of the call}a           sorted set: asks (ASK CALL OWNER), pending ones by when they
+ *                                    were asked, others by when they ended, as a negative number
+ *     {shard of the call}o:OWNER     sorted set: the same, of one principal
  *     {shard of the ask}p:ASK        the ask's call; written before the ask, and only a pointer
  *     {shard of the record}k:N:KIND:KEY  hash: a small record; N is the length of KIND
+ *     {shard of the record}l         sorted set: N:KIND:KEY of the small records, in their order
  *     {shard of the node}n:NODE      there while the node is alive
  *
  * Pointers cross shards, so they cannot be in the transition. They are written before it: one that
@@ -62,6 +68,7 @@ enum {
     REDIS_KNOWN_MOST = 65536,      /* calls and asks whose scope is remembered here */
     REDIS_TALLIES_MOST = 4096,     /* principals whose count is remembered here */
     REDIS_COUNT_MS = 1000,         /* that a count of waiting questions is believed */
+    REDIS_LAPSE_EVERY_MS = 100,    /* that asks which have run out are looked for, to make room */
     REDIS_SWEEP_EVERY_MS = 5000,   /* how often the indexes of one shard are looked through */
     REDIS_USED_STEP_MS = 60000,    /* that counts as time with nodes between two looks, at most */
     REDIS_ASKS_MOST = 1000,        /* of one transition */
@@ -133,6 +140,8 @@ enum redis_script {
     SCRIPT_TAKE,
     SCRIPT_FINISH,
     SCRIPT_PUT,
+    SCRIPT_DEL,
+    SCRIPT_LAPSE,
     SCRIPT_SWEEP,
     SCRIPT_RESEAL,
     SCRIPT_TIME_IN_USE,
@@ -284,6 +293,10 @@ struct redis_store {
     char channels_text[REDIS_PREFIX_MAX + 32];
     void (*wake)(void *data, struct str call_id);
     void *wake_data;
+    struct redis_link *hints; /* NULL: nobody watches the asks */
+    void (*hinted)(void *data, const struct ask_hint *hint);
+    void *hinted_data;
+    int64_t lapsed_ms; /* when asks that have run out were last looked for */
     uint64_t commands_sent;
 };
 
@@ -403,7 +416,7 @@ struct str redis_known_scope(const struct known *known);
 
 /* --- redis_quota.c --- */
 
-/* A principal as it is counted; "-" when nobody is. */
+/* A principal as it is listed and counted. */
 struct str redis_owner(struct redis_op *op, struct str principal);
 /* NULL: there is room for so many more questions. Else they have to be counted first. */
 struct redis_count *redis_count_wanted(struct redis_op *op, struct str principal, size_t more);
@@ -411,6 +424,9 @@ void redis_count_say(struct redis_op *op, struct redis_count *count);
 void redis_count_heard(struct redis_count *count, size_t at, const struct redis_value *value);
 /* All was heard: which bound leaves no room? */
 enum store_quota redis_count_full(struct redis_store *store, struct redis_count *count);
+/* Asks that have run out may be counted still: true, if they are looked for now, in every shard,
+ * and the count begins anew behind that. */
+bool redis_lapse_say(struct redis_op *op, struct redis_count *count);
 void redis_tallies_finish(struct redis_store *store);
 
 /* --- redis_save.c, redis_calls.c --- */
@@ -447,6 +463,24 @@ void redis_load_ask(struct store *store, struct str ask_id, store_done *done, vo
 void redis_scan(struct store *store, const struct store_scan *scan, store_row_fn *row,
                 store_done *done, void *data);
 
+void redis_row_add(struct redis_op *op, struct store_row row);
+/* A value that is read after its reply is gone. */
+struct redis_value redis_keep_value(struct redis_op *op, const struct redis_value *value);
+/* meta, record and answer of an ask. */
+void redis_say_ask(struct redis_op *op, struct str call, struct str ask);
+
+/* --- redis_live.c, redis_list.c --- */
+
+void redis_scan_live(struct store *store, const struct store_scan *scan, store_row_fn *row,
+                     store_done *done, void *data);
+
+void redis_scan_asks(struct store *store, const struct store_scan *scan, store_row_fn *row,
+                     store_done *done, void *data);
+void redis_list(struct store *store, const struct store_list *list, store_row_fn *row,
+                store_done *done, void *data);
+/* The key of a small record behind its letter: N:KIND:KEY. */
+struct str redis_value_name(struct redis_op *op, struct str kind, struct str key);
+
 /* --- redis_read.c --- */
 
 /*
@@ -470,6 +504,8 @@ nod_status redis_read_ask_of(struct codec *codec, const struct redis_value *pair
 
 void redis_watch(struct store *store, struct str node, void (*wake)(void *data, struct str call_id),
                  void *data);
+void redis_watch_asks(struct store *store, void (*told)(void *data, const struct ask_hint *hint),
+                      void *data);
 /* Hints can arrive, or nobody waits for any. */
 bool redis_watching(const struct redis_store *store);
 

@@ -3,9 +3,10 @@
  *
  * Both are counted from indexes that change with the records: the pending asks of every shard, and
  * those of a principal in every shard; what has run out does not count, whether it was ended or
- * not. Counting asks all shards, so it is done seldom: a node believes a count for a second, and
- * lets itself use a quarter of the room that it has left. So questions that are asked at the same
- * moment go past a bound only where it is all but reached, and by little.
+ * not: in the list of a principal it is looked for when there is no room. Counting asks all shards,
+ * so it is done seldom: a node believes a count for a second, and lets itself use a quarter of the
+ * room that it has left. So questions that are asked at the same moment go past a bound only where
+ * it is all but reached, and by little.
  *
  * Holds always: what this node has let pass, and has been told is stored, before a count was sent
  * is in that count; what it has let pass since the count was sent is added to it.
@@ -17,7 +18,11 @@
 #include "base/mem.h"
 #include "crypto/digest.h"
 
-enum { OWNER_BYTES = 8, ROOM_SHARE = 4 };
+enum {
+    OWNER_BYTES = 8,
+    ROOM_SHARE = 4,
+    LAPSE_LOOKS_MOST = 256, /* asks of one shard that have run out, looked at to make room */
+};
 
 struct redis_count {
     bool principal; /* is counted now */
@@ -45,8 +50,6 @@ struct str redis_owner(struct redis_op *op, struct str principal)
 {
     char owner[2 * OWNER_BYTES + 1];
 
-    if (!op->store->pending_asks_per_principal)
-        return STR("-");
     owner_text(principal, owner);
     return redis_copy(op, str_of(owner));
 }
@@ -126,11 +129,11 @@ struct redis_count *redis_count_wanted(struct redis_op *op, struct str principal
     return count;
 }
 
-static void say_shards(struct redis_op *op, const char *letter, struct str tail, struct str after)
+static void say_shards(struct redis_op *op, const char *letter, struct str tail, struct str from)
 {
     for (unsigned i = 0; i < REDIS_SHARDS; i++)
         redis_op_say(op,
-                     (struct str[]){ STR("ZCOUNT"), redis_shard_key(op, i, letter, tail), after,
+                     (struct str[]){ STR("ZCOUNT"), redis_shard_key(op, i, letter, tail), from,
                                      STR("+inf") },
                      4);
 }
@@ -142,7 +145,7 @@ void redis_count_say(struct redis_op *op, struct redis_count *count)
 
     if (count->principal) {
         count->principal_base = tally_of(op->store, count->owner)->passed;
-        say_shards(op, "u:", str_of(count->owner), after);
+        say_shards(op, "o:", str_of(count->owner), STR("0"));
     }
     if (count->in_all) {
         count->in_all_base = op->store->in_all.passed;
@@ -159,6 +162,25 @@ void redis_count_heard(struct redis_count *count, size_t at, const struct redis_
         count->principal_waiting += waiting;
     else
         count->in_all_waiting += waiting;
+}
+
+bool redis_lapse_say(struct redis_op *op, struct redis_count *count)
+{
+    struct redis_store *store = op->store;
+    int64_t now = loop_now(store->loop);
+
+    if (!count->principal || now - store->lapsed_ms < REDIS_LAPSE_EVERY_MS)
+        return false;
+    store->lapsed_ms = now;
+    count->principal_waiting = count->in_all_waiting = 0;
+    redis_op_more(op);
+    for (unsigned i = 0; i < REDIS_SHARDS; i++) {
+        struct str key = redis_shard_key(op, i, "d", STR_NONE);
+        struct str words[] = { redis_shard_key(op, i, "c:", STR_NONE),
+                               redis_digits(op, LAPSE_LOOKS_MOST) };
+        redis_op_script(op, SCRIPT_LAPSE, &key, 1, words, 2);
+    }
+    return true;
 }
 
 static bool room(struct redis_store *store, struct redis_tally *tally, uint64_t base,

@@ -140,7 +140,7 @@ static void save_say(struct redis_op *op, const struct saving *saving, struct st
 
 /* --- what is read first --- */
 
-enum { SAVE_LOOK, SAVE_COUNT, SAVE_NOW };
+enum { SAVE_LOOK, SAVE_COUNT, SAVE_LAPSE, SAVE_NOW };
 
 struct held { /* what it was given, until it can be said */
     struct saving saving;
@@ -186,9 +186,19 @@ static void save_reply(struct redis_op *op, size_t at, const struct redis_value 
         redis_count_heard(held->count, at, value);
         if (at + 1 < op->expected)
             return;
-        redis_op_more(op);
         held->quota = redis_count_full(op->store, held->count);
+        if (held->quota == STORE_QUOTA_PRINCIPAL && redis_lapse_say(op, held->count)) {
+            op->phase = SAVE_LAPSE;
+            return;
+        }
+        redis_op_more(op);
         save_held(op, held, held->quota != STORE_QUOTA_NONE);
+    } else if (op->phase == SAVE_LAPSE) {
+        if (at + 1 < op->expected)
+            return;
+        redis_op_more(op);
+        op->phase = SAVE_COUNT;
+        redis_count_say(op, held->count);
     } else if (at + 1 == op->expected && !redis_op_said(op, value)) {
         save_refused(op, held);
     } else if (at + 1 == op->expected) {

@@ -30,8 +30,11 @@
  * Older records are read as well: their keep_until is a time in milliseconds, and their m ends with
  * the token.
  *
- * Holds always: r and d of the shard list exactly the calls and asks whose records say so, until a
- * record is removed because its time is over; sweep.lua looks for what that leaves.
+ * Holds always: r, d, a and o of the shard list exactly the calls and asks whose records say so,
+ * until a record is removed because its time is over; sweep.lua looks for what that leaves. Three
+ * exceptions: an ask that has run out may stand in d alone until it is ended; one that ended longer
+ * ago than ends are kept is not listed; what was pending when the indexes a and o came is not in
+ * them until it ends.
  */
 #include "store/redis_inside.h"
 
@@ -45,6 +48,8 @@ struct str redis_script_text(enum redis_script script)
         [SCRIPT_TAKE] = STR_INIT(take_lua),
         [SCRIPT_FINISH] = STR_INIT(finish_lua),
         [SCRIPT_PUT] = STR_INIT(put_lua),
+        [SCRIPT_DEL] = STR_INIT(del_lua),
+        [SCRIPT_LAPSE] = STR_INIT(lapse_lua),
 
         [SCRIPT_SWEEP] = STR_INIT(sweep_lua),
         [SCRIPT_RESEAL] = STR_INIT(reseal_lua),

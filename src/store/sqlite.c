@@ -63,6 +63,8 @@ static void op_tell(struct sqlite_mailbox *mailbox, struct sqlite_op *op)
         op->done(op->data, op->status, &op->reply);
     if (op->wake.len && mailbox->store && mailbox->store->wake)
         mailbox->store->wake(mailbox->store->wake_data, op->wake);
+    if (op->status == NOD_OK)
+        sqlite_hints_tell(mailbox, op);
 }
 
 /* On the loop. Whoever is told may destroy the store. */
@@ -223,6 +225,7 @@ static const struct sqlite_verb verb_scan = { "scan", sqlite_scan };
 static const struct sqlite_verb verb_put = { "put", sqlite_put };
 static const struct sqlite_verb verb_get = { "get", sqlite_get };
 static const struct sqlite_verb verb_del = { "del", sqlite_del };
+static const struct sqlite_verb verb_list = { "list", sqlite_list };
 static const struct sqlite_verb verb_beat = { "beat", sqlite_beat };
 
 static void op_park(struct store *store, const struct park_spec *park, store_done *done, void *data)
@@ -329,6 +332,7 @@ static void op_scan(struct store *store, const struct store_scan *scan, store_ro
 
     op->scan = *scan;
     op->id = op->scan.key = copy(op, scan->key);
+    op->scan.cursor = copy(op, scan->cursor);
     op->row = row;
     op_submit(of(store), &of(store)->reader, op);
 }
@@ -364,6 +368,19 @@ static void op_del(struct store *store, struct str kind, struct str key, store_d
     op->kind = copy(op, kind);
     op->id = copy(op, key);
     op_submit(of(store), &of(store)->writer, op);
+}
+
+static void op_list(struct store *store, const struct store_list *list, store_row_fn *row,
+                    store_done *done, void *data)
+{
+    struct sqlite_op *op = op_new(of(store), &verb_list, done, data);
+
+    op->list = *list;
+    op->kind = op->list.kind = copy(op, list->kind);
+    op->list.prefix = copy(op, list->prefix);
+    op->list.cursor = copy(op, list->cursor);
+    op->row = row;
+    op_submit(of(store), &of(store)->reader, op);
 }
 
 static void op_beat(struct store *store, struct str node, int64_t ttl_ms, store_done *done,
@@ -495,8 +512,10 @@ static const struct store_ops sqlite_ops = {
     .put = op_put,
     .get = op_get,
     .del = op_del,
+    .list = op_list,
     .beat = op_beat,
     .watch = set_watch,
+    .watch_asks = sqlite_watch_asks,
     .ready = ready,
     .now = now,
     .destroy = destroy,

@@ -7,7 +7,8 @@
  *     sqlite_claim.c   those of asks
  *     sqlite_quota.c   how many questions wait, in all and for each principal
  *     sqlite_sweep.c   what is over goes, a slice at a time
- *     sqlite_read.c    rows back into records; load, scan, get
+ *     sqlite_read.c    rows back into records; load, scan, get, list
+ *     sqlite_hints.c   whoever watches the asks is told what an operation has changed
  *     sqlite_reseal.c  every record under the newest secret
  *     sqlite_file.c    the files on the disk: their lock, and whether they are there
  *     sqlite_log.c     the log stays short
@@ -34,7 +35,7 @@
 #include "store/sqlite.h"
 
 enum {
-    LITE_SCHEMA = 4,            /* the newest version of the tables */
+    LITE_SCHEMA = 5,            /* the newest version of the tables */
     LITE_QUEUE_MOST = 200000,   /* operations that wait for a thread */
     LITE_BATCH_MOST = 1024,     /* operations in one commit */
     LITE_OP_BYTES = 96 << 20,   /* memory of one operation with what it reads */
@@ -103,12 +104,16 @@ struct sqlite_op {
     uint64_t version;
     int64_t ttl_ms;
     struct store_scan scan;
+    struct store_list list;
     store_row_fn *row;
     size_t row_count;
     size_t skipped_bytes; /* of records that a scan could not read */
     struct sqlite_row *rows;
     struct sqlite_row **rows_end;
-    struct str wake; /* a call to give a hint of, when it is done */
+    struct str wake;       /* a call to give a hint of, when it is done */
+    int64_t owner;         /* of the call that it has ended */
+    struct str *withdrawn; /* its asks that were pending */
+    size_t withdrawn_count;
 };
 
 /* --- a thread with its connection --- */
@@ -145,6 +150,11 @@ enum sql {
     SQL_ASK_ERASE,
     SQL_ASKS_DUE,
     SQL_ASKS_OF_CALL,
+    SQL_ASKS_PENDING,
+    SQL_ASKS_PENDING_OF,
+    SQL_ASKS_ENDED,
+    SQL_ASKS_ENDED_OF,
+    SQL_ASKS_WAITING,
     SQL_ASKS_DROP,
     SQL_ASKS_COUNTED,
     SQL_ASKS_LAPSED,
@@ -154,6 +164,7 @@ enum sql {
     SQL_JOURNAL_REPLACE,
     SQL_JOURNAL_DROP,
     SQL_SMALL_FIND,
+    SQL_SMALL_LIST,
     SQL_SMALL_PUT,
     SQL_SMALL_DEL,
     SQL_SMALL_SWEEP,
@@ -257,6 +268,8 @@ struct sqlite_store {
     size_t in_flight; /* operations that keep the loop waiting; the loop thread's */
     void (*wake)(void *data, struct str call_id);
     void *wake_data;
+    void (*told)(void *data, const struct ask_hint *hint); /* NULL: nobody watches the asks */
+    void *told_data;
     atomic_ullong commits;
 };
 
@@ -343,6 +356,12 @@ int64_t sqlite_call_drop(struct sqlite_side *side, int64_t n, int64_t pending);
 /* sqlite_claim.c */
 void sqlite_claim(struct sqlite_side *side, struct sqlite_op *op);
 
+/* sqlite_hints.c */
+/* On the loop, when the operation is done. */
+void sqlite_hints_tell(struct sqlite_mailbox *mailbox, const struct sqlite_op *op);
+void sqlite_watch_asks(struct store *store, void (*told)(void *data, const struct ask_hint *hint),
+                       void *data);
+
 /* sqlite_sweep.c: removes a slice of what is over. */
 void sqlite_sweep(struct sqlite_side *side);
 /* For how long the file was in use: time in which nobody could run a call does not count. */
@@ -372,6 +391,7 @@ void sqlite_load_call(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_load_ask(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_scan(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_get(struct sqlite_side *side, struct sqlite_op *op);
+void sqlite_list(struct sqlite_side *side, struct sqlite_op *op);
 /* The call with its journal; NULL: side->error or side->refused is set, or it is not there. */
 const struct call_record *sqlite_read_call(struct sqlite_side *side, struct sqlite_op *op,
                                            struct str id);

@@ -61,8 +61,8 @@ static const char *const texts[SQL_COUNT] = {
                         " AND nodes.expires_ms > ?)",
     [SQL_CALL_DROP] = "DELETE FROM calls WHERE n = ?",
 
-    [SQL_ASK_ADD] = "INSERT INTO asks (id, call, state, sensitive, asked_ms, expires_ms, attempt,"
-                    " record) VALUES (?, ?, 0, ?, ?, ?, ?, ?)",
+    [SQL_ASK_ADD] = "INSERT INTO asks (id, call, state, owner, sensitive, asked_ms, expires_ms,"
+                    " attempt, record) VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?)",
     [SQL_ASK_FIND] = "SELECT " ASK_COLUMNS " FROM asks WHERE id = ?",
     [SQL_ASK_CLAIM] =
         "SELECT asks.id, asks.state, asks.asked_ms, asks.expires_ms, asks.ended_ms, asks.record,"
@@ -79,6 +79,18 @@ static const char *const texts[SQL_COUNT] = {
                      " ORDER BY expires_ms",
     [SQL_ASKS_OF_CALL] = "SELECT " ASK_COLUMNS " FROM asks WHERE call ="
                          " (SELECT n FROM calls WHERE id = ?) ORDER BY n LIMIT ?",
+    /* The bounds are a time and a row's number. */
+    [SQL_ASKS_PENDING] = "SELECT asked_ms, n, " ASK_COLUMNS " FROM asks WHERE state = 0"
+                         " AND (asked_ms, n) > (?, ?) AND expires_ms > ? ORDER BY asked_ms, n",
+    [SQL_ASKS_PENDING_OF] =
+        "SELECT asked_ms, n, " ASK_COLUMNS " FROM asks WHERE state = 0 AND owner = ?"
+        " AND (asked_ms, n) > (?, ?) AND expires_ms > ? ORDER BY asked_ms, n",
+    [SQL_ASKS_ENDED] = "SELECT ended_ms, n, " ASK_COLUMNS " FROM asks WHERE state <> 0"
+                       " AND (ended_ms, n) < (?, ?) ORDER BY ended_ms DESC, n DESC",
+    [SQL_ASKS_ENDED_OF] = "SELECT ended_ms, n, " ASK_COLUMNS " FROM asks WHERE state <> 0"
+                          " AND owner = ? AND (ended_ms, n) < (?, ?)"
+                          " ORDER BY ended_ms DESC, n DESC",
+    [SQL_ASKS_WAITING] = "SELECT id FROM asks WHERE call = ? AND state = 0",
     [SQL_ASKS_DROP] = "DELETE FROM asks WHERE call = ?",
     [SQL_ASKS_COUNTED] = "SELECT count(*) FROM asks WHERE call = ? AND state = 0"
                          " AND expires_ms > ?",
@@ -94,6 +106,8 @@ static const char *const texts[SQL_COUNT] = {
 
     [SQL_SMALL_FIND] = "SELECT version, value FROM small WHERE kind = ? AND key = ?"
                        " AND (expires_ms IS NULL OR expires_ms > ?)",
+    [SQL_SMALL_LIST] = "SELECT key, version, value FROM small WHERE kind = ? AND key >= ?"
+                       " AND (expires_ms IS NULL OR expires_ms > ?) ORDER BY key",
     [SQL_SMALL_PUT] = "INSERT INTO small (kind, key, version, expires_ms, value)"
                       " VALUES (?, ?, ?, ?, ?) ON CONFLICT (kind, key) DO UPDATE SET"
                       " version = excluded.version, expires_ms = excluded.expires_ms,"

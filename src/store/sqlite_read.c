@@ -8,6 +8,9 @@
 #include "store/sqlite_inside.h"
 
 #include <limits.h>
+#include <stdio.h>
+
+#include "store/cursor.h"
 
 /* --- asks --- */
 
@@ -235,6 +238,74 @@ static void scan_asks(struct query *q, struct sqlite_op *op, size_t most)
     query_end(q);
 }
 
+/* --- pages --- */
+
+/* The bound that the page begins behind: a time, and the number of a row. */
+static bool page_bound(struct sqlite_op *op, bool ended, int64_t *at, int64_t *n)
+{
+    struct cursor cursor;
+    uint64_t number = 0;
+
+    if (!cursor_read(op->scan.cursor, &cursor) ||
+        (cursor.given && (!str_to_u64(cursor.name, &number) || number > INT64_MAX)))
+        return false;
+    *at = cursor.given ? cursor.at : ended ? INT64_MAX : INT64_MIN;
+    *n = cursor.given ? (int64_t)number : ended ? INT64_MAX : INT64_MIN;
+    return true;
+}
+
+static void page_ends(struct sqlite_op *op, int64_t at, int64_t n)
+{
+    char *text = arena_alloc(&op->arena, CURSOR_TEXT_MAX);
+    char digits[24];
+
+    snprintf(digits, sizeof(digits), "%lld", (long long)n);
+    if (text)
+        op->reply.cursor = cursor_write(text, at, str_of(digits));
+}
+
+static void page_rows(struct query *q, struct sqlite_op *op, size_t most)
+{
+    bool there = query_row(q);
+    int64_t at = 0, n = 0;
+
+    for (; there && room_left(op, most); there = query_row(q)) {
+        size_t before = op->arena.used;
+        struct ask_record *ask = ARENA_NEW(&op->arena, struct ask_record);
+        at = query_get_int(q);
+        n = query_get_int(q);
+        /* Principals are numbers in the index: the record says whether it is the one. */
+        if (ask && sqlite_read_ask(q, &op->arena, ask) &&
+            (!op->id.len || str_eq(ask->principal, op->id)))
+            row_add(op, (struct store_row){ .ask = ask });
+        else
+            row_skip(q->side, op, before);
+    }
+    query_end(q);
+    if (there)
+        page_ends(op, at, n);
+}
+
+static void scan_page(struct sqlite_side *side, struct sqlite_op *op, size_t most)
+{
+    bool ended = op->scan.index == STORE_ASKS_ENDED, of = op->id.len > 0;
+    int64_t at, n;
+
+    if (!page_bound(op, ended, &at, &n)) {
+        op->status = NOD_E_USAGE;
+        return;
+    }
+    struct query q = query(side, ended ? (of ? SQL_ASKS_ENDED_OF : SQL_ASKS_ENDED)
+                                       : (of ? SQL_ASKS_PENDING_OF : SQL_ASKS_PENDING));
+    if (of)
+        query_int(&q, sqlite_quota_owner(op->id));
+    query_int(&q, at);
+    query_int(&q, n);
+    if (!ended)
+        query_int(&q, op->now);
+    page_rows(&q, op, most);
+}
+
 void sqlite_scan(struct sqlite_side *side, struct sqlite_op *op)
 {
     static const enum sql statements[] = {
@@ -244,10 +315,12 @@ void sqlite_scan(struct sqlite_side *side, struct sqlite_op *op)
     };
     const struct store_scan *scan = &op->scan;
     size_t most = scan->limit && scan->limit < LITE_SCAN_MOST ? scan->limit : LITE_SCAN_MOST;
-    struct query q = query(side, statements[scan->index]);
+    struct query q = { 0 };
 
     op->row_count = op->skipped_bytes = 0;
     side->codec.again = scan->index != STORE_ASKS_OF_CALL;
+    if (scan->index < sizeof(statements) / sizeof(statements[0]))
+        q = query(side, statements[scan->index]);
     switch (scan->index) {
     case STORE_RUNNABLE:
         query_int(&q, op->now);
@@ -261,6 +334,10 @@ void sqlite_scan(struct sqlite_side *side, struct sqlite_op *op)
         query_text(&q, op->id);
         query_int(&q, (int64_t)most);
         scan_asks(&q, op, most);
+        break;
+    case STORE_ASKS_PENDING:
+    case STORE_ASKS_ENDED:
+        scan_page(side, op, most);
         break;
     }
     side->codec.again = false;
@@ -285,4 +362,63 @@ void sqlite_get(struct sqlite_side *side, struct sqlite_op *op)
                                           &op->arena, &op->reply.value));
     }
     query_end(&q);
+}
+
+static bool list_row(struct query *q, struct sqlite_op *op, struct str key)
+{
+    struct sqlite_side *side = q->side;
+    struct store_value *value = ARENA_NEW(&op->arena, struct store_value);
+
+    if (!value)
+        return false;
+    value->key = key;
+    value->version = (uint64_t)query_get_int(q);
+    struct str bytes = query_get_bytes(q, &op->arena);
+    if (side->error || !refused(side, codec_read_text(&side->codec, CODEC_VALUE, op->kind, key,
+                                                      bytes, &op->arena, &value->value)))
+        return false;
+    row_add(op, (struct store_row){ .value = value });
+    return true;
+}
+
+/* The cursor is the last key that was looked at, behind a dot. */
+void sqlite_list(struct sqlite_side *side, struct sqlite_op *op)
+{
+    const struct store_list *list = &op->list;
+    size_t most = list->limit && list->limit < LITE_SCAN_MOST ? list->limit : LITE_SCAN_MOST;
+    struct str after = str_skip(list->cursor, list->cursor.len > 0), key = STR_NONE;
+    bool later = false;
+
+    op->row_count = op->skipped_bytes = 0;
+    if (list->cursor.len && list->cursor.at[0] != '.') {
+        op->status = NOD_E_USAGE;
+        return;
+    }
+    side->codec.again = true;
+    struct query q = query(side, SQL_SMALL_LIST);
+    query_blob(&q, op->kind);
+    query_blob(&q, list->cursor.len ? after : list->prefix);
+    query_int(&q, op->now);
+    while (query_row(&q)) {
+        size_t before = op->arena.used;
+        struct str next = query_get_bytes(&q, &op->arena);
+        later = str_starts(next, list->prefix);
+        if (!later || !room_left(op, most))
+            break;
+        later = false;
+        if (list->cursor.len && str_eq(next, after))
+            continue;
+        key = next;
+        if (!list_row(&q, op, key))
+            row_skip(side, op, before);
+    }
+    query_end(&q);
+    side->codec.again = false;
+    char *text = later ? arena_alloc(&op->arena, key.len + 1) : NULL;
+    if (!text)
+        return;
+    text[0] = '.';
+    if (key.len)
+        memcpy(text + 1, key.at, key.len);
+    op->reply.cursor = str_n(text, key.len + 1);
 }

@@ -171,6 +171,7 @@ static void ask_add(struct sqlite_side *side, const struct sqlite_call_row *row,
     struct query q = query(side, SQL_ASK_ADD);
     query_text(&q, ask->id);
     query_int(&q, row->n);
+    query_int(&q, row->owner);
     query_int(&q, ask->sensitive);
     query_int(&q, ask->asked_ms);
     query_int(&q, ask->expires_ms);
@@ -427,6 +428,21 @@ static void erase_entries(struct sqlite_side *side, struct sqlite_op *op,
     }
 }
 
+/* For whoever watches the asks. */
+static void note_withdrawn(struct sqlite_side *side, struct sqlite_op *op,
+                           const struct sqlite_call_row *row)
+{
+    struct query q = query(side, SQL_ASKS_WAITING);
+
+    op->owner = row->owner;
+    op->withdrawn_count = 0;
+    op->withdrawn = arena_alloc(&op->arena, (size_t)row->pending * sizeof(*op->withdrawn));
+    query_int(&q, row->n);
+    while (op->withdrawn && op->withdrawn_count < (size_t)row->pending && query_row(&q))
+        op->withdrawn[op->withdrawn_count++] = query_get_bytes(&q, &op->arena);
+    query_end(&q);
+}
+
 static void call_close(struct sqlite_side *side, struct sqlite_op *op,
                        const struct sqlite_call_row *row, enum call_state state)
 {
@@ -439,6 +455,7 @@ static void call_close(struct sqlite_side *side, struct sqlite_op *op,
         erase_entries(side, op, row);
     }
     if (row->pending) {
+        note_withdrawn(side, op, row);
         side->moved_owner = row->owner;
         side->moved = -sqlite_quota_of_call(side, row->n);
         struct query q = query(side, SQL_ASKS_WITHDRAW);

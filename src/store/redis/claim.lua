@@ -36,7 +36,7 @@ if mixes then
 end
 
 head_read(found)
-local set, refused, won, fresh, ended, again = {}, false, false, false, {}, false
+local set, refused, won, fresh, ended, again, over = {}, false, false, false, {}, false, ''
 local function put(field, value)
   set[#set + 1] = field
   set[#set + 1] = value
@@ -70,7 +70,8 @@ for nth, meta in ipairs(metas) do
         end
       end
       call('ZREM', due_key, id .. ask)
-      if owner ~= '-' then call('ZREM', owner_key(), ask) end
+      ask_stands(ask, id, '-' .. meta[ENDED])
+      over = over .. ask
     end
   end
   wins[nth] = win and 1 or 0
@@ -106,6 +107,7 @@ if fresh then
     metas[nth][TOOK] = took
     put('m' .. ARGV[ITEM_FIRST + ITEM_WORDS * (nth - 1)], table.concat(metas[nth], ' '))
   end
+  tell_asks(channels, '-', id, over)
   if #keep_until < 13 then keep_for('0') end
   put('x', head_text())
   call('HSET', call_key, unpack(set))

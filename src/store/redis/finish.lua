@@ -12,6 +12,7 @@ head_read(found)
 if newest == token then return {0, now} end
 if state == '3' or state == '4' or (its_epoch ~= '' and epoch ~= its_epoch) then return {2, now} end
 
+local over = ''
 if pending ~= '0' or confidences ~= '0' then
   -- What is pending is withdrawn, what was given in confidence is erased.
   for i = 1, #asks - 21, 22 do
@@ -21,7 +22,8 @@ if pending ~= '0' or confidences ~= '0' then
     if ask_state == '0' then
       call('HSET', call_key, 'm' .. ask, '5 ' .. times .. ' ' .. digits(now) .. ' ' .. rest)
       call('ZREM', due_key, id .. ask)
-      if owner ~= '-' then call('ZREM', owner_key(), ask) end
+      ask_stands(ask, id, '-' .. digits(now))
+      over = over .. ask
     elseif fields[2] then
       call('HSET', call_key, 'a' .. ask, fields[2])
       call('HDEL', call_key, 'z' .. ask)
@@ -44,6 +46,7 @@ if hands == '1' then handed = '1' end
 state, newest, pending = its_state, token, '0'
 call('HSET', call_key, 'x', head_text(), 'r', result_record)
 call('PEXPIREAT', call_key, digits(math.max(tonumber(keep_until), now + ends_kept_ms)))
+tell_asks(channels, '-', id, over)
 if node ~= me then tell(node, me, channels, id) end
 if node_before ~= node and node_before ~= me then tell(node_before, me, channels, id) end
 return {0, now}

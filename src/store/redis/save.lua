@@ -5,7 +5,6 @@
 -- ARGV as the names say; and of each ask: id, asked, expires, ttl, sensitive, attempt, record.
 -- Says whether this very node is to be woken.
 local ASK_FIRST, ASK_WORDS = 19, 7
-local OWNER_KEPT_MS = 604800000 -- that the list of a principal's asks outlives the last of them: a week
 local call_key, due_key = KEYS[1], KEYS[3]
 local token, its_epoch, its_node, its_notices, what, opens, call_record, entries_record, entry_count, id, me, channels,
   erased_record, no_room, its_owner, hands, keep_ms, in_use = unpack(ARGV, 1, ASK_FIRST - 1)
@@ -27,7 +26,7 @@ if behind then
   for i = 1, #asks - 21, 22 do
     local ask = asks:sub(i, i + 21)
     call('ZREM', due_key, id .. ask)
-    if owner ~= '-' then call('ZREM', owner_key(), ask) end
+    ask_goes(ask, id)
   end
   call('DEL', call_key)
   found = false
@@ -56,24 +55,24 @@ if entries_record ~= '' then
   items, entries = items + 1, entries + entry_count
 end
 
-local last = now
+local new_asks = ''
 for i = ASK_FIRST, #ARGV, ASK_WORDS do
   local ask, asked, expires = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
   if asked == 0 then asked = now end
   if expires == 0 then expires = asked + ARGV[i + 3] end
-  if expires > last then last = expires end
-  local till = digits(expires)
+  local since, till = digits(asked), digits(expires)
   local at = #set
   set[at + 1] = 'm' .. ask
-  set[at + 2] = '0 ' .. digits(asked) .. ' ' .. till .. ' 0 0 ' .. ARGV[i + 4] .. '  ' .. ARGV[i + 5] .. ' '
+  set[at + 2] = '0 ' .. since .. ' ' .. till .. ' 0 0 ' .. ARGV[i + 4] .. '  ' .. ARGV[i + 5] .. ' '
   set[at + 3] = 'q' .. ask
   set[at + 4] = ARGV[i + 6]
   call('ZADD', due_key, till, id .. ask)
-  if owner ~= '-' then call('ZADD', owner_key(), till, ask) end
-  asks, pending = asks == '-' and ask or asks .. ask, pending + 1
+  ask_stands(ask, id, since)
+  new_asks, pending = new_asks .. ask, pending + 1
 end
-if owner ~= '-' and #ARGV >= ASK_FIRST then
-  call('PEXPIREAT', owner_key(), digits(last + OWNER_KEPT_MS))
+if new_asks ~= '' then
+  asks = asks == '-' and new_asks or asks .. new_asks
+  tell_asks(channels, '+', id, new_asks)
 end
 
 if not parks then

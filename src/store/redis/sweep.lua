@@ -1,19 +1,42 @@
 -- uses clock head
 --
--- What a record that is over has left in the indexes of its shard, and calls that are abandoned.
+-- What a record that is over has left in the indexes of its shard; asks that ended so long ago that they are not listed any
+-- more; and calls that are abandoned.
 -- KEYS live, due.
 -- ARGV as the names say; call_keys is what the keys of the shard's calls begin with, abandoned the time in use after which
--- a call is.
--- Says which of those that were looked at run: call, node, epoch.
+-- a call is, ends_kept_ms how long an ask is listed after its end.
+-- Says which of those that were looked at run (call, node, epoch), and 1 if there is more to do.
 local live_key, due_key = KEYS[1], KEYS[2]
-local idle_key = live_key:sub(1, -2) .. 'i'
-local call_keys, most, in_use, abandoned = unpack(ARGV)
+local shard = live_key:sub(1, -2)
+local idle_key, asks_key, list_key = shard .. 'i', shard .. 'a', shard .. 'l'
+local call_keys, most, in_use, abandoned, ends_kept_ms = unpack(ARGV)
+local removed = 0
+
+-- A member of the asks is an ask, its call and its principal.
+local function ask_goes(member)
+  call('ZREM', asks_key, member)
+  call('ZREM', shard .. 'o:' .. member:sub(45), member)
+  removed = removed + 1
+end
 
 for _, id in ipairs(call('HRANDFIELD', live_key, most)) do
   if call('EXISTS', call_keys .. id) == 0 then call('HDEL', live_key, id) end
 end
 for _, at in ipairs(call('ZRANDMEMBER', due_key, most)) do
   if call('EXISTS', call_keys .. at:sub(1, 22)) == 0 then call('ZREM', due_key, at) end
+end
+for _, member in ipairs(call('ZRANDMEMBER', asks_key, most)) do
+  if call('EXISTS', call_keys .. member:sub(23, 44)) == 0 then ask_goes(member) end
+end
+local oldest = '-' .. digits(math.max(0, now - ends_kept_ms))
+for _, member in ipairs(call('ZRANGEBYSCORE', asks_key, oldest, '(0', 'LIMIT', 0, 8 * most)) do
+  ask_goes(member)
+end
+for _, member in ipairs(call('ZRANDMEMBER', list_key, most)) do
+  if call('EXISTS', shard .. 'k:' .. member) == 0 then
+    call('ZREM', list_key, member)
+    removed = removed + 1
+  end
 end
 
 local runs = {}
@@ -28,6 +51,9 @@ for _, id in ipairs(call('ZRANGEBYSCORE', idle_key, '-inf', old, 'LIMIT', 0, mos
     call('ZADD', idle_key, in_use, id)
   else
     if found and state == '2' then
+      for i = 1, #asks - 21, 22 do
+        ask_goes(asks:sub(i, i + 21) .. id .. owner)
+      end
       call('DEL', call_keys .. id)
       call('HDEL', live_key, id)
     end
@@ -38,4 +64,4 @@ end
 for _, id in ipairs(call('ZRANGEBYSCORE', idle_key, '+inf', '+inf', 'LIMIT', 0, most)) do
   call('ZADD', idle_key, in_use, id)
 end
-return {0, now, runs}
+return {0, now, runs, removed * 4 >= tonumber(most) and 1 or 0}

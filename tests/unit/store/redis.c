@@ -166,11 +166,85 @@ static void line09_records_that_cannot_be_read_hide_no_others(void **state)
     assert_true(str_eq(got->asks[0].id, id_str(&due)));
 }
 
+/* However many run, those that could be run are found. */
+static void calls_that_run_hide_none_that_could_be_run(void **state)
+{
+    enum { READY = 8 };
+    struct id ready[READY];
+    (void)state;
+
+    suite_beat("busy", SUITE_LONG_MS);
+    server_do(&mine(suite_rig)->server,
+              "EVAL 'for shard = 0, 63 do for i = 1, 4000 do redis.call(\"HSET\", "
+              "string.format(\"nod:{%02d}r\", shard), "
+              "string.format(\"%011d%011d\", shard, i), \"busy\") end end' 0");
+    for (int i = 0; i < READY; i++) {
+        struct question question = { .key = "#1" };
+        ready[i] = suite_ask(&question);
+        suite_claim(&question.id, ASK_ACCEPTED, "{}", "ada", "");
+    }
+    struct got *got = suite_scan(&(struct store_scan){ .index = STORE_RUNNABLE });
+    assert_int_equal(got->rows, READY);
+    for (int i = 0; i < READY; i++) {
+        bool found = false;
+        for (size_t row = 0; row < got->rows; row++)
+            found |= str_eq(got->calls[row].id, id_str(&ready[i]));
+        assert_true(found);
+    }
+}
+
+/* Members of all sorted sets of asks. */
+static int indexed(void)
+{
+    char reply[64];
+    int count = -1;
+
+    assert_true(server_say(&mine(suite_rig)->server,
+                           "EVAL 'local n = 0 for _, p in ipairs({\"*}a\", \"*}o:*\", \"*}l\"}) do "
+                           "for _, k in ipairs(redis.call(\"KEYS\", p)) do "
+                           "n = n + redis.call(\"ZCARD\", k) end end return tostring(n)' 0",
+                           reply, sizeof(reply)));
+    const char *text = strchr(reply, '\n');
+    assert_non_null(text);
+    assert_int_equal(sscanf(text, "%d", &count), 1);
+    return count;
+}
+
+static void a_sweep_leaves_nothing_of_what_is_over_in_the_indexes(void **state)
+{
+    enum { ENDS = 300 };
+    struct question asks[3] = { { .key = "a" }, { .key = "b" }, { .key = "c" } };
+    (void)state;
+
+    suite_rig->keep_ms = SUITE_SHORT_MS;
+    mine(suite_rig)->abandoned_ms = 1;
+    suite_reopen();
+    sweep();
+    suite_ask(&asks[0]); /* nobody comes for it */
+    suite_claim(&asks[0].id, ASK_ACCEPTED, "{}", "ada", "");
+    struct id ends = suite_ask(&asks[1]);
+    suite_cancel(NULL, &ends, "enough");
+    for (int i = 0; i < ENDS; i++) {
+        struct question more = { .key = "d" };
+        struct id call = suite_ask(&more);
+        suite_cancel(NULL, &call, "enough");
+    }
+    suite_put("kind", "key", STR("value"), 0, SUITE_SHORT_MS);
+    assert_int_equal(indexed(), 2 * (2 + ENDS) + 1);
+    suite_ask(&asks[2]);
+    suite_rig->advance(suite_rig, SUITE_SHORT_MS + 50);
+    sweep();
+    assert_int_equal(indexed(), 2); /* the one that waits */
+    mine(suite_rig)->abandoned_ms = 0;
+}
+
 #define OWN(name) cmocka_unit_test_setup_teardown(name, suite_setup, suite_teardown)
 
 static const struct CMUnitTest own[] = {
     OWN(line07_a_call_that_nobody_came_for_is_abandoned_after_its_time),
     OWN(line09_records_that_cannot_be_read_hide_no_others),
+    OWN(calls_that_run_hide_none_that_could_be_run),
+    OWN(a_sweep_leaves_nothing_of_what_is_over_in_the_indexes),
 };
 
 /* The whole suite, on a server that was started with these settings. */

@@ -142,13 +142,20 @@ static void a_newer_file_is_refused(void **state)
     meddle("PRAGMA user_version = 99");
     assert_null(open_store(suite_rig));
     assert_non_null(strstr(mine()->why, "newer nod"));
-    meddle("PRAGMA user_version = 4");
+    meddle("PRAGMA user_version = 5");
     suite_store = open_store(suite_rig);
     assert_non_null(suite_store);
 }
 
+/* What version 5 added goes. */
+#define DOWN_TO_4                                                                                  \
+    "DROP INDEX asks_pending; DROP INDEX asks_pending_of; DROP INDEX asks_ended;"                  \
+    "DROP INDEX asks_ended_of; ALTER TABLE asks DROP COLUMN owner;"                                \
+    "DELETE FROM migrations WHERE version > 4; PRAGMA user_version = 4;"
+
 /* What version 4 dropped is there. */
 #define DOWN_TO_3                                                                                  \
+    DOWN_TO_4                                                                                      \
     "CREATE TABLE events (n INTEGER PRIMARY KEY, stream BLOB NOT NULL, seq INTEGER NOT NULL,"      \
     " expires_ms INTEGER NOT NULL, event BLOB NOT NULL, UNIQUE (stream, seq)) STRICT;"             \
     "CREATE INDEX events_over ON events (expires_ms);"                                             \
@@ -176,8 +183,12 @@ static void a_file_of_the_third_version_is_brought_up_to_date(void **state)
     meddle(DOWN_TO_3);
     suite_store = open_store(suite_rig);
     assert_non_null(suite_store);
+    struct store_scan pending = { .index = STORE_ASKS_PENDING, .key = STR("ada") };
+    assert_int_equal(suite_scan(&pending)->rows, 1); /* also what was there before the lists */
     assert_true(suite_claim(&question.id, ASK_ACCEPTED, "{}", "ada", "node-a")->reply.taken);
     assert_int_equal(suite_load_call(&call)->reply.call->entry_count, 1);
+    assert_int_equal(suite_scan(&pending)->rows, 0);
+    assert_int_equal(suite_scan(&(struct store_scan){ .index = STORE_ASKS_ENDED })->rows, 1);
 }
 
 static void line01_a_file_of_the_second_version_is_brought_up_to_date(void **state)

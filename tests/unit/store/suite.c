@@ -110,6 +110,7 @@ void got_done(void *data, nod_status status, const struct store_reply *reply)
     got->status = status;
     got->reply = *reply;
     got->reply.value = keep(got, reply->value);
+    got->reply.cursor = keep(got, reply->cursor);
     if (reply->ask) {
         struct ask_record *ask = ARENA_NEW(&got->arena, struct ask_record);
         *ask = keep_ask(got, reply->ask);
@@ -464,6 +465,8 @@ int store_suite(struct store_rig *rig)
     failed += _cmocka_run_group_tests(name, suite_keeping, suite_keeping_count, NULL, NULL);
     snprintf(name, sizeof(name), "%s: records", rig->name);
     failed += _cmocka_run_group_tests(name, suite_records, suite_records_count, NULL, NULL);
+    snprintf(name, sizeof(name), "%s: listing", rig->name);
+    failed += _cmocka_run_group_tests(name, suite_listing, suite_listing_count, NULL, NULL);
     snprintf(name, sizeof(name), "%s: quotas", rig->name);
     if (rig->quotas)
         failed += _cmocka_run_group_tests(name, suite_quota, suite_quota_count, NULL, NULL);

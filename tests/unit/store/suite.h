@@ -131,6 +131,8 @@ extern const struct CMUnitTest suite_keeping[];
 extern const size_t suite_keeping_count;
 extern const struct CMUnitTest suite_records[];
 extern const size_t suite_records_count;
+extern const struct CMUnitTest suite_listing[];
+extern const size_t suite_listing_count;
 extern const struct CMUnitTest suite_quota[];
 extern const size_t suite_quota_count;
 int suite_setup(void **state);

@@ -11,7 +11,7 @@
 --   opened       when it was opened
 --   notices      that were sent
 --   handed       '1': its client holds something to come back with
---   owner        its principal, as it is counted, or '-'
+--   owner        its principal, as it is listed and counted; of an older record perhaps '-'
 --   asks         ids of all its asks, one behind the other, or '-'
 --   newest       token of the newest operation
 --   node         the one it is with, on a line of its own

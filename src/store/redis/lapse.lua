@@ -1,0 +1,21 @@
+-- uses clock head
+--
+-- Asks that have run out, and that nobody has ended yet: they are not listed as pending, and not counted for their
+-- principal any more.
+-- KEYS due.
+-- ARGV what the keys of the shard's calls begin with, how many are looked at.
+local due_key = KEYS[1]
+local shard = due_key:sub(1, -2)
+local call_keys, most = unpack(ARGV)
+
+for _, at in ipairs(call('ZRANGEBYSCORE', due_key, '-inf', digits(now), 'LIMIT', 0, most)) do
+  local id, ask = at:sub(1, 22), at:sub(23)
+  local found = call('HGET', call_keys .. id, 'x')
+  if found then
+    head_read(found)
+    local member = ask .. id .. owner
+    call('ZREM', shard .. 'a', member)
+    call('ZREM', shard .. 'o:' .. owner, member)
+  end
+end
+return {0, now}

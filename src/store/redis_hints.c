@@ -1,0 +1,83 @@
+/*
+ * store/redis: who watches the asks is told which come up and end, on whatever node.
+ *
+ * A connection of its own is subscribed to the channel of asks, as long as somebody watches. A
+ * message says whether they have come up or ended, whose they are (a digest), their call, and their
+ * ids. No operation waits for it, and nothing is kept here: what was said while nobody listened is
+ * lost, and whoever watches is told to look again when the subscription is there.
+ */
+#include "store/redis_inside.h"
+
+#include "base/mem.h"
+
+enum { OWNER_DIGITS = 16 };
+
+static void on_ready(struct redis_link *link)
+{
+    struct redis_store *store = link->owner;
+
+    if (store->hinted)
+        store->hinted(store->hinted_data, NULL);
+}
+
+static void on_down(struct redis_link *link, const char *why)
+{
+    (void)link;
+    (void)why; /* it connects again by itself */
+}
+
+/* False: it is no digest; then it is nobody's. */
+static bool owner_read(struct str digits, uint64_t *owner)
+{
+    *owner = 0;
+    for (size_t i = 0; i < digits.len; i++) {
+        char c = digits.at[i];
+        int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+        if (digit < 0)
+            return false;
+        *owner = *owner << 4 | (unsigned)digit;
+    }
+    return true;
+}
+
+/* Whoever is told may destroy the store, or stop watching: then the link has no owner any more. */
+static void on_value(struct redis_link *link, const struct redis_value *value)
+{
+    struct str text = redis_text(redis_item(value, 2));
+    uint64_t owner;
+
+    if (!str_eq(redis_text(redis_item(value, 0)), STR("message")) ||
+        text.len < 1 + OWNER_DIGITS + 2 * ID_LEN || (text.at[0] != '+' && text.at[0] != '-') ||
+        !owner_read(str_n(text.at + 1, OWNER_DIGITS), &owner))
+        return;
+    char *copy = str_dup(text);
+    struct str call = str_n(copy + 1 + OWNER_DIGITS, ID_LEN);
+    for (size_t at = 1 + OWNER_DIGITS + ID_LEN; at + ID_LEN <= text.len; at += ID_LEN) {
+        struct redis_store *store = link->owner;
+        if (!store || !store->hinted)
+            break;
+        store->hinted(store->hinted_data, &(struct ask_hint){ .ask_id = str_n(copy + at, ID_LEN),
+                                                              .call_id = call,
+                                                              .owner = owner,
+                                                              .ended = copy[0] == '-' });
+    }
+    mem_free(copy);
+}
+
+static const struct redis_link_events hint_events = { on_ready, on_down, on_value };
+
+void redis_watch_asks(struct store *base, void (*told)(void *data, const struct ask_hint *hint),
+                      void *data)
+{
+    struct redis_store *store = redis_of(base);
+
+    store->hinted = told;
+    store->hinted_data = data;
+    if (!told || store->hints) {
+        redis_link_destroy(store->hints);
+        store->hints = NULL;
+    }
+    if (told) /* what the channels of nodes begin with: it is no node's */
+        store->hints = redis_link_create(store->loop, &store->url, store->tls, store->channels,
+                                         &hint_events, store);
+}

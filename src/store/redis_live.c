@@ -1,0 +1,290 @@
+/*
+ * store/redis: the calls that could be run.
+ *
+ * Calls that run and calls that could be run stand in one hash a shard, each with its node. All of
+ * it is walked in steps, the first of them twice, to learn which nodes are alive: their calls are
+ * passed by, so that however many run, none that could be run is hidden. Of those that are left, so
+ * many are remembered and no more; if there are more, any of them, so that what nobody takes does
+ * not hide the rest for ever. Then the records are read, and decide.
+ */
+#include "store/redis_inside.h"
+
+#include <stdio.h>
+
+enum {
+    LIVE_STEP_MOST = 256,        /* calls of a shard that are looked at in one step */
+    LIVE_REMEMBERED_MOST = 8192, /* calls that could be run, of which some are shown */
+    LIVE_NODES_MOST = 256,       /* nodes whose calls are looked at */
+};
+
+enum { LIVE_NAMES, LIVE_NODES, LIVE_CALLS };
+
+struct node {
+    struct node *next;
+    struct str name;
+    bool asked; /* whether it is alive */
+    bool alive;
+};
+
+struct live_call {
+    struct id id;
+    const struct node *with; /* NULL: with none */
+};
+
+struct living {
+    size_t most;
+    uint64_t cursors[REDIS_SHARDS];
+    unsigned shards[REDIS_SHARDS]; /* that were asked, in the order of the replies */
+    struct node *nodes;
+    size_t node_count;
+    struct node *asking; /* whose reply is next */
+    struct live_call *calls;
+    size_t count;
+    bool learning;   /* which nodes there are: the first step is made twice */
+    uint64_t met;    /* of those that are left, also those that are not remembered */
+    uint32_t start;  /* the one that is read first */
+    size_t next;     /* how many were read */
+    size_t left_out; /* bytes of what could not be read */
+};
+
+static struct living *living_of(const struct redis_op *op)
+{
+    return (struct living *)(uintptr_t)op->with;
+}
+
+/* --- names --- */
+
+static void names_say(struct redis_op *op, struct living *living)
+{
+    char cursor[24];
+    unsigned asked = 0;
+    struct str step = redis_digits(op, LIVE_STEP_MOST);
+
+    for (unsigned i = 0; i < REDIS_SHARDS; i++) {
+        if (living->cursors[i] == UINT64_MAX)
+            continue;
+        snprintf(cursor, sizeof(cursor), "%llu", (unsigned long long)living->cursors[i]);
+        living->shards[asked++] = i;
+        redis_op_say(op,
+                     (struct str[]){ STR("HSCAN"), redis_shard_key(op, i, "r", STR_NONE),
+                                     str_of(cursor), STR("COUNT"), step },
+                     5);
+    }
+}
+
+/* NULL: there are too many nodes. One that is not asked about counts as alive. */
+static const struct node *node_of(struct redis_op *op, struct living *living, struct str name)
+{
+    struct node *at = living->nodes;
+
+    while (at && !str_eq(at->name, name))
+        at = at->next;
+    if (at || living->node_count >= LIVE_NODES_MOST)
+        return at;
+    at = ARENA_NEW(&op->arena, struct node);
+    if (!at)
+        return NULL;
+    at->name = arena_str(&op->arena, name);
+    at->next = living->nodes;
+    living->nodes = at;
+    living->node_count++;
+    return at;
+}
+
+/* Each of those that are met has the same chance to be among those that are remembered. */
+static void call_met(struct living *living, struct str id, const struct node *with)
+{
+    uint64_t chance;
+    size_t place = living->count;
+
+    living->met++;
+    if (living->count == LIVE_REMEMBERED_MOST) {
+        random_bytes(&chance, sizeof(chance));
+        if (chance % living->met >= LIVE_REMEMBERED_MOST)
+            return;
+        place = chance % living->met;
+    } else {
+        living->count++;
+    }
+    redis_id_set(&living->calls[place].id, id);
+    living->calls[place].with = with;
+}
+
+static void names_heard(struct redis_op *op, struct living *living, unsigned shard,
+                        const struct redis_value *value)
+{
+    const struct redis_value *pairs = redis_item(value, 1);
+    uint64_t cursor;
+
+    if (!str_to_u64(redis_text(redis_item(value, 0)), &cursor) || cursor == 0)
+        cursor = UINT64_MAX; /* that was all of it */
+    if (!living->learning)
+        living->cursors[shard] = cursor;
+    for (size_t i = 0; i + 1 < (pairs->type == REDIS_IS_LIST ? pairs->count : 0); i += 2) {
+        struct str id = redis_text(&pairs->items[i]), name = redis_text(&pairs->items[i + 1]);
+        const struct node *with = name.len ? node_of(op, living, name) : NULL;
+        bool passed = name.len && (!with || (with->asked && with->alive));
+        if (redis_is_id(id) && !passed && !living->learning)
+            call_met(living, id, with);
+    }
+}
+
+static bool all_named(const struct living *living)
+{
+    for (unsigned i = 0; i < REDIS_SHARDS; i++)
+        if (living->cursors[i] != UINT64_MAX)
+            return false;
+    return true;
+}
+
+/* --- nodes --- */
+
+static struct node *not_asked(struct node *from)
+{
+    while (from && from->asked)
+        from = from->next;
+    return from;
+}
+
+static void nodes_say(struct redis_op *op, struct living *living)
+{
+    redis_op_more(op);
+    op->phase = LIVE_NODES;
+    living->asking = not_asked(living->nodes);
+    for (struct node *at = living->asking; at; at = not_asked(at->next))
+        redis_op_say(op, (struct str[]){ STR("EXISTS"), redis_key(op, at->name, "n:", at->name) },
+                     2);
+}
+
+/* Those of nodes that are alive are not remembered any more. */
+static void pass_by(struct living *living)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < living->count; i++)
+        if (!living->calls[i].with || !living->calls[i].with->alive)
+            living->calls[left++] = living->calls[i];
+    if (left < living->count)
+        living->met = left;
+    living->count = left;
+}
+
+/* --- records --- */
+
+/* If there are more than are shown they are shown from anywhere on. */
+static struct str call_at(const struct living *living, size_t i)
+{
+    return id_str(&living->calls[(living->start + i) % living->count].id);
+}
+
+static void calls_say(struct redis_op *op, struct living *living)
+{
+    size_t said = 0;
+
+    redis_op_more(op);
+    op->phase = LIVE_CALLS;
+    for (size_t i = living->next; i < living->count && said < living->most; i++, said++) {
+        struct str id = call_at(living, i);
+        redis_op_say(op, (struct str[]){ STR("HGETALL"), redis_key(op, id, "c:", id) }, 2);
+    }
+    if (!said)
+        op->more = false;
+}
+
+static bool room_left(const struct redis_op *op, const struct living *living)
+{
+    return op->row_count < living->most && op->arena.used - living->left_out < REDIS_SCAN_BYTES;
+}
+
+/* False: it has moved on, or cannot be read. */
+static bool call_row(struct redis_op *op, struct str id, const struct redis_value *value)
+{
+    struct call_record *call = ARENA_NEW(&op->arena, struct call_record);
+    struct redis_value *pairs = ARENA_NEW(&op->arena, struct redis_value);
+
+    if (!call || !pairs || value->type != REDIS_IS_LIST)
+        return false;
+    *pairs = *value;
+    pairs->items = arena_alloc(&op->arena, (value->count + 1) * sizeof(*pairs->items));
+    for (size_t i = 0; pairs->items && i < value->count; i++)
+        pairs->items[i] = redis_keep_value(op, &value->items[i]);
+    op->store->codec.again = true;
+    bool read = pairs->items &&
+                redis_read_call(&op->store->codec, id, pairs, false, &op->arena, call) == NOD_OK;
+    op->store->codec.again = false;
+    if (!read)
+        return false;
+    bool live = call->state == CALL_STORED_RUNNABLE || call->state == CALL_STORED_RUNNING;
+    if (live && call->handed)
+        redis_row_add(op, (struct store_row){ .call = call });
+    return live && call->handed;
+}
+
+/* --- the whole --- */
+
+static void step_done(struct redis_op *op, struct living *living)
+{
+    living->learning = false;
+    if (not_asked(living->nodes)) {
+        nodes_say(op, living);
+    } else if (!all_named(living)) {
+        redis_op_more(op);
+        op->phase = LIVE_NAMES;
+        names_say(op, living);
+    } else {
+        if (living->count > living->most)
+            random_bytes(&living->start, sizeof(living->start));
+        calls_say(op, living);
+    }
+}
+
+static void live_reply(struct redis_op *op, size_t at, const struct redis_value *value)
+{
+    struct living *living = living_of(op);
+    bool last = at + 1 == op->expected;
+
+    if (op->phase == LIVE_NAMES) {
+        names_heard(op, living, living->shards[at], value);
+        if (last)
+            step_done(op, living);
+    } else if (op->phase == LIVE_NODES) {
+        living->asking->alive = redis_number(value) != 0;
+        living->asking->asked = true;
+        living->asking = not_asked(living->asking->next);
+        if (!last)
+            return;
+        pass_by(living);
+        step_done(op, living);
+    } else {
+        size_t before = op->arena.used;
+        struct str id = call_at(living, living->next);
+        if (room_left(op, living) && !call_row(op, id, value))
+            living->left_out += op->arena.used - before;
+        living->next++;
+        if (last && living->next < living->count && room_left(op, living))
+            calls_say(op, living);
+    }
+}
+
+static const struct redis_verb live_verb = { "scan the runnable calls", live_reply };
+
+void redis_scan_live(struct store *base, const struct store_scan *scan, store_row_fn *row,
+                     store_done *done, void *data)
+{
+    struct redis_op *op = redis_op_new(redis_of(base), &live_verb, done, data);
+    struct living *living = ARENA_NEW(&op->arena, struct living);
+
+    if (living)
+        living->calls = arena_alloc(&op->arena, LIVE_REMEMBERED_MOST * sizeof(*living->calls));
+    if (!living || !living->calls) {
+        redis_op_end(op, NOD_E_LIMIT);
+        return;
+    }
+    living->most = scan->limit && scan->limit < REDIS_SCAN_MOST ? scan->limit : REDIS_SCAN_MOST;
+    living->left_out = op->arena.used; /* what is remembered is no row */
+    living->learning = true;
+    op->row = row;
+    op->with = living;
+    names_say(op, living);
+    redis_op_send(op);
+}
