@@ -175,7 +175,7 @@ static void calls_that_run_hide_none_that_could_be_run(void **state)
 
     suite_beat("busy", SUITE_LONG_MS);
     server_do(&mine(suite_rig)->server,
-              "EVAL 'for shard = 0, 63 do for i = 1, 4000 do redis.call(\"HSET\", "
+              "EVAL 'for shard = 0, 63 do for i = 1, 1000 do redis.call(\"HSET\", "
               "string.format(\"nod:{%02d}r\", shard), "
               "string.format(\"%011d%011d\", shard, i), \"busy\") end end' 0");
     for (int i = 0; i < READY; i++) {
