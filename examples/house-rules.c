@@ -1,10 +1,11 @@
 /*
  * house-rules: rules that belong to no single tool.
  *
- * What it shows: hooks. The tool pays and knows no rule. Around it stand six hooks: one that
+ * What it shows: hooks. The tool pays and knows no rule. Around it stand seven hooks: one that
  * refuses (outside of opening hours), one that finishes later (a check on another thread), one that
- * asks a person at the gate (large sums), one that changes what a question says, one that goes
- * around the tool and changes its result (card numbers), and one that keeps a record of every end.
+ * asks a person at the gate (large sums), one that changes what a question says, one that refuses
+ * an answer, one that goes around the tool and changes its result (card numbers), and one that
+ * keeps a record of every end.
  *
  * A hook that asks follows the rules of handlers: it is called again with the answer, also when the
  * server was killed meanwhile. Its name is part of the key of its question, so it keeps it.
@@ -124,6 +125,15 @@ static nod_status letterhead(nod_hook_run *hook, void *data)
         hook, nod_fmt(nod_hook_call(hook), "[house rules] %s", nod_hook_message(hook)));
 }
 
+/* An answer that is refused: a client that can be asked again is, and told why. */
+static nod_status no_bribes(nod_hook_run *hook, void *data)
+{
+    (void)data;
+    return strcmp(nod_get_str(nod_hook_content(hook), "purpose"), "a bribe") != 0
+               ? NOD_OK
+               : nod_hook_fail(hook, NOD_E_REFUSED, "NO_BRIBES", "This house pays no bribes.");
+}
+
 /* Around the tool: it runs, however long that takes, and then its result is looked at. */
 static nod_status hide_cards(nod_hook_run *hook, nod_status status, void *data)
 {
@@ -171,6 +181,8 @@ static nod_status add_rules(nod_server *server)
                      .target = "pay*", .name = "second-look"));
     NOD_TRY(nod_hook(server, .flow = NOD_FLOW_ASK, .stage = "validateRequest", .fn = letterhead,
                      .ask = NOD_ASK_FORM));
+    NOD_TRY(nod_hook(server, .flow = NOD_FLOW_ANSWER, .stage = "validateContent", .kind = NOD_DID,
+                     .fn = no_bribes, .target = "pay*"));
     NOD_TRY(nod_hook(server, .flow = NOD_FLOW_CALL, .stage = "start", .kind = NOD_AROUND,
                      .fn = around_pay, .target = "pay*"));
     return nod_hook(server, .flow = NOD_FLOW_CALL, .stage = "finish", .kind = NOD_DID,

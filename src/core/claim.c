@@ -421,6 +421,19 @@ static void offer_spent(struct claim *claim)
         ask_offered(ask, claim->answer.surface, OFFER_REFUSED);
 }
 
+/* As code and sentence, and as the one problem of the answer: for those who show these. */
+static void say_why(struct claim *claim, const struct fault *fault)
+{
+    struct schema_problems problems = { .count = 1 };
+
+    claim->result.code = fault->code;
+    claim->result.message = fault->message;
+    if (!fault->message.len)
+        return;
+    problems.at[0] = (struct schema_problem){ STR(""), fault->message };
+    claim->result.problems = outcome_problems(&claim->arena, &problems);
+}
+
 static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
 {
     struct claim *claim = subject;
@@ -430,8 +443,8 @@ static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
         claim->result.state == ASK_PENDING) { /* a hook objected, and not too late */
         claim->result.status = status;
         claim->result.pending = true;
-        claim->result.code = fault ? fault->code : NULL;
-        claim->result.message = fault ? fault->message : STR_NONE;
+        if (fault)
+            say_why(claim, fault);
         offer_spent(claim);
     }
     LOG_DEBUG("answer", LOG_STR("ask", claim->ask_id),

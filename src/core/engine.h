@@ -288,7 +288,7 @@ struct answer_result {
                           NOD_E_NOT_FOUND, NOD_E_REFUSED, NOD_E_STORE */
     enum ask_state state; /* with NOD_OK, NOD_E_STALE: how it ended */
     struct str by, via;   /* and by whom, and where */
-    struct str problems;  /* NOD_E_INVALID: JSON [{path, message}] */
+    struct str problems;  /* NOD_E_INVALID, and of a hook that refused: JSON [{path, message}] */
     const char *code;     /* of a hook that refused the answer, for programs; NULL: none */
     struct str message;   /* and for people */
     bool pending;         /* it is still waiting for an answer */

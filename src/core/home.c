@@ -22,9 +22,9 @@
 #include "core/catalog.h"
 
 enum {
-    HOME_LOOK_MS = 5000,      /* between two looks at calls that are not live */
-    HOME_LOOKS = 256,         /* of them in one look */
-    HOME_ARENA_MAX = 64 << 20 /* bytes of how one ended */
+    HOME_LOOK_MS = 5000,       /* between two looks at calls that are not live */
+    HOME_LOOKS_MOST = 256,     /* of them in one look */
+    HOME_ARENA_MAX = 64 << 20, /* bytes of how one ended */
 };
 
 #define START_KEY RUN_RESERVED_PREFIX "start"
@@ -137,7 +137,8 @@ static void look(struct due *due)
     if (!last)
         return;
     due_set(engine, due, HOME_LOOK_MS, look);
-    for (struct list *at = list_first(&engine->homes_order), *next; looks < HOME_LOOKS; at = next) {
+    for (struct list *at = list_first(&engine->homes_order), *next; looks < HOME_LOOKS_MOST;
+         at = next) {
         struct home *home = LIST_OF(at, struct home, link);
         bool was_last = at == last;
         next = at->next;

@@ -161,7 +161,10 @@ static void fed(void *data, const struct answer_result *result)
     struct task_wait *wait = feed->wait;
     struct task *task = wait->work.server ? task_here(wait) : NULL;
 
-    if (task && !task_over(task) && (result->status == NOD_OK || result->status == NOD_E_INVALID))
+    bool refused = result->pending && result->problems.len; /* it is asked again, saying why */
+
+    if (task && !task_over(task) &&
+        (result->status == NOD_OK || result->status == NOD_E_INVALID || refused))
         note_result(task, feed, result);
     if (result->status == NOD_E_STALE && !result->same)
         came_late(wait, feed->key,
@@ -169,7 +172,7 @@ static void fed(void *data, const struct answer_result *result)
     else if (result->status == NOD_E_NOT_FOUND)
         came_late(wait, feed->key, STR("over"));
     else if (result->status != NOD_OK && result->status != NOD_E_INVALID &&
-             result->status != NOD_E_STALE)
+             result->status != NOD_E_STALE && !refused)
         wait->failed = result->status;
     fed_one(wait);
 }

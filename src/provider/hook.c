@@ -17,7 +17,9 @@
 #include "core/engine.h"
 #include "provider/local_inside.h"
 
-enum { HOOK_SENTENCE_MAX = 2048 }; /* bytes of why a hook ends a flow */
+enum {
+    HOOK_SENTENCE_MAX = 2048, /* bytes of why a hook ends a flow */
+};
 
 struct hooks_alive { /* shared by the provider and by what is on its way */
     atomic_uint refs;
@@ -35,6 +37,8 @@ struct face { /* of a hook's run */
     const struct local_hook *hook;
     pthread_t thread;
     bool inside; /* that thread's */
+    bool went_in;
+    bool holds; /* the loop: something is to come from another thread, perhaps */
     nod_hook_then *then;
     void *then_data;
     bool called; /* `call` is there */
@@ -76,6 +80,20 @@ static struct face *face_of(nod_hook_run *hook)
     return *hook_face(hook);
 }
 
+/* While a hook has not finished, the loop has something to wait for. */
+static void hold(struct face *face, bool on)
+{
+    struct loop *loop = face->hook->local->loop;
+
+    if (face->holds == on)
+        return;
+    face->holds = on;
+    if (on)
+        loop_hold(loop);
+    else
+        loop_release(loop);
+}
+
 static void hook_over(struct nod_hook_run *hook, void *data)
 {
     struct face *face = face_of(hook);
@@ -83,6 +101,7 @@ static void hook_over(struct nod_hook_run *hook, void *data)
     (void)data;
     if (!face)
         return;
+    hold(face, false);
     if (face->called) {
         handler_defers(&face->call);
         handler_finish(&face->call);
@@ -94,15 +113,12 @@ static void hook_over(struct nod_hook_run *hook, void *data)
 
 /* --- what the hook did --- */
 
-static nod_status judge(nod_hook_run *hook, nod_status status)
+static nod_status judge_call(nod_hook_run *hook, nod_status status)
 {
     struct face *face = face_of(hook);
     nod_call *call = &face->call;
     struct run *run = call->run;
 
-    face->inside = false;
-    if (!face->called)
-        return status;
     if (run->wanted && !call->awaited && !run->bug.at)
         run_bug(run, "A hook at gate calls nod_want, but returned without nod_await");
     if (run->bug.at)
@@ -116,6 +132,18 @@ static nod_status judge(nod_hook_run *hook, nod_status status)
         return NOD_PENDING;
     if (status < NOD_PENDING && hook_fault(hook)->status != status && run->fault.status == status)
         hook_fail_as(hook, &run->fault);
+    return status;
+}
+
+static nod_status judge(nod_hook_run *hook, nod_status status)
+{
+    struct face *face = face_of(hook);
+    bool goes_in = face->went_in;
+
+    face->inside = face->went_in = false;
+    if (face->called)
+        status = judge_call(hook, status);
+    hold(face, status == NOD_PENDING && !goes_in);
     return status;
 }
 
@@ -408,6 +436,7 @@ static nod_status go_in(nod_hook_run *hook)
 {
     struct face *face = face_of(hook);
 
+    face->went_in = face->inside;
     return hook_next(hook, face->then ? then_runs : NULL, face);
 }
 
@@ -415,12 +444,13 @@ static void post_arrives(void *data)
 {
     struct post *post = data;
 
-    if (post->alive->gone)
-        ;
-    else if (post->next)
-        go_in(post->hook);
-    else
-        hook_done(post->hook, post->status);
+    if (!post->alive->gone) {
+        hold(face_of(post->hook), false);
+        if (post->next)
+            go_in(post->hook);
+        else
+            hook_done(post->hook, post->status);
+    }
     alive_drop(post->alive);
     mem_free(post);
 }

@@ -73,3 +73,16 @@ test('a no to the hook counts after a restart as well, and nothing is paid', asy
   assert.equal(reply.result._meta.code, 'TOO_MUCH');
   assert.equal(textOf(reply.result), 'Nobody agreed to pay 5000.00; nothing was paid.');
 });
+
+test('2026: who answers what a hook refuses is asked again, and told why', async (t) => {
+  const house = await lasting(t);
+  const modern = new Modern(house.server.url);
+  const small = { to: 'Bob', amount: 5 };
+  const first = await modern.asked('pay', small);
+  const [key] = Object.keys(first.inputRequests);
+  const again = await modern.asked('pay', small, retryOf(first, { [key]: accepted({ purpose: 'a bribe' }) }));
+  const [same] = Object.keys(again.inputRequests);
+  assert.match(again.inputRequests[same].params.message, /This house pays no bribes\./);
+  const paid = await modern.ended('pay', small, retryOf(again, { [same]: accepted({ purpose: 'tea' }) }));
+  assert.equal(paid, 'Paid 5.00 to Bob with ************1111 for tea.');
+});

@@ -661,6 +661,7 @@ static void the_answerer_is_told_why_and_may_answer_again(void **state)
         assert_true(world.last.pending);
         assert_string_equal(world.said_code, "FOUR_EYES");
         assert_string_equal(world.said, "Because.");
+        assert_string_equal(world.said_problems, "[{\"path\":\"\",\"message\":\"Because.\"}]");
         assert_int_equal(caller->finished, 0);
         call_cancel(caller->caller.call, STR("enough"));
         world_settle(&world);

@@ -350,6 +350,7 @@ static void answered(void *data, const struct answer_result *result)
     world->last = *result;
     copy(world->said_code, sizeof(world->said_code), str_of(result->code));
     copy(world->said, sizeof(world->said), result->message);
+    copy(world->said_problems, sizeof(world->said_problems), result->problems);
     world->answered++;
     if (world->on_answered)
         world->on_answered();

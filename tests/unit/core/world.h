@@ -92,7 +92,7 @@ struct world {
     bool blocking;
     bool cancelled_told;
     struct answer_result last;
-    char said_code[40], said[128]; /* of a hook, with it */
+    char said_code[40], said[128], said_problems[256]; /* of a hook, with it */
     int answered;
     const char *fail_verb; /* this operation fails so often, in this way */
     enum memory_fault fail_how;
