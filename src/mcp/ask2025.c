@@ -5,17 +5,13 @@
  * ask is put again, because the content did not fit, the id is `<ask>.2`, `<ask>.3` and so on. A
  * response counts only if it answers the offer that is up: same id, same attempt, same session (and
  * with it the same principal), and not answered before. Late, foreign and repeated ones are counted
- * and change nothing. Where the store survives, a question may be up on another node: it is found
- * by its id, and must be of the same session.
+ * and change nothing. With a durable or shared store, a question may be up on another node: it is
+ * found by its id, and must be of the same session.
  *
- * A JSON-RPC error means that this client has no handler, or that its handler broke: nobody has
- * refused anything, so the ask moves on to the next surface. Only for sampling does MCP have an
- * error (-1) that is a person's no.
- *
- * Holds always: nothing is sent that the client did not declare, and no consent is read out of a
- * malformed result.
+ * Holds always: nothing is sent that the client did not declare. ask2025_question.c writes the
+ * requests; ask2025_answer.c reads what comes back.
  */
-#include "mcp/ask2025.h"
+#include "mcp/ask2025_inside.h"
 
 #include "base/list.h"
 #include "base/log.h"
@@ -24,11 +20,8 @@
 #include "mcp/caller2025.h"
 
 enum {
-    CLIENT_ARENA_MAX = 8 << 20,
     CLIENT_WIRE_ID_MAX = 64,
-    CLIENT_NUMBER_LEN = 11,  /* a dot and the digits of an attempt */
-    CLIENT_PROBLEMS_MAX = 8, /* said in a message, when something is asked again */
-    SAMPLING_REJECTED = -1,
+    CLIENT_NUMBER_LEN = 11, /* a dot and the digits of an attempt */
 };
 
 struct client_surface {
@@ -217,175 +210,7 @@ void client_surface_url_done(struct surface *surface, struct str elicitation_id)
     url_forget(client, url);
 }
 
-/* --- what is sent --- */
-
-static void add_problem(struct buf *text, const struct json *problem)
-{
-    struct str path = json_get_str(problem, STR("path"));
-
-    if (path.len) {
-        buf_add(text, path);
-        buf_add(text, STR(": "));
-    }
-    buf_add(text, json_get_str(problem, STR("message")));
-}
-
-/* The question, with what was wrong with the last answer in front. */
-static struct str message_text(struct arena *arena, struct str message, struct str problems)
-{
-    const struct json *list = problems.len ? json_parse(arena, problems, NULL, NULL) : NULL;
-    struct buf text;
-    size_t shown = 0;
-
-    if (!json_first(list))
-        return message;
-    buf_init(&text, CLIENT_ARENA_MAX);
-    buf_add(&text, STR("Your last answer could not be used: "));
-    JSON_EACH (problem, list) {
-        if (shown == CLIENT_PROBLEMS_MAX)
-            break;
-        if (shown++)
-            buf_add(&text, STR("; "));
-        add_problem(&text, problem);
-    }
-    buf_add(&text, STR(".\n\n"));
-    buf_add(&text, message);
-    struct str whole = arena_str(arena, buf_str(&text));
-    buf_finish(&text);
-    return whole;
-}
-
-static void write_empty_form(struct json_writer *w, bool confirm)
-{
-    jw_object(w);
-    jw_key_str(w, STR("type"), STR("object"));
-    jw_key(w, STR("properties"));
-    jw_object(w);
-    if (confirm) {
-        jw_key(w, STR("confirm"));
-        jw_object(w);
-        jw_key_str(w, STR("type"), STR("boolean"));
-        jw_key_str(w, STR("title"), STR("Confirm"));
-        jw_end(w);
-    }
-    jw_end(w);
-    jw_key(w, STR("required"));
-    jw_array(w);
-    if (confirm)
-        jw_str(w, STR("confirm"));
-    jw_end(w);
-    jw_end(w);
-}
-
-/* An offer that is being written. */
-struct drawing {
-    struct session *session;
-    const struct ask_record *record;
-    struct arena arena;
-    struct json_writer w;
-    struct str problems;
-    bool confirm;
-};
-
-/* The schema as a client of that revision is sent it. None: it cannot be. */
-static struct str form_text(struct drawing *d, enum form_revision revision)
-{
-    struct schema_problems problems = { 0 };
-    struct str text = STR_NONE;
-    struct buf out;
-
-    const struct json *schema = json_parse(&d->arena, d->record->detail, NULL, NULL);
-    schema = schema ? form_for_revision(schema, revision, &d->arena, &problems) : NULL;
-    if (!schema)
-        return STR_NONE;
-    buf_init(&out, CLIENT_ARENA_MAX);
-    if (json_write(&out, schema))
-        text = arena_str(&d->arena, buf_str(&out));
-    buf_finish(&out);
-    return text;
-}
-
-static bool draw_form(struct drawing *d)
-{
-    const struct revision_facts *facts = session_knows(d->session);
-    struct str schema = STR_NONE;
-
-    if (d->record->detail.len) {
-        schema = form_text(d, facts->form);
-        if (!schema.len)
-            return false;
-    }
-    d->confirm = !schema.len && d->session->boolean_confirm;
-    if (facts->modes)
-        jw_key_str(&d->w, STR("mode"), STR("form"));
-    jw_key_str(&d->w, STR("message"), message_text(&d->arena, d->record->message, d->problems));
-    jw_key(&d->w, STR("requestedSchema"));
-    if (schema.len)
-        jw_raw(&d->w, schema);
-    else
-        write_empty_form(&d->w, d->confirm);
-    return true;
-}
-
-static bool draw_url(struct drawing *d)
-{
-    jw_key_str(&d->w, STR("mode"), STR("url"));
-    jw_key_str(&d->w, STR("message"), message_text(&d->arena, d->record->message, d->problems));
-    jw_key_str(&d->w, STR("url"), d->record->url);
-    jw_key_str(&d->w, STR("elicitationId"), d->record->id);
-    return true;
-}
-
-static bool draw_sample(struct drawing *d)
-{
-    const struct json *params = json_parse(&d->arena, d->record->detail, NULL, NULL);
-
-    if (!json_is(params, JSON_OBJECT))
-        return false;
-    /* Tools MUST NOT be sent to a client that has not said it takes them. */
-    if ((json_get(params, STR("tools")) || json_get(params, STR("toolChoice"))) &&
-        !(d->session->can & CLIENT_CAN_SAMPLE_TOOLS))
-        return false;
-    JSON_EACH (member, params)
-        jw_key_value(&d->w, member->key, member);
-    return true;
-}
-
-static bool draw_roots(struct drawing *d)
-{
-    (void)d;
-    return true;
-}
-
-static const struct {
-    struct str method;
-    bool (*draw)(struct drawing *d); /* writes the members of params */
-} drawings[] = {
-    [ASK_FORM] = { STR_INIT("elicitation/create"), draw_form },
-    [ASK_APPROVAL] = { STR_INIT("elicitation/create"), draw_form },
-    [ASK_URL] = { STR_INIT("elicitation/create"), draw_url },
-    [ASK_SAMPLE] = { STR_INIT("sampling/createMessage"), draw_sample },
-    [ASK_ROOTS] = { STR_INIT("roots/list"), draw_roots },
-};
-
-/* Writes the whole request into server->out. */
-static bool draw(struct drawing *d, struct str id)
-{
-    struct buf *out = &d->session->server->out;
-
-    buf_clear(out);
-    json_writer_init(&d->w, out);
-    jw_object(&d->w);
-    jw_key_str(&d->w, STR("jsonrpc"), STR("2.0"));
-    jw_key_raw(&d->w, STR("id"), id);
-    jw_key_str(&d->w, STR("method"), drawings[d->record->kind].method);
-    jw_key(&d->w, STR("params"));
-    jw_object(&d->w);
-    bool fine = drawings[d->record->kind].draw(d);
-    jw_end(&d->w);
-    jw_end(&d->w);
-    return fine && json_writer_done(&d->w);
-}
+/* --- putting it up and taking it down --- */
 
 static void client_offer(struct surface *surface, struct ask *ask, int attempt, struct str problems)
 {
@@ -401,7 +226,7 @@ static void client_offer(struct surface *surface, struct ask *ask, int attempt, 
     struct drawing d = { .session = call->session, .record = record, .problems = problems };
     struct buf *out = &call->session->server->out;
     arena_init(&d.arena, CLIENT_ARENA_MAX);
-    bool drawn = draw(&d, id);
+    bool drawn = ask2025_draw(&d, id);
     arena_finish(&d.arena);
     if (!drawn) {
         buf_clear(out);
@@ -452,87 +277,6 @@ static void client_withdraw(struct surface *surface, struct ask *ask, struct str
 }
 
 /* --- what comes back --- */
-
-/* What a response says to a question. */
-enum reading {
-    READ_ANSWER,  /* action and content */
-    READ_NOTHING, /* the client has no handler, or it broke: nobody has refused anything */
-};
-
-struct response {
-    enum reading reading;
-    enum ask_state action;
-    const struct json *content;
-    bool too_large; /* there was more than can be held here */
-};
-
-/* Content that fits no question: the answer is invalid, and says nothing about consent. */
-static const struct json not_an_object = { .type = JSON_STRING };
-
-static const struct response unfit = { .action = ASK_ACCEPTED, .content = &not_an_object };
-
-/* null says no more than nothing. */
-static const struct json *content_of(const struct json *result)
-{
-    const struct json *content = json_get(result, STR("content"));
-
-    return json_is(content, JSON_NULL) ? NULL : content;
-}
-
-static struct response read_form(bool confirm, const struct json *content)
-{
-    const struct json *truth = json_get(content, STR("confirm"));
-
-    if (!confirm)
-        return (struct response){ .action = ASK_ACCEPTED, .content = content };
-    if (!json_is(truth, JSON_BOOL))
-        return unfit;
-    return (struct response){ .action = truth->truth ? ASK_ACCEPTED : ASK_DECLINED };
-}
-
-static struct response read_elicitation(const struct ask_record *record, bool confirm,
-                                        const struct json *result)
-{
-    struct str action = json_get_str(result, STR("action"));
-    bool url = record->kind == ASK_URL;
-
-    if (str_eq(action, STR("decline")))
-        return (struct response){ .action = ASK_DECLINED };
-    if (str_eq(action, STR("cancel")))
-        return (struct response){ .action = ASK_CANCELLED };
-    if (str_eq(action, STR("accept")) && url)
-        return (struct response){ .action = ASK_ACCEPTED };
-    if (str_eq(action, STR("accept")))
-        return read_form(confirm, content_of(result));
-    if (url) /* a link has no content to be invalid */
-        return (struct response){ .reading = READ_NOTHING };
-    return unfit;
-}
-
-/* What was taken down for this client's revision is put back, in `arena`. */
-static void read_back(const struct ask_record *record, enum form_revision revision,
-                      struct arena *arena, struct response *response)
-{
-    if (record->kind != ASK_FORM || !record->detail.len || !response->content ||
-        revision == FORM_2025_11_25)
-        return;
-    const struct json *schema = json_parse(arena, record->detail, NULL, NULL);
-    response->content = form_read_back(schema, revision, response->content, arena);
-    response->too_large |= arena->exhausted;
-}
-
-/* `result` is NULL for an error. */
-static struct response read_response(const struct ask_record *record, bool confirm,
-                                     const struct json *result, int64_t code)
-{
-    if (!result && record->kind == ASK_SAMPLE && code == SAMPLING_REJECTED)
-        return (struct response){ .action = ASK_DECLINED };
-    if (!result)
-        return (struct response){ .reading = READ_NOTHING };
-    if (record->kind == ASK_SAMPLE || record->kind == ASK_ROOTS)
-        return (struct response){ .action = ASK_ACCEPTED, .content = result };
-    return read_elicitation(record, confirm, result);
-}
 
 static const struct json *result_of(const struct rpc_message *message)
 {
@@ -606,7 +350,7 @@ static void answer_here(struct client_surface *client, struct ask *ask, struct o
 {
     const struct ask_record *record = ask_record(ask);
     struct response response =
-        read_response(record, offer->confirm, result_of(message), message->code);
+        ask2025_read(record, offer->confirm, result_of(message), message->code);
 
     /* The same answer once more, because nobody has said yet that the first was stored. */
     bool again = offer->answered || attempt != offer->attempt;
@@ -614,8 +358,8 @@ static void answer_here(struct client_surface *client, struct ask *ask, struct o
     if (response.reading == READ_ANSWER) {
         struct arena arena;
         arena_init(&arena, CLIENT_ARENA_MAX);
-        read_back(record, session_knows(caller2025_of(ask_call(ask))->session)->form, &arena,
-                  &response);
+        ask2025_read_back(record, session_knows(caller2025_of(ask_call(ask))->session)->form,
+                          &arena, &response);
         answer(client, record, (int)attempt, &response, done, data);
         arena_finish(&arena);
         return;
@@ -657,8 +401,8 @@ static void far_loaded(void *data, nod_status status, const struct store_reply *
         tell(far->done, far->data, status == NOD_OK ? NOD_E_NOT_FOUND : status);
     else {
         bool confirm = far->boolean_confirm && record->detail.len == 0;
-        struct response response = read_response(record, confirm, far->result, far->code);
-        read_back(record, far->form, &far->arena, &response);
+        struct response response = ask2025_read(record, confirm, far->result, far->code);
+        ask2025_read_back(record, far->form, &far->arena, &response);
         if (far->too_large)
             response = (struct response){ .action = ASK_ACCEPTED, .too_large = true };
         if (response.reading == READ_ANSWER)

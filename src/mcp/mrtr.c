@@ -10,9 +10,10 @@
 #include "base/mem.h"
 #include "json/form.h"
 #include "mcp/caller2026.h"
+#include "mcp/message_again.h"
 #include "mcp/session.h"
 
-enum { MRTR_ARENA_MAX = 8 << 20, MRTR_PROBLEMS_MAX = 8 };
+enum { MRTR_ARENA_MAX = 8 << 20 }; /* memory of a question while it is written */
 
 /* --- the surface --- */
 
@@ -87,35 +88,6 @@ bool mrtr_can(uint8_t can, const struct ask_record *ask)
     return ask->kind != ASK_SAMPLE || can & CLIENT_CAN_SAMPLE_TOOLS || !wants_tools(ask);
 }
 
-/* The question, with what was wrong with the last answer in front. */
-static struct str message_text(struct arena *arena, struct str message, struct str problems)
-{
-    const struct json *list = problems.len ? json_parse(arena, problems, NULL, NULL) : NULL;
-    struct buf text;
-    size_t shown = 0;
-
-    if (!json_first(list))
-        return message;
-    buf_init(&text, MRTR_ARENA_MAX);
-    buf_add(&text, STR("Your last answer could not be used: "));
-    JSON_EACH (problem, list) {
-        struct str path = json_get_str(problem, STR("path"));
-        if (shown == MRTR_PROBLEMS_MAX)
-            break;
-        if (shown++)
-            buf_add(&text, STR("; "));
-        buf_add(&text, path);
-        if (path.len)
-            buf_add(&text, STR(": "));
-        buf_add(&text, json_get_str(problem, STR("message")));
-    }
-    buf_add(&text, STR(".\n\n"));
-    buf_add(&text, message);
-    struct str whole = arena_str(arena, buf_str(&text));
-    buf_finish(&text);
-    return whole;
-}
-
 static void write_message(struct json_writer *w, struct str message, struct str problems)
 {
     struct arena arena;
@@ -125,7 +97,7 @@ static void write_message(struct json_writer *w, struct str message, struct str 
         return;
     }
     arena_init(&arena, MRTR_ARENA_MAX);
-    jw_str(w, message_text(&arena, message, problems));
+    jw_str(w, message_again(&arena, message, problems));
     arena_finish(&arena);
 }
 

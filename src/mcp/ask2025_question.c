@@ -1,0 +1,130 @@
+/*
+ * mcp/ask2025_question: a question as the request that a client of the 2025 era is sent.
+ *
+ * Holds always: what the client's revision does not know is left out or taken down; what cannot be
+ * sent to it at all is not sent.
+ */
+#include "mcp/ask2025_inside.h"
+
+#include "mcp/message_again.h"
+
+static void write_empty_form(struct json_writer *w, bool confirm)
+{
+    jw_object(w);
+    jw_key_str(w, STR("type"), STR("object"));
+    jw_key(w, STR("properties"));
+    jw_object(w);
+    if (confirm) {
+        jw_key(w, STR("confirm"));
+        jw_object(w);
+        jw_key_str(w, STR("type"), STR("boolean"));
+        jw_key_str(w, STR("title"), STR("Confirm"));
+        jw_end(w);
+    }
+    jw_end(w);
+    jw_key(w, STR("required"));
+    jw_array(w);
+    if (confirm)
+        jw_str(w, STR("confirm"));
+    jw_end(w);
+    jw_end(w);
+}
+
+/* The schema as a client of that revision is sent it. None: it cannot be. */
+static struct str form_text(struct drawing *d, enum form_revision revision)
+{
+    struct schema_problems problems = { 0 };
+    struct str text = STR_NONE;
+    struct buf out;
+
+    const struct json *schema = json_parse(&d->arena, d->record->detail, NULL, NULL);
+    schema = schema ? form_for_revision(schema, revision, &d->arena, &problems) : NULL;
+    if (!schema)
+        return STR_NONE;
+    buf_init(&out, CLIENT_ARENA_MAX);
+    if (json_write(&out, schema))
+        text = arena_str(&d->arena, buf_str(&out));
+    buf_finish(&out);
+    return text;
+}
+
+static bool draw_form(struct drawing *d)
+{
+    const struct revision_facts *facts = session_knows(d->session);
+    struct str schema = STR_NONE;
+
+    if (d->record->detail.len) {
+        schema = form_text(d, facts->form);
+        if (!schema.len)
+            return false;
+    }
+    d->confirm = !schema.len && d->session->boolean_confirm;
+    if (facts->modes)
+        jw_key_str(&d->w, STR("mode"), STR("form"));
+    jw_key_str(&d->w, STR("message"), message_again(&d->arena, d->record->message, d->problems));
+    jw_key(&d->w, STR("requestedSchema"));
+    if (schema.len)
+        jw_raw(&d->w, schema);
+    else
+        write_empty_form(&d->w, d->confirm);
+    return true;
+}
+
+static bool draw_url(struct drawing *d)
+{
+    jw_key_str(&d->w, STR("mode"), STR("url"));
+    jw_key_str(&d->w, STR("message"), message_again(&d->arena, d->record->message, d->problems));
+    jw_key_str(&d->w, STR("url"), d->record->url);
+    jw_key_str(&d->w, STR("elicitationId"), d->record->id);
+    return true;
+}
+
+static bool draw_sample(struct drawing *d)
+{
+    const struct json *params = json_parse(&d->arena, d->record->detail, NULL, NULL);
+
+    if (!json_is(params, JSON_OBJECT))
+        return false;
+    /* Tools MUST NOT be sent to a client that has not said it takes them. */
+    if ((json_get(params, STR("tools")) || json_get(params, STR("toolChoice"))) &&
+        !(d->session->can & CLIENT_CAN_SAMPLE_TOOLS))
+        return false;
+    JSON_EACH (member, params)
+        jw_key_value(&d->w, member->key, member);
+    return true;
+}
+
+static bool draw_roots(struct drawing *d)
+{
+    (void)d;
+    return true;
+}
+
+static const struct {
+    struct str method;
+    bool (*draw)(struct drawing *d); /* writes the members of params */
+} drawings[] = {
+    [ASK_FORM] = { STR_INIT("elicitation/create"), draw_form },
+    [ASK_APPROVAL] = { STR_INIT("elicitation/create"), draw_form },
+    [ASK_URL] = { STR_INIT("elicitation/create"), draw_url },
+    [ASK_SAMPLE] = { STR_INIT("sampling/createMessage"), draw_sample },
+    [ASK_ROOTS] = { STR_INIT("roots/list"), draw_roots },
+};
+
+bool ask2025_draw(struct drawing *d, struct str id)
+{
+    struct buf *out = &d->session->server->out;
+
+    buf_clear(out);
+    json_writer_init(&d->w, out);
+    jw_object(&d->w);
+    jw_key_str(&d->w, STR("jsonrpc"), STR("2.0"));
+    jw_key_raw(&d->w, STR("id"), id);
+    jw_key_str(&d->w, STR("method"), drawings[d->record->kind].method);
+    jw_key(&d->w, STR("params"));
+    jw_object(&d->w);
+    bool fine = drawings[d->record->kind].draw(d);
+    jw_end(&d->w);
+    jw_end(&d->w);
+    return fine && json_writer_done(&d->w);
+}
