@@ -352,7 +352,7 @@ static bool use_surfaces(nod_server *server)
     else
         LOG_ERROR("the server's options are not valid", LOG_CSTR("why", "there is no such surface"),
                   LOG_STR("surface", unknown),
-                  LOG_STR("there are", engine_surface_names(server->engine, &server->arena)));
+                  LOG_STR("known", engine_surface_names(server->engine, &server->arena)));
     return false;
 }
 

@@ -208,7 +208,7 @@ struct claim_item claim_as_item(struct claim *claim)
 }
 
 /* An answer that did not come through the call's client: the call is run on without it. */
-static bool from_elsewhere(const struct claim *claim)
+static bool is_from_elsewhere(const struct claim *claim)
 {
     return claim->answer.surface && !claim->answer.surface->ops->client;
 }
@@ -224,12 +224,14 @@ static void publish_send(struct op *op)
                                .count = 1,
                                .by = claim->answer.by,
                                .via = claim_via(claim),
-                               .handed = claim->answer.handed || from_elsewhere(claim) };
+                               .handed = claim->answer.handed };
 
     if (ask) { /* its call waits here: take it in the same transition */
         spec.take_for = engine->node;
         spec.handed |= ask->call->handed;
         op->most = INT_MAX; /* in an epoch that only the reply tells */
+    } else {
+        spec.handed |= is_from_elsewhere(claim);
     }
     CRASH_POINT(answer_before);
     engine->store->ops->claim(engine->store, &spec, op_completed, op);
@@ -315,11 +317,10 @@ void claim_settle(struct claim *claim, const struct claimed *now)
     if (ask) {
         ask->call->learned +=
             sizeof(struct entry) + now->ask->key.len + now->ask->content.len + now->ask->by.len;
-        ask_end(ask, claim->answer.surface,
-                &(struct winner){ .state = state,
-                                  .by = now->ask->by,
-                                  .via = now->ask->via,
-                                  .surface = now->won ? claim->answer.surface : NULL },
+        const struct surface *winner = now->won ? claim->answer.surface : NULL;
+        ask_end(ask, winner,
+                &(struct winner){
+                    .state = state, .by = now->ask->by, .via = now->ask->via, .surface = winner },
                 why_ended(state));
     }
     flow_next(&claim->flow);

@@ -47,7 +47,8 @@ struct surface_ops {
      * asked again; attempt counts from 1.
      */
     void (*offer)(struct surface *surface, struct ask *ask, int attempt, struct str problems);
-    /* It no longer counts: take it down. `why` is a short sentence. */
+    /* It no longer counts: take it down. `why` is a short sentence. Not called where the answer
+     * came from that ended it: there ask_answer tells. */
     void (*withdraw)(struct surface *surface, struct ask *ask, struct str why,
                      const struct winner *winner);
     /* What invalid content leads to here when the author said nothing (.attempts = 0): how many

@@ -35,24 +35,34 @@ void client_given_handle(struct sim_call *call)
         call->handle_until = until;
 }
 
-void client_shown(struct sim_call *call, const struct ask_record *ask, int attempt)
+/* False: it was known. */
+static bool remember(struct shown *list, size_t *count, const struct ask_record *ask, int attempt)
 {
-    struct shown *shown = NULL;
-
-    if (call->handle_out) /* it comes with every question */
-        client_given_handle(call);
-    for (size_t i = 0; i < call->shown_count && !shown; i++)
-        if (str_eq(str_of(call->shown[i].id), ask->id) && call->shown[i].attempt == attempt)
-            shown = &call->shown[i];
-    if (shown)
-        return;
-    if (call->shown_count == SIM_SHOWN) /* the oldest is forgotten */
-        memmove(&call->shown[0], &call->shown[1], --call->shown_count * sizeof(call->shown[0]));
-    shown = &call->shown[call->shown_count++];
+    for (size_t i = 0; i < *count; i++)
+        if (str_eq(str_of(list[i].id), ask->id) && list[i].attempt == attempt)
+            return false;
+    if (*count == SIM_SHOWN) /* the oldest is forgotten */
+        memmove(&list[0], &list[1], --*count * sizeof(list[0]));
+    struct shown *shown = &list[(*count)++];
     snprintf(shown->id, sizeof(shown->id), STR_FMT, STR_ARG(ask->id));
     snprintf(shown->key, sizeof(shown->key), STR_FMT, STR_ARG(ask->key));
     shown->attempt = attempt;
-    TRACE("client: is shown %zu.%s, offer %d", call->number, shown->key, attempt);
+    return true;
+}
+
+void client_shown(struct sim_call *call, const struct ask_record *ask, int attempt)
+{
+    if (call->handle_out) /* it comes with every question */
+        client_given_handle(call);
+    if (remember(call->shown, &call->shown_count, ask, attempt))
+        TRACE("client: is shown %zu." STR_FMT ", offer %d", call->number, STR_ARG(ask->key),
+              attempt);
+}
+
+void people_shown(struct sim_call *call, const struct ask_record *ask)
+{
+    if (remember(call->seen, &call->seen_count, ask, 0))
+        TRACE("people: are shown %zu." STR_FMT, call->number, STR_ARG(ask->key));
 }
 
 /* --- answering --- */
@@ -68,7 +78,12 @@ static void heard(void *data, const struct answer_result *result)
     struct waiting *waiting = data;
     struct submission *submission = &sim.submissions[waiting->submission];
 
-    ledger_answered(submission, &submission->asks[waiting->at], result);
+    const struct shown *shown = &submission->asks[waiting->at];
+    bool won = !result->pending && (result->status == NOD_OK || result->status == NOD_E_INVALID);
+
+    if (submission->elsewhere && won)
+        inbox_done(waiting->node, str_of(shown->id));
+    ledger_answered(submission, shown, result);
     waiting_free(waiting);
 }
 
@@ -114,7 +129,10 @@ static void send_one(struct node *node, size_t number, size_t at, struct answer_
                &(struct answer){ .action = submission->action,
                                  .content = content_of(&arena, number),
                                  .by = STR("ann"),
-                                 .surface = carried ? &node->carried : &node->surface,
+                                 .surface = submission->elsewhere ? &node->inbox
+                                            : carried             ? &node->carried
+                                                                  : &node->surface,
+                                 .roles = submission->elsewhere ? ROLE_ANSWER : ROLES_NONE,
                                  .set = set,
                                  .attempt = shown->attempt },
                heard, waiting);
@@ -134,7 +152,8 @@ static void submit(struct node *node, size_t number)
 {
     const struct submission *submission = &sim.submissions[number];
 
-    TRACE("client: gives answer %zu (" STR_FMT "%s) to %zu.%s%s%s, offer %d, at %s", number,
+    TRACE("%s: gives answer %zu (" STR_FMT "%s) to %zu.%s%s%s, offer %d, at %s",
+          submission->elsewhere ? "people" : "client", number,
           STR_ARG(ask_state_name(submission->action)), submission->wrong ? ", wrong" : "",
           submission->call->number, submission->asks[0].key, submission->count == 2 ? " and " : "",
           submission->count == 2 ? submission->asks[1].key : "", submission->asks[0].attempt,
@@ -177,13 +196,17 @@ static void answer_something(struct node *node, struct sim_call *call)
     static const enum ask_state actions[] = { ASK_ACCEPTED, ASK_ACCEPTED, ASK_ACCEPTED,
                                               ASK_ACCEPTED, ASK_DECLINED, ASK_CANCELLED };
 
-    if (call->shown_count == 0)
+    bool elsewhere = call->seen_count && one_in(2);
+
+    if (call->shown_count == 0 && !elsewhere)
         return;
     struct submission *submission = submission_new(call);
     if (!submission)
         return;
     submission->count = 1;
-    submission->asks[0] = call->shown[pick(call->shown_count)];
+    submission->elsewhere = elsewhere;
+    submission->asks[0] =
+        elsewhere ? call->seen[pick(call->seen_count)] : call->shown[pick(call->shown_count)];
     if (one_in(10)) /* whichever offer is up */
         submission->asks[0].attempt = 0;
     submission->action = actions[pick(sizeof(actions) / sizeof(actions[0]))];

@@ -105,7 +105,7 @@ void ledger_wrote(struct sim_call *call, const char *verb, uint64_t epoch, int64
 
 void ledger_handed(struct sim_call *call, bool handed)
 {
-    if (handed && !call->handle_out)
+    if (handed && !call->handle_out && !call->seen_count)
         broken("the store was told that the client of call %zu holds a handle, and none was sent",
                call->number);
     if (!handed && call->handle_out && !call->handed)
@@ -332,6 +332,21 @@ void ledger_answered(const struct submission *submission, const struct shown *sh
                call->number, ask->key, STR_ARG(ask_state_name(result->state)),
                STR_ARG(ask_state_name(ask->state)));
     figures.answers += counts;
+    figures.answers_elsewhere += counts && submission->elsewhere;
+}
+
+void ledger_withdrawn(struct str ask_id, const struct winner *winner)
+{
+    struct sim_call *call = ledger_call_of_ask(ask_id);
+    struct ledger_ask *ask = ledger_ask(call, ask_id);
+
+    lapsed(call, ask, winner->state);
+    if (winner->state == ASK_PENDING || winner->state == ASK_WITHDRAWN)
+        return; /* it goes on elsewhere, or its call has ended: nobody has won it here */
+    if (winner->state != ask->state)
+        broken("people were told that %zu.%s is " STR_FMT ", and it is " STR_FMT, call->number,
+               ask->key, STR_ARG(ask_state_name(winner->state)),
+               STR_ARG(ask_state_name(ask->state)));
 }
 
 /* --- runs and effects --- */
@@ -395,7 +410,7 @@ void ledger_effect(const struct run *run, uint64_t epoch, const char *key, int64
     if (step->stored_epoch && epoch >= step->stored_epoch)
         broken("the step '%s' of call %zu was done again, though its result was stored", key,
                call->number);
-    if (step->effects && !call->handle_out)
+    if (step->effects && !call->handle_out && !call->seen_count)
         broken("the step '%s' of call %zu was done again, and nobody holds a handle of it", key,
                call->number);
     figures.effects++;
@@ -409,7 +424,7 @@ void ledger_orphan(const struct call_record *record)
 {
     const struct sim_call *call = ledger_call(record->id);
 
-    if (!call || !call->handle_out)
+    if (!call || (!call->handle_out && !call->seen_count))
         broken("recovery was shown call %zu, which nobody holds a handle of",
                call ? call->number : 0);
     figures.recovered++;

@@ -51,7 +51,7 @@ static void hint(struct node *node, struct str call_id)
     message->hint = true;
     message->hinted = arena_str(&message->arena, call_id);
     message->from = sim.now + (sim.calm ? 0 : between(0, sim.delay_ms));
-    list_append(&node->inbox, &message->link);
+    list_append(&node->messages, &message->link);
 }
 
 static void woken(void *data, struct str call_id)
@@ -176,7 +176,7 @@ static void send_end(struct sent sent, const char *verb, const struct sim_call *
         message->row_count = 0;
     }
     message->from = sim.now + (sim.calm ? 0 : between(0, sim.delay_ms));
-    list_append(&node->inbox, &message->link);
+    list_append(&node->messages, &message->link);
 }
 
 static void link_park(struct store *store, const struct park_spec *park, store_done *done,
@@ -424,7 +424,7 @@ bool link_deliver(struct node *node)
 {
     size_t ready = 0;
 
-    LIST_EACH (at, &node->inbox) {
+    LIST_EACH (at, &node->messages) {
         ready += LIST_OF(at, struct message, link)->from <= sim.now;
         if (sim.in_order && !ready)
             return false;
@@ -432,7 +432,7 @@ bool link_deliver(struct node *node)
     if (!ready)
         return false;
     size_t which = sim.in_order ? 0 : pick(ready);
-    LIST_EACH (at, &node->inbox) {
+    LIST_EACH (at, &node->messages) {
         struct message *message = LIST_OF(at, struct message, link);
         if (message->from > sim.now || which-- > 0)
             continue;
@@ -444,14 +444,14 @@ bool link_deliver(struct node *node)
 
 void link_drop(struct node *node)
 {
-    LIST_EACH (at, &node->inbox)
+    LIST_EACH (at, &node->messages)
         message_free(LIST_OF(at, struct message, link));
 }
 
 void link_cut(struct node *node)
 {
     node->cut = true;
-    LIST_EACH (at, &node->inbox) {
+    LIST_EACH (at, &node->messages) {
         struct message *message = LIST_OF(at, struct message, link);
         if (message->hint) {
             message_free(message);
@@ -468,5 +468,5 @@ void link_mend(struct node *node)
     struct message *message = message_new(node, NULL, NULL);
     message->hint = true; /* of all: some may have been lost */
     message->from = sim.now;
-    list_append(&node->inbox, &message->link);
+    list_append(&node->messages, &message->link);
 }

@@ -395,6 +395,68 @@ static void withdraw(struct surface *surface, struct ask *ask, struct str why,
     (void)surface, (void)ask, (void)why, (void)winner;
 }
 
+/* --- a place beside the client --- */
+
+static size_t up_at(const struct node *node, struct str id)
+{
+    size_t at = 0;
+
+    while (at < node->asked_count && !str_eq(str_of(node->asked[at]), id))
+        at++;
+    return at;
+}
+
+void inbox_done(struct node *node, struct str ask_id)
+{
+    size_t at = up_at(node, ask_id);
+
+    if (at == node->asked_count)
+        return;
+    memmove(node->asked[at], node->asked[at + 1],
+            (--node->asked_count - at) * sizeof(node->asked[0]));
+}
+
+static bool inbox_can(struct surface *surface, const struct call *call, enum ask_kind kind)
+{
+    (void)surface, (void)call;
+    return kind == ASK_FORM;
+}
+
+static void inbox_offer(struct surface *surface, struct ask *ask, int attempt, struct str problems)
+{
+    struct node *node = LIST_OF(surface, struct node, inbox);
+    struct str id = ask_record(ask)->id;
+
+    (void)attempt, (void)problems;
+    if (up_at(node, id) < node->asked_count)
+        broken("a question was put up twice at %s", node->name);
+    if (node->asked_count == SIM_UP || (!sim.calm && one_in(20))) {
+        ask_offered(ask, surface, OFFER_REFUSED);
+        return;
+    }
+    snprintf(node->asked[node->asked_count++], sizeof(node->asked[0]), STR_FMT, STR_ARG(id));
+    people_shown(ledger_call(call_id(ask_call(ask))), ask_record(ask));
+    figures.rested += !seat_of(ask_call(ask));
+    ask_offered(ask, surface, OFFER_SHOWN);
+}
+
+static void inbox_withdraw(struct surface *surface, struct ask *ask, struct str why,
+                           const struct winner *winner)
+{
+    struct node *node = LIST_OF(surface, struct node, inbox);
+    size_t at = up_at(node, ask_record(ask)->id);
+
+    (void)why;
+    if (at == node->asked_count)
+        broken("a question was taken down at %s that was not up", node->name);
+    inbox_done(node, ask_record(ask)->id);
+    ledger_withdrawn(ask_record(ask)->id, winner);
+}
+
+static const struct surface_ops inbox_surface = {
+    .name = "inbox", .can = inbox_can, .offer = inbox_offer, .withdraw = inbox_withdraw
+};
+
 static const struct surface_ops held_surface = { .name = "client",
                                                  .can = held_can,
                                                  .offer = offer,
@@ -464,11 +526,13 @@ void node_start(struct node *node)
     node_set_clock(node);
     TRACE("node %s: starts, with a clock that is %lld ms off", node->name,
           (long long)(clock_wall(&node->clock.clock) - store_now()));
-    list_init(&node->inbox);
+    list_init(&node->messages);
     list_init(&node->seats);
     node->deferred_first = node->deferred_count = node->held_count = 0;
     node->surface.ops = &held_surface;
     node->carried.ops = &carried_surface;
+    node->inbox.ops = &inbox_surface;
+    node->asked_count = 0;
     node->provider.ops = &provider_ops;
     memset(node->targets, 0, sizeof(node->targets));
     link_init(&node->link, node);
@@ -479,6 +543,12 @@ void node_start(struct node *node)
                                                         .defer_ctx = node });
     engine_add_surface(node->engine, &node->surface);
     engine_add_surface(node->engine, &node->carried);
+    if (sim.together) {
+        engine_add_surface(node->engine, &node->inbox);
+        if (!engine_use_surfaces(node->engine, (const char *const[]){ "client", "inbox", NULL },
+                                 &(struct str){ 0 }))
+            broken("there is no inbox");
+    }
     engine_recover(node->engine, &(struct recovery_opts){ .orphan = orphan, .data = node });
 }
 

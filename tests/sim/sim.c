@@ -89,14 +89,16 @@ static void print_figures(double took)
     printf("%llu worlds in %.1f s: %llu calls (%llu ended well, %llu otherwise, %llu cancelled, "
            "%llu that nobody could come back for),\n"
            "%llu effects (%llu of them again), %llu answers that counted, %llu rounds, "
-           "%llu crashes, %llu take-overs, %llu recoveries\n",
+           "%llu crashes, %llu take-overs, %llu recoveries,\n"
+           "%llu questions of calls that rested, %llu answers elsewhere that counted\n",
            (unsigned long long)figures.worlds, took, (unsigned long long)figures.calls,
            (unsigned long long)figures.ended_ok, (unsigned long long)figures.ended_otherwise,
            (unsigned long long)figures.cancelled, (unsigned long long)figures.ended_elsewhere,
            (unsigned long long)figures.effects, (unsigned long long)figures.repeated_effects,
            (unsigned long long)figures.answers, (unsigned long long)figures.rounds,
            (unsigned long long)figures.crashes, (unsigned long long)figures.takeovers,
-           (unsigned long long)figures.recovered);
+           (unsigned long long)figures.recovered, (unsigned long long)figures.rested,
+           (unsigned long long)figures.answers_elsewhere);
 }
 
 /* Dice that never reach a thing say nothing about it. */

@@ -31,6 +31,7 @@ enum {
     SIM_ASKS = 8,         /* of one call */
     SIM_STEPS = 4,        /* of one call */
     SIM_SHOWN = 24,       /* questions that a client remembers of a call */
+    SIM_UP = 64,          /* questions that are up elsewhere than at a client, on one node */
     SIM_SUBMISSIONS = 96, /* answers given in one world */
     SIM_NAMES = 64,       /* of nodes: a new one with every start */
     SIM_DEFERRED = 1024,  /* functions that wait for their turn, on one node */
@@ -126,6 +127,10 @@ struct sim_call {
     size_t told_len;
     struct shown shown[SIM_SHOWN];
     size_t shown_count;
+
+    /* What people have seen of it who are not its client. */
+    struct shown seen[SIM_SHOWN];
+    size_t seen_count;
 };
 
 /* One answer, or one round of them: its number is its content. */
@@ -134,7 +139,8 @@ struct submission {
     struct shown asks[2];
     size_t count;
     enum ask_state action;
-    bool wrong; /* content that does not fit */
+    bool wrong;     /* content that does not fit */
+    bool elsewhere; /* not through the client */
 };
 
 struct node;
@@ -164,6 +170,8 @@ void ledger_told(struct sim_call *call, const struct outcome *outcome);
 void ledger_told_stored(struct sim_call *call, struct str result);
 void ledger_answered(const struct submission *submission, const struct shown *shown,
                      const struct answer_result *result);
+/* It is no longer up where people could have answered it, and they are told how it ended. */
+void ledger_withdrawn(struct str ask_id, const struct winner *winner);
 void ledger_not_found(const struct sim_call *call);
 void ledger_at_the_end(void);
 
@@ -238,11 +246,14 @@ struct node {
     int64_t started;
     struct link link;
     struct engine *engine;
-    struct surface surface; /* of held calls */
-    struct surface carried; /* of those whose clients carry the questions */
+    struct surface surface;         /* of held calls */
+    struct surface carried;         /* of those whose clients carry the questions */
+    struct surface inbox;           /* a place beside the client */
+    char asked[SIM_UP][ID_LEN + 1]; /* the asks that are up there */
+    size_t asked_count;
     struct provider provider;
     struct target targets[SHAPES];
-    struct list inbox;
+    struct list messages;
     struct {
         void (*fn)(void *data);
         void *data;
@@ -268,6 +279,8 @@ void node_sweep(struct node *node); /* seats that are over */
 /* Something of this node happens next, if nothing hinders it. */
 bool node_awake(const struct node *node);
 
+/* An answer that came from there has ended it. */
+void inbox_done(struct node *node, struct str ask_id);
 void seat_begin(struct node *node, struct sim_call *call);
 void seat_come_back(struct node *node, struct sim_call *call);
 void seat_disconnect(struct node *node, struct sim_call *call);
@@ -279,6 +292,7 @@ void client_acts(void);
 void client_presses_on(struct sim_call *call);
 void client_given_handle(struct sim_call *call);
 void client_shown(struct sim_call *call, const struct ask_record *ask, int attempt);
+void people_shown(struct sim_call *call, const struct ask_record *ask);
 void client_lost_node(struct node *node); /* with all who waited for a word from it */
 
 /* --- tools (handlers.c) --- */
@@ -314,6 +328,7 @@ struct sim {
     bool in_order;         /* messages keep their order */
     bool node_faults;      /* nodes crash, sleep and are cut off */
     bool slow;             /* some handlers take their time */
+    bool together;         /* questions are up at the client and elsewhere at the same time */
     int64_t keep_ms;       /* a handle lives that long after it was given */
     int64_t store_keep_ms; /* an end is kept that long, whatever the handles */
 };
@@ -323,6 +338,7 @@ extern struct sim sim;
 struct sim_figures {
     uint64_t worlds, calls, ended_ok, ended_otherwise, cancelled, ended_elsewhere;
     uint64_t effects, repeated_effects, answers, rounds, crashes, takeovers, recovered, forgotten;
+    uint64_t answers_elsewhere, rested;
 };
 extern struct sim_figures figures;
 

@@ -300,6 +300,7 @@ static void choose(uint64_t seed)
     sim.in_order = one_in(3);
     sim.slow = one_in(3);
     sim.node_faults = !one_in(4);
+    sim.together = one_in(2);
     sim.keep_ms = one_in(2) ? 3600000 : between(20000, 120000);
     sim.store_keep_ms = one_in(2) ? 1000 : 600000;
     sim.calls_wanted = 1 + pick(SIM_CALLS);

@@ -133,6 +133,7 @@ static void two_answers_at_the_same_moment_have_one_winner(void **state)
         world_settle(&world);
         assert_int_equal(world.answered, 2);
         assert_int_equal(caller->finished, 1);
+        /* Whoever won may hear of it by its answer alone; nobody else is left with it. */
         assert_false(world.shown[0].up && world.second_shown[0].up);
         world_finish(&world);
     }
