@@ -547,7 +547,8 @@ struct nod_elicit_opts {
     const char *key;      /* a name for this question in the call; NULL: its number */
     int64_t ttl_ms;       /* how long it waits; unset (0): the server's; negative is refused */
     int attempts;         /* ask again up to that often when the content is invalid; 0: the surface's rule */
-    bool sensitive;       /* the answer is erased as soon as the call ends */
+    bool sensitive;       /* the answer is erased as soon as the call ends; from then on another one
+                             that comes cannot be told from the same one sent again */
 };
 NOD_API nod_status nod_elicit_with(nod_call *call, nod_answer *answer,
                                    const struct nod_elicit_opts *opts) NOD_USE_RESULT;

@@ -37,7 +37,8 @@ bool claim_agrees(struct claim *claim, const struct ask_record *record)
     struct str given = claim->content.len ? claim->content : STR("{}");
 
     return record->state == claim->answer.action && str_eq(record->by, claim->answer.by) &&
-           (!content || record->sensitive || same_content(claim, given, record->content));
+           (!content || (record->sensitive && !record->content.len) ||
+            same_content(claim, given, record->content));
 }
 
 /* The giver goes, or it is large: a tree of our own. None comes of what is too large as one. */

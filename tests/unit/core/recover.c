@@ -788,9 +788,45 @@ static void who_sends_the_same_answer_twice_is_known_from_who_comes_too_late(voi
     end();
 }
 
+static nod_status asks_in_confidence(struct run *run, struct str *body)
+{
+    const struct entry *answer;
+
+    *body = STR("{}");
+    NOD_TRY(run_ask(run,
+                    &(struct ask_spec){ .kind = ASK_FORM,
+                                        .message = STR("Between us?"),
+                                        .detail = str_of(world_ask_form),
+                                        .sensitive = true },
+                    &answer));
+    return NOD_OK;
+}
+
+static void line11_another_answer_given_in_confidence_is_told_too_while_the_first_is_kept(
+    void **state)
+{
+    begin(asks_in_confidence, false);
+    (void)state;
+
+    call(CALLER_LEAVES);
+    char ask[ID_LEN + 1];
+    snprintf(ask, sizeof(ask), "%s", stored_ask());
+    world_answer(&world, ask, ASK_ACCEPTED, "{\"n\":1}", "ann", 0);
+    assert_int_equal(world.last.status, NOD_OK);
+    world_answer(&world, ask, ASK_ACCEPTED, "{\"n\":2}", "ann", 0);
+    assert_int_equal(world.last.status, NOD_E_STALE);
+    assert_false(world.last.same);
+    world_answer(&world, ask, ASK_ACCEPTED, "{ \"n\": 1 }", "ann", 0);
+    assert_int_equal(world.last.status, NOD_E_STALE);
+    assert_true(world.last.same);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            line11_another_answer_given_in_confidence_is_told_too_while_the_first_is_kept),
         cmocka_unit_test(a_node_says_that_it_is_alive_well_before_it_would_count_as_gone),
         cmocka_unit_test(a_store_that_does_not_survive_has_nothing_to_recover),
         cmocka_unit_test(a_call_that_became_runnable_while_nobody_had_it_is_run_on),
