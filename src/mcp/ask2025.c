@@ -19,6 +19,8 @@
 #include "mcp/caller_away.h"
 #include "mcp/caller2025.h"
 
+enum { MCP_URLS_MAX = 10000 }; /* URL elicitations whose end can be told */
+
 enum {
     CLIENT_WIRE_ID_MAX = 64,
     CLIENT_NUMBER_LEN = 11, /* a dot and the digits of an attempt */

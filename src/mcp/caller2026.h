@@ -14,6 +14,12 @@
 #include "mcp/caller2025.h"
 #include "mcp/state.h"
 
+enum {
+    MCP_STATE_GRACE_MS = 600000, /* a state outlives the last of its asks by this */
+    MCP_HOLD_MS = 20000,         /* a retry waits that long for a page, or for another node */
+    MCP_HOLD_LOOK_MS = 50,       /* and looks that often */
+};
+
 /* One request that waits for the end of a call. It is part of the caller it came with (`own`), or
  * has memory of its own, with its text behind it, once it waits with another one. */
 struct waiter {

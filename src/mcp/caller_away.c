@@ -18,6 +18,10 @@
 #include "mcp/session_store.h"
 #include "mcp/tasks.h"
 
+enum {
+    MCP_UNRUN_UNSEEN_MS = 10000
+}; /* one that was not seen for that long makes room for another */
+
 enum { AWAY_ARENA_MAX = 64 << 10 };
 
 struct caller_away {

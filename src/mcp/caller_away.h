@@ -10,6 +10,10 @@
 
 #include "mcp/server_inside.h"
 
+enum {
+    MCP_GONE_MS = 30000
+}; /* a call that could be run, and whose target no node has, ends then */
+
 /* recovery_opts.orphan; data is the server. */
 void caller_away_orphan(void *data, const struct call_record *record);
 

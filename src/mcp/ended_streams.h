@@ -14,6 +14,13 @@
 
 #include "base/list.h"
 
+enum {
+    MCP_KEPT_BYTES_SESSION = 8 << 20,    /* of ended streams that a session keeps for redelivery */
+    MCP_KEPT_BYTES_PRINCIPAL = 64 << 20, /* and all sessions of one principal */
+    MCP_KEPT_BYTES_MAX = 512 << 20,      /* and all there are */
+    MCP_STREAM_KEEP_MS = 300000,         /* an ended stream can be resumed that long */
+};
+
 struct ended_streams;
 struct mcp_server;
 struct mcp_stream;

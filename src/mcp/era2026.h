@@ -26,6 +26,11 @@
 
 #include "mcp/response.h"
 
+enum {
+    MCP_LIST_FRESH_MS = 60000,    /* ttlMs of lists and of server/discover */
+    MCP_PIPE_REQUESTS_MAX = 1024, /* requests of era 2026 in flight on stdio */
+};
+
 /*
  * Of the pipe or the endpoint: the message is of this era (mcp/era). request->has has been found;
  * request->meta is what is known of its _meta, or NULL.

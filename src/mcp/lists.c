@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "crypto/digest.h"
+#include "mcp/era2026.h"
 
 /* Templates are a list of their own. */
 static char list_letter(enum target_kind kind, bool templates)

@@ -12,6 +12,8 @@
 #include "mcp/failure.h"
 #include "mcp/shares.h"
 
+enum { MCP_SUBSCRIPTIONS_MAX = 1000 }; /* of one session */
+
 struct subject { /* a resource that somebody subscribes to */
     struct list subscriptions;
     size_t len;

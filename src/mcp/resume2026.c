@@ -31,6 +31,8 @@
 #include "mcp/result.h"
 #include "mcp/tasks.h"
 
+enum { MCP_WAITERS_MAX = 64 }; /* requests that wait for the end of one call */
+
 enum { ASKS_AT_FIRST = 4 };
 _Static_assert((STATE_ASKS_MAX & (STATE_ASKS_MAX - 1)) == 0 &&
                    (ASKS_AT_FIRST & (ASKS_AT_FIRST - 1)) == 0,

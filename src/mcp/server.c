@@ -21,6 +21,15 @@
 #include "mcp/state.h"
 #include "mcp/tasks.h"
 #include "mcp/ask2025.h"
+#include "mcp/caller2026.h"
+
+enum {
+    MCP_SUBJECTS_MAX = 100000,     /* resources that somebody subscribes to */
+    MCP_HEARTBEAT_MS = 15000,      /* between signs of life on a stream that waits */
+    MCP_SESSION_IDLE_MS = 3600000, /* a session without a sign of life ends then */
+    MCP_PAGE_SIZE = 100,           /* rows of a page of a list */
+    MCP_SWEEP_MS = 1000,           /* how often idle sessions and old streams are looked for */
+};
 
 enum { SERVER_TEXTS_MAX = 1 << 20 };
 

@@ -17,52 +17,15 @@
 #include "mcp/server.h"
 #include "net/http.h"
 
+/* Limits that several files keep to; every other one stands with what it bounds. */
 enum {
-    MCP_SESSIONS_MAX = 20000,
-    MCP_SESSIONS_PER_PRINCIPAL_MAX = 2000,       /* of them; where there are tokens */
-    MCP_CALLS_PER_PRINCIPAL_MAX = 2000,          /* requests in flight; likewise */
-    MCP_LISTENERS_PER_PRINCIPAL_MAX = 1000,      /* GET streams and subscriptions/listen */
-    MCP_SUBSCRIPTIONS_PER_PRINCIPAL_MAX = 10000, /* to resources */
-    MCP_HOLDERS_MAX = 100000,                    /* principals that have any of these */
-    MCP_CALLS_PER_SESSION_MAX = 1024,            /* requests in flight of one session */
-    MCP_KEPT_BYTES_SESSION = 8 << 20,    /* of ended streams that a session keeps for redelivery */
-    MCP_KEPT_BYTES_PRINCIPAL = 64 << 20, /* and all sessions of one principal */
-    MCP_KEPT_BYTES_MAX = 512 << 20,      /* and all there are */
-    MCP_STANDING_MAX = 4,                /* GET streams of one session */
-    MCP_STREAM_EVENTS_MAX = 256,         /* kept events of one stream */
-    MCP_STREAM_BYTES_MAX = 1 << 20,      /* and their bytes */
-    MCP_STREAM_EVENTS_MOST = 4096,       /* whatever they are, and whether they were sent or not */
-    MCP_STREAM_BYTES_MOST = 64 << 20,
-    MCP_STREAM_KEEP_MS = 300000,  /* an ended stream can be resumed that long */
-    MCP_SUBSCRIPTIONS_MAX = 1000, /* of one session */
-    MCP_SUBJECTS_MAX = 100000,    /* resources that somebody subscribes to */
-    MCP_URI_MAX = 8192,
-    MCP_URLS_MAX = 10000,       /* URL elicitations whose end can be told */
+    MCP_URI_MAX = 8192,         /* bytes of a uri that is subscribed to */
     MCP_MESSAGE_MAX = 16 << 20, /* bytes of one message we send */
-    MCP_LINE_MAX = 4 << 20,     /* bytes of one line on stdio */
-    MCP_LINES_QUEUED_MAX = 4 << 20,
-    MCP_BODY_MAX = 4 << 20,    /* bytes of one message that comes */
-    MCP_TREE_MAX = 64 << 20,   /* memory of one parsed message */
-    MCP_TREE_KEEP = 256 << 10, /* and how much of it is kept for the next one */
-    MCP_RETRY_MS = 1000,       /* clients that lost a stream are asked to wait that long */
-    MCP_HEARTBEAT_MS = 15000,
-    MCP_SESSION_IDLE_MS = 3600000,
-    MCP_PAGE_SIZE = 100,
-    MCP_SWEEP_MS = 1000, /* how often idle sessions and old streams are looked for */
-    MCP_FLUSH_MS = 2000, /* for the last bytes on the way out */
-
-    /* Era 2026. */
-    MCP_LIST_FRESH_MS = 60000,    /* ttlMs of lists and of server/discover */
-    MCP_STATE_GRACE_MS = 600000,  /* a state outlives the last of its asks by this */
-    MCP_HOLD_MS = 20000,          /* a retry waits that long for a page, or for another node */
-    MCP_HOLD_LOOK_MS = 50,        /* and looks that often */
-    MCP_WAITERS_MAX = 64,         /* requests that wait for the end of one call */
-    MCP_PIPE_REQUESTS_MAX = 1024, /* requests of era 2026 in flight on stdio */
-    MCP_GONE_MS = 30000, /* a call that could be run, and whose target no node has, ends then */
-    MCP_UNRUN_MAX = 256, /* such calls that are watched at a time */
-    MCP_UNRUN_UNSEEN_MS = 10000, /* one that was not seen for that long makes room for another */
-    MCP_LISTENERS_MAX = 10000,   /* subscriptions/listen at the same time */
-    MCP_LISTENED_MAX = 1000,     /* resources that one of them names */
+    MCP_BODY_MAX = 4 << 20,     /* bytes of one message that comes */
+    MCP_TREE_MAX = 64 << 20,    /* memory of one parsed message */
+    MCP_TREE_KEEP = 256 << 10,  /* and how much of it is kept for the next one */
+    MCP_FLUSH_MS = 2000,        /* for the last bytes on the way out */
+    MCP_UNRUN_MAX = 256,        /* such calls that are watched at a time */
 };
 
 struct session;

@@ -11,6 +11,11 @@
 #include "mcp/revision.h"
 #include "mcp/server_inside.h"
 
+enum {
+    MCP_SESSIONS_MAX = 20000,         /* sessions of the 2025 era that are live at the same time */
+    MCP_CALLS_PER_SESSION_MAX = 1024, /* requests in flight of one session */
+};
+
 /* What the client declared. */
 enum client_can {
     CLIENT_CAN_FORM = 1,

@@ -14,6 +14,14 @@
 #include "mcp/request.h"
 #include "mcp/tasks.h"
 
+enum {
+    MCP_SESSIONS_PER_PRINCIPAL_MAX = 2000,       /* of them; where there are tokens */
+    MCP_CALLS_PER_PRINCIPAL_MAX = 2000,          /* requests in flight; likewise */
+    MCP_LISTENERS_PER_PRINCIPAL_MAX = 1000,      /* GET streams and subscriptions/listen */
+    MCP_SUBSCRIPTIONS_PER_PRINCIPAL_MAX = 10000, /* to resources */
+    MCP_HOLDERS_MAX = 100000,                    /* principals that have any of these */
+};
+
 struct holder {
     size_t held[MCP_SHARES];
     size_t len;

@@ -12,6 +12,11 @@
 #include "mcp/era2026.h"
 #include "mcp/caller2025.h"
 
+enum {
+    MCP_LINE_MAX = 4 << 20,         /* bytes of one line on stdio */
+    MCP_LINES_QUEUED_MAX = 4 << 20, /* bytes of lines that were not taken yet */
+};
+
 struct stdio {
     struct mcp_server *server;
     struct session *session;

@@ -19,6 +19,11 @@
 #include "base/mem.h"
 #include "net/sse.h"
 
+enum {
+    MCP_STANDING_MAX = 4, /* GET streams of one session */
+    MCP_RETRY_MS = 1000,  /* clients that lost a stream are asked to wait that long */
+};
+
 struct mcp_event {
     struct mcp_event *next;
     uint32_t seq;

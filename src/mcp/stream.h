@@ -24,6 +24,13 @@
 #include "mcp/session.h"
 #include "net/pipe.h"
 
+enum {
+    MCP_STREAM_EVENTS_MAX = 256,      /* kept events of one stream */
+    MCP_STREAM_BYTES_MAX = 1 << 20,   /* and their bytes */
+    MCP_STREAM_EVENTS_MOST = 4096,    /* whatever they are, and whether they were sent or not */
+    MCP_STREAM_BYTES_MOST = 64 << 20, /* likewise */
+};
+
 struct mcp_event;
 
 enum event_sort {

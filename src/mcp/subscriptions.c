@@ -14,6 +14,11 @@
 #include "mcp/shares.h"
 #include "mcp/tasks.h"
 
+enum {
+    MCP_LISTENERS_MAX = 10000, /* subscriptions/listen at the same time */
+    MCP_LISTENED_MAX = 1000,   /* resources that one of them names */
+};
+
 struct listener {
     struct list link; /* of the server */
     struct response response;
