@@ -205,20 +205,26 @@ struct cancelling {
     struct op op;
     struct id call;
     struct buf result; /* the outcome as the store keeps it */
+    void (*done)(void *data, nod_status status);
+    void *data;
 };
 
-static void cancelling_free(struct cancelling *cancelling)
+static void cancelling_over(struct cancelling *cancelling, nod_status status)
 {
     op_abandon(&cancelling->op);
     list_remove(&cancelling->link);
     buf_finish(&cancelling->result);
+    if (cancelling->done)
+        cancelling->done(cancelling->data, status);
     mem_free(cancelling);
 }
 
 void cancels_drop(struct engine *engine)
 {
-    LIST_EACH (at, &engine->cancels)
-        cancelling_free(LIST_OF(at, struct cancelling, link));
+    struct list *at;
+
+    while ((at = list_first(&engine->cancels)))
+        cancelling_over(LIST_OF(at, struct cancelling, link), NOD_E_STORE);
 }
 
 static void cancelling_send(struct op *op)
@@ -243,10 +249,11 @@ static void cancelling_done(struct op *op, nod_status status, const struct store
         outcome_read(&arena, buf_str(&cancelling->result), &outcome) == NOD_OK)
         home_ended(engine, id_str(&cancelling->call), NULL, &outcome);
     arena_finish(&arena);
-    cancelling_free(cancelling);
+    cancelling_over(cancelling, status);
 }
 
-static void end_stored(struct engine *engine, struct str call_id, const struct outcome *outcome)
+static void end_stored(struct engine *engine, struct str call_id, const struct outcome *outcome,
+                       void (*done)(void *data, nod_status status), void *data)
 {
     struct cancelling *cancelling = MEM_NEW(struct cancelling);
     memcpy(cancelling->call.text, call_id.at, call_id.len < ID_LEN ? call_id.len : ID_LEN);
@@ -254,6 +261,8 @@ static void end_stored(struct engine *engine, struct str call_id, const struct o
     list_append(&engine->cancels, &cancelling->link);
     buf_init(&cancelling->result, CANCELLED_MAX);
     outcome_write(&cancelling->result, outcome);
+    cancelling->done = done;
+    cancelling->data = data;
     op_start(engine, &cancelling->op, cancelling_send, cancelling_done);
     if (engine_survives(engine))
         cancelling->op.most = INT_MAX; /* until then nobody can run it, or find it ended */
@@ -264,7 +273,8 @@ void engine_end_later(struct engine *engine, struct str call_id, struct str why)
     end_stored(engine, call_id,
                &(struct outcome){ .status = NOD_E_CANCELLED,
                                   .code = outcome_code(NOD_E_CANCELLED),
-                                  .message = why });
+                                  .message = why },
+               NULL, NULL);
 }
 
 void engine_cancel(struct engine *engine, struct str call_id, struct str why)
@@ -278,15 +288,18 @@ void engine_cancel(struct engine *engine, struct str call_id, struct str why)
     engine_end_later(engine, call_id, why);
 }
 
-void engine_end(struct engine *engine, struct str call_id, const struct outcome *outcome)
+void engine_end(struct engine *engine, struct str call_id, const struct outcome *outcome,
+                void (*done)(void *data, nod_status status), void *data)
 {
     struct call *live = engine_call_at(engine, call_id);
 
     if (live) {
         call_end_as(live, outcome);
+        if (done)
+            done(data, NOD_OK);
         return;
     }
-    end_stored(engine, call_id, outcome);
+    end_stored(engine, call_id, outcome, done, data);
 }
 
 /* --- what is no longer there --- */

@@ -12,6 +12,16 @@
 
 enum { CLAIM_ARENA_MAX = 8 << 20 }; /* memory of one answer while it is checked */
 
+enum {
+    CLAIM_JOINED_MOST = 16, /* who have sent the same answer again, and wait for its end */
+    CLAIM_OF_ASK_MOST = 16, /* different answers to one ask, on their way to the store */
+};
+
+struct claim_joined {
+    answered_fn *done;
+    void *data;
+};
+
 struct claim {
     struct engine *engine;
     struct list link; /* in engine->claims */
@@ -43,6 +53,10 @@ struct claim {
     struct answer_result result;
     answered_fn *done;
     void *data;
+    struct claim *next_of_ask;   /* another answer to the same ask that is on its way */
+    bool published;              /* it is on its way to the store, by itself */
+    struct claim_joined *joined; /* CLAIM_JOINED_MOST of them, once there is one */
+    size_t joined_count;
 };
 
 /* The ask, if it is pending here. */

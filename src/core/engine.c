@@ -93,6 +93,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     idmap_init(&engine->calls, SIZE_MAX / 2, offsetof(struct call, id)); /* see call_list */
     idmap_init(&engine->asks, SIZE_MAX / 2, offsetof(struct ask, id));
     map_init(&engine->tallies, SIZE_MAX / 2);
+    map_init(&engine->claims_of_ask, SIZE_MAX / 2); /* no more than there are claims */
     map_init(&engine->scopes, SIZE_MAX / 2);
     map_init(&engine->schemas, ENGINE_SCHEMAS_KEPT);
     engine->asks_moved = 1;
@@ -127,9 +128,9 @@ void engine_destroy(struct engine *engine)
     if (!engine)
         return;
     recovery_free(engine);
+    cancels_drop(engine); /* first: an answer may wait for one */
     claims_drop(engine);
     returns_drop(engine);
-    cancels_drop(engine);
     openings_drop(engine);
     scopings_drop(engine);
     struct idmap_walk walk = { 0 };
@@ -141,6 +142,7 @@ void engine_destroy(struct engine *engine)
     idmap_finish(&engine->calls);
     idmap_finish(&engine->asks);
     map_finish(&engine->tallies);
+    map_finish(&engine->claims_of_ask);
     map_finish(&engine->scopes);
     homes_drop(engine);
     hooks_finish(&engine->hooks);

@@ -229,9 +229,13 @@ void call_cancel(struct call *call, struct str why);
 /* The same by its id, wherever it is; nothing, if it has ended or is unknown. */
 void engine_cancel(struct engine *engine, struct str call_id, struct str why);
 
-/* Ends a call that waits, or that nobody runs, with this failure instead. One that runs here ends
- * by itself. */
-void engine_end(struct engine *engine, struct str call_id, const struct outcome *outcome);
+/*
+ * Ends a call that waits, or that nobody runs, with this failure instead. One that runs here ends
+ * by itself. `done`, which may be NULL, comes when the end is stored, or at once for a call that is
+ * live here; NOD_E_STORE: the engine went before.
+ */
+void engine_end(struct engine *engine, struct str call_id, const struct outcome *outcome,
+                void (*done)(void *data, nod_status status), void *data);
 
 struct str call_id(const struct call *call);
 struct str call_principal(const struct call *call);

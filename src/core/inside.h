@@ -66,6 +66,7 @@ struct engine {
     struct map scopes;   /* scope -> newest struct ask, with one_ask_per_scope */
     struct map schemas;  /* schema text -> struct kept_schema */
     struct heap due;
+    struct map claims_of_ask;      /* ask -> the newest struct claim on its way to the store */
     size_t pending;                /* asks on their way to the store, or waiting */
     struct list claims;            /* answers under way */
     struct list sets;              /* such that are given together */

@@ -169,14 +169,14 @@ static void orphan_without_target(struct mcp_server *server, const struct call_r
     struct outcome outcome = outcome_gone(arena, record->target);
     LOG_WARN("a call has ended because what it runs is no longer there",
              LOG_STR("call", record->id), LOG_STR("target", record->target));
-    engine_end(engine, record->id, &outcome);
+    engine_end(engine, record->id, &outcome, NULL, NULL);
 }
 
 void caller_away_end_gone(struct mcp_server *server, struct str call_id,
                           const struct outcome *outcome)
 {
     if (!engine_store(server->opts.engine)->ops->shared)
-        engine_end(server->opts.engine, call_id, outcome);
+        engine_end(server->opts.engine, call_id, outcome, NULL, NULL);
 }
 
 /* --- coming and going --- */

@@ -246,6 +246,7 @@ struct batch_answers {
     struct server_work work;        /* first */
     struct http_exchange *exchange; /* NULL: the client has gone */
     const struct http_request *http;
+    struct str principal; /* of the server, or its tokens */
     struct id session;
     size_t left;          /* answers that are on their way to the store; one for who sends them */
     bool away;            /* the store did not take one */
@@ -272,8 +273,8 @@ static void batch_answered(void *data)
         http_on_gone(exchange, NULL, NULL);
     if (exchange && answers->away) {
         reply_not_stored(exchange);
-    } else if (exchange && !session) {
-        endpoint_no_session(exchange);
+    } else if (exchange && !session) { /* it has gone from here; the same answers count once */
+        endpoint_again(server, exchange, answers->http, answers->principal);
     } else if (exchange) {
         arena_reset(&server->message);
         const struct json *array = json_parse(
@@ -310,7 +311,8 @@ static void batch_answer_stored(void *data, const struct answer_result *result)
 }
 
 static void post_batch(struct session *session, struct http_exchange *exchange,
-                       const struct http_request *http, const struct json *array)
+                       const struct http_request *http, struct str principal,
+                       const struct json *array)
 {
     struct mcp_server *server = session->server;
     struct rpc_message message;
@@ -325,6 +327,7 @@ static void post_batch(struct session *session, struct http_exchange *exchange,
     struct batch_answers *answers = MEM_NEW(struct batch_answers);
     answers->exchange = exchange;
     answers->http = http;
+    answers->principal = principal;
     answers->session = session->id;
     answers->left = 1;
     http_on_gone(exchange, batcher_gone, answers);
@@ -444,7 +447,7 @@ static void post_array(struct mcp_server *server, struct http_exchange *exchange
     if (!session)
         return;
     if (session_knows(session)->batches)
-        post_batch(session, exchange, http, array);
+        post_batch(session, exchange, http, principal, array);
     else
         endpoint_error(exchange, 400, RPC_INVALID_REQUEST,
                        "Arrays of messages belong to revision 2025-03-26; send one message.");

@@ -30,6 +30,7 @@ enum { RESUME_ARENA_MAX = 64 << 20 };
 
 static const char not_kept[] = "This Last-Event-ID belongs to no stream of the session that is "
                                "still kept; send the request again.";
+static const char session_away[] = "The session is no longer served here; try again later.";
 static const char store_away[] = "The store cannot be reached; try again later.";
 
 /* A request that waits for the store. */
@@ -40,6 +41,7 @@ struct waiting {
     struct str principal; /* of the server, or its tokens */
     struct id session, call;
     uint32_t seq;
+    bool gone; /* what it runs is gone, and its end was stored */
 };
 
 static void client_gone(void *data)
@@ -142,20 +144,44 @@ static void send_result(struct session *session, const struct waiting *waiting,
     arena_finish(&arena);
 }
 
-static void send_gone(struct session *session, const struct waiting *waiting,
-                      struct http_exchange *exchange, const struct call_record *record,
-                      const struct caller_record *by)
+static void call_loaded(void *data, nod_status status, const struct store_reply *reply);
+
+static void gone_stored(void *data, nod_status status)
 {
+    struct waiting *waiting = data;
+    struct mcp_server *server = waiting->work.server;
+
+    if (server && waiting->exchange && status != NOD_E_STORE) {
+        struct store *store = engine_store(server->opts.engine);
+        store->ops->load_call(store, id_str(&waiting->call), call_loaded, waiting);
+        return;
+    }
+    struct http_exchange *exchange = wait_over(waiting);
+    if (exchange)
+        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, store_away);
+    mem_free(waiting);
+}
+
+/* The end is told as the store has it, when it has it. */
+static void send_gone(struct session *session, const struct waiting *waiting,
+                      struct http_exchange *exchange, const struct call_record *record)
+{
+    struct mcp_server *server = session->server;
+    struct engine *engine = server->opts.engine;
     struct arena arena;
 
-    if (engine_store(session->server->opts.engine)->ops->shared) {
+    if (engine_store(engine)->ops->shared || waiting->gone) {
         end_at_once(exchange);
         return;
     }
+    struct waiting *again = wait_for(server, exchange);
+    again->session = waiting->session;
+    again->call = waiting->call;
+    again->seq = waiting->seq;
+    again->gone = true;
     arena_init(&arena, RESUME_ARENA_MAX);
     struct outcome outcome = outcome_gone(&arena, record->target);
-    caller_away_end_gone(session->server, record->id, &outcome);
-    send_outcome(session, waiting, exchange, record, by, &outcome);
+    engine_end(engine, record->id, &outcome, gone_stored, again);
     arena_finish(&arena);
 }
 
@@ -167,7 +193,7 @@ static void go_on(struct session *session, const struct waiting *waiting,
     struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
 
     if (!target) {
-        send_gone(session, waiting, exchange, record, by);
+        send_gone(session, waiting, exchange, record);
         return;
     }
     struct mcp_stream *stream =
@@ -196,9 +222,11 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
         ;
     else if (status == NOD_E_STORE)
         endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, store_away);
+    else if (!session) /* it has gone from here: elsewhere, or the next time, it is found again */
+        endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, session_away);
     else if (stream) /* it has come back twice */
         mcp_stream_resume(stream, exchange, waiting->seq);
-    else if (!session || status != NOD_OK || !str_eq(record->scope, session_scope(session)) ||
+    else if (status != NOD_OK || !str_eq(record->scope, session_scope(session)) ||
              !caller_record_read(&arena, record->caller, &by) || !by.held)
         endpoint_error(exchange, 400, RPC_INVALID_REQUEST, not_kept);
     else if (waiting->seq == EVENT_SEQ_RESULT)

@@ -496,10 +496,12 @@ static void make_server(struct world *world)
 
 static enum memory_fault store_fault(void *ctx, const char *verb)
 {
-    const struct world *world = ctx;
+    struct world *world = ctx;
 
-    return world->store_away && strcmp(world->store_away, verb) == 0 ? MEMORY_FAIL_BEFORE
-                                                                     : MEMORY_FINE;
+    if (!world->store_away || strcmp(world->store_away, verb) != 0)
+        return MEMORY_FINE;
+    world->away_tries++;
+    return MEMORY_FAIL_BEFORE;
 }
 
 void world_start(struct world *world, const struct world_opts *opts)

@@ -47,6 +47,7 @@ struct world {
     struct store *store;
     struct store_ops ops;   /* the store's, if it survives */
     const char *store_away; /* this verb fails before it happens */
+    int away_tries;         /* how often it did */
     struct engine *engine;
     struct catalog *catalog;
     struct mcp_server *server;

@@ -1,0 +1,269 @@
+/*
+ * tests/unit/mcp/store_away: what a 2025 client is told, and what it costs, while the store takes
+ * nothing: an end is told when it is stored, the same answer is on its way once, and a request in
+ * flight goes with the server.
+ */
+#include "world.h"
+
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "mcp/server_inside.h"
+
+#define CALL(id, name, args)                                                                       \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" name    \
+    "\",\"arguments\":" args "}}"
+#define FORM_ONLY "{\"elicitation\":{}}"
+#define SEVEN     "\"result\":{\"action\":\"accept\",\"content\":{\"age\":7}}"
+#define EIGHT     "\"result\":{\"action\":\"accept\",\"content\":{\"age\":8}}"
+
+enum { SENT_AGAIN = 40 }; /* of the same answer, while the store is away */
+
+static struct world world;
+
+static void turns(int count)
+{
+    for (int i = 0; i < count; i++)
+        world_turn(&world);
+}
+
+static void asked_id(struct talk *talk, char out[64])
+{
+    talk_await(talk, "\"id\":\"");
+    talk_cut(talk, "\"jsonrpc\":\"2.0\",\"id\":\"", "\"", out, 64);
+}
+
+static bool is_silent(const struct talk *talk)
+{
+    char byte;
+
+    return recv(talk->fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK) == -1;
+}
+
+static void post_answer(struct client *client, struct talk *talk, const char *id,
+                        const char *result)
+{
+    char body[512];
+
+    snprintf(body, sizeof(body), "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",%s}", id, result);
+    client_post(client, talk, body);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    world_start(&world, &(struct world_opts){ .survives = true });
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    if (world.loop)
+        world_stop(&world);
+    return 0;
+}
+
+/* --- an end is told after it is stored --- */
+
+static void the_end_of_a_tool_that_is_gone_is_told_when_it_is_stored(void **state)
+{
+    struct client client = { 0 };
+    struct talk talk;
+    char ask[64], event[128];
+
+    (void)state;
+    client_begin(&client, &world, "2025-11-25", FORM_ONLY);
+    client_post(&client, &talk, CALL("1", "form", "{}"));
+    asked_id(&talk, ask);
+    talk_cut(&talk, "id: ", "\n", event, sizeof(event));
+    talk_close(&talk);
+    world_restart(&world);
+    catalog_remove(world.catalog, catalog_find(world.catalog, TARGET_TOOL, STR("form")));
+    world.store_away = "cancel";
+    client_get(&client, &talk, event);
+    turns(40);
+    assert_true(world.away_tries > 0);
+    assert_true(is_silent(&talk));
+    world.store_away = NULL;
+    world_advance(&world, 10000);
+    talk_await_end(&talk);
+    assert_true(talk_has(&talk, "TOOL_GONE"));
+    talk_close(&talk);
+}
+
+static void whoever_answers_for_a_tool_that_is_gone_is_told_when_it_is_stored(void **state)
+{
+    struct client client = { 0 };
+    struct talk talk;
+    char ask[64];
+
+    (void)state;
+    client_begin(&client, &world, "2025-11-25", FORM_ONLY);
+    client_post(&client, &talk, CALL("1", "form", "{}"));
+    asked_id(&talk, ask);
+    talk_close(&talk);
+    world_restart(&world);
+    catalog_remove(world.catalog, catalog_find(world.catalog, TARGET_TOOL, STR("form")));
+    world.store_away = "cancel";
+    post_answer(&client, &talk, ask, SEVEN);
+    turns(40);
+    assert_true(world.away_tries > 0);
+    assert_true(is_silent(&talk));
+    world.store_away = NULL;
+    world_advance(&world, 10000);
+    talk_await_end(&talk);
+    assert_true(talk_has(&talk, "HTTP/1.1 409"));
+    talk_close(&talk);
+}
+
+/* --- the same answer again --- */
+
+/* How often the store is asked to take an answer, when it is asked once more. */
+static int tries_of_one_turn(void)
+{
+    turns(10);
+    world.away_tries = 0;
+    world_advance(&world, 2500); /* longer than the longest pause between two tries */
+    turns(5);
+    return world.away_tries;
+}
+
+static void the_same_answer_again_joins_the_one_that_is_on_its_way(void **state)
+{
+    struct client client = { 0 };
+    struct talk talk, sent[SENT_AGAIN];
+    char ask[64];
+    int taken = 0, later = 0;
+
+    (void)state;
+    client_begin(&client, &world, "2025-11-25", FORM_ONLY);
+    client_post(&client, &talk, CALL("1", "form", "{}"));
+    asked_id(&talk, ask);
+    world.store_away = "claim";
+    for (int i = 0; i < SENT_AGAIN; i++)
+        post_answer(&client, &sent[i], ask, SEVEN);
+    assert_int_equal(tries_of_one_turn(), 1);
+    world.store_away = NULL;
+    world_advance(&world, 10000);
+    for (int i = 0; i < SENT_AGAIN; i++) {
+        talk_await_end(&sent[i]);
+        taken += talk_has(&sent[i], "HTTP/1.1 202");
+        later += talk_has(&sent[i], "HTTP/1.1 503"); /* more than may wait for one */
+        talk_close(&sent[i]);
+    }
+    assert_int_equal(taken + later, SENT_AGAIN);
+    assert_true(taken > SENT_AGAIN / 4 && later > 0);
+    talk_await_end(&talk);
+    assert_true(talk_has(&talk, "accepted"));
+    talk_close(&talk);
+}
+
+/* Another answer is another matter: it is tried, and one of the two wins. */
+static void another_answer_does_not_join(void **state)
+{
+    struct client client = { 0 };
+    struct talk talk, seven, eight;
+    char ask[64];
+
+    (void)state;
+    client_begin(&client, &world, "2025-11-25", FORM_ONLY);
+    client_post(&client, &talk, CALL("1", "form", "{}"));
+    asked_id(&talk, ask);
+    world.store_away = "claim";
+    post_answer(&client, &seven, ask, SEVEN);
+    turns(5);
+    post_answer(&client, &eight, ask, EIGHT);
+    assert_int_equal(tries_of_one_turn(), 2);
+    world.store_away = NULL;
+    world_advance(&world, 10000);
+    talk_await_end(&seven);
+    talk_await_end(&eight);
+    assert_int_equal(talk_has(&seven, "HTTP/1.1 202") + talk_has(&eight, "HTTP/1.1 202"), 1);
+    assert_int_equal(talk_has(&seven, "HTTP/1.1 409") + talk_has(&eight, "HTTP/1.1 409"), 1);
+    talk_close(&seven);
+    talk_close(&eight);
+    talk_await_end(&talk);
+    talk_close(&talk);
+}
+
+/* --- a server that stops while the store is asked --- */
+
+static struct {
+    struct str call_id;
+    store_done *done;
+    void *data;
+    void (*real)(struct store *store, struct str call_id, store_done *done, void *data);
+    char text[64];
+} held;
+
+static void hold_load(struct store *store, struct str call_id, store_done *done, void *data)
+{
+    (void)store;
+    memcpy(held.text, call_id.at, call_id.len);
+    held.call_id = str_n(held.text, call_id.len);
+    held.done = done;
+    held.data = data;
+}
+
+static void hold_loads(void)
+{
+    held.done = NULL;
+    held.real = world.ops.load_call;
+    world.ops.load_call = hold_load;
+}
+
+static void let_load(void)
+{
+    world.ops.load_call = held.real;
+    held.real(world.store, held.call_id, held.done, held.data);
+}
+
+/* What a client does on 404 is to begin anew: it must not be told so of a session that lives. */
+static void a_server_that_stops_never_says_that_a_session_is_gone(void **state)
+{
+    struct client client = { 0 };
+    struct talk talk;
+    char ask[64], event[128];
+
+    (void)state;
+    client_begin(&client, &world, "2025-11-25", FORM_ONLY);
+    client_post(&client, &talk, CALL("1", "form", "{}"));
+    asked_id(&talk, ask);
+    talk_cut(&talk, "id: ", "\n", event, sizeof(event));
+    talk_close(&talk);
+    for (int i = 0; i < 2; i++) {
+        world_restart(&world);
+        hold_loads();
+        if (i)
+            client_get(&client, &talk, event);
+        else
+            client_post(&client, &talk, CALL("2", "form", "{}"));
+        WORLD_AWAIT(&world, held.done);
+        world_drain(&world);
+        turns(20);
+        let_load();
+        talk_await_end(&talk);
+        assert_true(talk_has(&talk, "HTTP/1.1 503"));
+        assert_true(talk_has(&talk, "Retry-After: "));
+        talk_close(&talk);
+        WORLD_AWAIT(&world, world.ended);
+        world.draining = world.ended = false;
+    }
+    world_restart(&world);
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(the_end_of_a_tool_that_is_gone_is_told_when_it_is_stored),
+        T(whoever_answers_for_a_tool_that_is_gone_is_told_when_it_is_stored),
+        T(the_same_answer_again_joins_the_one_that_is_on_its_way),
+        T(another_answer_does_not_join),
+        T(a_server_that_stops_never_says_that_a_session_is_gone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
