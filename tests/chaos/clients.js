@@ -39,6 +39,7 @@ class Story {
     this.lines = [];
     this.begun = 0;
     this.sentAgain = 0;
+    this.whyAgain = []; // what was seen each time
     this.twins = []; // replies to what was sent once more
     this.wrong = new Set(); // questions that were answered wrongly
   }
@@ -72,6 +73,7 @@ class Story {
 
   async again(why) {
     this.note(why);
+    this.whyAgain.push(why);
     this.sentAgain++;
     if (Date.now() > this.until) throw this.lost('not in time');
     await pause(AGAIN_MS);

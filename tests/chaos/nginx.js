@@ -41,6 +41,6 @@ export async function startNginx(t, ports) {
       return false;
     }
   };
-  await startProgram(t, 'nginx', ['-p', folder, '-c', path.join(folder, 'nginx.conf'), '-e', 'stderr'], answers);
-  return { url };
+  const { said } = await startProgram(t, 'nginx', ['-p', folder, '-c', path.join(folder, 'nginx.conf'), '-e', 'stderr'], answers);
+  return { url, said };
 }

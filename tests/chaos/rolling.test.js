@@ -1,0 +1,86 @@
+// A rolling restart: two nodes, one Redis, behind nginx, and SIGTERM for one node after the other while calls come and go.
+// Nothing is lost, nothing is done twice, and what a client sees of it is what every client library deals with by itself:
+//
+//   2025    the stream of a call that waits ends; it is taken up again by GET with Last-Event-ID
+//   both    a request that a node has no more room for on its way out is sent again: the connection is closed on it, or it
+//           gets 502 (nginx: the node hung up on a request it had not looked at) or 503 with Retry-After
+//
+// Any other status, any JSON-RPC error, and a call that had to be begun anew because its client had nothing to come back
+// with and somebody had begun to work on it, fails the test.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { combinations, openHouse, pause, startRedis } from './house.js';
+import { startNginx } from './nginx.js';
+import { Client2025, Client2026, Count } from './clients.js';
+import { PATIENCE_MS, within } from '../wire/harness.js';
+
+const SIDE_BY_SIDE = 24;
+const ROUNDS = Number(process.env.ROUNDS ?? 8); // nodes that are replaced
+const UP_MS = 2500; // before the next one goes: longer than nginx takes a node for down that was (fail_timeout, in whole seconds)
+
+// What a client may see, by the words that clients.js notes when it comes again.
+const SEEN = [
+  ['stream ended', /^the stream has ended$/],
+  ['connection closed', /ECONNRESET|other side closed|UND_ERR_SOCKET|socket hang up|terminated/],
+  ['502', /(^|: )502\b/],
+  ['503', /(^|: )503\b/],
+];
+
+// One node goes and comes back before the next one does.
+async function roll(nodes) {
+  const took = [];
+  for (let i = 0; i < ROUNDS; i++) {
+    await pause(UP_MS);
+    const node = nodes[i % nodes.length];
+    const began = Date.now();
+    node.child.kill('SIGTERM');
+    const end = await within(PATIENCE_MS, 'the server ends', node.ended);
+    assert.doesNotMatch(node.watched.stderr, /Sanitizer|runtime error:/);
+    assert.deepEqual(end, { code: 0, signal: null }, node.watched.stderr);
+    took.push(Date.now() - began);
+    await node.start();
+  }
+  return took;
+}
+
+const reasons = (stories) => {
+  const seen = Object.fromEntries(SEEN.map(([name]) => [name, 0]));
+  const others = [];
+  for (const line of stories.flatMap(({ whyAgain }) => whyAgain)) {
+    const known = SEEN.find(([, words]) => words.test(line));
+    if (known) seen[known[0]]++;
+    else others.push(line);
+  }
+  return { seen, others };
+};
+
+for (const { era } of combinations.filter(({ store }) => store === 'redis'))
+  test(`rolling restart, ${era}: nothing is lost, and a client sees nothing that it does not deal with by itself`, async (t) => {
+    const redis = await startRedis(t);
+    const house = await openHouse(t, 'redis', { redis });
+    const nodes = [await house.node(), await house.node()];
+    const { url } = await startNginx(t, nodes.map(({ port }) => port));
+    const clients = await Promise.all(Array.from({ length: SIDE_BY_SIDE }, () =>
+      (era === '2025' ? new Client2025(url) : new Client2026(url)).connect()));
+    const count = new Count();
+    const stories = [];
+    let over = false;
+    let next = 0;
+    const rolling = roll(nodes).finally(() => (over = true));
+    const load = async (client) => {
+      while (!over) {
+        const i = next++;
+        const tool = ['deed', 'deed_blocking', 'deed_early'][i % 3];
+        const call = client.call(tool, `r${i}`);
+        call.then(({ story }) => stories.push(story), () => {});
+        await count.of(house, tool, `r${i}`, call);
+      }
+    };
+    const [took] = await Promise.all([rolling, ...clients.map(load)]);
+    const { seen, others } = reasons(stories);
+    t.diagnostic(`${era}: ${took.length} nodes replaced, each down after ${Math.min(...took)} to ${Math.max(...took)} ms; seen: ${JSON.stringify(seen)}`);
+    count.check(t, house, `${era}, rolling restart`);
+    assert.deepEqual(others, [], 'nothing else was seen');
+    assert.ok(count.calls > ROUNDS * SIDE_BY_SIDE, `only ${count.calls} calls: that is no load`);
+    await house.close();
+  });
