@@ -181,7 +181,8 @@ struct nod_server_opts {
                                  which has no sessions, of its principal */
     int workers;              /* threads for blocking handlers; 0: 4 */
     int64_t heartbeat_ms;     /* while a call waits; 0: 15000 */
-    int64_t session_idle_ms;  /* HTTP sessions end after that long without a request; 0: 1 hour */
+    int64_t session_idle_ms;  /* HTTP sessions end after that long without a request, or when what waits
+                                 in them has ended; 0: 1 hour */
     size_t page_size;         /* of lists; 0: 100 */
     /* Clients (by the name they give) that draw an empty form badly and get one required boolean. */
     const char *const *boolean_confirm_clients; /* NULL-terminated, or NULL */

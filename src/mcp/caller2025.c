@@ -495,6 +495,12 @@ static void call_dropped(struct caller2025 *call)
     server_check_drained(server);
 }
 
+bool caller2025_may_be_left(const struct caller2025 *call)
+{
+    return call->waiting && !call->cancelled && call->stream->of_call && call->caller.call &&
+           call_is_stored(call->caller.call);
+}
+
 void caller2025_leave(struct caller2025 *call)
 {
     call_caller_left(call->caller.call);

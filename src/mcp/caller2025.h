@@ -60,6 +60,9 @@ bool caller2025_back(struct session *session, struct mcp_stream *stream,
                      const struct call_record *record, const struct caller_record *by,
                      struct target *target, bool handed);
 
+/* It waits for a person, and the store has it: whoever comes back finds it there. */
+bool caller2025_may_be_left(const struct caller2025 *call);
+
 /* The server goes, and the store has the call: the client may come back for it. */
 void caller2025_leave(struct caller2025 *call);
 

@@ -4,7 +4,8 @@
  * Sessions are found by an id of 128 random bits and by their principal; with the right id and
  * another principal there is no such session. The list `by_use` has the one that was silent longest
  * in front, so a sweep looks at those alone that may have to go. One with a connection open or a
- * call alive is not idle, however silent.
+ * call alive is not idle, however silent. If its calls only wait, nobody is connected, and the
+ * store keeps it all, it is left to the store: the client that comes back finds everything there.
  *
  * Holds always: a session is freed only when it has ended and no call points to it.
  */
@@ -17,6 +18,9 @@
 #include "mcp/session_store.h"
 #include "mcp/shares.h"
 #include "mcp/ask2025.h"
+
+static bool session_may_be_left(const struct session *session);
+static void session_leave(struct session *session, struct str why);
 
 /*
  * Where the store has them, sessions that nobody uses right now need not be here; those of this
@@ -32,9 +36,8 @@ static void make_room(struct mcp_server *server, struct str principal)
         struct session *session = LIST_OF(at, struct session, by_use);
         if (own && !str_eq(session_principal(session), principal))
             continue;
-        if (session_is_idle(session) && !session->writing &&
-            session->until_ms <= session->stored_until_ms) {
-            session_end(session, STR("others need its room"));
+        if (session_may_be_left(session)) {
+            session_leave(session, STR("others need its room"));
             return;
         }
     }
@@ -222,14 +225,41 @@ void session_drop_call(struct session *session, struct caller2025 *call)
 
 /* --- idleness --- */
 
-bool session_is_idle(const struct session *session)
+static bool is_connected(const struct session *session)
 {
-    if (session->call_count || session->lines)
-        return false;
     for (const struct list *at = session->streams.next; at != &session->streams; at = at->next)
         if (LIST_OF(at, struct mcp_stream, link)->exchange)
+            return true;
+    return session->lines;
+}
+
+bool session_is_idle(const struct session *session)
+{
+    return !session->call_count && !is_connected(session);
+}
+
+/* The store has all of it, calls and record, and nobody is connected. */
+static bool session_may_be_left(const struct session *session)
+{
+    if (is_connected(session) || !server_survives(session->server) || session->writing ||
+        session->version == 0 || session->until_ms > session->stored_until_ms ||
+        !list_empty(&session->cancelling))
+        return false;
+    for (const struct list *at = session->call_list.next; at != &session->call_list;
+         at = at->next) {
+        const struct caller2025 *call = LIST_OF(at, struct caller2025, link);
+        if (!caller2025_may_be_left(call))
             return false;
+    }
     return true;
+}
+
+/* Here it ends; its calls wait on in the store. */
+static void session_leave(struct session *session, struct str why)
+{
+    LIST_EACH (at, &session->call_list)
+        caller2025_leave(LIST_OF(at, struct caller2025, link));
+    session_end(session, why);
 }
 
 void session_need(struct session *session, int64_t for_ms)
@@ -263,6 +293,8 @@ void session_sweep(struct mcp_server *server, int64_t now)
             return;
         if (session_is_idle(session) && !keeps_something(session))
             session_end(session, STR("the session was idle too long"));
+        else if (session_may_be_left(session) && !keeps_something(session))
+            session_leave(session, STR("its calls wait in the store, and nobody is connected"));
         else
             session_touch(session);
     }

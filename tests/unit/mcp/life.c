@@ -85,6 +85,40 @@ static void an_idle_session_ends_and_one_that_waits_does_not(void **state)
     world_stop(&world);
 }
 
+/* Its questions may wait for weeks: what the store has, this process need not hold. */
+static void a_session_that_waits_alone_is_left_to_a_store_that_keeps_it(void **state)
+{
+    struct client gone = { 0 }, here = { 0 };
+    struct talk talk, held;
+    char ask[64], same[64], event[128];
+
+    (void)state;
+    world_start(&world, &(struct world_opts){ .session_idle_ms = 1000, .survives = true });
+    client_begin(&gone, &world, "2025-11-25", "{\"elicitation\":{}}");
+    client_begin(&here, &world, "2025-11-25", "{\"elicitation\":{}}");
+    client_post(&here, &held, CALL("1", "confirm", "{}"));
+    talk_await(&held, "elicitation/create");
+    client_post(&gone, &talk, CALL("1", "confirm", "{}"));
+    talk_await(&talk, "elicitation/create");
+    talk_cut(&talk, "\"jsonrpc\":\"2.0\",\"id\":\"", "\"", ask, sizeof(ask));
+    talk_cut(&talk, "id: ", "\n", event, sizeof(event));
+    talk_close(&talk);
+    world_advance(&world, 1001);
+    WORLD_AWAIT(&world, world.server->sessions.count == 1);
+    assert_int_equal(engine_pending(world.engine), 1); /* of the one that is connected */
+
+    client_get(&gone, &talk, event); /* for the question that it has missed */
+    talk_await(&talk, "elicitation/create");
+    talk_cut(&talk, "\"jsonrpc\":\"2.0\",\"id\":\"", "\"", same, sizeof(same));
+    assert_string_equal(ask, same);
+    client_answer(&gone, ask, "\"result\":{\"action\":\"accept\"}");
+    talk_await_end(&talk);
+    assert_true(talk_has(&talk, "accepted"));
+    talk_close(&talk);
+    talk_close(&held);
+    world_stop(&world);
+}
+
 static void pages_follow_each_other_to_the_end(void **state)
 {
     struct client client = { 0 };
@@ -252,6 +286,7 @@ int main(void)
         cmocka_unit_test(another_principals_session_does_not_exist),
         cmocka_unit_test(without_tokens_only_loopback_is_listened_on),
         cmocka_unit_test(an_idle_session_ends_and_one_that_waits_does_not),
+        cmocka_unit_test(a_session_that_waits_alone_is_left_to_a_store_that_keeps_it),
         cmocka_unit_test(pages_follow_each_other_to_the_end),
         cmocka_unit_test(heartbeats_are_comments_without_a_token),
         cmocka_unit_test(a_log_over_its_caps_drops_progress_first),
