@@ -50,21 +50,6 @@ static struct claim *claim_create(struct engine *engine, struct str ask_id,
     return claim;
 }
 
-static void claim_set_out(struct claim *claim);
-static void claim_arrive(struct claim *claim);
-
-/* Those that said the same are told how it ended: the first one's word counts. */
-static void tell_joined(struct claim *claim)
-{
-    if (claim->result.status == NOD_OK) {
-        claim->result.status = NOD_E_STALE;
-        claim->result.same = true;
-    }
-    for (size_t i = 0; i < claim->joined_count; i++)
-        claim->joined[i].done(claim->joined[i].data, &claim->result);
-    claim->joined_count = 0;
-}
-
 static void claim_free(struct claim *claim)
 {
     flow_drop(&claim->flow);
@@ -90,7 +75,7 @@ void claims_drop(struct engine *engine)
         /* Who scans is gone by now, and so are the callers of a set. */
         if (claim->done && claim->outcome != ASK_EXPIRED && !claim->answer.set)
             claim->done(claim->data, &claim->result);
-        tell_joined(claim);
+        claim_tell_joined(claim);
         claim_free(claim);
     }
 }
@@ -403,87 +388,6 @@ void claim_publish(struct claim *claim)
         claim->op.most = INT_MAX;
 }
 
-/* --- the same answer again --- */
-
-/* Is it the very same word, to the same offer, by the same one, in the same place? */
-static bool says_the_same(const struct claim *a, const struct claim *b)
-{
-    return str_eq(a->ask_id, b->ask_id) && a->outcome == b->outcome && a->again == b->again &&
-           a->offer == b->offer && a->answer.surface == b->answer.surface &&
-           a->answer.handed == b->answer.handed && str_eq(a->answer.by, b->answer.by) &&
-           str_eq(a->answer.scope, b->answer.scope) && str_eq(a->answer.via, b->answer.via) &&
-           str_eq(a->content, b->content);
-}
-
-/* On its way to the store, where it is found by those that say the same. */
-static void claim_set_out(struct claim *claim)
-{
-    struct map *ways = &claim->engine->claims_of_ask;
-
-    claim->published = true;
-    claim->next_of_ask = map_get(ways, claim->ask_id);
-    map_set(ways, claim->ask_id, claim);
-}
-
-static void claim_arrive(struct claim *claim)
-{
-    struct map *ways = &claim->engine->claims_of_ask;
-    struct claim *first = map_remove(ways, claim->ask_id);
-
-    for (struct claim **at = &first; *at; at = &(*at)->next_of_ask) {
-        if (*at == claim) {
-            *at = claim->next_of_ask;
-            break;
-        }
-    }
-    if (first)
-        map_set(ways, first->ask_id, first);
-}
-
-/* One that says the same, and how many there are in all. */
-static struct claim *claim_under_way(const struct claim *claim, size_t *count)
-{
-    struct claim *found = NULL;
-
-    *count = 0;
-    for (struct claim *other = map_get(&claim->engine->claims_of_ask, claim->ask_id); other;
-         other = other->next_of_ask) {
-        ++*count;
-        if (says_the_same(other, claim))
-            found = other;
-    }
-    return found;
-}
-
-/*
- * While the store is away a client sends its answer again and again. The first is on its way until
- * the store has it; the others wait for what it is told. Past CLAIM_JOINED_MOST of them, or
- * CLAIM_OF_ASK_MOST that say something else, who comes is told to come later.
- */
-static bool claim_join(struct claim *claim)
-{
-    size_t count;
-    struct claim *first = claim_under_way(claim, &count);
-    bool full = first ? first->joined_count == CLAIM_JOINED_MOST : count >= CLAIM_OF_ASK_MOST;
-
-    if (!first && !full)
-        return false;
-    claim->result.pending = true;
-    if (full && claim->done) {
-        claim_reject(claim, NOD_E_STORE);
-        return true;
-    }
-    if (claim->done) {
-        if (!first->joined)
-            first->joined = mem_alloc(CLAIM_JOINED_MOST * sizeof(*first->joined));
-        first->joined[first->joined_count++] =
-            (struct claim_joined){ .done = claim->done, .data = claim->data };
-        claim->done = NULL;
-    }
-    claim_reject(claim, NOD_E_STALE);
-    return true;
-}
-
 static void stage_publish(struct flow *flow, void *subject)
 {
     struct claim *claim = subject;
@@ -572,7 +476,7 @@ static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
     struct answer_set *left = claim->at_door ? NULL : claim->answer.set;
     if (claim->done)
         claim->done(claim->data, &claim->result);
-    tell_joined(claim);
+    claim_tell_joined(claim);
     claim_free(claim);
     if (left)
         answer_set_less(left);

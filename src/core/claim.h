@@ -68,6 +68,17 @@ struct str claim_via(const struct claim *claim);
 /* To the store, by itself. */
 void claim_publish(struct claim *claim);
 
+/* --- claim_same.c --- */
+
+/* On its way to the store by itself, where those that say the same find it; and no longer. */
+void claim_set_out(struct claim *claim);
+void claim_arrive(struct claim *claim);
+/* The same answer is on its way, or too many others are: this one waits for it, or comes later, and
+ * is gone after this. */
+bool claim_join(struct claim *claim);
+/* Those that said the same are told how it ended: the first one's word counts. */
+void claim_tell_joined(struct claim *claim);
+
 /* --- claim_content.c --- */
 
 /* The stages parseInput and validateContent. */

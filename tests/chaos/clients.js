@@ -10,6 +10,7 @@
 //   pick       which node the next request goes to; otherwise one after the other
 //   twice      every request that has a handle is sent twice, and once more when the call has ended: whoever is told of
 //              the end is told the same end
+//   sameId     a request of 2025 that got no response is sent again under its id: it is the same call, whoever has it
 //   disorder   the second question of a round is answered before the first
 //
 // A call that the client has no handle to (no event id, no requestState, no task id) is simply begun again: that is what
@@ -98,12 +99,13 @@ const away = (status) => status === 502 || status === 503 || status === 504;
 const patience = (story, ms) => AbortSignal.timeout(Math.max(1, Math.min(ms, story.until - Date.now())));
 
 class Client {
-  constructor(urls, { patienceMs = 30000, pick, twice = false, disorder = false } = {}) {
+  constructor(urls, { patienceMs = 30000, pick, twice = false, disorder = false, sameId = false } = {}) {
     this.urls = [urls].flat();
     this.patienceMs = patienceMs;
     this.pick = pick ?? ((all) => all[this.turn++ % all.length]);
     this.twice = twice;
     this.disorder = disorder;
+    this.sameId = sameId;
     this.turn = 0;
     this.answers = this.elsewhere = 0; // given, and through another node than the one that asked
   }
@@ -363,7 +365,7 @@ export class Client2025 extends Client {
     for (;;) {
       try {
         const fresh = seen.last === undefined;
-        if (fresh) id = `${tag}-${++lastId}`;
+        if (fresh && !(id && this.sameId)) id = `${tag}-${++lastId}`;
         const response = fresh ? await this.begin(story, tool, args, id) : await this.resume(story, seen);
         story.note(fresh ? 'begun' : `resumed after ${seen.last}`);
         const message = response.headers.get('content-type')?.startsWith('application/json')

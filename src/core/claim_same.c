@@ -1,0 +1,98 @@
+/*
+ * core/claim_same: the same answer again.
+ *
+ * While the store is away a client sends its answer again and again. The first is on its way until
+ * the store has it; the others wait for what it is told, and cost no more than a pointer each. Past
+ * CLAIM_JOINED_MOST of them, or CLAIM_OF_ASK_MOST answers that say something else, whoever comes is
+ * told to come later: nothing piles up.
+ *
+ * Holds always: of the same answer, one is on its way to the store at a time, and one is told that
+ * it has won.
+ */
+#include "core/claim.h"
+
+#include "base/mem.h"
+
+/* Is it the very same word, to the same offer, by the same one, in the same place? */
+static bool says_the_same(const struct claim *a, const struct claim *b)
+{
+    return str_eq(a->ask_id, b->ask_id) && a->outcome == b->outcome && a->again == b->again &&
+           a->offer == b->offer && a->answer.surface == b->answer.surface &&
+           a->answer.handed == b->answer.handed && str_eq(a->answer.by, b->answer.by) &&
+           str_eq(a->answer.scope, b->answer.scope) && str_eq(a->answer.via, b->answer.via) &&
+           str_eq(a->content, b->content);
+}
+
+void claim_set_out(struct claim *claim)
+{
+    struct map *ways = &claim->engine->claims_of_ask;
+
+    claim->published = true;
+    claim->next_of_ask = map_get(ways, claim->ask_id);
+    map_set(ways, claim->ask_id, claim);
+}
+
+void claim_arrive(struct claim *claim)
+{
+    struct map *ways = &claim->engine->claims_of_ask;
+    struct claim *first = map_remove(ways, claim->ask_id);
+
+    for (struct claim **at = &first; *at; at = &(*at)->next_of_ask) {
+        if (*at == claim) {
+            *at = claim->next_of_ask;
+            break;
+        }
+    }
+    if (first)
+        map_set(ways, first->ask_id, first);
+}
+
+/* One that says the same, and how many there are in all. */
+static struct claim *claim_under_way(const struct claim *claim, size_t *count)
+{
+    struct claim *found = NULL;
+
+    *count = 0;
+    for (struct claim *other = map_get(&claim->engine->claims_of_ask, claim->ask_id); other;
+         other = other->next_of_ask) {
+        ++*count;
+        if (says_the_same(other, claim))
+            found = other;
+    }
+    return found;
+}
+
+bool claim_join(struct claim *claim)
+{
+    size_t count;
+    struct claim *first = claim_under_way(claim, &count);
+    bool full = first ? first->joined_count == CLAIM_JOINED_MOST : count >= CLAIM_OF_ASK_MOST;
+
+    if (!first && !full)
+        return false;
+    claim->result.pending = true;
+    if (full && claim->done) {
+        claim_reject(claim, NOD_E_STORE);
+        return true;
+    }
+    if (claim->done) {
+        if (!first->joined)
+            first->joined = mem_alloc(CLAIM_JOINED_MOST * sizeof(*first->joined));
+        first->joined[first->joined_count++] =
+            (struct claim_joined){ .done = claim->done, .data = claim->data };
+        claim->done = NULL;
+    }
+    claim_reject(claim, NOD_E_STALE);
+    return true;
+}
+
+void claim_tell_joined(struct claim *claim)
+{
+    if (claim->result.status == NOD_OK) {
+        claim->result.status = NOD_E_STALE;
+        claim->result.same = true;
+    }
+    for (size_t i = 0; i < claim->joined_count; i++)
+        claim->joined[i].done(claim->joined[i].data, &claim->result);
+    claim->joined_count = 0;
+}
