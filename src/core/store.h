@@ -293,6 +293,15 @@ struct store_ops {
     void (*watch_asks)(struct store *store, void (*told)(void *data, const struct ask_hint *hint),
                        void *data);
 
+    /*
+     * `text` to every node that shares the store, this one as well: told() there when it comes. A
+     * hint that may be lost. Both are NULL where no other process shares it. `told` NULL: nobody
+     * listens any more.
+     */
+    void (*announce)(struct store *store, struct str text);
+    void (*watch_announced)(struct store *store, void (*told)(void *data, struct str text),
+                            void *data);
+
     /* It can be reached now; false: *why says why not, until the loop turns. NULL: always. */
     bool (*ready)(struct store *store, struct str *why);
 

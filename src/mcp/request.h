@@ -83,6 +83,11 @@ void discover_capabilities(struct json_writer *w, const struct catalog *catalog)
 
 /* resources.c: a session's subscriptions end with it. */
 void resources_forget(struct session *session);
+/* A resource has changed, here or elsewhere: those who subscribe here are told. */
+void resources_updated(struct mcp_server *server, struct str uri);
+/* What a session subscribes to, as its record has it. `exact`: what is not there has ended. */
+void resources_write_subscriptions(const struct session *session, struct json_writer *w);
+void resources_read_subscriptions(struct session *session, const struct json *uris, bool exact);
 
 /* logging.c: "info" and so on; false for a level that MCP does not have. */
 bool logging_level_find(struct str name, uint8_t *out);

@@ -1,15 +1,20 @@
 /*
  * mcp/resources: listing, reading, and being told of changes.
  *
+ * With a store that is kept, what a session subscribes to is in its record, so that it comes along
+ * to another node; an update is told to all nodes that share the store (mcp/announce).
+ *
  * Who subscribes is found by the resource's uri, so that an update costs as many steps as it has
  * subscribers. A subscription is in two lists, its resource's and its session's, and ends with
  * either unsubscribe or the session.
  */
 #include "base/mem.h"
+#include "mcp/announce.h"
 #include "mcp/era2026.h"
 #include "mcp/lists.h"
 #include "mcp/caller2025.h"
 #include "mcp/failure.h"
+#include "mcp/session_store.h"
 #include "mcp/shares.h"
 
 enum { MCP_SUBSCRIPTIONS_MAX = 1000 }; /* of one session */
@@ -144,6 +149,32 @@ static struct subject *subject_of(struct mcp_server *server, struct str uri)
     return subject;
 }
 
+/* False: too many. */
+static bool subscribe(struct session *session, struct str uri)
+{
+    struct mcp_server *server = session->server;
+    struct subject *subject =
+        session->subscription_count < MCP_SUBSCRIPTIONS_MAX ? subject_of(server, uri) : NULL;
+
+    if (!subject)
+        return false;
+    struct subscription *subscription = MEM_NEW(struct subscription);
+    subscription->subject = subject;
+    subscription->session = session;
+    list_append(&subject->subscriptions, &subscription->of_subject);
+    list_append(&session->subscriptions, &subscription->of_session);
+    session->subscription_count++;
+    shares_add(server, session_principal(session), MCP_SHARE_SUBSCRIPTIONS, 1);
+    return true;
+}
+
+/* What other nodes have to know, too. */
+static void subscriptions_moved(struct session *session)
+{
+    session->unwritten = true;
+    session_refresh(session, true);
+}
+
 void resources_subscribe(struct request *request)
 {
     struct session *session = request->session;
@@ -164,21 +195,12 @@ void resources_subscribe(struct request *request)
     }
     if (shares_refuse(request, session_principal(session), MCP_SHARE_SUBSCRIPTIONS, 1))
         return;
-    struct subject *subject = session->subscription_count < MCP_SUBSCRIPTIONS_MAX
-                                  ? subject_of(request->server, uri)
-                                  : NULL;
-    if (!subject) {
+    if (!subscribe(session, uri)) {
         reply_error(request, RPC_INVALID_PARAMS,
                     STR("Too many subscriptions; end some that are no longer needed."));
         return;
     }
-    struct subscription *subscription = MEM_NEW(struct subscription);
-    subscription->subject = subject;
-    subscription->session = session;
-    list_append(&subject->subscriptions, &subscription->of_subject);
-    list_append(&session->subscriptions, &subscription->of_session);
-    session->subscription_count++;
-    shares_add(request->server, session_principal(session), MCP_SHARE_SUBSCRIPTIONS, 1);
+    subscriptions_moved(session);
     reply_empty(request);
 }
 
@@ -189,12 +211,66 @@ void resources_unsubscribe(struct request *request)
     if (!request_text(request, STR("uri"), &uri))
         return;
     struct subscription *subscription = subscription_find(request->session, uri);
-    if (subscription)
+    if (subscription) {
         subscription_end(subscription);
+        subscriptions_moved(request->session);
+    }
     reply_empty(request);
 }
 
+void resources_write_subscriptions(const struct session *session, struct json_writer *w)
+{
+    enum { ESCAPED = 6 }; /* bytes that one of a uri may take */
+    size_t room = MCP_SUBSCRIPTIONS_STORED;
+
+    jw_array(w);
+    for (const struct list *at = session->subscriptions.next; at != &session->subscriptions;
+         at = at->next) {
+        const struct subject *subject = LIST_OF(at, struct subscription, of_session)->subject;
+        size_t needs = ESCAPED * subject->len + 3;
+        if (needs > room)
+            break; /* the rest is known to this node alone */
+        room -= needs;
+        jw_str(w, str_n(subject->uri, subject->len));
+    }
+    jw_end(w);
+}
+
+static bool has_uri(const struct json *uris, struct str uri)
+{
+    JSON_EACH (one, uris)
+        if (json_is(one, JSON_STRING) && str_eq(one->text, uri))
+            return true;
+    return false;
+}
+
+void resources_read_subscriptions(struct session *session, const struct json *uris, bool exact)
+{
+    if (!json_is(uris, JSON_ARRAY))
+        return;
+    LIST_EACH (at, &session->subscriptions) {
+        struct subscription *subscription = LIST_OF(at, struct subscription, of_session);
+        const struct subject *subject = subscription->subject;
+        if (exact && !has_uri(uris, str_n(subject->uri, subject->len)))
+            subscription_end(subscription);
+    }
+    JSON_EACH (one, uris) {
+        if (!json_is(one, JSON_STRING) || one->text.len > MCP_URI_MAX ||
+            subscription_find(session, one->text))
+            continue;
+        if (shares_full(session->server, session_principal(session), MCP_SHARE_SUBSCRIPTIONS, 1) ||
+            !subscribe(session, one->text))
+            return;
+    }
+}
+
 void mcp_resource_updated(struct mcp_server *server, struct str uri)
+{
+    resources_updated(server, uri);
+    announce_updated(server, uri);
+}
+
+void resources_updated(struct mcp_server *server, struct str uri)
 {
     struct subject *subject = map_get(&server->subjects, uri);
     struct json_writer w;

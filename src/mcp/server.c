@@ -6,6 +6,7 @@
  * and the clients come back for it. A drain is complete when no call is left, or when its time is
  * up.
  */
+#include "mcp/announce.h"
 #include "mcp/server_inside.h"
 
 #include "base/log.h"
@@ -138,6 +139,7 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     engine_add_surface(own->engine, server->mrtr);
     catalog_watch(own->catalog, catalog_changed, server);
     engine_use_catalog(own->engine, own->catalog);
+    announce_listen(server);
     engine_recover(own->engine, &(struct recovery_opts){ .orphan = caller_away_orphan,
                                                          .data = server,
                                                          .node_ttl_ms = own->node_ttl_ms });
@@ -208,6 +210,7 @@ void mcp_server_destroy(struct mcp_server *server)
     timer_stop(server->opts.loop, &server->drain_limit);
     timer_stop(server->opts.loop, &server->drain_turn);
     timer_stop(server->opts.loop, &server->tell);
+    announce_stop(server);
     client_surface_destroy(server->client);
     mrtr_surface_destroy(server->mrtr);
     keyring_destroy(server->keyring);

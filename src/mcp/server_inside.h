@@ -19,13 +19,14 @@
 
 /* Limits that several files keep to; every other one stands with what it bounds. */
 enum {
-    MCP_URI_MAX = 8192,         /* bytes of a uri that is subscribed to */
-    MCP_MESSAGE_MAX = 16 << 20, /* bytes of one message we send */
-    MCP_BODY_MAX = 4 << 20,     /* bytes of one message that comes */
-    MCP_TREE_MAX = 64 << 20,    /* memory of one parsed message */
-    MCP_TREE_KEEP = 256 << 10,  /* and how much of it is kept for the next one */
-    MCP_FLUSH_MS = 2000,        /* for the last bytes on the way out */
-    MCP_UNRUN_MAX = 256,        /* such calls that are watched at a time */
+    MCP_URI_MAX = 8192,                  /* bytes of a uri that is subscribed to */
+    MCP_SUBSCRIPTIONS_STORED = 64 << 10, /* bytes of their uris in a session's record */
+    MCP_MESSAGE_MAX = 16 << 20,          /* bytes of one message we send */
+    MCP_BODY_MAX = 4 << 20,              /* bytes of one message that comes */
+    MCP_TREE_MAX = 64 << 20,             /* memory of one parsed message */
+    MCP_TREE_KEEP = 256 << 10,           /* and how much of it is kept for the next one */
+    MCP_FLUSH_MS = 2000,                 /* for the last bytes on the way out */
+    MCP_UNRUN_MAX = 256,                 /* such calls that are watched at a time */
 };
 
 struct session;
@@ -49,6 +50,7 @@ struct mcp_server {
     struct list ending;                  /* ended sessions whose calls have not all ended yet */
     struct ended_streams *ended_streams; /* ended streams */
     struct timer sweep;
+    struct id announcer; /* names this server to the others */
     struct map subjects; /* uri -> who subscribes */
     unsigned changed;    /* bits of enum target_kind: lists whose change is still to be told */
     bool telling;

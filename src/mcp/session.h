@@ -65,6 +65,7 @@ struct session {
     uint64_t version;
     int64_t stored_until_ms; /* until_ms as the record has it */
     bool writing;
+    bool unwritten; /* what it subscribes to has changed since the last writing began */
     uint16_t principal_len;
     uint16_t scope_len;
     char text[]; /* the scope: principal, '/', id */

@@ -10,14 +10,16 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "mcp/announce.h"
+#include "mcp/request.h"
 
 enum {
     SESSION_FRESH_MS = 2000,      /* where other nodes may end it */
     SESSION_RECHECKED_MS = 10000, /* one that is not used, and has calls */
     SESSION_REWRITES = 4,         /* of a record, in the time that a session may be idle */
     SESSION_RECORD_VERSION = 1,
-    SESSION_RECORD_MAX = 4096,
-    SESSION_ARENA_MAX = 64 << 10,
+    SESSION_RECORD_MAX = 4096 + MCP_SUBSCRIPTIONS_STORED,
+    SESSION_ARENA_MAX = 1 << 20,
 };
 
 #define SESSION_KIND STR("session")
@@ -38,6 +40,7 @@ struct writing {
     struct server_work work; /* first */
     struct id id;
     int64_t until_ms;
+    bool tells; /* other nodes have to know */
     void (*done)(void *data, struct session *session, nod_status status);
     void *data;
 };
@@ -72,7 +75,10 @@ static void written(void *data, nod_status status, const struct store_reply *rep
             session->version = reply->version;
             session->checked_ms = clock_mono(session->server->opts.clock);
             session->stored_until_ms = writing->until_ms;
+            if (writing->tells)
+                announce_session(session->server, &session->id);
         } else {
+            session->unwritten |= writing->tells;
             session->checked_ms = INT64_MIN; /* ended, or changed: the next request asks first */
         }
     }
@@ -81,7 +87,8 @@ static void written(void *data, nod_status status, const struct store_reply *rep
     session = still_there(writing->work.server, &writing->id);
     if (session && status == NOD_OK)
         session_refresh(session, false);
-    else if (session && status == NOD_E_STALE && session->until_ms > session->stored_until_ms)
+    else if (session && status == NOD_E_STALE &&
+             (session->until_ms > session->stored_until_ms || session->unwritten))
         write_again(session);
     server_work_done(&writing->work);
     mem_free(writing);
@@ -115,9 +122,15 @@ static void write_record(struct session *session,
     jw_key_i64(&w, STR("logLevel"), session->log_level);
     jw_key_bool(&w, STR("booleanConfirm"), session->boolean_confirm);
     jw_key_i64(&w, STR("until"), session->until_ms);
+    if (!list_empty(&session->subscriptions) || session->unwritten) {
+        jw_key(&w, STR("subscriptions"));
+        resources_write_subscriptions(session, &w);
+    }
     jw_end(&w);
     writing->id = session->id;
     writing->until_ms = session->until_ms;
+    writing->tells = session->unwritten;
+    session->unwritten = false;
     writing->done = done;
     writing->data = data;
     session->writing = true;
@@ -142,7 +155,7 @@ void session_refresh(struct session *session, bool changed)
 
     if (!server_survives(server) || session->writing || session->version == 0 || session->lines)
         return;
-    if (changed || since > server->opts.session_idle_ms / SESSION_REWRITES ||
+    if (changed || session->unwritten || since > server->opts.session_idle_ms / SESSION_REWRITES ||
         session->until_ms > session->stored_until_ms)
         write_record(session, NULL, NULL);
 }
@@ -224,6 +237,8 @@ static bool read_into(struct session *session, const struct json *record)
         session->until_ms = session->stored_until_ms;
     session->boolean_confirm = json_true(json_get(record, STR("booleanConfirm")));
     session->initialized = true;
+    resources_read_subscriptions(session, json_get(record, STR("subscriptions")),
+                                 !session->unwritten && !session->writing);
     return true;
 }
 
@@ -340,6 +355,14 @@ void session_need_away(struct mcp_server *server, struct str scope, int64_t for_
 static void rechecked(void *data, struct mcp_server *server, nod_status status)
 {
     (void)data, (void)server, (void)status; /* one that has ended is gone by now */
+}
+
+void session_look_again(struct mcp_server *server, struct str id)
+{
+    const struct session *session = idmap_get(&server->sessions, id);
+
+    if (session && !session->lines)
+        session_fetch(server, id, session_principal(session), rechecked, NULL);
 }
 
 static bool is_held(const struct session *session, int64_t now)

@@ -10,6 +10,9 @@
 
 #include "mcp/session.h"
 
+/* Another node has changed its record: it is read again, if it is here. */
+void session_look_again(struct mcp_server *server, struct str id);
+
 /*
  * Its first record. done() comes later; with NOD_E_STORE there is none, and nobody may be told the
  * session's id. The session may have ended meanwhile: then it is NULL.

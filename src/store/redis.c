@@ -282,6 +282,7 @@ static void destroy(struct store *base)
     redis_ops_drop(store);
     redis_link_destroy(store->wakes);
     redis_link_destroy(store->hints);
+    redis_announced_finish(store);
     for (unsigned i = 0; i < REDIS_LANES; i++)
         redis_link_destroy(store->lanes[i]);
     redis_forget_all(store);
@@ -321,6 +322,8 @@ static const struct store_ops redis_ops = {
     .beat = op_beat,
     .watch = redis_watch,
     .watch_asks = redis_watch_asks,
+    .announce = redis_announce,
+    .watch_announced = redis_watch_announced,
     .ready = op_ready,
     .now = op_now,
     .destroy = destroy,

@@ -298,6 +298,11 @@ struct redis_store {
     void *hinted_data;
     int64_t lapsed_ms; /* when asks that have run out were last looked for */
     uint64_t commands_sent;
+
+    struct redis_link *announcements; /* NULL: nobody here listens to what nodes tell all */
+    char *announce_channel;
+    void (*announced)(void *data, struct str text);
+    void *announced_data;
 };
 
 static inline struct redis_store *redis_of(struct store *store)
@@ -391,6 +396,13 @@ struct str redis_shard_key(struct redis_op *op, unsigned shard, const char *lett
                            struct str tail);
 unsigned redis_shard(struct str of);
 struct str redis_channel(const struct redis_store *store, struct arena *arena, struct str node);
+
+/* --- redis_announce.c --- */
+
+void redis_announce(struct store *base, struct str text);
+void redis_watch_announced(struct store *base, void (*told)(void *data, struct str text),
+                           void *data);
+void redis_announced_finish(struct redis_store *store);
 
 /* --- redis_words.c --- */
 

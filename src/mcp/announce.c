@@ -1,0 +1,78 @@
+/*
+ * mcp/announce: what nodes that share a store tell each other.
+ *
+ *   <node> u <uri>        this resource has changed
+ *   <node> s <session>    the record of this session has changed
+ *
+ * A client subscribes at one node, listens at another, and the resource may change at a third: what
+ * a session subscribes to is in its record (mcp/session_store), and a change is told to all nodes,
+ * of which those tell their clients that have their streams. These are hints: one that is lost
+ * costs a client a notification, which MCP does not promise to anybody, and nothing else.
+ *
+ * Holds always: what came from elsewhere is not announced again.
+ */
+#include "mcp/announce.h"
+
+#include "mcp/request.h"
+#include "mcp/session_store.h"
+
+static struct store *store_of(const struct mcp_server *server)
+{
+    return engine_store(server->opts.engine);
+}
+
+static void say(struct mcp_server *server, char what, struct str text)
+{
+    struct store *store = store_of(server);
+    struct buf out;
+
+    if (!store->ops->announce)
+        return;
+    buf_init(&out, ID_LEN + 3 + MCP_URI_MAX);
+    buf_fmt(&out, "%s %c ", server->announcer.text, what);
+    buf_add(&out, text);
+    if (!out.overflow)
+        store->ops->announce(store, buf_str(&out));
+    buf_finish(&out);
+}
+
+void announce_updated(struct mcp_server *server, struct str uri)
+{
+    say(server, 'u', uri);
+}
+
+void announce_session(struct mcp_server *server, const struct id *session)
+{
+    say(server, 's', id_str(session));
+}
+
+static void told(void *data, struct str text)
+{
+    struct mcp_server *server = data;
+    struct str node, what, rest;
+
+    if (text.len > ID_LEN + 3 + MCP_URI_MAX || !str_cut(text, ' ', &node, &text) ||
+        !str_cut(text, ' ', &what, &rest) || str_eq(node, id_str(&server->announcer)))
+        return;
+    if (str_eq(what, STR("u")))
+        resources_updated(server, rest);
+    else if (str_eq(what, STR("s")) && rest.len == ID_LEN)
+        session_look_again(server, rest);
+}
+
+void announce_listen(struct mcp_server *server)
+{
+    struct store *store = store_of(server);
+
+    id_random(&server->announcer);
+    if (store->ops->watch_announced)
+        store->ops->watch_announced(store, told, server);
+}
+
+void announce_stop(struct mcp_server *server)
+{
+    struct store *store = store_of(server);
+
+    if (store->ops->watch_announced)
+        store->ops->watch_announced(store, NULL, NULL);
+}

@@ -1,0 +1,18 @@
+/*
+ * mcp/announce: what nodes that share a store tell each other.
+ */
+#ifndef NOD_MCP_ANNOUNCE_H
+#define NOD_MCP_ANNOUNCE_H
+
+#include "mcp/server_inside.h"
+
+/* From now on this server hears what others tell; and no longer. */
+void announce_listen(struct mcp_server *server);
+void announce_stop(struct mcp_server *server);
+
+/* A resource has changed: its subscribers on other nodes are told as well. */
+void announce_updated(struct mcp_server *server, struct str uri);
+/* The record of a session has changed: who has it elsewhere reads it again. */
+void announce_session(struct mcp_server *server, const struct id *session);
+
+#endif
