@@ -15,6 +15,7 @@
 #include "mcp/headers.h"
 #include "mcp/era2025.h"
 #include "mcp/resume2025.h"
+#include "mcp/session_calls.h"
 #include "mcp/session_store.h"
 #include "mcp/shares.h"
 
@@ -532,35 +533,53 @@ static void handle_get(struct mcp_server *server, struct http_exchange *exchange
                        "kept; send the request again.");
 }
 
+/* A session that its client ends: its calls first, wherever they wait, then its record. */
+struct deleting {
+    struct accepting accepting; /* first */
+    struct id session;
+};
+
 static void session_erased(void *data, nod_status status)
 {
-    struct accepting *accepting = data;
-    struct http_exchange *exchange = accepting->exchange;
+    struct deleting *deleting = data;
+    struct http_exchange *exchange = deleting->accepting.exchange;
 
     if (exchange && status == NOD_E_STORE)
         endpoint_error(exchange, 503, RPC_INTERNAL_ERROR,
                        "The session could not be ended everywhere; try again later.");
     else if (exchange)
         http_reply(exchange, 204, NULL, 0, STR_NONE);
-    mem_free(accepting);
+    mem_free(deleting);
+}
+
+static void session_calls_cancelled(void *data, struct mcp_server *server, nod_status status)
+{
+    struct deleting *deleting = data;
+
+    if (server && status == NOD_OK)
+        session_erase(server, id_str(&deleting->session), session_erased, deleting);
+    else
+        session_erased(deleting, NOD_E_STORE);
 }
 
 static void handle_delete(struct mcp_server *server, struct http_exchange *exchange,
                           const struct http_request *http, struct str principal)
 {
     struct session *session = find_session(server, exchange, http, principal);
+    struct str why = STR("the client has ended the session");
 
     if (!session)
         return;
     if (server_survives(server)) {
-        struct accepting *accepting = MEM_NEW(struct accepting);
-        accepting->exchange = exchange;
-        http_on_gone(exchange, answerer_gone, accepting);
-        session_erase(server, id_str(&session->id), session_erased, accepting);
+        struct deleting *deleting = MEM_NEW(struct deleting);
+        deleting->accepting.exchange = exchange;
+        deleting->session = session->id;
+        http_on_gone(exchange, answerer_gone, &deleting->accepting);
+        session_calls_cancel(session, why, session_calls_cancelled, deleting);
     } else {
         http_reply(exchange, 204, NULL, 0, STR_NONE);
     }
-    session_end(session, STR("the client has ended the session"));
+    session_end(session, why);
 }
 
 void era2025_http(struct mcp_server *server, struct http_exchange *exchange,

@@ -188,6 +188,101 @@ static void another_answer_does_not_join(void **state)
     talk_close(&talk);
 }
 
+/* --- a session that is ended --- */
+
+static struct {
+    int asks, done;
+} seen;
+
+static void count_ask(void *data, const struct store_row *row)
+{
+    (void)data;
+    seen.asks += row->ask != NULL;
+}
+
+static void scanned(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data, (void)reply;
+    assert_int_equal(status, NOD_OK);
+    seen.done++;
+}
+
+static int pending_asks(void)
+{
+    seen.asks = seen.done = 0;
+    world.store->ops->scan(world.store, &(struct store_scan){ .index = STORE_ASKS_PENDING },
+                           count_ask, scanned, NULL);
+    WORLD_AWAIT(&world, seen.done);
+    return seen.asks;
+}
+
+/* Those that are live on no node as well: their process has gone. */
+static void the_end_of_a_session_ends_the_calls_that_wait_in_the_store(void **state)
+{
+    struct client client = { 0 }, other = { 0 };
+    struct talk talk;
+    char ask[64], theirs[64];
+
+    (void)state;
+    client_begin(&client, &world, "2025-11-25", FORM_ONLY);
+    client_begin(&other, &world, "2025-11-25", FORM_ONLY);
+    for (int i = 0; i < 3; i++) {
+        client_post(&client, &talk,
+                    i == 0   ? CALL("1", "form", "{}")
+                    : i == 1 ? CALL("2", "form", "{}")
+                             : CALL("3", "form", "{}"));
+        asked_id(&talk, ask);
+        talk_close(&talk);
+    }
+    client_post(&other, &talk, CALL("1", "form", "{}"));
+    asked_id(&talk, theirs);
+    talk_close(&talk);
+    world_restart(&world);
+    assert_int_equal(pending_asks(), 4);
+    assert_int_equal(client_status(&client, "DELETE", NULL), 204);
+    turns(20);
+    assert_int_equal(pending_asks(), 1); /* of the other session */
+    post_answer(&client, &talk, ask, SEVEN);
+    talk_await_end(&talk);
+    assert_true(talk_has(&talk, "HTTP/1.1 404"));
+    talk_close(&talk);
+    post_answer(&other, &talk, theirs, SEVEN);
+    talk_await_end(&talk);
+    assert_true(talk_has(&talk, "HTTP/1.1 202"));
+    talk_close(&talk);
+}
+
+static void no_scan(struct store *store, const struct store_scan *scan, store_row_fn *row,
+                    store_done *done, void *data)
+{
+    (void)store, (void)scan, (void)row;
+    done(data, NOD_E_STORE, &(struct store_reply){ 0 });
+}
+
+/* Nobody is told that it has ended while its calls may go on. */
+static void a_session_whose_calls_cannot_be_found_has_not_ended(void **state)
+{
+    struct client client = { 0 };
+    struct talk talk;
+    char ask[64];
+
+    (void)state;
+    client_begin(&client, &world, "2025-11-25", FORM_ONLY);
+    client_post(&client, &talk, CALL("1", "form", "{}"));
+    asked_id(&talk, ask);
+    talk_close(&talk);
+    world_restart(&world);
+    void (*scan)(struct store *, const struct store_scan *, store_row_fn *, store_done *, void *) =
+        world.ops.scan;
+    world.ops.scan = no_scan;
+    assert_int_equal(client_status(&client, "DELETE", NULL), 503);
+    world.ops.scan = scan;
+    assert_int_equal(client_status(&client, "DELETE", NULL), 204);
+    turns(20);
+    assert_int_equal(pending_asks(), 0);
+    assert_int_equal(client_status(&client, "DELETE", NULL), 404);
+}
+
 /* --- a server that stops while the store is asked --- */
 
 static struct {
@@ -263,6 +358,8 @@ int main(void)
         T(whoever_answers_for_a_tool_that_is_gone_is_told_when_it_is_stored),
         T(the_same_answer_again_joins_the_one_that_is_on_its_way),
         T(another_answer_does_not_join),
+        T(the_end_of_a_session_ends_the_calls_that_wait_in_the_store),
+        T(a_session_whose_calls_cannot_be_found_has_not_ended),
         T(a_server_that_stops_never_says_that_a_session_is_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

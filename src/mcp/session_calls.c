@@ -1,0 +1,103 @@
+/*
+ * mcp/session_calls: ending what waits in a session, wherever it is.
+ *
+ * A client that ends its session wants none of its calls any more, also those that were begun at a
+ * node that has gone since. Those that wait have questions, and questions are listed by whom they
+ * were put to: the pages of this principal are looked through for those of this session, and their
+ * calls are cancelled, one page after the other.
+ */
+#include "mcp/session_calls.h"
+
+#include "base/mem.h"
+
+enum {
+    SESSION_CALLS_PAGE = 128,    /* questions that are looked at in one go */
+    SESSION_CALLS_CURSOR = 1024, /* bytes of where the next page begins */
+};
+
+struct ending {
+    struct server_work work; /* first */
+    struct id calls[SESSION_CALLS_PAGE];
+    size_t count;
+    size_t cursor_len;
+    char cursor[SESSION_CALLS_CURSOR];
+    char *principal, *scope, *why;
+    void (*done)(void *data, struct mcp_server *server, nod_status status);
+    void *data;
+};
+
+static void ending_over(struct ending *ending, nod_status status)
+{
+    ending->done(ending->data, ending->work.server, status);
+    server_work_done(&ending->work);
+    mem_free(ending->principal);
+    mem_free(ending->scope);
+    mem_free(ending->why);
+    mem_free(ending);
+}
+
+static void found(void *data, const struct store_row *row)
+{
+    struct ending *ending = data;
+    const struct ask_record *ask = row->ask;
+
+    if (!ask || !str_eq(ask->scope, str_of(ending->scope)) || ask->call_id.len != ID_LEN ||
+        ending->count == SESSION_CALLS_PAGE)
+        return;
+    for (size_t i = 0; i < ending->count; i++)
+        if (str_eq(id_str(&ending->calls[i]), ask->call_id))
+            return;
+    struct id *call = &ending->calls[ending->count++];
+    memcpy(call->text, ask->call_id.at, ID_LEN);
+    call->text[ID_LEN] = '\0';
+}
+
+static void next_page(struct ending *ending);
+
+static void page_read(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct ending *ending = data;
+    struct mcp_server *server = ending->work.server;
+
+    if (!server || status != NOD_OK) {
+        ending_over(ending, status);
+        return;
+    }
+    for (size_t i = 0; i < ending->count; i++)
+        engine_cancel(server->opts.engine, id_str(&ending->calls[i]), str_of(ending->why));
+    ending->count = 0;
+    if (reply->cursor.len == 0 || reply->cursor.len > sizeof(ending->cursor)) {
+        ending_over(ending, NOD_OK);
+        return;
+    }
+    ending->cursor_len = reply->cursor.len;
+    memcpy(ending->cursor, reply->cursor.at, reply->cursor.len);
+    next_page(ending);
+}
+
+static void next_page(struct ending *ending)
+{
+    struct store *store = engine_store(ending->work.server->opts.engine);
+
+    store->ops->scan(store,
+                     &(struct store_scan){ .index = STORE_ASKS_PENDING,
+                                           .key = str_of(ending->principal),
+                                           .cursor = str_n(ending->cursor, ending->cursor_len),
+                                           .limit = SESSION_CALLS_PAGE },
+                     found, page_read, ending);
+}
+
+void session_calls_cancel(struct session *session, struct str why,
+                          void (*done)(void *data, struct mcp_server *server, nod_status status),
+                          void *data)
+{
+    struct ending *ending = MEM_NEW(struct ending);
+
+    ending->principal = str_dup(session_principal(session));
+    ending->scope = str_dup(session_scope(session));
+    ending->why = str_dup(why);
+    ending->done = done;
+    ending->data = data;
+    server_work_add(session->server, &ending->work);
+    next_page(ending);
+}
