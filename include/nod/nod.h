@@ -16,27 +16,27 @@
  *         return nod_reply_textf(call, "Deleted %s.", path);
  *     }
  *
- * HOW A HANDLER RUNS. A handler is a plain function. It is run from the top each time the call
- * learns something new. nod_confirm looks into the call's journal: is the answer there, it is
- * returned and the handler goes on; is it not, the question is recorded, NOD_PENDING comes back and
- * NOD_TRY returns it. The call then waits for the person, holding no thread and no stack. Hence two
- * rules:
+ * HOW A HANDLER RUNS. A handler is a plain function. It runs from the top each time the call learns
+ * something new. nod_confirm looks into the call's journal. If the answer is there, it is returned
+ * and the handler goes on. If not, the question is recorded, nod_confirm returns NOD_PENDING, and
+ * NOD_TRY returns that from the handler. The call then waits for the person, without holding a
+ * thread or a stack. This leads to two rules:
  *
- *   1. What a handler asks must be the same on every run with the same journal. What may change
- *      (a balance, the time, a random number) is read inside nod_step, nod_now or nod_random.
- *      Another question under the same key is NOD_E_NOT_DETERMINISTIC.
- *   2. Side effects live in nod_step. What stands outside of a step is done again on each run.
+ *   1. A handler must ask the same questions on every run with the same journal. Read anything that
+ *      may change (a balance, the time, a random number) inside nod_step, or with nod_now or
+ *      nod_random. A different question under the same key is NOD_E_NOT_DETERMINISTIC.
+ *   2. Side effects belong in nod_step. Anything outside a step is done again on each run.
  *
  * MEMORY. Everything reached through a nod_call (strings, JSON values, answers) lives until the run
- * returns. nod_dup keeps a value longer. A resource of your own that must be let go when the run
- * returns, also when it returns NOD_PENDING, is registered with nod_defer.
+ * returns. nod_dup keeps a value longer. Use nod_defer to release a resource of your own when the
+ * run returns; this also happens when it returns NOD_PENDING.
  *
- * THREADS. A nod_call belongs to one thread. Only nod_cancelled may be asked from elsewhere, and
- * the functions that take a nod_server * say which of them may be called from any thread.
+ * THREADS. A nod_call belongs to one thread. Only nod_cancelled may be called from another one. The
+ * functions that take a nod_server * say which of them may be called from any thread.
  *
  * OPTIONS. `nod_confirm(call, &yes, .message = "...")` is a macro around nod_confirm_with, which
- * takes a pointer to a struct whose first member is its size. Programs built against an older header
- * keep working; C++ and foreign languages call the _with functions.
+ * takes a pointer to a struct whose first member is its size. Programs built against an older
+ * header keep working. C++ and other languages call the _with functions.
  */
 #ifndef NOD_NOD_H
 #define NOD_NOD_H
@@ -67,7 +67,7 @@ extern "C" {
 typedef enum nod_status {
     NOD_OK = 0,
     NOD_PENDING = -1,             /* not an error: the call waits; return it (NOD_TRY does) */
-    NOD_E_INVALID = -2,           /* data does not fit what was asked for */
+    NOD_E_INVALID = -2,           /* data that does not fit what was asked for */
     NOD_E_TIMEOUT = -3,           /* nobody answered in time */
     NOD_E_NOT_SUPPORTED = -4,     /* no surface can put this question to a person */
     NOD_E_BAD_SCHEMA = -5,        /* a schema that is not valid, or not a form */
@@ -76,7 +76,7 @@ typedef enum nod_status {
     NOD_E_LIMIT = -8,             /* a named limit was reached */
     NOD_E_CANCELLED = -9,         /* the call was cancelled */
     NOD_E_STORE = -10,            /* the store cannot be reached, or refused */
-    NOD_E_STALE = -11,            /* an old epoch, or somebody else was first */
+    NOD_E_STALE = -11,            /* an old epoch, or someone else was first */
     NOD_E_NOT_FOUND = -12,
     NOD_E_USAGE = -13,   /* the program calls nod in a way it does not allow */
     NOD_E_PARSE = -14,   /* bytes that are not what they should be */
@@ -109,9 +109,9 @@ typedef nod_status nod_handler(nod_call *call);
  *              NOD_INT("age", .min = NOD_AT(18)),
  *              NOD_CHOICE("size", NOD_OPTIONS({ "s", "Small" }, { "l", "Large" })))
  *
- * Secrets never go through a form: a field that asks for a password, key or token is refused, by its
- * name, title, description or the message above it. Use nod_elicit_url instead. If a field only looks
- * like one, an operator can allow it with --allow-field TOOL.FIELD.
+ * Secrets never go through a form. A field that asks for a password, key or token is refused; nod
+ * looks at its name, title and description, and at the message above it. Use nod_elicit_url instead.
+ * If a field only looks like a secret, an operator can allow it with --allow-field TOOL.FIELD.
  */
 typedef enum nod_field_kind {
     NOD_FIELD_TEXT,
@@ -141,7 +141,7 @@ typedef struct nod_field {
     const char *title;
     const char *description;
     bool required;
-    nod_bound min, max;  /* of a number its value, of a text its length, of choices how many */
+    nod_bound min, max;  /* bounds a number's value, a text's length, or how many choices */
     const char *format;  /* text: "email", "uri", "date", "date-time" */
     const char *pattern; /* text: a regular expression; checked by nod, never sent to a client */
     const char *preset;  /* what the form starts with: "text", "12", "true", a choice's value;
@@ -177,40 +177,42 @@ struct nod_server_opts {
     const char *title;
     const char *instructions; /* for the model: how to use this server */
     int64_t ask_ttl_ms;       /* how long a question waits; 0: 300000 */
-    bool one_ask_per_scope;   /* a new ask cancels the older one of its session; in the 2026 era,
-                                 which has no sessions, of its principal */
+    bool one_ask_per_scope;   /* a new question cancels the older one of the same session; in the 2026
+                                 era, which has no sessions, of the same principal */
     int workers;              /* threads for blocking handlers; 0: 4 */
-    int64_t heartbeat_ms;     /* while a call waits; 0: 15000 */
-    int64_t session_idle_ms;  /* HTTP sessions end after that long without a request, or when what waits
-                                 in them has ended; 0: 1 hour */
-    size_t page_size;         /* of lists; 0: 100 */
-    /* Clients (by the name they give) that draw an empty form badly and get one required boolean. */
+    int64_t heartbeat_ms;     /* between heartbeats while a call waits; 0: 15000 */
+    int64_t session_idle_ms;  /* an HTTP session ends after this long without a request, but not before
+                                 what waits in it has ended; 0: 1 hour */
+    size_t page_size;         /* items on one page of a list; 0: 100 */
+    /* Clients (by the name they give) that show an empty form badly. They get one required boolean
+     * instead. */
     const char *const *boolean_confirm_clients; /* NULL-terminated, or NULL */
-    int64_t task_ttl_ms; /* a task is there that long, from its beginning; 0: 1 hour */
+    int64_t task_ttl_ms; /* a task lives this long from its start; 0: 1 hour */
     /* Where calls are kept: "memory:", "sqlite:PATH", "redis://HOST:PORT"; NULL: memory:. --store
-     * goes before it. */
+     * overrides it. */
     const char *store;
-    int64_t keep_ms; /* a call that has ended, and its questions, are kept that long; 0: as the store
-                        is set: 24 hours, in memory 10 minutes */
+    int64_t keep_ms; /* how long an ended call and its questions are kept; 0: the store's default,
+                        which is 24 hours, or 10 minutes in memory */
     size_t pending_asks;               /* questions that may wait, in all; 0: 1000000 */
-    size_t pending_asks_per_principal; /* and for one principal; 0: 10000 */
-    /* Where nodes share a store: one that has been silent for that long is gone, and what it ran is
-     * taken over by another; 0: 5000. */
+    size_t pending_asks_per_principal; /* the same for one principal; 0: 10000 */
+    /* With a shared store: a node that has been silent for this long counts as gone, and another node
+     * takes over its calls; 0: 5000. */
     int64_t node_ttl_ms;
-    /* What one principal may have at the same time, where there are tokens (tasks: always); past it
-     * that principal gets 429, and nobody else notices. 0: as it says. */
+    /* What one principal may have at the same time. These count only if there are tokens, except the
+     * one for tasks, which always counts. Past a limit that principal gets 429; nobody else notices.
+     * 0: the default in the comment. */
     size_t sessions_per_principal;      /* 2000 */
     size_t calls_per_principal;         /* requests in flight; 2000 */
-    size_t listeners_per_principal;     /* streams of messages outside of calls; 1000 */
+    size_t listeners_per_principal;     /* streams of messages outside calls; 1000 */
     size_t subscriptions_per_principal; /* to resources; 10000 */
-    size_t tasks_per_principal;         /* ended ones that are kept, too; 1000 */
-    /* A 2026 call goes on at any node that has the secret, though no store is shared: for nodes that
-     * share nothing else. Only with "memory:" and a secret; only tools that say .portable. */
+    size_t tasks_per_principal;         /* including ended ones that are still kept; 1000 */
+    /* A 2026 call can go on at any node that has the secret, even if the nodes share no store. Only
+     * with "memory:" and a secret, and only for tools with .portable. */
     bool portable_states;
-    /* Where people are asked: surfaces by their names; "client" is the client that made the call.
-     * If there are several, a question is up on all of them at once, and the first answer wins.
-     * NULL-terminated. NULL: on every surface there is, on the next one when one refuses.
-     * --surfaces goes before it. */
+    /* Where people are asked: the names of surfaces. "client" is the client that made the call. If
+     * there are several, a question is shown on all of them at once, and the first answer wins.
+     * NULL-terminated. NULL: every surface may be used; if one refuses, the next one is tried.
+     * --surfaces overrides it. */
     const char *const *surfaces;
 };
 
@@ -223,10 +225,10 @@ NOD_API void nod_server_destroy(nod_server *server);
 
 /* --- tools --- */
 /*
- * May a call of this tool become a task, which the client leaves and comes back to? Only clients that
- * declare the tasks extension (2026-07-28) get one. OPTIONAL: the others wait for the result.
- * REQUIRED: a 2026 client that does not declare it is refused; a 2025 client, which cannot have
- * tasks, waits for the result.
+ * May a call of this tool become a task, which the client can leave and come back to? Only clients
+ * that declare the tasks extension (2026-07-28) get one. OPTIONAL: the others wait for the result.
+ * REQUIRED: a 2026 client that does not declare the extension is refused. A 2025 client, which cannot
+ * have tasks, waits for the result.
  */
 typedef enum nod_task_mode { NOD_TASK_NEVER, NOD_TASK_OPTIONAL, NOD_TASK_REQUIRED } nod_task_mode;
 
@@ -238,28 +240,28 @@ typedef struct nod_tool {
     const nod_form *input;     /* the arguments, as a form; or */
     const char *input_schema;  /* as JSON Schema text. Neither: no arguments */
     const char *output_schema; /* JSON Schema of the structured reply, or NULL. Clients of the 2025
-                                  era are shown one with "type": "object" alone */
+                                  era are shown it only if it has "type": "object" */
     bool read_only;            /* annotations: hints for the client */
-    bool destructive;          /* or, at the end of this struct, additive. Where neither is said
+    bool destructive;          /* see also additive, at the end of this struct. If neither is set,
                                   clients assume that the tool may destroy something */
     bool idempotent;
-    bool closed_world;           /* touches nothing outside of this server */
+    bool closed_world;           /* touches nothing outside this server */
     bool requires_confirmation;  /* a person is asked before the handler starts */
-    const char *confirm_message; /* what they are asked; NULL: made of title and arguments */
+    const char *confirm_message; /* what they are asked; NULL: made from title and arguments */
     bool blocking;               /* may block: runs on a worker thread */
-    int64_t timeout_ms;          /* of work; waiting for people does not count; 0: 60000 */
+    int64_t timeout_ms;          /* for work; waiting for people does not count; 0: 60000 */
     nod_task_mode task;
     void *data; /* yours; nod_data(call) */
     const char *meta; /* JSON object text for _meta of the listing, or NULL */
-    bool task_asks_first; /* what is asked before the first step is asked at once, and the task begins
-                             with that step; a call that ends without one has its result at once.
-                             Otherwise the task begins with the call, and asks inside */
+    bool task_asks_first; /* questions before the first step are asked at once, and the task begins
+                             with that step; a call that ends without a step returns its result at
+                             once. Otherwise the task begins with the call and asks as a task */
     bool additive; /* it adds, and never changes or deletes what is there: destructiveHint is false */
-    /* Yours, or NULL. A call that waits goes on only with the version it began with (and the same
-     * input schema): change it when a new handler cannot go on where the old one stopped. Texts and
-     * annotations may change at any time. */
+    /* Yours, or NULL. A waiting call goes on only with the version it began with (and the same input
+     * schema). Change the version when a new handler cannot go on where the old one stopped. Texts
+     * and annotations may change at any time. */
     const char *version;
-    bool portable; /* has no step, or every one is .idempotent: with portable states
+    bool portable; /* it has no steps, or all of them are .idempotent. With portable states
                       (nod_server_opts) only such tools are served to 2026 clients */
 } nod_tool;
 
@@ -267,12 +269,12 @@ typedef struct nod_tool {
 typedef struct nod_resource {
     const char *uri;  /* "file:///x", or for a template "note://{id}" (RFC 6570 level 1) */
     const char *name;
-    nod_handler *read; /* nod_uri(call); a template's variables are its arguments,
-                          decoded, and never with a slash */
+    nod_handler *read; /* reads nod_uri(call); a template's variables are the call's arguments,
+                          decoded; they never contain a slash */
     const char *title;
     const char *description;
     const char *mime_type;
-    bool subscribable;    /* nod_resource_updated tells those who subscribed */
+    bool subscribable;    /* nod_resource_updated tells the subscribers */
     nod_handler *complete; /* templates: see "Completions" */
     bool blocking;
     void *data;
@@ -290,7 +292,7 @@ typedef struct nod_prompt_arg {
 
 typedef struct nod_prompt {
     const char *name;
-    nod_handler *get; /* nod_reply_* adds messages; nod_role says whose */
+    nod_handler *get; /* nod_reply_* adds messages; nod_role says whose they are */
     const char *title;
     const char *description;
     const nod_prompt_arg *args; /* ends with a NULL name */
@@ -300,12 +302,13 @@ typedef struct nod_prompt {
 } nod_prompt;
 
 /*
- * Registration checks everything there is to check (names, schemas, forms that ask for secrets,
- * handlers that are missing) and says what is wrong on stderr. The tables are copied.
- * Also while the server runs, on its own thread; the clients are told that a list has changed. What
- * calls in a store may wait for is registered before it runs: a call whose tool is not there when
- * its client comes back, or its answer, ends (NOD_E_NOT_FOUND, TOOL_GONE), unless nodes share the
- * store.
+ * Registration checks names, schemas, forms that ask for secrets and missing handlers, and says what
+ * is wrong on stderr. The tables are copied.
+ *
+ * You may also register while the server runs, on the server's own thread; the clients are then told
+ * that a list has changed. But calls in a store may be waiting for a tool: register such tools before
+ * the server runs. If the tool is missing when the client or the answer comes back, the call ends
+ * (NOD_E_NOT_FOUND, TOOL_GONE), unless nodes share the store.
  */
 NOD_API nod_status nod_add_tools(nod_server *server, const nod_tool *tools, size_t count,
                                  size_t tool_size) NOD_USE_RESULT;
@@ -313,7 +316,7 @@ NOD_API nod_status nod_add_resources(nod_server *server, const nod_resource *res
                                      size_t count, size_t resource_size) NOD_USE_RESULT;
 NOD_API nod_status nod_add_prompts(nod_server *server, const nod_prompt *prompts, size_t count,
                                    size_t prompt_size) NOD_USE_RESULT;
-/* True if there was a tool of that name. */
+/* True if there was a tool with that name. */
 NOD_API bool nod_remove_tool(nod_server *server, const char *name);
 
 /* The same for whole arrays: nod_tools(server, tools). */
@@ -329,8 +332,8 @@ NOD_API bool nod_remove_tool(nod_server *server, const char *name);
  */
 NOD_API int nod_main(nod_server *server, int argc, char **argv);
 /*
- * From any thread, or a signal handler of yours is not needed: SIGINT and SIGTERM do this. With a
- * store that outlives the process nothing ends by it: calls go on at the next start, or on another
+ * Stops the server. From any thread. You need no signal handler of your own: SIGINT and SIGTERM do
+ * this. With a durable or shared store no call ends: calls go on at the next start, or on another
  * node. With the memory store they are cancelled.
  */
 NOD_API void nod_stop(nod_server *server);
@@ -357,10 +360,11 @@ NOD_API void nod_url_done(nod_server *server, const char *elicitation_id);
  *     nod_hook(server, .flow = NOD_FLOW_CALL, .stage = "authorise", .fn = only_at_work,
  *              .target = "delete_*");
  *
- * It returns NOD_OK, and the flow goes on; an error, which ends the flow and is what the caller sees
- * (in the answer flow: the answerer, and the question stays open); or NOD_PENDING: it finishes later
- * (nod_hook_done), it goes around the stage (nod_hook_next), or it has asked a person (at gate).
- * What is stored already stands: an error behind finish, or behind publishResult, changes nothing.
+ * If it returns NOD_OK, the flow goes on. If it returns an error, the flow ends and the caller sees
+ * the error; in the answer flow the answerer sees it, and the question stays open. If it returns
+ * NOD_PENDING, it finishes later (nod_hook_done), goes around the stage (nod_hook_next), or has asked
+ * a person (at gate). What is already stored stays: an error after finish or after publishResult
+ * changes nothing.
  *
  * Hooks run on the server's thread and must not block. A call that goes on after a restart, or on
  * another node, goes on at gate: the hooks of gate and start are called again for it.
@@ -370,12 +374,12 @@ typedef enum nod_flow { NOD_FLOW_CALL, NOD_FLOW_ASK, NOD_FLOW_ANSWER } nod_flow;
 typedef enum nod_hook_kind {
     NOD_WILL,   /* before the stage */
     NOD_DID,    /* after it */
-    NOD_STAGE,  /* instead of it: of several the one with the lowest priority. Not where nod's own work
-                   cannot be left out: accept, finish; validateRequest, generateElicitId,
-                   storePendingRecord; parseInput, lookupPending, validateContent and publishResult of
-                   an answer (NOD_E_NOT_SUPPORTED) */
-    NOD_AROUND, /* around it, the lowest priority outermost: see nod_hook_next. One that returns NOD_OK
-                   without having gone in leaves the stage out, where that may be */
+    NOD_STAGE,  /* instead of it; if there are several, the one with the lowest priority. Not allowed
+                   for stages that cannot be skipped (NOD_E_NOT_SUPPORTED): accept, finish;
+                   validateRequest, generateElicitId, storePendingRecord; parseInput, lookupPending,
+                   validateContent and publishResult of an answer */
+    NOD_AROUND, /* around it, the lowest priority outermost: see nod_hook_next. If it returns NOD_OK
+                   without going in, the stage is skipped, if it is one that can be skipped */
 } nod_hook_kind;
 
 typedef enum nod_ask_kind {
@@ -397,16 +401,16 @@ struct nod_hook_opts {
     nod_hook_kind kind;
     nod_hook_fn *fn; /* required */
     void *data;
-    int priority;     /* lower runs first; of several with the same, the one that was added first */
-    const char *name; /* for messages, and in the keys of what it asks: a hook that asks has one, which
-                         no other has, and keeps it */
-    /* Filters; NULL and NOD_ASK_ANY let everything through. In the answer flow target and ask are
-     * known when the question waits here, and otherwise from lookupPending on: until then such a hook
-     * is not called. */
-    const char *target;    /* of the tool's name: "delete_*", with * and ? */
-    const char *principal; /* of who calls; in the answer flow, who answers */
+    int priority;     /* lower runs first; with equal priority, the one added first */
+    const char *name; /* for messages, and part of the keys of its questions: a hook that asks needs a
+                         unique name that never changes */
+    /* Filters; NULL and NOD_ASK_ANY let everything through. In the answer flow, target and ask are
+     * known from the start if the question waits on this node, otherwise from lookupPending on. A
+     * hook that filters by them is not called before that. */
+    const char *target;    /* the tool's name, with * and ?: "delete_*" */
+    const char *principal; /* who calls; in the answer flow, who answers */
     nod_ask_kind ask;
-    int64_t timeout_ms; /* a hook that finishes later does so within that, or the flow ends
+    int64_t timeout_ms; /* a hook that finishes later must do so within this time, or the flow ends
                            (HOOK_TIMEOUT); 0: 60000 */
 };
 /* NOD_E_NOT_FOUND: the flow has no such stage. NOD_E_NOT_SUPPORTED: see NOD_STAGE. NOD_E_USAGE,
@@ -417,86 +421,86 @@ NOD_API nod_status nod_hook_with(nod_server *server, const struct nod_hook_opts 
                                                            ##__VA_ARGS__ })
 
 /*
- * Where the confirmation of a tool with .requires_confirmation stands: it is a hook instead of gate.
- * One around gate that does not go in takes its place (a remembered approval); one before gate is
- * called before anybody is asked.
+ * The priority of nod's own confirmation for tools with .requires_confirmation, which is a hook
+ * instead of gate. A hook around gate that does not go in replaces it (a remembered approval). A hook
+ * before gate is called before anyone is asked.
  */
 #define NOD_PRIORITY_CONFIRMATION (1 << 20)
 
-/* What it is about; "" and NULL where that does not apply or is not known yet. */
+/* What the hook is about; "" or NULL if that does not apply or is not known yet. */
 NOD_API nod_flow nod_hook_flow(const nod_hook_run *hook);
 NOD_API const char *nod_hook_stage(const nod_hook_run *hook);
 NOD_API const char *nod_hook_call_id(nod_hook_run *hook);
 NOD_API const char *nod_hook_target(nod_hook_run *hook); /* the tool's name, or the resource's uri */
 NOD_API const char *nod_hook_principal(nod_hook_run *hook);
 NOD_API const nod_json *nod_hook_args(nod_hook_run *hook); /* call flow */
-NOD_API const char *nod_hook_ask_id(nod_hook_run *hook);   /* ask and answer flow; and the next three */
+NOD_API const char *nod_hook_ask_id(nod_hook_run *hook);   /* ask and answer flow; so are the next three */
 NOD_API const char *nod_hook_ask_key(nod_hook_run *hook);
 NOD_API nod_ask_kind nod_hook_ask_kind(nod_hook_run *hook);
 NOD_API const char *nod_hook_message(nod_hook_run *hook);
-/* The answer: "accepted", "declined", "cancelled"; the clock's and nod's own: "expired", .... */
+/* The answer: "accepted", "declined", "cancelled"; or, if no person gave it, "expired" and others. */
 NOD_API const char *nod_hook_action(nod_hook_run *hook);
 NOD_API const nod_json *nod_hook_content(nod_hook_run *hook);
-/* How the call stands: NOD_PENDING until it has an outcome, which is behind start, and at finish. */
+/* The state of the call: NOD_PENDING until it has an outcome, that is after start and at finish. */
 NOD_API nod_status nod_hook_status(nod_hook_run *hook);
 NOD_API const nod_json *nod_hook_result(nod_hook_run *hook); /* with NOD_OK: {"content": [...], ...} */
 NOD_API const char *nod_hook_error(nod_hook_run *hook);      /* with an error: its sentence */
 
 /*
- * What may be written, and where; elsewhere NOD_E_USAGE. What is written is checked at once
- * (NOD_E_INVALID, NOD_E_LIMIT, NOD_E_BAD_SCHEMA), and nothing has changed then.
+ * What a hook may write, and where. Anywhere else it is NOD_E_USAGE. The new value is checked at once;
+ * if it is refused (NOD_E_INVALID, NOD_E_LIMIT, NOD_E_BAD_SCHEMA), nothing has changed.
  */
-/* At gate, and at start before the tool has run. It counts for the handler; the call is still the one
- * that its client has made. */
+/* At gate, and at start before the tool has run. Only the handler sees the new arguments; the call is
+ * still the one that its client made. */
 NOD_API nod_status nod_hook_set_args(nod_hook_run *hook, const nod_json *args) NOD_USE_RESULT;
-/* Of a question, before storePendingRecord. */
+/* The message of a question, before storePendingRecord. */
 NOD_API nod_status nod_hook_set_message(nod_hook_run *hook, const char *message) NOD_USE_RESULT;
-/* Of an answer that accepts, before validateContent: best at parseInput, so that the same answer sent
- * twice is recognised. */
+/* The content of an answer that accepts, before validateContent. Best at parseInput, so that the same
+ * answer is recognised when it is sent twice. */
 NOD_API nod_status nod_hook_set_content(nod_hook_run *hook, const nod_json *content) NOD_USE_RESULT;
-/* Of a call: at start, and before finish. NULL: what was replied to nod_hook_call(hook). */
+/* The result of a call, at start and before finish. NULL: what was replied to nod_hook_call(hook). */
 NOD_API nod_status nod_hook_set_result(nod_hook_run *hook, const nod_json *result) NOD_USE_RESULT;
 
 /*
- * The call as a handler sees it: to build values (nod_object, nod_fmt, nod_parse) and replies, and,
- * at gate, to ask: nod_confirm, nod_elicit, nod_approve, nod_want, nod_step, nod_now. A hook at gate
- * follows the rules of handlers: all hooks of gate are called again with each answer, here or after a
- * restart, and what was answered is answered. Its keys are its own.
+ * The call as a handler sees it. Use it to build values (nod_object, nod_fmt, nod_parse) and replies.
+ * At gate you can also ask with it: nod_confirm, nod_elicit, nod_approve, nod_want, nod_step, nod_now.
+ * A hook at gate follows the rules of handlers: all hooks of gate are called again with each answer,
+ * also after a restart, and get the answers that were already given. A hook's keys are its own.
  */
 NOD_API nod_call *nod_hook_call(nod_hook_run *hook);
 
-/* Ends the flow, if the hook returns what this returns: a code for programs (NULL: by the status) and
- * a sentence for people. */
+/* Ends the flow if the hook returns what this returns. It takes a code for programs (NULL: chosen by
+ * the status) and a sentence for people. */
 NOD_API nod_status nod_hook_fail(nod_hook_run *hook, nod_status status, const char *code,
                                  const char *format, ...) NOD_PRINTF(4, 5);
 
 /*
- * A hook around a stage goes in: `return nod_hook_next(hook, then, data);`, or later, after it has
- * returned NOD_PENDING, from any thread. then (may be NULL) follows when the stage is done, however
- * long that takes, with how it went: NOD_OK or what the call or the flow ends with. What then returns
- * counts as what a hook returns; NOD_OK leaves things as they are. If the call is left to another
- * node meanwhile, or ends, then is not called.
+ * A hook around a stage goes in with `return nod_hook_next(hook, then, data);`. It may also return
+ * NOD_PENDING and call this later, from any thread. `then` (may be NULL) is called when the stage is
+ * done, however long that takes. Its status is NOD_OK, or what the call or the flow ends with. What
+ * `then` returns counts like the return value of a hook; NOD_OK leaves things as they are. If the call
+ * ends or moves to another node in the meantime, `then` is not called.
  */
 typedef nod_status nod_hook_then(nod_hook_run *hook, nod_status status, void *data);
 NOD_API nod_status nod_hook_next(nod_hook_run *hook, nod_hook_then *then, void *data);
 
 /*
- * After NOD_PENDING was returned, once: the end of a hook that finishes later. From any thread, until
- * the server is destroyed. Until then the hook run may be kept, and nod_hook_fail may be called on it
- * by the thread that calls this; the rest only on the server's thread.
+ * Ends a hook that has returned NOD_PENDING to finish later. Call it once, from any thread, before the
+ * server is destroyed. Until you call it you may keep the hook run. The thread that calls this may
+ * also call nod_hook_fail on it; everything else only the server's thread may call.
  */
 NOD_API void nod_hook_done(nod_hook_run *hook, nod_status status);
 
 /* ------------------------------------------------------------------------------------------
- * Inside a handler: what was asked of us.
+ * Inside a handler: the arguments and the call.
  *
- * Input has been checked against the schema before the handler runs. Reading an argument that is
- * not there, and for which no default is given, is a bug of the handler: the call ends with an error
- * that names the tool and the argument.
+ * Input is checked against the schema before the handler runs. To read an argument that is not there,
+ * without giving a default, is a bug in the handler: the call ends with an error that names the tool
+ * and the argument.
  *
- * Numbers: where a schema or a form says "integer" or "number", what does not fit int64_t or double is
- * refused before the handler runs. A schema that says nothing of the type lets every number through:
- * read it with nod_arg_number_text.
+ * Numbers: if a schema or a form says "integer" or "number", a value that does not fit int64_t or
+ * double is refused before the handler runs. A schema without a type lets every number through: read
+ * it with nod_arg_number_text.
  */
 NOD_API const char *nod_arg_str(nod_call *call, const char *name);
 NOD_API int64_t nod_arg_int(nod_call *call, const char *name);
@@ -512,7 +516,7 @@ NOD_API const char *nod_arg_number_text_or(nod_call *call, const char *name, con
 NOD_API bool nod_has_arg(nod_call *call, const char *name);
 NOD_API const nod_json *nod_args(nod_call *call);
 
-NOD_API const char *nod_uri(nod_call *call);       /* resources: the one that is read */
+NOD_API const char *nod_uri(nod_call *call);       /* resources: the URI being read */
 NOD_API const char *nod_call_id(nod_call *call);   /* the same on every run of the call */
 NOD_API const char *nod_principal(nod_call *call); /* who calls, as verified by nod */
 NOD_API void *nod_data(nod_call *call);            /* .data of the tool, resource or prompt */
@@ -547,9 +551,9 @@ struct nod_elicit_opts {
     const char *schema;   /* the same as JSON Schema text. Neither: {response: string} */
     const char *key;      /* a name for this question in the call; NULL: its number */
     int64_t ttl_ms;       /* how long it waits; unset (0): the server's; negative is refused */
-    int attempts;         /* ask again up to that often when the content is invalid; 0: the surface's rule */
-    bool sensitive;       /* the answer is erased as soon as the call ends; from then on another one
-                             that comes cannot be told from the same one sent again */
+    int attempts;         /* times to ask, in all, while the content is invalid; 0: the surface's rule */
+    bool sensitive;       /* the answer is erased as soon as the call ends; after that nod cannot tell
+                             a different answer from the same one sent again */
 };
 NOD_API nod_status nod_elicit_with(nod_call *call, nod_answer *answer,
                                    const struct nod_elicit_opts *opts) NOD_USE_RESULT;
@@ -564,7 +568,7 @@ struct nod_url_opts {
     const char *url;     /* required; https, or http on loopback. {id} in it becomes the elicitation id */
     const char *key;
     int64_t ttl_ms;
-    bool wait_done; /* go on when nod_url_done is called; otherwise when the person agreed to open it */
+    bool wait_done; /* go on when nod_url_done is called; otherwise when the person agrees to open it */
 };
 NOD_API nod_status nod_elicit_url_with(nod_call *call, nod_answer *answer,
                                        const struct nod_url_opts *opts) NOD_USE_RESULT;
@@ -574,8 +578,9 @@ NOD_API nod_status nod_elicit_url_with(nod_call *call, nod_answer *answer,
 /*
  * Ends the call with "open this URL first, then call again" (-32042 in 2025-11-25). Return what it
  * returns. NOD_E_NOT_SUPPORTED if the client cannot open URLs. In the 2026 era the client is asked
- * to open it, the call waits (with .wait_done or without), and the handler is run again when the
- * page is done: have it call nod_url_done. Until then it is the same question, with the same URL.
+ * to open the page, and the call waits (with .wait_done or without). The page calls nod_url_done
+ * when it is done, and then the handler runs again. Until then it is the same question with the
+ * same URL.
  */
 NOD_API nod_status nod_require_url_with(nod_call *call, const struct nod_url_opts *opts) NOD_USE_RESULT;
 #define nod_require_url(call, ...)                                                                 \
@@ -589,8 +594,8 @@ struct nod_confirm_opts {
     int64_t ttl_ms;
 };
 /*
- * *yes is true only on an explicit accept by a person. Decline, cancel, an error of the client, no
- * answer in time and no way to ask at all are no. Returns NOD_OK or NOD_PENDING (or a usage error).
+ * *yes is true only if a person explicitly accepts. A decline, a cancel, a client error, no answer in
+ * time and no way to ask are all a no. Returns NOD_OK or NOD_PENDING (or a usage error).
  */
 NOD_API nod_status nod_confirm_with(nod_call *call, bool *yes,
                                     const struct nod_confirm_opts *opts) NOD_USE_RESULT;
@@ -612,12 +617,12 @@ struct nod_approve_opts {
 };
 typedef struct nod_approval {
     bool approved;
-    const char *execution_id; /* the ask's id: for the records */
+    const char *execution_id; /* the ask's id, for your records */
     const nod_json *data;     /* NOD_APPROVAL_FORM: what was filled in */
     nod_action action;
     const char *by;
 } nod_approval;
-/* Like nod_confirm, with the arguments shown, and a record of who approved. */
+/* Like nod_confirm, but shows the arguments and records who approved. */
 NOD_API nod_status nod_approve_with(nod_call *call, nod_approval *approval,
                                     const struct nod_approve_opts *opts) NOD_USE_RESULT;
 #define nod_approve(call, approval, ...)                                                           \
@@ -644,15 +649,16 @@ NOD_API nod_status nod_sample_with(nod_call *call, nod_answer *answer,
 NOD_API nod_status nod_roots(nod_call *call, nod_answer *answer) NOD_USE_RESULT;
 
 /*
- * Several questions in one round: nod_want each, then NOD_TRY(nod_await(call)). What is given to
- * nod_want is copied. An answer that is there is filled in at once; after nod_await all are.
+ * Several questions in one round: call nod_want for each, then NOD_TRY(nod_await(call)). Everything
+ * passed to nod_want is copied. An answer that is already there is filled in at once; after nod_await
+ * all of them are.
  */
 NOD_API nod_status nod_want_with(nod_call *call, nod_answer *answer,
                                  const struct nod_elicit_opts *opts) NOD_USE_RESULT;
 #define nod_want(call, answer, ...)                                                                \
     nod_want_with((call), (answer), &(const struct nod_elicit_opts){                               \
                                         .size = sizeof(struct nod_elicit_opts), ##__VA_ARGS__ })
-/* The client's model and its roots, as part of a round. */
+/* The same for the client's model and its roots. */
 NOD_API nod_status nod_want_sample_with(nod_call *call, nod_answer *answer,
                                         const struct nod_sample_opts *opts) NOD_USE_RESULT;
 #define nod_want_sample(call, answer, ...)                                                         \
@@ -688,29 +694,29 @@ typedef nod_status nod_step_fn(nod_step_run *step, void *arg);
 
 struct nod_step_opts {
     size_t size;
-    bool at_most_once; /* rather NOD_E_OUTCOME_UNKNOWN than a second try after a crash */
+    bool at_most_once; /* after a crash: NOD_E_OUTCOME_UNKNOWN instead of a second try */
     bool idempotent;   /* doing it again with the same key does no harm */
 };
 /*
- * Runs fn once and journals its result; on later runs the result is given back. At least once
- * through crashes, always with the same idempotency key, unless .at_most_once. A failure (fn returns
- * an error) is a result as well, and is given back the same. *result may be NULL if there is none.
+ * Runs fn once and journals its result; later runs get that result back. After a crash fn may run
+ * again, always with the same idempotency key, unless .at_most_once. A failure (fn returns an error)
+ * is a result too, and later runs get the same one. *result may be NULL if there is none.
  */
 NOD_API nod_status nod_step_with(nod_call *call, const char *key, nod_step_fn *fn, void *arg,
                                  const nod_json **result, const struct nod_step_opts *opts) NOD_USE_RESULT;
 #define nod_step(call, key, fn, arg, result, ...)                                                  \
     nod_step_with((call), (key), (fn), (arg), (result),                                            \
                   &(const struct nod_step_opts){ .size = sizeof(struct nod_step_opts), ##__VA_ARGS__ })
-NOD_API const char *nod_step_key(const nod_step_run *step); /* call id + step key: hand it on */
+NOD_API const char *nod_step_key(const nod_step_run *step); /* call id + step key: pass it on */
 NOD_API nod_call *nod_step_call(nod_step_run *step);        /* to build the result with */
 NOD_API void nod_step_result(nod_step_run *step, const nod_json *result);
 
-/* Journalled, so that every run sees the same. Wall clock in ms since 1970; 64 random bits. */
+/* Journalled, so every run sees the same value. Wall clock in ms since 1970; 64 random bits. */
 NOD_API nod_status nod_now(nod_call *call, int64_t *ms) NOD_USE_RESULT;
 NOD_API nod_status nod_random(nod_call *call, uint64_t *bits) NOD_USE_RESULT;
 
 /* ------------------------------------------------------------------------------------------
- * Telling the client something meanwhile. Not repeated by a replay.
+ * Telling the client something while the call runs. A replay does not repeat it.
  */
 typedef enum nod_log_level {
     NOD_LOG_DEBUG,
@@ -732,13 +738,13 @@ NOD_API void nod_notify(nod_call *call, const char *method, const char *params);
 
 /* ------------------------------------------------------------------------------------------
  * Replying. Each call adds one content block (for a prompt: one message; for a resource: one
- * content). All return NOD_OK, so that a handler may end with one; a fault is reported at the end.
+ * content). All return NOD_OK, so a handler may end with one; errors are reported when it returns.
  */
 NOD_API nod_status nod_reply_text(nod_call *call, const char *text);
 NOD_API nod_status nod_reply_textf(nod_call *call, const char *format, ...) NOD_PRINTF(2, 3);
 NOD_API nod_status nod_reply_image(nod_call *call, const void *bytes, size_t len, const char *mime_type);
 NOD_API nod_status nod_reply_audio(nod_call *call, const void *bytes, size_t len, const char *mime_type);
-/* An embedded resource; in a resource handler, the content itself (uri NULL: the one that is read). */
+/* An embedded resource; in a resource handler, the content itself (uri NULL: the one being read). */
 NOD_API nod_status nod_reply_resource_text(nod_call *call, const char *uri, const char *mime_type,
                                            const char *text);
 NOD_API nod_status nod_reply_resource_blob(nod_call *call, const char *uri, const char *mime_type,
@@ -746,17 +752,17 @@ NOD_API nod_status nod_reply_resource_blob(nod_call *call, const char *uri, cons
 NOD_API nod_status nod_reply_link(nod_call *call, const char *uri, const char *name,
                                   const char *description, const char *mime_type);
 /*
- * The structured result (checked against .output_schema), any JSON value; a text block with the same
- * JSON is added. What is not an object is for clients of the 2026 era; the others get the text alone.
+ * The structured result: any JSON value, checked against .output_schema. A text block with the same
+ * JSON is added. Only clients of the 2026 era get a value that is not an object; others get the text.
  */
 NOD_API nod_status nod_reply_structured(nod_call *call, const nod_json *value);
 /* A failure the model should see: isError with this text. Returns NOD_OK as well. */
 NOD_API nod_status nod_reply_error(nod_call *call, const char *format, ...) NOD_PRINTF(2, 3);
-/* `_meta` of the result: one more member. */
+/* Adds a member to `_meta` of the result. */
 NOD_API void nod_reply_meta(nod_call *call, const char *key, const nod_json *value);
 
 typedef enum nod_role_name { NOD_USER, NOD_ASSISTANT } nod_role_name;
-/* Prompts: whose the next messages are. NOD_USER to begin with. */
+/* Prompts: who speaks in the next messages. NOD_USER at first. */
 NOD_API void nod_role(nod_call *call, nod_role_name role);
 
 /* --- Completions: a .complete handler looks at these and suggests. */
@@ -772,7 +778,7 @@ NOD_API void *nod_alloc(nod_call *call, size_t size); /* zeroed; NULL past the r
 NOD_API void nod_defer(nod_call *call, void (*fn)(void *data), void *data);
 
 /* ------------------------------------------------------------------------------------------
- * JSON values. Getters take NULL and values of another type, and say "not there".
+ * JSON values. Getters accept NULL and values of another type, and answer "not there".
  */
 NOD_API bool nod_has(const nod_json *object, const char *key); /* there and not null */
 NOD_API const nod_json *nod_get(const nod_json *object, const char *key);
@@ -780,11 +786,11 @@ NOD_API const char *nod_get_str(const nod_json *object, const char *key); /* "" 
 NOD_API int64_t nod_get_int(const nod_json *object, const char *key);     /* 0 */
 NOD_API double nod_get_double(const nod_json *object, const char *key);   /* 0 */
 NOD_API bool nod_get_bool(const nod_json *object, const char *key);       /* false */
-/* A number exactly as it was written; "" if it is not there, or no number. */
+/* A number exactly as it was written; "" if it is not there or not a number. */
 NOD_API const char *nod_get_number_text(const nod_json *object, const char *key);
 NOD_API size_t nod_count(const nod_json *value); /* items of an array, members of an object */
 NOD_API const nod_json *nod_at(const nod_json *array, size_t index);
-NOD_API const char *nod_as_str(const nod_json *value); /* "" if it is no string */
+NOD_API const char *nod_as_str(const nod_json *value); /* "" if it is not a string */
 NOD_API int64_t nod_as_int(const nod_json *value);
 NOD_API double nod_as_double(const nod_json *value);
 NOD_API bool nod_as_bool(const nod_json *value);
