@@ -147,6 +147,10 @@ nod_status outcome_read(struct arena *arena, struct str text, struct outcome *ou
     const struct json *request_error = json_get(v, STR("requestError"));
     out->request_error = json_is(request_error, JSON_BOOL) && request_error->truth;
     out->error_data = raw_of(v, STR("errorData"));
+    if (json_get(v, STR("rpcCode"))) { /* as it was written up to version 0.1.0 */
+        out->request_error = true;
+        out->error_data = raw_of(v, STR("rpcData"));
+    }
     if (json_get(v, STR("code")))
         out->code = arena_str(arena, json_get_str(v, STR("code"))).at;
     return NOD_OK;

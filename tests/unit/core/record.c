@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "core/json_digest.h"
+#include "core/outcome.h"
 #include "core/record.h"
 
 enum { ARENA_CAP = 1 << 20 };
@@ -77,8 +78,8 @@ static struct str lent(char *heap, size_t *at, const char *text)
 
 #define ASK_TEXTS(X)                                                                               \
     X(id)                                                                                          \
-    X(call_id) X(key) X(principal) X(scope) X(target) X(message) X(detail) X(url) X(content) X(by) \
-        X(via)
+    X(call_id)                                                                                     \
+    X(key) X(principal) X(scope) X(target) X(message) X(detail) X(url) X(content) X(by) X(via)
 #define CALL_TEXTS(X)  X(id) X(principal) X(scope) X(target) X(args) X(uri) X(caller) X(result)
 #define ENTRY_TEXTS(X) X(key) X(ask_id) X(content) X(by)
 
@@ -148,6 +149,19 @@ static void a_copy_that_finds_no_room_says_so(void **state)
     arena_finish(&small);
 }
 
+static void an_error_of_the_request_that_an_older_version_stored_is_still_one(void **state)
+{
+    struct outcome outcome;
+
+    assert_int_equal(outcome_read(*state,
+                                  STR("{\"status\":-3,\"code\":\"NOT_SUPPORTED\",\"message\":\"m\","
+                                      "\"rpcCode\":-32021,\"rpcData\":{\"a\":1}}"),
+                                  &outcome),
+                     NOD_OK);
+    assert_true(outcome.request_error);
+    assert_true(str_eq(outcome.error_data, STR("{\"a\":1}")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +169,7 @@ int main(void)
         cmocka_unit_test(a_copy_of_an_ask_is_whole),
         cmocka_unit_test(a_copy_of_a_call_is_whole_with_its_journal),
         cmocka_unit_test(a_copy_that_finds_no_room_says_so),
+        cmocka_unit_test(an_error_of_the_request_that_an_older_version_stored_is_still_one),
     };
 
     return cmocka_run_group_tests(tests, arena_begin, arena_end);
