@@ -22,7 +22,7 @@
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 enum log_format { LOG_FORMAT_LOGFMT, LOG_FORMAT_JSON };
 
-enum { LOG_LINE_MAX = 4096 };
+enum { LOG_LINE_MAX = 4096 }; /* bytes of a log line; a longer one is cut */
 
 struct log_field {
     const char *name;

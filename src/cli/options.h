@@ -11,11 +11,11 @@
 #include "base/str.h"
 
 enum {
-    OPTIONS_NAMES_MAX = 64,    /* of --allow-host, and of each option like it */
-    OPTIONS_LISTEN_MAX = 16,   /* of --http */
-    OPTIONS_PROBLEM_MAX = 256, /* bytes of a sentence */
-    OPTIONS_DAYS_MAX = 3650,   /* of a duration */
-    OPTIONS_COUNT_MAX = 1000000000,
+    OPTIONS_NAMES_MAX = 64,         /* of --allow-host, and of each option like it */
+    OPTIONS_LISTEN_MAX = 16,        /* of --http */
+    OPTIONS_PROBLEM_MAX = 256,      /* bytes of a sentence */
+    OPTIONS_DAYS_MAX = 3650,        /* of a duration */
+    OPTIONS_COUNT_MAX = 1000000000, /* the largest number that an option takes */
 };
 
 /* What --sessions-per-principal and the like bound. */

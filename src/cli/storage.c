@@ -16,7 +16,7 @@
 #include "store/redis.h"
 #include "store/sqlite.h"
 
-enum { SCHEME_MAX = 64 }; /* bytes shown of an address that is none */
+enum { SCHEME_MAX = 64 }; /* bytes shown of an address that is not valid */
 
 static struct store *refuse(const char *address, const char *why)
 {

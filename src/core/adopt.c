@@ -159,7 +159,7 @@ static bool enlist(struct call *call)
     flow_place(&call->flow, &call_flow, &engine->hooks, "gate", call, call_flow_done);
     if (!call_list(call)) {
         call_fail_here(call, NOD_E_LIMIT,
-                     STR("This server works on as many calls as it may; try again later"));
+                       STR("This server works on as many calls as it may; try again later"));
         return false;
     }
     call->stored = true; /* or will be: from now on letting go of it loses nothing */
@@ -304,7 +304,7 @@ void engine_end(struct engine *engine, struct str call_id, const struct outcome 
 
 /* --- what is no longer there --- */
 
-enum { GONE_ARENA_MAX = 64 << 10 }; /* bytes of the sentence that says so */
+enum { GONE_ARENA_MAX = 64 << 10 }; /* bytes of the sentence that says a target is gone */
 
 void engine_use_catalog(struct engine *engine, const struct catalog *catalog)
 {

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-enum { EXPIRY_AGAIN_MS = 1000 }; /* until a store that did not agree is asked once more */
+enum { EXPIRY_AGAIN_MS = 1000 }; /* wait before a store that did not agree is asked again */
 
 static size_t url_room(struct str url)
 {

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 
-enum { DEFAULT_TIMEOUT_MS = 60000 }; /* of work, where the target says nothing */
+enum { DEFAULT_TIMEOUT_MS = 60000 }; /* for work, if the target sets no timeout */
 
 void call_run_over(struct call *call)
 {

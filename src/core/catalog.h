@@ -14,7 +14,7 @@ struct catalog;
 struct catalog *catalog_create(void);
 void catalog_destroy(struct catalog *catalog); /* does not free targets */
 
-enum { CATALOG_TARGETS_MAX = 10000 }; /* of each kind */
+enum { CATALOG_TARGETS_MAX = 10000 }; /* tools, resources and prompts, of each kind */
 
 /* NOD_E_USAGE: the name is taken. NOD_E_LIMIT. */
 nod_status catalog_add(struct catalog *catalog, struct target *target);

@@ -475,7 +475,7 @@ void call_lost(struct call *call)
 
 static bool same_args(struct str one, struct str other)
 {
-    enum { ARGS_ARENA_MAX = 64 << 20 }; /* of both as trees */
+    enum { ARGS_ARENA_MAX = 64 << 20 }; /* memory of both sets of arguments, as trees */
     struct arena arena;
 
     if (str_eq(one, other))

@@ -30,13 +30,13 @@
 enum {
     KEYRING_SECRET_MIN = 32,   /* characters of a secret */
     KEYRING_SECRET_MAX = 4096, /* bytes */
-    KEYRING_SECRETS_MAX = 8,
-    KEYRING_CACHE_MAX = 256, /* purposes and scopes whose keys are kept ready */
+    KEYRING_SECRETS_MAX = 8,   /* secrets: the newest and the previous ones */
+    KEYRING_CACHE_MAX = 256,   /* purposes and scopes whose keys are kept ready */
     SEAL_OVERHEAD = 1 + 4 + 12 + 16,
-    SEAL_PLAIN_MAX = 16 << 20,
-    SEAL_BOUND_MAX = 16,     /* parts of associated data */
-    SEAL_PART_MAX = 1 << 20, /* bytes of one part */
-    SEAL_NAME_MAX = 4096,    /* bytes of a purpose and of a scope */
+    SEAL_PLAIN_MAX = 16 << 20, /* bytes that can be sealed at once */
+    SEAL_BOUND_MAX = 16,       /* parts of associated data */
+    SEAL_PART_MAX = 1 << 20,   /* bytes of one part */
+    SEAL_NAME_MAX = 4096,      /* bytes of a purpose and of a scope */
 };
 
 struct keyring;

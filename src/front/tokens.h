@@ -15,11 +15,11 @@
 #include "core/roles.h"
 
 enum {
-    TOKENS_MAX = 10000,
-    TOKENS_SECRET_MIN = 16,
-    TOKENS_SECRET_MAX = 512,
-    TOKENS_NAME_MAX = 128,
-    TOKENS_FILE_MAX = 4 << 20,
+    TOKENS_MAX = 10000,        /* tokens in a token file */
+    TOKENS_SECRET_MIN = 16,    /* bytes of a token, at least */
+    TOKENS_SECRET_MAX = 512,   /* bytes of a token, at most */
+    TOKENS_NAME_MAX = 128,     /* bytes of the name of a token's owner */
+    TOKENS_FILE_MAX = 4 << 20, /* bytes of a token file */
 };
 
 struct tokens;

@@ -7,9 +7,9 @@
  * form_check refuses, with the path of the offending keyword, what the newest revision does not
  * know (plus `pattern`, which is checked on the server and never sent). form_for_revision writes
  * the schema as a client of a given revision can take it: what the revision does not know is left
- * out or taken down (titled enums become enum + enumNames, a multi-select becomes a text that names its
- * choices), `pattern` is always left out, and at the top level only type, properties and required
- * are emitted. form_read_back undoes for an answer what was taken down in its question.
+ * out or taken down (titled enums become enum + enumNames, a multi-select becomes a text that names
+ * its choices), `pattern` is always left out, and at the top level only type, properties and
+ * required are emitted. form_read_back undoes for an answer what was taken down in its question.
  */
 #ifndef NOD_JSON_FORM_H
 #define NOD_JSON_FORM_H
@@ -20,7 +20,7 @@
 enum form_revision { FORM_2025_06_18, FORM_2025_11_25, FORM_2026_07_28 };
 
 enum {
-    FORM_FIELDS_MOST = 64,
+    FORM_FIELDS_MOST = 64,   /* fields of one question */
     FORM_CHOICES_MOST = 256, /* of one field */
 };
 

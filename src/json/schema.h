@@ -20,7 +20,7 @@ struct schema_problem {
     struct str message; /* "expected a number, got a string" */
 };
 
-enum { SCHEMA_PROBLEMS_MAX = 16 };
+enum { SCHEMA_PROBLEMS_MAX = 16 }; /* problems that are reported for one input */
 
 enum {
     SCHEMA_SUBSCHEMAS_DEFAULT = 10000,

@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-enum { ENUM_VALUES_MOST = 10000 };
+enum { ENUM_VALUES_MOST = 10000 }; /* values of one enum in a schema */
 
 struct keyword {
     struct str name;

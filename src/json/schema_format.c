@@ -12,10 +12,10 @@
 #include "json/schema_inside.h"
 
 enum {
-    HOSTNAME_MOST = 253,
-    LABEL_MOST = 63,
-    EMAIL_LOCAL_MOST = 64,
-    EMAIL_MOST = 254,
+    HOSTNAME_MOST = 253,   /* bytes of a host name */
+    LABEL_MOST = 63,       /* bytes of one label of a host name */
+    EMAIL_LOCAL_MOST = 64, /* bytes of an e-mail address before the @ */
+    EMAIL_MOST = 254,      /* bytes of an e-mail address */
     REGEX_WHY_MOST = 4096,
 };
 

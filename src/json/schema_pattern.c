@@ -22,11 +22,11 @@
 #include "json/schema_inside.h"
 
 enum {
-    PATTERN_TEXT_MOST = 8 * 1024,
-    PATTERN_PARENS_MOST = 100,
+    PATTERN_TEXT_MOST = 8 * 1024, /* bytes of a regular expression */
+    PATTERN_PARENS_MOST = 100,    /* nested groups of a regular expression */
     PATTERN_HEAP_KIB = 8 * 1024,
-    PATTERN_DEPTH_MOST = 50000,
-    PATTERN_STEPS_MOST = 2 * 1000 * 1000,
+    PATTERN_DEPTH_MOST = 50000,           /* depth of backtracking of one match */
+    PATTERN_STEPS_MOST = 2 * 1000 * 1000, /* steps of one match; past it the match ends */
     PATTERN_BYTES_A_STEP = 512, /* a step may run over this much of the subject for one unit */
 };
 

@@ -17,7 +17,7 @@
 
 #include "base/buf.h"
 
-enum { URI_MOST = 4096 };
+enum { URI_MOST = 4096 }; /* bytes of a URI in a schema */
 
 /* --- URIs --- */
 

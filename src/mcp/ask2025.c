@@ -19,7 +19,7 @@
 #include "mcp/caller_away.h"
 #include "mcp/caller2025.h"
 
-enum { MCP_URLS_MAX = 10000 }; /* URL elicitations whose end can be told */
+enum { MCP_URLS_MAX = 10000 }; /* URL elicitations whose end nod can report */
 
 enum {
     CLIENT_WIRE_ID_MAX = 64,

@@ -3,7 +3,7 @@
  */
 #include "mcp/lists.h"
 
-enum { COMPLETION_SENT_MAX = 100 };
+enum { COMPLETION_SENT_MAX = 100 }; /* suggestions that are sent for one completion */
 
 static struct target *allowed(const struct request *request, struct target *target)
 {

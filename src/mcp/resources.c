@@ -17,7 +17,7 @@
 #include "mcp/session_store.h"
 #include "mcp/shares.h"
 
-enum { MCP_SUBSCRIPTIONS_MAX = 1000 }; /* of one session */
+enum { MCP_SUBSCRIPTIONS_MAX = 1000 }; /* subscriptions of one session */
 
 struct subject { /* a resource that somebody subscribes to */
     struct list subscriptions;

@@ -389,7 +389,7 @@ static bool recheck(struct session *session, int64_t now)
 
 void session_recheck(struct mcp_server *server, int64_t now)
 {
-    enum { RECHECKS_MOST = 100 }; /* at a time */
+    enum { RECHECKS_MOST = 100 }; /* sessions that are looked up again at a time */
     int asked = 0;
 
     if (!server_survives(server))

@@ -19,7 +19,7 @@ void shares_add(struct mcp_server *server, struct str principal, enum mcp_share 
 void shares_drop(struct mcp_server *server, struct str principal, enum mcp_share kind,
                  size_t count);
 
-enum { SHARES_SENTENCE_MAX = 160 }; /* bytes of what a principal past its share is told */
+enum { SHARES_SENTENCE_MAX = 160 }; /* bytes of the sentence for a principal past its share */
 
 /* Writes it, and gives it back: "You have as many sessions here as ...". */
 const char *shares_sentence(struct mcp_server *server, enum mcp_share kind,

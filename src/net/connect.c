@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 
-enum { PORT_DIGITS_MAX = 8 }; /* of a port as text */
+enum { PORT_DIGITS_MAX = 8 }; /* bytes of a port as text */
 
 struct connecting {
     struct loop *loop;

@@ -29,7 +29,7 @@ struct http_exchange;
 struct peer;
 struct stream;
 
-enum { HTTP_PARTS_MAX = 12 }; /* of what is written at once */
+enum { HTTP_PARTS_MAX = 12 }; /* parts of one write */
 
 /* Those who are told 429 or 503 are asked to wait that long, in seconds. */
 #define HTTP_RETRY_AFTER "5"
@@ -114,7 +114,7 @@ extern const struct http_limits http_limits_default;
  */
 enum http_verdict { HTTP_ANSWER, HTTP_SERVE, HTTP_TRUST };
 
-enum { HTTP_RULING_HEADERS_MAX = 6 }; /* of an answer that on_head gives */
+enum { HTTP_RULING_HEADERS_MAX = 6 }; /* headers of an answer that on_head gives */
 
 struct http_ruling {
     /* With HTTP_ANSWER; the texts live until on_head is called again. */

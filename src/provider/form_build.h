@@ -10,7 +10,7 @@
 #include "json/value.h"
 
 enum {
-    FORM_FIELDS_MAX = 200,
+    FORM_FIELDS_MAX = 200,   /* fields of one NOD_FORM */
     FORM_OPTIONS_MAX = 1000, /* of one field */
 };
 

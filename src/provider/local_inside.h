@@ -9,11 +9,11 @@
 enum {
     LOCAL_TARGET_BYTES = 4 * 1024 * 1024,     /* of everything that is kept of one target */
     LOCAL_DESCRIPTOR_BYTES = 2 * 1024 * 1024, /* of its listing */
-    LOCAL_TIMEOUT_MS = 60000,
-    LOCAL_TABLE_MAX = 10000, /* rows of one nod_add_* */
-    LOCAL_PROMPT_ARGS_MAX = 100,
-    LOCAL_TOOL_NAME_MAX = 128,
-    LOCAL_NAME_MAX = 1024, /* of a prompt, or a uri */
+    LOCAL_TIMEOUT_MS = 60000,                 /* work of a call, if its tool gives no .timeout_ms */
+    LOCAL_TABLE_MAX = 10000,                  /* rows of one nod_add_* */
+    LOCAL_PROMPT_ARGS_MAX = 100,              /* arguments of one prompt */
+    LOCAL_TOOL_NAME_MAX = 128,                /* bytes of a tool's name */
+    LOCAL_NAME_MAX = 1024,                    /* of a prompt, or a uri */
 };
 
 struct local_argument { /* of a prompt */

@@ -18,7 +18,7 @@
 
 enum {
     WORKERS_DEFAULT = 4,
-    WORKERS_MAX = 256,
+    WORKERS_MAX = 256,        /* threads for blocking handlers */
     WORKERS_QUEUE_MAX = 4096, /* works that wait for a thread */
     WORKERS_STUCK_MAX = 16,   /* late works that get a replacement */
 };

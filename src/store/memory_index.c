@@ -15,7 +15,7 @@
 
 #include "base/mem.h"
 
-enum { INDEX_LOOKS_MOST = 16384 }; /* asks that one page of those that wait looks at */
+enum { INDEX_LOOKS_MOST = 16384 }; /* questions looked at for one page of the waiting ones */
 
 /* --- the order --- */
 
