@@ -7,7 +7,7 @@
 #ifndef NOD_CORE_CATALOG_H
 #define NOD_CORE_CATALOG_H
 
-#include "core/seam.h"
+#include "core/provider.h"
 
 struct catalog;
 

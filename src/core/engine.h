@@ -14,7 +14,10 @@
 #include "base/clock.h"
 #include "core/flow.h"
 #include "core/roles.h"
-#include "core/seam.h"
+#include "core/caller.h"
+#include "core/provider.h"
+#include "core/store.h"
+#include "core/surface.h"
 
 struct catalog;
 struct engine;

@@ -18,7 +18,7 @@
  * answer_set.c     answers that are given together
  * take.c           a call becomes ours to run again, or turns out to have ended elsewhere
  * adopt.c          a call that comes back, or whose caller leaves it
- * rest.c           a call that waits without its client, because it can be answered elsewhere
+ * resting.c           a call that waits without its client, because it can be answered elsewhere
  * recover.c        calls and questions that no node works on
  * open.c           a call is stored before it begins
  * stop.c           what becomes of calls when this node goes
@@ -57,7 +57,7 @@ struct engine {
     struct hooks hooks;
     struct surface *surfaces[ENGINE_SURFACES_MAX];
     size_t surface_count;
-    size_t resting;      /* calls of `calls` that wait without a client: see rest.c */
+    size_t resting;      /* calls of `calls` that wait without a client: see resting.c */
     bool together;       /* an ask is up on all of them that can, not on one after the other */
     struct idmap calls;  /* struct call */
     struct idmap asks;   /* struct ask, pending here */
@@ -103,7 +103,7 @@ struct tally *tally_add(struct engine *engine, struct str principal);
 void tally_drop(struct engine *engine, struct tally *tally);
 
 void nobody_init(struct caller *nobody);
-/* Live here, or resting: see rest.c. */
+/* Live here, or resting: see resting.c. */
 struct call *engine_call_at(const struct engine *engine, struct str call_id);
 void recovery_free(struct engine *engine);
 /* Something can be run that is not live here: the next look is now, unless others may take it. */
@@ -194,7 +194,7 @@ struct call {
     bool woken;        /* the store has hinted while we were busy */
     bool carried;      /* its client has its asks, and brings the answers */
     bool carries;      /* see caller_ops; also while its caller is away */
-    bool resting;      /* it waits without a caller: see rest.c */
+    bool resting;      /* it waits without a caller: see resting.c */
     bool untold;       /* a caller took it over that is still to be told of its asks */
     bool portable;
     bool named;                     /* see call_spec */

@@ -15,7 +15,10 @@
 
 #include "base/clock.h"
 #include "core/record.h"
-#include "core/seam.h"
+#include "core/caller.h"
+#include "core/provider.h"
+#include "core/store.h"
+#include "core/surface.h"
 
 struct ask_spec {
     enum ask_kind kind;

@@ -8,7 +8,7 @@
 #ifndef NOD_MCP_ASK2025_H
 #define NOD_MCP_ASK2025_H
 
-#include "core/seam.h"
+#include "core/surface.h"
 #include "core/engine.h"
 #include "rpc/message.h"
 

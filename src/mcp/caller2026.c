@@ -19,7 +19,7 @@
 #include "core/json_digest.h"
 #include "mcp/caller_away.h"
 #include "mcp/caller_record.h"
-#include "mcp/mrtr.h"
+#include "mcp/ask2026.h"
 #include "mcp/notice.h"
 #include "mcp/result.h"
 #include "mcp/shares.h"

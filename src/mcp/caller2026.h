@@ -12,7 +12,7 @@
 #include "crypto/digest.h"
 #include "mcp/era2026.h"
 #include "mcp/caller2025.h"
-#include "mcp/state.h"
+#include "mcp/request_state.h"
 
 enum {
     MCP_STATE_GRACE_MS = 600000, /* a state outlives the last of its asks by this */

@@ -5,7 +5,7 @@
 #define NOD_MCP_NOTICE_H
 
 #include "base/buf.h"
-#include "core/seam.h"
+#include "core/caller.h"
 
 /* Each writes one whole message into `out`, which is cleared before. False: it could not be
  * written. */

@@ -27,7 +27,7 @@
 #include "core/json_digest.h"
 #include "mcp/caller_away.h"
 #include "mcp/caller2026.h"
-#include "mcp/mrtr.h"
+#include "mcp/ask2026.h"
 #include "mcp/result.h"
 #include "mcp/tasks.h"
 
@@ -140,7 +140,7 @@ static bool responses_agree(const struct json *responses, const struct call_reco
         const struct entry *entry = &record->entries[i];
         const struct json *response =
             entry->class == ENTRY_ASK ? json_get(responses, entry->key) : NULL;
-        if (response && !mrtr_same(entry, response, arena))
+        if (response && !ask2026_same(entry, response, arena))
             return false;
         *known += response != NULL;
     }
@@ -314,7 +314,7 @@ static void contested_ask(void *data, const struct store_row *row)
         return;
     struct entry entry = { .state = ask->state, .content = ask->content, .by = ask->by };
     if (str_eq(ask->via, str_of(caller->server->mrtr->ops->name)) &&
-        !mrtr_same(&entry, response, &caller->arena))
+        !ask2026_same(&entry, response, &caller->arena))
         caller->yields = false;
 }
 

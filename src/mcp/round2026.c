@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "mcp/caller2026.h"
-#include "mcp/mrtr.h"
+#include "mcp/ask2026.h"
 #include "mcp/result.h"
 
 static struct str note_of(const struct caller2026 *caller, struct str key)
@@ -90,10 +90,10 @@ static bool write_requests(struct caller2026 *caller, struct call *call, struct 
     jw_object(&w);
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
         const struct ask_record *record = ask_record(ask);
-        if (!mrtr_can(caller->can, record))
+        if (!ask2026_can(caller->can, record))
             continue;
         jw_key(&w, record->key);
-        mrtr_write(&w, record, note_of(caller, record->key));
+        ask2026_write(&w, record, note_of(caller, record->key));
     }
     jw_end(&w);
     return json_writer_done(&w);
@@ -356,7 +356,7 @@ static bool counts(struct caller2026 *caller, const struct ask_record *ask,
 
     if (was_asked(caller, ask))
         return true;
-    return !ask->consent && ask->kind != ASK_URL && mrtr_read(ask, response, &answer) &&
+    return !ask->consent && ask->kind != ASK_URL && ask2026_read(ask, response, &answer) &&
            (answer.action != ASK_ACCEPTED || content_fits(caller, ask, answer.content));
 }
 
@@ -385,7 +385,7 @@ static void feed_one(struct feed *feed, struct answer_set *set)
     struct ask *ask = engine_ask(server->opts.engine, id_str(&feed->ask));
     struct answer answer;
 
-    if (!ask || !mrtr_read(ask_record(ask), feed->response, &answer)) {
+    if (!ask || !ask2026_read(ask_record(ask), feed->response, &answer)) {
         fed(feed, &(struct answer_result){ .status = NOD_E_STALE });
         return;
     }
@@ -456,7 +456,7 @@ static struct view look(struct caller2026 *caller, struct call *call)
         const struct ask_record *record = ask_record(ask);
         const struct json *response = json_get(responses, record->key);
         if (response && was_asked(caller, record)) {
-            if (mrtr_read(record, response, &answer))
+            if (ask2026_read(record, response, &answer))
                 view.answered = true;
             else
                 view.malformed = true;
@@ -465,7 +465,7 @@ static struct view look(struct caller2026 *caller, struct call *call)
         }
         if (record->expires_ms && record->expires_ms <= now)
             view.expired = true;
-        if (mrtr_can(caller->can, record))
+        if (ask2026_can(caller->can, record))
             view.drawable = true;
         else if (engine_can_elsewhere(caller->server->opts.engine, call, record->kind,
                                       record->consent, caller->server->mrtr))

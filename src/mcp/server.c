@@ -15,11 +15,11 @@
 #include "mcp/caller_away.h"
 #include "mcp/era2026.h"
 #include "mcp/caller2025.h"
-#include "mcp/mrtr.h"
+#include "mcp/ask2026.h"
 #include "mcp/result.h"
 #include "mcp/session_store.h"
 #include "mcp/shares.h"
-#include "mcp/state.h"
+#include "mcp/request_state.h"
 #include "mcp/tasks.h"
 #include "mcp/ask2025.h"
 #include "mcp/caller2026.h"
@@ -135,7 +135,7 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     server->keyring = opts->keyring ? opts->keyring : random_keyring();
     server->client = client_surface_create(server);
     engine_add_surface(own->engine, server->client);
-    server->mrtr = mrtr_surface_create();
+    server->mrtr = ask2026_surface_create();
     engine_add_surface(own->engine, server->mrtr);
     catalog_watch(own->catalog, catalog_changed, server);
     engine_use_catalog(own->engine, own->catalog);
@@ -212,7 +212,7 @@ void mcp_server_destroy(struct mcp_server *server)
     timer_stop(server->opts.loop, &server->tell);
     announce_stop(server);
     client_surface_destroy(server->client);
-    mrtr_surface_destroy(server->mrtr);
+    ask2026_surface_destroy(server->mrtr);
     keyring_destroy(server->keyring);
     ended_streams_destroy(server->ended_streams);
     map_finish(&server->subjects);

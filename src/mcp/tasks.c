@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "mcp/caller_record.h"
-#include "mcp/mrtr.h"
+#include "mcp/ask2026.h"
 #include "mcp/result.h"
 
 enum { TASK_ARENA_MAX = 16 << 20 };
@@ -429,7 +429,7 @@ static enum caller_way task_asked(struct caller *caller, struct call *call)
 
     task->asked = true;
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
-        if (!mrtr_can(task->can, ask_record(ask)))
+        if (!ask2026_can(task->can, ask_record(ask)))
             way = CALLER_HOLDS; /* another surface may have it, or it ends there */
     task_refresh(task, true);
     return way;
@@ -569,7 +569,7 @@ bool task_shows(const struct task *task, const struct ask_record *ask)
 {
     const struct task_note *note = task_note(task, ask->id);
 
-    return mrtr_can(task->can, ask) && !(note && note->opened);
+    return ask2026_can(task->can, ask) && !(note && note->opened);
 }
 
 struct str task_key(struct arena *arena, const struct ask_record *ask)

@@ -21,7 +21,7 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "mcp/caller_away.h"
-#include "mcp/state.h"
+#include "mcp/request_state.h"
 #include "mcp/tasks.h"
 
 enum {

@@ -7,7 +7,7 @@
  * that were never given out are ignored, as the specification has it.
  */
 #include "base/mem.h"
-#include "mcp/mrtr.h"
+#include "mcp/ask2026.h"
 #include "mcp/result.h"
 #include "mcp/tasks.h"
 
@@ -66,7 +66,7 @@ static void check_key(struct task_wait *wait, struct task *task, const struct ca
         if (entry->class != ENTRY_ASK || !str_eq(entry->key, base))
             continue;
         bool same = entry->state == ASK_INVALID ||
-                    (a_person_answered(entry) && mrtr_same(entry, response, &wait->arena));
+                    (a_person_answered(entry) && ask2026_same(entry, response, &wait->arena));
         if (!same)
             came_late(wait, key, ask_state_name(entry->state));
         return;
@@ -186,7 +186,7 @@ static void feed_one(struct feed *feed, struct task *task)
 
     while ((ask = task_asks_next(&walk)) && !str_eq(ask->id, id_str(&feed->ask)))
         ;
-    if (!ask || !mrtr_read(ask, feed->response, &answer)) {
+    if (!ask || !ask2026_read(ask, feed->response, &answer)) {
         fed(feed, &(struct answer_result){ .status = NOD_E_STALE, .state = ASK_WITHDRAWN });
         return;
     }
@@ -236,7 +236,7 @@ static bool shaped(struct task *task, const struct json *responses)
     arena_init(&arena, KEYS_ARENA_MAX);
     JSON_EACH (response, responses) {
         const struct ask_record *ask = shown_as(task, &arena, response->key);
-        fine = fine && (!ask || mrtr_read(ask, response, &answer));
+        fine = fine && (!ask || ask2026_read(ask, response, &answer));
     }
     arena_finish(&arena);
     return fine;

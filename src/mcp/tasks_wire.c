@@ -7,7 +7,7 @@
  */
 #include <time.h>
 
-#include "mcp/mrtr.h"
+#include "mcp/ask2026.h"
 #include "mcp/result.h"
 #include "mcp/tasks.h"
 
@@ -54,7 +54,7 @@ static void write_requests(struct json_writer *w, struct task *task)
         if (!task_shows(task, record))
             continue;
         jw_key(w, task_key(&arena, record));
-        mrtr_write(w, record, note ? note->problems : STR_NONE);
+        ask2026_write(w, record, note ? note->problems : STR_NONE);
     }
     jw_end(w);
     arena_finish(&arena);

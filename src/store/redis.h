@@ -2,8 +2,8 @@
  * store/redis: the store that several nodes share.
  *
  * It keeps the contract of core/store.h in a Redis (7, or 6.2) that everybody reaches. A transition
- * is one Lua script there, decided by Redis's clock; records are of store/codec and sealed when
- * there is a keyring, so Redis sees ids, states and times, and no content.
+ * is one Lua script there, decided by Redis's clock; records are of store/record_codec and sealed
+ * when there is a keyring, so Redis sees ids, states and times, and no content.
  *
  *     redis://[user:password@]host[:port][/db][?option=value&...]
  *     rediss://...                                  the same over TLS

@@ -47,7 +47,7 @@
 #include "net/connect.h"
 #include "net/loop.h"
 #include "net/tls.h"
-#include "store/codec.h"
+#include "store/record_codec.h"
 #include "store/redis.h"
 
 struct redisReader;

@@ -31,7 +31,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "net/loop.h"
-#include "store/codec.h"
+#include "store/record_codec.h"
 #include "store/sqlite.h"
 
 enum {

@@ -4,8 +4,8 @@
  * The tables have a version (user_version); an older file is brought up to date, one step a
  * transaction, each noted in `migrations`; a newer one is refused.
  *
- * Content stands in columns that hold records of store/codec (record, result, answer, entries,
- * value). Everything else is what has to be found or compared: ids, states, epochs, times,
+ * Content stands in columns that hold records of store/record_codec (record, result, answer,
+ * entries, value). Everything else is what has to be found or compared: ids, states, epochs, times,
  * the node that owns a call.
  */
 #include "store/sqlite_inside.h"

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "store/codec.h"
+#include "store/record_codec.h"
 
 enum { ARENA_CAP = 64 << 20 };
 

@@ -7,7 +7,7 @@
  */
 #include <stdlib.h>
 
-#include "mcp/state.h"
+#include "mcp/request_state.h"
 
 static const struct state_bound bound = { .principal = STR_INIT("p"),
                                           .method = STR_INIT("tools/call"),

@@ -1,11 +1,12 @@
-/* tests/unit/mcp/state: a requestState opens for what it was made for, and for nothing else. */
+/* tests/unit/mcp/request_state: a requestState opens for what it was made for, and for nothing
+ * else. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "mcp/state.h"
+#include "mcp/request_state.h"
 
 enum { NOW = 1000000, EXPIRES = 2000000 };
 

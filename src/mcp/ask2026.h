@@ -1,38 +1,40 @@
 /*
- * mcp/mrtr: questions inside of results, answers inside of requests (multi round-trip requests).
+ * mcp/ask2026: questions inside of results, answers inside of requests (multi round-trip requests).
  *
  * In the 2026 era a server never sends a request. What it wants to know it puts into the result
  * (inputRequests), and the client brings the answers along when it sends its request again
  * (inputResponses). The wire key of an ask is its key.
  */
-#ifndef NOD_MCP_MRTR_H
-#define NOD_MCP_MRTR_H
+#ifndef NOD_MCP_ASK2026_H
+#define NOD_MCP_ASK2026_H
 
 #include "core/engine.h"
 #include "json/write.h"
 
-enum { MRTR_ATTEMPTS = 8 }; /* how often invalid content is asked again, unless the author says */
+enum {
+    ASK2026_ATTEMPTS = 8
+}; /* how often invalid content is asked again, unless the author says */
 
 /* Answers that come inside of requests, for callers of this era (caller2026, tasks). */
-struct surface *mrtr_surface_create(void);
-void mrtr_surface_destroy(struct surface *surface);
+struct surface *ask2026_surface_create(void);
+void ask2026_surface_destroy(struct surface *surface);
 
 /* May this be sent to a client that declares `can` (enum client_can)? */
-bool mrtr_can(uint8_t can, const struct ask_record *ask);
+bool ask2026_can(uint8_t can, const struct ask_record *ask);
 
 /*
  * Writes {"method": ..., "params": {...}}. `problems` (JSON, may be empty) is what was wrong with
  * the last answer, and is said in front of the message. False: it cannot be drawn.
  */
-bool mrtr_write(struct json_writer *w, const struct ask_record *ask, struct str problems);
+bool ask2026_write(struct json_writer *w, const struct ask_record *ask, struct str problems);
 
 /*
  * The answer in one value of inputResponses. False: it is not shaped as a response to this kind of
  * question is. Content is not checked here.
  */
-bool mrtr_read(const struct ask_record *ask, const struct json *response, struct answer *out);
+bool ask2026_read(const struct ask_record *ask, const struct json *response, struct answer *out);
 
 /* Is this response the answer that is journalled? One that the clock or the engine gave is any. */
-bool mrtr_same(const struct entry *entry, const struct json *response, struct arena *arena);
+bool ask2026_same(const struct entry *entry, const struct json *response, struct arena *arena);
 
 #endif

@@ -1,4 +1,4 @@
-/* tests/unit/store/codec: records as bytes and back; what is refused, and why. */
+/* tests/unit/store/record_codec: records as bytes and back; what is refused, and why. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "store/codec.h"
+#include "store/record_codec.h"
 
 static struct arena arena;
 static struct keyring *ring;

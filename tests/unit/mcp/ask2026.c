@@ -1,5 +1,5 @@
 /*
- * tests/unit/mcp/mrtr: questions in results, answers in requests; over real sockets.
+ * tests/unit/mcp/ask2026: questions in results, answers in requests; over real sockets.
  *
  * Every exchange is a connection of its own: nothing but the requestState leads from one to the
  * next.

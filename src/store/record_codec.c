@@ -1,5 +1,5 @@
 /*
- * store/codec: see codec.h.
+ * store/record_codec: see codec.h.
  *
  * A writer adds the fields of a record to a body, one after the other, and a reader takes them in
  * the same order; a reader that met something wrong stays empty and says so once at the end
@@ -8,7 +8,7 @@
  * Holds always: a reader never looks behind its bytes, and never makes room for more entries than
  * the bytes it was given can hold.
  */
-#include "store/codec.h"
+#include "store/record_codec.h"
 
 #include <stdio.h>
 

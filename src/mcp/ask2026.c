@@ -1,11 +1,11 @@
 /*
- * mcp/mrtr: drawing asks as inputRequests, and reading inputResponses.
+ * mcp/ask2026: drawing asks as inputRequests, and reading inputResponses.
  *
  * Nothing is drawn that the client did not declare, and nothing that this era does not know: no
  * elicitationId, no mode but form and url. A response that is not shaped as its question wants it
  * is no answer at all, and says nothing about consent.
  */
-#include "mcp/mrtr.h"
+#include "mcp/ask2026.h"
 
 #include "base/mem.h"
 #include "json/form.h"
@@ -13,7 +13,7 @@
 #include "mcp/message_again.h"
 #include "mcp/session.h"
 
-enum { MRTR_ARENA_MAX = 8 << 20 }; /* memory of a question while it is written */
+enum { ASK2026_ARENA_MAX = 8 << 20 }; /* memory of a question while it is written */
 
 /* --- the surface --- */
 
@@ -38,7 +38,7 @@ static unsigned surface_kinds(struct surface *surface, const struct call *call)
 static void surface_offer(struct surface *surface, struct ask *ask, int attempt,
                           struct str problems)
 {
-    bool drawn = mrtr_can(caller2026_can(ask_call(ask)), ask_record(ask));
+    bool drawn = ask2026_can(caller2026_can(ask_call(ask)), ask_record(ask));
 
     (void)attempt, (void)problems;
     ask_offered(ask, surface, drawn ? OFFER_SHOWN : OFFER_UNRENDERED);
@@ -50,25 +50,25 @@ static void surface_withdraw(struct surface *surface, struct ask *ask, struct st
     (void)surface, (void)ask, (void)why, (void)winner; /* the next result no longer has it */
 }
 
-static const struct surface_ops mrtr_ops = {
+static const struct surface_ops ask2026_ops = {
     .name = "mrtr",
     .can = surface_can,
     .kinds = surface_kinds,
     .offer = surface_offer,
     .withdraw = surface_withdraw,
-    .attempts = MRTR_ATTEMPTS,
+    .attempts = ASK2026_ATTEMPTS,
     .client = true,
 };
 
-struct surface *mrtr_surface_create(void)
+struct surface *ask2026_surface_create(void)
 {
     struct surface *surface = MEM_NEW(struct surface);
 
-    surface->ops = &mrtr_ops;
+    surface->ops = &ask2026_ops;
     return surface;
 }
 
-void mrtr_surface_destroy(struct surface *surface)
+void ask2026_surface_destroy(struct surface *surface)
 {
     mem_free(surface);
 }
@@ -81,7 +81,7 @@ static bool wants_tools(const struct ask_record *ask)
            str_find(ask->detail, STR("\"toolChoice\"")) >= 0;
 }
 
-bool mrtr_can(uint8_t can, const struct ask_record *ask)
+bool ask2026_can(uint8_t can, const struct ask_record *ask)
 {
     if (!(can & needs[ask->kind]))
         return false;
@@ -96,7 +96,7 @@ static void write_message(struct json_writer *w, struct str message, struct str 
         jw_str(w, message);
         return;
     }
-    arena_init(&arena, MRTR_ARENA_MAX);
+    arena_init(&arena, ASK2026_ARENA_MAX);
     jw_str(w, message_again(&arena, message, problems));
     arena_finish(&arena);
 }
@@ -114,7 +114,7 @@ static void write_schema(struct json_writer *w, struct str detail)
         jw_raw(w, detail);
         return;
     }
-    arena_init(&arena, MRTR_ARENA_MAX);
+    arena_init(&arena, ASK2026_ARENA_MAX);
     const struct json *schema = json_parse(&arena, detail, NULL, NULL);
     const struct json *sent =
         schema ? form_for_revision(schema, FORM_2026_07_28, &arena, &problems) : NULL;
@@ -142,7 +142,7 @@ static void write_url(struct json_writer *w, const struct ask_record *ask, struc
     jw_close(w, 2);
 }
 
-bool mrtr_write(struct json_writer *w, const struct ask_record *ask, struct str problems)
+bool ask2026_write(struct json_writer *w, const struct ask_record *ask, struct str problems)
 {
     switch (ask->kind) {
     case ASK_FORM:
@@ -179,7 +179,7 @@ static bool read_action(struct str action, enum ask_state *out)
     return true;
 }
 
-bool mrtr_read(const struct ask_record *ask, const struct json *response, struct answer *out)
+bool ask2026_read(const struct ask_record *ask, const struct json *response, struct answer *out)
 {
     *out = (struct answer){ .action = ASK_ACCEPTED, .by = ask->principal };
     if (!json_is(response, JSON_OBJECT))
@@ -211,7 +211,7 @@ bool mrtr_read(const struct ask_record *ask, const struct json *response, struct
     return true;
 }
 
-bool mrtr_same(const struct entry *entry, const struct json *response, struct arena *arena)
+bool ask2026_same(const struct entry *entry, const struct json *response, struct arena *arena)
 {
     enum ask_state action;
     const struct json *given = response;

@@ -1,5 +1,5 @@
 /*
- * core/rest: a call that waits without its client, because it can be answered elsewhere.
+ * core/resting: a call that waits without its client, because it can be answered elsewhere.
  *
  * A client that carries its questions away, or whose connection broke, has left its call: the
  * store has it, and nothing of it needs to be live. If several surfaces are used, and one of them

@@ -1,5 +1,5 @@
 /*
- * store/codec: records as bytes, for the stores that keep them outside of this process.
+ * store/record_codec: records as bytes, for the stores that keep them outside of this process.
  *
  * The form, version 1:  version, kind, sealed or not, the scope with its length, the body. Numbers
  * are of variable length, texts stand behind their length; nothing in it depends on the machine.
@@ -16,8 +16,8 @@
  * when the codec has a store's name, and `why` says which. What is read are views of the bytes, and
  * of the arena.
  */
-#ifndef NOD_STORE_CODEC_H
-#define NOD_STORE_CODEC_H
+#ifndef NOD_STORE_RECORD_CODEC_H
+#define NOD_STORE_RECORD_CODEC_H
 
 #include "base/arena.h"
 #include "base/buf.h"

@@ -1,5 +1,5 @@
 /*
- * mcp/state: writing, sealing, opening and reading a requestState.
+ * mcp/request_state: writing, sealing, opening and reading a requestState.
  *
  * The plain form: a version byte, a form byte (stored or portable), then numbers as base-128
  * varints, texts with their length in front, digests as they are. Nothing may follow the last
@@ -8,7 +8,7 @@
  * Holds always: reading never allocates for more items than the bytes at hand could hold, so a
  * short text cannot ask for much memory.
  */
-#include "mcp/state.h"
+#include "mcp/request_state.h"
 
 #include "base/mem.h"
 #include "core/roles.h"

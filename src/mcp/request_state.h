@@ -1,5 +1,5 @@
 /*
- * mcp/state: a waiting call in the hands of its client (requestState).
+ * mcp/request_state: a waiting call in the hands of its client (requestState).
  *
  * What leads back to a call is written in a compact form, sealed (crypto/seal) and given to the
  * client, who brings it back with its answers. It opens only for the principal, method, target,
@@ -13,8 +13,8 @@
  *
  * Pure functions: no clock, no store.
  */
-#ifndef NOD_MCP_STATE_H
-#define NOD_MCP_STATE_H
+#ifndef NOD_MCP_REQUEST_STATE_H
+#define NOD_MCP_REQUEST_STATE_H
 
 #include "base/buf.h"
 #include "core/record.h"
