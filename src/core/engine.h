@@ -139,8 +139,8 @@ struct recovery_opts {
     void *data;
     int64_t node_ttl_ms; /* 0: RECOVERY_NODE_TTL_MS */
 };
-/* From now on, where the store survives; otherwise there is nothing to recover. Before the first
- * call. */
+/* From now on, with a durable or shared store; otherwise there is nothing to recover. Before the
+ * first call. */
 void engine_recover(struct engine *engine, const struct recovery_opts *opts);
 
 /* --- calls --- */

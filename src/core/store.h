@@ -186,8 +186,8 @@ struct finish_spec {
  *
  * STORE_RUNNABLE lists the calls that can be taken and are handed (call_record.handed): their
  * clients can come back for them, so they are run on. The others are adopted by whoever comes back
- * with the handle, and by nobody else. Where the store survives and there are more than `limit`,
- * each look shows others: those that nobody takes must not hide the rest.
+ * with the handle, and by nobody else. With a durable or shared store and more calls than `limit`,
+ * each look shows different ones: calls that nobody takes must not hide the rest.
  */
 enum store_index {
     STORE_RUNNABLE,

@@ -1,9 +1,9 @@
 /*
  * front/address: from which address a request comes.
  *
- * That is the peer of the connection, unless the peer is a proxy that the operator trusts: then the
- * proxy's word is taken (X-Forwarded-For), read from its end, and the first address that is not a
- * trusted proxy's too is the client's. What an untrusted peer says is not looked at.
+ * That is the peer of the connection, unless the operator trusts the peer as a proxy. Then the
+ * proxy's X-Forwarded-For is believed. It is read from its end, and the first address that is not a
+ * trusted proxy itself is the client's. The header of an untrusted peer is ignored.
  */
 #ifndef NOD_FRONT_ADDRESS_H
 #define NOD_FRONT_ADDRESS_H

@@ -1,12 +1,12 @@
 /*
  * front: the front door of a server that speaks HTTP.
  *
- * It owns the listeners and the table of routes, and decides of every request, when its head is
- * there and before a byte of its body is kept: is it from where it may come (Host, Origin), is
- * there such a path, who is it, may they, is there such a method. What is let in goes to the
- * handler of its route. Nobody else listens, reads a token or looks at Origin.
+ * It owns the listeners and the table of routes. It checks every request once its head has arrived,
+ * before a byte of its body is kept: may it come from there (Host, Origin), does the path exist,
+ * who is it, may they, does the path have this method? Requests that pass go to the handler of
+ * their route. No other module listens, reads a token or looks at Origin.
  *
- * A module that serves something adds its routes, before anybody could look for them:
+ * A module that serves something adds its routes before the first request can come:
  *
  *     static void hello(const struct front_request *request, void *data)
  *     {

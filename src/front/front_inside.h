@@ -1,10 +1,10 @@
 /*
- * front/front_inside: the front door as the files of front/ see it. Nobody else includes this.
+ * front/front_inside: the front door as the files of front/ see it. No other file includes this.
  *
  * front.c    making it, handing requests to handlers, ending
- * gate.c     what is decided of a request when its head is there
+ * gate.c     what is decided about a request once its head has arrived
  * listen.c   the addresses that are listened on
- * certificate.c  TLS on them, and the certificate read anew
+ * certificate.c  TLS on them, and reading the certificate again
  * origin.c   the rules of Host and Origin
  * public_url.c   the address under which the world knows us
  * address.c  from which address a request comes

@@ -6,7 +6,7 @@
  *
  *     /mcp     /asks/{id}     /asks/{id}/answer     /assets/{file...}
  *
- * Where several patterns fit a path, the one that is more literal, read from the left, is taken.
+ * If several patterns fit a path, the more literal one, read from the left, is taken.
  * The same method with patterns of the same shape cannot be added twice. Paths are compared as they
  * were sent, byte by byte: an encoded slash ends no segment. The values of variables are decoded.
  */

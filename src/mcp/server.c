@@ -276,8 +276,8 @@ static void drain_last(struct mcp_server *server)
         timer_set(server->opts.loop, &server->drain_turn, 0, drain_http_done, server);
 }
 
-/* Those who wait are told, and not left hanging. Where the store survives their calls are there,
- * and they come back for them. */
+/* Waiting clients are told, and not left hanging. With a durable or shared store their calls are
+ * still there, and they come back for them. */
 static void cancel_waiting(struct mcp_server *server)
 {
     LIST_EACH (at, &server->by_use) {

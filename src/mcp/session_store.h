@@ -1,9 +1,9 @@
 /*
  * mcp/session_store: sessions that any node can serve (era 2025).
  *
- * Where the store survives, a session has a record in it: whose it is, what was agreed at its
- * beginning, and until when it lives: for the time that a session may be idle, and at least as long
- * as something in it waits or is kept. Nothing else of a session is needed to go on with it.
+ * With a durable or shared store, a session has a record in it: its owner, what was agreed at its
+ * start, and how long it lives. It lives as long as a session may be idle, and at least as long as
+ * something in it waits or is kept. Nothing else is needed to go on with a session.
  */
 #ifndef NOD_MCP_SESSION_STORE_H
 #define NOD_MCP_SESSION_STORE_H

@@ -12,10 +12,10 @@
  * connection can resume right behind the last one it has seen. Progress and log messages are
  * dropped first.
  *
- * Where the store survives, the stream of a request is named by the call, and what a client can
- * come back for is made anew from the records: questions have the seq that was stored with them,
- * and the result is behind all others. So any node can go on with a stream (mcp/resume2025). The
- * seqs between two questions are for what is not stored: each node may use them as it likes.
+ * With a durable or shared store, the stream of a request is named after its call. Everything that
+ * a client can come back for is made again from the records: questions have the seq that was stored
+ * with them, and the result comes after all others. So any node can go on with a stream
+ * (mcp/resume2025). Each node may use the seqs between two questions for what is not stored.
  */
 #ifndef NOD_MCP_STREAM_H
 #define NOD_MCP_STREAM_H
