@@ -11,6 +11,10 @@
  * not, the claim is sent again and says so. An ask that has ended never changes: what was found
  * still holds.
  *
+ * A claim that may take the call reads it right behind the script, in the same piece. Should it
+ * move on in between, what is read is what it has moved on to, and says so by its epoch or its
+ * state.
+ *
  * What differs from a store that sees content: a claim whose asks were remembered here happens
  * before their records were looked at, so a record that was tampered with is refused after it.
  */
@@ -22,8 +26,8 @@ _Static_assert(ASK_PENDING == 0 && ASK_ACCEPTED == 1 && ASK_DECLINED == 2 && ASK
                    ASK_INVALID == 7,
                "the scripts know the states of an ask by number");
 
-enum { CLAIM_POINTERS, CLAIM_ASKS, CLAIM_NOW };
-enum { CLAIM_WORDS = 9, ITEM_WORDS = 7 };
+enum { CLAIM_POINTERS, CLAIM_ASKS, CLAIM_NOW, CLAIM_READ };
+enum { CLAIM_WORDS = 9, ITEM_WORDS = 7, SHOWN_WORDS = 3 };
 enum { VERDICT_REFUSED = 2, VERDICT_MIXES = 5 };
 
 struct claiming { /* what it was given, in the operation's arena */
@@ -31,6 +35,9 @@ struct claiming { /* what it was given, in the operation's arena */
     struct claim_item *items;
     bool *same;      /* it has ended by this very answer */
     bool *sensitive; /* of each ask */
+    bool *won;       /* what the script has said of it: whether it was won, and how it stands */
+    struct redis_value *shown;
+    int64_t verdict;
     struct str scope;
 };
 
@@ -48,7 +55,9 @@ static struct claiming *claim_copy(struct redis_op *op, const struct claim_spec 
     made->items = arena_alloc(&op->arena, spec->count * sizeof(*made->items));
     made->same = arena_zalloc(&op->arena, spec->count * sizeof(*made->same));
     made->sensitive = arena_zalloc(&op->arena, spec->count * sizeof(*made->sensitive));
-    if (!made->items || !made->same || !made->sensitive)
+    made->won = arena_zalloc(&op->arena, spec->count * sizeof(*made->won));
+    made->shown = arena_zalloc(&op->arena, SHOWN_WORDS * spec->count * sizeof(*made->shown));
+    if (!made->items || !made->same || !made->sensitive || !made->won || !made->shown)
         return NULL;
     for (size_t i = 0; i < spec->count; i++) {
         made->items[i] = spec->items[i];
@@ -85,6 +94,13 @@ static void item_words(struct redis_op *op, const struct claiming *claiming, siz
     words[6] = claiming->same[at] ? STR("1") : STR("0");
 }
 
+static void say_call(struct redis_op *op)
+{
+    struct str call = id_str(&op->call);
+
+    redis_op_say(op, (struct str[]){ STR("HGETALL"), redis_key(op, call, "c:", call) }, 2);
+}
+
 static void claim_say(struct redis_op *op, const struct claiming *claiming)
 {
     struct redis_store *store = op->store;
@@ -109,6 +125,8 @@ static void claim_say(struct redis_op *op, const struct claiming *claiming)
     struct str keys[] = { redis_key(op, call, "c:", call), redis_key(op, call, "r", STR_NONE),
                           redis_key(op, call, "d", STR_NONE) };
     redis_op_script(op, SCRIPT_CLAIM, keys, 3, words, count);
+    if (spec->take_for.len)
+        say_call(op);
     op->phase = CLAIM_NOW;
 }
 
@@ -183,20 +201,35 @@ static void heard_ask(struct redis_op *op, struct claiming *claiming, size_t at,
 
 /* --- what became of it --- */
 
-/* As they are now; false: one cannot be read. */
+/* The script's own reply, kept until all has come. */
+static void script_said(struct redis_op *op, struct claiming *claiming,
+                        const struct redis_value *value)
+{
+    if (!redis_op_said(op, value))
+        return;
+    op->reply.epoch = (uint64_t)redis_number(redis_item(value, 2));
+    op->reply.taken = op->reply.epoch != 0;
+    op->wakes = redis_number(redis_item(value, 3)) != 0;
+    claiming->verdict = redis_number(redis_item(value, 4));
+    for (size_t i = 0; i < claiming->spec.count; i++)
+        claiming->won[i] = redis_number(redis_item(redis_item(value, 5), i)) != 0;
+    for (size_t i = 0; !op->reply.taken && i < SHOWN_WORDS * claiming->spec.count; i++)
+        claiming->shown[i] = redis_keep_value(op, redis_item(redis_item(value, 6), i));
+}
+
+/* As they are now; false: one cannot be read. `pairs` is the call's hash, if it was taken. */
 static bool read_shown(struct redis_op *op, const struct claiming *claiming,
-                       const struct redis_value *value, struct ask_record *asks)
+                       const struct redis_value *pairs, struct ask_record *asks)
 {
     struct codec *codec = &op->store->codec;
-    const struct redis_value *shown = redis_item(value, 6);
 
-    for (size_t i = 0; i < claiming->spec.count && op->status == NOD_OK; i++)
-        op->status =
-            op->reply.taken
-                ? redis_read_ask_of(codec, shown, claiming->items[i].ask_id, &op->arena, &asks[i])
-                : redis_read_ask(codec, claiming->items[i].ask_id, redis_item(shown, 3 * i),
-                                 redis_item(shown, 3 * i + 1), redis_item(shown, 3 * i + 2),
-                                 &op->arena, &asks[i]);
+    for (size_t i = 0; i < claiming->spec.count && op->status == NOD_OK; i++) {
+        const struct redis_value *shown = claiming->shown + SHOWN_WORDS * i;
+        struct str id = claiming->items[i].ask_id;
+        op->status = op->reply.taken ? redis_read_ask_of(codec, pairs, id, &op->arena, &asks[i])
+                                     : redis_read_ask(codec, id, &shown[0], &shown[1], &shown[2],
+                                                      &op->arena, &asks[i]);
+    }
     return op->status == NOD_OK;
 }
 
@@ -221,13 +254,12 @@ static bool goes_on(struct redis_op *op, struct claiming *claiming, const struct
 }
 
 static void show(struct redis_op *op, const struct claiming *claiming,
-                 const struct redis_value *value, const struct ask_record *asks)
+                 const struct ask_record *asks)
 {
     struct claimed *claimed = arena_alloc(&op->arena, claiming->spec.count * sizeof(*claimed));
 
     for (size_t i = 0; claimed && i < claiming->spec.count; i++) {
-        claimed[i] =
-            (struct claimed){ &asks[i], redis_number(redis_item(redis_item(value, 5), i)) != 0 };
+        claimed[i] = (struct claimed){ &asks[i], claiming->won[i] };
         if (asks[i].state != ASK_PENDING)
             redis_forget(op->store, asks[i].id);
     }
@@ -239,32 +271,43 @@ static void show(struct redis_op *op, const struct claiming *claiming,
     op->reply.won = claimed[0].won;
 }
 
+/* All has come. */
 static void claim_done(struct redis_op *op, struct claiming *claiming,
-                       const struct redis_value *value)
+                       const struct redis_value *pairs)
 {
     struct ask_record *asks =
         arena_zalloc(&op->arena, claiming->spec.count * sizeof(struct ask_record));
     struct call_record *call = ARENA_NEW(&op->arena, struct call_record);
 
-    if (!redis_op_said(op, value) || !asks || !call)
+    if (!asks || !call || !read_shown(op, claiming, pairs, asks))
         return;
-    int64_t verdict = redis_number(redis_item(value, 4));
-    op->reply.epoch = (uint64_t)redis_number(redis_item(value, 2));
-    op->reply.taken = op->reply.epoch != 0;
-    op->wakes = redis_number(redis_item(value, 3)) != 0;
-    if (!read_shown(op, claiming, value, asks))
-        return;
-    if (verdict == VERDICT_MIXES && goes_on(op, claiming, asks))
+    if (claiming->verdict == VERDICT_MIXES && goes_on(op, claiming, asks))
         return;
     if (op->reply.taken) {
-        op->status = redis_read_call(&op->store->codec, id_str(&op->call), redis_item(value, 6),
-                                     true, &op->arena, call);
+        op->status =
+            redis_read_call(&op->store->codec, id_str(&op->call), pairs, true, &op->arena, call);
         op->reply.call = call;
         redis_know(op->store, id_str(&op->call), id_str(&op->call), call->scope, false);
     }
-    show(op, claiming, value, asks);
-    if (op->status == NOD_OK && verdict)
+    show(op, claiming, asks);
+    if (op->status == NOD_OK && claiming->verdict)
         op->status = NOD_E_STALE;
+}
+
+static void claim_heard(struct redis_op *op, struct claiming *claiming, size_t at,
+                        const struct redis_value *value)
+{
+    if (op->phase == CLAIM_NOW && at == 0)
+        script_said(op, claiming, value);
+    if (op->status != NOD_OK || at + 1 < op->expected)
+        return;
+    if (op->reply.taken && op->phase == CLAIM_NOW && op->expected == 1) {
+        redis_op_more(op); /* it was taken by this claim when it came first, with a node's name */
+        say_call(op);
+        op->phase = CLAIM_READ;
+        return;
+    }
+    claim_done(op, claiming, value);
 }
 
 static void claim_reply(struct redis_op *op, size_t at, const struct redis_value *value)
@@ -276,7 +319,7 @@ static void claim_reply(struct redis_op *op, size_t at, const struct redis_value
     else if (op->phase == CLAIM_ASKS)
         heard_ask(op, claiming, at, value);
     else
-        claim_done(op, claiming, value);
+        claim_heard(op, claiming, at, value);
 }
 
 static const struct redis_verb claim_verb = { "claim", claim_reply };

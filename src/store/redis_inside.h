@@ -68,6 +68,7 @@ enum {
     REDIS_KNOWN_MOST = 65536,      /* calls and asks whose scope is remembered here */
     REDIS_TALLIES_MOST = 4096,     /* principals whose count is remembered here */
     REDIS_COUNT_MS = 1000,         /* that a count of waiting questions is believed */
+    REDIS_COUNT_OLD_MS = 60000,    /* and while the next one is on its way */
     REDIS_LAPSE_EVERY_MS = 100,    /* that asks which have run out are looked for, to make room */
     REDIS_SWEEP_EVERY_MS = 5000,   /* how often the indexes of one shard are looked through */
     REDIS_USED_STEP_MS = 60000,    /* that counts as time with nodes between two looks, at most */
@@ -241,6 +242,7 @@ struct redis_tally {
     char owner[17];   /* "": in all */
     size_t waiting;
     int64_t counted_ms;
+    int64_t sent_ms; /* when a count was last sent */
     uint64_t passed; /* by this node, ever */
     uint64_t base;   /* of them, when that count was sent */
 };

@@ -4,9 +4,9 @@
  * Both are counted from indexes that change with the records: the pending asks of every shard, and
  * those of a principal in every shard; what has run out does not count, whether it was ended or
  * not: in the list of a principal it is looked for when there is no room. Counting asks all shards,
- * so it is done seldom: a node believes a count for a second, and lets itself use a quarter of the
- * room that it has left. So questions that are asked at the same moment go past a bound only where
- * it is all but reached, and by little.
+ * so it is done seldom: a node believes a count for a second, and while the next one is on its way,
+ * and lets itself use a quarter of the room that it has left. So questions that are asked at the
+ * same moment go past a bound only where it is all but reached, and by little.
  *
  * Holds always: what this node has let pass, and has been told is stored, before a count was sent
  * is in that count; what it has let pass since the count was sent is added to it.
@@ -90,8 +90,12 @@ void redis_tallies_finish(struct redis_store *store)
 static bool plenty(const struct redis_store *store, const struct redis_tally *tally, size_t bound,
                    size_t more)
 {
-    bool fresh = tally->counted_ms && loop_now(store->loop) - tally->counted_ms < REDIS_COUNT_MS;
+    int64_t now = loop_now(store->loop);
+    bool fresh = tally->counted_ms && now - tally->counted_ms < REDIS_COUNT_MS;
 
+    /* Whoever comes while one counts need not count as well. */
+    if (tally->counted_ms && now - tally->sent_ms < REDIS_COUNT_MS)
+        fresh = now - tally->counted_ms < REDIS_COUNT_OLD_MS;
     if (!bound)
         return true;
     if (!fresh || tally->waiting >= bound)
@@ -144,11 +148,14 @@ void redis_count_say(struct redis_op *op, struct redis_count *count)
         arena_fmt(&op->arena, "(%lld", (long long)redis_now(op->store)); /* later than now */
 
     if (count->principal) {
-        count->principal_base = tally_of(op->store, count->owner)->passed;
+        struct redis_tally *tally = tally_of(op->store, count->owner);
+        count->principal_base = tally->passed;
+        tally->sent_ms = loop_now(op->store->loop);
         say_shards(op, "o:", str_of(count->owner), STR("0"));
     }
     if (count->in_all) {
         count->in_all_base = op->store->in_all.passed;
+        op->store->in_all.sent_ms = loop_now(op->store->loop);
         say_shards(op, "d", STR_NONE, after);
     }
 }

@@ -8,7 +8,7 @@ local token, its_epoch, its_state, result_record, id, me, channels, ends_kept_ms
 
 local found = call('HGET', call_key, 'x')
 if not found then return {1, now} end
-head_read(found)
+-- paste head_read
 if newest == token then return {0, now} end
 if state == '3' or state == '4' or (its_epoch ~= '' and epoch ~= its_epoch) then return {2, now} end
 
@@ -22,7 +22,8 @@ if pending ~= '0' or confidences ~= '0' then
     if ask_state == '0' then
       call('HSET', call_key, 'm' .. ask, '5 ' .. times .. ' ' .. digits(now) .. ' ' .. rest)
       call('ZREM', due_key, id .. ask)
-      ask_stands(ask, id, '-' .. digits(now))
+      local score = '-' .. digits(now)
+      -- paste ask_stands
       over = over .. ask
     elseif fields[2] then
       call('HSET', call_key, 'a' .. ask, fields[2])
@@ -38,15 +39,16 @@ if pending ~= '0' or confidences ~= '0' then
   end
 end
 if state ~= '1' then
-  if handed == '1' then call('HDEL', live_key, id) end
-  call('ZREM', idle_key, id)
+  -- paste runs_no_more
 end
-keep_for(keep_ms)
+-- paste no_life
+-- paste keep
 if hands == '1' then handed = '1' end
 state, newest, pending = its_state, token, '0'
-call('HSET', call_key, 'x', head_text(), 'r', result_record)
+-- paste head_text
+call('HSET', call_key, 'x', head, 'r', result_record)
 call('PEXPIREAT', call_key, digits(math.max(tonumber(keep_until), now + ends_kept_ms)))
-tell_asks(channels, '-', id, over)
+if over ~= '' then call('PUBLISH', channels, '-' .. owner .. id .. over) end
 if node ~= me then tell(node, me, channels, id) end
 if node_before ~= node and node_before ~= me then tell(node_before, me, channels, id) end
 return {0, now}

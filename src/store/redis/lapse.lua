@@ -12,7 +12,7 @@ for _, at in ipairs(call('ZRANGEBYSCORE', due_key, '-inf', digits(now), 'LIMIT',
   local id, ask = at:sub(1, 22), at:sub(23)
   local found = call('HGET', call_keys .. id, 'x')
   if found then
-    head_read(found)
+    -- paste head_read
     local member = ask .. id .. owner
     call('ZREM', shard .. 'a', member)
     call('ZREM', shard .. 'o:' .. owner, member)

@@ -9,12 +9,13 @@ local id, its_node, its_epoch, is_gone, in_use = unpack(ARGV)
 
 local found = call('HGET', call_key, 'x')
 if not found then return {1, now} end
-head_read(found)
+-- paste head_read
 if state ~= '0' or node ~= its_node or epoch ~= its_epoch then return {2, now} end
-idle_add(id, in_use)
 if is_gone == '1' then
   state = '2'
-  live_add(id, '')
-  call('HSET', call_key, 'x', head_text())
+  if handed == '1' then call('HSET', live_key, id, '') end
+  -- paste head_text
+  call('HSET', call_key, 'x', head)
 end
+call('ZADD', shard .. 'i', in_use, id)
 return {0, now}

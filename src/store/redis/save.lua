@@ -8,12 +8,12 @@ local ASK_FIRST, ASK_WORDS = 19, 7
 local call_key, due_key = KEYS[1], KEYS[3]
 local token, its_epoch, its_node, its_notices, what, opens, call_record, entries_record, entry_count, id, me, channels,
   erased_record, no_room, its_owner, hands, keep_ms, in_use = unpack(ARGV, 1, ASK_FIRST - 1)
-local open, parks = opens == '1', what == 'p'
+local open, parks, now_text = opens == '1', what == 'p', digits(now)
 
 local found = call('HGET', call_key, 'x')
 local behind = false
 if found then
-  head_read(found)
+  -- paste head_read
   if newest == token then return {0, now, 0} end
   behind = open and parks and state == '1' and tonumber(entries) < tonumber(entry_count)
   if not behind and (open or epoch ~= its_epoch or state ~= '0') then return {2, now} end
@@ -25,23 +25,27 @@ if behind then
   -- It has gone on elsewhere: what is here is replaced.
   for i = 1, #asks - 21, 22 do
     local ask = asks:sub(i, i + 21)
+    local member = ask .. id .. owner
     call('ZREM', due_key, id .. ask)
-    ask_goes(ask, id)
+    call('ZREM', shard .. 'a', member)
+    call('ZREM', shard .. 'o:' .. owner, member)
   end
   call('DEL', call_key)
   found = false
 end
 
 local set = {'x', ''}
-if not found then
+if found then
+  -- paste no_life
+else
   owner, handed = its_owner, '0'
   epoch, pending, items, entries, confidences, keep_until = '1', '0', '0', '0', '0', '0000000000000'
-  opened, asks, node_before = digits(now), '-', ''
+  opened, asks, node_before = now_text, '-', ''
   set[3], set[4] = 'c', call_record
 end
 local newly_handed = hands == '1' and handed ~= '1'
 if newly_handed then handed = '1' end
-keep_for(keep_ms)
+-- paste keep
 newest, notices, node = token, its_notices, its_node
 
 if entries_record ~= '' then
@@ -57,43 +61,40 @@ end
 
 local new_asks = ''
 for i = ASK_FIRST, #ARGV, ASK_WORDS do
-  local ask, asked, expires = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
-  if asked == 0 then asked = now end
-  if expires == 0 then expires = asked + ARGV[i + 3] end
-  local since, till = digits(asked), digits(expires)
+  local ask, score, till = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+  if score == '0' then score = now_text end
+  if till == '0' then till = digits(score + ARGV[i + 3]) end
   local at = #set
   set[at + 1] = 'm' .. ask
-  set[at + 2] = '0 ' .. since .. ' ' .. till .. ' 0 0 ' .. ARGV[i + 4] .. '  ' .. ARGV[i + 5] .. ' '
+  set[at + 2] = '0 ' .. score .. ' ' .. till .. ' 0 0 ' .. ARGV[i + 4] .. '  ' .. ARGV[i + 5] .. ' '
   set[at + 3] = 'q' .. ask
   set[at + 4] = ARGV[i + 6]
   call('ZADD', due_key, till, id .. ask)
-  ask_stands(ask, id, since)
+  -- paste ask_stands
   new_asks, pending = new_asks .. ask, pending + 1
 end
 if new_asks ~= '' then
   asks = asks == '-' and new_asks or asks .. new_asks
-  tell_asks(channels, '+', id, new_asks)
+  call('PUBLISH', channels, '+' .. owner .. id .. new_asks)
 end
 
 if not parks then
-  if not found or newly_handed then live_add(id, node) end
-  idle_add(id, in_use)
+  if handed == '1' and (newly_handed or not found) then call('HSET', live_key, id, node) end
+  call('ZADD', shard .. 'i', in_use, id)
   state = '0'
 elseif tonumber(pending) > 0 then
   if found then
-    if handed == '1' then call('HDEL', live_key, id) end
-    call('ZREM', idle_key, id)
+    -- paste runs_no_more
   end
   state = '1'
 else
-  live_add(id, '')
-  idle_add(id, in_use)
+  local with = ''
+  -- paste runs
   state = '2'
   tell(node, me, channels, id)
   if node_before ~= node then tell(node_before, me, channels, id) end
 end
-set[2] = head_text()
+-- paste head_text
+set[2] = head
 call('HSET', call_key, unpack(set))
--- An older record may have a time to live.
-if found then call('PERSIST', call_key) end
 return {0, now, woken}

@@ -43,7 +43,9 @@ local runs = {}
 local old = digits(math.max(0, in_use - abandoned))
 for _, id in ipairs(call('ZRANGEBYSCORE', idle_key, '-inf', old, 'LIMIT', 0, most)) do
   local found = call('HGET', call_keys .. id, 'x')
-  if found then head_read(found) end
+  if found then
+    -- paste head_read
+  end
   if found and state == '0' then
     for _, word in ipairs({id, node, epoch}) do runs[#runs + 1] = word end
   elseif found and state == '2' and #keep_until > 12 and tonumber(keep_until) > now then

@@ -238,6 +238,64 @@ static void a_sweep_leaves_nothing_of_what_is_over_in_the_indexes(void **state)
     mine(suite_rig)->abandoned_ms = 0;
 }
 
+static void counted(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)reply;
+    assert_int_equal(status, NOD_OK);
+    ++*(int *)data;
+}
+
+/* A count asks every shard: whoever comes while one is on its way does not begin another. */
+static void questions_that_come_at_once_are_counted_for_once(void **state)
+{
+    enum { AT_ONCE = 16, SHARDS = 64, COUNT_MS = 1000, TURNS_MOST = 10000 };
+    struct question first = { .key = "#1" };
+    struct id calls[AT_ONCE], asks[AT_ONCE];
+    int done = 0;
+    (void)state;
+
+    suite_rig->pending_asks = suite_rig->pending_asks_per_principal = 100 * AT_ONCE;
+    suite_reopen();
+    suite_ask(&first);
+    suite_rig->advance(suite_rig, COUNT_MS + 100);
+    uint64_t before = redis_store_figures(suite_store).commands;
+    for (int i = 0; i < AT_ONCE; i++) {
+        struct id token = suite_id();
+        calls[i] = suite_id();
+        asks[i] = suite_id();
+        struct call_record open = { .id = id_str(&calls[i]),
+                                    .principal = STR("ada"),
+                                    .scope = STR("ada"),
+                                    .target = STR("tool"),
+                                    .args = STR("{}") };
+        struct ask_record ask = { .id = id_str(&asks[i]),
+                                  .call_id = open.id,
+                                  .principal = open.principal,
+                                  .scope = open.scope,
+                                  .target = open.target,
+                                  .key = STR("#1"),
+                                  .message = STR("Shall it?"),
+                                  .ttl_ms = SUITE_LONG_MS };
+        suite_store->ops->park(suite_store,
+                               &(struct park_spec){ .token = id_str(&token),
+                                                    .open = &open,
+                                                    .node = STR("node-a"),
+                                                    .call_id = open.id,
+                                                    .epoch = 1,
+                                                    .asks = &ask,
+                                                    .ask_count = 1 },
+                               counted, &done);
+    }
+    for (int i = 0; done < AT_ONCE && i < TURNS_MOST; i++)
+        suite_rig->turn(suite_rig);
+    assert_int_equal(done, AT_ONCE);
+    /* One count in all and one of the principal; a pointer and a script for each; and a sweep or a
+     * beat may come in between. */
+    assert_in_range(redis_store_figures(suite_store).commands - before, 2 * SHARDS,
+                    3 * SHARDS + 2 * AT_ONCE);
+    suite_rig->pending_asks = suite_rig->pending_asks_per_principal = 0;
+}
+
 #define OWN(name) cmocka_unit_test_setup_teardown(name, suite_setup, suite_teardown)
 
 static const struct CMUnitTest own[] = {
@@ -245,6 +303,7 @@ static const struct CMUnitTest own[] = {
     OWN(line09_records_that_cannot_be_read_hide_no_others),
     OWN(calls_that_run_hide_none_that_could_be_run),
     OWN(a_sweep_leaves_nothing_of_what_is_over_in_the_indexes),
+    OWN(questions_that_come_at_once_are_counted_for_once),
 };
 
 /* The whole suite, on a server that was started with these settings. */

@@ -1,4 +1,4 @@
--- The head of a call: field x of its hash, one text, whose parts have these names. Numbers are read as text, and Lua
+-- The head of a call: field x of its hash, one text, whose parts have these names (head_read, head_text). Numbers are read as text, and Lua
 -- counts with them all the same; compare them as text with '0', or make them numbers first.
 --
 --   state        of enum call_state: '0' running, '1' waiting, '2' runnable, '3' finished, '4' cancelled
@@ -18,17 +18,3 @@
 --   node_before  the one it was with before that, on a line of its own
 local state, epoch, pending, items, entries, confidences, keep_until, opened, notices, handed, owner, asks, newest, node,
   node_before
-local function head_read(text)
-  state, epoch, pending, items, entries, confidences, keep_until, opened, notices, handed, owner, asks, newest, node,
-    node_before = text:match('^(%d) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d) (%S+) (%S+) (%S+)'
-    .. '\n([^\n]*)\n(.*)$')
-end
-local function head_text()
-  return state .. ' ' .. epoch .. ' ' .. pending .. ' ' .. items .. ' ' .. entries .. ' ' .. confidences .. ' '
-    .. keep_until .. ' ' .. opened .. ' ' .. notices .. ' ' .. handed .. ' ' .. owner .. ' ' .. asks .. ' ' .. newest
-    .. '\n' .. node .. '\n' .. node_before
-end
-local function keep_for(ms)
-  if #keep_until < 13 then keep_until = digits(now + keep_until) end
-  if ms ~= '0' and now + ms > tonumber(keep_until) then keep_until = digits(now + ms) end
-end
