@@ -48,8 +48,8 @@ struct claim {
     struct str content;     /* JSON */
     bool lent;              /* answer.content is the giver's, who is still here */
     struct buf text;        /* the content as it was given */
-    struct ask_record
-        *record; /* of an ask that does not wait on this node; its text is in the arena */
+    struct ask_record *
+        record; /* of an ask that does not wait on this node, or may go; its text is in the arena */
     struct answer_result result;
     answered_fn *done;
     void *data;

@@ -103,11 +103,26 @@ nod_status claim_write_content(void *subject, size_t stage, enum hook_field fiel
     return NOD_OK;
 }
 
-/* Whoever gave it, and whoever told how it went, need not be there any more. */
+/* The question as it was asked. False: there is no room for it. */
+static bool record_keep(struct claim *claim, const struct ask_record *record)
+{
+    struct ask_record copy = ask_record_copy(&claim->arena, record);
+
+    if (copy.detail.len != record->detail.len || copy.call_id.len != record->call_id.len)
+        return false;
+    claim->record = MEM_NEW(struct ask_record);
+    *claim->record = copy;
+    return true;
+}
+
+/* Whoever gave it, whoever told how it went, and the question itself need not be here any more. */
 void claim_keep_content(void *subject)
 {
     struct claim *claim = subject;
+    const struct ask *ask = claim_ask(claim);
 
+    if (ask && !claim->record)
+        record_keep(claim, &ask->record); /* without room for it, it is loaded when it is needed */
     if (claim->lent) {
         claim_own_content(claim);
     } else if (claim->answer.content && !claim->content.len) {
@@ -115,6 +130,7 @@ void claim_keep_content(void *subject)
         claim->answer.too_large |= claim->arena.exhausted;
     }
     claim->result.by = arena_str(&claim->arena, claim->result.by);
+    claim->result.via = arena_str(&claim->arena, claim->result.via);
 }
 
 static struct str problem_text(struct arena *arena, const char *path, const char *message)
@@ -299,21 +315,43 @@ static void content_invalid(struct claim *claim, const struct ask_record *record
     flow_next(&claim->flow);
 }
 
+static void question_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct claim *claim = data;
+
+    if (status == NOD_OK && !claim->record && !record_keep(claim, reply->ask))
+        status = NOD_E_LIMIT;
+    if (status == NOD_E_STORE && claim->answer.set)
+        answer_set_spoil(claim->answer.set, status);
+    if (status != NOD_OK)
+        claim_reject(claim, status);
+    else
+        flow_again(&claim->flow);
+}
+
+/* It was here when it was looked for, and its call has been unloaded since. */
+static void load_question(struct claim *claim)
+{
+    if (claim->lent)
+        claim_own_content(claim);
+    claim->engine->store->ops->load_ask(claim->engine->store, claim->ask_id, question_loaded,
+                                        claim);
+}
+
 void claim_validate_content(struct flow *flow, void *subject)
 {
     struct claim *claim = subject;
     struct ask *ask = claim_ask(claim);
-    static const struct ask_record gone = {
-        0
-    }; /* since it was looked for: the store will say so */
-    const struct ask_record *record = claim->record ? claim->record : &gone;
+    const struct ask_record *record = ask ? &ask->record : claim->record;
 
     if (claim->answer.action != ASK_ACCEPTED) {
         flow_next(flow);
         return;
     }
-    if (ask)
-        record = &ask->record;
+    if (!record) {
+        load_question(claim);
+        return;
+    }
     claim->checked = true;
     struct str problems = claim->weighed ? STR_NONE : content_problems(claim, record);
     claim->answer.content = NULL; /* it may be the giver's, who need not wait for the rest */

@@ -1,0 +1,191 @@
+/*
+ * tests/unit/core/outlived: what finishes after the call that it belongs to has gone.
+ *
+ * A hook takes its time, a look at the store is under way, another node is faster: meanwhile the
+ * call is unloaded, cancelled, ended or taken over. Nothing that was given may be lost by that,
+ * nothing done twice, and nothing touched that is gone.
+ */
+#include "loaded.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/inside.h"
+
+static struct world world;
+static struct nod_hook_run *kept; /* a hook that finishes later */
+static char call_name[ID_LEN + 1];
+
+static nod_status asks_once(struct run *run, struct str *body)
+{
+    const struct entry *answer;
+
+    NOD_TRY(world_ask(run, NULL, "How many?", world_ask_form, &answer));
+    *body = arena_fmt(&run->arena, "{\"got\":" STR_FMT "}",
+                      STR_ARG(answer->content.len ? answer->content : STR("null")));
+    return NOD_OK;
+}
+
+static nod_status later(struct nod_hook_run *hook, void *data)
+{
+    (void)data;
+    kept = hook;
+    return NOD_PENDING;
+}
+
+static void begin(world_handler *handler)
+{
+    world_init(&world, &(struct world_opts){ .handler = handler });
+}
+
+static struct world_caller *call_it(void)
+{
+    struct world_caller *caller = world_call(&world, "ann", "s1");
+
+    snprintf(call_name, sizeof(call_name), STR_FMT, STR_ARG(call_id(caller->caller.call)));
+    world_settle(&world);
+    return caller;
+}
+
+/* Whoever calls can come back. */
+static struct world_caller *call_handed_out(enum caller_way way)
+{
+    struct world_caller *caller = world_caller_new(&world);
+
+    caller->way = way;
+    engine_call(world.engine, &(struct call_spec){ .target = &world.target,
+                                                   .principal = STR("ann"),
+                                                   .scope = STR("s1"),
+                                                   .handed = true,
+                                                   .caller = &caller->caller });
+    snprintf(call_name, sizeof(call_name), STR_FMT, STR_ARG(call_id(caller->caller.call)));
+    world_settle(&world);
+    return caller;
+}
+
+static void say(const char *content)
+{
+    char id[ID_LEN + 1];
+
+    assert_non_null(world_up(&world));
+    memcpy(id, world_up(&world)->id, sizeof(id));
+    world_answer(&world, id, ASK_ACCEPTED, content, "ann", 1);
+}
+
+static struct world_caller *come_back(void)
+{
+    static struct loaded loaded;
+
+    loaded_begin(&loaded, world.store, str_of(call_name));
+    world_settle(&world);
+    struct world_caller *caller = world_caller_new(&world);
+    assert_true(loaded_adopt(&loaded, &world, caller, false));
+    world_settle(&world);
+    arena_finish(&loaded.arena);
+    memset(&loaded, 0, sizeof(loaded));
+    return caller;
+}
+
+static void nothing_left(void)
+{
+    assert_int_equal(engine_calls(world.engine), 0);
+    assert_int_equal(engine_pending(world.engine), 0);
+    world_finish(&world);
+}
+
+/* --- an answer that waits for a hook --- */
+
+/* The client's connection breaks while the hook thinks. */
+static void answer_and_go(const char *content)
+{
+    begin(asks_once);
+    world_hook(&world, NOD_FLOW_ANSWER, "validateContent", NOD_WILL, later, NULL);
+    struct world_caller *caller = call_handed_out(CALLER_HOLDS);
+    say(content);
+    call_caller_left(caller->caller.call);
+    world_settle(&world);
+    assert_int_equal(engine_calls(world.engine), 0);
+    hook_done(kept, NOD_OK);
+    world_settle(&world);
+}
+
+static void an_answer_keeps_its_content_though_its_call_is_unloaded(void **state)
+{
+    (void)state;
+    answer_and_go("{\"n\":3}");
+    assert_int_equal(world.last.status, NOD_OK);
+    assert_string_equal(come_back()->body, "{\"got\":{\"n\":3}}");
+    nothing_left();
+}
+
+static void an_answer_is_validated_though_its_call_is_unloaded(void **state)
+{
+    (void)state;
+    answer_and_go("{\"n\":\"three\"}");
+    assert_int_equal(world.last.status, NOD_E_INVALID);
+    assert_true(world.last.pending);
+    struct world_caller *caller = come_back();
+    assert_int_equal(caller->finished, 0);
+    call_cancel(caller->caller.call, STR("enough"));
+    world_settle(&world);
+    nothing_left();
+}
+
+/* The call goes inside the hook: nobody has kept the question. */
+static struct world_caller *holder;
+
+static nod_status lets_go(struct nod_hook_run *hook, void *data)
+{
+    (void)hook, (void)data;
+    call_caller_left(holder->caller.call);
+    return NOD_OK;
+}
+
+static void an_answer_is_validated_though_a_hook_lets_its_call_go(void **state)
+{
+    (void)state;
+    begin(asks_once);
+    world_hook(&world, NOD_FLOW_ANSWER, "validateContent", NOD_WILL, lets_go, NULL);
+    holder = call_handed_out(CALLER_HOLDS);
+    say("{\"n\":3}");
+    world_settle(&world);
+    assert_int_equal(world.last.status, NOD_OK);
+    assert_string_equal(come_back()->body, "{\"got\":{\"n\":3}}");
+    nothing_left();
+}
+
+static char told_by[64], told_via[40];
+
+static void told(void)
+{
+    snprintf(told_by, sizeof(told_by), STR_FMT, STR_ARG(world.last.by));
+    snprintf(told_via, sizeof(told_via), STR_FMT, STR_ARG(world.last.via));
+}
+
+static void who_has_answered_where_is_told_after_a_hook_that_took_its_time(void **state)
+{
+    (void)state;
+    begin(asks_once);
+    world_hook(&world, NOD_FLOW_ANSWER, "finalize", NOD_WILL, later, NULL);
+    world.on_answered = told;
+    struct world_caller *caller = call_it();
+    say("{\"n\":3}");
+    world_settle(&world);
+    hook_done(kept, NOD_OK);
+    world_settle(&world);
+    assert_string_equal(told_by, "ann");
+    assert_string_equal(told_via, world.surface.ops->name);
+    assert_int_equal(caller->finished, 1);
+    nothing_left();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_answer_keeps_its_content_though_its_call_is_unloaded),
+        cmocka_unit_test(an_answer_is_validated_though_its_call_is_unloaded),
+        cmocka_unit_test(an_answer_is_validated_though_a_hook_lets_its_call_go),
+        cmocka_unit_test(who_has_answered_where_is_told_after_a_hook_that_took_its_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
