@@ -177,7 +177,8 @@ static void loaded(void *data, nod_status status, const struct store_reply *repl
         claim_reject(claim, status);
         return;
     }
-    claim->record = MEM_NEW(struct ask_record);
+    if (!claim->record) /* or a hook has had it kept */
+        claim->record = MEM_NEW(struct ask_record);
     *claim->record = ask_record_copy(&claim->arena, reply->ask);
     struct ask *ask = claim_ask(claim); /* it may have come back */
     check_answerer(claim, ask ? &ask->record : claim->record);
