@@ -64,25 +64,33 @@ void call_asked(struct call *call)
     call_told(call, way);
 }
 
+/* The round is not asked. */
+static void round_dropped(struct call *call)
+{
+    nod_status status = call->asks_failed;
+
+    call_asks_drop(call);
+    if (call->cancel_wanted) {
+        call_end_cancelled(call);
+        return;
+    }
+    run_free(call->run);
+    call->run = NULL;
+    if (call->asks_quota)
+        call_fail(call, status, NULL,
+                  call_quota_message(call, call->asks_quota, call->asks_quota_most));
+    else
+        flow_jump(&call->flow, "finish"); /* with what the hook has said */
+}
+
 void call_asks_settled(struct call *call)
 {
     if (++call->asks_settled < call->asks_expected)
         return;
-    if (call->cancel_wanted) {
-        call_asks_drop(call);
-        call_cancel_later(call);
-        return;
-    }
-    if (call->asks_failed != NOD_OK) {
-        nod_status status = call->asks_failed;
-        call_asks_drop(call);
-        run_free(call->run);
-        call->run = NULL;
-        if (call->asks_quota)
-            call_fail(call, status, NULL,
-                      call_quota_message(call, call->asks_quota, call->asks_quota_most));
-        else
-            flow_jump(&call->flow, "finish"); /* with what the hook has said */
+    if (call->cancel_wanted || call->asks_failed != NOD_OK) {
+        if (call->cancel_wanted)
+            call->state = LIVE_CANCELLING;
+        call_later(call, round_dropped); /* the last of its asks is inside a stage */
         return;
     }
     call->woken = false;

@@ -26,6 +26,18 @@ static nod_status asks_once(struct run *run, struct str *body)
     return NOD_OK;
 }
 
+static nod_status asks_two(struct run *run, struct str *body)
+{
+    const struct entry *a, *b;
+    nod_status first = world_ask(run, "a", "How many a?", world_ask_form, &a);
+    nod_status second = world_ask(run, "b", "How many b?", world_ask_form, &b);
+
+    NOD_TRY(first);
+    NOD_TRY(second);
+    *body = STR("{}");
+    return NOD_OK;
+}
+
 static nod_status later(struct nod_hook_run *hook, void *data)
 {
     (void)data;
@@ -179,6 +191,77 @@ static void who_has_answered_where_is_told_after_a_hook_that_took_its_time(void 
     nothing_left();
 }
 
+/* --- questions that wait for a hook --- */
+
+static nod_status a_later_b_refused(struct nod_hook_run *hook, void *data)
+{
+    struct hook_view view;
+
+    (void)data;
+    assert_true(hook_look(hook, &view));
+    if (str_eq(view.ask_key, STR("a"))) {
+        kept = hook;
+        return NOD_PENDING;
+    }
+    return hook_fail(hook, NOD_E_REFUSED, "NO", STR("No."));
+}
+
+static struct world_caller *two_asks(void)
+{
+    begin(asks_two);
+    world_hook(&world, NOD_FLOW_ASK, "validateRequest", NOD_WILL, a_later_b_refused, NULL);
+    struct world_caller *caller = call_it();
+    assert_int_equal(caller->finished, 0);
+    hook_done(kept, NOD_OK);
+    return caller;
+}
+
+static void a_question_ends_with_another_that_was_refused(void **state)
+{
+    (void)state;
+    struct world_caller *caller = two_asks();
+    world_settle(&world);
+    assert_int_equal(caller->finished, 1);
+    assert_string_equal(caller->code, "NO");
+    assert_null(world_up(&world));
+    nothing_left();
+}
+
+static void a_call_is_cancelled_while_its_refused_questions_end(void **state)
+{
+    (void)state;
+    struct world_caller *caller = two_asks();
+    call_cancel(caller->caller.call, STR("enough"));
+    world_settle(&world);
+    assert_int_equal(caller->finished, 1);
+    assert_int_equal(caller->status, NOD_E_CANCELLED);
+    nothing_left();
+}
+
+static struct call *asking;
+
+static nod_status cancels(struct nod_hook_run *hook, void *data)
+{
+    struct hook_view view;
+
+    (void)data;
+    assert_true(hook_look(hook, &view));
+    asking = engine_call_at(world.engine, view.call_id);
+    call_cancel(asking, STR("enough"));
+    return NOD_OK;
+}
+
+static void a_hook_cancels_the_call_whose_question_it_sees(void **state)
+{
+    (void)state;
+    begin(asks_two);
+    world_hook(&world, NOD_FLOW_ASK, "storePendingRecord", NOD_WILL, cancels, NULL);
+    struct world_caller *caller = call_it();
+    assert_int_equal(caller->finished, 1);
+    assert_int_equal(caller->status, NOD_E_CANCELLED);
+    nothing_left();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +269,9 @@ int main(void)
         cmocka_unit_test(an_answer_is_validated_though_its_call_is_unloaded),
         cmocka_unit_test(an_answer_is_validated_though_a_hook_lets_its_call_go),
         cmocka_unit_test(who_has_answered_where_is_told_after_a_hook_that_took_its_time),
+        cmocka_unit_test(a_question_ends_with_another_that_was_refused),
+        cmocka_unit_test(a_call_is_cancelled_while_its_refused_questions_end),
+        cmocka_unit_test(a_hook_cancels_the_call_whose_question_it_sees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
