@@ -31,9 +31,10 @@ enum {
 
 struct home {
     struct id call;
-    struct list link; /* in engine->homes_order */
-    struct target *target;
-    struct op op; /* the look at it */
+    struct list link;      /* in engine->homes_order */
+    struct target *target; /* NULL: it is over, and goes when the look at it has come back */
+    struct op op;          /* the look at it */
+    bool looking;          /* it is under way, or sent again after a pause */
 };
 
 static bool migrates(const struct provider *provider)
@@ -46,13 +47,25 @@ static struct home *home_find(const struct engine *engine, struct str call_id)
     return idmap_get(&engine->homes, call_id);
 }
 
-static void home_free(struct engine *engine, struct home *home)
+static void home_free(struct home *home)
 {
     op_abandon(&home->op);
-    idmap_remove(&engine->homes, home);
     list_remove(&home->link);
-    target_release(home->target);
+    if (home->target)
+        target_release(home->target);
     mem_free(home);
+}
+
+/* Nobody finds it any more. */
+static void home_over(struct engine *engine, struct home *home)
+{
+    idmap_remove(&engine->homes, home);
+    if (!home->op.busy) {
+        home_free(home);
+        return;
+    }
+    target_release(home->target);
+    home->target = NULL;
 }
 
 void homes_init(struct engine *engine)
@@ -64,7 +77,7 @@ void homes_init(struct engine *engine)
 void homes_drop(struct engine *engine)
 {
     LIST_EACH (at, &engine->homes_order)
-        home_free(engine, LIST_OF(at, struct home, link));
+        home_free(LIST_OF(at, struct home, link));
     due_stop(engine, &engine->homes_look);
     idmap_finish(&engine->homes);
 }
@@ -89,7 +102,7 @@ void home_ended(struct engine *engine, struct str call_id, struct provider *prov
         return;
     }
     target_hold(target); /* it may be removed, and let go of by this call */
-    home_free(engine, home);
+    home_over(engine, home);
     tell(target->provider, call_id, outcome);
     target_release(target);
 }
@@ -113,6 +126,11 @@ static void look_done(struct op *op, nod_status status, const struct store_reply
     struct id call = home->call;
     struct arena arena;
 
+    home->looking = false;
+    if (!home->target) { /* its end was told meanwhile */
+        home_free(home);
+        return;
+    }
     if (engine_find(engine, id_str(&call)))
         return; /* it has come back, and its own end will say it */
     if (status != NOD_E_NOT_FOUND && (status != NOD_OK || (record->state != CALL_STORED_FINISHED &&
@@ -144,7 +162,8 @@ static void look(struct due *due)
         next = at->next;
         list_remove(at); /* to the end: the others have their turn */
         list_append(&engine->homes_order, at);
-        if (!engine_find(engine, id_str(&home->call)) && !home->op.busy) {
+        if (!engine_find(engine, id_str(&home->call)) && !home->looking) {
+            home->looking = true;
             op_start(engine, &home->op, look_send, look_done);
             looks++;
         }

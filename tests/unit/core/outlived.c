@@ -262,6 +262,35 @@ static void a_hook_cancels_the_call_whose_question_it_sees(void **state)
     nothing_left();
 }
 
+/* --- homes --- */
+
+static int ends;
+
+static void count_end(struct provider *provider, struct str call_id, const struct outcome *outcome)
+{
+    (void)provider, (void)call_id, (void)outcome;
+    ends++;
+}
+
+static void a_call_ends_while_it_is_looked_at(void **state)
+{
+    static struct provider_ops ops;
+
+    (void)state;
+    begin(asks_once);
+    ends = 0;
+    ops = *world.provider.ops;
+    ops.ended = count_end;
+    world.provider.ops = &ops;
+    call_handed_out(CALLER_LEAVES);
+    assert_int_equal(engine_calls(world.engine), 0);
+    engine_cancel(world.engine, str_of(call_name), STR("enough")); /* is on its way */
+    world_advance(&world, 5000);                                   /* a look is sent behind it */
+    world_settle(&world);
+    assert_int_equal(ends, 1);
+    nothing_left();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +301,7 @@ int main(void)
         cmocka_unit_test(a_question_ends_with_another_that_was_refused),
         cmocka_unit_test(a_call_is_cancelled_while_its_refused_questions_end),
         cmocka_unit_test(a_hook_cancels_the_call_whose_question_it_sees),
+        cmocka_unit_test(a_call_ends_while_it_is_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
