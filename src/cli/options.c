@@ -201,7 +201,7 @@ static const struct option table[] = {
     { "--allow-host", "NAME", true, take_allow_host },
     { "--allow-origin", "ORIGIN", true, take_allow_origin },
     { "--allow-field", "TOOL.FIELD", false, take_allow_field },
-    { "--surfaces", "a list of names such as client,inbox", false, take_surfaces },
+    { "--surfaces", "a list of names, such as client", false, take_surfaces },
     { "--store", "memory:, sqlite:PATH or redis://HOST:PORT", false, take_store },
     { "--ephemeral", NULL, false, take_ephemeral },
     { "--portable-states", NULL, false, take_portable },
@@ -232,8 +232,8 @@ const char *options_help(void)
            "  --allow-origin ORIGIN  a web origin that may connect; repeatable\n"
            "  --allow-field TOOL.FIELD  a form's field that may be asked for although it looks\n"
            "                         like a secret; repeatable, and logged at each use\n"
-           "  --surfaces LIST        where people are asked, such as client,inbox: on all of\n"
-           "                         these at once; the first answer wins\n"
+           "  --surfaces LIST        where people are asked (client, and places of the\n"
+           "                         program itself): on all of these; the first answer wins\n"
            "  --store ADDRESS        where calls are kept: memory: (default), sqlite:PATH,\n"
            "                         redis://HOST:PORT\n"
            "  --ephemeral            this process may be stopped at any moment: refuses a store\n"

@@ -556,11 +556,6 @@ struct str call_id(const struct call *call)
     return id_str(&call->id);
 }
 
-struct str call_principal(const struct call *call)
-{
-    return call->principal;
-}
-
 struct str call_scope(const struct call *call)
 {
     return call->scope;

@@ -241,7 +241,6 @@ void engine_end(struct engine *engine, struct str call_id, const struct outcome 
                 void (*done)(void *data, nod_status status), void *data);
 
 struct str call_id(const struct call *call);
-struct str call_principal(const struct call *call);
 struct str call_scope(const struct call *call);
 const struct target *call_target(const struct call *call);
 struct caller *call_caller(const struct call *call);

@@ -312,11 +312,6 @@ const char *hook_stage(const struct nod_hook_run *hook)
     return hook->hook->spec.table->stages[hook->hook->stage].name;
 }
 
-struct str hook_name(const struct nod_hook_run *hook)
-{
-    return hook->hook->spec.name;
-}
-
 bool hook_look(const struct nod_hook_run *hook, struct hook_view *view)
 {
     *view = (struct hook_view){ .kind = NOD_ASK_ANY };

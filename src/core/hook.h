@@ -93,7 +93,6 @@ nod_status hooks_add(struct hooks *hooks, const struct hook_spec *spec);
 
 nod_flow hook_flow(const struct nod_hook_run *hook);
 const char *hook_stage(const struct nod_hook_run *hook);
-struct str hook_name(const struct nod_hook_run *hook);
 /* False: there is nothing to see any more. */
 bool hook_look(const struct nod_hook_run *hook, struct hook_view *view);
 nod_status hook_write(struct nod_hook_run *hook, enum hook_field field, struct str text);

@@ -54,7 +54,7 @@ struct ask_record {
     struct str target; /* the tool that asks */
     struct str message;
     struct str
-        detail; /* JSON: a form's schema; a sample's params; an approval's arguments; else empty */
+        detail; /* JSON: the schema of a form or an approval; a sample's params; else empty */
     struct str url;
     unsigned char digest[DIGEST_BYTES]; /* of the question */
     int64_t ttl_ms;

@@ -134,10 +134,10 @@ nod_status run_check_message(struct run *run, struct str detail, struct str mess
    it and returns NOD_PENDING with *go false. */
 nod_status run_step(struct run *run, struct str key, bool at_most_once, bool idempotent,
                     const struct entry **entry, bool *go);
-/* Records the result of a step that was done: the run must return NOD_PENDING now. content: JSON or
- * empty. */
 /* Bytes of a journal that answers leave free for the results of steps. */
 size_t run_step_room(size_t journal_bytes);
+/* Records the result of a step that was done: the run must return NOD_PENDING now. content: JSON or
+ * empty. */
 nod_status run_step_done(struct run *run, struct str key, nod_status status, struct str content);
 
 /* Records that something is about to begin that must not begin twice: NOD_PENDING. */

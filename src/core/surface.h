@@ -39,7 +39,7 @@ struct surface_ops {
      */
     bool (*can)(struct surface *surface, const struct call *call, enum ask_kind kind);
     /*
-     * Puts it up. Calls ask_offered(ask, result) once, now or later; OFFER_REFUSED may also come
+     * Puts it up. Calls ask_offered(ask, surface, result) once, now or later; OFFER_REFUSED may also come
      * after OFFER_SHOWN (the client answers with an error). An ask that is up nowhere then moves to
      * the next surface. `problems` (may be empty): what was wrong with the last answer, when it is
      * asked again; attempt counts from 1.

@@ -3,7 +3,7 @@
  *
  * It owns the listeners and the table of routes. It checks every request once its head has arrived,
  * before a byte of its body is kept: may it come from there (Host, Origin), does the path exist,
- * who is it, may they, does the path have this method? Requests that pass go to the handler of
+ * who is it, does the path have this method, may they? Requests that pass go to the handler of
  * their route. No other module listens, reads a token or looks at Origin.
  *
  * A module that serves something adds its routes before the first request can come:

@@ -4,7 +4,7 @@
  * A file of lines: `token name role...`, separated by blanks; `#` begins a comment. A token is at
  * least TOKENS_SECRET_MIN characters, appears once, and makes its bearer the principal `name` with
  * the roles that follow (core/roles.h); without any it has the role `ask`. Only digests are kept in
- * memory, and comparing takes the same time whatever was presented.
+ * memory, and a token is looked up by its digest.
  */
 #ifndef NOD_FRONT_TOKENS_H
 #define NOD_FRONT_TOKENS_H

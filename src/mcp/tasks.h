@@ -135,7 +135,6 @@ void task_write_created(struct mcp_server *server, struct str request_id, struct
 /* The same for tasks/get, and for what is only acknowledged. */
 void task_write_detailed(struct mcp_server *server, struct str request_id, struct task *task);
 void task_write_done(struct mcp_server *server, struct str request_id);
-struct str task_status_name(enum task_status status);
 
 /*
  * A request whose call is about to do its first step: the call becomes a task, and everybody who

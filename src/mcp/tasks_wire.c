@@ -19,11 +19,6 @@ static const struct str statuses[] = {
     [TASK_CANCELLED] = STR_INIT("cancelled"),
 };
 
-struct str task_status_name(enum task_status status)
-{
-    return statuses[status];
-}
-
 /* ISO 8601, in UTC, to the millisecond. */
 static void write_time(struct json_writer *w, struct str key, int64_t ms)
 {

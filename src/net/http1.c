@@ -682,11 +682,6 @@ void http1_finish(struct http1 *p)
     p->fields = NULL;
 }
 
-bool http1_begun(const struct http1 *p)
-{
-    return p->state != S_START || p->blank_seen;
-}
-
 bool http1_has_head(const struct http1 *p)
 {
     return p->state >= S_CHUNK_SIZE && p->state != S_REFUSED;

@@ -83,8 +83,6 @@ void http1_reset(struct http1 *parser);
 
 enum http1_event http1_next(struct http1 *parser, struct str *in, struct str *body);
 
-/* A head was begun: there is at least one byte of a request. */
-bool http1_begun(const struct http1 *parser);
 /* The head is complete. */
 bool http1_has_head(const struct http1 *parser);
 /* Heap bytes the parser holds, without itself. */

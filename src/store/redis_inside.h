@@ -124,8 +124,6 @@ void redis_replies_feed(struct redis_replies *replies, struct str bytes);
 /* The next value, which lives until the next call; NULL: not complete yet, or `why` says what is
  * wrong with it, and nothing comes any more. */
 const struct redis_value *redis_replies_next(struct redis_replies *replies, const char **why);
-/* What lives as long as the newest value. */
-struct arena *redis_replies_arena(struct redis_replies *replies);
 
 /* The item of a list, or a nil. */
 const struct redis_value *redis_item(const struct redis_value *list, size_t at);

@@ -159,11 +159,6 @@ const struct redis_value *redis_replies_next(struct redis_replies *replies, cons
     return NULL;
 }
 
-struct arena *redis_replies_arena(struct redis_replies *replies)
-{
-    return &replies->arena;
-}
-
 /* --- looking at values --- */
 
 const struct redis_value *redis_item(const struct redis_value *list, size_t at)
