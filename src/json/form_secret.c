@@ -673,8 +673,25 @@ static bool pattern_asks(const struct json *field, struct str message)
     return false;
 }
 
-static bool field_asks(const struct json *field, struct str message)
+/* The message above a form stands above each of its fields: it is read at most once. */
+struct above {
+    struct str message;
+    bool read;
+    bool asks;
+};
+
+static bool above_asks(struct above *above)
 {
+    if (!above->read)
+        above->asks = text_asks(above->message, TEXT_MESSAGE);
+    above->read = true;
+    return above->asks;
+}
+
+static bool field_asks(const struct json *field, struct above *above)
+{
+    struct str message = above->message;
+
     if (str_eq(json_get_str(field, STR("format")), STR("password")))
         return true;
     if (!is_typed_in(field) || has_text(json_get_str(field, STR("pattern")), secret_yes_patterns))
@@ -685,8 +702,7 @@ static bool field_asks(const struct json *field, struct str message)
         return true;
     if (!text_asks(field->key, TEXT_LABEL) &&
         !text_asks(json_get_str(field, STR("title")), TEXT_LABEL) &&
-        !text_asks(json_get_str(field, STR("description")), TEXT_DESCRIPTION) &&
-        !text_asks(message, TEXT_MESSAGE))
+        !text_asks(json_get_str(field, STR("description")), TEXT_DESCRIPTION) && !above_asks(above))
         return false;
     return !explained(field, message);
 }
@@ -694,8 +710,10 @@ static bool field_asks(const struct json *field, struct str message)
 bool form_asks_secret(const struct json *schema, struct str message, form_allowed *allowed,
                       const void *data, struct str *field)
 {
+    struct above above = { .message = message };
+
     JSON_EACH (property, json_get(schema, STR("properties"))) {
-        if (!field_asks(property, message))
+        if (!field_asks(property, &above))
             continue;
         if (allowed && allowed(data, property->key))
             continue;
