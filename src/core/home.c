@@ -35,6 +35,7 @@ struct home {
     struct target *target; /* NULL: it is over, and goes when the look at it has come back */
     struct op op;          /* the look at it */
     bool looking;          /* it is under way, or sent again after a pause */
+    bool ours;             /* this node has committed the intent */
 };
 
 static bool migrates(const struct provider *provider)
@@ -179,6 +180,16 @@ static bool begun(const struct call *call)
     return journal_find(call->journal.entries, call->journal.count, ENTRY_INTENT, STR(START_KEY));
 }
 
+/* The intent was committed by this node, just now. */
+static bool begun_here(const struct call *call)
+{
+    const struct journal *journal = &call->journal;
+    const struct entry *last = journal->count ? &journal->entries[journal->count - 1] : NULL;
+
+    return call->fresh_intent && last && last->class == ENTRY_INTENT &&
+           str_eq(last->key, STR(START_KEY));
+}
+
 static void make_home(struct call *call)
 {
     struct engine *engine = call->engine;
@@ -223,14 +234,16 @@ static void commit_intent(struct call *call)
 bool home_begin(struct call *call)
 {
     const struct provider *provider = call->target->provider;
-    const struct home *home = home_find(call->engine, id_str(&call->id));
+    struct home *home = home_find(call->engine, id_str(&call->id));
     bool stays = !migrates(provider);
 
     if (!stays && !provider->ops->ended)
         return true;
     if (call->engine->stopping)
         return true; /* it is left to others, as it is */
-    if (stays && !home && begun(call)) {
+    if (home && begun_here(call))
+        home->ours = true;
+    if (stays && begun(call) && !(home && home->ours)) { /* another node may have been faster */
         outcome_unknown(call);
         return false;
     }

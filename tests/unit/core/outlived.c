@@ -38,6 +38,13 @@ static nod_status asks_two(struct run *run, struct str *body)
     return NOD_OK;
 }
 
+static nod_status replies(struct run *run, struct str *body)
+{
+    (void)run;
+    *body = STR("{}");
+    return NOD_OK;
+}
+
 static nod_status later(struct nod_hook_run *hook, void *data)
 {
     (void)data;
@@ -291,6 +298,68 @@ static void a_call_ends_while_it_is_looked_at(void **state)
     nothing_left();
 }
 
+static void stored(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data, (void)reply;
+    assert_int_equal(status, NOD_OK);
+}
+
+/* This node sleeps, and another takes the call over. Its epoch is one more. */
+static void taken_by_another(uint64_t epoch)
+{
+    struct store *store = world.store;
+
+    store->ops->park(store,
+                     &(struct park_spec){ .token = STR("t000000000000000000001"),
+                                          .node = STR("b"),
+                                          .call_id = str_of(call_name),
+                                          .epoch = epoch },
+                     stored, NULL);
+    store->ops->take(store, STR("t000000000000000000002"), str_of(call_name), STR("b"), stored,
+                     NULL);
+}
+
+static void a_provider_that_does_not_migrate_does_not_begin_what_another_node_began(void **state)
+{
+    static struct provider_ops ops;
+
+    (void)state;
+    world_init(&world, &(struct world_opts){ .handler = replies, .requires_confirmation = true });
+    ops = *world.provider.ops;
+    ops.flags = 0; /* does not migrate */
+    world.provider.ops = &ops;
+    struct world_caller *caller = call_it();
+    world.fail_verb = "append";
+    world.fail_how = MEMORY_FAIL_BEFORE;
+    world.fail_times = 1;
+    say(NULL);
+    assert_non_null(caller->caller.call);
+    assert_int_equal(world.runs, 0);
+    uint64_t epoch = caller->caller.call->epoch;
+    struct store *store = world.store;
+    taken_by_another(epoch);
+    store->ops->append(store,
+                       &(struct append_spec){ .token = STR("t000000000000000000003"),
+                                              .node = STR("b"),
+                                              .call_id = str_of(call_name),
+                                              .epoch = epoch + 1,
+                                              .entries = &(struct entry){ .class = ENTRY_INTENT,
+                                                                          .key = STR("nod.start") },
+                                              .entry_count = 1 },
+                       stored, NULL);
+    store->ops->park(store, /* and dies */
+                     &(struct park_spec){ .token = STR("t000000000000000000004"),
+                                          .node = STR("b"),
+                                          .call_id = str_of(call_name),
+                                          .epoch = epoch + 1 },
+                     stored, NULL);
+    world_settle(&world);
+    world_advance(&world, 5000);
+    assert_int_equal(world.runs, 0);
+    assert_string_equal(caller->code, "OUTCOME_UNKNOWN");
+    nothing_left();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +371,7 @@ int main(void)
         cmocka_unit_test(a_call_is_cancelled_while_its_refused_questions_end),
         cmocka_unit_test(a_hook_cancels_the_call_whose_question_it_sees),
         cmocka_unit_test(a_call_ends_while_it_is_looked_at),
+        cmocka_unit_test(a_provider_that_does_not_migrate_does_not_begin_what_another_node_began),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
