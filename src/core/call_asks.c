@@ -54,7 +54,8 @@ void call_asked(struct call *call)
         call_told(call, way);
         return;
     }
-    call->learned = call->journal.bytes;
+    if (call->journal.bytes) /* one that has rested is without its journal already */
+        call->learned = call->journal.bytes;
     journal_finish(&call->journal); /* the store has it, and a waiting call should cost little */
     call->carried = way == CALLER_CARRIES;
     call_tell_waiting(call, true);

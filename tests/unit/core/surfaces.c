@@ -275,7 +275,9 @@ static struct world_caller *leave_with(world_handler *handler, bool handed)
 {
     struct str unknown;
 
-    world_init(&world, &(struct world_opts){ .handler = handler, .surface_attempts = 1 });
+    world_init(&world, &(struct world_opts){ .handler = handler,
+                                             .surface_attempts = 1,
+                                             .limits = { .journal_bytes = 16384 } });
     world.second_can = world.can = 1u << ASK_FORM;
     assert_true(engine_use_surfaces(world.engine, both, &unknown));
     struct world_caller *caller = world_caller_new(&world);
@@ -330,6 +332,41 @@ static void what_a_client_carries_is_up_elsewhere_and_run_on_without_it(void **s
     load();
     assert_int_equal(loaded.call.state, CALL_STORED_FINISHED);
     assert_non_null(strstr(loaded.call.result.at, "done"));
+    end();
+}
+
+#define WORD_FORM "{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"string\"}}}"
+
+static nod_status wants_two_words(struct run *run, struct str *body)
+{
+    const struct entry *answer;
+
+    NOD_TRY(world_ask(run, "a", "A?", WORD_FORM, &answer));
+    NOD_TRY(world_ask(run, "b", "B?", WORD_FORM, &answer));
+    *body = STR("{\"done\":true}");
+    return NOD_OK;
+}
+
+static void what_a_call_has_learned_is_counted_after_it_was_taken_over_too(void **state)
+{
+    char word[9100];
+    (void)state;
+
+    snprintf(word, sizeof(word), "{\"x\":\"%09000d\"}", 0);
+    leave_with(wants_two_words, true);
+    answer_on_second(ASK_ACCEPTED, word, "ann", ROLE_ANSWER);
+    assert_int_equal(world.last.status, NOD_OK);
+    load();
+    struct world_caller *back = world_caller_new(&world);
+    back->way = CALLER_CARRIES;
+    assert_true(loaded_adopt(&loaded, &world, back, false));
+    world_settle(&world);
+    answer_on_second(ASK_ACCEPTED, word, "ann", ROLE_ANSWER);
+    assert_int_equal(world.last.status, NOD_E_INVALID); /* the journal has no room for both */
+    assert_true(world.last.pending);
+    answer_on_second(ASK_ACCEPTED, "{\"x\":\"short\"}", "ann", ROLE_ANSWER);
+    assert_int_equal(world.last.status, NOD_OK);
+    assert_string_equal(back->body, "{\"done\":true}");
     end();
 }
 
@@ -535,6 +572,7 @@ int main(void)
         cmocka_unit_test(an_ask_whose_time_is_up_or_whose_call_ends_is_taken_down_everywhere),
         cmocka_unit_test(both_surfaces_are_told_who_won_on_another_node),
         cmocka_unit_test(what_a_client_carries_is_up_elsewhere_and_run_on_without_it),
+        cmocka_unit_test(what_a_call_has_learned_is_counted_after_it_was_taken_over_too),
         cmocka_unit_test(a_client_that_comes_back_takes_the_resting_call_over),
         cmocka_unit_test(a_call_whose_client_holds_nothing_does_not_rest),
         cmocka_unit_test(a_resting_call_expires_is_cancelled_and_is_taken_down),
