@@ -72,8 +72,7 @@ void claims_drop(struct engine *engine)
     while ((at = list_first(&engine->claims))) {
         struct claim *claim = LIST_OF(at, struct claim, link);
         claim->result = (struct answer_result){ .status = NOD_E_STORE, .pending = true };
-        /* Who scans is gone by now, and so are the callers of a set. */
-        if (claim->done && claim->outcome != ASK_EXPIRED && !claim->answer.set)
+        if (claim->done && !claim->answer.set) /* the callers of a set are gone by now */
             claim->done(claim->data, &claim->result);
         claim_tell_joined(claim);
         claim_free(claim);

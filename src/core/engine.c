@@ -127,9 +127,9 @@ void engine_destroy(struct engine *engine)
 
     if (!engine)
         return;
-    recovery_free(engine);
     cancels_drop(engine); /* first: an answer may wait for one */
     claims_drop(engine);
+    recovery_free(engine); /* it is told of the claims it has made */
     returns_drop(engine);
     openings_drop(engine);
     scopings_drop(engine);

@@ -5,6 +5,7 @@
  */
 #include "world.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -248,6 +249,22 @@ static void a_store_that_does_not_survive_has_nothing_to_recover(void **state)
     engine_recover(world.engine, &(struct recovery_opts){ .orphan = orphan });
     assert_int_equal(engine_deadline(world.engine), INT64_MAX);
     world_finish(&world);
+}
+
+/* Claims fail and looks work: the second look finds what the first is about to end. */
+static void an_engine_that_goes_while_questions_are_being_ended_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    begin(asks_once, false);
+    call(CALLER_LEAVES);
+    world.fail_verb = "claim";
+    world.fail_how = MEMORY_FAIL_BEFORE;
+    world.fail_times = INT_MAX;
+    world_advance(&world, TTL_MS);
+    for (int i = 0; i < 15; i++)
+        world_advance(&world, 100);
+    assert_true(INT_MAX - world.fail_times > 1);
+    end();
 }
 
 /* --- what nobody works on --- */
@@ -825,6 +842,7 @@ static void line11_another_answer_given_in_confidence_is_told_too_while_the_firs
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_engine_that_goes_while_questions_are_being_ended_leaves_nothing_behind),
         cmocka_unit_test(
             line11_another_answer_given_in_confidence_is_told_too_while_the_first_is_kept),
         cmocka_unit_test(a_node_says_that_it_is_alive_well_before_it_would_count_as_gone),
