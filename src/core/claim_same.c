@@ -6,8 +6,11 @@
  * CLAIM_JOINED_MOST of them, or CLAIM_OF_ASK_MOST answers that say something else, whoever comes is
  * told to come later: nothing piles up.
  *
- * Holds always: of the same answer, one is on its way to the store at a time, and one is told that
- * it has won.
+ * What is said once (the clock's word, a client's reply to a request) would not be said again if
+ * the one it waits for gave up: it goes its own way. The engine's word is never told to come later.
+ *
+ * Holds always: of an answer that can be sent again, one is on its way to the store at a time, and
+ * one is told that it has won. An answer that is given once is never dropped here.
  */
 #include "core/claim.h"
 
@@ -68,20 +71,18 @@ bool claim_join(struct claim *claim)
     struct claim *first = claim_under_way(claim, &count);
     bool full = first ? first->joined_count == CLAIM_JOINED_MOST : count >= CLAIM_OF_ASK_MOST;
 
-    if (!first && !full)
+    if (claim->answer.once || (!first && (!full || claim->by_engine)))
         return false;
     claim->result.pending = true;
-    if (full && claim->done) {
+    if (full) {
         claim_reject(claim, NOD_E_STORE);
         return true;
     }
-    if (claim->done) {
-        if (!first->joined)
-            first->joined = mem_alloc(CLAIM_JOINED_MOST * sizeof(*first->joined));
-        first->joined[first->joined_count++] =
-            (struct claim_joined){ .done = claim->done, .data = claim->data };
-        claim->done = NULL;
-    }
+    if (!first->joined)
+        first->joined = mem_alloc(CLAIM_JOINED_MOST * sizeof(*first->joined));
+    first->joined[first->joined_count++] =
+        (struct claim_joined){ .done = claim->done, .data = claim->data };
+    claim->done = NULL;
     claim_reject(claim, NOD_E_STALE);
     return true;
 }

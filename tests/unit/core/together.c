@@ -1,6 +1,7 @@
 /* tests/unit/core/together: answers that are given together count together. */
 #include "loaded.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -237,6 +238,72 @@ static void line11_an_empty_submission_and_an_engine_that_goes_leave_nothing_beh
     assert_int_equal(told[0].times, 0);
 }
 
+/* --- answers to one question, more than are sent to the store at once --- */
+
+static void nobody_listens(void *data, const struct answer_result *result)
+{
+    (void)data;
+    (void)result;
+}
+
+static void answer_with(const char *ask, int n, answered_fn *done)
+{
+    struct arena arena;
+
+    arena_init(&arena, 1 << 16);
+    ask_answer(world.engine, str_of(ask),
+               &(struct answer){
+                   .action = ASK_ACCEPTED,
+                   .content = json_parse(&arena, arena_fmt(&arena, "{\"n\":%d}", n), NULL, NULL),
+                   .by = STR("ann"),
+                   .surface = &world.surface,
+                   .roles = ROLE_ANSWER },
+               done, NULL);
+    arena_finish(&arena);
+    world_settle(&world);
+}
+
+enum { ANSWERS = 16 }; /* different ones that are on their way at once */
+
+/* Its call is on no node, and as many answers are on their way as may be, to a store that takes
+ * none. */
+static void crowd(char *call, char *ask)
+{
+    struct world_caller *caller = begin(0);
+
+    snprintf(call, ID_LEN + 1, STR_FMT, STR_ARG(call_id(caller->caller.call)));
+    memcpy(ask, world.shown[0].id, ID_LEN + 1);
+    call_caller_left(caller->caller.call);
+    world_settle(&world);
+    assert_int_equal(engine_calls(world.engine), 0);
+    world.fail_verb = "claim";
+    world.fail_how = MEMORY_FAIL_BEFORE;
+    world.fail_times = INT_MAX;
+    for (int i = 0; i < ANSWERS; i++)
+        answer_with(ask, i, nobody_listens);
+}
+
+static void an_answer_that_is_given_once_is_not_dropped_in_a_crowd(void **state)
+{
+    char call[ID_LEN + 1], ask[ID_LEN + 1];
+    struct loaded loaded = { 0 };
+
+    (void)state;
+    crowd(call, ask);
+    answer_with(ask, 99, NULL); /* nobody could send this one again */
+    for (int i = 0; i < 60; i++)
+        world_advance(&world, 1000); /* the others have given up by now */
+    world.fail_times = 0;
+    for (int i = 0; i < 10; i++)
+        world_advance(&world, 1000);
+    loaded_begin(&loaded, world.store, str_of(call));
+    world_settle(&world);
+    assert_int_equal(loaded.call.entry_count, 1);
+    assert_true(str_eq(loaded.call.entries[0].content, STR("{\"n\":99}")));
+    arena_finish(&loaded.arena);
+    world_finish(&world);
+}
+
 /* --- answers that are long --- */
 
 #define WORD_FORM "{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"string\"}}}"
@@ -391,6 +458,7 @@ static void line11_a_submission_that_could_not_be_weighed_counts_for_nothing(voi
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_answer_that_is_given_once_is_not_dropped_in_a_crowd),
         cmocka_unit_test(line11_a_submission_counts_whole),
         cmocka_unit_test(line11_two_submissions_never_mix),
         cmocka_unit_test(line11_what_comes_second_leaves_the_rest_alone),
