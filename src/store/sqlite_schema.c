@@ -79,7 +79,7 @@ static const struct migration steps[LITE_SCHEMA] = {
     /* The number of a row stands at the end of every index, and makes their order complete. */
     { "which questions wait, and which have ended, of all and of each principal",
       "ALTER TABLE asks ADD COLUMN owner INTEGER NOT NULL DEFAULT 0;"
-      "UPDATE asks SET owner = (SELECT owner FROM calls WHERE calls.n = asks.call);"
+      "UPDATE asks SET owner = coalesce((SELECT owner FROM calls WHERE calls.n = asks.call), 0);"
       "CREATE INDEX asks_pending ON asks (asked_ms) WHERE state = 0;"
       "CREATE INDEX asks_pending_of ON asks (owner, asked_ms) WHERE state = 0;"
       "CREATE INDEX asks_ended ON asks (ended_ms) WHERE state <> 0;"

@@ -191,6 +191,24 @@ static void a_file_of_the_third_version_is_brought_up_to_date(void **state)
     assert_int_equal(suite_scan(&(struct store_scan){ .index = STORE_ASKS_ENDED })->rows, 1);
 }
 
+static void an_ask_without_its_call_does_not_stop_the_migration(void **state)
+{
+    struct question lost = { .key = "a" }, kept = { .key = "b" };
+    (void)state;
+
+    struct id gone = suite_ask(&lost);
+    suite_ask(&kept);
+    suite_store->ops->destroy(suite_store);
+    suite_store = NULL;
+    char sql[2048];
+    snprintf(sql, sizeof(sql), DOWN_TO_3 "DELETE FROM calls WHERE id = '" STR_FMT "'",
+             STR_ARG(id_str(&gone)));
+    meddle(sql);
+    suite_store = open_store(suite_rig);
+    assert_non_null(suite_store);
+    assert_true(suite_claim(&kept.id, ASK_ACCEPTED, "{}", "ada", "node-a")->reply.taken);
+}
+
 static void line01_a_file_of_the_second_version_is_brought_up_to_date(void **state)
 {
     struct question asks[4] = { { .key = "a" }, { .key = "b" }, { .key = "c" }, { .key = "d" } };
@@ -586,6 +604,7 @@ static const struct CMUnitTest own[] = {
     TEST(a_newer_file_is_refused),
     TEST(a_file_of_the_first_version_is_brought_up_to_date),
     TEST(a_file_of_the_third_version_is_brought_up_to_date),
+    TEST(an_ask_without_its_call_does_not_stop_the_migration),
     TEST(line01_a_file_of_the_second_version_is_brought_up_to_date),
     TEST(line07_time_in_which_nobody_could_run_a_call_does_not_count),
     TEST(line07_a_call_that_its_node_works_on_is_not_abandoned),
