@@ -106,6 +106,9 @@ static bool read_line(struct tokens *tokens, const struct line *line, struct str
                           "a name is missing behind the token; a line is `token name role...`");
     if (name.len > TOKENS_NAME_MAX || !is_visible(name))
         return line_wrong(line, "a name is at most 128 characters of visible ASCII");
+    if (str_eq(name, STR("local")))
+        return line_wrong(line, "the name `local` is that of the local user, who needs no token; "
+                                "give this one another");
 
     struct token_entry *entry = ARENA_NEW(&tokens->arena, struct token_entry);
     if (!entry)

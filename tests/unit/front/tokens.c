@@ -53,6 +53,7 @@ static void a_wrong_token_file_is_refused_with_its_line(void **state)
           "ef a",
           "tokens:1: a token is at most" },
         { "0123456789abcdef a\nfedcba9876543210 b answer auditor", "tokens:2: an unknown role" },
+        { "0123456789abcdef a\nfedcba9876543210 local", "tokens:2: the name `local` is" },
         { "0123456789abcdef a Admin", "tokens:1: an unknown role" },
     };
 
