@@ -139,7 +139,7 @@ static enum http_verdict let_in(struct front *front, const struct http_request *
 {
     if (cors_preflight(front, http, ruling))
         return HTTP_ANSWER;
-    if (found->route && found->route->who == ROLES_NONE) {
+    if (found->route && found->route->anyone) {
         ruling->mark.what = found->route;
         return HTTP_SERVE;
     }

@@ -71,11 +71,14 @@ static void say_ready(const struct front_request *request, void *data)
 
 bool health_open(struct front *front)
 {
-    struct route alive = {
-        .method = STR("GET"), .pattern = STR("/healthz"), .any_host = true, .handle = say_alive
-    };
+    struct route alive = { .method = STR("GET"),
+                           .pattern = STR("/healthz"),
+                           .anyone = true,
+                           .any_host = true,
+                           .handle = say_alive };
     struct route ready = { .method = STR("GET"),
                            .pattern = STR("/readyz"),
+                           .anyone = true,
                            .any_host = true,
                            .handle = say_ready,
                            .data = front };

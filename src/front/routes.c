@@ -153,6 +153,8 @@ bool routes_add(struct routes *routes, const struct route *route, const char **w
     *why = NULL;
     if (!is_method(route->method) || str_eq(route->method, head) || !route->handle)
         *why = "it needs a method in capitals that is not HEAD, and a handler";
+    else if (route->anyone != (route->who == ROLES_NONE))
+        *why = "it needs either roles in .who or, to be open to anyone, .anyone = true";
     else if (!read_pattern(entry))
         *why = "its pattern is not a path of literal segments, {name} and, last, {name...}";
     for (size_t i = 0; !*why && i < routes->count; i++)
@@ -225,7 +227,7 @@ void routes_find(const struct routes *routes, struct str method, struct str path
             continue;
         if (!found->path)
             found->path = &entry->route;
-        found->guarded |= entry->route.who != ROLES_NONE;
+        found->guarded |= !entry->route.anyone;
         if (serves(&entry->route, method) && (!best || more_literal(entry, best)))
             best = entry;
     }

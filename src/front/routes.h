@@ -30,7 +30,8 @@ enum {
 struct route {
     struct str method;  /* "GET", "POST", ...; where there is GET there is HEAD */
     struct str pattern; /* see above */
-    role_set who;       /* a principal with any of these; ROLES_NONE: anyone, without a token */
+    role_set who;       /* a principal with any of these */
+    bool anyone;        /* instead of .who: without a token, too */
     bool endless;       /* a GET whose response may never end: HEAD is not served */
     bool any_host;      /* with tokens, whatever the Host header says: for probes */
     void (*handle)(const struct front_request *request, void *data);

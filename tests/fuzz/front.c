@@ -52,6 +52,7 @@ static void open_front(void)
         require(front_route(front, &(struct route){ .method = STR("GET"),
                                                     .pattern = str_of(patterns[i]),
                                                     .who = i ? ROLES_NONE : ROLE_ASK,
+                                                    .anyone = i > 0,
                                                     .handle = handle }));
 }
 
@@ -72,8 +73,10 @@ static void read_options(struct str line)
     }
     if (cidr_parse(line, &cidr))
         require(cidr_has(&cidr, &cidr.base));
-    routes_add(routes, &(struct route){ .method = STR("GET"), .pattern = line, .handle = handle },
-               &why);
+    routes_add(
+        routes,
+        &(struct route){ .method = STR("GET"), .pattern = line, .who = ROLE_ASK, .handle = handle },
+        &why);
     tokens_destroy(tokens_parse(line, STR("t"), &arena, &problem));
     routes_destroy(routes);
     arena_finish(&arena);

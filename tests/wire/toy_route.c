@@ -59,7 +59,10 @@ static const struct route routes[] = {
       .pattern = STR_INIT("/toy/{name}"),
       .who = ROLE_ASK | ROLE_ANSWER,
       .handle = greet },
-    { .method = STR_INIT("GET"), .pattern = STR_INIT("/open/{rest...}"), .handle = greet },
+    { .method = STR_INIT("GET"),
+      .pattern = STR_INIT("/open/{rest...}"),
+      .anyone = true,
+      .handle = greet },
 };
 
 int main(int argc, char **argv)

@@ -50,8 +50,10 @@ static void open_front(bool with_tokens, const char *const *origins)
                                                     .who = ROLE_ASK,
                                                     .handle = handle,
                                                     .refused = refused_so }));
-    assert_true(front_route(
-        front, &(struct route){ .method = STR("GET"), .pattern = STR("/open"), .handle = handle }));
+    assert_true(front_route(front, &(struct route){ .method = STR("GET"),
+                                                    .pattern = STR("/open"),
+                                                    .anyone = true,
+                                                    .handle = handle }));
 }
 
 static void close_front(void)

@@ -18,11 +18,13 @@ static void handle(const struct front_request *request, void *data)
 static bool add(struct routes *routes, const char *method, const char *pattern, role_set who)
 {
     const char *why = NULL;
-    bool added = routes_add(
-        routes,
-        &(struct route){
-            .method = str_of(method), .pattern = str_of(pattern), .who = who, .handle = handle },
-        &why);
+    bool added = routes_add(routes,
+                            &(struct route){ .method = str_of(method),
+                                             .pattern = str_of(pattern),
+                                             .who = who,
+                                             .anyone = who == ROLES_NONE,
+                                             .handle = handle },
+                            &why);
 
     assert_true(added == (why == NULL));
     return added;
@@ -129,11 +131,13 @@ static void an_endless_route_has_no_head(void **state)
     const char *why;
 
     (void)state;
-    assert_true(routes_add(
-        routes,
-        &(struct route){
-            .method = STR("GET"), .pattern = STR("/events"), .endless = true, .handle = handle },
-        &why));
+    assert_true(routes_add(routes,
+                           &(struct route){ .method = STR("GET"),
+                                            .pattern = STR("/events"),
+                                            .who = ROLE_ASK,
+                                            .endless = true,
+                                            .handle = handle },
+                           &why));
     assert_string_equal(served(routes, "HEAD", "/events"), "");
     assert_string_equal(allowed(routes, "/events"), "GET");
     routes_destroy(routes);
@@ -170,6 +174,23 @@ static void a_wrong_pattern_or_a_second_one_is_refused(void **state)
     assert_false(add(routes, "GET", "/a/{other}", ROLES_NONE));
     assert_true(add(routes, "POST", "/a/{other}", ROLES_NONE));
     assert_true(add(routes, "GET", "/a/{rest...}", ROLES_NONE));
+    routes_destroy(routes);
+}
+
+static void a_route_says_who_may(void **state)
+{
+    struct routes *routes = routes_create();
+    struct route route = { .method = STR("GET"), .pattern = STR("/a"), .handle = handle };
+    const char *why = NULL;
+
+    (void)state;
+    assert_false(routes_add(routes, &route, &why));
+    assert_non_null(strstr(why, ".who"));
+    route.anyone = true;
+    route.who = ROLE_ASK;
+    assert_false(routes_add(routes, &route, &why)); /* which of the two? */
+    route.who = ROLES_NONE;
+    assert_true(routes_add(routes, &route, &why));
     routes_destroy(routes);
 }
 
@@ -224,6 +245,7 @@ int main(void)
         cmocka_unit_test(a_path_is_known_whatever_the_method),
         cmocka_unit_test(an_endless_route_has_no_head),
         cmocka_unit_test(a_wrong_pattern_or_a_second_one_is_refused),
+        cmocka_unit_test(a_route_says_who_may),
         cmocka_unit_test(the_table_is_bounded),
         cmocka_unit_test(variables_are_decoded),
     };
