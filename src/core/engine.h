@@ -75,8 +75,12 @@ void engine_targets_changed(struct engine *engine);
 /* Other bounds on the questions that wait here; 0: as it is. Before its first call. */
 void engine_bound_asks(struct engine *engine, size_t in_all, size_t per_principal);
 
-/* In order of preference: an ask is put to the next one when the last has refused it. */
-void engine_add_surface(struct engine *engine, struct surface *surface);
+/*
+ * In order of preference: an ask is put to the next one when the last has refused it. False, and a
+ * line in the log that says why: there are too many, its name is not one (surface.h), or it is
+ * another's.
+ */
+bool engine_add_surface(struct engine *engine, struct surface *surface);
 /*
  * Only these surfaces are used, in this order, and where it is more than one an ask is up on all of
  * them that can, at the same time; NULL at the end. "client" is the client that made the call,

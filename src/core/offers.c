@@ -18,10 +18,50 @@ _Static_assert(ENGINE_SURFACES_MAX <= 8 * sizeof(unsigned), "an ask has a bit fo
 
 /* --- the surfaces --- */
 
-void engine_add_surface(struct engine *engine, struct surface *surface)
+/* It stands in the records of answers: see ask_record.via. */
+static bool is_name(struct str name)
 {
-    if (engine->surface_count < ENGINE_SURFACES_MAX)
-        engine->surfaces[engine->surface_count++] = surface;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.at[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_'))
+            return false;
+    }
+    return name.len > 0 && name.len <= STORE_VIA_MAX;
+}
+
+/* By another surface, or by what is said of answers that come through none (claim_via). */
+static bool is_taken(const struct engine *engine, const struct surface *surface)
+{
+    static const char *const own[] = { "clock", "nod", "page" };
+    struct str name = str_of(surface->ops->name);
+
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        if (str_eq(name, str_of(own[i])))
+            return true;
+    for (size_t i = 0; i < engine->surface_count; i++)
+        if (str_eq(name, str_of(engine->surfaces[i]->ops->name)))
+            return true;
+    return !surface->ops->client && str_eq(name, STR("client"));
+}
+
+bool engine_add_surface(struct engine *engine, struct surface *surface)
+{
+    const char *why = NULL;
+
+    if (engine->surface_count == ENGINE_SURFACES_MAX)
+        why = "there are as many as an engine may have";
+    else if (!surface->ops->name || !is_name(str_of(surface->ops->name)))
+        why = "its name is not 1 to 32 of a-z, 0-9, - and _";
+    else if (is_taken(engine, surface))
+        why = "its name is taken";
+    if (why) {
+        LOG_ERROR("a surface cannot be added",
+                  LOG_CSTR("surface", surface->ops->name ? surface->ops->name : ""),
+                  LOG_CSTR("why", why));
+        return false;
+    }
+    engine->surfaces[engine->surface_count++] = surface;
+    return true;
 }
 
 bool engine_has_surface(const struct engine *engine, const struct surface *surface)

@@ -211,9 +211,9 @@ bool toy_surface_open(struct loop *loop, struct engine *engine)
     list_init(&toy.people);
     toy.engine = engine;
     toy.surface.ops = &toy_ops;
-    if (listener_open(loop, STR("127.0.0.1"), 0, accepted, NULL, &toy.listener) != NOD_OK)
+    if (!engine_add_surface(engine, &toy.surface) ||
+        listener_open(loop, STR("127.0.0.1"), 0, accepted, NULL, &toy.listener) != NOD_OK)
         return false;
-    engine_add_surface(engine, &toy.surface);
     fprintf(stderr, "toy=%d\n", listener_port(toy.listener));
     return true;
 }

@@ -481,6 +481,52 @@ static void one_that_is_not_named_is_not_used(void **state)
     world_finish(&world);
 }
 
+static void a_surface_that_cannot_be_told_apart_is_refused(void **state)
+{
+    static const char *const names[] = {
+        "",      "Second", "my inbox", "second",      "client",
+        "clock", "nod",    "page",     "caf\xc3\xa9", "a-name-that-is-longer-than-a-name-may-be"
+    };
+    (void)state;
+
+    world_init(&world, &(struct world_opts){ .handler = asks });
+    struct surface_ops ops = *world.second.ops;
+    struct surface one = { .ops = &ops };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        ops.name = names[i];
+        if (engine_add_surface(world.engine, &one))
+            fail_msg("took \"%s\"", names[i]);
+    }
+    ops.name = "inbox-2_b";
+    assert_true(engine_add_surface(world.engine, &one));
+    assert_true(engine_has_surface(world.engine, &one));
+    world_finish(&world);
+}
+
+enum { SURFACES = 8 }; /* of one engine */
+
+static void a_surface_too_many_is_refused(void **state)
+{
+    struct surface_ops ops[SURFACES];
+    struct surface more[SURFACES];
+    char names[SURFACES][8];
+    size_t added = 2; /* the world's own */
+    (void)state;
+
+    world_init(&world, &(struct world_opts){ .handler = asks });
+    for (size_t i = 0; i < SURFACES; i++) {
+        snprintf(names[i], sizeof(names[i]), "s%zu", i);
+        ops[i] = *world.second.ops;
+        ops[i].name = names[i];
+        more[i].ops = &ops[i];
+        bool fits = added < SURFACES;
+        assert_true(engine_add_surface(world.engine, &more[i]) == fits);
+        assert_true(engine_has_surface(world.engine, &more[i]) == fits);
+        added += fits;
+    }
+    world_finish(&world);
+}
+
 /* --- who may answer --- */
 
 static void the_rule_of_who_may_answer(void **state)
@@ -579,6 +625,8 @@ int main(void)
         cmocka_unit_test(a_resting_call_that_goes_on_at_another_node_is_taken_down_here),
         cmocka_unit_test(an_unknown_surface_is_refused_and_changes_nothing),
         cmocka_unit_test(one_that_is_not_named_is_not_used),
+        cmocka_unit_test(a_surface_that_cannot_be_told_apart_is_refused),
+        cmocka_unit_test(a_surface_too_many_is_refused),
         cmocka_unit_test(the_rule_of_who_may_answer),
         cmocka_unit_test(an_answer_without_the_role_finds_nothing_and_changes_nothing),
         cmocka_unit_test(an_approver_answers_the_approval_of_another),

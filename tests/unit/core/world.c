@@ -257,8 +257,8 @@ void world_engine(struct world *world)
                                              .ask_ttl_ms = opts->ttl_ms,
                                              .one_ask_per_scope = opts->one_ask_per_scope,
                                              .limits = opts->limits });
-    engine_add_surface(world->engine, &world->surface);
-    engine_add_surface(world->engine, &world->second);
+    assert_true(engine_add_surface(world->engine, &world->surface));
+    assert_true(engine_add_surface(world->engine, &world->second));
 }
 
 void world_init(struct world *world, const struct world_opts *opts)
