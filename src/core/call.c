@@ -358,6 +358,10 @@ static void refused_done(struct op *op, nod_status status, const struct store_re
     struct call *call = OP_OF(op, struct call, op);
 
     (void)reply;
+    if (status == NOD_E_STALE && call->listed && !call->cancel_wanted) {
+        call_lost(call); /* the refusal is no longer ours to give */
+        return;
+    }
     finish_checked(call, status);
     if (status == NOD_E_STORE)
         engine_end_later(call->engine, id_str(&call->id), call_ending(call)->outcome.message);

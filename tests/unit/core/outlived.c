@@ -360,6 +360,33 @@ static void a_provider_that_does_not_migrate_does_not_begin_what_another_node_be
     nothing_left();
 }
 
+/* --- the end --- */
+
+static void a_hook_before_finish_refuses_what_another_node_has_ended(void **state)
+{
+    (void)state;
+    world_init(&world, &(struct world_opts){ .handler = replies, .requires_confirmation = true });
+    world_hook(&world, NOD_FLOW_CALL, "finish", NOD_WILL, later, NULL);
+    struct world_caller *caller = call_it();
+    say(NULL);
+    uint64_t epoch = caller->caller.call->epoch;
+    taken_by_another(epoch);
+    world.store->ops->finish(
+        world.store,
+        &(struct finish_spec){ .token = STR("t000000000000000000003"),
+                               .call_id = str_of(call_name),
+                               .epoch = epoch + 1,
+                               .result = STR("{\"status\":0,\"body\":{\"b\":1}}"),
+                               .keep_for_ms = 100000 },
+        stored, NULL);
+    world_settle(&world);
+    hook_done(kept, NOD_E_REFUSED);
+    world_settle(&world);
+    assert_int_equal(caller->finished, 1);
+    assert_string_equal(caller->body, "{\"b\":1}");
+    nothing_left();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +399,7 @@ int main(void)
         cmocka_unit_test(a_hook_cancels_the_call_whose_question_it_sees),
         cmocka_unit_test(a_call_ends_while_it_is_looked_at),
         cmocka_unit_test(a_provider_that_does_not_migrate_does_not_begin_what_another_node_began),
+        cmocka_unit_test(a_hook_before_finish_refuses_what_another_node_has_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
