@@ -228,6 +228,20 @@ nod_status hook_call_then(struct nod_hook_run *hook, nod_status status)
 
 /* --- finishing later --- */
 
+/* Nobody waits for it any more. Its run stays, for the hook may still use it; the call, whose
+ * journal the run was lent, need not. */
+static void hook_cut(struct nod_hook_run *hook)
+{
+    struct run *run = hook->run;
+
+    hook->flow = NULL;
+    if (!run)
+        return;
+    run->call = NULL;
+    run->journal = NULL;
+    run->journal_count = 0;
+}
+
 static void out_of_time(struct due *due)
 {
     struct nod_hook_run *hook = HEAP_OF(&due->node, struct nod_hook_run, due.node);
@@ -242,7 +256,7 @@ static void out_of_time(struct due *due)
              LOG_CSTR("stage", hook_stage(hook)));
     word->outer = hook->outer;
     flow->awaited = word;
-    hook->flow = NULL; /* it is freed when it has finished */
+    hook_cut(hook); /* it is freed when it has finished */
     flow_hook_done(flow, word, NOD_E_TIMEOUT);
 }
 
@@ -255,7 +269,7 @@ void hook_await(struct nod_hook_run *hook)
 void hook_leave(struct nod_hook_run *hook)
 {
     due_stop(hook->hooks->engine, &hook->due);
-    hook->flow = NULL;
+    hook_cut(hook);
     if (!hook->later)
         hook_run_free(hook);
 }

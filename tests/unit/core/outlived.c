@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/hook_inside.h"
 #include "core/inside.h"
 
 static struct world world;
@@ -387,6 +388,55 @@ static void a_hook_before_finish_refuses_what_another_node_has_ended(void **stat
     nothing_left();
 }
 
+/* --- a hook's run --- */
+
+static struct run *hooks_run;
+
+static nod_status runs_later(struct nod_hook_run *hook, void *data)
+{
+    (void)data;
+    kept = hook;
+    hooks_run = hook_run(hook);
+    return NOD_PENDING;
+}
+
+/* What nod_log, nod_progress and nod_ask do: at a gate whose call is gone. */
+static void use_run(void)
+{
+    const struct entry *answer = NULL;
+
+    hooks_run->emit(hooks_run, &(struct notice){ 0 });
+    world_ask(hooks_run, "late", "Still there?", world_ask_form, &answer);
+    assert_null(answer);
+    hook_done(kept, NOD_OK);
+}
+
+static void a_hook_uses_its_run_after_its_call_was_cancelled(void **state)
+{
+    (void)state;
+    begin(asks_once);
+    world_hook(&world, NOD_FLOW_CALL, "gate", NOD_WILL, runs_later, NULL);
+    struct world_caller *caller = call_it();
+    call_cancel(caller->caller.call, STR("enough"));
+    world_settle(&world);
+    assert_int_equal(caller->finished, 1);
+    use_run();
+    nothing_left();
+}
+
+static void a_hook_uses_its_run_after_its_time_was_over(void **state)
+{
+    (void)state;
+    begin(asks_once);
+    world_hook(&world, NOD_FLOW_CALL, "gate", NOD_WILL, runs_later, NULL);
+    struct world_caller *caller = call_it();
+    world_advance(&world, 24 * 3600 * 1000);
+    assert_int_equal(caller->finished, 1);
+    assert_string_equal(caller->code, "HOOK_TIMEOUT");
+    use_run();
+    nothing_left();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -400,6 +450,8 @@ int main(void)
         cmocka_unit_test(a_call_ends_while_it_is_looked_at),
         cmocka_unit_test(a_provider_that_does_not_migrate_does_not_begin_what_another_node_began),
         cmocka_unit_test(a_hook_before_finish_refuses_what_another_node_has_ended),
+        cmocka_unit_test(a_hook_uses_its_run_after_its_call_was_cancelled),
+        cmocka_unit_test(a_hook_uses_its_run_after_its_time_was_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
