@@ -6,11 +6,11 @@
  * CLAIM_JOINED_MOST of them, or CLAIM_OF_ASK_MOST answers that say something else, whoever comes is
  * told to come later: nothing piles up.
  *
- * What is said once (the clock's word, a client's reply to a request) would not be said again if
- * the one it waits for gave up: it goes its own way. The engine's word is never told to come later.
+ * What nobody waits for (the clock's word, an answer without `done`) would not be said again if the
+ * one it joins gave up: it goes its own way. The engine's word is never told to come later.
  *
- * Holds always: of an answer that can be sent again, one is on its way to the store at a time, and
- * one is told that it has won. An answer that is given once is never dropped here.
+ * Holds always: of an answer that somebody waits for, one is on its way to the store at a time, and
+ * one is told that it has won. Nothing is dropped here without a word to somebody.
  */
 #include "core/claim.h"
 
@@ -71,7 +71,7 @@ bool claim_join(struct claim *claim)
     struct claim *first = claim_under_way(claim, &count);
     bool full = first ? first->joined_count == CLAIM_JOINED_MOST : count >= CLAIM_OF_ASK_MOST;
 
-    if (claim->answer.once || (!first && (!full || claim->by_engine)))
+    if (!claim->done || (!first && (!full || claim->by_engine)))
         return false;
     claim->result.pending = true;
     if (full) {
