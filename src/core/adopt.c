@@ -6,6 +6,9 @@
  * and its pending asks, and goes on where it waited. Import is the same for a call our store has
  * never seen: it is stored first, in one transition.
  *
+ * One that waits goes on only with what it began with: if its target has changed meanwhile, coming
+ * back ends it. One whose answer was taken goes on in any case.
+ *
  * Holds always: a call is live at most once on a node. Unloading never loses what the store knows.
  */
 #include "core/inside.h"
@@ -166,6 +169,31 @@ static bool enlist(struct call *call)
     return true;
 }
 
+enum { CHANGED_ARENA_MAX = 64 << 10 }; /* bytes of the sentence that says so */
+
+static void end_changed(struct call *call)
+{
+    struct arena arena;
+
+    call->state = LIVE_WAITING;
+    if (call->cancel_wanted) {
+        call_end_cancelled(call);
+    } else if (call_is_alone(call)) {
+        call_unload(call);
+    } else {
+        arena_init(&arena, CHANGED_ARENA_MAX);
+        struct outcome outcome = outcome_changed(&arena, call->target->name);
+        call_end_as(call, &outcome);
+        arena_finish(&arena);
+    }
+}
+
+static bool waits_for_another(const struct adopt_spec *spec)
+{
+    return spec->record->state == CALL_STORED_WAITING &&
+           target_has_changed(spec->target, spec->record);
+}
+
 bool engine_adopt(struct engine *engine, const struct adopt_spec *spec)
 {
     struct call *here = engine_call_at(engine, spec->record->id);
@@ -177,7 +205,7 @@ bool engine_adopt(struct engine *engine, const struct adopt_spec *spec)
     if (!enlist(call))
         return true;
     if (!spec->import) {
-        call_later(call, call_go_on);
+        call_later(call, waits_for_another(spec) ? end_changed : call_go_on);
         return true;
     }
     call->epoch = 1;

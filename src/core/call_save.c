@@ -13,6 +13,7 @@
 
 #include "base/crash.h"
 #include "base/mem.h"
+#include "core/catalog.h"
 
 void call_saving_free(struct call *call)
 {
@@ -33,7 +34,8 @@ struct call_record call_record_of(const struct call *call)
                                  .target = call->target->name,
                                  .args = call->args,
                                  .uri = call->uri,
-                                 .caller = call->caller_record };
+                                 .caller = call->caller_record,
+                                 .version = target_version(call->target) };
 }
 
 /* Its asks have their places in the caller's stream. */

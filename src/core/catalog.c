@@ -8,6 +8,8 @@
  */
 #include "core/catalog.h"
 
+#include <string.h>
+
 #include "base/map.h"
 #include "base/mem.h"
 #include "json/utf8.h"
@@ -255,6 +257,25 @@ void catalog_watch(struct catalog *catalog, void (*changed)(void *data, enum tar
 {
     catalog->changed = changed;
     catalog->changed_data = data;
+}
+
+int64_t target_version(const struct target *target)
+{
+    static const unsigned char none[DIGEST_BYTES];
+    uint64_t number = 0;
+
+    if (memcmp(target->version, none, DIGEST_BYTES) == 0)
+        return 0;
+    for (size_t i = 0; i < sizeof(number); i++)
+        number = number << 8 | target->version[i];
+    return (int64_t)(number & (CALL_VERSION_LEAST - 1)) | CALL_VERSION_LEAST;
+}
+
+bool target_has_changed(const struct target *target, const struct call_record *record)
+{
+    int64_t now = target_version(target);
+
+    return record->version && now && record->version != now;
 }
 
 void target_hold(struct target *target)

@@ -52,6 +52,12 @@ struct target *catalog_at(const struct catalog *catalog, enum target_kind kind, 
 void catalog_watch(struct catalog *catalog, void (*changed)(void *data, enum target_kind kind),
                    void *data);
 
+/* What it takes and the version its author gives, as records carry it: a number of their digest
+ * that is never less than CALL_VERSION_LEAST; 0 if there is no digest. */
+int64_t target_version(const struct target *target);
+/* Does the record belong to a call of another version than this target's? */
+bool target_has_changed(const struct target *target, const struct call_record *record);
+
 void target_hold(struct target *target);
 void target_release(struct target *target);
 

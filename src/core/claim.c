@@ -25,6 +25,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/answerable.h"
+#include "core/catalog.h"
 
 static struct claim *claim_create(struct engine *engine, struct str ask_id,
                                   const struct answer *answer)
@@ -98,7 +99,7 @@ void claim_reject(struct claim *claim, nod_status status)
     flow_stop(&claim->flow, status);
 }
 
-static void ended_gone(void *data, nod_status status)
+static void ended_without(void *data, nod_status status)
 {
     struct claim *claim = data;
 
@@ -108,14 +109,43 @@ static void ended_gone(void *data, nod_status status)
 }
 
 /* Nobody could go on with the answer: the call ends, and the answerer learns that. */
-static void end_gone(struct claim *claim, const struct ask_record *record)
+static void end_as(struct claim *claim, struct str call_id, struct outcome outcome)
 {
-    struct outcome outcome = outcome_gone(&claim->arena, record->target);
-
     if (claim->lent)
         claim_own_content(claim);
-    engine_end(claim->engine, arena_str(&claim->arena, record->call_id), &outcome, ended_gone,
-               claim);
+    engine_end(claim->engine, arena_str(&claim->arena, call_id), &outcome, ended_without, claim);
+}
+
+static void call_seen(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct claim *claim = data;
+    const struct call_record *call = status == NOD_OK ? reply->call : NULL;
+    const struct target *target =
+        call && call->state == CALL_STORED_WAITING && !call->forgotten && !claim_ask(claim)
+            ? catalog_named(claim->engine->catalog, call->kind, call->target)
+            : NULL;
+
+    if (status == NOD_E_STORE) {
+        if (claim->answer.set)
+            answer_set_spoil(claim->answer.set, status);
+        claim_reject(claim, status);
+    } else if (target && target_has_changed(target, call)) {
+        end_as(claim, call->id, outcome_changed(&claim->arena, target->name));
+    } else {
+        flow_next(&claim->flow);
+    }
+}
+
+/* The call is not live here: whoever goes on with it does so with the target of today, if that is
+ * what it was. */
+static void check_target(struct claim *claim, const struct ask_record *record)
+{
+    struct store *store = claim->engine->store;
+
+    if (claim_ask(claim) || !claim->engine->catalog || !engine_survives(claim->engine))
+        flow_next(&claim->flow);
+    else
+        store->ops->load_call(store, record->call_id, call_seen, claim);
 }
 
 /* Another submission was first with another answer. */
@@ -146,7 +176,7 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
         (claim->url_done && !page)) {
         claim_reject(claim, NOD_E_NOT_FOUND); /* whose it is, is nobody else's business */
     } else if (record->state == ASK_PENDING && target_is_gone(claim->engine, record->target)) {
-        end_gone(claim, record);
+        end_as(claim, record->call_id, outcome_gone(&claim->arena, record->target));
     } else if (record->state != ASK_PENDING) {
         claim->result.state = record->state;
         claim->result.by = arena_str(&claim->arena, record->by);
@@ -162,7 +192,7 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
         claim->result.pending = true;
         claim_reject(claim, NOD_E_REFUSED);
     } else {
-        flow_next(&claim->flow);
+        check_target(claim, record);
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/crash.h"
 #include "base/mem.h"
+#include "core/catalog.h"
 
 enum { OPEN_ARGS_MAX = 16 << 20 }; /* bytes of the arguments as JSON */
 
@@ -83,7 +84,8 @@ void engine_open(struct engine *engine, const struct call_spec *spec, store_done
                                             .target = arena_str(arena, spec->target->name),
                                             .args = arena_str(arena, buf_str(&args)),
                                             .uri = arena_str(arena, spec->uri),
-                                            .caller = arena_str(arena, spec->caller_record) };
+                                            .caller = arena_str(arena, spec->caller_record),
+                                            .version = target_version(spec->target) };
     buf_finish(&args);
     opening->keep_ms = spec->keep_ms;
     opening->handed = spec->handed;

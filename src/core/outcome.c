@@ -59,6 +59,18 @@ struct outcome outcome_gone(struct arena *arena, struct str target)
     };
 }
 
+struct outcome outcome_changed(struct arena *arena, struct str target)
+{
+    return (struct outcome){
+        .status = NOD_E_REFUSED,
+        .code = OUTCOME_TARGET_CHANGED,
+        .message = arena_fmt(arena,
+                             STR_FMT " has changed since this call asked; no answer was taken. "
+                                     "Make the call again.",
+                             STR_ARG(target)),
+    };
+}
+
 struct str outcome_problems(struct arena *arena, const struct schema_problems *problems)
 {
     struct buf buf;

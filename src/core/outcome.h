@@ -34,6 +34,8 @@ struct outcome {
 #define OUTCOME_PAGE_REQUIRED "URL_ELICITATION_REQUIRED"
 /* How a call ends whose target is not there any more; the text is in the arena. */
 struct outcome outcome_gone(struct arena *arena, struct str target);
+/* The same of one that takes something else than when it was called, or is of another version. */
+struct outcome outcome_changed(struct arena *arena, struct str target);
 
 /* The code of a status: "ELICITATION_TIMEOUT" for NOD_E_TIMEOUT, ...; never NULL. */
 const char *outcome_code(nod_status status);

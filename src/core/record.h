@@ -129,6 +129,8 @@ enum call_state {
     CALL_STORED_CANCELLED
 };
 
+#define CALL_VERSION_LEAST (INT64_C(1) << 62) /* of call_record.version; no time is as large */
+
 enum target_kind { TARGET_TOOL, TARGET_RESOURCE, TARGET_PROMPT };
 
 struct call_record {
@@ -140,7 +142,10 @@ struct call_record {
     struct str args;   /* JSON object */
     struct str uri;    /* resources: the one that is read */
     struct str caller; /* JSON, the caller's own: how it is reached again; may be empty */
-    uint32_t notices;  /* progress and log messages already sent */
+    /* Of its target when it began (target_version); 0: not known. Only in stores that outlive the
+     * process: within one a call keeps the target it began with. */
+    int64_t version;
+    uint32_t notices; /* progress and log messages already sent */
 
     const struct entry *entries;
     size_t entry_count;

@@ -171,15 +171,7 @@ static bool has_changed(const struct caller2026 *caller)
 
 static void end_changed(struct caller2026 *caller)
 {
-    struct str message =
-        arena_fmt(&caller->arena,
-                  STR_FMT " has changed since this call asked; no answer was taken. Make the call "
-                          "again.",
-                  STR_ARG(caller->target->name));
-
-    struct outcome outcome = { .status = NOD_E_REFUSED,
-                               .code = OUTCOME_TARGET_CHANGED,
-                               .message = message };
+    struct outcome outcome = outcome_changed(&caller->arena, caller->target->name);
 
     caller_away_end_gone(caller->server, caller->state.call_id, &outcome);
     caller_end(caller, &outcome);

@@ -314,6 +314,11 @@ static void adopt(struct loading *loading)
         struct outcome outcome = outcome_gone(&loading->arena, loading->call.target);
         caller_away_end_gone(server, loading->id, &outcome);
         task_fail(task, RPC_INTERNAL_ERROR, tool_gone);
+    } else if (loading->call.state == CALL_STORED_WAITING &&
+               target_has_changed(target, &loading->call)) {
+        struct outcome outcome = outcome_changed(&loading->arena, target->name);
+        engine_end(server->opts.engine, loading->id, &outcome, NULL, NULL);
+        task_end_outcome(task, &outcome);
     } else if (!engine_adopt(server->opts.engine,
                              &(struct adopt_spec){ .record = &loading->call,
                                                    .asks = loading->asks,

@@ -98,7 +98,7 @@ nod_status codec_write_call(struct codec *codec, const struct call_record *call,
     put_text(&body, call->args);
     put_text(&body, call->uri);
     put_text(&body, call->caller);
-    put_signed(&body, 0); /* older ones had a time here, in which they were kept */
+    put_signed(&body, call->version); /* older ones had a time here, in which they were kept */
     return body_done(codec, CODEC_CALL, call->scope, call->id, &body, out);
 }
 
@@ -374,7 +374,9 @@ nod_status codec_read_call(struct codec *codec, struct str id, struct str bytes,
     out->args = get_text(&reader);
     out->uri = get_text(&reader);
     out->caller = get_text(&reader);
-    get_signed(&reader);
+    out->version = get_signed(&reader);
+    if (out->version < CALL_VERSION_LEAST)
+        out->version = 0;
     return close_body(codec, CODEC_CALL, id, &reader);
 }
 

@@ -151,6 +151,7 @@ static const struct call_record *copy_call(struct sqlite_op *op, const struct ca
         .principal = copy(op, call->principal),
         .scope = copy(op, call->scope),
         .kind = call->kind,
+        .version = call->version,
         .target = copy(op, call->target),
         .args = copy(op, call->args),
         .uri = copy(op, call->uri),

@@ -2,7 +2,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import path from 'node:path';
-import { accept, callTool, nextAsk, rawPeer, resultOf, startHttp, textOf, within, PATIENCE_MS } from './harness.js';
+import { accept, callTool, nextAsk, pause, rawPeer, resultOf, startHttp, textOf, within, PATIENCE_MS } from './harness.js';
 import { Modern, deedsFile, retryOf, scratchFolder, word } from './modern.js';
 import { stores } from './stores.js';
 
@@ -109,6 +109,94 @@ test('11.14: 2025: an answer for a tool that is gone is not taken, and its call 
   assertGone(await call.reply(), house);
 });
 
+// --- what waits for a tool that has changed, on every store that outlives a process ---
+
+const CHANGES = [['input schema', { PROBE_INPUT: '1' }], ['version', { PROBE_VERSION: '2' }]];
+const TASKS = { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } };
+
+function assertChanged(result, house) {
+  assert.equal(result?.isError, true, JSON.stringify(result));
+  assert.equal(result._meta.code, 'TOOL_CHANGED');
+  assert.match(textOf(result), /has changed since this call asked/);
+  assert.deepEqual(house.deeds.lines(), []);
+}
+
+async function taskAsked(house) {
+  const modern = new Modern(house.server.url, { capabilities: TASKS });
+  const begun = await modern.call('renewed_task', { for: 'me' });
+  const taskId = begun.result?.taskId;
+  assert.ok(taskId, begun.text);
+  const until = async (wanted) => {
+    for (const end = Date.now() + PATIENCE_MS; ;) {
+      const { result, text } = await modern.request('tasks/get', { taskId });
+      if (result && wanted(result)) return result;
+      assert.ok(Date.now() < end, text);
+      await pause(20);
+    }
+  };
+  await until(({ status }) => status === 'input_required');
+  const update = () => modern.request('tasks/update', { taskId, inputResponses: { word: word('it') } });
+  return { modern, until, update };
+}
+
+for (const store of ['sqlite', 'redis'])
+  for (const [what, env] of CHANGES) {
+    const settle = async (t) => (store === 'redis' ? settled(await shared(t)) : lasting(t));
+
+    test(`11.27: ${store}: 2025: another ${what} ends the call when the client comes back`, async (t) => {
+      const house = await settle(t);
+      const { peer, call } = await asked2025(t, house);
+      await house.upgrade(env);
+      peer.url = house.server.url;
+      const back = await peer.request('GET', { headers: { 'Last-Event-ID': idsOf(call.handle).at(-1) }, stream: 'resumed' });
+      assert.equal(back.status, 200);
+      assertChanged((await call.reply()).result, house);
+      await house.close?.();
+    });
+
+    test(`11.27: ${store}: 2025: an answer to a call of another ${what} is not taken`, async (t) => {
+      const house = await settle(t);
+      const { peer, call, ask } = await asked2025(t, house);
+      await house.upgrade(env);
+      peer.url = house.server.url;
+      const posted = await peer.request('POST', { body: { jsonrpc: '2.0', id: ask.id, result: word('it') } });
+      assert.equal(posted.status, 409);
+      const back = await peer.request('GET', { headers: { 'Last-Event-ID': idsOf(call.handle).at(-1) }, stream: 'resumed' });
+      assert.equal(back.status, 200);
+      assertChanged((await call.reply()).result, house);
+      await house.close?.();
+    });
+
+    test(`11.27: ${store}: an answer to a task of another ${what} is not taken, and the task ends`, async (t) => {
+      const house = await settle(t);
+      const task = await taskAsked(house);
+      await house.upgrade(env);
+      task.modern.url = house.server.url;
+      const reply = await task.update();
+      assert.equal(reply.error?.code, -32602, reply.text);
+      const end = await task.until(({ status }) => status !== 'input_required' && status !== 'working');
+      assertChanged(end.result, house);
+      await house.close?.();
+    });
+  }
+
+for (const store of ['sqlite', 'redis'])
+  test(`11.27: ${store}: other words leave what waits alone`, async (t) => {
+    const house = store === 'redis' ? settled(await shared(t)) : await lasting(t);
+    const { peer, call, ask } = await asked2025(t, house);
+    const task = await taskAsked(house);
+    await house.upgrade({ PROBE_WORDING: '1' });
+    peer.url = task.modern.url = house.server.url;
+    await accept(peer, ask.id, { word: 'one' });
+    assert.equal((await peer.request('GET', { headers: { 'Last-Event-ID': idsOf(call.handle).at(-1) }, stream: 'resumed' })).status, 200);
+    assert.equal(textOf((await call.reply()).result), 'renewed one');
+    const reply = await task.update();
+    assert.equal(reply.result?.resultType, 'complete', reply.text);
+    assert.equal(textOf((await task.until(({ status }) => status === 'completed')).result), 'renewed it');
+    assert.deepEqual(house.deeds.lines(), ['one', 'it']);
+    await house.close?.();
+  });
+
 test('11.14: a tool that is taken away while its call waits ends it, and its question is taken down', async (t) => {
   const house = await lasting(t);
   const { peer, call, ask } = await asked2025(t, house);
@@ -157,6 +245,15 @@ async function shared(t) {
   };
   const close = () => Promise.all(servers.map((server) => server.stop())); // before their store goes
   return { deeds, start, close, server: await start() };
+}
+
+// The same as one node after the other.
+function settled(house) {
+  house.upgrade = async (env) => {
+    await house.server.stop();
+    house.server = await house.start(env);
+  };
+  return house;
 }
 
 test('11.14: 2026: a node without the tool ends nothing where another node may have it', async (t) => {

@@ -6,8 +6,9 @@
  * machine's, or behind it, and the tool `advance` puts it further: nod reads it through
  * clock_gettime, which is replaced here.
  *
- * The tool `renewed` is another one after an upgrade: PROBE_WORDING, PROBE_INPUT and PROBE_VERSION
- * change what is said of it, what it takes, and its version; PROBE_WITHOUT takes it away.
+ * The tool `renewed` (and `renewed_task`) is another one after an upgrade: PROBE_WORDING,
+ * PROBE_INPUT and PROBE_VERSION change what is said of it, what it takes, and its version;
+ * PROBE_WITHOUT takes it away.
  */
 #include "rounds.h"
 
@@ -180,6 +181,7 @@ static nod_status remove_renewed(nod_call *call)
 static nod_status replace_renewed(nod_call *call)
 {
     nod_remove_tool(nod_server_of(call), "renewed");
+    nod_remove_tool(nod_server_of(call), "renewed_task");
     NOD_TRY(renewed_add(nod_server_of(call)));
     return nod_reply_text(call, "replaced");
 }
@@ -286,7 +288,10 @@ static nod_status renewed_add(nod_server *server)
                             .input = &input,
                             .version = getenv("PROBE_VERSION") };
 
-    return nod_add_tools(server, &tool, 1, sizeof(tool));
+    nod_tool both[] = { tool, tool };
+    both[1].name = "renewed_task";
+    both[1].task = NOD_TASK_OPTIONAL;
+    return nod_tools(server, both);
 }
 
 nod_status rounds_add(nod_server *server)

@@ -49,7 +49,8 @@ static struct call_record a_call(void)
                                  .kind = TARGET_PROMPT,
                                  .target = STR("tool"),
                                  .args = STR("{\"a\":\"\\u0000\"}"),
-                                 .caller = STR("{}") };
+                                 .caller = STR("{}"),
+                                 .version = CALL_VERSION_LEAST + 7 };
 }
 
 static struct ask_record an_ask(void)
