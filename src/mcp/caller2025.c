@@ -281,6 +281,8 @@ int64_t caller2025_needs(const struct mcp_server *server, const struct call *cal
         if (waits > longest)
             longest = waits;
     }
+    if (longest && server_survives(server)) /* an answer may be taken, and acted upon days later */
+        longest += STORE_ABANDONED_MS;
     int64_t keep_ms = engine_store(server->opts.engine)->keep_ms;
     if (keep_ms < server->opts.session_idle_ms)
         keep_ms = server->opts.session_idle_ms;

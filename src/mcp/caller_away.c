@@ -200,7 +200,8 @@ static void go_on(struct mcp_server *server, const struct call_record *record,
                       &(struct adopt_spec){ .record = record,
                                             .portable = !by->held && server->opts.portable_states,
                                             .target = target,
-                                            .keep_ms = by->held ? server->opts.session_idle_ms : 0,
+                                            .keep_ms = by->held ? server->opts.session_idle_ms
+                                                                : TASK_ENDED_KEEP_MS,
                                             .caller = &away->caller }))
         caller_away_free(away);
 }

@@ -360,6 +360,14 @@ static bool wants_taker(const struct loading *loading)
     return !loading->look && (runnable || not_handed) && !task_by_id(server, loading->id);
 }
 
+/* Its time is over, and what was answered before is acted upon by whoever finds it: to adopt it
+ * here would be to cancel it. */
+static bool answered_in_time(const struct loading *loading)
+{
+    return loading->call.handed && loading->call.state != CALL_STORED_WAITING &&
+           time_over(loading) && !task_by_id(loading->work.server, loading->id);
+}
+
 static void asks_scanned(void *data, nod_status status, const struct store_reply *reply)
 {
     struct loading *loading = data;
@@ -368,7 +376,7 @@ static void asks_scanned(void *data, nod_status status, const struct store_reply
     (void)reply;
     if (!server || status != NOD_OK || loading->arena.exhausted)
         loaded(loading, NULL, NOD_E_STORE);
-    else if (views(loading) && !wants_taker(loading))
+    else if ((views(loading) && !wants_taker(loading)) || answered_in_time(loading))
         show(loading);
     else if (task_by_id(server, loading->id))
         loaded(loading, task_by_id(server, loading->id), NOD_OK);
@@ -402,6 +410,17 @@ static void found(struct loading *loading, const struct call_record *record)
                      keep_ask, asks_scanned, loading);
 }
 
+/* The time is over, and also the while in which its client could learn of that. */
+static bool long_over(const struct loading *loading)
+{
+    const struct json *record = loading->record;
+    int64_t until;
+
+    return !__builtin_add_overflow(number(record, STR("created")), number(record, STR("ttl")),
+                                   &until) &&
+           until + TASK_ENDED_KEEP_MS <= task_now(loading->work.server);
+}
+
 static void call_loaded(void *data, nod_status status, const struct store_reply *reply)
 {
     struct loading *loading = data;
@@ -414,13 +433,16 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
         loaded(loading, task, NOD_OK); /* somebody else was faster */
     else if (status == NOD_OK && !reply->call->forgotten)
         found(loading, reply->call);
-    else if (status == NOD_OK || status == NOD_E_NOT_FOUND)
+    else if ((status == NOD_OK || status == NOD_E_NOT_FOUND) && !long_over(loading))
         ended(loading, NULL);
+    else if (status == NOD_OK)
+        loaded(loading, NULL, NOD_E_NOT_FOUND);
     else
         loaded(loading, NULL, status);
 }
 
-/* Whose it is, and whether it is still kept: an end is, for a while at least. */
+/* Whose it is, and whether it is still kept: an end is, for a while at least. How long one is kept
+ * that had not ended when its record was written, the record of its call decides. */
 static bool record_fits(const struct loading *loading, const struct json *record, int64_t now)
 {
     bool ended_then = number(record, STR("status")) >= TASK_COMPLETED;
@@ -430,8 +452,7 @@ static bool record_fits(const struct loading *loading, const struct json *record
         !str_eq(json_get_str(record, STR("principal")), loading->principal) ||
         __builtin_add_overflow(number(record, STR("created")), number(record, STR("ttl")), &until))
         return false;
-    return until > now ||
-           (ended_then ? number(record, STR("updated")) : until) + TASK_ENDED_KEEP_MS > now;
+    return !ended_then || until > now || number(record, STR("updated")) + TASK_ENDED_KEEP_MS > now;
 }
 
 static void record_loaded(void *data, nod_status status, const struct store_reply *reply)

@@ -150,10 +150,19 @@ static void written(void *data, nod_status status, const struct store_reply *rep
     }
 }
 
+/* An end is kept until its time is over, and a while at least. One that has not ended is kept for
+ * longer: it may be answered, and everything be down for days before its call goes on. */
 static int64_t record_ttl(const struct task *task)
 {
-    int64_t left = task_expires(task) + TASK_ENDED_KEEP_MS - task_now(task->server);
+    int64_t until = task_expires(task), more = TASK_ENDED_KEEP_MS;
 
+    if (!task_over(task))
+        more += STORE_ABANDONED_MS;
+    else if (until < task->updated_ms)
+        until = task->updated_ms;
+    if (__builtin_add_overflow(until, more, &until))
+        until = INT64_MAX;
+    int64_t left = until - task_now(task->server);
     return left > 0 ? left : 1;
 }
 

@@ -92,3 +92,22 @@ for (const store of stores)
     assert.equal(textOf(reply.result), 'tag: tag-a');
     assert.equal(deeds(), 1, 'under the key it had');
   });
+
+// SQLite, because the clock of that store is the node's own.
+test('11.28: sqlite: an answer that was stored before everything was down for days has a result to come back for', async (t) => {
+  const house = await openHouse(t, 'sqlite');
+  const node = await house.node({ crash: 'answer_after' });
+  const peer = await new HttpPeer(node.url, { version: '2025-11-25' }).initialize();
+  t.after(() => peer.close());
+  const call = await peer.send({ id: 'call', method: 'tools/call', params: { name: 'deed_first', arguments: { tag: 'tag' } } });
+  const ask = await nextAsk(peer);
+  await peer.send({ id: ask.id, result: word('tag-a') }).catch(() => {});
+  await within(PATIENCE_MS, 'the server dies', node.ended);
+  const later = await house.node({ env: { NOD_CLOCK_AHEAD_MS: String(80 * 3600000) } });
+  peer.url = later.url;
+  const back = await peer.request('GET', { headers: { 'Last-Event-ID': idsOf(call).at(-1) } });
+  assert.equal(back.status, 200, 'its session is kept');
+  const reply = await peer.next((message) => message.id === 'call' && !message.method, 'the result');
+  assert.equal(textOf(reply.result), 'tag: tag-a');
+  assert.equal(house.deedsOf('tag'), 1);
+});

@@ -251,3 +251,29 @@ for (const store of stores) {
     await house.close();
   });
 }
+
+// SQLite, because the clock of that store is the node's own.
+for (const hours of [3, 80])
+  for (const tool of ['deed_task', 'deed_between_task'])
+    test(`11.28: ${tool}: answered before everything was down for ${hours} hours: the deed is done, and its end can be read`, async (t) => {
+      const house = await openHouse(t, 'sqlite');
+      const node = await house.node();
+      const desk = new Desk(node);
+      const id = tool === 'deed_task' ? await desk.begin(tool, 't') : await beginBetween(desk, 't');
+      if (tool === 'deed_task') {
+        await desk.asks(id, 'first');
+        await desk.answer(id, 'first', 't-a');
+      }
+      await desk.asks(id, 'second');
+      await node.kill();
+      const second = await house.node({ crash: 'answer_after' });
+      await assert.rejects(new Desk(second).answer(id, 'second', 't-b'), /fetch failed|terminated/);
+      await second.ended;
+      const third = await house.node({ env: { NOD_CLOCK_AHEAD_MS: String(hours * HOUR_MS) } });
+      await untilDone(house, 't');
+      const late = new Desk(third);
+      assert.equal(textOf((await late.ends(id)).result), 't: t-a t-b');
+      assert.equal(textOf((await late.get(id)).result), 't: t-a t-b', 'and still');
+      assert.equal(house.deedsOf('t'), 1);
+      await house.close();
+    });
