@@ -369,7 +369,9 @@ void claim_settle(struct claim *claim, const struct claimed *now)
     if (ask) {
         ask->call->learned +=
             sizeof(struct entry) + now->ask->key.len + now->ask->content.len + now->ask->by.len;
-        const struct surface *winner = now->won ? claim->answer.surface : NULL;
+        /* Its claim may have ended the ask by the clock: then it was not its answer that did. */
+        const struct surface *winner =
+            claim->result.status == NOD_E_STALE ? NULL : claim->answer.surface;
         ask_end(ask, winner,
                 &(struct winner){
                     .state = state, .by = now->ask->by, .via = now->ask->via, .surface = winner },
