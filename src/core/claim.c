@@ -407,6 +407,7 @@ static void publish_tired(struct op *op)
     claim->done = NULL;
     if (done)
         done(claim->data, &(struct answer_result){ .status = NOD_E_STORE, .pending = true });
+    claim_put_off_joined(claim);
 }
 
 void claim_publish(struct claim *claim)

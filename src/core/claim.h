@@ -78,6 +78,8 @@ void claim_arrive(struct claim *claim);
 bool claim_join(struct claim *claim);
 /* Those that said the same are told how it ended: the first one's word counts. */
 void claim_tell_joined(struct claim *claim);
+/* The store has been away for long: nobody knows yet, and they need not wait. */
+void claim_put_off_joined(struct claim *claim);
 
 /* --- claim_content.c --- */
 

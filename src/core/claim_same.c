@@ -97,3 +97,13 @@ void claim_tell_joined(struct claim *claim)
         claim->joined[i].done(claim->joined[i].data, &claim->result);
     claim->joined_count = 0;
 }
+
+void claim_put_off_joined(struct claim *claim)
+{
+    size_t count = claim->joined_count;
+
+    claim->joined_count = 0;
+    for (size_t i = 0; i < count; i++)
+        claim->joined[i].done(claim->joined[i].data,
+                              &(struct answer_result){ .status = NOD_E_STORE, .pending = true });
+}
