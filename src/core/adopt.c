@@ -249,10 +249,13 @@ static void cancelling_over(struct cancelling *cancelling, nod_status status)
 
 void cancels_drop(struct engine *engine)
 {
+    struct idmap_walk walk = { 0 };
     struct list *at;
 
     while ((at = list_first(&engine->cancels)))
         cancelling_over(LIST_OF(at, struct cancelling, link), NOD_E_STORE);
+    for (struct call *call; (call = idmap_next(&engine->calls, &walk));)
+        call_end_told(call, NOD_E_STORE);
 }
 
 static void cancelling_send(struct op *op)
@@ -321,13 +324,17 @@ void engine_end(struct engine *engine, struct str call_id, const struct outcome 
 {
     struct call *live = engine_call_at(engine, call_id);
 
-    if (live) {
-        call_end_as(live, outcome);
-        if (done)
-            done(data, NOD_OK);
+    if (!live) {
+        end_stored(engine, call_id, outcome, done, data);
         return;
     }
-    end_stored(engine, call_id, outcome, done, data);
+    if (call_waiting(live) && !live->cancel_wanted) {
+        call_ending(live)->told = done;
+        call_ending(live)->told_data = data;
+        call_end_as(live, outcome);
+    } else if (done) {
+        done(data, NOD_PENDING);
+    }
 }
 
 /* --- what is no longer there --- */

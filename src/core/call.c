@@ -98,6 +98,7 @@ void call_free(struct call *call)
 {
     struct engine *engine = call->engine;
 
+    call_end_told(call, NOD_E_STORE); /* it goes, and its end is not known */
     flow_drop(&call->flow);
     LIST_EACH (at, &call->asks)
         ask_free(LIST_OF(at, struct ask, link));
@@ -387,6 +388,17 @@ void call_flow_done(struct flow *flow, void *subject, nod_status status)
     }
 }
 
+void call_end_told(struct call *call, nod_status status)
+{
+    struct ending *ending = call->ending;
+
+    if (!ending || !ending->told)
+        return;
+    void (*told)(void *data, nod_status status) = ending->told;
+    ending->told = NULL;
+    told(ending->told_data, status);
+}
+
 void call_deliver(struct call *call)
 {
     struct str why = call_ending(call)->outcome.status == NOD_E_CANCELLED
@@ -407,6 +419,7 @@ void call_deliver(struct call *call)
     caller->call = NULL;
     caller->ops->finished(caller, call, &call_ending(call)->outcome);
     CRASH_POINT(reply_after);
+    call_end_told(call, call_ending(call)->stored);
     call_free(call);
 }
 
@@ -428,6 +441,7 @@ static void cancel_done(struct op *op, nod_status status, const struct store_rep
 
     (void)reply;
     CRASH_POINT(cancel_after);
+    call_ending(call)->stored = status;
     if (status == NOD_E_STALE) {
         call_ended_before(call);
         return;

@@ -103,9 +103,9 @@ static void ended_without(void *data, nod_status status)
 {
     struct claim *claim = data;
 
-    claim->result.state = ASK_WITHDRAWN;
-    claim->result.pending = status == NOD_E_STORE;
-    claim_reject(claim, status == NOD_E_STORE ? status : NOD_E_STALE);
+    claim->result.pending = status == NOD_E_STORE || status == NOD_PENDING; /* not known yet */
+    claim->result.state = claim->result.pending ? ASK_PENDING : ASK_WITHDRAWN;
+    claim_reject(claim, claim->result.pending ? NOD_E_STORE : NOD_E_STALE);
 }
 
 /* Nobody could go on with the answer: the call ends, and the answerer learns that. */

@@ -237,9 +237,10 @@ void call_cancel(struct call *call, struct str why);
 void engine_cancel(struct engine *engine, struct str call_id, struct str why);
 
 /*
- * Ends a call that waits, or that nobody runs, with this failure instead. One that runs here ends
- * by itself. `done`, which may be NULL, comes when the end is stored, or at once for a call that is
- * live here; NOD_E_STORE: the engine went before.
+ * Ends a call that waits, or that nobody runs, with this failure instead. `done`, which may be
+ * NULL, comes when the end is stored. NOD_E_STALE: it had ended before. NOD_E_STORE: the engine, or
+ * the call, went before. NOD_PENDING, at once: nothing was done, because it is live here and does
+ * not wait; it runs, or comes to an end by itself.
  */
 void engine_end(struct engine *engine, struct str call_id, const struct outcome *outcome,
                 void (*done)(void *data, nod_status status), void *data);

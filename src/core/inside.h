@@ -167,6 +167,9 @@ struct ending {         /* what a call needs at its end, and not while it waits 
     bool decided;     /* the outcome of a call that is cancelled is set already */
     bool found;       /* it ended elsewhere, or before: the store has told how */
     bool not_the_end; /* the caller is told something else: the call may go on elsewhere */
+    void (*told)(void *data, nod_status status); /* waits for the end to be stored; may be NULL */
+    void *told_data;
+    nod_status stored; /* what the store said to it */
 };
 
 struct later { /* something a call does when the stack is clear; outlives the call */
@@ -321,6 +324,8 @@ void call_fail(struct call *call, nod_status status, const char *code, struct st
 void call_end_cancelled(struct call *call);
 /* One that waits is cancelled, and ends with this failure. */
 void call_end_as(struct call *call, const struct outcome *outcome);
+/* Whoever waits for its end to be stored is told. */
+void call_end_told(struct call *call, nod_status status);
 /* There is no target of that name, here or anywhere. */
 bool target_is_gone(const struct engine *engine, struct str name);
 /* The cancel came too late: the caller is told how it did end. */

@@ -213,10 +213,85 @@ static void what_was_put_off_finds_no_engine_and_does_nothing(void **state)
     assert_int_equal(caller->finished, 0);
 }
 
+/* --- ending a call from outside --- */
+
+static int told_ends;
+static nod_status told_end;
+
+static void end_told(void *data, nod_status status)
+{
+    (void)data;
+    told_ends++;
+    told_end = status;
+}
+
+static void end_it(struct world_caller *caller)
+{
+    told_ends = 0;
+    engine_end(world.engine, call_id(caller->caller.call),
+               &(struct outcome){
+                   .status = NOD_E_NOT_FOUND, .code = "TOOL_GONE", .message = STR("It is gone") },
+               end_told, NULL);
+}
+
+static void the_end_of_a_waiting_call_is_told_when_it_is_stored(void **state)
+{
+    (void)state;
+    world_init(&world, &(struct world_opts){ .handler = asks_once });
+    struct world_caller *caller = world_call(&world, "ann", "s1");
+    world_settle(&world);
+    world.fail_verb = "cancel";
+    world.fail_how = MEMORY_FAIL_BEFORE;
+    world.fail_times = 1;
+    end_it(caller);
+    world_settle(&world);
+    assert_int_equal(world.fail_times, 0);
+    assert_int_equal(told_ends, 0); /* the store does not have it yet */
+    world_advance(&world, 1000);
+    assert_int_equal(told_ends, 1);
+    assert_int_equal(told_end, NOD_OK);
+    ended_once(caller);
+    assert_int_equal(caller->status, NOD_E_NOT_FOUND);
+    world_finish(&world);
+}
+
+static void the_end_of_a_call_that_runs_is_not_told(void **state)
+{
+    (void)state;
+    world_init(&world, &(struct world_opts){ .handler = asks_once });
+    world.blocking = true;
+    struct world_caller *caller = world_call(&world, "ann", "s1");
+    world_settle(&world);
+    end_it(caller);
+    assert_int_equal(told_ends, 1);
+    assert_int_equal(told_end, NOD_PENDING); /* nothing was done */
+    assert_int_equal(caller->finished, 0);
+    call_cancel(caller->caller.call, STR("enough"));
+    world_settle(&world);
+    ended_once(caller);
+    world_finish(&world);
+}
+
+static void an_engine_that_goes_tells_whoever_waits_for_an_end(void **state)
+{
+    (void)state;
+    world_init(&world, &(struct world_opts){ .handler = asks_once });
+    struct world_caller *caller = world_call(&world, "ann", "s1");
+    world_settle(&world);
+    end_it(caller);
+    assert_int_equal(told_ends, 0);
+    world_finish(&world);
+    assert_int_equal(told_ends, 1);
+    assert_int_equal(told_end, NOD_E_STORE);
+}
+
 int main(void)
 {
     log_setup(&(struct log_opts){ .level = LOG_LEVEL_ERROR });
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_end_of_a_waiting_call_is_told_when_it_is_stored),
+        cmocka_unit_test(the_end_of_a_call_that_runs_is_not_told),
+        cmocka_unit_test(an_engine_that_goes_tells_whoever_waits_for_an_end),
         cmocka_unit_test(a_hook_may_cancel_the_call_at_any_stage),
         cmocka_unit_test(a_hook_may_cancel_when_the_work_ran_out_of_time),
         cmocka_unit_test(a_hook_that_refuses_answers_cannot_stop_the_clock),
