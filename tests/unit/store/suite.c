@@ -451,24 +451,34 @@ int suite_teardown(void **state)
     return 0;
 }
 
+bool suite_soak(void)
+{
+    return getenv("NOD_SOAK") && atoi(getenv("NOD_SOAK"));
+}
+
+static int run_part(const char *part, const struct CMUnitTest *tests, size_t count)
+{
+    char name[96];
+
+    snprintf(name, sizeof(name), "%s: %s", suite_rig->name, part);
+    return _cmocka_run_group_tests(name, tests, count, NULL, NULL);
+}
+
+int store_suite_first(struct store_rig *rig)
+{
+    suite_rig = rig;
+    return run_part("transitions", suite_transitions, suite_transitions_count) +
+           run_part("claims", suite_claims, suite_claims_count);
+}
+
 int store_suite(struct store_rig *rig)
 {
-    char name[64];
+    int failed = store_suite_first(rig);
 
-    suite_rig = rig;
-    snprintf(name, sizeof(name), "%s: transitions", rig->name);
-    int failed =
-        _cmocka_run_group_tests(name, suite_transitions, suite_transitions_count, NULL, NULL);
-    snprintf(name, sizeof(name), "%s: claims", rig->name);
-    failed += _cmocka_run_group_tests(name, suite_claims, suite_claims_count, NULL, NULL);
-    snprintf(name, sizeof(name), "%s: keeping", rig->name);
-    failed += _cmocka_run_group_tests(name, suite_keeping, suite_keeping_count, NULL, NULL);
-    snprintf(name, sizeof(name), "%s: records", rig->name);
-    failed += _cmocka_run_group_tests(name, suite_records, suite_records_count, NULL, NULL);
-    snprintf(name, sizeof(name), "%s: listing", rig->name);
-    failed += _cmocka_run_group_tests(name, suite_listing, suite_listing_count, NULL, NULL);
-    snprintf(name, sizeof(name), "%s: quotas", rig->name);
+    failed += run_part("keeping", suite_keeping, suite_keeping_count);
+    failed += run_part("records", suite_records, suite_records_count);
+    failed += run_part("listing", suite_listing, suite_listing_count);
     if (rig->quotas)
-        failed += _cmocka_run_group_tests(name, suite_quota, suite_quota_count, NULL, NULL);
+        failed += run_part("quotas", suite_quota, suite_quota_count);
     return failed;
 }

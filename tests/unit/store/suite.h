@@ -44,6 +44,13 @@ struct store_rig {
 /* Runs every test of the suite against the rig; the number of failures. */
 int store_suite(struct store_rig *rig);
 
+/* Only the transitions and the claims: for one more way to reach a store that had the whole suite.
+ */
+int store_suite_first(struct store_rig *rig);
+
+/* NOD_SOAK=1: everything in full, nothing drawn. */
+bool suite_soak(void);
+
 /* --- for the tests themselves --- */
 
 extern struct store_rig *suite_rig;
