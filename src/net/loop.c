@@ -416,7 +416,9 @@ void loop_turn(struct loop *loop, int wait_ms)
         uv_run(&loop->uv, UV_RUN_NOWAIT);
         return;
     }
-    uv_timer_start(&loop->turn, on_turn, (uint64_t)wait_ms, 0);
+    /* It repeats: libuv looks at the timers before it waits, and one that was due by then would
+     * leave a wait without an end. */
+    uv_timer_start(&loop->turn, on_turn, (uint64_t)wait_ms, (uint64_t)wait_ms);
     uv_run(&loop->uv, UV_RUN_ONCE);
     uv_timer_stop(&loop->turn);
 }

@@ -7,7 +7,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
+#include <uv.h>
 
 #include "net/loop.h"
 
@@ -265,6 +267,35 @@ static void what_was_posted_is_run_before_the_loop_is_destroyed(void **state)
     assert_int_equal(log.count, 1);
 }
 
+/* libuv counts in milliseconds, and looks at the timers before it waits: a turn that begins a
+ * moment before the next millisecond finds its own timer due already. Here each does. */
+enum { EDGE_TURNS = 600, EDGE_NS = 6000, MS_NS = 1000000, EDGE_PATIENCE_S = 20 };
+
+static void wait_for_the_edge(long ns_before)
+{
+    struct timespec now;
+
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while (MS_NS - now.tv_nsec % MS_NS > ns_before);
+}
+
+static void a_turn_ends_also_if_its_time_is_over_before_it_waits(void **state)
+{
+    struct log *log = *state;
+    uv_async_t waits; /* something that may happen, and does not: the loop waits for it */
+
+    assert_int_equal(uv_async_init(loop_uv(log->loop), &waits, NULL), 0);
+    alarm(EDGE_PATIENCE_S); /* ends the test, and so fails it */
+    for (int i = 0; i < EDGE_TURNS; i++) {
+        wait_for_the_edge(EDGE_NS * (i % 20 + 1) / 20);
+        loop_turn(log->loop, 1);
+    }
+    alarm(0);
+    uv_close((uv_handle_t *)&waits, NULL);
+    loop_turn(log->loop, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -279,6 +310,7 @@ int main(void)
         TEST(deferred_calls_run_in_order_before_the_loop_waits),
         cmocka_unit_test(endless_deferring_starves_nobody),
         TEST(a_signal_is_told_on_the_loop),
+        TEST(a_turn_ends_also_if_its_time_is_over_before_it_waits),
         cmocka_unit_test(what_was_posted_is_run_before_the_loop_is_destroyed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
