@@ -1,13 +1,13 @@
 # nod: a short front door; meson and ninja do the work.
 #
-#   make            build everything into build/release
+#   make            build the library, the program nod and the examples into build/release
 #   make run        start an example over HTTP, and say what to do next
 #   make test       all tests; SUITE=unit (or wire, conformance, fuzz, ...) for one folder of tests/
 #   make soak       in full what the tests only sample: a million simulated worlds, 5,000 attackers, 300 rounds of chaos
 #   make chaos      ROUNDS (300) rounds of calls on servers that are killed at random; SEED=n repeats one
 #   make bench      print the benchmarks and write build/bench.json
 #   make fuzz       each fuzz target for FUZZ_SECONDS (60)
-#   make install    into PREFIX (/usr/local), below DESTDIR
+#   make install    build the library and the program nod, and install them into PREFIX (/usr/local), below DESTDIR
 #   make format     clang-format over the tree
 
 PREFIX       ?= /usr/local
@@ -25,12 +25,7 @@ all: build/release/build.ninja
 
 run: build/release/build.ninja
 	ninja -C build/release examples/$(EXAMPLE)
-	@printf '%s\n' '' '$(EXAMPLE) listens on http://$(ADDRESS)/mcp; Ctrl-C ends it. What to do next:' \
-	  '  - add it to your MCP client: { "mcpServers": { "nod": { "type": "http", "url": "http://$(ADDRESS)/mcp" } } }' \
-	  '  - or look at it in a browser: npx @modelcontextprotocol/inspector' \
-	  '  - then let your assistant call its tools, and give your nod when you are asked' \
-	  '  - and read examples/$(EXAMPLE).c: it says what you will see, and how it is done' ''
-	@exec build/release/examples/$(EXAMPLE) --http $(ADDRESS)
+	@exec scripts/run build/release/examples/$(EXAMPLE) $(ADDRESS)
 
 test: build/.setup-all
 	scripts/test $(SUITE)
@@ -42,15 +37,19 @@ chaos: build/.setup-all
 	ROUNDS=$(ROUNDS) scripts/chaos
 
 bench: build/.setup-all build/release/build.ninja
+	meson configure build/release -Dbenchmarks=true
 	ninja -C build/release
 	bench/run build/release
 
 fuzz: build/.setup-all
 	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz
 
-install: all
-	meson configure build/release -Dprefix=$(abspath $(PREFIX))
-	DESTDIR=$(DESTDIR) meson install -C build/release
+# The benchmarks and examples are not built for it. `lib` and not a folder of the architecture: so pkg-config and the loader
+# find it in one place, whatever the machine.
+install: build/release/build.ninja
+	meson configure build/release -Dprefix=$(abspath $(PREFIX)) -Dlibdir=lib
+	meson compile -C build/release nod:shared_library nod:static_library src/cli/nod:executable
+	DESTDIR=$(DESTDIR) meson install -C build/release --no-rebuild
 
 format:
 	git ls-files '*.c' '*.h' | xargs clang-format -i

@@ -13,7 +13,7 @@
  *     NOD_CRASH_AT=list             prints all names, one a line, and ends
  *
  * A point stands on either side of each durable transition: before it is handed to the store, and
- * after the store has committed it and before the next thing begins. docs/durability.md says what
+ * after the store has committed it and before the next thing begins. docs/inside/crashes.md says what
  * becomes of a call at each of them.
  */
 #ifndef NOD_BASE_CRASH_H

@@ -3,7 +3,7 @@
  *
  *     memory:                            in this process, until it ends
  *     sqlite:PATH                        in a file, by one server at a time
- *     sqlite:PATH?synchronous=normal     faster; see docs/store.md for what that gives up
+ *     sqlite:PATH?synchronous=normal     faster; see docs/stores.md for what that gives up
  *     redis://[USER:PASSWORD@]HOST[:PORT][/DB]   in a Redis that several servers share
  *     rediss://...                       the same over TLS
  *     redis+unix:///PATH                 the same over a Unix socket; store/redis.h has the options

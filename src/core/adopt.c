@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 
-/* --- leaving and unloading: docs/core.md has the words --- */
+/* --- leaving and unloading: docs/inside/core.md has the words --- */
 
 static enum caller_way nobody_asked(struct caller *caller, struct call *call)
 {

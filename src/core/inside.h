@@ -145,7 +145,7 @@ void op_abandon(struct op *op);
 /* --- call --- */
 
 /* Who sets which state and which flag of a call, and what there is together: the tables in
- * docs/core.md, "The states of a live call". Whoever changes one changes the other. */
+ * docs/inside/core.md, "The states of a live call". Whoever changes one changes the other. */
 enum live_state {
     LIVE_NEW,
     LIVE_RUNNING,    /* with the provider */

@@ -28,7 +28,7 @@ void number_from_u64(uint64_t n, struct number_text *out);
 
 /*
  * The number as RFC 8785 writes it: true and *out; false where its own text is to be kept, because
- * a double would lose which number it is (see docs/json.md).
+ * a double would lose which number it is (see docs/inside/json.md).
  */
 bool number_canonical(struct str text, struct number_text *out);
 

@@ -103,7 +103,7 @@ struct http_limits {
     size_t owner_memory_max;      /* bytes of one owner's requests and responses; 429 */
 };
 
-/* The defaults; also listed in docs/limits.md. */
+/* The defaults; also listed in docs/inside/limits.md. */
 extern const struct http_limits http_limits_default;
 
 /*

@@ -50,8 +50,8 @@ async function callsOf(era, node, count, house) {
   await Promise.all(work);
 }
 
-test('docs/durability.md has every crash point, in their order', () => {
-  const page = readFileSync(new URL('../../docs/durability.md', import.meta.url), 'utf8');
+test('docs/inside/crashes.md has every crash point, in their order', () => {
+  const page = readFileSync(new URL('../../docs/inside/crashes.md', import.meta.url), 'utf8');
   const listed = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
   assert.deepEqual(listed, points);
 });

@@ -250,7 +250,7 @@ static void line13_after_a_restart_an_id_still_names_its_call(void **state)
     talk_close(&talk);
 }
 
-/* Nothing of it is kept, so nothing can be promised: docs/mcp.md says so. */
+/* Nothing of it is kept, so nothing can be promised: docs/inside/mcp.md says so. */
 static void line13_a_request_that_neither_asked_nor_did_anything_is_run_again(void **state)
 {
     struct client client = { 0 };

@@ -1,0 +1,217 @@
+// Every block of README and docs/ is run, or is marked as output. CONTRIBUTING.md, "Documentation", has the convention.
+//
+// A page is run from top to bottom in one checkout (checkout.js): what one block exports, writes or starts is there for the next. A
+// block that cannot be run here has a name, and a line in ELSEWHERE that says who runs it. Nothing is skipped: a block that nobody runs,
+// an unknown language and a name that nobody knows fail the test.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { freePort } from '../chaos/house.js';
+import { environment, startHttp, within } from '../wire/harness.js';
+import { openCheckout } from './checkout.js';
+import { anchorsOf, blocksOf, pages, proseOf, root, whereIs } from './pages.js';
+
+const run = promisify(execFile);
+const TOKEN = 'the-token-0123456789abcdef';
+
+// Who runs what is not run here: by page, all of its blocks; or by page and name. The file named has to read the page, or the block by its name.
+const ELSEWHERE = {
+  'docs/deploy.md': 'tests/deploy/page.js', // services of the system, nginx, a container, a machine of its own
+  'README.md install': 'tests/docs/installed.js', // builds the release: scripts/test has one
+  'docs/start.md install-for-start': 'tests/docs/installed.js',
+  'README.md killed': 'scripts/picture', // whose picture is what the block prints
+  'CONTRIBUTING.md build-and-test': 'tests/docs/docs.test.js', // the targets themselves take hours: see below
+};
+const nameOf = (block) => `${block.page} ${block.words.name}`;
+const isElsewhere = (block) => block.page in ELSEWHERE || (block.words.name !== undefined && nameOf(block) in ELSEWHERE);
+
+// --- what the blocks are ---
+
+const RUN = { sh: runShell, c: compileC, json: readJson, output: null };
+const WORDS = { sh: ['name', 'serves', 'answers'], c: ['body', 'inside', 'file'], json: [], output: [], text: [] };
+
+test('every block says what it is, and is run by somebody', () => {
+  const wrong = [];
+  const named = new Set();
+  for (const block of pages.flatMap((page) => blocksOf(page))) {
+    const { language, words } = block;
+    if (words.name !== undefined) named.add(nameOf(block));
+    if (block.page in ELSEWHERE || language === 'text') continue;
+    if (words.name !== undefined && !isElsewhere(block)) wrong.push(`${whereIs(block)}: nobody runs what is named ${words.name}: see ELSEWHERE in tests/docs/docs.test.js`);
+    else if (isElsewhere(block)) continue;
+    else if (!(language in RUN)) wrong.push(`${whereIs(block)}: a block of ${language || 'no language'}: run it (sh, c, json), or mark it as output (output, text)`);
+    else for (const word of Object.keys(words)) if (!WORDS[language].includes(word)) wrong.push(`${whereIs(block)}: "${word}" means nothing on a block of ${language}`);
+  }
+  for (const [what, by] of Object.entries(ELSEWHERE)) {
+    const [page, name] = what.split(' ');
+    if (name && !named.has(what)) wrong.push(`ELSEWHERE: ${page} has no block named ${name}`);
+    const reads = existsSync(path.join(root, by)) && readFileSync(path.join(root, by), 'utf8');
+    if (!reads || !reads.includes(name ?? page)) wrong.push(`ELSEWHERE: ${by} does not read ${what}`);
+  }
+  assert.deepEqual(wrong, []);
+});
+
+test('no block is hidden in an indent', () => {
+  const wrong = [];
+  for (const page of pages)
+    proseOf(page).forEach((line, i, all) => {
+      const before = all.slice(0, i).findLast((other) => other.trim() !== '') ?? '';
+      if (/^ {4,}\S/.test(line) && all[i - 1]?.trim() === '' && !/^(\s|[-*] |\d+\. )/.test(before)) wrong.push(`${page}:${i + 1}: ${line}`);
+    });
+  assert.deepEqual(wrong, [], 'fence these blocks and say what they are');
+});
+
+test('every page begins with a heading and says what it is for', () => {
+  for (const page of pages.filter((one) => one.startsWith('docs/'))) {
+    const [heading, blank, purpose] = proseOf(page);
+    assert.match(heading, /^# \S/, page);
+    assert.equal(blank, '', page);
+    assert.match(purpose, /^[A-Z`[][^|]{20,}/, `${page}: the first line below the heading says what the page is for`);
+  }
+});
+
+test('every link leads somewhere, and every page is linked from the index', () => {
+  const wrong = [];
+  const linked = new Set(['docs/README.md']);
+  for (const page of pages)
+    proseOf(page).forEach((line, i) => {
+      for (const [, target] of line.matchAll(/\]\(([^)\s]+)\)/g)) {
+        if (/^[a-z]+:/.test(target)) continue;
+        const [file, anchor] = target.split('#');
+        const to = file ? path.normalize(path.join(path.dirname(page), file)) : page;
+        if (page === 'docs/README.md') linked.add(to);
+        if (!existsSync(path.join(root, to))) wrong.push(`${page}:${i + 1}: there is no ${to}`);
+        else if (anchor && !(to.endsWith('.md') && anchorsOf(to).includes(anchor))) wrong.push(`${page}:${i + 1}: ${to} has no heading #${anchor}`);
+      }
+      for (const [, file] of line.matchAll(/(?:^|[\s(`"])((?:docs|src|tests|scripts|examples|include|bench)\/[\w./-]*\w)/g))
+        if (!existsSync(path.join(root, file)) && !file.includes('...')) wrong.push(`${page}:${i + 1}: names ${file}, which is not there`);
+    });
+  for (const page of pages) if (page.startsWith('docs/') && !linked.has(page)) wrong.push(`docs/README.md does not link ${page}`);
+  assert.deepEqual(wrong, []);
+});
+
+// --- running them ---
+
+// What a command prints, against the block below it: a line `...` stands for any lines, and `...` in a line for any text.
+function assertPrints(block, said) {
+  const escaped = block.body.trim().split('\n').map((line) => line.trim() === '...' ? '[^]*' : line.trimEnd().split('...').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('.*'));
+  assert.match(said.trim().split('\n').map((line) => line.trimEnd()).join('\n'), new RegExp(`^${escaped.join('\n')}$`), `${whereIs(block)} is what it prints`);
+}
+
+async function runShell(checkout, block, next) {
+  if ('serves' in block.words) return void (checkout.served = await checkout.serve(block.body));
+  const said = await checkout.run(block.body, block.words.answers);
+  if (next?.language === 'output') assertPrints(next, said);
+}
+
+const WARNINGS = ['-std=gnu11', '-Wall', '-Wextra', '-Werror', '-Wno-unused-function', '-Wno-unused-parameter'];
+
+async function compileC(checkout, block) {
+  const { words, body } = block;
+  if ('file' in words) return writeFileSync(path.join(checkout.folder, words.file), body); // a later block compiles it
+  const file = path.join(checkout.folder, 'block.c');
+  const whole = /\bint main\(/.test(body);
+  const above = whole ? '' : `#include "${root}/tests/docs/context.h"\n`;
+  const around = 'body' in words ? ['static nod_status block(nod_call *call, nod_server *server)\n{\n    (void)call;\n    (void)server;\n', '    return NOD_OK;\n}\n'] : ['', ''];
+  writeFileSync(file, `${above}${around[0]}#line ${block.line + 1} "${block.page}"\n${body}${around[1]}`);
+  const inside = 'inside' in words ? [`-I${root}/src`, '-D_GNU_SOURCE'] : [];
+  await run('gcc', [...WARNINGS, `-I${root}/include`, ...inside, '-fsyntax-only', file]);
+  if (!whole) return;
+  await checkout.run('PKG_CONFIG_PATH=home/.local/lib/pkgconfig; export PKG_CONFIG_PATH; cc block.c -o block $(pkg-config --cflags --libs nod)');
+  await listTools(new StdioClientTransport({ command: path.join(checkout.folder, 'block'), env: { ...checkout.env, LD_LIBRARY_PATH: path.join(checkout.env.HOME, '.local/lib') } }));
+}
+
+async function listTools(transport) {
+  const client = new Client({ name: 'docs', version: '1' }, { capabilities: { elicitation: {} } });
+  await client.connect(transport);
+  const { tools } = await client.listTools();
+  assert.ok(tools.length > 0, 'the server has tools');
+  await client.close();
+}
+
+// A configuration of a client is used as a client would.
+async function readJson(checkout, block, next, t) {
+  for (const one of Object.values(JSON.parse(block.body).mcpServers ?? {})) {
+    if (one.command) {
+      const program = path.join(checkout.folder, existsSync(path.join(checkout.folder, path.basename(one.command))) ? '' : 'bin', path.basename(one.command));
+      await listTools(new StdioClientTransport({ command: program, args: one.args, env: { ...checkout.env, LD_LIBRARY_PATH: path.join(checkout.env.HOME, '.local/lib') } }));
+    } else {
+      const tokens = path.join(checkout.folder, 'tokens-of-the-block');
+      writeFileSync(tokens, `${TOKEN} somebody\n`, { mode: 0o600 });
+      const server = await startHttp(t, 'delete-account', { args: one.headers ? ['--token-file', tokens] : [] });
+      const url = new URL(one.url);
+      assert.equal(url.pathname, '/mcp', whereIs(block));
+      const headers = Object.fromEntries(Object.entries(one.headers ?? {}).map(([name, value]) => [name, value.replace('the-token', TOKEN)]));
+      await listTools(new StreamableHTTPClientTransport(new URL(server.url), { requestInit: { headers } }));
+    }
+  }
+}
+
+for (const page of pages.filter((one) => !(one in ELSEWHERE))) {
+  const blocks = blocksOf(page).filter((block) => block.language !== 'text');
+  if (blocks.some((block) => !isElsewhere(block)))
+    test(`${page}: its blocks run, from top to bottom`, async (t) => {
+      const checkout = await openCheckout(t);
+      for (const [i, block] of blocks.entries()) {
+        if (isElsewhere(block)) continue;
+        if (block.language === 'output') {
+          const above = blocks[i - 1];
+          assert.ok(above?.language === 'sh' && !('serves' in above.words), `${whereIs(block)}: an output of nothing`);
+          continue;
+        }
+        try {
+          await RUN[block.language](checkout, block, blocks[i + 1], t);
+        } catch (error) {
+          error.message = `${whereIs(block)}: ${error.message}${error.stderr ?? ''}`;
+          throw error;
+        }
+      }
+    });
+}
+
+// --- beside the blocks ---
+
+test('make run says that it listens when it does, and what to do next', async (t) => {
+  const checkout = await openCheckout(t);
+  const served = await checkout.serve('make run');
+  await within(15000, 'it says what to do next', (async () => {
+    while (!/listens on/.test(served.said())) await new Promise((resolve) => setImmediate(resolve));
+  })());
+  assert.match(served.said(), new RegExp(`delete-account listens on http://127\\.0\\.0\\.1:${checkout.port}/mcp`));
+  assert.match(served.said(), /scripts\/call/);
+});
+
+test('make run does not say that it listens where somebody else does', async (t) => {
+  const taken = createServer();
+  await new Promise((resolve) => taken.listen(0, '127.0.0.1', resolve));
+  t.after(() => taken.close());
+  const checkout = await openCheckout(t);
+  const child = spawn('make', ['run', `ADDRESS=127.0.0.1:${taken.address().port}`], { cwd: checkout.folder, env: checkout.env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let said = '';
+  child.stdout.on('data', (data) => (said += data));
+  child.stderr.on('data', (data) => (said += data));
+  const code = await within(30000, 'make run ends', new Promise((resolve) => child.once('close', resolve)));
+  assert.notEqual(code, 0);
+  assert.match(said, /cannot serve over HTTP/);
+  assert.doesNotMatch(said, /listens on/);
+});
+
+test('scripts/setup --list says in words what is needed, and installs nothing', async () => {
+  const { stdout } = await run(path.join(root, 'scripts/setup'), ['--list'], { env: { PATH: '/usr/bin:/bin' } });
+  for (const word of ['C compiler', 'meson 1.0', 'libuv 1.44', 'OpenSSL 3', 'SQLite 3.37', 'Debian: libhiredis-dev']) assert.ok(stdout.includes(word), word);
+});
+
+test('CONTRIBUTING.md names targets that make knows', async () => {
+  const block = blocksOf('CONTRIBUTING.md').find(({ words }) => words.name === 'build-and-test');
+  const lines = block.body.trim().split('\n').map((line) => line.replace(/\s+#.*/, ''));
+  for (const line of lines.filter((one) => one.startsWith('make')))
+    await run('make', ['-n', ...line.split(' ').slice(1)], { cwd: root });
+  for (const line of lines.filter((one) => !one.startsWith('make'))) assert.ok(existsSync(path.join(root, line.split(' ')[0])), line);
+});
