@@ -4,7 +4,7 @@
 //   const checkout = await openCheckout(t)
 //   await checkout.run('scripts/setup run')          its output; what it exports is there in the next one
 //   await checkout.serve('make run')                 runs until the next one, or until the test is over
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -38,6 +38,8 @@ function fillBin(bin) {
   for (const name of readdirSync(path.join(binaries, 'examples')).filter((file) => /^[a-z-]+$/.test(file)))
     symlinkSync(path.join(binaries, 'examples', name), path.join(bin, name));
   symlinkSync(path.join(binaries, 'src/cli/nod'), path.join(bin, 'nod'));
+  // Some python3 is a script that looks into the home of whoever calls it: this is what it leads to.
+  symlinkSync(execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).trim(), path.join(bin, 'python3'));
 }
 
 class Checkout {

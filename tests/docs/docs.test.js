@@ -23,7 +23,8 @@ const TOKEN = 'the-token-0123456789abcdef';
 
 // Who runs what is not run here: by page, all of its blocks; or by page and name. The file named has to read the page, or the block by its name.
 const ELSEWHERE = {
-  'docs/deploy.md': 'tests/deploy/page.js', // services of the system, nginx, a container, a machine of its own
+  'docs/deploy.md': 'tests/chaos/nginx.js', // services of the system, nginx, a container, a machine of its own
+  'docs/operate.md reseal': 'tests/wire/sealed.test.js', // needs a store that two secrets have sealed
   'README.md install': 'tests/docs/installed.js', // builds the release: scripts/test has one
   'docs/start.md install-for-start': 'tests/docs/installed.js',
   'README.md killed': 'scripts/picture', // whose picture is what the block prints
@@ -118,12 +119,12 @@ async function compileC(checkout, block) {
   if ('file' in words) return writeFileSync(path.join(checkout.folder, words.file), body); // a later block compiles it
   const file = path.join(checkout.folder, 'block.c');
   const whole = /\bint main\(/.test(body);
-  const above = whole ? '' : `#include "${root}/tests/docs/context.h"\n`;
+  const above = whole ? '' : `#include "${root}/tests/docs/context.h"\n${'body' in words ? checkout.defined ?? '' : ''}`;
   const around = 'body' in words ? ['static nod_status block(nod_call *call, nod_server *server)\n{\n    (void)call;\n    (void)server;\n', '    return NOD_OK;\n}\n'] : ['', ''];
   writeFileSync(file, `${above}${around[0]}#line ${block.line + 1} "${block.page}"\n${body}${around[1]}`);
   const inside = 'inside' in words ? [`-I${root}/src`, '-D_GNU_SOURCE'] : [];
   await run('gcc', [...WARNINGS, `-I${root}/include`, ...inside, '-fsyntax-only', file]);
-  if (!whole) return;
+  if (!whole) return void (checkout.defined = (checkout.defined ?? '') + body); // bodies below may use it
   await checkout.run('PKG_CONFIG_PATH=home/.local/lib/pkgconfig; export PKG_CONFIG_PATH; cc block.c -o block $(pkg-config --cflags --libs nod)');
   await listTools(new StdioClientTransport({ command: path.join(checkout.folder, 'block'), env: { ...checkout.env, LD_LIBRARY_PATH: path.join(checkout.env.HOME, '.local/lib') } }));
 }
@@ -163,7 +164,7 @@ for (const page of pages.filter((one) => !(one in ELSEWHERE))) {
         if (isElsewhere(block)) continue;
         if (block.language === 'output') {
           const above = blocks[i - 1];
-          assert.ok(above?.language === 'sh' && !('serves' in above.words), `${whereIs(block)}: an output of nothing`);
+          assert.ok(above?.language === 'sh' && !('serves' in above.words) && !isElsewhere(above), `${whereIs(block)}: an output of nothing`);
           continue;
         }
         try {
