@@ -132,9 +132,8 @@ static const nod_tool tools[] = {
     { .name = "add_todo",
       .handler = add_todo,
       .description = "Adds a to-do item",
-      .input = NOD_FORM(
-          NOD_TEXT("text", .required = true, .min = NOD_AT(1), .max = NOD_AT(TODO_TEXT - 1)),
-          NOD_BOOL("done", .description = "Is it completed already?")),
+      .input = NOD_FORM(NOD_TEXT("text", .required = true, NOD_MIN(1), NOD_MAX(TODO_TEXT - 1)),
+                        NOD_BOOL("done", .description = "Is it completed already?")),
       .closed_world = true },
     { .name = "clear_completed",
       .handler = clear_completed,

@@ -63,7 +63,7 @@ static nod_status delete_account(nod_call *call)
         call, &answer,
         .message = nod_fmt(call, "Permanently delete account %s? This cannot be undone.", user),
         .form = NOD_FORM(NOD_BOOL("confirmed", .title = "Confirm deletion", .required = true),
-                         NOD_TEXT("reason", .title = "Reason", .max = NOD_AT(200)))));
+                         NOD_TEXT("reason", .title = "Reason", NOD_MAX(200)))));
 
     if (answer.action != NOD_ACCEPT || !nod_get_bool(answer.content, "confirmed"))
         return nod_reply_text(call, "Nothing was deleted.");
@@ -98,7 +98,7 @@ static const nod_tool tools[] = {
       .title = "Delete an account",
       .description = "Permanently deletes an account, after a person has confirmed it",
       .input = NOD_FORM(NOD_TEXT("userId", .description = "Whose account", .required = true,
-                                 .min = NOD_AT(1), .max = NOD_AT(64))),
+                                 NOD_MIN(1), NOD_MAX(64))),
       .destructive = true,
       .closed_world = true },
 };

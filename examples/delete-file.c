@@ -114,7 +114,7 @@ static const nod_tool tools[] = {
       .description = "Deletes a file of the folder, after a person has agreed; where nobody can be "
                      "asked it is moved to a wastebasket instead",
       .input = NOD_FORM(NOD_TEXT("name", .description = "The file's name", .required = true,
-                                 .min = NOD_AT(1), .max = NOD_AT(200))),
+                                 NOD_MIN(1), NOD_MAX(200))),
       .destructive = true,
       .closed_world = true },
 };

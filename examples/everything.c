@@ -509,7 +509,7 @@ static const nod_tool tools[] = {
     { .name = "test_structured_content",
       .handler = structured_content,
       .description = "Replies with data that fits a schema",
-      .input = NOD_FORM(NOD_TEXT("city", .required = true, .max = NOD_AT(80))),
+      .input = NOD_FORM(NOD_TEXT("city", .required = true, NOD_MAX(80))),
       .output_schema = "{\"type\":\"object\",\"properties\":{\"city\":{\"type\":\"string\"},"
                        "\"celsius\":{\"type\":\"number\"}},\"required\":[\"city\",\"celsius\"]}",
       .read_only = true },
@@ -601,7 +601,7 @@ static const nod_tool tools[] = {
     { .name = "slow_compute",
       .handler = slow_compute,
       .description = "Takes its time",
-      .input = NOD_FORM(NOD_INT("seconds", .required = true, .min = NOD_AT(0), .max = NOD_AT(60)),
+      .input = NOD_FORM(NOD_INT("seconds", .required = true, NOD_MIN(0), NOD_MAX(60)),
                         NOD_TEXT("label")),
       .task = NOD_TASK_OPTIONAL,
       .timeout_ms = 120000,

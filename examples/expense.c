@@ -58,10 +58,9 @@ static const nod_tool tools[] = {
       .handler = submit_expense,
       .title = "Submit an expense",
       .description = "Books an expense; above the limit a person has to approve it",
-      .input =
-          NOD_FORM(NOD_NUMBER("amount", .description = "In euros", .required = true,
-                              .min = NOD_AT(0.01), .max = NOD_AT(1000000)),
-                   NOD_TEXT("purpose", .required = true, .min = NOD_AT(1), .max = NOD_AT(100))),
+      .input = NOD_FORM(NOD_NUMBER("amount", .description = "In euros", .required = true,
+                                   NOD_MIN(0.01), NOD_MAX(1000000)),
+                        NOD_TEXT("purpose", .required = true, NOD_MIN(1), NOD_MAX(100))),
       .closed_world = true },
 };
 

@@ -112,7 +112,7 @@ static nod_status send_report(nod_call *call)
 }
 
 #define MONTH                                                                                      \
-    NOD_FORM(NOD_TEXT("month", .description = "Which month", .required = true, .max = NOD_AT(40)))
+    NOD_FORM(NOD_TEXT("month", .description = "Which month", .required = true, NOD_MAX(40)))
 
 static const nod_tool tools[] = {
     { .name = "write_report",

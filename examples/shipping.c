@@ -21,17 +21,15 @@ static const nod_form address = {
     .field_size = sizeof(nod_field),
     .fields =
         (const nod_field[]){
-            NOD_TEXT("name", .title = "Name", .required = true, .min = NOD_AT(2),
-                     .max = NOD_AT(80)),
+            NOD_TEXT("name", .title = "Name", .required = true, NOD_MIN(2), NOD_MAX(80)),
             NOD_TEXT("email", .title = "E-mail", .format = "email", .required = true,
                      .description = "For the tracking number"),
             NOD_TEXT("postcode", .title = "Postcode", .required = true, .pattern = "^[0-9]{5}$",
                      .description = "Five digits"),
             NOD_TEXT("delivery", .title = "Not before", .format = "date"),
             NOD_TEXT("website", .title = "Website", .format = "uri"),
-            NOD_INT("parcels", .title = "Parcels", .min = NOD_AT(1), .max = NOD_AT(20),
-                    .preset = "1"),
-            NOD_NUMBER("weight", .title = "Weight in kg", .min = NOD_AT(0.1), .max = NOD_AT(31.5),
+            NOD_INT("parcels", .title = "Parcels", NOD_MIN(1), NOD_MAX(20), .preset = "1"),
+            NOD_NUMBER("weight", .title = "Weight in kg", NOD_MIN(0.1), NOD_MAX(31.5),
                        .preset = "2.5"),
             NOD_BOOL("insured", .title = "Insured", .preset = "true"),
             NOD_CHOICE("speed",
@@ -43,7 +41,7 @@ static const nod_form address = {
                         NOD_OPTIONS({ "gift", "Gift wrapping" },
                                     { "sign", "Signature on delivery" },
                                     { "neighbour", "Not to a neighbour" }),
-                        .title = "Extras", .max = NOD_AT(2), .preset = "[\"sign\"]"),
+                        .title = "Extras", NOD_MAX(2), .preset = "[\"sign\"]"),
         },
     .count = 10,
 };
@@ -83,7 +81,7 @@ static const nod_tool tools[] = {
       .handler = ship,
       .title = "Ship an order",
       .description = "Ships an order to the address a person fills in",
-      .input = NOD_FORM(NOD_INT("order", .required = true, .min = NOD_AT(1))) },
+      .input = NOD_FORM(NOD_INT("order", .required = true, NOD_MIN(1))) },
 };
 
 int main(int argc, char **argv)

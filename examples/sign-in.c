@@ -79,7 +79,7 @@ static const nod_tool tools[] = {
     { .name = "finish_sign_in",
       .handler = finish_sign_in,
       .description = "Plays the sign-in page when it reports that the person is through",
-      .input = NOD_FORM(NOD_TEXT("elicitationId", .required = true, .max = NOD_AT(128))) },
+      .input = NOD_FORM(NOD_TEXT("elicitationId", .required = true, NOD_MAX(128))) },
     { .name = "sign_out", .handler = sign_out, .description = "Signs out" },
 };
 

@@ -104,7 +104,7 @@ static nod_status transfer(nod_call *call)
         .form = NOD_FORM(
             NOD_CHOICE("account", NOD_OPTIONS({ "checking", "Checking" }, { "savings", "Savings" }),
                        .title = "Account", .required = true, .preset = "checking"),
-            NOD_TEXT("reference", .title = "Reference", .max = NOD_AT(80)))));
+            NOD_TEXT("reference", .title = "Reference", NOD_MAX(80)))));
     if (details.action != NOD_ACCEPT)
         return nod_reply_text(call, "Nothing was sent.");
 
@@ -139,10 +139,10 @@ static const nod_tool tools[] = {
       .title = "Transfer money",
       .description =
           "Sends money, after a person has chosen the account and confirmed the transfer",
-      .input = NOD_FORM(NOD_TEXT("to", .description = "Who gets it", .required = true,
-                                 .min = NOD_AT(1), .max = NOD_AT(80)),
-                        NOD_INT("cents", .description = "How much, in cents", .required = true,
-                                .min = NOD_AT(1), .max = NOD_AT(100000000))),
+      .input = NOD_FORM(
+          NOD_TEXT("to", .description = "Who gets it", .required = true, NOD_MIN(1), NOD_MAX(80)),
+          NOD_INT("cents", .description = "How much, in cents", .required = true, NOD_MIN(1),
+                  NOD_MAX(100000000))),
       .destructive = true },
 };
 

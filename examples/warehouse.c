@@ -123,8 +123,8 @@ static const nod_tool tools[] = {
       .title = "Reserve an item",
       .description = "Reserves an item in the warehouse; asks which one when several match",
       .input = NOD_FORM(NOD_TEXT("item", .description = "Words of its name", .required = true,
-                                 .min = NOD_AT(1), .max = NOD_AT(80)),
-                        NOD_INT("quantity", .min = NOD_AT(1), .max = NOD_AT(1000))),
+                                 NOD_MIN(1), NOD_MAX(80)),
+                        NOD_INT("quantity", NOD_MIN(1), NOD_MAX(1000))),
       .closed_world = true },
 };
 

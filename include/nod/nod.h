@@ -96,6 +96,20 @@ NOD_API const char *nod_status_name(nod_status status);
             return nod_try_status_;                                                                \
     } while (0)
 
+/*
+ * For the macros whose options may all be left out. Standard C before C23 wants something in the
+ * place of `...`, so they take their last argument there as well: the first one of these, and the
+ * rest with a comma before it (up to seven options).
+ */
+#define NOD_FIRST_(first, ...) first
+#define NOD_REST_(...)                                                                             \
+    NOD_NINTH_(__VA_ARGS__, NOD_SOME_, NOD_SOME_, NOD_SOME_, NOD_SOME_, NOD_SOME_, NOD_SOME_,      \
+               NOD_SOME_, NOD_NONE_, 0)                                                            \
+    (__VA_ARGS__)
+#define NOD_NINTH_(a, b, c, d, e, f, g, h, ninth, ...) ninth
+#define NOD_SOME_(first, ...)                          , __VA_ARGS__
+#define NOD_NONE_(first)
+
 typedef struct nod_server nod_server;
 typedef struct nod_call nod_call; /* one run of one call, as its handler sees it */
 typedef struct nod_json nod_json; /* a JSON value; constant; see "JSON values" */
@@ -106,7 +120,7 @@ typedef nod_status nod_handler(nod_call *call);
  * Forms: what a person is asked for, or what a tool takes.
  *
  *     NOD_FORM(NOD_TEXT("email", .title = "E-mail", .format = "email", .required = true),
- *              NOD_INT("age", .min = NOD_AT(18)),
+ *              NOD_INT("age", NOD_MIN(18)),
  *              NOD_CHOICE("size", NOD_OPTIONS({ "s", "Small" }, { "l", "Large" })))
  *
  * Secrets never go through a form. A field that asks for a password, key or token is refused; nod
@@ -127,26 +141,26 @@ typedef struct nod_option {
     const char *title; /* NULL: the value is shown */
 } nod_option;
 
-typedef struct nod_bound {
-    bool set;
-    double value;
-} nod_bound;
-
-#define NOD_AT(x) { true, (x) }
-
 typedef struct nod_field {
     const char *name;
     nod_field_kind kind;
     const nod_option *options; /* ends with a NULL value; see NOD_OPTIONS */
-    const char *title;
+    const char *title; /* what people read; NULL: the name */
     const char *description;
     bool required;
-    nod_bound min, max;  /* bounds a number's value, a text's length, or how many choices */
+    /* Say NOD_MIN(18) and NOD_MAX(99); they set these. A field without them has no bound, and
+     * NOD_MIN(0) is a bound like any other. `.min = 18` does not compile. */
+    bool has_min, has_max;
+    double min_value, max_value;
     const char *format;  /* text: "email", "uri", "date", "date-time" */
     const char *pattern; /* text: a regular expression; checked by nod, never sent to a client */
     const char *preset;  /* what the form starts with: "text", "12", "true", a choice's value;
                             for NOD_CHOICES a JSON array: "[\"a\",\"b\"]" */
 } nod_field;
+
+/* At least and at most: a number's value, how many characters of a text, how many choices. */
+#define NOD_MIN(bound) .has_min = true, .min_value = (bound)
+#define NOD_MAX(bound) .has_max = true, .max_value = (bound)
 
 typedef struct nod_form {
     size_t field_size;
@@ -158,14 +172,16 @@ typedef struct nod_form {
 #define NOD_FORM(...)                                                                              \
     (&(const nod_form){ sizeof(nod_field), (const nod_field[]){ __VA_ARGS__ },                     \
                         sizeof((const nod_field[]){ __VA_ARGS__ }) / sizeof(nod_field) })
-#define NOD_TEXT(field_name, ...)   { .name = (field_name), .kind = NOD_FIELD_TEXT, ##__VA_ARGS__ }
-#define NOD_NUMBER(field_name, ...) { .name = (field_name), .kind = NOD_FIELD_NUMBER, ##__VA_ARGS__ }
-#define NOD_INT(field_name, ...)    { .name = (field_name), .kind = NOD_FIELD_INT, ##__VA_ARGS__ }
-#define NOD_BOOL(field_name, ...)   { .name = (field_name), .kind = NOD_FIELD_BOOL, ##__VA_ARGS__ }
-#define NOD_CHOICE(field_name, field_options, ...)                                                 \
-    { .name = (field_name), .kind = NOD_FIELD_CHOICE, .options = (field_options), ##__VA_ARGS__ }
-#define NOD_CHOICES(field_name, field_options, ...)                                                \
-    { .name = (field_name), .kind = NOD_FIELD_CHOICES, .options = (field_options), ##__VA_ARGS__ }
+/* NOD_TEXT("name", .title = "Name", ...): the name first, then whatever else is to be said. */
+#define NOD_TEXT(...)   { .kind = NOD_FIELD_TEXT, .name = __VA_ARGS__ }
+#define NOD_NUMBER(...) { .kind = NOD_FIELD_NUMBER, .name = __VA_ARGS__ }
+#define NOD_INT(...)    { .kind = NOD_FIELD_INT, .name = __VA_ARGS__ }
+#define NOD_BOOL(...)   { .kind = NOD_FIELD_BOOL, .name = __VA_ARGS__ }
+/* NOD_CHOICE("size", NOD_OPTIONS({ "s", "Small" }, { "l", "Large" }), ...): name and options first. */
+#define NOD_CHOICE(field_name, ...)                                                                \
+    { .kind = NOD_FIELD_CHOICE, .name = (field_name), .options = __VA_ARGS__ }
+#define NOD_CHOICES(field_name, ...)                                                               \
+    { .kind = NOD_FIELD_CHOICES, .name = (field_name), .options = __VA_ARGS__ }
 
 /* ------------------------------------------------------------------------------------------
  * The server.
@@ -221,7 +237,7 @@ NOD_API nod_server *nod_server_create(const struct nod_server_opts *opts);
 NOD_API void nod_server_destroy(nod_server *server);
 #define nod_server_new(...)                                                                        \
     nod_server_create(                                                                             \
-        &(const struct nod_server_opts){ .size = sizeof(struct nod_server_opts), ##__VA_ARGS__ })
+        &(const struct nod_server_opts){ .size = sizeof(struct nod_server_opts), __VA_ARGS__ })
 
 /* --- tools --- */
 /*
@@ -418,7 +434,7 @@ struct nod_hook_opts {
 NOD_API nod_status nod_hook_with(nod_server *server, const struct nod_hook_opts *opts) NOD_USE_RESULT;
 #define nod_hook(server, ...)                                                                      \
     nod_hook_with((server), &(const struct nod_hook_opts){ .size = sizeof(struct nod_hook_opts),   \
-                                                           ##__VA_ARGS__ })
+                                                           __VA_ARGS__ })
 
 /*
  * The priority of nod's own confirmation for tools with .requires_confirmation, which is a hook
@@ -560,7 +576,7 @@ NOD_API nod_status nod_elicit_with(nod_call *call, nod_answer *answer,
 /* Asks for data. NOD_E_TIMEOUT, NOD_E_NOT_SUPPORTED, NOD_E_BAD_SCHEMA, NOD_E_LIMIT are possible. */
 #define nod_elicit(call, answer, ...)                                                              \
     nod_elicit_with((call), (answer), &(const struct nod_elicit_opts){                             \
-                                          .size = sizeof(struct nod_elicit_opts), ##__VA_ARGS__ })
+                                          .size = sizeof(struct nod_elicit_opts), __VA_ARGS__ })
 
 struct nod_url_opts {
     size_t size;
@@ -574,7 +590,7 @@ NOD_API nod_status nod_elicit_url_with(nod_call *call, nod_answer *answer,
                                        const struct nod_url_opts *opts) NOD_USE_RESULT;
 #define nod_elicit_url(call, answer, ...)                                                          \
     nod_elicit_url_with((call), (answer), &(const struct nod_url_opts){                            \
-                                              .size = sizeof(struct nod_url_opts), ##__VA_ARGS__ })
+                                              .size = sizeof(struct nod_url_opts), __VA_ARGS__ })
 /*
  * Ends the call with "open this URL first, then call again" (-32042 in 2025-11-25). Return what it
  * returns. NOD_E_NOT_SUPPORTED if the client cannot open URLs. In the 2026 era the client is asked
@@ -585,7 +601,7 @@ NOD_API nod_status nod_elicit_url_with(nod_call *call, nod_answer *answer,
 NOD_API nod_status nod_require_url_with(nod_call *call, const struct nod_url_opts *opts) NOD_USE_RESULT;
 #define nod_require_url(call, ...)                                                                 \
     nod_require_url_with((call),                                                                   \
-                         &(const struct nod_url_opts){ .size = sizeof(struct nod_url_opts), ##__VA_ARGS__ })
+                         &(const struct nod_url_opts){ .size = sizeof(struct nod_url_opts), __VA_ARGS__ })
 
 struct nod_confirm_opts {
     size_t size;
@@ -601,7 +617,7 @@ NOD_API nod_status nod_confirm_with(nod_call *call, bool *yes,
                                     const struct nod_confirm_opts *opts) NOD_USE_RESULT;
 #define nod_confirm(call, yes, ...)                                                                \
     nod_confirm_with((call), (yes), &(const struct nod_confirm_opts){                              \
-                                        .size = sizeof(struct nod_confirm_opts), ##__VA_ARGS__ })
+                                        .size = sizeof(struct nod_confirm_opts), __VA_ARGS__ })
 
 typedef enum nod_approval_type { NOD_APPROVAL, NOD_APPROVAL_FORM } nod_approval_type;
 
@@ -627,7 +643,7 @@ NOD_API nod_status nod_approve_with(nod_call *call, nod_approval *approval,
                                     const struct nod_approve_opts *opts) NOD_USE_RESULT;
 #define nod_approve(call, approval, ...)                                                           \
     nod_approve_with((call), (approval), &(const struct nod_approve_opts){                         \
-                                             .size = sizeof(struct nod_approve_opts), ##__VA_ARGS__ })
+                                             .size = sizeof(struct nod_approve_opts), __VA_ARGS__ })
 
 struct nod_sample_opts {
     size_t size;
@@ -644,7 +660,7 @@ NOD_API nod_status nod_sample_with(nod_call *call, nod_answer *answer,
                                    const struct nod_sample_opts *opts) NOD_USE_RESULT;
 #define nod_sample(call, answer, ...)                                                              \
     nod_sample_with((call), (answer), &(const struct nod_sample_opts){                             \
-                                          .size = sizeof(struct nod_sample_opts), ##__VA_ARGS__ })
+                                          .size = sizeof(struct nod_sample_opts), __VA_ARGS__ })
 /* Asks the client for its roots. answer.content is {"roots": [...]}. */
 NOD_API nod_status nod_roots(nod_call *call, nod_answer *answer) NOD_USE_RESULT;
 
@@ -657,13 +673,13 @@ NOD_API nod_status nod_want_with(nod_call *call, nod_answer *answer,
                                  const struct nod_elicit_opts *opts) NOD_USE_RESULT;
 #define nod_want(call, answer, ...)                                                                \
     nod_want_with((call), (answer), &(const struct nod_elicit_opts){                               \
-                                        .size = sizeof(struct nod_elicit_opts), ##__VA_ARGS__ })
+                                        .size = sizeof(struct nod_elicit_opts), __VA_ARGS__ })
 /* The same for the client's model and its roots. */
 NOD_API nod_status nod_want_sample_with(nod_call *call, nod_answer *answer,
                                         const struct nod_sample_opts *opts) NOD_USE_RESULT;
 #define nod_want_sample(call, answer, ...)                                                         \
     nod_want_sample_with((call), (answer), &(const struct nod_sample_opts){                        \
-                                               .size = sizeof(struct nod_sample_opts), ##__VA_ARGS__ })
+                                               .size = sizeof(struct nod_sample_opts), __VA_ARGS__ })
 struct nod_roots_opts {
     size_t size;
     const char *key;
@@ -671,9 +687,10 @@ struct nod_roots_opts {
 };
 NOD_API nod_status nod_want_roots_with(nod_call *call, nod_answer *answer,
                                        const struct nod_roots_opts *opts) NOD_USE_RESULT;
-#define nod_want_roots(call, answer, ...)                                                          \
-    nod_want_roots_with((call), (answer), &(const struct nod_roots_opts){                          \
-                                              .size = sizeof(struct nod_roots_opts), ##__VA_ARGS__ })
+#define nod_want_roots(call, ...) /* answer, then options */                                       \
+    nod_want_roots_with((call), NOD_FIRST_(__VA_ARGS__, 0),                                        \
+                        &(const struct nod_roots_opts){                                            \
+                            .size = sizeof(struct nod_roots_opts) NOD_REST_(__VA_ARGS__) })
 /* NOD_PENDING until every wanted answer is there; NOD_E_TIMEOUT if one of them expired. */
 NOD_API nod_status nod_await(nod_call *call) NOD_USE_RESULT;
 
@@ -704,9 +721,10 @@ struct nod_step_opts {
  */
 NOD_API nod_status nod_step_with(nod_call *call, const char *key, nod_step_fn *fn, void *arg,
                                  const nod_json **result, const struct nod_step_opts *opts) NOD_USE_RESULT;
-#define nod_step(call, key, fn, arg, result, ...)                                                  \
-    nod_step_with((call), (key), (fn), (arg), (result),                                            \
-                  &(const struct nod_step_opts){ .size = sizeof(struct nod_step_opts), ##__VA_ARGS__ })
+#define nod_step(call, key, fn, arg, ...) /* result, then options */                               \
+    nod_step_with((call), (key), (fn), (arg), NOD_FIRST_(__VA_ARGS__, 0),                          \
+                  &(const struct nod_step_opts){                                                   \
+                      .size = sizeof(struct nod_step_opts) NOD_REST_(__VA_ARGS__) })
 NOD_API const char *nod_step_key(const nod_step_run *step); /* call id + step key: pass it on */
 NOD_API nod_call *nod_step_call(nod_step_run *step);        /* to build the result with */
 NOD_API void nod_step_result(nod_step_run *step, const nod_json *result);

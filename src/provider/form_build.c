@@ -119,36 +119,38 @@ static void set_str(struct builder *b, struct json *to, const char *key, const c
 }
 
 static bool set_bound(struct builder *b, const nod_field *field, const struct field_kind *kind,
-                      struct json *property, const char *key, const nod_bound *bound)
+                      struct json *property, const char *key, double bound)
 {
-    if (!bound->set)
-        return true;
     if (!key) {
         field_problem(b, field->name, "has a bound, which its kind does not take");
         return false;
     }
-    if (!isfinite(bound->value)) {
+    if (!isfinite(bound)) {
         field_problem(b, field->name, "has a bound that is not a finite number");
         return false;
     }
-    if (kind->counts &&
-        (bound->value < 0 || bound->value > INT32_MAX || bound->value != floor(bound->value))) {
+    if (kind->counts && (bound < 0 || bound > INT32_MAX || bound != floor(bound))) {
         field_problem(b, field->name, "has a length bound that is not a whole number from 0");
         return false;
     }
-    json_set(b->arena, property, str_of(key), json_new_double(b->arena, bound->value));
+    json_set(b->arena, property, str_of(key), json_new_double(b->arena, bound));
     return true;
 }
 
 static bool set_bounds(struct builder *b, const nod_field *field, const struct field_kind *kind,
                        struct json *property)
 {
-    if (field->min.set && field->max.set && field->min.value > field->max.value) {
+    if ((!field->has_min && field->min_value != 0) || (!field->has_max && field->max_value != 0)) {
+        field_problem(b, field->name, "has a bound without its has_min or has_max: say NOD_MIN(5)");
+        return false;
+    }
+    if (field->has_min && field->has_max && field->min_value > field->max_value) {
         field_problem(b, field->name, "has a lower bound above its upper one");
         return false;
     }
-    return set_bound(b, field, kind, property, kind->least, &field->min) &&
-           set_bound(b, field, kind, property, kind->most, &field->max);
+    return (!field->has_min ||
+            set_bound(b, field, kind, property, kind->least, field->min_value)) &&
+           (!field->has_max || set_bound(b, field, kind, property, kind->most, field->max_value));
 }
 
 static bool options_fit(struct builder *b, const nod_field *field, bool *titled)

@@ -73,8 +73,8 @@ static nod_status ask(nod_call *call)
     NOD_TRY(nod_elicit(call, &answer, .message = nod_arg_str_or(call, "message", "Who are you?"),
                        .ttl_ms = nod_arg_int_or(call, "ttl", 0),
                        .attempts = (int)nod_arg_int_or(call, "attempts", 0),
-                       .form = NOD_FORM(NOD_TEXT("name", .required = true, .min = NOD_AT(2)),
-                                        NOD_INT("age", .min = NOD_AT(0), .max = NOD_AT(150)),
+                       .form = NOD_FORM(NOD_TEXT("name", .required = true, NOD_MIN(2)),
+                                        NOD_INT("age", NOD_MIN(0), NOD_MAX(150)),
                                         NOD_TEXT("code", .pattern = "^[A-Z]{3}$"))));
     return nod_reply_text(call, answer_text(call, &answer));
 }
@@ -109,7 +109,7 @@ static nod_status ask_lists(nod_call *call)
         call, &answer, .message = "Choose", .attempts = (int)nod_arg_int_or(call, "attempts", 0),
         .form = NOD_FORM(CHOICE_FIELDS,
                          NOD_CHOICES("extras", NOD_OPTIONS({ "a", "Apple" }, { "b", "Pear" }),
-                                     .max = NOD_AT(2), .preset = "[\"a\"]"))));
+                                     NOD_MAX(2), .preset = "[\"a\"]"))));
     return nod_reply_text(call, answer_text(call, &answer));
 }
 
@@ -579,7 +579,7 @@ static const nod_tool tools[] = {
                        "\"required\":[\"n\"]}" },
     { .name = "sleeper",
       .handler = sleeper,
-      .input = NOD_FORM(NOD_INT("ms", .required = true, .min = NOD_AT(0), .max = NOD_AT(60000))),
+      .input = NOD_FORM(NOD_INT("ms", .required = true, NOD_MIN(0), NOD_MAX(60000))),
       .blocking = true,
       .timeout_ms = 1000 },
     { .name = "until_cancelled", .handler = until_cancelled, .blocking = true },

@@ -63,15 +63,33 @@ static void an_empty_form_is_an_object_without_properties(void **state)
 static void every_kind_has_its_type_and_its_bounds(void **state)
 {
     (void)state;
-    expect(NOD_FORM(NOD_TEXT("f", .title = "T", .description = "D", .min = NOD_AT(1),
-                             .max = NOD_AT(9), .format = "email", .pattern = "^a")),
+    expect(NOD_FORM(NOD_TEXT("f", .title = "T", .description = "D", NOD_MIN(1), NOD_MAX(9),
+                             .format = "email", .pattern = "^a")),
            PROPERTY("{\"type\":\"string\",\"title\":\"T\",\"description\":\"D\",\"minLength\":1,"
                     "\"maxLength\":9,\"format\":\"email\",\"pattern\":\"^a\"}"));
-    expect(NOD_FORM(NOD_NUMBER("f", .min = NOD_AT(-0.5), .max = NOD_AT(1e21))),
+    expect(NOD_FORM(NOD_NUMBER("f", NOD_MIN(-0.5), NOD_MAX(1e21))),
            PROPERTY("{\"type\":\"number\",\"minimum\":-0.5,\"maximum\":1e+21}"));
-    expect(NOD_FORM(NOD_INT("f", .min = NOD_AT(18))),
-           PROPERTY("{\"type\":\"integer\",\"minimum\":18}"));
+    expect(NOD_FORM(NOD_INT("f", NOD_MIN(18))), PROPERTY("{\"type\":\"integer\",\"minimum\":18}"));
     expect(NOD_FORM(NOD_BOOL("f")), PROPERTY("{\"type\":\"boolean\"}"));
+}
+
+static void a_bound_of_zero_is_a_bound_and_no_bound_is_none(void **state)
+{
+    (void)state;
+    expect(NOD_FORM(NOD_INT("f", NOD_MIN(0))), PROPERTY("{\"type\":\"integer\",\"minimum\":0}"));
+    expect(NOD_FORM(NOD_NUMBER("f", NOD_MAX(0))), PROPERTY("{\"type\":\"number\",\"maximum\":0}"));
+    expect(NOD_FORM(NOD_INT("f")), PROPERTY("{\"type\":\"integer\"}"));
+}
+
+static void a_bound_that_was_filled_in_by_half_is_refused(void **state)
+{
+    nod_field field = { .name = "f", .kind = NOD_FIELD_INT, .min_value = 5 };
+    nod_form form = { sizeof(field), &field, 1 };
+    (void)state;
+
+    expect_refused(&form, "say NOD_MIN(5)");
+    field = (nod_field){ .name = "f", .kind = NOD_FIELD_INT, .max_value = 5 };
+    expect_refused(&form, "has_max");
 }
 
 static void required_fields_are_listed_in_order(void **state)
@@ -92,8 +110,7 @@ static void options_without_titles_are_an_enum_and_with_titles_are_not(void **st
            PROPERTY("{\"type\":\"string\",\"oneOf\":[{\"const\":\"s\",\"title\":\"Small\"},"
                     "{\"const\":\"l\",\"title\":\"l\"}]}"));
     expect(
-        NOD_FORM(
-            NOD_CHOICES("f", NOD_OPTIONS({ "a" }, { "b" }), .min = NOD_AT(1), .max = NOD_AT(2))),
+        NOD_FORM(NOD_CHOICES("f", NOD_OPTIONS({ "a" }, { "b" }), NOD_MIN(1), NOD_MAX(2))),
         PROPERTY(
             "{\"type\":\"array\",\"minItems\":1,\"maxItems\":2,\"items\":{\"enum\":[\"a\",\"b\"],"
             "\"type\":\"string\"}}"));
@@ -137,11 +154,11 @@ static void a_preset_of_another_type_is_refused(void **state)
 static void bounds_that_make_no_sense_are_refused(void **state)
 {
     (void)state;
-    expect_refused(NOD_FORM(NOD_TEXT("f", .min = NOD_AT(-1))), "length bound");
-    expect_refused(NOD_FORM(NOD_TEXT("f", .max = NOD_AT(1.5))), "length bound");
-    expect_refused(NOD_FORM(NOD_INT("f", .min = NOD_AT(2), .max = NOD_AT(1))), "above its upper");
-    expect_refused(NOD_FORM(NOD_NUMBER("f", .min = NOD_AT(NAN))), "finite");
-    expect_refused(NOD_FORM(NOD_BOOL("f", .min = NOD_AT(1))), "does not take");
+    expect_refused(NOD_FORM(NOD_TEXT("f", NOD_MIN(-1))), "length bound");
+    expect_refused(NOD_FORM(NOD_TEXT("f", NOD_MAX(1.5))), "length bound");
+    expect_refused(NOD_FORM(NOD_INT("f", NOD_MIN(2), NOD_MAX(1))), "above its upper");
+    expect_refused(NOD_FORM(NOD_NUMBER("f", NOD_MIN(NAN))), "finite");
+    expect_refused(NOD_FORM(NOD_BOOL("f", NOD_MIN(1))), "does not take");
 }
 
 static void fields_must_be_named_once_and_be_of_a_known_kind(void **state)
@@ -204,6 +221,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_empty_form_is_an_object_without_properties, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(every_kind_has_its_type_and_its_bounds, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_bound_of_zero_is_a_bound_and_no_bound_is_none, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_bound_that_was_filled_in_by_half_is_refused, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(required_fields_are_listed_in_order, setup, teardown),
         cmocka_unit_test_setup_teardown(options_without_titles_are_an_enum_and_with_titles_are_not,
                                         setup, teardown),

@@ -116,7 +116,7 @@ static void arguments_that_do_not_fit_are_refused(void **state)
                                  .fn = writes_args,
                                  .data = (void *)"far too long" });
     bench_call_as(echo, "{\"word\":\"ok\"}",
-                  &(nod_tool){ .input = NOD_FORM(NOD_TEXT("word", .max = NOD_AT(4))) });
+                  &(nod_tool){ .input = NOD_FORM(NOD_TEXT("word", NOD_MAX(4))) });
     expect_failure(NOD_E_INVALID, "/word");
 }
 
