@@ -47,13 +47,14 @@ static nod_status rule(nod_hook_run *hook, void *data)
     return NOD_OK;
 }
 
+static const nod_tool tools[] = {
+    { .name = "everything",
+      .handler = everything,
+      .input = NOD_FORM(NOD_TEXT("path", .required = true)) },
+};
+
 int main(int argc, char **argv)
 {
-    static const nod_tool tools[] = {
-        { .name = "everything",
-          .handler = everything,
-          .input = NOD_FORM(NOD_TEXT("path", .required = true)) },
-    };
     nod_server *server = nod_server_new(.name = "strict", .version = NOD_VERSION);
 
     if (!server || nod_tools(server, tools) != NOD_OK ||
