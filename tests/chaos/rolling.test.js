@@ -15,7 +15,7 @@ import { Client2025, Client2026, Count } from './clients.js';
 import { PATIENCE_MS, within } from '../wire/harness.js';
 
 const SIDE_BY_SIDE = 24;
-const ROUNDS = Number(process.env.ROUNDS ?? 8); // nodes that are replaced
+const ROUNDS = Number(process.env.ROUNDS ?? (Number(process.env.NOD_SOAK) ? 8 : 4)); // nodes that are replaced
 const UP_MS = 2500; // before the next one goes: longer than nginx takes a node for down that was (fail_timeout, in whole seconds)
 
 // What a client may see, by the words that clients.js notes when it comes again.
