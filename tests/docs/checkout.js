@@ -34,7 +34,8 @@ function installLibrary(prefix) {
 // A compiler of the same kind as the library's, and the programs that pages call by their bare name.
 function fillBin(bin) {
   mkdirSync(bin);
-  writeFileSync(path.join(bin, 'cc'), `#!/bin/sh\nexec gcc ${sanitized} "$@"\n`, { mode: 0o755 });
+  for (const [name, compiler] of [['cc', 'gcc'], ['c++', 'g++']])
+    writeFileSync(path.join(bin, name), `#!/bin/sh\nexec ${compiler} ${sanitized} "$@"\n`, { mode: 0o755 });
   for (const name of readdirSync(path.join(binaries, 'examples')).filter((file) => /^[a-z-]+$/.test(file)))
     symlinkSync(path.join(binaries, 'examples', name), path.join(bin, name));
   symlinkSync(path.join(binaries, 'src/cli/nod'), path.join(bin, 'nod'));

@@ -35,8 +35,8 @@ const isElsewhere = (block) => block.page in ELSEWHERE || (block.words.name !== 
 
 // --- what the blocks are ---
 
-const RUN = { sh: runShell, c: compileC, json: readJson, output: null };
-const WORDS = { sh: ['name', 'serves', 'answers'], c: ['body', 'inside', 'file'], json: [], output: [], text: [] };
+const RUN = { sh: runShell, c: compile, cpp: compile, json: readJson, output: null };
+const WORDS = { sh: ['name', 'serves', 'answers'], c: ['body', 'inside', 'file'], cpp: ['body', 'file', 'standard'], json: [], output: [], text: [] };
 
 test('every block says what it is, and is run by somebody', () => {
   const wrong = [];
@@ -47,7 +47,7 @@ test('every block says what it is, and is run by somebody', () => {
     if (block.page in ELSEWHERE || language === 'text') continue;
     if (words.name !== undefined && !isElsewhere(block)) wrong.push(`${whereIs(block)}: nobody runs what is named ${words.name}: see ELSEWHERE in tests/docs/docs.test.js`);
     else if (isElsewhere(block)) continue;
-    else if (!(language in RUN)) wrong.push(`${whereIs(block)}: a block of ${language || 'no language'}: run it (sh, c, json), or mark it as output (output, text)`);
+    else if (!(language in RUN)) wrong.push(`${whereIs(block)}: a block of ${language || 'no language'}: run it (sh, c, cpp, json), or mark it as output (output, text)`);
     else for (const word of Object.keys(words)) if (!WORDS[language].includes(word)) wrong.push(`${whereIs(block)}: "${word}" means nothing on a block of ${language}`);
   }
   for (const [what, by] of Object.entries(ELSEWHERE)) {
@@ -112,20 +112,34 @@ async function runShell(checkout, block, next) {
   if (next?.language === 'output') assertPrints(next, said);
 }
 
-const WARNINGS = ['-std=gnu11', '-Wall', '-Wextra', '-Werror', '-Wno-unused-function', '-Wno-unused-parameter'];
+// How a block of each language is compiled, and what stands above and around it.
+const WARNINGS = ['-Wall', '-Wextra', '-Werror', '-Wno-unused-function', '-Wno-unused-parameter', '-Wno-unused-variable', '-Wno-unused-const-variable'];
+const LANGUAGES = {
+  c: {
+    compiler: 'gcc', wrapper: 'cc', standard: 'gnu11', above: `#include "${root}/tests/docs/context.h"\n`,
+    around: ['static nod_status block(nod_call *call, nod_server *server)\n{\n    (void)call;\n    (void)server;\n', '    return NOD_OK;\n}\n'],
+  },
+  cpp: {
+    compiler: 'g++', wrapper: 'c++', standard: 'c++20', above: '#include <nod/nod.hpp>\n\n#include <filesystem>\n#include <string>\n#include <vector>\n',
+    around: ['static void block(nod::call &call)\n{\n', '}\n'],
+  },
+};
 
-async function compileC(checkout, block) {
-  const { words, body } = block;
+async function compile(checkout, block) {
+  const { words, body, language } = block;
   if ('file' in words) return writeFileSync(path.join(checkout.folder, words.file), body); // a later block compiles it
-  const file = path.join(checkout.folder, 'block.c');
+  const { compiler, wrapper, standard, above, around } = LANGUAGES[language];
+  const inBody = 'body' in words;
   const whole = /\bint main\(/.test(body);
-  const above = whole ? '' : `#include "${root}/tests/docs/context.h"\n${'body' in words ? checkout.defined ?? '' : ''}`;
-  const around = 'body' in words ? ['static nod_status block(nod_call *call, nod_server *server)\n{\n    (void)call;\n    (void)server;\n', '    return NOD_OK;\n}\n'] : ['', ''];
-  writeFileSync(file, `${above}${around[0]}#line ${block.line + 1} "${block.page}"\n${body}${around[1]}`);
+  const file = path.join(checkout.folder, `block.${language}`);
+  const defined = checkout.defined?.[language] ?? ''; // what blocks above on the page define; bodies may use it
+  const text = `#line ${block.line + 1} "${block.page}"\n${body}`;
+  writeFileSync(file, whole ? text : `${above}${inBody ? `${defined}${around[0]}${text}${around[1]}` : text}`);
   const inside = 'inside' in words ? [`-I${root}/src`, '-D_GNU_SOURCE'] : [];
-  await run('gcc', [...WARNINGS, `-I${root}/include`, ...inside, '-fsyntax-only', file]);
-  if (!whole) return void (checkout.defined = (checkout.defined ?? '') + body); // bodies below may use it
-  await checkout.run('PKG_CONFIG_PATH=home/.local/lib/pkgconfig; export PKG_CONFIG_PATH; cc block.c -o block $(pkg-config --cflags --libs nod)');
+  await run(compiler, [`-std=${words.standard ? `c++${words.standard}` : standard}`, ...WARNINGS, `-I${root}/include`, ...inside, '-fsyntax-only', file]);
+  if (!whole && !inBody) checkout.defined = { ...checkout.defined, [language]: `${defined}${body}` };
+  if (!whole) return;
+  await checkout.run(`PKG_CONFIG_PATH=home/.local/lib/pkgconfig; export PKG_CONFIG_PATH; ${wrapper} -std=${standard} ${path.basename(file)} -o block $(pkg-config --cflags --libs nod)`);
   await listTools(new StdioClientTransport({ command: path.join(checkout.folder, 'block'), env: { ...checkout.env, LD_LIBRARY_PATH: path.join(checkout.env.HOME, '.local/lib') } }));
 }
 
