@@ -9,7 +9,7 @@ import { stores } from './stores.js';
 import { Modern, accepted, assertSecond, deedsFile, retryOf, word } from './modern.js';
 
 const SECRET = 'a secret that is surely long enough for this';
-const RACES = Number(process.env.RACES ?? 170); // of each house and era: a thousand in all
+const RACES = Number(process.env.RACES ?? (Number(process.env.NOD_SOAK) ? 1000 : 60)); // of each house and era
 const LANES = 8;
 
 // --- the people behind the toy ---
