@@ -13,8 +13,14 @@
  */
 #include "mcp/announce.h"
 
+#include "base/mem.h"
 #include "mcp/request.h"
+#include "mcp/server_inside.h"
 #include "mcp/session_store.h"
+
+struct announcer {
+    struct id name; /* of this server, to the others */
+};
 
 static struct store *store_of(const struct mcp_server *server)
 {
@@ -29,7 +35,7 @@ static void say(struct mcp_server *server, char what, struct str text)
     if (!store->ops->announce)
         return;
     buf_init(&out, ID_LEN + 3 + MCP_URI_MAX);
-    buf_fmt(&out, "%s %c ", server->announcer.text, what);
+    buf_fmt(&out, "%s %c ", server->announcer->name.text, what);
     buf_add(&out, text);
     if (!out.overflow)
         store->ops->announce(store, buf_str(&out));
@@ -52,7 +58,7 @@ static void told(void *data, struct str text)
     struct str node, what, rest;
 
     if (text.len > ID_LEN + 3 + MCP_URI_MAX || !str_cut(text, ' ', &node, &text) ||
-        !str_cut(text, ' ', &what, &rest) || str_eq(node, id_str(&server->announcer)))
+        !str_cut(text, ' ', &what, &rest) || str_eq(node, id_str(&server->announcer->name)))
         return;
     if (str_eq(what, STR("u")))
         resources_updated(server, rest);
@@ -64,7 +70,8 @@ void announce_listen(struct mcp_server *server)
 {
     struct store *store = store_of(server);
 
-    id_random(&server->announcer);
+    server->announcer = MEM_NEW(struct announcer);
+    id_random(&server->announcer->name);
     if (store->ops->watch_announced)
         store->ops->watch_announced(store, told, server);
 }
@@ -75,4 +82,6 @@ void announce_stop(struct mcp_server *server)
 
     if (store->ops->watch_announced)
         store->ops->watch_announced(store, NULL, NULL);
+    mem_free(server->announcer);
+    server->announcer = NULL;
 }

@@ -4,7 +4,11 @@
 #ifndef NOD_MCP_ANNOUNCE_H
 #define NOD_MCP_ANNOUNCE_H
 
-#include "mcp/server_inside.h"
+#include "base/id.h"
+#include "base/str.h"
+
+struct announcer;
+struct mcp_server;
 
 /* From now on this server hears what others tell; and no longer. */
 void announce_listen(struct mcp_server *server);

@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "mcp/caller_away.h"
 #include "mcp/caller2025.h"
+#include "mcp/work.h"
 
 enum { MCP_URLS_MAX = 10000 }; /* URL elicitations whose end nod can report */
 
@@ -337,10 +338,8 @@ static struct ask *find_offered(struct client_surface *client, const struct sess
     return *offer ? ask : NULL;
 }
 
-static void stray(struct client_surface *client, const struct rpc_message *message,
-                  answered_fn *done, void *data)
+static void stray(const struct rpc_message *message, answered_fn *done, void *data)
 {
-    client->server->stray++;
     LOG_DEBUG("a response answers nothing that is asked", LOG_STR("id", message->id));
     tell(done, data, NOD_E_NOT_FOUND);
 }
@@ -451,7 +450,7 @@ void client_surface_response(struct surface *surface, struct session *session,
     uint32_t attempt;
 
     if (!split_id(rpc_id_text(&client->server->message, message->id), &ask_id, &attempt)) {
-        stray(client, message, done, data);
+        stray(message, done, data);
         return;
     }
     struct ask *ask = find_offered(client, session, ask_id, &offer);
@@ -462,7 +461,7 @@ void client_surface_response(struct surface *surface, struct session *session,
     else if (!ask && survives && ask_id.len == ID_LEN)
         answer_elsewhere(client, session, ask_id, attempt, message, done, data);
     else
-        stray(client, message, done, data);
+        stray(message, done, data);
 }
 
 /* --- the surface --- */

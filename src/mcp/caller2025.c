@@ -20,10 +20,12 @@
 #include "mcp/caller_away.h"
 #include "mcp/caller2026.h"
 #include "mcp/caller_record.h"
+#include "mcp/drain.h"
 #include "mcp/notice.h"
 #include "mcp/repeat2025.h"
 #include "mcp/failure.h"
 #include "mcp/shares.h"
+#include "mcp/stdio_inside.h"
 #include "mcp/ask2025.h"
 
 static const struct caller_ops caller2025_ops;
@@ -71,7 +73,7 @@ static void call_join(struct caller2025 *call, struct mcp_stream *stream)
     call->stream = stream;
     mcp_stream_await(stream);
     session_add_call(session, call);
-    session->server->calls++;
+    drain_call_began(session->server);
 }
 
 /* Where the store survives: how its client can be reached from anywhere. */
@@ -182,7 +184,7 @@ bool caller2025_back(struct session *session, struct mcp_stream *stream,
                                                   .caller = &call->caller }))
         return true;
     session_drop_call(session, call);
-    session->server->calls--;
+    drain_call_ended(session->server);
     stream->awaited--;
     mem_free(call);
     return false;
@@ -244,10 +246,10 @@ static void call_waiting_changed(struct caller *caller, struct call *engine_call
     struct mcp_server *server = call->session->server;
     call->waiting = waiting;
     if (waiting) {
-        server->waiting++;
+        drain_call_waits(server, true);
         timer_set(server->opts.loop, &call->beat, server->opts.heartbeat_ms, call_beat, call);
     } else {
-        server->waiting--;
+        drain_call_waits(server, false);
         timer_stop(server->opts.loop, &call->beat);
     }
     server_check_drained(server);
@@ -460,7 +462,7 @@ static void call_finished(struct caller *caller, struct call *engine_call_,
     }
     session_drop_call(session, call);
     timer_stop(server->opts.loop, &call->beat);
-    server->calls--;
+    drain_call_ended(server);
     if (failure_wants_page(outcome) && (session->can & CLIENT_CAN_URL))
         client_surface_url_required(server->client, session, outcome->error_data);
     if (!call->quiet && !outcome->elsewhere) { /* whoever cancelled it wants no response */
@@ -490,7 +492,7 @@ static void call_dropped(struct caller2025 *call)
     struct mcp_stream *stream = call->stream;
     timer_stop(server->opts.loop, &call->beat);
     session_drop_call(session, call);
-    server->calls--;
+    drain_call_ended(server);
     call_free(call);
     mcp_stream_close(stream);
     mcp_stream_skip(stream);

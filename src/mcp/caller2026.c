@@ -19,6 +19,7 @@
 #include "core/json_digest.h"
 #include "mcp/caller_away.h"
 #include "mcp/caller_record.h"
+#include "mcp/drain.h"
 #include "mcp/ask2026.h"
 #include "mcp/notice.h"
 #include "mcp/result.h"
@@ -198,7 +199,7 @@ void caller_over(struct caller2026 *caller)
     caller->over = true;
     if (caller->server) {
         timer_stop(caller->server->opts.loop, &caller->timer);
-        caller->server->calls--;
+        drain_call_ended(caller->server);
         shares_drop(caller->server, caller->principal, MCP_SHARE_CALLS, 1);
         server_check_drained(caller->server);
     }
@@ -240,14 +241,14 @@ static struct caller2026 *caller_create(struct request *request, const struct ca
     list_append(&caller->waiters, &own->link);
     caller->caller.ops = &caller2026_ops;
     caller->server = server;
-    list_append(&server->callers, &caller->link);
+    list_append(&server->rounds->callers, &caller->link);
     arena_init(&caller->arena, CALLER_ARENA_MAX);
     caller->target = spec->target;
     target_hold(spec->target);
     caller->part = spec->part;
     caller->can = engine_has_surface(server->opts.engine, server->mrtr) ? meta->can : 0;
     caller->tasks = meta->tasks;
-    server->calls++;
+    drain_call_began(server);
     shares_add(server, caller->principal, MCP_SHARE_CALLS, 1);
     return caller;
 }
@@ -610,7 +611,7 @@ static bool waits_on_pipe(const struct caller2026 *caller)
 
 void callers_drain(struct mcp_server *server, bool pipe)
 {
-    LIST_EACH (at, &server->callers) {
+    LIST_EACH (at, &server->rounds->callers) {
         struct caller2026 *caller = LIST_OF(at, struct caller2026, link);
         if (pipe && !waits_on_pipe(caller))
             continue;
@@ -622,7 +623,7 @@ void callers_drain(struct mcp_server *server, bool pipe)
 
 void callers_drop(struct mcp_server *server)
 {
-    LIST_EACH (at, &server->callers) {
+    LIST_EACH (at, &server->rounds->callers) {
         struct caller2026 *caller = LIST_OF(at, struct caller2026, link);
         struct call *call = caller->caller.call;
 

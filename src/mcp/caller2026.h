@@ -12,13 +12,26 @@
 #include "crypto/digest.h"
 #include "mcp/era2026.h"
 #include "mcp/caller2025.h"
+#include "mcp/pipe2026.h"
 #include "mcp/request_state.h"
+
+struct keyring;
 
 enum {
     MCP_STATE_GRACE_MS = 600000, /* a state outlives the last of its asks by this */
     MCP_HOLD_MS = 20000,         /* a retry waits that long for a page, or for another node */
     MCP_HOLD_LOOK_MS = 50,       /* and looks that often */
 };
+
+/* What the requests of a server share. */
+struct rounds2026 {
+    struct list callers;                /* whose calls are live, or being looked for */
+    struct keyring *keyring;            /* seals requestState */
+    struct buf plain, sealed, requests; /* of the round that goes out: see round2026.c */
+};
+/* Takes the keyring over. */
+struct rounds2026 *rounds2026_create(struct keyring *keyring);
+void rounds2026_destroy(struct rounds2026 *rounds);
 
 /* One request that waits for the end of a call. It is part of the caller it came with (`own`), or
  * has memory of its own, with its text behind it, once it waits with another one. */

@@ -15,14 +15,28 @@
 #include "mcp/caller_record.h"
 #include "mcp/caller2026.h"
 #include "mcp/caller2025.h"
+#include "mcp/drain.h"
+#include "mcp/server_inside.h"
 #include "mcp/session_store.h"
 #include "mcp/tasks.h"
+#include "mcp/work.h"
 
 enum {
-    MCP_UNRUN_UNSEEN_MS = 10000
-}; /* one that was not seen for that long makes room for another */
+    MCP_UNRUN_MAX = 256,         /* calls without a target that are watched at a time */
+    MCP_UNRUN_UNSEEN_MS = 10000, /* one that was not seen for that long makes room for another */
+};
 
 enum { AWAY_ARENA_MAX = 64 << 10 };
+
+struct unrun { /* a call that can be run, but not here: its target is missing */
+    struct id call;
+    int64_t first, seen; /* the loop's clock */
+};
+
+struct callers_away {
+    struct list live; /* struct caller_away */
+    struct unrun unrun[MCP_UNRUN_MAX];
+};
 
 struct caller_away {
     struct caller caller; /* first */
@@ -35,6 +49,19 @@ struct caller_away {
 
 static const struct caller_ops held_ops;
 static const struct caller_ops carried_ops;
+
+struct callers_away *callers_away_create(void)
+{
+    struct callers_away *callers = MEM_NEW(struct callers_away);
+
+    list_init(&callers->live);
+    return callers;
+}
+
+void callers_away_destroy(struct callers_away *callers)
+{
+    mem_free(callers);
+}
 
 static struct caller_away *caller_away_of(const struct call *call)
 {
@@ -51,7 +78,7 @@ static void caller_away_free(struct caller_away *away)
 
     list_remove(&away->link);
     mem_free(away);
-    server->calls--;
+    drain_call_ended(server);
     server_check_drained(server);
 }
 
@@ -140,7 +167,7 @@ static struct unrun *watched(struct mcp_server *server, struct str call_id, int6
     struct unrun *free = NULL;
 
     for (size_t i = 0; i < MCP_UNRUN_MAX; i++) {
-        struct unrun *unrun = &server->unrun[i];
+        struct unrun *unrun = &server->away->unrun[i];
         if (str_eq(id_str(&unrun->call), call_id)) {
             unrun->seen = now;
             return unrun;
@@ -192,8 +219,8 @@ static void go_on(struct mcp_server *server, const struct call_record *record,
     away->can = by->can;
     away->asks_until = by->asks_until;
     list_init(&away->link);
-    list_append(&server->callers_away, &away->link);
-    server->calls++;
+    list_append(&server->away->live, &away->link);
+    drain_call_began(server);
     LOG_INFO("a call that nobody worked on goes on here", LOG_STR("call", record->id),
              LOG_STR("target", record->target));
     if (!engine_adopt(server->opts.engine,
@@ -233,7 +260,7 @@ static void becoming_loaded(void *data, nod_status status, const struct store_re
                                 ? catalog_named(server->opts.catalog, record->kind, record->target)
                                 : NULL;
 
-    if (target && !server->draining)
+    if (target && !server_draining(server))
         go_on(server, record, target, &becoming->by);
     becoming_free(becoming);
 }
@@ -274,7 +301,7 @@ void caller_away_orphan(void *data, const struct call_record *record)
     struct caller_record by;
     struct arena arena;
 
-    if (server->draining)
+    if (server_draining(server))
         return;
     arena_init(&arena, AWAY_ARENA_MAX);
     if (!target)
@@ -291,7 +318,7 @@ void caller_away_orphan(void *data, const struct call_record *record)
 
 void caller_away_stop(struct mcp_server *server)
 {
-    LIST_EACH (at, &server->callers_away) {
+    LIST_EACH (at, &server->away->live) {
         struct caller_away *away = LIST_OF(at, struct caller_away, link);
         if (away->caller.call) {
             call_caller_left(away->caller.call);

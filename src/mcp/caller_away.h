@@ -8,11 +8,17 @@
 #ifndef NOD_MCP_CALLER_AWAY_H
 #define NOD_MCP_CALLER_AWAY_H
 
-#include "mcp/server_inside.h"
+#include "core/engine.h"
+
+struct callers_away;
+struct mcp_server;
 
 enum {
     MCP_GONE_MS = 30000
 }; /* a call that could be run, and whose target no node has, ends then */
+
+struct callers_away *callers_away_create(void);
+void callers_away_destroy(struct callers_away *callers);
 
 /* recovery_opts.orphan; data is the server. */
 void caller_away_orphan(void *data, const struct call_record *record);

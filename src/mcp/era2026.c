@@ -1,5 +1,5 @@
 /*
- * mcp/era2026: who handles which method, and what is in flight on the pipe.
+ * mcp/era2026: who handles which method.
  *
  * A request is looked at in this order: is _meta complete (-32602), is it a version we speak
  * (-32022), do the headers agree (-32020), is there such a method (-32601), did the client declare
@@ -14,6 +14,7 @@
 #include "mcp/caller2026.h"
 #include "mcp/era.h"
 #include "mcp/headers.h"
+#include "mcp/pipe2026.h"
 #include "mcp/tasks.h"
 
 enum { METHOD_SHOWN_MAX = 100 };
@@ -120,93 +121,6 @@ void era2026_request(struct request *request, struct str name)
     request->meta = NULL; /* it lives no longer */
 }
 
-/* --- the pipe --- */
-
-void era2026_line(struct mcp_server *server, const struct rpc_message *message)
-{
-    struct request request = {
-        .server = server, .principal = STR("local"), .id = message->id, .params = message->params
-    };
-
-    params_find(request.params, &request.has);
-    if (server->draining)
-        reply_error(&request, RPC_INTERNAL_ERROR, STR("The server is shutting down."));
-    else
-        era2026_request(&request, message->method);
-    if (request.later)
-        return;
-    if (server->out.len && server->pipe)
-        mcp_stream_send(server->pipe, EVENT_KEPT, buf_str(&server->out));
-    buf_clear(&server->out);
-}
-
-bool pipe_add(struct request *request, struct in_flight *in_flight, struct str id,
-              void (*cancel)(struct in_flight *in_flight))
-{
-    struct mcp_server *server = request->server;
-
-    *in_flight = (struct in_flight){ .cancel = cancel, .id = id.at, .id_len = id.len };
-    if (request->exchange)
-        return true;
-    if (map_get(&server->on_pipe, id)) {
-        reply_error(request, RPC_INVALID_REQUEST,
-                    STR("A request with this id is still being worked on; give each its own."));
-        return false;
-    }
-    if (!map_set(&server->on_pipe, id, in_flight)) {
-        reply_errorf(request, RPC_INVALID_REQUEST,
-                     "There are %d requests in flight; wait for one to end.",
-                     MCP_PIPE_REQUESTS_MAX);
-        return false;
-    }
-    in_flight->server = server;
-    return true;
-}
-
-void pipe_remove(struct in_flight *in_flight)
-{
-    struct str id = str_n(in_flight->id, in_flight->id_len);
-
-    if (in_flight->server && map_get(&in_flight->server->on_pipe, id) == in_flight)
-        map_remove(&in_flight->server->on_pipe, id);
-    in_flight->server = NULL;
-}
-
-void pipe_moved(struct in_flight *in_flight, const char *id)
-{
-    in_flight->id = id;
-    if (in_flight->server) /* the key is replaced with the value: nothing can fail */
-        map_set(&in_flight->server->on_pipe, str_n(id, in_flight->id_len), in_flight);
-}
-
-bool era2026_cancelled(struct mcp_server *server, const struct json *params)
-{
-    struct str id = rpc_id_of(&server->message, json_get(params, STR("requestId")));
-    struct in_flight *in_flight = id.len ? map_get(&server->on_pipe, id) : NULL;
-
-    if (!in_flight)
-        return false;
-    pipe_remove(in_flight);
-    in_flight->cancel(in_flight);
-    return true;
-}
-
-bool era2026_on_pipe(const struct mcp_server *server)
-{
-    return server->on_pipe.count > 0;
-}
-
-void era2026_pipe_closed(struct mcp_server *server)
-{
-    struct in_flight *in_flight;
-
-    server->pipe = NULL;
-    for (size_t at = 0; (in_flight = map_next(&server->on_pipe, &at));) {
-        pipe_remove(in_flight);
-        in_flight->cancel(in_flight);
-    }
-}
-
 /* --- the end --- */
 
 void era2026_drain(struct mcp_server *server, bool pipe)
@@ -221,5 +135,4 @@ void era2026_stop(struct mcp_server *server)
     subscriptions_close(server, false);
     callers_drop(server);
     tasks_destroy(server);
-    map_finish(&server->on_pipe);
 }

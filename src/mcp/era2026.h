@@ -16,8 +16,8 @@
  *     the HTTP status (200 unless said otherwise).
  *   - it takes the request over: response_take() (mcp/response.h), which sets request->later. It
  * then owns the way back, may send notifications, and ends it with response_end(). On stdio it
- *     registers with pipe_add() so that notifications/cancelled finds it. What it needs of the
- *     message (id, params) it copies: the message dies when the function returns.
+ *     registers with pipe_add() (mcp/pipe2026.h) so that notifications/cancelled finds it. What it
+ * needs of the message (id, params) it copies: the message dies when the function returns.
  *
  * A method whose work is a call of the engine starts it with caller2026_start (mcp/caller2026.h).
  */
@@ -26,10 +26,7 @@
 
 #include "mcp/response.h"
 
-enum {
-    MCP_LIST_FRESH_MS = 60000,    /* ttlMs of lists and of server/discover */
-    MCP_PIPE_REQUESTS_MAX = 1024, /* requests of era 2026 in flight on stdio */
-};
+enum { MCP_LIST_FRESH_MS = 60000 }; /* ttlMs of lists and of server/discover */
 
 /*
  * Of the pipe or the endpoint: the message is of this era (mcp/era). request->has has been found;
@@ -40,40 +37,20 @@ void era2026_request(struct request *request, struct str method);
 /* A POST of the endpoint whose message is of this era, by a known principal. */
 void era2026_http(struct request *request, const struct rpc_message *message);
 
-/* stdio: a request of this era, and its cancellation. True: it was one of this era's requests. */
-void era2026_line(struct mcp_server *server, const struct rpc_message *message);
-bool era2026_cancelled(struct mcp_server *server, const struct json *params);
-
-/* The pipe is gone, the server is shutting down, or is going now. */
-void era2026_pipe_closed(struct mcp_server *server);
 /* Listeners are told the end, and what only waits is answered; of the pipe alone, or all. */
 void era2026_drain(struct mcp_server *server, bool pipe);
+/* The server is going now. */
 void era2026_stop(struct mcp_server *server);
-/* Is a request of this era in flight on the pipe? */
-bool era2026_on_pipe(const struct mcp_server *server);
-
-/* --- requests in flight on stdio --- */
-
-struct in_flight {
-    struct mcp_server *server;
-    void (*cancel)(struct in_flight *in_flight); /* by the client: no response is sent */
-    size_t id_len;
-    const char *id; /* its JSON text, the owner's */
-};
-
-/* False after an error reply: the id is in use, or there are too many. Does nothing over HTTP. */
-bool pipe_add(struct request *request, struct in_flight *in_flight, struct str id,
-              void (*cancel)(struct in_flight *in_flight));
-/* Fine for one that is not there. */
-void pipe_remove(struct in_flight *in_flight);
-/* It stands in another place now, and so does its id. */
-void pipe_moved(struct in_flight *in_flight, const char *id);
 
 /* The methods of this era alone. */
 void discover(struct request *request);
 void subscriptions_listen(struct request *request);
 
 /* subscriptions.c */
+struct listeners;
+struct listeners *listeners_create(void);
+void listeners_destroy(struct listeners *listeners);
+bool subscriptions_any(const struct mcp_server *server);
 void subscriptions_changed(struct mcp_server *server, unsigned changed); /* bits of target_kind */
 void subscriptions_updated(struct mcp_server *server, struct str uri);
 struct task;

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "mcp/drain.h"
 #include "mcp/endpoint.h"
 #include "mcp/headers.h"
 #include "mcp/era.h"
@@ -255,7 +256,7 @@ static void handle_other(struct mcp_server *server, struct http_exchange *exchan
 void endpoint_again(struct mcp_server *server, struct http_exchange *exchange,
                     const struct http_request *http, struct str principal)
 {
-    if (server->draining)
+    if (server_draining(server))
         endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, "The server is shutting down.");
     else if (str_eq(http->method, STR("POST")))
         handle_post(server, exchange, http, principal);

@@ -18,6 +18,7 @@
 #include "mcp/session_calls.h"
 #include "mcp/session_store.h"
 #include "mcp/shares.h"
+#include "mcp/work.h"
 
 /* --- replies --- */
 
@@ -267,8 +268,7 @@ static void batch_answered(void *data)
     struct batch_answers *answers = data;
     struct mcp_server *server = answers->work.server;
     struct http_exchange *exchange = server ? answers->exchange : NULL;
-    struct session *session =
-        exchange ? idmap_get(&server->sessions, id_str(&answers->session)) : NULL;
+    struct session *session = exchange ? session_here(server, id_str(&answers->session)) : NULL;
 
     if (exchange)
         http_on_gone(exchange, NULL, NULL);

@@ -26,6 +26,7 @@
 #include "core/json_digest.h"
 #include "mcp/caller_record.h"
 #include "mcp/endpoint.h"
+#include "mcp/work.h"
 
 enum {
     REPEAT_ID_BYTES = 16,        /* of the digest, in a call's id */
@@ -220,8 +221,7 @@ static void looked(void *data, nod_status status, const struct store_reply *repl
     struct looking *looking = data;
     struct mcp_server *server = looking->work.server;
     struct http_exchange *exchange = server ? looking->exchange : NULL;
-    struct session *session =
-        exchange ? idmap_get(&server->sessions, id_str(&looking->session)) : NULL;
+    struct session *session = exchange ? session_here(server, id_str(&looking->session)) : NULL;
 
     if (exchange)
         http_on_gone(exchange, NULL, NULL);
@@ -232,9 +232,9 @@ static void looked(void *data, nod_status status, const struct store_reply *repl
         endpoint_again(server, exchange, looking->http, looking->principal);
     } else if (status == NOD_E_NOT_FOUND ||
                session_call(session, str_n(looking->text, looking->id_len))) {
-        server->unknown_call = looking->call;
+        server->sessions->unknown_call = looking->call;
         endpoint_again(server, exchange, looking->http, looking->principal);
-        server->unknown_call = (struct id){ 0 };
+        server->sessions->unknown_call = (struct id){ 0 };
     } else if (status == NOD_OK) {
         found(session, looking, exchange, reply->call);
     } else if (status == NOD_E_STORE) {
@@ -261,8 +261,8 @@ bool repeat2025_take(struct request *request, const struct caller2025_spec *spec
     struct caller2025 *held = session_call(session, request->id);
     struct digest wish;
 
-    if (!held &&
-        (!may_be_stored(session) || str_eq(id_str(&server->unknown_call), id_str(call_id))))
+    if (!held && (!may_be_stored(session) ||
+                  str_eq(id_str(&server->sessions->unknown_call), id_str(call_id))))
         return false;
     wish_of(spec->target->kind, spec->target->name, spec->uri, spec->args, &wish);
     if (held) {

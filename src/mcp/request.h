@@ -81,7 +81,11 @@ void logging_set_level(struct request *request);
 /* discover.c: the members of ServerCapabilities that both eras have. */
 void discover_capabilities(struct json_writer *w, const struct catalog *catalog);
 
-/* resources.c: a session's subscriptions end with it. */
+/* resources.c: which sessions subscribe to what. */
+struct subjects;
+struct subjects *subjects_create(void);
+void subjects_destroy(struct subjects *subjects);
+/* A session's subscriptions end with it. */
 void resources_forget(struct session *session);
 /* A resource has changed, here or elsewhere: those who subscribe here are told. */
 void resources_updated(struct mcp_server *server, struct str uri);

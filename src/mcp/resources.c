@@ -17,7 +17,14 @@
 #include "mcp/session_store.h"
 #include "mcp/shares.h"
 
-enum { MCP_SUBSCRIPTIONS_MAX = 1000 }; /* subscriptions of one session */
+enum {
+    MCP_SUBSCRIPTIONS_MAX = 1000, /* subscriptions of one session */
+    MCP_SUBJECTS_MAX = 100000,    /* resources that somebody subscribes to */
+};
+
+struct subjects {
+    struct map by_uri; /* struct subject */
+};
 
 struct subject { /* a resource that somebody subscribes to */
     struct list subscriptions;
@@ -100,6 +107,20 @@ void resources_read(struct request *request)
 
 /* --- subscriptions --- */
 
+struct subjects *subjects_create(void)
+{
+    struct subjects *subjects = MEM_NEW(struct subjects);
+
+    map_init(&subjects->by_uri, MCP_SUBJECTS_MAX);
+    return subjects;
+}
+
+void subjects_destroy(struct subjects *subjects)
+{
+    map_finish(&subjects->by_uri);
+    mem_free(subjects);
+}
+
 static void subscription_end(struct subscription *subscription)
 {
     struct subject *subject = subscription->subject;
@@ -111,7 +132,7 @@ static void subscription_end(struct subscription *subscription)
     list_remove(&subscription->of_session);
     mem_free(subscription);
     if (list_empty(&subject->subscriptions)) {
-        map_remove(&server->subjects, str_n(subject->uri, subject->len));
+        map_remove(&server->subjects->by_uri, str_n(subject->uri, subject->len));
         mem_free(subject);
     }
 }
@@ -134,7 +155,7 @@ static struct subscription *subscription_find(struct session *session, struct st
 
 static struct subject *subject_of(struct mcp_server *server, struct str uri)
 {
-    struct subject *subject = map_get(&server->subjects, uri);
+    struct subject *subject = map_get(&server->subjects->by_uri, uri);
 
     if (subject)
         return subject;
@@ -142,7 +163,7 @@ static struct subject *subject_of(struct mcp_server *server, struct str uri)
     list_init(&subject->subscriptions);
     subject->len = uri.len;
     memcpy(subject->uri, uri.at, uri.len);
-    if (!map_set(&server->subjects, str_n(subject->uri, subject->len), subject)) {
+    if (!map_set(&server->subjects->by_uri, str_n(subject->uri, subject->len), subject)) {
         mem_free(subject);
         return NULL;
     }
@@ -272,7 +293,7 @@ void mcp_resource_updated(struct mcp_server *server, struct str uri)
 
 void resources_updated(struct mcp_server *server, struct str uri)
 {
-    struct subject *subject = map_get(&server->subjects, uri);
+    struct subject *subject = map_get(&server->subjects->by_uri, uri);
     struct json_writer w;
 
     subscriptions_updated(server, uri);

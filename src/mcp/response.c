@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "net/sse.h"
+#include "mcp/pipe2026.h"
 
 static void exchange_gone(void *data)
 {
@@ -51,9 +52,9 @@ bool response_event(struct response *response, struct str message)
     if (response->over)
         return false;
     if (response->pipe) {
-        if (response->server->pipe)
-            mcp_stream_send(response->server->pipe, EVENT_KEPT, message);
-        return response->server->pipe != NULL;
+        if (response->server->pipe2026->lines)
+            mcp_stream_send(response->server->pipe2026->lines, EVENT_KEPT, message);
+        return response->server->pipe2026->lines != NULL;
     }
     begin(response);
     return response->exchange &&
@@ -64,8 +65,8 @@ void response_notify(struct response *response, struct str message)
 {
     if (response->over)
         return;
-    if (response->pipe && response->server->pipe)
-        mcp_stream_send(response->server->pipe, EVENT_VOLATILE, message);
+    if (response->pipe && response->server->pipe2026->lines)
+        mcp_stream_send(response->server->pipe2026->lines, EVENT_VOLATILE, message);
     else if (!response->pipe)
         response_event(response, message);
 }
@@ -148,8 +149,8 @@ void response_end(struct response *response, int status, struct str message)
     response->over = true;
     response->exchange = NULL;
     if (response->pipe) {
-        if (response->server->pipe)
-            mcp_stream_send(response->server->pipe, EVENT_KEPT, message);
+        if (response->server->pipe2026->lines)
+            mcp_stream_send(response->server->pipe2026->lines, EVENT_KEPT, message);
     } else if (response->events) {
         end_events(exchange, message);
     } else {

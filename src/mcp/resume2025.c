@@ -25,6 +25,7 @@
 #include "mcp/repeat2025.h"
 #include "mcp/session_store.h"
 #include "net/sse.h"
+#include "mcp/work.h"
 
 enum { RESUME_ARENA_MAX = 64 << 20 };
 
@@ -209,8 +210,7 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
     struct waiting *waiting = data;
     struct mcp_server *server = waiting->work.server;
     struct http_exchange *exchange = wait_over(waiting);
-    struct session *session =
-        exchange ? idmap_get(&server->sessions, id_str(&waiting->session)) : NULL;
+    struct session *session = exchange ? session_here(server, id_str(&waiting->session)) : NULL;
     const struct call_record *record = reply ? reply->call : NULL;
     struct mcp_stream *stream =
         session ? mcp_stream_find(session, id_str(&waiting->call), waiting->seq) : NULL;

@@ -28,8 +28,10 @@
 #include "mcp/caller_away.h"
 #include "mcp/caller2026.h"
 #include "mcp/ask2026.h"
+#include "mcp/pipe2026.h"
 #include "mcp/result.h"
 #include "mcp/tasks.h"
+#include "mcp/work.h"
 
 enum { MCP_WAITERS_MAX = 64 }; /* requests that wait for the end of one call */
 
@@ -483,7 +485,7 @@ static nod_status open_state(struct caller2026 *caller)
     struct mcp_server *server = caller->server;
     struct state_bound bound = caller_bound(caller);
 
-    return state_open(server->keyring, &bound, caller->state_text, caller_state_max(server),
+    return state_open(server->rounds->keyring, &bound, caller->state_text, caller_state_max(server),
                       engine_now(server->opts.engine), &caller->arena, &caller->state);
 }
 
@@ -636,7 +638,7 @@ static bool homeless_open(struct homeless *homeless, struct request *request, st
                                  .method = method,
                                  .target = homeless->name,
                                  .args = digest_str(&digest) };
-    return state_open(server->keyring, &bound, json_str(request->has.state),
+    return state_open(server->rounds->keyring, &bound, json_str(request->has.state),
                       caller_state_max(server), engine_now(server->opts.engine), &homeless->arena,
                       &homeless->state) == NOD_OK;
 }

@@ -11,9 +11,32 @@
  */
 #include "base/log.h"
 #include "base/mem.h"
+#include "crypto/seal.h"
 #include "mcp/caller2026.h"
+#include "mcp/drain.h"
 #include "mcp/ask2026.h"
 #include "mcp/result.h"
+
+struct rounds2026 *rounds2026_create(struct keyring *keyring)
+{
+    struct rounds2026 *rounds = MEM_NEW(struct rounds2026);
+
+    list_init(&rounds->callers);
+    rounds->keyring = keyring;
+    buf_init(&rounds->plain, STATE_PORTABLE_MAX);
+    buf_init(&rounds->sealed, STATE_PORTABLE_MAX);
+    buf_init(&rounds->requests, MCP_MESSAGE_MAX);
+    return rounds;
+}
+
+void rounds2026_destroy(struct rounds2026 *rounds)
+{
+    keyring_destroy(rounds->keyring);
+    buf_finish(&rounds->plain);
+    buf_finish(&rounds->sealed);
+    buf_finish(&rounds->requests);
+    mem_free(rounds);
+}
 
 static struct str note_of(const struct caller2026 *caller, struct str key)
 {
@@ -78,7 +101,7 @@ static bool seal_round(struct caller2026 *caller, struct str plain, struct buf *
 {
     struct state_bound bound = caller_bound(caller);
 
-    return state_seal(caller->server->keyring, &bound, plain, out) == NOD_OK;
+    return state_seal(caller->server->rounds->keyring, &bound, plain, out) == NOD_OK;
 }
 
 /* What the result says beside the state, made while the call is at hand. */
@@ -160,7 +183,8 @@ static void send_round(struct caller2026 *caller, struct call *call, const struc
                        size_t entry_count, uint32_t notices)
 {
     struct mcp_server *server = caller->server;
-    struct buf *plain = &server->plain, *sealed = &server->sealed, *requests = &server->requests;
+    struct buf *plain = &server->rounds->plain, *sealed = &server->rounds->sealed,
+               *requests = &server->rounds->requests;
 
     if (state_of_call(caller, call, entries, entry_count, notices, plain) &&
         write_requests(caller, call, requests) && know_args(caller, call) &&
@@ -187,7 +211,7 @@ static void look_in(struct caller2026 *caller)
     struct mcp_server *server = caller->server;
 
     timer_set(server->opts.loop, &caller->timer,
-              server->draining ? MCP_HOLD_LOOK_MS : server->opts.hold_ms, hold_over, caller);
+              server_draining(server) ? MCP_HOLD_LOOK_MS : server->opts.hold_ms, hold_over, caller);
 }
 
 static void journal_loaded(void *data, nod_status status, const struct store_reply *reply)
@@ -242,7 +266,7 @@ static void hold(struct caller2026 *caller)
 {
     struct mcp_server *server = caller->server;
 
-    timer_set(server->opts.loop, &caller->timer, server->draining ? 0 : server->opts.hold_ms,
+    timer_set(server->opts.loop, &caller->timer, server_draining(server) ? 0 : server->opts.hold_ms,
               hold_over, caller);
 }
 

@@ -13,7 +13,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "mcp/era2026.h"
 #include "mcp/caller2025.h"
 #include "mcp/session_store.h"
 #include "mcp/shares.h"
@@ -30,9 +29,9 @@ static void make_room(struct mcp_server *server, struct str principal)
 {
     bool own = shares_full(server, principal, MCP_SHARE_SESSIONS, 1);
 
-    if ((server->sessions.count < MCP_SESSIONS_MAX && !own) || !server_survives(server))
+    if ((server->sessions->by_id.count < MCP_SESSIONS_MAX && !own) || !server_survives(server))
         return;
-    LIST_EACH (at, &server->by_use) {
+    LIST_EACH (at, &server->sessions->by_use) {
         struct session *session = LIST_OF(at, struct session, by_use);
         if (own && !str_eq(session_principal(session), principal))
             continue;
@@ -65,7 +64,7 @@ struct session *session_restore(struct mcp_server *server, struct str principal,
                                 const struct id *id)
 {
     make_room(server, principal);
-    if (server->sessions.count >= MCP_SESSIONS_MAX ||
+    if (server->sessions->by_id.count >= MCP_SESSIONS_MAX ||
         shares_full(server, principal, MCP_SHARE_SESSIONS, 1))
         return NULL;
     shares_add(server, principal, MCP_SHARE_SESSIONS, 1);
@@ -87,7 +86,7 @@ struct session *session_restore(struct mcp_server *server, struct str principal,
     list_init(&session->subscriptions);
     list_init(&session->urls);
     list_init(&session->by_use);
-    idmap_set(&server->sessions, session);
+    idmap_set(&server->sessions->by_id, session);
     session_touch(session);
     return session;
 }
@@ -98,12 +97,17 @@ void session_touch(struct session *session)
         return;
     session->used_ms = clock_mono(session->server->opts.clock);
     list_remove(&session->by_use);
-    list_append(&session->server->by_use, &session->by_use);
+    list_append(&session->server->sessions->by_use, &session->by_use);
+}
+
+struct session *session_here(struct mcp_server *server, struct str id)
+{
+    return idmap_get(&server->sessions->by_id, id);
 }
 
 struct session *session_find(struct mcp_server *server, struct str id, struct str principal)
 {
-    struct session *session = idmap_get(&server->sessions, id);
+    struct session *session = session_here(server, id);
 
     return session && str_eq(session_principal(session), principal) ? session : NULL;
 }
@@ -127,7 +131,7 @@ void session_end(struct session *session, struct str why)
         return;
     LOG_DEBUG("session ended", LOG_STR("principal", session_principal(session)),
               LOG_STR("why", why));
-    idmap_remove(&session->server->sessions, session);
+    idmap_remove(&session->server->sessions->by_id, session);
     shares_drop(session->server, session_principal(session), MCP_SHARE_SESSIONS, 1);
     list_remove(&session->by_use);
     resources_forget(session);
@@ -146,11 +150,11 @@ void session_end(struct session *session, struct str why)
             mcp_stream_close(stream);
     }
     session->busy = false;
-    list_append(&session->server->ending, &session->by_use);
+    list_append(&session->server->sessions->ending, &session->by_use);
     session_moved(session);
 }
 
-void session_orphan(struct session *session)
+static void orphan(struct session *session)
 {
     LIST_EACH (at, &session->cancelling) {
         struct caller2025 *call = LIST_OF(at, struct caller2025, link);
@@ -159,6 +163,61 @@ void session_orphan(struct session *session)
         call->session = NULL;
     }
     session_moved(session);
+}
+
+/* --- all of them --- */
+
+struct sessions *sessions_create(void)
+{
+    struct sessions *sessions = MEM_NEW(struct sessions);
+
+    idmap_init(&sessions->by_id, MCP_SESSIONS_MAX, offsetof(struct session, id));
+    list_init(&sessions->by_use);
+    list_init(&sessions->ending);
+    return sessions;
+}
+
+void sessions_destroy(struct sessions *sessions)
+{
+    idmap_finish(&sessions->by_id);
+    mem_free(sessions);
+}
+
+void sessions_end(struct mcp_server *server, struct str why)
+{
+    struct list *at;
+
+    while ((at = list_first(&server->sessions->by_use))) {
+        struct session *session = LIST_OF(at, struct session, by_use);
+        LIST_EACH (link, &session->call_list) {
+            struct caller2025 *call = LIST_OF(link, struct caller2025, link);
+            if (call->stream->of_call && !call->cancelled)
+                caller2025_leave(call); /* others may go on with it */
+        }
+        session_end(session, why);
+    }
+}
+
+void sessions_stop_waiting(struct mcp_server *server)
+{
+    LIST_EACH (at, &server->sessions->by_use) {
+        struct session *session = LIST_OF(at, struct session, by_use);
+        LIST_EACH (link, &session->call_list) {
+            struct caller2025 *call = LIST_OF(link, struct caller2025, link);
+            if (call->waiting && !call->cancelled && call->stream->of_call) {
+                caller2025_leave(call);
+            } else if (call->waiting && !call->cancelled) {
+                call->cancelled = true;
+                call_cancel(call->caller.call, STR("the server is shutting down"));
+            }
+        }
+    }
+}
+
+void sessions_orphan(struct mcp_server *server)
+{
+    LIST_EACH (at, &server->sessions->ending)
+        orphan(LIST_OF(at, struct session, by_use));
 }
 
 /* --- its calls --- */
@@ -287,7 +346,7 @@ void session_sweep(struct mcp_server *server, int64_t now)
 {
     struct list *at;
 
-    while ((at = list_first(&server->by_use))) {
+    while ((at = list_first(&server->sessions->by_use))) {
         struct session *session = LIST_OF(at, struct session, by_use);
         if (session->used_ms + server->opts.session_idle_ms > now)
             return;
@@ -325,47 +384,4 @@ void session_notify(struct session *session, struct str message)
 
     if (stream)
         mcp_stream_send(stream, EVENT_VOLATILE, message);
-}
-
-static const struct str changed_methods[] = {
-    [TARGET_TOOL] = STR_INIT("notifications/tools/list_changed"),
-    [TARGET_RESOURCE] = STR_INIT("notifications/resources/list_changed"),
-    [TARGET_PROMPT] = STR_INIT("notifications/prompts/list_changed"),
-};
-
-static void tell_one(struct session *session, unsigned changed)
-{
-    struct buf *out = &session->server->out;
-
-    if (!session->initialized)
-        return;
-    for (int kind = TARGET_TOOL; kind <= TARGET_PROMPT; kind++) {
-        if (!(changed & (1u << kind)))
-            continue;
-        buf_clear(out);
-        rpc_write_notification(out, changed_methods[kind], STR_NONE);
-        session_notify(session, buf_str(out));
-    }
-}
-
-static void tell_changed(void *data)
-{
-    struct mcp_server *server = data;
-    unsigned changed = server->changed;
-
-    server->changed = 0;
-    server->telling = false;
-    subscriptions_changed(server, changed);
-    for (struct list *at = server->by_use.next; at != &server->by_use; at = at->next)
-        tell_one(LIST_OF(at, struct session, by_use), changed);
-    buf_clear(&server->out);
-}
-
-void session_tell_changed(struct mcp_server *server, enum target_kind kind)
-{
-    server->changed |= 1u << kind;
-    if (server->telling || (list_empty(&server->by_use) && list_empty(&server->listeners)))
-        return;
-    server->telling = true;
-    timer_set(server->opts.loop, &server->tell, 0, tell_changed, server);
 }

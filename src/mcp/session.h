@@ -7,6 +7,8 @@
 #ifndef NOD_MCP_SESSION_H
 #define NOD_MCP_SESSION_H
 
+#include "base/idmap.h"
+#include "base/map.h"
 #include "mcp/ended_streams.h"
 #include "mcp/revision.h"
 #include "mcp/server_inside.h"
@@ -71,6 +73,25 @@ struct session {
     char text[]; /* the scope: principal, '/', id */
 };
 
+/* Those of a server. */
+struct sessions {
+    struct idmap by_id;
+    struct list by_use;     /* the one that was silent longest first */
+    struct list ending;     /* ended ones whose calls have not all ended yet */
+    struct id unknown_call; /* the store has no such call: its request is handled (repeat2025) */
+};
+struct sessions *sessions_create(void);
+void sessions_destroy(struct sessions *sessions);
+/* Ends them all; what the store has of their calls is left to it. */
+void sessions_end(struct mcp_server *server, struct str why);
+/*
+ * The server shuts down: clients that wait for a person are told, and not left hanging. With a
+ * durable or shared store their calls are still there, and they come back for them.
+ */
+void sessions_stop_waiting(struct mcp_server *server);
+/* The server is going: what is left of the calls of ended sessions is told nothing more. */
+void sessions_orphan(struct mcp_server *server);
+
 /* NULL: MCP_SESSIONS_MAX, or the share of the principal. */
 struct session *session_create(struct mcp_server *server, struct str principal);
 /* One that was begun elsewhere, or before a restart. */
@@ -81,9 +102,8 @@ void session_end(struct session *session, struct str why);
 /* A call or stream has gone: frees an ended session that nothing points to any more. */
 void session_moved(struct session *session);
 
-/* The server is going: what is left of an ended session's calls is told nothing more. */
-void session_orphan(struct session *session);
-
+/* By its id alone: for those who know whose it is. */
+struct session *session_here(struct mcp_server *server, struct str id);
 /* By id, and of this principal: another one's session is not found. */
 struct session *session_find(struct mcp_server *server, struct str id, struct str principal);
 enum { SESSION_CALLS_LISTED = 8 }; /* up to here looking through the list is as fast, and smaller */
@@ -120,13 +140,7 @@ static inline const struct revision_facts *session_knows(const struct session *s
     return revision_facts((enum revision)session->revision);
 }
 
-/* mcp/stdio_orphans: a call of this session, on the pipe, waits for its client. */
-void stdio_orphans_note(struct session *session);
-
 /* A message outside of any call: to stdout, or to the GET stream if there ever was one. */
 void session_notify(struct session *session, struct str message);
-
-/* Lists have changed: every session is told, once a turn. */
-void session_tell_changed(struct mcp_server *server, enum target_kind kind);
 
 #endif

@@ -9,6 +9,7 @@
 #include "mcp/session_calls.h"
 
 #include "base/mem.h"
+#include "mcp/work.h"
 
 enum {
     SESSION_CALLS_PAGE = 128,    /* questions that are looked at in one go */

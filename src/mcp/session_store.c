@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "mcp/announce.h"
 #include "mcp/request.h"
+#include "mcp/work.h"
 
 enum {
     SESSION_FRESH_MS = 2000,      /* where other nodes may end it */
@@ -31,7 +32,7 @@ static struct store *store_of(const struct mcp_server *server)
 
 static struct session *still_there(struct mcp_server *server, const struct id *id)
 {
-    return server ? idmap_get(&server->sessions, id_str(id)) : NULL;
+    return server ? session_here(server, id_str(id)) : NULL;
 }
 
 /* --- writing --- */
@@ -359,7 +360,7 @@ static void rechecked(void *data, struct mcp_server *server, nod_status status)
 
 void session_look_again(struct mcp_server *server, struct str id)
 {
-    const struct session *session = idmap_get(&server->sessions, id);
+    const struct session *session = session_here(server, id);
 
     if (session && !session->lines)
         session_fetch(server, id, session_principal(session), rechecked, NULL);
@@ -394,7 +395,7 @@ void session_recheck(struct mcp_server *server, int64_t now)
 
     if (!server_survives(server))
         return;
-    LIST_EACH (at, &server->by_use) {
+    LIST_EACH (at, &server->sessions->by_use) {
         struct session *session = LIST_OF(at, struct session, by_use);
         if (is_held(session, now) && recheck(session, now) && ++asked == RECHECKS_MOST)
             return;

@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "mcp/request.h"
+#include "mcp/server_inside.h"
 #include "mcp/tasks.h"
 
 enum {
@@ -20,6 +21,10 @@ enum {
     MCP_LISTENERS_PER_PRINCIPAL_MAX = 1000,      /* GET streams and subscriptions/listen */
     MCP_SUBSCRIPTIONS_PER_PRINCIPAL_MAX = 10000, /* to resources */
     MCP_HOLDERS_MAX = 100000,                    /* principals that have any of these */
+};
+
+struct shares {
+    struct map holders; /* principal -> struct holder */
 };
 
 struct holder {
@@ -39,26 +44,30 @@ static const struct {
     [MCP_SHARE_TASKS] = { TASKS_PER_PRINCIPAL_MAX, "tasks" },
 };
 
-void shares_init(struct mcp_server *server)
+struct shares *shares_create(struct mcp_opts *opts)
 {
-    map_init(&server->holders, MCP_HOLDERS_MAX);
+    struct shares *shares = MEM_NEW(struct shares);
+
+    map_init(&shares->holders, MCP_HOLDERS_MAX);
     for (size_t i = 0; i < MCP_SHARES; i++)
-        if (!server->opts.per_principal[i])
-            server->opts.per_principal[i] = kinds[i].usual;
+        if (!opts->per_principal[i])
+            opts->per_principal[i] = kinds[i].usual;
+    return shares;
 }
 
-void shares_finish(struct mcp_server *server)
+void shares_destroy(struct shares *shares)
 {
     struct holder *holder;
 
-    for (size_t at = 0; (holder = map_next(&server->holders, &at));)
+    for (size_t at = 0; (holder = map_next(&shares->holders, &at));)
         mem_free(holder);
-    map_finish(&server->holders);
+    map_finish(&shares->holders);
+    mem_free(shares);
 }
 
 bool shares_full(struct mcp_server *server, struct str principal, enum mcp_share kind, size_t more)
 {
-    const struct holder *holder = map_get(&server->holders, principal);
+    const struct holder *holder = map_get(&server->shares->holders, principal);
     size_t most = server->opts.per_principal[kind], held = holder ? holder->held[kind] : 0;
 
     return server_has_tokens(server) && (held >= most || more > most - held);
@@ -66,7 +75,7 @@ bool shares_full(struct mcp_server *server, struct str principal, enum mcp_share
 
 void shares_add(struct mcp_server *server, struct str principal, enum mcp_share kind, size_t count)
 {
-    struct holder *holder = map_get(&server->holders, principal);
+    struct holder *holder = map_get(&server->shares->holders, principal);
 
     if (!server_has_tokens(server) || !count)
         return;
@@ -74,7 +83,7 @@ void shares_add(struct mcp_server *server, struct str principal, enum mcp_share 
         holder = mem_zalloc(sizeof(*holder) + principal.len);
         holder->len = principal.len;
         memcpy(holder->name, principal.at, principal.len);
-        if (!map_set(&server->holders, str_n(holder->name, holder->len), holder)) {
+        if (!map_set(&server->shares->holders, str_n(holder->name, holder->len), holder)) {
             mem_free(holder);
             return;
         }
@@ -84,7 +93,7 @@ void shares_add(struct mcp_server *server, struct str principal, enum mcp_share 
 
 void shares_drop(struct mcp_server *server, struct str principal, enum mcp_share kind, size_t count)
 {
-    struct holder *holder = map_get(&server->holders, principal);
+    struct holder *holder = map_get(&server->shares->holders, principal);
 
     if (!holder)
         return;
@@ -92,7 +101,7 @@ void shares_drop(struct mcp_server *server, struct str principal, enum mcp_share
     for (size_t i = 0; i < MCP_SHARES; i++)
         if (holder->held[i])
             return;
-    map_remove(&server->holders, str_n(holder->name, holder->len));
+    map_remove(&server->shares->holders, str_n(holder->name, holder->len));
     mem_free(holder);
 }
 

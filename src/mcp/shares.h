@@ -8,9 +8,10 @@
 #ifndef NOD_MCP_SHARES_H
 #define NOD_MCP_SHARES_H
 
-#include "mcp/server_inside.h"
+#include "mcp/server.h"
 
 struct request;
+struct shares;
 
 /* Has the principal as many as it may have, or would have more with `more` of them? */
 bool shares_full(struct mcp_server *server, struct str principal, enum mcp_share kind, size_t more);
@@ -27,7 +28,8 @@ const char *shares_sentence(struct mcp_server *server, enum mcp_share kind,
 /* 429 with that sentence, for a request that would be one too many. False: there is room. */
 bool shares_refuse(struct request *request, struct str principal, enum mcp_share kind, size_t more);
 
-void shares_init(struct mcp_server *server);
-void shares_finish(struct mcp_server *server);
+/* Fills in the usual shares where the options name none. */
+struct shares *shares_create(struct mcp_opts *opts);
+void shares_destroy(struct shares *shares);
 
 #endif

@@ -7,10 +7,13 @@
  */
 #include "base/log.h"
 #include "base/mem.h"
+#include "mcp/drain.h"
 #include "mcp/era.h"
 #include "mcp/era2025.h"
 #include "mcp/era2026.h"
 #include "mcp/caller2025.h"
+#include "mcp/pipe2026.h"
+#include "mcp/stdio_inside.h"
 
 enum {
     MCP_LINE_MAX = 4 << 20,         /* bytes of one line on stdio */
@@ -55,7 +58,7 @@ static void take_message(struct stdio *stdio, const struct rpc_message *message)
     }
     switch (message->kind) {
     case RPC_REQUEST:
-        if (server->draining)
+        if (server_draining(server))
             reply_error(&request, RPC_INTERNAL_ERROR, STR("The server is shutting down."));
         else
             era2025_request(&request, message->method);
@@ -257,7 +260,7 @@ nod_status mcp_stdio_start(struct mcp_server *server, int read_fd, int write_fd,
         return status;
     }
     stdio->session->lines = mcp_stream_lines(stdio->session, stdio->pipe);
-    server->pipe = stdio->session->lines;
+    server->pipe2026->lines = stdio->session->lines;
     server->stdio = stdio;
     stdio_orphans_withdraw(server);
     return NOD_OK;

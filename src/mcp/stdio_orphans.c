@@ -11,6 +11,8 @@
  */
 #include "base/mem.h"
 #include "mcp/caller2025.h"
+#include "mcp/stdio_inside.h"
+#include "mcp/work.h"
 
 enum { LEFT_TTL_MS = 24 * 3600000, LEFT_BYTES_MAX = MCP_CALLS_PER_SESSION_MAX * (ID_LEN + 1) };
 

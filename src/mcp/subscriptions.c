@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "mcp/lists.h"
 #include "mcp/era2026.h"
+#include "mcp/pipe2026.h"
 #include "mcp/result.h"
 #include "mcp/shares.h"
 #include "mcp/tasks.h"
@@ -19,8 +20,13 @@ enum {
     MCP_LISTENED_MAX = 1000,   /* resources that one of them names */
 };
 
+struct listeners {
+    struct list list; /* struct listener */
+    size_t count;
+};
+
 struct listener {
-    struct list link; /* of the server */
+    struct list link; /* of the listeners */
     struct response response;
     struct in_flight in_flight;
     struct timer beat;
@@ -50,6 +56,24 @@ enum { CHANGES = sizeof(changes) / sizeof(changes[0]), LISTENER_ARENA_MAX = 16 <
 
 /* --- its life --- */
 
+struct listeners *listeners_create(void)
+{
+    struct listeners *listeners = MEM_NEW(struct listeners);
+
+    list_init(&listeners->list);
+    return listeners;
+}
+
+void listeners_destroy(struct listeners *listeners)
+{
+    mem_free(listeners);
+}
+
+bool subscriptions_any(const struct mcp_server *server)
+{
+    return server->listeners->count > 0;
+}
+
 static void listener_free(struct listener *listener)
 {
     struct mcp_server *server = listener->response.server;
@@ -57,7 +81,7 @@ static void listener_free(struct listener *listener)
     timer_stop(server->opts.loop, &listener->beat);
     pipe_remove(&listener->in_flight);
     list_remove(&listener->link);
-    server->listener_count--;
+    server->listeners->count--;
     shares_drop(server, listener->principal, MCP_SHARE_LISTENERS, 1);
     shares_drop(server, listener->principal, MCP_SHARE_SUBSCRIPTIONS, listener->counted);
     map_finish(&listener->uris);
@@ -162,7 +186,7 @@ static void acknowledge(struct listener *listener, const struct json *uris,
 
 void subscriptions_changed(struct mcp_server *server, unsigned changed)
 {
-    LIST_EACH (at, &server->listeners) {
+    LIST_EACH (at, &server->listeners->list) {
         struct listener *listener = LIST_OF(at, struct listener, link);
         for (size_t i = 0; i < CHANGES && !listener->dead; i++) {
             struct json_writer w;
@@ -176,7 +200,7 @@ void subscriptions_changed(struct mcp_server *server, unsigned changed)
 
 void subscriptions_updated(struct mcp_server *server, struct str uri)
 {
-    LIST_EACH (at, &server->listeners) {
+    LIST_EACH (at, &server->listeners->list) {
         struct listener *listener = LIST_OF(at, struct listener, link);
         struct json_writer w;
         if (listener->dead || !map_get(&listener->uris, uri))
@@ -200,7 +224,7 @@ static void tell_task(struct listener *listener, struct task *task)
 
 void subscriptions_task(struct mcp_server *server, struct task *task)
 {
-    LIST_EACH (at, &server->listeners) {
+    LIST_EACH (at, &server->listeners->list) {
         struct listener *listener = LIST_OF(at, struct listener, link);
         if (map_get(&listener->tasks, id_str(&task->id)) &&
             str_eq(listener->principal, task->principal))
@@ -256,7 +280,7 @@ static void close_one(struct listener *listener, struct str why)
 
 void subscriptions_close(struct mcp_server *server, bool pipe)
 {
-    LIST_EACH (at, &server->listeners) {
+    LIST_EACH (at, &server->listeners->list) {
         struct listener *listener = LIST_OF(at, struct listener, link);
         if (pipe && !listener->response.pipe)
             continue;
@@ -340,7 +364,7 @@ void subscriptions_listen(struct request *request)
     }
     if (shares_refuse(request, request->principal, MCP_SHARE_LISTENERS, 1))
         return;
-    if (server->listener_count >= MCP_LISTENERS_MAX) {
+    if (server->listeners->count >= MCP_LISTENERS_MAX) {
         reply_error(request, RPC_INTERNAL_ERROR, STR("There are too many listeners."));
         request->status = 503;
         return;
@@ -351,8 +375,8 @@ void subscriptions_listen(struct request *request)
     map_init(&listener->tasks, MCP_LISTENED_MAX);
     listener->id = arena_str(&listener->arena, request->id);
     listener->principal = arena_str(&listener->arena, request->principal);
-    list_append(&server->listeners, &listener->link);
-    server->listener_count++;
+    list_append(&server->listeners->list, &listener->link);
+    server->listeners->count++;
     shares_add(server, listener->principal, MCP_SHARE_LISTENERS, 1);
     listener->response.server = server;
     if (!read_filter(request, listener, filter)) {

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "mcp/caller_record.h"
+#include "mcp/drain.h"
 #include "mcp/ask2026.h"
 #include "mcp/result.h"
 
@@ -167,9 +168,9 @@ static void count_running(struct task *task, bool running)
         return;
     task->running = running;
     if (running)
-        server->calls++;
+        drain_call_began(server);
     else
-        server->calls--;
+        drain_call_ended(server);
     if (!running)
         server_check_drained(server);
 }

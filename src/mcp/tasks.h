@@ -20,6 +20,8 @@
 #include "base/list.h"
 #include "json/write.h"
 #include "mcp/era2026.h"
+#include "mcp/pipe2026.h"
+#include "mcp/work.h"
 
 enum {
     TASKS_MAX = 20000,                        /* in all; the oldest that have ended make room */

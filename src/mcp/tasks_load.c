@@ -21,8 +21,10 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "mcp/caller_away.h"
+#include "mcp/drain.h"
 #include "mcp/request_state.h"
 #include "mcp/tasks.h"
+#include "mcp/work.h"
 
 enum {
     RECORD_VERSION = 1,
@@ -354,7 +356,7 @@ static void keep_ask(void *data, const struct store_row *row)
 static bool wants_taker(const struct loading *loading)
 {
     const struct mcp_server *server = loading->work.server;
-    bool runnable = loading->call.state == CALL_STORED_RUNNABLE && !server->draining;
+    bool runnable = loading->call.state == CALL_STORED_RUNNABLE && !server_draining(server);
     bool not_handed = !loading->call.handed && loading->call.state != CALL_STORED_WAITING;
 
     return !loading->look && (runnable || not_handed) && !task_by_id(server, loading->id);

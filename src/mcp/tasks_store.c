@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "mcp/tasks.h"
+#include "mcp/work.h"
 
 enum {
     RECORD_VERSION = 1,

@@ -78,7 +78,7 @@ static void an_idle_session_ends_and_one_that_waits_does_not(void **state)
     client_post(&busy, &talk, CALL("1", "confirm", "{}"));
     talk_await(&talk, "elicitation/create");
     world_advance(&world, 1001);
-    WORLD_AWAIT(&world, world.server->sessions.count == 1);
+    WORLD_AWAIT(&world, world.server->sessions->by_id.count == 1);
     assert_int_equal(client_status(&idle, "POST", PING), 404);
     assert_int_equal(client_status(&busy, "POST", PING), 200);
     talk_close(&talk);
@@ -104,7 +104,7 @@ static void a_session_that_waits_alone_is_left_to_a_store_that_keeps_it(void **s
     talk_cut(&talk, "id: ", "\n", event, sizeof(event));
     talk_close(&talk);
     world_advance(&world, 1001);
-    WORLD_AWAIT(&world, world.server->sessions.count == 1);
+    WORLD_AWAIT(&world, world.server->sessions->by_id.count == 1);
     assert_int_equal(engine_pending(world.engine), 1); /* of the one that is connected */
 
     client_get(&gone, &talk, event); /* for the question that it has missed */
