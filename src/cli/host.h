@@ -35,19 +35,38 @@ struct nod_server {
     struct mcp_server *mcp; /* while it serves */
     struct front *front;    /* likewise, over HTTP */
     struct tokens *tokens;
-    struct keyring *ring; /* of the secrets that are set, or NULL */
-    struct timer tick;    /* for the engine's next deadline */
+    const char *token_file; /* where they are from */
+    struct keyring *ring;   /* of the secrets that are set, or NULL */
+    struct timer tick;      /* for the engine's next deadline */
     bool stopping;
 };
 
-/* Opens the store that the command line or the program names; false, logged, if it cannot be used.
- * Before serving, and once. */
 struct options;
+
+/* --- cli/serve: false, logged, if it cannot serve --- */
+
+/* Opens the store that the command line or the program names. Before serving, and once. */
 bool host_open_store(nod_server *server, const struct options *options);
-/* Begins to serve; false, logged, if it cannot. */
+/* Makes the front door, with the routes of /mcp. Nobody can come in yet: a module adds its routes
+ * to server->front, and its surface to server->engine, between these two. */
+bool host_open_http(nod_server *server, const struct options *options);
+bool host_listen(nod_server *server, const struct options *options);
+/* Instead of both: one client, on stdin and stdout. */
 bool host_serve_stdio(nod_server *server);
-bool host_serve_http(nod_server *server, const struct options *options);
 /* Until the server was told to stop and what ran has ended. */
 void host_run(nod_server *server);
+
+/* --- cli/shutdown --- */
+
+/* From now on SIGINT and SIGTERM stop the server. Before anybody is told that it serves: who is
+ * told may send one. */
+void shutdown_watch(nod_server *server);
+/* `data` is the server: it is to stop, in good order. */
+void shutdown_begin(void *data);
+
+/* --- cli/reload --- */
+
+/* From now on SIGHUP reads the token file and the certificate again. */
+void reload_watch(nod_server *server);
 
 #endif

@@ -22,8 +22,9 @@ static int serve(nod_server *server, const struct options *options)
     if (!host_open_store(server, options))
         return EXIT_CANNOT_SERVE;
     engine_allow_fields(server->engine, options->allow_fields);
-    bool serving =
-        options->listen_count ? host_serve_http(server, options) : host_serve_stdio(server);
+    bool serving = options->listen_count
+                       ? host_open_http(server, options) && host_listen(server, options)
+                       : host_serve_stdio(server);
 
     if (!serving)
         return EXIT_CANNOT_SERVE;

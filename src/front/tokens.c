@@ -4,6 +4,11 @@
  * A token is looked up by its SHA-256: whoever tries tokens learns nothing from the time a lookup
  * takes, because what is compared is a digest they cannot steer. The tokens themselves are
  * forgotten once the file is read.
+ *
+ * Requests point to their principal for as long as they are worked on. So principals stay when the
+ * file is read again, and one that is there already, with the same roles, is not made twice.
+ *
+ * Holds always: a file counts whole or not at all.
  */
 #include "front/tokens.h"
 
@@ -18,16 +23,31 @@
 #include "base/mem.h"
 #include "crypto/digest.h"
 
-enum { TOKENS_ARENA_MAX = 64 << 20 };
+enum {
+    TOKENS_ARENA_MAX = 64 << 20,
+    TOKENS_OWNERS_MAX = 100000, /* names that a server has seen in its token file while it ran */
+};
 
 struct token_entry {
     struct digest digest; /* the key in the map */
-    struct principal owner;
+    const struct principal *owner;
+};
+
+struct owner {
+    struct owner *next; /* of the same name, with other roles */
+    struct principal principal;
+};
+
+/* What one reading of the file has brought. */
+struct token_set {
+    struct arena arena;
+    struct map by_digest; /* struct token_entry */
 };
 
 struct tokens {
-    struct arena arena;
-    struct map by_digest;
+    struct token_set set;
+    struct arena arena; /* of the owners */
+    struct map owners;  /* name -> struct owner */
 };
 
 struct line {
@@ -88,8 +108,35 @@ static bool read_roles(const struct line *line, struct str rest, role_set *roles
     return true;
 }
 
-static bool read_line(struct tokens *tokens, const struct line *line, struct str text)
+/* NULL: there is no room for one more. */
+static const struct principal *owner_of(struct tokens *tokens, struct str name, role_set roles)
 {
+    struct owner *first = map_get(&tokens->owners, name);
+
+    for (struct owner *owner = first; owner; owner = owner->next)
+        if (owner->principal.roles == roles)
+            return &owner->principal;
+    struct owner *owner = ARENA_NEW(&tokens->arena, struct owner);
+    if (!owner)
+        return NULL;
+    owner->principal.roles = roles;
+    if (first) {
+        owner->principal.name = first->principal.name;
+        owner->next = first->next;
+        first->next = owner;
+        return &owner->principal;
+    }
+    owner->principal.name = arena_str(&tokens->arena, name);
+    return owner->principal.name.len == name.len &&
+                   map_set(&tokens->owners, owner->principal.name, owner)
+               ? &owner->principal
+               : NULL;
+}
+
+static bool read_line(struct tokens *tokens, struct token_set *set, const struct line *line,
+                      struct str text)
+{
+    role_set roles = 0;
     struct str secret = next_word(&text);
 
     if (secret.len == 0)
@@ -110,45 +157,79 @@ static bool read_line(struct tokens *tokens, const struct line *line, struct str
         return line_wrong(line, "the name `local` is that of the local user, who needs no token; "
                                 "give this one another");
 
-    struct token_entry *entry = ARENA_NEW(&tokens->arena, struct token_entry);
+    struct token_entry *entry = ARENA_NEW(&set->arena, struct token_entry);
     if (!entry)
         return line_wrong(line, "the file is too large");
     digest_of(secret, &entry->digest);
-    entry->owner.name = arena_str(&tokens->arena, name);
-    if (map_get(&tokens->by_digest, digest_str(&entry->digest)))
+    if (map_get(&set->by_digest, digest_str(&entry->digest)))
         return line_wrong(line, "this token is in the file twice");
-    if (!read_roles(line, text, &entry->owner.roles))
+    if (!read_roles(line, text, &roles))
         return false;
-    if (!map_set(&tokens->by_digest, digest_str(&entry->digest), entry))
+    entry->owner = owner_of(tokens, name, roles);
+    if (!entry->owner)
+        return line_wrong(line, "the file has been read again too often, with too many names; "
+                                "restart the server");
+    if (!map_set(&set->by_digest, digest_str(&entry->digest), entry))
         return line_wrong(line, "too many tokens in one file");
     return true;
+}
+
+static void set_finish(struct token_set *set)
+{
+    map_finish(&set->by_digest);
+    arena_finish(&set->arena);
+}
+
+/* False with *problem: the set is empty. */
+static bool set_read(struct tokens *tokens, struct token_set *set, struct str text, struct str from,
+                     struct arena *arena, struct str *problem)
+{
+    struct line line = { .from = from, .arena = arena, .problem = problem };
+    bool fine = true, more = text.len > 0;
+
+    arena_init(&set->arena, TOKENS_ARENA_MAX);
+    map_init(&set->by_digest, TOKENS_MAX);
+    while (fine && more) {
+        struct str one;
+        line.number++;
+        more = str_cut(text, '\n', &one, &text);
+        fine = read_line(tokens, set, &line, one);
+    }
+    if (fine && set->by_digest.count == 0) {
+        *problem = arena_fmt(arena, STR_FMT ": no token in it; a line is `token name role...`",
+                             STR_ARG(from));
+        fine = false;
+    }
+    if (!fine)
+        set_finish(set);
+    return fine;
+}
+
+static struct tokens *tokens_create(void)
+{
+    struct tokens *tokens = MEM_NEW(struct tokens);
+
+    arena_init(&tokens->arena, TOKENS_ARENA_MAX);
+    map_init(&tokens->owners, TOKENS_OWNERS_MAX);
+    return tokens;
+}
+
+static void tokens_free(struct tokens *tokens)
+{
+    map_finish(&tokens->owners);
+    arena_finish(&tokens->arena);
+    mem_free(tokens);
 }
 
 struct tokens *tokens_parse(struct str text, struct str from, struct arena *arena,
                             struct str *problem)
 {
-    struct tokens *tokens = MEM_NEW(struct tokens);
-    struct line line = { .from = from, .arena = arena, .problem = problem };
-    bool fine = true, more = text.len > 0;
+    struct tokens *tokens = tokens_create();
 
-    arena_init(&tokens->arena, TOKENS_ARENA_MAX);
-    map_init(&tokens->by_digest, TOKENS_MAX);
-    while (fine && more) {
-        struct str one;
-        line.number++;
-        more = str_cut(text, '\n', &one, &text);
-        fine = read_line(tokens, &line, one);
-    }
-    if (fine && tokens_count(tokens) == 0) {
-        *problem = arena_fmt(arena, STR_FMT ": no token in it; a line is `token name role...`",
-                             STR_ARG(from));
-        fine = false;
-    }
-    if (!fine) {
-        tokens_destroy(tokens);
-        return NULL;
-    }
-    return tokens;
+    if (set_read(tokens, &tokens->set, text, from, arena, problem))
+        return tokens;
+    tokens_free(tokens);
+    return NULL;
 }
 
 static bool read_all(int fd, struct buf *text)
@@ -168,11 +249,13 @@ static bool read_all(int fd, struct buf *text)
     }
 }
 
-struct tokens *tokens_load(const char *path, struct arena *arena, struct str *problem)
+/* Into *set, whose principals are among those of `tokens`. */
+static bool file_read(struct tokens *tokens, struct token_set *set, const char *path,
+                      struct arena *arena, struct str *problem)
 {
-    struct tokens *tokens = NULL;
     struct buf text;
     struct stat facts;
+    bool fine = false;
 
     buf_init(&text, TOKENS_FILE_MAX);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -182,28 +265,49 @@ struct tokens *tokens_load(const char *path, struct arena *arena, struct str *pr
     }
     if (facts.st_mode & (S_IRGRP | S_IROTH))
         LOG_WARN("token file can be read by others; chmod 600 it", LOG_CSTR("path", path));
-    tokens = tokens_parse(buf_str(&text), str_of(path), arena, problem);
+    fine = set_read(tokens, set, buf_str(&text), str_of(path), arena, problem);
 out:
     if (fd >= 0)
         close(fd);
     if (text.at)
         explicit_bzero(text.at, text.len);
     buf_finish(&text);
-    return tokens;
+    return fine;
+}
+
+struct tokens *tokens_load(const char *path, struct arena *arena, struct str *problem)
+{
+    struct tokens *tokens = tokens_create();
+
+    if (file_read(tokens, &tokens->set, path, arena, problem))
+        return tokens;
+    tokens_free(tokens);
+    return NULL;
+}
+
+bool tokens_reload(struct tokens *tokens, const char *path, struct arena *arena,
+                   struct str *problem)
+{
+    struct token_set fresh;
+
+    if (!file_read(tokens, &fresh, path, arena, problem))
+        return false;
+    set_finish(&tokens->set);
+    tokens->set = fresh;
+    return true;
 }
 
 void tokens_destroy(struct tokens *tokens)
 {
     if (!tokens)
         return;
-    map_finish(&tokens->by_digest);
-    arena_finish(&tokens->arena);
-    mem_free(tokens);
+    set_finish(&tokens->set);
+    tokens_free(tokens);
 }
 
 size_t tokens_count(const struct tokens *tokens)
 {
-    return tokens->by_digest.count;
+    return tokens->set.by_digest.count;
 }
 
 const struct principal *tokens_find(const struct tokens *tokens, struct str token)
@@ -211,6 +315,6 @@ const struct principal *tokens_find(const struct tokens *tokens, struct str toke
     struct digest digest;
 
     digest_of(token, &digest);
-    const struct token_entry *entry = map_get(&tokens->by_digest, digest_str(&digest));
-    return entry && digest_eq(&entry->digest, &digest) ? &entry->owner : NULL;
+    const struct token_entry *entry = map_get(&tokens->set.by_digest, digest_str(&digest));
+    return entry && digest_eq(&entry->digest, &digest) ? entry->owner : NULL;
 }

@@ -36,6 +36,13 @@ struct tokens *tokens_parse(struct str text, struct str from, struct arena *aren
                             struct str *problem);
 /* Reads a file. One that others may read is warned of in the log. */
 struct tokens *tokens_load(const char *path, struct arena *arena, struct str *problem);
+/*
+ * Reads the file again. False with *problem: it cannot be used, and nothing has changed. Principals
+ * that tokens_find has given out stay where they are until the tokens are destroyed, also those
+ * whose tokens are not in the file any more.
+ */
+bool tokens_reload(struct tokens *tokens, const char *path, struct arena *arena,
+                   struct str *problem);
 void tokens_destroy(struct tokens *tokens);
 
 size_t tokens_count(const struct tokens *tokens);

@@ -201,6 +201,43 @@ test('SIGHUP takes a new certificate without ending what is open; a bad one chan
   assert.match(await session.text('whoami'), /local/);
 });
 
+test('SIGHUP reads the token file again: who is in it comes in, who is not does not; a bad file changes nothing', async (t) => {
+  const file = tokenFile(t, `${ADA} ada\n${BOB} bob\n`);
+  const server = await startHttp(t, 'probe', { args: ['--token-file', file] });
+  const status = async (token) =>
+    (await fetch(server.url, { method: 'POST', headers: { ...defaultHeaders, ...bearer(token) }, body: JSON.stringify(initializeMessage({})) })).status;
+  const ada = await connect(t, 'http', 'probe', { server, token: ADA });
+  const asked = ada.text('ask', { message: 'Who?' });
+  const question = await ada.question();
+  assert.deepEqual([await status(ADA), await status(BOB), await status(ROOT)], [200, 200, 401]);
+
+  writeFileSync(file, `${ADA} ada ask answer\n${ROOT} root admin\n`);
+  server.signal('SIGHUP');
+  await server.said(/token file was read again.*tokens=2/);
+  assert.deepEqual([await status(ADA), await status(BOB), await status(ROOT)], [200, 401, 200]);
+  question.accept({ name: 'Ada' });
+  assert.equal(await asked, 'accept {"name":"Ada"}', 'the call that was open goes on');
+
+  for (const [text, why] of [[`${ADA} ada\nshort x\n`, /:2: the token is shorter/], ['', /no token in it/]]) {
+    writeFileSync(file, text);
+    server.signal('SIGHUP');
+    assert.match(await server.said(/new token file cannot be used; the tokens stay/), why);
+    assert.deepEqual([await status(ADA), await status(BOB), await status(ROOT)], [200, 401, 200]);
+  }
+  rmSync(file);
+  server.signal('SIGHUP');
+  assert.match(await server.said(/new token file cannot be used; the tokens stay/), /cannot be read/);
+  assert.match(await ada.text('whoami'), /ada/);
+});
+
+test('SIGHUP with nothing to read again does not end the server', async (t) => {
+  const server = await startHttp(t, 'probe');
+  const session = await connect(t, 'http', 'probe', { server });
+  server.signal('SIGHUP');
+  await server.said(/no token file and no certificate to read again/);
+  assert.match(await session.text('whoami'), /local/);
+});
+
 test('a certificate that cannot be used ends the start; TLS does not replace tokens', async (t) => {
   const { cert, key } = certificate(folder(t), 'nod');
   const missing = await runOnce('probe', ['--http', '127.0.0.1:0', '--tls-cert', '/nonexistent', '--tls-key', key]);

@@ -73,10 +73,10 @@ int main(int argc, char **argv)
 
     if (server && options_read(&options, argc, argv) == OPTIONS_RUN) {
         log_setup(&options.log);
-        bool fine = host_open_store(server, &options) && host_serve_http(server, &options);
+        bool fine = host_open_store(server, &options) && host_open_http(server, &options);
         for (size_t i = 0; fine && i < sizeof(routes) / sizeof(routes[0]); i++)
             fine = front_route(server->front, &routes[i]);
-        if (fine) {
+        if (fine && host_listen(server, &options)) {
             host_run(server);
             code = 0;
         }

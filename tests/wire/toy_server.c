@@ -98,8 +98,9 @@ static int serve(nod_server *server, const struct options *options)
 {
     if (!host_open_store(server, options))
         return 1;
-    bool serving =
-        options->listen_count ? host_serve_http(server, options) : host_serve_stdio(server);
+    bool serving = options->listen_count
+                       ? host_open_http(server, options) && host_listen(server, options)
+                       : host_serve_stdio(server);
     if (serving)
         host_run(server);
     return serving ? 0 : 1;

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -90,6 +91,55 @@ static void a_token_file_is_read_from_disk(void **state)
     arena_finish(&arena);
 }
 
+static void rewrite(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void a_file_that_is_read_again_counts_whole_or_not_at_all(void **state)
+{
+    char path[] = "/tmp/nod-tokens-XXXXXX";
+    struct arena arena;
+    struct str problem;
+    int fd = mkstemp(path);
+
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    rewrite(path, "0123456789abcdef alice\nfedcba9876543210 bob answer\n");
+    arena_init(&arena, 65536);
+    struct tokens *tokens = tokens_load(path, &arena, &problem);
+    assert_non_null(tokens);
+    const struct principal *alice = tokens_find(tokens, STR("0123456789abcdef"));
+    const struct principal *bob = tokens_find(tokens, STR("fedcba9876543210"));
+
+    rewrite(path, "aaaaaaaaaaaaaaaa alice\nbbbbbbbbbbbbbbbb bob admin\ncccccccccccccccc carol\n");
+    assert_true(tokens_reload(tokens, path, &arena, &problem));
+    assert_int_equal(tokens_count(tokens), 3);
+    assert_null(tokens_find(tokens, STR("0123456789abcdef")));
+    assert_ptr_equal(tokens_find(tokens, STR("aaaaaaaaaaaaaaaa")), alice);
+    assert_int_equal(tokens_find(tokens, STR("bbbbbbbbbbbbbbbb"))->roles, ROLE_ADMIN);
+    /* Who was let in before is who they were. */
+    assert_true(str_eq(bob->name, STR("bob")));
+    assert_int_equal(bob->roles, ROLE_ANSWER);
+
+    rewrite(path, "dddddddddddddddd dora\nshort x\n");
+    assert_false(tokens_reload(tokens, path, &arena, &problem));
+    assert_true(str_find(problem, STR(":2: the token is shorter")) >= 0);
+    unlink(path);
+    assert_false(tokens_reload(tokens, path, &arena, &problem));
+    assert_true(str_find(problem, STR("cannot be read")) >= 0);
+    assert_int_equal(tokens_count(tokens), 3);
+    assert_null(tokens_find(tokens, STR("dddddddddddddddd")));
+    assert_ptr_equal(tokens_find(tokens, STR("aaaaaaaaaaaaaaaa")), alice);
+    tokens_destroy(tokens);
+    arena_finish(&arena);
+}
+
 static void an_administrator_has_every_role(void **state)
 {
     (void)state;
@@ -110,6 +160,7 @@ int main(void)
         cmocka_unit_test(a_token_makes_its_bearer_a_principal),
         cmocka_unit_test(a_wrong_token_file_is_refused_with_its_line),
         cmocka_unit_test(a_token_file_is_read_from_disk),
+        cmocka_unit_test(a_file_that_is_read_again_counts_whole_or_not_at_all),
         cmocka_unit_test(an_administrator_has_every_role),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,308 @@
+/*
+ * cli/serve: a server that was made begins to serve, over stdio or over HTTP.
+ *
+ * Over HTTP it does so in steps, so that a module can come in between:
+ *
+ *     host_open_store   the store that the options name is open
+ *     host_open_http    the front door is there, with the routes of /mcp; nobody can come in yet
+ *                       (here a module adds its routes and its surface)
+ *     host_listen       the surfaces are in use, and it listens
+ *     host_run          until it was told to stop (shutdown.c)
+ *
+ * Standard output belongs to the protocol. While it is spoken there, file descriptor 1 is standard
+ * error, so that a printf in a handler cannot break a message, and descriptor 0 is empty.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cli/host.h"
+#include "cli/options.h"
+#include "cli/secrets.h"
+#include "cli/storage.h"
+
+static size_t first_of(size_t given, size_t programs, size_t usual)
+{
+    return given ? given : programs ? programs : usual;
+}
+
+/* --- the store --- */
+
+/* Of a list with commas; an empty name is none of a surface, and will be refused as such. */
+static const char *const *split_names(nod_server *server, struct str list)
+{
+    size_t most = 2, count = 0;
+
+    for (size_t i = 0; i < list.len; i++)
+        most += list.at[i] == ',';
+    const char **names = arena_zalloc(&server->arena, most * sizeof(*names));
+    for (bool more = names != NULL; more;) {
+        struct str name = list;
+        more = str_cut(list, ',', &name, &list);
+        names[count++] = arena_str(&server->arena, name).at;
+    }
+    return names;
+}
+
+/* What two nodes could both go on with must not be in a store that only one of them asks. */
+static bool portable_fits(nod_server *server)
+{
+    const char *wrong = NULL;
+
+    if (!server->opts.portable_states)
+        return true;
+    if (!server->ring)
+        wrong = "portable states need a secret that all servers have: set MCP_ELICITATION_SECRET";
+    else if (server->store->ops->shared || server->store->ops->durable)
+        wrong = "portable states are for servers that share no store: take out --portable-states, "
+                "or keep calls in memory:";
+    if (wrong) {
+        LOG_ERROR("the server's options are not valid", LOG_CSTR("why", wrong));
+        return false;
+    }
+    for (size_t i = 0; i < catalog_count(server->catalog, TARGET_TOOL, false); i++) {
+        const struct target *tool = catalog_at(server->catalog, TARGET_TOOL, false, i);
+        if (!tool->portable)
+            LOG_WARN("with portable states this tool is refused to 2026 clients: it does not say "
+                     ".portable",
+                     LOG_STR("tool", tool->name));
+    }
+    return true;
+}
+
+bool host_open_store(nod_server *server, const struct options *options)
+{
+    if (!secrets_keyring(&server->ring))
+        return false;
+    size_t in_all = first_of(options->pending_asks, server->opts.pending_asks, ENGINE_PENDING_ASKS);
+    size_t each =
+        first_of(options->pending_asks_per_principal, server->opts.pending_asks_per_principal,
+                 ENGINE_PENDING_ASKS_PER_PRINCIPAL);
+    struct store *store = storage_open(&(struct storage_opts){
+        .address = options->store ? options->store : server->opts.store,
+        .ephemeral = options->ephemeral,
+        .loop = server->loop,
+        .ring = server->ring,
+        .keep_ms = options->keep_ms ? options->keep_ms : server->opts.keep_ms,
+        .pending_asks = in_all,
+        .pending_asks_per_principal = each,
+    });
+    if (!store)
+        return false;
+    engine_bound_asks(server->engine, in_all, each);
+    engine_use_store(server->engine, store);
+    server->store->ops->destroy(server->store); /* nothing was in it yet */
+    server->store = store;
+    server->opts.portable_states |= options->portable_states;
+    if (options->surfaces)
+        server->opts.surfaces = split_names(server, str_of(options->surfaces));
+    return portable_fits(server);
+}
+
+/* --- the protocol --- */
+
+static void make_mcp(nod_server *server, const size_t *given)
+{
+    const struct nod_server_opts *opts = &server->opts;
+    static const size_t none[OPTIONS_SHARES];
+
+    if (!given)
+        given = none;
+
+    shutdown_watch(server);
+    server->mcp = mcp_server_create(&(struct mcp_opts){
+        .loop = server->loop,
+        .engine = server->engine,
+        .catalog = server->catalog,
+        .clock = clock_held(),
+        .name = str_of(opts->name),
+        .title = str_of(opts->title),
+        .version = str_of(opts->version),
+        .instructions = str_of(opts->instructions),
+        .heartbeat_ms = opts->heartbeat_ms,
+        .session_idle_ms = opts->session_idle_ms,
+        .page_size = opts->page_size,
+        .boolean_confirm_clients = opts->boolean_confirm_clients,
+        .task_ttl_ms = opts->task_ttl_ms,
+        .node_ttl_ms = opts->node_ttl_ms,
+        .per_principal = {
+            [MCP_SHARE_SESSIONS] = first_of(given[OPTIONS_SESSIONS], opts->sessions_per_principal, 0),
+            [MCP_SHARE_CALLS] = first_of(given[OPTIONS_CALLS], opts->calls_per_principal, 0),
+            [MCP_SHARE_LISTENERS] = first_of(given[OPTIONS_LISTENERS], opts->listeners_per_principal, 0),
+            [MCP_SHARE_SUBSCRIPTIONS] = first_of(given[OPTIONS_SUBSCRIPTIONS], opts->subscriptions_per_principal, 0),
+            [MCP_SHARE_TASKS] = first_of(given[OPTIONS_TASKS], opts->tasks_per_principal, 0),
+        },
+        .portable_states = opts->portable_states,
+        .keyring = server->ring ? keyring_copy(server->ring) : NULL,
+    });
+}
+
+/* Every surface is there by now: the client that made the call is one, and the protocol's. */
+static bool use_surfaces(nod_server *server)
+{
+    struct str unknown;
+    bool known = engine_use_surfaces(server->engine, server->opts.surfaces, &unknown);
+
+    if (known && server->opts.portable_states && engine_asks_together(server->engine))
+        LOG_ERROR("the server's options are not valid",
+                  LOG_CSTR("why",
+                           "with portable states a call goes on at servers that know nothing "
+                           "of what was answered elsewhere: name one surface, or let the "
+                           "servers share a store"));
+    else if (known)
+        return true;
+    else
+        LOG_ERROR("the server's options are not valid", LOG_CSTR("why", "there is no such surface"),
+                  LOG_STR("surface", unknown),
+                  LOG_STR("known", engine_surface_names(server->engine, &server->arena)));
+    return false;
+}
+
+/* --- over stdio --- */
+
+/* Takes 0 and 1 away from the rest of the program. */
+static bool take_stdio(int *in, int *out)
+{
+    int empty = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    *in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    *out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    bool fine = empty >= 0 && *in >= 0 && *out >= 0;
+    if (fine) {
+        fflush(stdout);
+        fine = dup2(empty, STDIN_FILENO) >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0;
+    }
+    if (empty >= 0)
+        close(empty);
+    return fine;
+}
+
+bool host_serve_stdio(nod_server *server)
+{
+    int in, out;
+
+    if (!take_stdio(&in, &out)) {
+        LOG_ERROR("standard input or output is closed");
+        return false;
+    }
+    make_mcp(server, NULL);
+    if (!use_surfaces(server))
+        return false;
+    nod_status status = mcp_stdio_start(server->mcp, in, out, shutdown_begin, server);
+    if (status != NOD_OK)
+        LOG_ERROR("cannot serve on standard input and output",
+                  LOG_CSTR("why", nod_status_name(status)));
+    return status == NOD_OK;
+}
+
+/* --- over HTTP --- */
+
+static bool load_tokens(nod_server *server, const char *path)
+{
+    struct str problem = STR_NONE;
+
+    server->token_file = path;
+    server->tokens = tokens_load(path, &server->arena, &problem);
+    if (!server->tokens)
+        LOG_ERROR("the token file cannot be used", LOG_CSTR("file", path), LOG_STR("why", problem));
+    return server->tokens != NULL;
+}
+
+/* As many descriptors as the system lets us have: each client is one. */
+static void raise_descriptors(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= files.rlim_max)
+        return;
+    files.rlim_cur = files.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &files) != 0)
+        LOG_DEBUG("the limit of open files stays as it is");
+}
+
+/* A shared store may still be on its way to be told of hints. Whoever comes first should not meet
+ * a server that is not ready; one whose store stays away says so at /readyz. */
+static void await_store(nod_server *server)
+{
+    int64_t until = loop_now(server->loop) + HOST_STORE_MS;
+    struct store *store = server->store;
+    struct str why;
+
+    if (!store->ops->shared || !store->ops->ready)
+        return;
+    while (!store->ops->ready(store, &why) && loop_now(server->loop) < until)
+        loop_turn(server->loop, HOST_TURN_MS);
+}
+
+bool host_open_http(nod_server *server, const struct options *options)
+{
+    reload_watch(server);
+    if (options->token_file && !load_tokens(server, options->token_file))
+        return false;
+    raise_descriptors();
+    await_store(server);
+    make_mcp(server, options->per_principal);
+    server->front = front_create(&(struct front_opts){
+        .loop = server->loop,
+        .engine = server->engine,
+        .tokens = server->tokens,
+        .allowed_hosts = options->allow_hosts,
+        .allowed_origins = options->allow_origins,
+        .public_url = options->public_url,
+        .trusted_proxies = options->trusted_proxies,
+        .tls_cert = options->tls_cert,
+        .tls_key = options->tls_key,
+    });
+    return server->front && mcp_http_start(server->mcp, server->front) == NOD_OK;
+}
+
+static void say_where(const nod_server *server, struct str host, size_t which)
+{
+    char url[512];
+    bool six = host.len && memchr(host.at, ':', host.len);
+
+    if (str_starts(host, STR("unix:")))
+        snprintf(url, sizeof(url), STR_FMT, STR_ARG(host));
+    else
+        snprintf(url, sizeof(url), "%s://%s" STR_FMT "%s:%d/mcp",
+                 front_has_tls(server->front) ? "https" : "http", six ? "[" : "", STR_ARG(host),
+                 six ? "]" : "", front_port(server->front, which));
+    LOG_INFO("listening", LOG_CSTR("url", url));
+}
+
+static struct str listen_host(const struct options_listen *listen)
+{
+    return listen->host.len ? listen->host : STR("127.0.0.1");
+}
+
+/* Nobody is told that we listen before we do everywhere. */
+static bool listen_all(nod_server *server, const struct options *options)
+{
+    for (size_t i = 0; i < options->listen_count; i++) {
+        const struct options_listen *listen = &options->listen[i];
+        nod_status status = front_listen(server->front, listen_host(listen), listen->port);
+        if (status != NOD_OK) {
+            LOG_ERROR("cannot serve over HTTP", LOG_STR("host", listen_host(listen)),
+                      LOG_INT("port", listen->port), LOG_CSTR("why", nod_status_name(status)));
+            return false;
+        }
+    }
+    for (size_t i = 0; i < options->listen_count; i++)
+        say_where(server, listen_host(&options->listen[i]), i);
+    return true;
+}
+
+bool host_listen(nod_server *server, const struct options *options)
+{
+    return use_surfaces(server) && listen_all(server, options);
+}
+
+void host_run(nod_server *server)
+{
+    /* The loop ends when the server has, and not when it happens to have nothing to wait for. */
+    loop_hold(server->loop);
+    loop_run(server->loop);
+    loop_release(server->loop);
+}

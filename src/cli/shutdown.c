@@ -1,0 +1,112 @@
+/*
+ * cli/shutdown: the end of a server, from the signal to the last byte of its memory.
+ *
+ *   1. SIGINT, SIGTERM, nod_stop, or the end of standard input. A second signal ends the process at
+ *      once.
+ *   2. /readyz says that the server is stopping, so that nobody sends new clients here.
+ *   3. The protocol drains (mcp/drain.c): no new requests; what runs may end, within HOST_DRAIN_MS;
+ *      what waits for a person is cancelled or, with a durable or shared store, left to it; the
+ * last bytes go out, and the store takes the last records.
+ *   4. The loop stops, and host_run comes back. nod_server_destroy does the rest:
+ *   5. The engine starts nothing any more; blocking handlers have HOST_WORKERS_MS to come back.
+ *   6. What was done, and what is given back, reaches the store, within HOST_SETTLE_MS.
+ *   7. The parts go: the protocol, the front door, the store, the engine, and what they stood on.
+ *
+ * A handler that never comes back keeps what it may still touch: that is left to the end of the
+ * process.
+ */
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "cli/host.h"
+#include "crypto/seal.h"
+
+/* --- being told to stop --- */
+
+static void drained(void *data)
+{
+    nod_server *server = data;
+
+    loop_stop(server->loop); /* host_run comes back */
+}
+
+void shutdown_begin(void *data)
+{
+    nod_server *server = data;
+
+    if (server->stopping)
+        return;
+    server->stopping = true;
+    if (server->front)
+        front_stopping(server->front);
+    if (server->mcp)
+        mcp_drain(server->mcp, HOST_DRAIN_MS, drained, server);
+    else
+        drained(server);
+}
+
+void nod_stop(nod_server *server)
+{
+    loop_post(server->loop, shutdown_begin, server);
+}
+
+static void on_signal(void *data)
+{
+    nod_server *server = data;
+
+    if (server->stopping)
+        _exit(130); /* asked twice: at once */
+    LOG_INFO("stopping");
+    shutdown_begin(server);
+}
+
+void shutdown_watch(nod_server *server)
+{
+    if (!loop_signal(server->loop, SIGINT, on_signal, server) ||
+        !loop_signal(server->loop, SIGTERM, on_signal, server))
+        LOG_WARN("signals cannot be watched: SIGINT and SIGTERM end the process at once");
+}
+
+/* --- taking it apart --- */
+
+/* What was done, and what is given back, reaches the store, unless that is away. */
+static void settle(nod_server *server)
+{
+    int64_t until = clock_mono(clock_system()) + HOST_SETTLE_MS;
+
+    while (!engine_settled(server->engine) && clock_mono(clock_system()) < until)
+        loop_turn(server->loop, HOST_TURN_MS);
+}
+
+void nod_server_destroy(nod_server *server)
+{
+    if (!server)
+        return;
+    engine_stop(server->engine);
+    bool ended = local_stop(server->local, HOST_WORKERS_MS);
+    settle(server);
+    mcp_server_destroy(server->mcp);
+    server->mcp = NULL;
+    front_destroy(server->front);
+    server->front = NULL;
+    timer_stop(server->loop, &server->tick);
+    server->store->ops->destroy(
+        server->store); /* first: it drops what is on its way to the engine */
+    server->store = NULL;
+    engine_destroy(server->engine);
+    server->engine = NULL;
+    tokens_destroy(server->tokens);
+    server->tokens = NULL;
+    keyring_destroy(server->ring);
+    server->ring = NULL;
+    if (!ended) /* its code still runs, on what is left */
+        return;
+    local_destroy(server->local);
+    catalog_destroy(server->catalog);
+    loop_turn(server->loop, 0); /* the store's completions find it gone, and free themselves */
+    loop_destroy(server->loop);
+    arena_finish(&server->arena);
+    mem_free(server);
+}
