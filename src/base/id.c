@@ -7,12 +7,10 @@
  */
 #include "base/id.h"
 
-#include <endian.h>
-#include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/random.h>
+
+#include "base/byte_order.h"
+#include "base/os.h"
 
 enum {
     POOL = 4096, /* bytes that are fetched at once */
@@ -38,29 +36,12 @@ __attribute__((constructor)) static void pool_init(void)
     pthread_atfork(NULL, NULL, pool_forget);
 }
 
-static void kernel_bytes(void *out, size_t len)
-{
-    char *to = out;
-
-    while (len > 0) {
-        ssize_t got = getrandom(to, len, 0);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0) {
-            fprintf(stderr, "nod: the kernel gives no random bytes (getrandom)\n");
-            abort();
-        }
-        to += got;
-        len -= (size_t)got;
-    }
-}
-
 /* The next bytes of the pool, at most POOL_PIECE_MAX. What was given out stays nowhere else: the
  * caller clears it. */
 static unsigned char *pool_next(size_t len)
 {
     if (left < len) {
-        kernel_bytes(pool, sizeof(pool));
+        os_random(pool, sizeof(pool));
         left = sizeof(pool);
     }
     left -= len;
@@ -70,7 +51,7 @@ static unsigned char *pool_next(size_t len)
 void random_bytes(void *out, size_t len)
 {
     if (len > POOL_PIECE_MAX) {
-        kernel_bytes(out, len);
+        os_random(out, len);
         return;
     }
     unsigned char *from = pool_next(len);
@@ -110,7 +91,7 @@ static uint64_t letters_of(uint64_t six)
 /* Eight letters, the first from the highest bits. */
 static void letters_put(char *to, uint64_t bits)
 {
-    uint64_t word = htobe64(letters_of(spread(bits)));
+    uint64_t word = order_be64(letters_of(spread(bits)));
 
     memcpy(to, &word, sizeof(word));
 }
@@ -120,7 +101,7 @@ static uint64_t word_at(const unsigned char *at)
     uint64_t word;
 
     memcpy(&word, at, sizeof(word));
-    return be64toh(word);
+    return order_be64(word);
 }
 
 void id_random(struct id *id)

@@ -8,8 +8,7 @@
  */
 #include "base/map.h"
 
-#include <endian.h>
-
+#include "base/byte_order.h"
 #include "base/id.h" /* random_bytes */
 #include "base/mem.h"
 
@@ -62,7 +61,7 @@ static uint64_t tail_of(struct str key)
 
     if (rest && key.len > 8) { /* a whole word that ends with them */
         memcpy(&word, key.at + key.len - 8, 8);
-        return le64toh(word) >> (8 * (8 - rest));
+        return order_le64(word) >> (8 * (8 - rest));
     }
     for (size_t i = 0; i < rest; i++)
         word |= (uint64_t)(unsigned char)key.at[key.len - rest + i] << (8 * i);
@@ -79,7 +78,7 @@ uint64_t map_hash(struct str key)
 
     for (size_t i = 0; i < whole; i++) {
         memcpy(&word, key.at + i * 8, 8);
-        word = le64toh(word);
+        word = order_le64(word);
         s.v3 ^= word;
         sip_round(&s);
         s.v0 ^= word;

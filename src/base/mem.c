@@ -12,13 +12,14 @@
  */
 #include "base/mem.h"
 
-#include <malloc.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/os.h"
 
 enum {
     SPARE_STEP = 16, /* bytes from one size of pieces to the next, as the C library makes them */
@@ -57,9 +58,9 @@ static void *spare_take(size_t size)
 
 static bool spare_keep(void *p, size_t size)
 {
-    size_t has = malloc_usable_size(p);
+    size_t has = os_piece_size(p);
 
-    if (has < size) {
+    if (has && has < size) {
         fprintf(stderr, "nod: a piece of %zu bytes is given back as one of %zu\n", has, size);
         abort();
     }
@@ -73,7 +74,7 @@ static void spares_note(void)
 /* As large as it is, exactly. */
 static size_t size_of(void *p)
 {
-    return malloc_usable_size(p);
+    return os_piece_size(p);
 }
 
 static size_t piece_size(size_t size)
@@ -189,7 +190,7 @@ static bool spare_keep(void *p, size_t size)
  * of ours. */
 static size_t size_of(void *p)
 {
-    size_t has = malloc_usable_size(p);
+    size_t has = os_piece_size(p);
 
     return has < SPARE_ODD ? SIZE_MAX : has - (has - SPARE_ODD) % SPARE_STEP;
 }

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/byte_order.h"
+
 enum {
     PART_HEAD = 8,             /* bytes of a part's length in front of it */
     PARTS_TOGETHER_MAX = 2048, /* bytes that are hashed in one piece */
@@ -79,7 +81,7 @@ void digest_of(struct str bytes, struct digest *out)
 
 static void put_length(uint8_t out[PART_HEAD], size_t len)
 {
-    uint64_t most_first = htobe64(len);
+    uint64_t most_first = order_be64(len);
 
     memcpy(out, &most_first, sizeof(most_first));
 }

@@ -15,7 +15,6 @@
  */
 #include "crypto/seal.h"
 
-#include <endian.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -24,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/byte_order.h"
 #include "base/id.h"
 #include "base/list.h"
 #include "base/map.h"
@@ -226,7 +226,7 @@ void keyring_destroy(struct keyring *ring)
 
 static void put_length(uint8_t out[8], size_t len)
 {
-    uint64_t most_first = htobe64(len);
+    uint64_t most_first = order_be64(len);
 
     memcpy(out, &most_first, sizeof(most_first));
 }

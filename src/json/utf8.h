@@ -9,8 +9,7 @@
 #ifndef NOD_JSON_UTF8_H
 #define NOD_JSON_UTF8_H
 
-#include <endian.h>
-
+#include "base/byte_order.h"
 #include "base/str.h"
 
 #ifdef __SSE2__
@@ -42,7 +41,7 @@ static inline const char *utf8_plain_words(const char *at, const char *end)
     while (end - at >= 8) {
         uint64_t w;
         memcpy(&w, at, sizeof(w));
-        uint64_t marks = utf8_marks(le64toh(w));
+        uint64_t marks = utf8_marks(order_le64(w));
         if (marks)
             return at + (__builtin_ctzll(marks) >> 3);
         at += 8;

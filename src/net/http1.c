@@ -13,8 +13,8 @@
 #include "net/http1.h"
 
 #include <assert.h>
-#include <endian.h>
 
+#include "base/byte_order.h"
 #include "base/mem.h"
 
 enum state {
@@ -149,7 +149,7 @@ static inline const char *skip_value(const char *at, const char *end)
 
     while ((size_t)(end - at) >= sizeof(word)) {
         memcpy(&word, at, sizeof(word));
-        word = htole64(word);
+        word = order_le64(word);
         uint64_t without_del = word ^ (ones * 0x7F);
         uint64_t below_blank = (word - ones * 0x20) & ~word;
         uint64_t is_del = (without_del - ones) & ~without_del;
@@ -177,7 +177,7 @@ static inline const char *skip_name(const char *at, const char *end)
 
     while ((size_t)(end - at) >= sizeof(word)) {
         memcpy(&word, at, sizeof(word));
-        word = htole64(word);
+        word = order_le64(word);
         uint64_t low = word & ~high;
         uint64_t lower = low | (ones * 0x20);
         uint64_t from_a = lower + ones * (0x80 - 'a');

@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/os.h"
 
 enum {
     LISTENER_SOCKETS_MAX = 2,
@@ -81,7 +82,7 @@ static void accept_some(struct listener_socket *socket)
 
     for (int i = 0; i < LISTENER_ACCEPTS && !listener->closed; i++) {
         struct stream *stream;
-        int fd = accept4(socket->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = os_accept(socket->fd);
         if (fd < 0 && errno == EAGAIN)
             return;
         if (fd < 0 && is_want_of_room(errno)) {
@@ -128,7 +129,7 @@ static struct listener_socket *socket_open(struct listener *listener, int family
     struct listener_socket *opened = &listener->sockets[listener->count];
 
     opened->listener = listener;
-    opened->fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    opened->fd = os_socket(family);
     return opened;
 }
 
@@ -197,7 +198,7 @@ static void remove_stale(const struct sockaddr_un *address)
 
     if (lstat(address->sun_path, &info) != 0 || !S_ISSOCK(info.st_mode))
         return;
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = os_socket(AF_UNIX);
     if (fd < 0)
         return;
     if (connect(fd, (const struct sockaddr *)address, sizeof(*address)) != 0 &&

@@ -1,8 +1,5 @@
 /*
  * net/peer: see peer.h.
- *
- * Which user is behind a Unix socket is asked as each system wants it; where it cannot be asked,
- * nobody is taken for this user.
  */
 #include "net/peer.h"
 
@@ -10,7 +7,8 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <sys/socket.h>
-#include <unistd.h>
+
+#include "base/os.h"
 
 static void peer_ip4(struct peer *peer, const void *address)
 {
@@ -28,22 +26,6 @@ static void peer_ip6(struct peer *peer, const struct in6_addr *address)
     memcpy(peer->address, address->s6_addr, sizeof(peer->address));
 }
 
-static bool is_same_user(int fd)
-{
-#ifdef SO_PEERCRED
-    struct ucred credentials;
-    socklen_t len = sizeof(credentials);
-
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &len) == 0 &&
-           credentials.uid == geteuid();
-#else
-    uid_t user;
-    gid_t group;
-
-    return getpeereid(fd, &user, &group) == 0 && user == geteuid();
-#endif
-}
-
 void peer_of(int fd, bool local, struct peer *peer)
 {
     struct sockaddr_storage address;
@@ -52,7 +34,7 @@ void peer_of(int fd, bool local, struct peer *peer)
     *peer = (struct peer){ 0 };
     if (local) {
         peer->kind = PEER_LOCAL;
-        peer->same_user = is_same_user(fd);
+        peer->same_user = os_peer_is_us(fd);
         return;
     }
     if (getpeername(fd, (struct sockaddr *)&address, &len) != 0)

@@ -5,7 +5,7 @@
  * pieces is gathered. When the reader of our output is slow and the queue is full, nothing more is
  * read: who does not take answers does not get to send more questions.
  *
- * A pipe is opened anew through /proc where that works, because O_NONBLOCK belongs to the open file
+ * A pipe is opened anew where the system can do that, because O_NONBLOCK belongs to the open file
  * and not to the descriptor: otherwise `2>&1` would make stderr non-blocking and lose log lines.
  *
  * Holds always: after pipe_close nothing but done() is called; the struct is freed when the stream
@@ -14,13 +14,13 @@
 #include "net/pipe.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/os.h"
 #include "net/stream.h"
 
 /* A gathered line larger than this gives its memory back when it has been handed up. */
@@ -182,13 +182,10 @@ struct pipe_lines *pipe_attach(struct loop *loop, struct stream *stream,
 static int own_fd(int fd, int flags)
 {
     struct stat info;
-    char path[32];
     int own = -1;
 
-    if (fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode)) {
-        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-        own = open(path, flags | O_NONBLOCK | O_CLOEXEC);
-    }
+    if (fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode))
+        own = os_reopen(fd, flags);
     if (own < 0)
         own = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (own < 0)
