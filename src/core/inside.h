@@ -415,8 +415,6 @@ bool ask_is_up_on(const struct ask *ask, const struct surface *surface);
 /* Taken down, from all surfaces but this one (or NULL). */
 void ask_withdraw(struct ask *ask, const struct surface *but, const struct winner *winner,
                   struct str why);
-bool engine_can(const struct engine *engine, const struct call *call, enum ask_kind kind,
-                bool consent);
 
 /* --- claim --- */
 

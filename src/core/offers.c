@@ -144,12 +144,6 @@ bool engine_can_elsewhere(const struct engine *engine, const struct call *call, 
     return false;
 }
 
-bool engine_can(const struct engine *engine, const struct call *call, enum ask_kind kind,
-                bool consent)
-{
-    return engine_can_elsewhere(engine, call, kind, consent, NULL);
-}
-
 /* --- offers --- */
 
 /* 0: it is none of this engine's. */

@@ -71,7 +71,6 @@ enum {
     /* Any node can run its calls on, by replay. Without it a call is begun once, on one node, in
      * one life of that node: elsewhere it ends in NOD_E_OUTCOME_UNKNOWN (core/home.c). */
     PROVIDER_MIGRATES = 1,
-    PROVIDER_CONCURRENT = 2,
 };
 
 struct provider_ops {

@@ -379,14 +379,6 @@ void jw_i64(struct json_writer *w, int64_t n)
     value_put(w, number_str(&text));
 }
 
-void jw_u64(struct json_writer *w, uint64_t n)
-{
-    struct number_text text;
-
-    number_from_u64(n, &text);
-    value_put(w, number_str(&text));
-}
-
 void jw_double(struct json_writer *w, double d)
 {
     struct number_text text;

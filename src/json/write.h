@@ -43,7 +43,6 @@ void jw_open(struct json_writer *w, struct str text, unsigned objects);
 /* Ends that many objects, each of them the innermost. */
 void jw_close(struct json_writer *w, unsigned objects);
 void jw_i64(struct json_writer *w, int64_t n);
-void jw_u64(struct json_writer *w, uint64_t n);
 void jw_double(struct json_writer *w, double d);
 void jw_bool(struct json_writer *w, bool truth);
 void jw_null(struct json_writer *w);

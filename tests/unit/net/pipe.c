@@ -1,4 +1,4 @@
-/* tests/unit/net/pipe: lines over pipes, files, memory streams and child processes. */
+/* tests/unit/net/pipe: lines over pipes, files and memory streams. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "net/child.h"
 #include "net/pipe.h"
 #include "net/stream.h"
 
@@ -27,9 +26,6 @@ struct fixture {
     bool close_on_line;
     int to;   /* we write here, the pipe reads it */
     int from; /* the pipe writes, we read it here */
-    int64_t exit_status;
-    int exit_signal;
-    bool exited;
 };
 
 static void on_done(void *data)
@@ -362,124 +358,6 @@ static void a_descriptor_that_is_not_open_is_refused(void **state)
     f->pipe = NULL;
 }
 
-static void on_exit_(int64_t status, int signo, void *data)
-{
-    struct fixture *f = data;
-
-    f->exited = true;
-    f->exit_status = status;
-    f->exit_signal = signo;
-}
-
-static struct child *spawn(struct fixture *f, const char *script, struct stream **stream)
-{
-    const char *argv[] = { "sh", "-c", script, NULL };
-    struct child_opts opts = { .argv = argv, .on_exit = on_exit_, .data = f };
-    struct child *child;
-
-    assert_int_equal(child_spawn(f->loop, &opts, &child, stream), NOD_OK);
-    return child;
-}
-
-static void a_child_talks_in_lines_and_tells_its_exit_status(void **state)
-{
-    struct fixture *f = *state;
-    struct pipe_opts opts = opts_of(f);
-    struct stream *stream;
-    struct child *child = spawn(f, "read a; echo \"got $a\"; exit 3", &stream);
-
-    f->pipe = pipe_attach(f->loop, stream, &opts);
-    assert_true(pipe_write(f->pipe, STR("this")));
-    while (!f->exited || !f->ends)
-        loop_turn(f->loop, TURN_MS);
-    assert_lines(f, "[got this]");
-    assert_int_equal(f->exit_status, 3);
-    assert_int_equal(f->exit_signal, 0);
-    assert_false(child_kill(child, SIGTERM));
-    child_close(child);
-}
-
-struct collector {
-    struct buf bytes;
-    bool ended;
-    bool closed;
-};
-
-static void collect(struct stream *stream, struct str bytes)
-{
-    buf_add(&((struct collector *)stream->owner)->bytes, bytes);
-}
-
-static void collect_end(struct stream *stream, int error)
-{
-    (void)error;
-    ((struct collector *)stream->owner)->ended = true;
-}
-
-static void collect_closed(struct stream *stream)
-{
-    ((struct collector *)stream->owner)->closed = true;
-}
-
-static const struct stream_events collecting = { collect, collect_end, NULL, collect_closed };
-
-static void ending_a_childs_input_lets_it_finish(void **state)
-{
-    struct fixture *f = *state;
-    struct collector collector = { 0 };
-    struct stream *stream;
-    struct child *child = spawn(f, "cat; echo done", &stream);
-    char block[1000];
-
-    buf_init(&collector.bytes, 1 << 22);
-    stream_own(stream, &collecting, &collector);
-    stream_read_start(stream);
-    memset(block, 'z', sizeof(block));
-    for (int i = 0; i < 1000; i++)
-        stream_write(stream, (const struct str[]){ str_n(block, sizeof(block)) }, 1);
-    stream_shutdown(stream); /* behind a queue that is not empty */
-    while (!f->exited || !collector.ended)
-        loop_turn(f->loop, TURN_MS);
-    assert_int_equal(collector.bytes.len, 1000 * 1000 + strlen("done\n"));
-    stream_close(stream);
-    while (!collector.closed)
-        loop_turn(f->loop, TURN_MS);
-    child_close(child);
-    buf_finish(&collector.bytes);
-}
-
-static void closing_a_child_that_runs_kills_it(void **state)
-{
-    struct fixture *f = *state;
-    struct collector collector = { 0 };
-    struct stream *stream;
-    struct child *child = spawn(f, "exec cat", &stream);
-    pid_t pid = child_pid(child);
-
-    buf_init(&collector.bytes, 1000);
-    stream_own(stream, &collecting, &collector);
-    stream_read_start(stream);
-    assert_int_equal(kill(pid, 0), 0);
-    child_close(child);
-    while (!collector.ended || kill(pid, 0) == 0)
-        loop_turn(f->loop, 10);
-    assert_false(f->exited); /* no callback after child_close */
-    stream_close(stream);
-    while (!collector.closed)
-        loop_turn(f->loop, TURN_MS);
-}
-
-static void a_program_that_does_not_exist_is_not_found(void **state)
-{
-    struct fixture *f = *state;
-    const char *argv[] = { "nod-no-such-program", NULL };
-    struct child_opts opts = { .argv = argv };
-    struct child *child;
-    struct stream *stream;
-
-    assert_int_equal(child_spawn(f->loop, &opts, &child, &stream), NOD_E_NOT_FOUND);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -496,10 +374,6 @@ int main(void)
         TEST(a_reader_that_leaves_is_told_as_the_end_once),
         TEST(files_and_dev_null_can_stand_in_for_pipes),
         TEST(a_descriptor_that_is_not_open_is_refused),
-        TEST(a_child_talks_in_lines_and_tells_its_exit_status),
-        TEST(ending_a_childs_input_lets_it_finish),
-        TEST(closing_a_child_that_runs_kills_it),
-        TEST(a_program_that_does_not_exist_is_not_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
