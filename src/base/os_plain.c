@@ -1,5 +1,5 @@
 /*
- * base/os_plain: see os.h. With what every POSIX system has.
+ * base/os_plain: base/os with what every POSIX system has.
  *
  * What it costs: two more system calls for a connection, and a moment in which a descriptor could
  * be inherited, which matters only if another thread starts a program just then. The pieces of
