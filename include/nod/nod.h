@@ -27,6 +27,15 @@
  *      nod_random. A different question under the same key is NOD_E_NOT_DETERMINISTIC.
  *   2. Side effects belong in nod_step. Anything outside a step is done again on each run.
  *
+ * KEYS. The journal is looked up by key: the .key of a question, or its number, and the key of a
+ * step. A key belongs to one question or one step of a run. In a loop, put the index into it:
+ *
+ *     for (int i = 0; i < count; i++)
+ *         NOD_TRY(nod_step(call, nod_key(call, "charge-%d", i), charge, &cards[i], NULL));
+ *
+ * A second use of a key in the same run is a bug in the handler (HANDLER_BUG). A question and a step
+ * may have the same key. To try a step again that has failed, use another key as well.
+ *
  * MEMORY. Everything reached through a nod_call (strings, JSON values, answers) lives until the run
  * returns. nod_dup keeps a value longer. Use nod_defer to release a resource of your own when the
  * run returns; this also happens when it returns NOD_PENDING.
@@ -565,7 +574,7 @@ struct nod_elicit_opts {
     const char *message;  /* required */
     const nod_form *form; /* what to ask for; or */
     const char *schema;   /* the same as JSON Schema text. Neither: {response: string} */
-    const char *key;      /* a name for this question in the call; NULL: its number */
+    const char *key;      /* a name for this question in the call; NULL: its number. See KEYS */
     int64_t ttl_ms;       /* how long it waits; unset (0): the server's; negative is refused */
     int attempts;         /* times to ask, in all, while the content is invalid; 0: the surface's rule */
     bool sensitive;       /* the answer is erased as soon as the call ends; after that nod cannot tell
@@ -792,6 +801,8 @@ NOD_API void nod_suggest(nod_call *call, const char *value); /* at most 100 are 
  * Memory and text of a run.
  */
 NOD_API const char *nod_fmt(nod_call *call, const char *format, ...) NOD_PRINTF(2, 3);
+/* A key with what tells it apart from the others: nod_key(call, "item-%d", i). See KEYS, above. */
+NOD_API const char *nod_key(nod_call *call, const char *format, ...) NOD_PRINTF(2, 3);
 NOD_API void *nod_alloc(nod_call *call, size_t size); /* zeroed; NULL past the run's limit */
 NOD_API void nod_defer(nod_call *call, void (*fn)(void *data), void *data);
 

@@ -103,9 +103,11 @@ struct run {
     struct arena arena;
     struct run_list news; /* new entries and asks */
     size_t ask_ordinal, now_ordinal, random_ordinal, wanted;
-    bool step_done; /* a step or an intent was recorded: nothing more may happen in this run */
-    bool step_held; /* it came to a step, which was not done */
-    bool dry;       /* replay check: steps are not executed */
+    bool *entries_used; /* of each entry of the journal: this run has had its result */
+    size_t entry_next;  /* where the next entry is looked for first */
+    bool step_done;     /* a step or an intent was recorded: nothing more may happen in this run */
+    bool step_held;     /* it came to a step, which was not done */
+    bool dry;           /* replay check: steps are not executed */
     uint32_t notice_ordinal;
     struct fault fault; /* the newest */
     struct str bug;     /* a mistake of the handler: ends the call with an error that names it */

@@ -7,7 +7,9 @@
  *
  * Holds always: a question is checked (form, lengths, somebody can be asked) before it is recorded,
  * and what is recorded under a key has that key's digest. Once a step was done in a run nothing
- * further is recorded: its result has to be committed first.
+ * further is recorded: its result has to be committed first. A key gives its result once in a run:
+ * to a second question or step with the same key, in a loop for example, the first one's answer
+ * would be given, and nobody would notice.
  */
 #include "core/run.h"
 
@@ -138,9 +140,10 @@ static nod_status out_of_arena(struct run *run)
     return run_fail(run, NOD_E_LIMIT, NULL, STR("The run has used up the memory a run may have"));
 }
 
-static struct run_item *news_find(const struct run *run, enum entry_class class, struct str key)
+static const struct run_item *news_find(const struct run *run, enum entry_class class,
+                                        struct str key)
 {
-    for (struct run_item *item = run->news.first; item; item = item->next)
+    for (const struct run_item *item = run->news.first; item; item = item->next)
         if (item->entry.class == class && str_eq(item->entry.key, key))
             return item;
     return NULL;
@@ -165,6 +168,59 @@ static struct str key_of(struct run *run, struct str key)
     if (!run->prefix.len)
         return key;
     return arena_fmt(&run->arena, STR_FMT STR_FMT, STR_ARG(run->prefix), STR_ARG(key));
+}
+
+/* --- what is known --- */
+
+/* A replay comes by the entries in the order they were made: so the next one is looked for first
+ * where the last one was found. */
+static const struct entry *known_entry(struct run *run, enum entry_class class, struct str key)
+{
+    for (size_t i = 0; i < run->journal_count; i++) {
+        size_t at = run->entry_next + i;
+        if (at >= run->journal_count)
+            at -= run->journal_count;
+        const struct entry *entry = &run->journal[at];
+        if (entry->class == class && str_eq(entry->key, key)) {
+            run->entry_next = at + 1 < run->journal_count ? at + 1 : 0;
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+static nod_status used_twice(struct run *run, enum entry_class class, struct str key)
+{
+    static const char *const kinds[] = {
+        [TARGET_TOOL] = "tool", [TARGET_RESOURCE] = "resource", [TARGET_PROMPT] = "prompt"
+    };
+    bool ask = class == ENTRY_ASK;
+    struct str own = str_skip(key, run->prefix.len);
+
+    run_bug(run,
+            "%s %s " STR_FMT " uses the key '" STR_FMT "' for two %s in one run, and the second "
+            "would be given the %s of the first. Put what tells them apart into the key, such as "
+            "an index: nod_key(call, \"" STR_FMT "-%%d\", i)",
+            run->prefix.len ? "A hook of the" : "The", kinds[run->target->kind],
+            STR_ARG(run->target->name), STR_ARG(own), ask ? "questions" : "steps",
+            ask ? "answer" : "result", STR_ARG(own));
+    return NOD_E_USAGE;
+}
+
+/* Gives the result of an entry to this run, which may have it once. */
+static nod_status use_entry(struct run *run, const struct entry *entry)
+{
+    size_t at = (size_t)(entry - run->journal);
+
+    if (!run->entries_used) {
+        run->entries_used = arena_zalloc(&run->arena, run->journal_count * sizeof(bool));
+        if (!run->entries_used)
+            return out_of_arena(run);
+    }
+    if (run->entries_used[at])
+        return used_twice(run, entry->class, entry->key);
+    run->entries_used[at] = true;
+    return NOD_OK;
 }
 
 /* --- asking --- */
@@ -339,17 +395,16 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
     key = key_of(run, key);
     question_digest(spec, digest);
 
-    const struct entry *known = journal_find(run->journal, run->journal_count, ENTRY_ASK, key);
+    const struct entry *known = known_entry(run, ENTRY_ASK, key);
     if (known) {
+        NOD_TRY(use_entry(run, known));
         if (memcmp(known->digest, digest, DIGEST_BYTES) != 0)
             return not_deterministic(run, key);
         *answer = known;
         return entry_status(run, known, spec->kind);
     }
-    const struct run_item *asked = news_find(run, ENTRY_ASK, key);
-    if (asked)
-        return memcmp(asked->entry.digest, digest, DIGEST_BYTES) == 0 ? NOD_PENDING
-                                                                      : not_deterministic(run, key);
+    if (news_find(run, ENTRY_ASK, key))
+        return used_twice(run, ENTRY_ASK, key);
     NOD_TRY(check_question(run, spec));
 
     struct run_item *item = item_new(run, ENTRY_ASK, key);
@@ -392,9 +447,12 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
     NOD_TRY(check_key(run, key));
     key = key_of(run, key);
 
-    *entry = journal_find(run->journal, run->journal_count, ENTRY_STEP, key);
-    if (*entry)
+    const struct entry *known = known_entry(run, ENTRY_STEP, key);
+    if (known) {
+        NOD_TRY(use_entry(run, known));
+        *entry = known;
         return NOD_OK;
+    }
     if (run->news.asks) /* the handler went on past a NOD_PENDING: an effect now would be unasked */
         return NOD_PENDING;
     if (run->arena.exhausted) /* what the effect would act on may have been cut short */
@@ -419,7 +477,9 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
         NOD_TRY(room_for_step(run, 1));
         return step_go(run, go);
     }
-    if (journal_find(run->journal, run->journal_count, ENTRY_INTENT, key)) {
+    const struct entry *intent = known_entry(run, ENTRY_INTENT, key);
+    if (intent) {
+        NOD_TRY(use_entry(run, intent));
         const struct entry *last = &run->journal[run->journal_count - 1];
         if (run->fresh_intent && last->class == ENTRY_INTENT && str_eq(last->key, key))
             return step_go(run, go);
@@ -464,7 +524,7 @@ static nod_status journalled_number(struct run *run, enum entry_class class, siz
     char text[32];
     int len = snprintf(text, sizeof(text), "#%zu", ordinal);
     struct str key = key_of(run, str_n(text, (size_t)len));
-    const struct entry *known = journal_find(run->journal, run->journal_count, class, key);
+    const struct entry *known = known_entry(run, class, key);
 
     if (known) {
         *out = known->number;
