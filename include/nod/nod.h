@@ -36,6 +36,16 @@
  * A second use of a key in the same run is a bug in the handler (HANDLER_BUG). A question and a step
  * may have the same key. To try a step again that has failed, use another key as well.
  *
+ * LOOPS. Each question, each step and each nod_now or nod_random is an entry of the call's journal
+ * (a step with .at_most_once is two). A journal has at most 64 entries and 256 KiB. If a tool needs
+ * more, set .journal_entries and .journal_bytes of the tool or of the server (4096 entries, 4 MiB at
+ * most). A call that reaches a limit ends with NOD_E_LIMIT before the next question or step, and the
+ * message says the number, the option, and what was done so far.
+ *
+ * To ask about many things, call nod_want for each and nod_await once: the person gets them in one
+ * round, of at most 64 questions. nod_each does it all: it asks about each of N things and does a
+ * step for each that was accepted.
+ *
  * MEMORY. Everything reached through a nod_call (strings, JSON values, answers) lives until the run
  * returns. nod_dup keeps a value longer. Use nod_defer to release a resource of your own when the
  * run returns; this also happens when it returns NOD_PENDING.
@@ -239,6 +249,10 @@ struct nod_server_opts {
      * NULL-terminated. NULL: every surface may be used; if one refuses, the next one is tried.
      * --surfaces overrides it. */
     const char *const *surfaces;
+    /* What one call may learn: see LOOPS. --journal-entries and --journal-bytes override them. */
+    size_t journal_entries; /* questions, steps, times; 0: 64; at most 4096 */
+    size_t journal_bytes;   /* 0: 262144, or 4096 for each of .journal_entries if that is more; at
+                               least 4096, at most 4194304. One answer is never larger than this */
 };
 
 /* NULL, with the reason on stderr, if an option is not valid. */
@@ -288,6 +302,9 @@ typedef struct nod_tool {
     const char *version;
     bool portable; /* it has no steps, or all of them are .idempotent. With portable states
                       (nod_server_opts) only such tools are served to 2026 clients */
+    /* What one call of this tool may learn, instead of the server's. See LOOPS. */
+    size_t journal_entries;
+    size_t journal_bytes;
 } nod_tool;
 
 /* --- resources and templates --- */
@@ -737,6 +754,57 @@ NOD_API nod_status nod_step_with(nod_call *call, const char *key, nod_step_fn *f
 NOD_API const char *nod_step_key(const nod_step_run *step); /* call id + step key: pass it on */
 NOD_API nod_call *nod_step_call(nod_step_run *step);        /* to build the result with */
 NOD_API void nod_step_result(nod_step_run *step, const nod_json *result);
+
+/* In a step of nod_each: what was answered about its item. Otherwise NULL. */
+NOD_API const nod_answer *nod_step_answer(const nod_step_run *step);
+
+/*
+ * A question about each of several things, and a step for each that was accepted:
+ *
+ *     static const char *about(nod_call *call, void *item)
+ *     {
+ *         return nod_fmt(call, "Delete %s?", ((struct file *)item)->name);
+ *     }
+ *     static nod_status delete_file(nod_step_run *step, void *item) ...
+ *
+ *     nod_each_result results[FILES_MAX];
+ *     NOD_TRY(nod_each(call, files, count, results, .key = "file", .ask = about, .step = delete_file));
+ *
+ * The things are an array, and must be the same on every run: if they may change, read them in a
+ * step. They are asked about in rounds of .at_once. When all questions of a round have ended, its
+ * steps are done in order; then comes the next round. Only a person's accept is a yes, as with
+ * nod_confirm. A step that fails is told in its result, and the others are done all the same.
+ *
+ * Whether the journal has room for everything (LOOPS) is checked before anyone is asked: NOD_E_LIMIT.
+ */
+typedef struct nod_each_result {
+    bool yes;               /* a person accepted it; without .ask always true */
+    bool done;              /* its step was done, and did not fail */
+    nod_status status;      /* of its step; NOD_OK if it had none */
+    const char *error;      /* why it failed; "" if it did not */
+    const nod_json *result; /* of its step, or NULL */
+    nod_answer answer;
+} nod_each_result;
+
+struct nod_each_opts {
+    size_t size;
+    const char *key; /* required: "file" gives the keys file-0, file-1, ... */
+    const char *(*ask)(nod_call *call, void *item); /* the question; NULL: every step is done */
+    nod_step_fn *step;    /* its argument is the item; NULL: only questions */
+    const nod_form *form; /* what else to ask for with each question; see nod_step_answer */
+    const char *schema;
+    int64_t ttl_ms;    /* how long a question waits; 0: the server's */
+    size_t at_once;    /* questions of one round; 0: 64, which is the most. 1: one after the other,
+                          each with its step */
+    bool at_most_once; /* as in nod_step_opts */
+    bool idempotent;
+};
+NOD_API nod_status nod_each_with(nod_call *call, const void *items, size_t count, size_t item_size,
+                                 nod_each_result *results,
+                                 const struct nod_each_opts *opts) NOD_USE_RESULT;
+#define nod_each(call, items, count, results, ...)                                                 \
+    nod_each_with((call), (items), (count), sizeof((items)[0]), (results),                         \
+                  &(const struct nod_each_opts){ .size = sizeof(struct nod_each_opts), ##__VA_ARGS__ })
 
 /* Journalled, so every run sees the same value. Wall clock in ms since 1970; 64 random bits. */
 NOD_API nod_status nod_now(nod_call *call, int64_t *ms) NOD_USE_RESULT;

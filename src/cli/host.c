@@ -63,6 +63,8 @@ static bool opts_fit(const struct nod_server_opts *opts)
         wrong = "node_ttl_ms is negative";
     else if (opts->keep_ms < 0)
         wrong = "keep_ms is negative";
+    else
+        wrong = engine_journal_wrong(opts->journal_entries, opts->journal_bytes);
     if (wrong)
         LOG_ERROR("the server's options are not valid", LOG_CSTR("why", wrong));
     return !wrong;
@@ -135,6 +137,7 @@ nod_server *nod_server_create(const struct nod_server_opts *given)
                                              .defer_ctx = server->loop,
                                              .ask_ttl_ms = opts.ask_ttl_ms,
                                              .one_ask_per_scope = opts.one_ask_per_scope });
+    engine_bound_journals(server->engine, opts.journal_entries, opts.journal_bytes);
     server->catalog = catalog_create();
     server->local = local_create(&(struct local_opts){ .server = server,
                                                        .catalog = server->catalog,

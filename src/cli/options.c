@@ -153,6 +153,16 @@ static bool take_pending_each(struct options *options, const char *value)
     return read_count(str_of(value), &options->pending_asks_per_principal);
 }
 
+static bool take_journal_entries(struct options *options, const char *value)
+{
+    return read_count(str_of(value), &options->journal_entries);
+}
+
+static bool take_journal_bytes(struct options *options, const char *value)
+{
+    return read_count(str_of(value), &options->journal_bytes);
+}
+
 static bool take_sessions(struct options *options, const char *value)
 {
     return read_count(str_of(value), &options->per_principal[OPTIONS_SESSIONS]);
@@ -208,6 +218,8 @@ static const struct option table[] = {
     { "--keep", "a time such as 90s, 30m, 24h or 7d", false, take_keep },
     { "--pending", "a number of questions", false, take_pending },
     { "--pending-per-principal", "a number of questions", false, take_pending_each },
+    { "--journal-entries", "a number of questions and steps", false, take_journal_entries },
+    { "--journal-bytes", "a number of bytes", false, take_journal_bytes },
     { "--sessions-per-principal", "a number of sessions", true, take_sessions },
     { "--calls-per-principal", "a number of requests in flight", true, take_calls },
     { "--listeners-per-principal", "a number of streams", true, take_listeners },
@@ -245,6 +257,8 @@ const char *options_help(void)
            "                         default 24h, in memory 10m\n"
            "  --pending N            questions that may wait, in all; default 1000000\n"
            "  --pending-per-principal N  and for one principal; default 10000\n"
+           "  --journal-entries N    questions and steps of one call; default 64, at most 4096\n"
+           "  --journal-bytes N      bytes of what it learns; default 262144, at most 4194304\n"
            "  --sessions-per-principal N, --calls-per-principal N, --listeners-per-principal N,\n"
            "  --subscriptions-per-principal N, --tasks-per-principal N\n"
            "                         what else one principal may have at the same time; default\n"

@@ -54,6 +54,7 @@ struct options {
     int64_t keep_ms; /* 0: as the program says */
     size_t pending_asks;
     size_t pending_asks_per_principal;
+    size_t journal_entries, journal_bytes; /* of a call; 0: as the program says */
     size_t per_principal[OPTIONS_SHARES]; /* 0: as the program says */
     struct log_opts log;
     char problem[OPTIONS_PROBLEM_MAX]; /* with OPTIONS_WRONG */

@@ -46,6 +46,20 @@ static const char *const *split_names(nod_server *server, struct str list)
     return names;
 }
 
+/* `tool` NULL: what sets no limits of its own, prompts and resources among it. */
+static bool state_has_room(nod_server *server, const struct target *tool)
+{
+    if (mcp_state_carries(server->engine, tool))
+        return true;
+    LOG_ERROR("the server's options are not valid",
+              LOG_STR("tool", tool ? tool->name : STR("any")),
+              LOG_CSTR("why", "a portable state carries what a call has learned, and has room for "
+                              "less of it than these calls may learn: set .journal_bytes of the "
+                              "tool or of the server"),
+              LOG_INT("journal_bytes_max", MCP_STATE_JOURNAL_MAX));
+    return false;
+}
+
 /* What two nodes could both go on with must not be in a store that only one of them asks. */
 static bool portable_fits(nod_server *server)
 {
@@ -62,8 +76,12 @@ static bool portable_fits(nod_server *server)
         LOG_ERROR("the server's options are not valid", LOG_CSTR("why", wrong));
         return false;
     }
+    if (!state_has_room(server, NULL))
+        return false;
     for (size_t i = 0; i < catalog_count(server->catalog, TARGET_TOOL, false); i++) {
         const struct target *tool = catalog_at(server->catalog, TARGET_TOOL, false, i);
+        if (tool->portable && !state_has_room(server, tool))
+            return false;
         if (!tool->portable)
             LOG_WARN("with portable states this tool is refused to 2026 clients: it does not say "
                      ".portable",
@@ -72,8 +90,22 @@ static bool portable_fits(nod_server *server)
     return true;
 }
 
+/* The command line's bounds on what a call may learn. */
+static bool bound_journals(nod_server *server, const struct options *options)
+{
+    const char *wrong = engine_journal_wrong(options->journal_entries, options->journal_bytes);
+
+    if (wrong)
+        LOG_ERROR("the command line is not valid", LOG_CSTR("why", wrong));
+    else
+        engine_bound_journals(server->engine, options->journal_entries, options->journal_bytes);
+    return !wrong;
+}
+
 bool host_open_store(nod_server *server, const struct options *options)
 {
+    if (!bound_journals(server, options))
+        return false;
     if (!secrets_keyring(&server->ring))
         return false;
     size_t in_all = first_of(options->pending_asks, server->opts.pending_asks, ENGINE_PENDING_ASKS);

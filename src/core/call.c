@@ -208,7 +208,8 @@ static void refuse_arguments(struct call *call, struct arena *arena,
 bool args_leave_room(const struct call *call, struct str args, size_t *most)
 {
     const struct engine_limits *limits = &call->engine->opts.limits;
-    size_t journal = 2 * limits->journal_bytes; /* once lent, once as the handler reads it */
+    /* Once lent, once as the handler reads it. */
+    size_t journal = 2 * engine_journal_limits(call->engine, call->target).bytes;
     struct json_error error;
     struct arena arena;
 

@@ -138,8 +138,9 @@ struct run *run_create(struct call *call)
         run->store_away = STR_NONE;
     run->ask_ttl_ms = ask_ttl_of(call);
     run->allowed_fields = call->engine->allowed_fields;
-    run->entries_max = engine->opts.limits.journal_entries;
-    run->bytes_max = engine->opts.limits.journal_bytes;
+    struct journal_limits limits = engine_journal_limits(engine, call->target);
+    run->entries_max = limits.entries;
+    run->bytes_max = limits.bytes;
     run->clock = engine->clock;
     run->emit = run_emit;
     atomic_init(&run->cancelled, false);

@@ -12,6 +12,7 @@
 #include "core/claim.h"
 
 #include "base/mem.h"
+#include "core/catalog.h"
 #include "json/write.h"
 
 enum {
@@ -243,10 +244,20 @@ static void room_keep(struct claim *claim, const struct ask_record *record)
     claim->coming = bytes;
 }
 
+/* Of the call that asks. Only tools set limits of their own. */
+static struct journal_limits limits_of(const struct claim *claim, const struct ask_record *record)
+{
+    const struct engine *engine = claim->engine;
+
+    return engine_journal_limits(
+        engine,
+        engine->catalog ? catalog_find(engine->catalog, TARGET_TOOL, record->target) : NULL);
+}
+
 /* Bytes that an answer may add to a journal that has so many: a part stays free for steps. */
 static size_t room_left(const struct claim *claim, const struct ask_record *record, size_t learned)
 {
-    size_t most = claim->engine->opts.limits.journal_bytes;
+    size_t most = limits_of(claim, record).bytes;
     size_t taken = learned + sizeof(struct entry) + record->key.len + claim->answer.by.len +
                    run_step_room(most);
 
@@ -254,11 +265,11 @@ static size_t room_left(const struct claim *claim, const struct ask_record *reco
 }
 
 /* Any journal has room for as many of these as it may have entries. */
-static bool is_small(const struct claim *claim)
+static bool is_small(const struct claim *claim, const struct ask_record *record)
 {
-    const struct engine_limits *limits = &claim->engine->opts.limits;
+    struct journal_limits limits = limits_of(claim, record);
 
-    return claim->content.len <= limits->journal_bytes / limits->journal_entries / 2;
+    return claim->content.len <= limits.bytes / limits.entries / 2;
 }
 
 /* Empty: it fits. Otherwise the problem as JSON. */
@@ -273,7 +284,7 @@ static struct str weigh(struct claim *claim, const struct ask_record *record, si
     return arena_fmt(&claim->arena,
                      "[{\"path\":\"\",\"message\":\"is %zu bytes, and this call may learn at most "
                      "%zu more (of %zu in all)\"}]",
-                     claim->content.len, room, claim->engine->opts.limits.journal_bytes);
+                     claim->content.len, room, limits_of(claim, record).bytes);
 }
 
 static void weighed(void *data, nod_status status, const struct store_reply *reply)
@@ -355,11 +366,12 @@ void claim_validate_content(struct flow *flow, void *subject)
     claim->checked = true;
     struct str problems = claim->weighed ? STR_NONE : content_problems(claim, record);
     claim->answer.content = NULL; /* it may be the giver's, who need not wait for the rest */
-    if (!problems.len && !is_small(claim) && !ask && !claim->weighed && record->call_id.len) {
+    if (!problems.len && !is_small(claim, record) && !ask && !claim->weighed &&
+        record->call_id.len) {
         claim->engine->store->ops->load_call(claim->engine->store, record->call_id, weighed, claim);
         return;
     }
-    if (!problems.len && !is_small(claim))
+    if (!problems.len && !is_small(claim, record))
         problems = weigh(claim, record, ask ? ask->call->learned : claim->learned);
     if (problems.len) {
         content_invalid(claim, record, problems);

@@ -63,6 +63,58 @@ void engine_bound_asks(struct engine *engine, size_t in_all, size_t per_principa
         or_default(per_principal, limits->pending_asks_per_principal);
 }
 
+/* Bytes for a number of things that nobody has given bytes for. */
+static size_t bytes_for(size_t entries)
+{
+    return entries < ENGINE_JOURNAL_BYTES_MOST / ENGINE_JOURNAL_ENTRY_BYTES
+               ? entries * ENGINE_JOURNAL_ENTRY_BYTES
+               : ENGINE_JOURNAL_BYTES_MOST;
+}
+
+static size_t at_least(size_t value, size_t least)
+{
+    return value > least ? value : least;
+}
+
+const char *engine_journal_wrong(size_t entries, size_t bytes)
+{
+    if (entries > ENGINE_JOURNAL_ENTRIES_MOST)
+        return "journal_entries is more than 4096";
+    if (bytes && bytes < ENGINE_JOURNAL_BYTES_LEAST)
+        return "journal_bytes is less than 4096";
+    if (bytes > ENGINE_JOURNAL_BYTES_MOST)
+        return "journal_bytes is more than 4194304";
+    return NULL;
+}
+_Static_assert(ENGINE_JOURNAL_ENTRIES_MOST == 4096 && ENGINE_JOURNAL_BYTES_LEAST == 4096 &&
+                   ENGINE_JOURNAL_BYTES_MOST == 4194304,
+               "as engine_journal_wrong, the header and the help say");
+
+void engine_bound_journals(struct engine *engine, size_t entries, size_t bytes)
+{
+    struct engine_limits *limits = &engine->opts.limits;
+
+    if (entries && !bytes)
+        bytes = at_least(bytes_for(entries), limits->journal_bytes);
+    limits->journal_entries = or_default(entries, limits->journal_entries);
+    limits->journal_bytes = or_default(bytes, limits->journal_bytes);
+}
+
+struct journal_limits engine_journal_limits(const struct engine *engine,
+                                            const struct target *target)
+{
+    const struct engine_limits *limits = &engine->opts.limits;
+    struct journal_limits own = { limits->journal_entries, limits->journal_bytes };
+
+    if (target && target->journal_entries) {
+        own.entries = target->journal_entries;
+        own.bytes = at_least(bytes_for(own.entries), own.bytes);
+    }
+    if (target && target->journal_bytes)
+        own.bytes = target->journal_bytes;
+    return own;
+}
+
 struct engine *engine_create(const struct engine_opts *opts)
 {
     struct engine *engine = MEM_NEW(struct engine);

@@ -50,6 +50,7 @@ struct target {
     bool requires_confirmation;
     struct str confirm_message;
     int64_t timeout_ms; /* of work */
+    size_t journal_entries, journal_bytes; /* what a call of it may learn; 0: the engine's */
     unsigned in_use;    /* calls that point here: it is freed only at 0 */
     bool removed;
     enum target_detach detach; /* may, or must, a call of it go on apart from its request? */

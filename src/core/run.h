@@ -60,10 +60,11 @@ struct run_list {
 };
 
 enum {
-    RUN_KEY_MAX = 128,           /* of an ask's or a step's key */
-    RUN_MESSAGE_MAX = 32 * 1024, /* of a question */
-    RUN_DETAIL_MAX = 64 * 1024,  /* of its schema or parameters */
-    RUN_URL_MAX = 2048,          /* of a page */
+    RUN_KEY_MAX = 128,                /* of an ask's or a step's key */
+    RUN_MESSAGE_MAX = 32 * 1024,      /* of a question */
+    RUN_DETAIL_MAX = 64 * 1024,       /* of its schema or parameters */
+    RUN_URL_MAX = 2048,               /* of a page */
+    RUN_ROUND_MAX = STORE_CLAIM_MOST, /* questions of one round: their answers may come together */
     RUN_STEP_SHARE = 16, /* of the journal: this part is kept free for the result of a step */
 };
 
@@ -136,6 +137,11 @@ nod_status run_check_message(struct run *run, struct str detail, struct str mess
    it and returns NOD_PENDING with *go false. */
 nod_status run_step(struct run *run, struct str key, bool at_most_once, bool idempotent,
                     const struct entry **entry, bool *go);
+/* Is there room for so many more entries? NOD_E_LIMIT: run->fault says the number, the option, and
+ * what was done so far. */
+nod_status run_room(struct run *run, size_t more);
+/* Has the call learned this already? */
+bool run_knows(struct run *run, enum entry_class class, struct str key);
 /* Bytes of a journal that answers leave free for the results of steps. */
 size_t run_step_room(size_t journal_bytes);
 /* Records the result of a step that was done: the run must return NOD_PENDING now. content: JSON or

@@ -11,7 +11,7 @@
  * to a second question or step with the same key, in a loop for example, the first one's answer
  * would be given, and nobody would notice.
  */
-#include "core/run.h"
+#include "core/run_inside.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,10 +43,7 @@ void run_bug(struct run *run, const char *format, ...)
         run->bug = STR("the handler ran out of its run's memory");
 }
 
-static nod_status fail_fmt(struct run *run, nod_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static nod_status fail_fmt(struct run *run, nod_status status, const char *format, ...)
+nod_status run_fail_fmt(struct run *run, nod_status status, const char *format, ...)
 {
     va_list args;
 
@@ -66,63 +63,7 @@ static const char *kind_mode(enum ask_kind kind)
     return modes[kind];
 }
 
-/* --- what may be recorded --- */
-
-/* Is there room for so many more entries? Asked before an effect, since one that has happened
-   cannot be left out of the journal. */
-static nod_status room_for(struct run *run, size_t more)
-{
-    size_t entries = run->journal_count + run->news.entries + run->news.asks;
-
-    if (entries + more > run->entries_max)
-        return fail_fmt(run, NOD_E_LIMIT,
-                        "A call may learn at most %zu things (questions, steps, times); "
-                        "this one wanted more",
-                        run->entries_max);
-    return NOD_OK;
-}
-
-/* And room for what comes of a step? What it will be nobody knows: a least of it is kept free. */
-static nod_status room_for_step(struct run *run, size_t more)
-{
-    size_t least = run_step_room(run->bytes_max);
-
-    NOD_TRY(room_for(run, more));
-    if (run->journal_bytes + run->news.bytes + least > run->bytes_max)
-        return fail_fmt(run, NOD_E_LIMIT,
-                        "The journal of a call may hold at most %zu bytes, and of them %zu are "
-                        "left free for the result of a step: this call has learned too much for "
-                        "another step, which was not begun",
-                        run->bytes_max, least);
-    return NOD_OK;
-}
-
-size_t run_step_room(size_t journal_bytes)
-{
-    return journal_bytes / RUN_STEP_SHARE;
-}
-
-static nod_status record(struct run *run, struct run_item *item)
-{
-    size_t bytes = entry_bytes(&item->entry) + item->spec.message.len + item->spec.detail.len;
-
-    NOD_TRY(room_for(run, 1));
-    if (run->journal_bytes + run->news.bytes + bytes > run->bytes_max)
-        return fail_fmt(run, NOD_E_LIMIT,
-                        "The journal of a call may hold at most %zu bytes; this one wanted more",
-                        run->bytes_max);
-    if (run->news.last)
-        run->news.last->next = item;
-    else
-        run->news.first = item;
-    run->news.last = item;
-    run->news.bytes += bytes;
-    if (item->is_ask)
-        run->news.asks++;
-    else
-        run->news.entries++;
-    return NOD_OK;
-}
+/* --- what is new --- */
 
 static struct run_item *item_new(struct run *run, enum entry_class class, struct str key)
 {
@@ -154,11 +95,11 @@ static nod_status check_key(struct run *run, struct str key)
     size_t most = RUN_KEY_MAX - run->prefix.len;
 
     if (key.len > most)
-        return fail_fmt(run, NOD_E_USAGE, "A key may have at most %zu bytes: '" STR_FMT "...'",
-                        most, 40, key.at);
+        return run_fail_fmt(run, NOD_E_USAGE, "A key may have at most %zu bytes: '" STR_FMT "...'",
+                            most, 40, key.at);
     if (key.len && key.at[0] == '#')
-        return fail_fmt(run, NOD_E_USAGE, "A key may not begin with '#': '" STR_FMT "'",
-                        STR_ARG(key));
+        return run_fail_fmt(run, NOD_E_USAGE, "A key may not begin with '#': '" STR_FMT "'",
+                            STR_ARG(key));
     return NOD_OK;
 }
 
@@ -207,6 +148,11 @@ static nod_status used_twice(struct run *run, enum entry_class class, struct str
     return NOD_E_USAGE;
 }
 
+bool run_knows(struct run *run, enum entry_class class, struct str key)
+{
+    return journal_find(run->journal, run->journal_count, class, key_of(run, key)) != NULL;
+}
+
 /* Gives the result of an entry to this run, which may have it once. */
 static nod_status use_entry(struct run *run, const struct entry *entry)
 {
@@ -238,7 +184,7 @@ static void question_digest(const struct ask_spec *spec, unsigned char out[DIGES
 
 static nod_status not_deterministic(struct run *run, struct str key)
 {
-    return fail_fmt(
+    return run_fail_fmt(
         run, NOD_E_NOT_DETERMINISTIC,
         "The tool " STR_FMT " asked another question under the key '" STR_FMT
         "' than before. A handler must "
@@ -251,13 +197,14 @@ static nod_status entry_status(struct run *run, const struct entry *entry, enum 
 {
     switch (entry->state) {
     case ASK_EXPIRED:
-        fail_fmt(run, NOD_E_TIMEOUT, "Nobody answered within %lld ms", (long long)entry->number);
+        run_fail_fmt(run, NOD_E_TIMEOUT, "Nobody answered within %lld ms",
+                     (long long)entry->number);
         run->fault.meta = arena_fmt(&run->arena, "{\"elicitationId\":\"" STR_FMT "\",\"ttl\":%lld}",
                                     STR_ARG(entry->ask_id), (long long)entry->number);
         return NOD_E_TIMEOUT;
     case ASK_UNSUPPORTED:
-        fail_fmt(run, NOD_E_NOT_SUPPORTED,
-                 "The client cannot put this question to a person (mode %s)", kind_mode(kind));
+        run_fail_fmt(run, NOD_E_NOT_SUPPORTED,
+                     "The client cannot put this question to a person (mode %s)", kind_mode(kind));
         run->fault.meta = arena_fmt(&run->arena, "{\"mode\":\"%s\"}", kind_mode(kind));
         return NOD_E_NOT_SUPPORTED;
     case ASK_INVALID:
@@ -276,9 +223,9 @@ static nod_status bad_schema(struct run *run, struct str path, struct str messag
     struct buf data;
     struct json_writer w;
 
-    fail_fmt(run, NOD_E_BAD_SCHEMA,
-             "The form of tool " STR_FMT " cannot be asked: " STR_FMT ": " STR_FMT,
-             STR_ARG(run->target->name), STR_ARG(path), STR_ARG(message));
+    run_fail_fmt(run, NOD_E_BAD_SCHEMA,
+                 "The form of tool " STR_FMT " cannot be asked: " STR_FMT ": " STR_FMT,
+                 STR_ARG(run->target->name), STR_ARG(path), STR_ARG(message));
     buf_init(&data, RUN_DETAIL_MAX);
     json_writer_init(&w, &data);
     jw_object(&w);
@@ -342,8 +289,8 @@ static nod_status check_form(struct run *run, struct str detail, struct str mess
 nod_status run_check_message(struct run *run, struct str detail, struct str message)
 {
     if (message.len > RUN_MESSAGE_MAX)
-        return fail_fmt(run, NOD_E_LIMIT, "A question may have a message of %d bytes",
-                        RUN_MESSAGE_MAX);
+        return run_fail_fmt(run, NOD_E_LIMIT, "A question may have a message of %d bytes",
+                            RUN_MESSAGE_MAX);
     return detail.len ? check_form(run, detail, message) : NOD_OK;
 }
 
@@ -352,26 +299,27 @@ static nod_status check_question(struct run *run, const struct ask_spec *spec)
     unsigned able = spec->consent ? run->supports_consent : run->supports;
 
     if (spec->ttl_ms < 0 || spec->ttl_ms > RUN_TTL_MAX_MS)
-        return fail_fmt(run, NOD_E_USAGE,
-                        "A question's ttl_ms must be positive and at most %lld, got %lld",
-                        (long long)RUN_TTL_MAX_MS, (long long)spec->ttl_ms);
+        return run_fail_fmt(run, NOD_E_USAGE,
+                            "A question's ttl_ms must be positive and at most %lld, got %lld",
+                            (long long)RUN_TTL_MAX_MS, (long long)spec->ttl_ms);
     if (spec->attempts < 0)
-        return fail_fmt(run, NOD_E_USAGE, "A question's attempts must be positive, got %d",
-                        spec->attempts);
+        return run_fail_fmt(run, NOD_E_USAGE, "A question's attempts must be positive, got %d",
+                            spec->attempts);
     if (spec->message.len > RUN_MESSAGE_MAX || spec->detail.len > RUN_DETAIL_MAX ||
         spec->url.len > RUN_URL_MAX)
-        return fail_fmt(run, NOD_E_LIMIT,
-                        "A question may have a message of %d, a schema of %d and a URL of %d bytes",
-                        RUN_MESSAGE_MAX, RUN_DETAIL_MAX, RUN_URL_MAX);
+        return run_fail_fmt(
+            run, NOD_E_LIMIT,
+            "A question may have a message of %d, a schema of %d and a URL of %d bytes",
+            RUN_MESSAGE_MAX, RUN_DETAIL_MAX, RUN_URL_MAX);
     if ((spec->kind == ASK_FORM || spec->kind == ASK_APPROVAL) && spec->detail.len)
         NOD_TRY(check_form(run, spec->detail, spec->message));
     if (!(able & 1u << spec->kind)) {
-        fail_fmt(run, NOD_E_NOT_SUPPORTED,
-                 "The client does not support %s, and there is no other way to ask",
-                 spec->kind == ASK_SAMPLE  ? "sampling"
-                 : spec->kind == ASK_ROOTS ? "roots"
-                 : spec->kind == ASK_URL   ? "elicitation in url mode"
-                                           : "elicitation in form mode");
+        run_fail_fmt(run, NOD_E_NOT_SUPPORTED,
+                     "The client does not support %s, and there is no other way to ask",
+                     spec->kind == ASK_SAMPLE  ? "sampling"
+                     : spec->kind == ASK_ROOTS ? "roots"
+                     : spec->kind == ASK_URL   ? "elicitation in url mode"
+                                               : "elicitation in form mode");
         run->fault.meta = arena_fmt(&run->arena, "{\"mode\":\"%s\"}", kind_mode(spec->kind));
         return NOD_E_NOT_SUPPORTED;
     }
@@ -405,6 +353,7 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
     }
     if (news_find(run, ENTRY_ASK, key))
         return used_twice(run, ENTRY_ASK, key);
+    NOD_TRY(run_room_in_round(run));
     NOD_TRY(check_question(run, spec));
 
     struct run_item *item = item_new(run, ENTRY_ASK, key);
@@ -421,7 +370,7 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
         item->spec.ttl_ms = run->ask_ttl_ms;
     if (run->arena.exhausted)
         return out_of_arena(run);
-    NOD_TRY(record(run, item));
+    NOD_TRY(run_record(run, item));
     return NOD_PENDING;
 }
 
@@ -458,23 +407,24 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
     if (run->arena.exhausted) /* what the effect would act on may have been cut short */
         return out_of_arena(run);
     if (run->portable && !idempotent)
-        return fail_fmt(run, NOD_E_USAGE,
-                        "The step '" STR_FMT
-                        "' cannot be done here: its call says .portable, so its state may be "
-                        "presented to another node, which would do it again. Mark the step "
-                        ".idempotent, or take .portable out",
-                        STR_ARG(key));
+        return run_fail_fmt(run, NOD_E_USAGE,
+                            "The step '" STR_FMT
+                            "' cannot be done here: its call says .portable, so its state may be "
+                            "presented to another node, which would do it again. Mark the step "
+                            ".idempotent, or take .portable out",
+                            STR_ARG(key));
     if (run->store_away.len)
-        return fail_fmt(run, NOD_E_STORE,
-                        "The step '" STR_FMT "' was not begun: what comes of it cannot be stored "
-                        "now (" STR_FMT "). Try again later",
-                        STR_ARG(key), STR_ARG(run->store_away));
+        return run_fail_fmt(run, NOD_E_STORE,
+                            "The step '" STR_FMT
+                            "' was not begun: what comes of it cannot be stored "
+                            "now (" STR_FMT "). Try again later",
+                            STR_ARG(key), STR_ARG(run->store_away));
     if (run->hold_steps) {
         run->step_held = run->step_done = true;
         return NOD_PENDING;
     }
     if (!at_most_once) {
-        NOD_TRY(room_for_step(run, 1));
+        NOD_TRY(run_room_for_step(run, 1));
         return step_go(run, go);
     }
     const struct entry *intent = known_entry(run, ENTRY_INTENT, key);
@@ -483,12 +433,12 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
         const struct entry *last = &run->journal[run->journal_count - 1];
         if (run->fresh_intent && last->class == ENTRY_INTENT && str_eq(last->key, key))
             return step_go(run, go);
-        return fail_fmt(run, NOD_E_OUTCOME_UNKNOWN,
-                        "The step '" STR_FMT "' was begun, and whether it was done is not "
-                        "known: it is not tried a second time",
-                        STR_ARG(key));
+        return run_fail_fmt(run, NOD_E_OUTCOME_UNKNOWN,
+                            "The step '" STR_FMT "' was begun, and whether it was done is not "
+                            "known: it is not tried a second time",
+                            STR_ARG(key));
     }
-    NOD_TRY(room_for_step(run, 2)); /* the intent, and what comes of it */
+    NOD_TRY(run_room_for_step(run, 2)); /* the intent, and what comes of it */
     return run_intent(run, key);
 }
 
@@ -498,7 +448,7 @@ nod_status run_intent(struct run *run, struct str key)
 
     if (!item)
         return out_of_arena(run);
-    NOD_TRY(record(run, item));
+    NOD_TRY(run_record(run, item));
     run->step_done = true;
     return NOD_PENDING;
 }
@@ -512,7 +462,7 @@ nod_status run_step_done(struct run *run, struct str key, nod_status status, str
     item->entry.status = status;
     item->entry.content = arena_str(&run->arena, content);
     run->step_done = true; /* also when it cannot be recorded: the effect has happened */
-    NOD_TRY(record(run, item));
+    NOD_TRY(run_record(run, item));
     return NOD_PENDING;
 }
 
@@ -537,7 +487,7 @@ static nod_status journalled_number(struct run *run, enum entry_class class, siz
         return out_of_arena(run);
     item->entry.number = fresh;
     *out = fresh;
-    return record(run, item);
+    return run_record(run, item);
 }
 
 nod_status run_now(struct run *run, int64_t *ms)

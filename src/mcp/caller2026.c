@@ -390,6 +390,27 @@ size_t caller_state_max(const struct mcp_server *server)
     return server->opts.portable_states ? STATE_PORTABLE_MAX : STATE_TEXT_MAX;
 }
 
+bool mcp_state_carries(const struct engine *engine, const struct target *target)
+{
+    return engine_journal_limits(engine, target).bytes <= MCP_STATE_JOURNAL_MAX;
+}
+
+/* Before anybody is asked: what the answers lead to might not fit into the next state. */
+static void refuse_too_large(struct caller2026 *caller)
+{
+    struct str message = arena_fmt(
+        &caller->arena,
+        "The tool " STR_FMT " is not served here: its calls may learn %zu bytes, and the portable "
+        "states that this server gives out carry %d. Its author can set .journal_bytes to that.",
+        STR_ARG(caller->target->name),
+        engine_journal_limits(caller->server->opts.engine, caller->target).bytes,
+        MCP_STATE_JOURNAL_MAX);
+
+    caller_end(caller, &(struct outcome){ .status = NOD_E_REFUSED,
+                                          .code = "TOOL_NOT_PORTABLE",
+                                          .message = message });
+}
+
 /* Before anybody is asked: what it does after the answer might happen on two nodes. */
 static void refuse_not_portable(struct caller2026 *caller)
 {
@@ -440,6 +461,9 @@ void caller2026_start(struct request *request, const struct caller2025_spec *spe
         }
     } else if (server->opts.portable_states && !spec->target->portable) {
         refuse_not_portable(caller);
+    } else if (server->opts.portable_states &&
+               !mcp_state_carries(server->opts.engine, spec->target)) {
+        refuse_too_large(caller);
     } else {
         engine_call(server->opts.engine,
                     &(struct call_spec){ .target = spec->target,

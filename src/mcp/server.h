@@ -26,6 +26,14 @@ enum mcp_share {
     MCP_SHARES
 };
 
+enum {
+    MCP_STATE_JOURNAL_MAX =
+        512 << 10, /* bytes of a journal and its questions in a portable state */
+};
+
+/* Does a portable state have room for all that a call of this target may learn? */
+bool mcp_state_carries(const struct engine *engine, const struct target *target);
+
 struct mcp_opts {
     struct loop *loop;
     struct engine *engine;

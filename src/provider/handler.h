@@ -107,6 +107,8 @@ bool call_may_ask(nod_call *call, const char *function, nod_status *status);
 nod_status call_ask(nod_call *call, const struct ask_spec *spec, const struct entry **answer);
 /* The same for one question of a round, which nod_await waits for. */
 nod_status want_ask(nod_call *call, const struct ask_spec *spec, nod_answer *answer);
+/* What is only a no to somebody who waits for a yes. */
+bool is_a_no(nod_status status);
 void answer_fill(nod_call *call, nod_answer *answer, const struct entry *entry);
 /*
  * The schema text of a form, or of `schema`; {NULL, 0} and a fault where it makes none. It lives
@@ -118,6 +120,17 @@ bool url_is_safe(struct str url);
 
 /* --- steps (handler_step.c) --- */
 
+struct step_spec {
+    struct str key;
+    nod_step_fn *fn;
+    void *arg;
+    const nod_answer *answer; /* that nod_step_answer gives; may be NULL */
+    bool at_most_once, idempotent;
+};
+/* Does it, or gives back what came of it; `result` may be NULL. *ended: the status is what came of
+ * it, also if that is not known, and not why it could not be done. */
+nod_status call_step(nod_call *call, const struct step_spec *spec, const nod_json **result,
+                     bool *ended);
 /* nod_reply_error inside of a step: its own failure, in the run's memory. */
 void step_error(struct nod_step_run *step, struct str text);
 

@@ -219,8 +219,7 @@ nod_status nod_await(nod_call *call)
 
 /* --- a yes --- */
 
-/* What is only a no to somebody who waits for a yes. */
-static bool is_a_no(nod_status status)
+bool is_a_no(nod_status status)
 {
     return status == NOD_E_TIMEOUT || status == NOD_E_NOT_SUPPORTED || status == NOD_E_INVALID;
 }

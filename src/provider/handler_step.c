@@ -13,7 +13,8 @@
 
 struct nod_step_run {
     nod_call *call;
-    const char *key; /* for the other side: call id and step key */
+    const char *key;          /* for the other side: call id and step key */
+    const nod_answer *answer; /* of nod_each; else NULL */
     struct str result;
     struct str error;
 };
@@ -31,6 +32,11 @@ nod_call *nod_step_call(nod_step_run *step)
 void nod_step_result(nod_step_run *step, const nod_json *result)
 {
     step->result = result ? call_json(step->call, json_in(result)) : STR_NONE;
+}
+
+const nod_answer *nod_step_answer(const nod_step_run *step)
+{
+    return step->answer;
 }
 
 void step_error(struct nod_step_run *step, struct str text)
@@ -73,23 +79,26 @@ static struct str failure_text(nod_call *call, struct str message)
 
 static void say_it_was_done(nod_call *call, struct str key, nod_status status)
 {
-    run_fail(call->run, status, NULL,
-             arena_fmt(&call->run->arena,
-                       "The step '" STR_FMT
-                       "' was done, but its result is larger than the journal of a call may be",
-                       STR_ARG(key)));
+    struct run *run = call->run;
+
+    run_fail(run, status, NULL,
+             arena_fmt(
+                 &run->arena,
+                 "The step '" STR_FMT
+                 "' was done, but its result is larger than the journal of a call may be. " STR_FMT,
+                 STR_ARG(key), STR_ARG(run->fault.message)));
     call->broken = status; /* the handler must not be run again */
 }
 
-static nod_status do_it(nod_call *call, struct str key, nod_step_fn *fn, void *arg)
+static nod_status do_it(nod_call *call, struct str key, const struct step_spec *spec)
 {
-    struct nod_step_run step = { .call = call };
+    struct nod_step_run step = { .call = call, .answer = spec->answer };
 
     step.key = nod_fmt(call, STR_FMT ":" STR_FMT STR_FMT, STR_ARG(call->run->call_id),
                        STR_ARG(call->run->prefix), STR_ARG(key));
     call->step = &step;
     CRASH_POINT(effect_before);
-    nod_status status = fn(&step, arg);
+    nod_status status = spec->fn(&step, spec->arg);
     CRASH_POINT(effect_after);
     call->step = NULL;
     call->stopped = true;
@@ -109,13 +118,30 @@ static nod_status do_it(nod_call *call, struct str key, nod_step_fn *fn, void *a
     return status;
 }
 
+nod_status call_step(nod_call *call, const struct step_spec *spec, const nod_json **result,
+                     bool *ended)
+{
+    const struct entry *entry;
+    bool go;
+
+    call->step_key = spec->key;
+    nod_status status =
+        run_step(call->run, spec->key, spec->at_most_once, spec->idempotent, &entry, &go);
+    *ended = status == NOD_OK || status == NOD_E_OUTCOME_UNKNOWN;
+    if (status == NOD_OK)
+        return give_back(call, entry, result);
+    if (status == NOD_PENDING && go)
+        return do_it(call, spec->key, spec);
+    call->stopped |= status == NOD_PENDING;
+    return status;
+}
+
 nod_status nod_step_with(nod_call *call, const char *key, nod_step_fn *fn, void *arg,
                          const nod_json **result, const struct nod_step_opts *given)
 {
     struct nod_step_opts opts;
-    const struct entry *entry;
     nod_status status;
-    bool go;
+    bool ended;
 
     OPTS_READ(opts, given);
     if (result)
@@ -127,15 +153,13 @@ nod_status nod_step_with(nod_call *call, const char *key, nod_step_fn *fn, void 
                 call_what(call), STR_ARG(call_name(call)));
         return NOD_E_USAGE;
     }
-    struct str name = call_text(call, key);
-    call->step_key = name;
-    status = run_step(call->run, name, opts.at_most_once, opts.idempotent, &entry, &go);
-    if (status == NOD_OK)
-        return give_back(call, entry, result);
-    if (status == NOD_PENDING && go)
-        return do_it(call, name, fn, arg);
-    call->stopped |= status == NOD_PENDING;
-    return status;
+    return call_step(call,
+                     &(struct step_spec){ .key = call_text(call, key),
+                                          .fn = fn,
+                                          .arg = arg,
+                                          .at_most_once = opts.at_most_once,
+                                          .idempotent = opts.idempotent },
+                     result, &ended);
 }
 
 nod_status nod_now(nod_call *call, int64_t *ms)

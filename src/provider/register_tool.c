@@ -35,6 +35,9 @@ static nod_status tool_check(const nod_tool *tool)
         return register_refuse("tool", name, NOD_E_USAGE, "it has both .input and .input_schema");
     if (tool->timeout_ms < 0)
         return register_refuse("tool", name, NOD_E_USAGE, "its timeout_ms is negative");
+    const char *wrong = engine_journal_wrong(tool->journal_entries, tool->journal_bytes);
+    if (wrong)
+        return register_refuse("tool", name, NOD_E_USAGE, "its %s", wrong);
     if ((unsigned)tool->task > NOD_TASK_REQUIRED)
         return register_refuse("tool", name, NOD_E_USAGE, "its task is no nod_task_mode");
     if (tool->task_asks_first && tool->task == NOD_TASK_NEVER)
@@ -235,6 +238,8 @@ static struct local_target *tool_build(struct local *local, const void *table, s
     t->base.requires_confirmation = tool.requires_confirmation;
     t->base.detach = detaches[tool.task];
     t->base.detach_after_asks = tool.task_asks_first;
+    t->base.journal_entries = tool.journal_entries;
+    t->base.journal_bytes = tool.journal_bytes;
     t->base.timeout_ms = tool.timeout_ms ? tool.timeout_ms : LOCAL_TIMEOUT_MS;
     return t;
 refused:

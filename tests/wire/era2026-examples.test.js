@@ -51,6 +51,17 @@ onBothAndBothEras(test, 'expense books above the limit with an approval, and not
   assert.match(await silent.text('submit_expense', { amount: 250, purpose: 'flight' }), /Nothing was booked/);
 });
 
+onBothAndBothEras(test, 'renewals asks about each and renews what was accepted, and a failure of one stops no other', async (t, kind, how) => {
+  const answer = (params) => (/\.net/.test(params.message) ? { action: 'decline' } : accepted({}));
+  const session = await connectModern(t, kind, 'renewals', { ...how, answer });
+  assert.equal(await session.text('renew_domains'),
+    'example.org: renewed\nexample.net: not renewed\nexample.edu: failed, the registry has locked it');
+  assert.deepEqual(session.asked.map(({ message }) => message).sort(),
+    ['Renew example.edu for 99.00?', 'Renew example.net for 14.50?', 'Renew example.org for 12.00?']);
+  assert.match(await session.text('list_domains'), /example\.org: 377 days\nexample\.net: 3 days/);
+  assert.match(await session.text('renew_domains'), /^example\.net: not renewed\nexample\.edu: failed/);
+});
+
 onBothAndBothEras(test, 'transfer asks twice and sends once', async (t, kind, how) => {
   const session = await connectModern(t, kind, 'transfer', how);
   const call = session.text('transfer', { to: 'Bob', cents: 25000 });

@@ -57,6 +57,14 @@ onBoth(test, 'expense books nothing that is not approved', async (t, kind) => {
   assert.equal(await session.text('submit_expense', { amount: 1, purpose: 'tea' }), 'Booked 1.00 for tea; 1.00 in all.');
 });
 
+onBoth(test, 'renewals asks about each and renews what was accepted', async (t, kind) => {
+  const session = await connect(t, kind, 'renewals', accepting());
+  assert.equal(await session.text('renew_domains'),
+    'example.org: renewed\nexample.net: renewed\nexample.edu: failed, the registry has locked it');
+  const silent = await connect(t, kind, 'renewals', { capabilities: {} });
+  assert.match(await silent.text('renew_domains'), /^example\.org: not renewed\nexample\.net: not renewed/);
+});
+
 onBoth(test, 'transfer asks twice and sends once', async (t, kind) => {
   const session = await connect(t, kind, 'transfer');
   const call = session.text('transfer', { to: 'Bob', cents: 25000 });

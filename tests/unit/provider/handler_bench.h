@@ -19,7 +19,7 @@
 #include "provider/local.h"
 #include "store/memory.h"
 
-enum { BENCH_TURNS = 2000, BENCH_TEXT = 8192, BENCH_ASKS = 8 };
+enum { BENCH_TURNS = 2000, BENCH_TEXT = 8192, BENCH_ASKS = 80 };
 
 struct bench_ask {
     char id[64];

@@ -295,6 +295,316 @@ static void two_hooks_of_one_name_do_not_share_a_yes(void **state)
     assert_int_equal(b.ask_count, 0);
 }
 
+/* --- what a call may learn --- */
+
+enum { MANY = 300 };
+
+static nod_status charges_many(nod_call *call)
+{
+    bool yes;
+
+    NOD_TRY(nod_confirm(call, &yes, .message = "All?", .key = "all"));
+    for (int i = 0; i < MANY; i++)
+        NOD_TRY(nod_step(call, nod_key(call, "charge-%d", i), charge, NULL, NULL));
+    return nod_reply_textf(call, "%d charged", MANY);
+}
+
+static void a_limit_that_is_hit_says_the_number_the_option_and_what_was_done(void **state)
+{
+    (void)state;
+    effects = 0;
+    bench_call(charges_many, "{}");
+    bench_answer(ASK_ACCEPTED, NULL);
+    expect_failure(NOD_E_LIMIT, "may learn at most 64 things");
+    expect_failure(NOD_E_LIMIT, "it did 63 steps, the last of them 'charge-62', and got 1 answer.");
+    expect_failure(NOD_E_LIMIT, "up to 4096, set .journal_entries of the tool or of the server, or "
+                                "--journal-entries");
+    assert_string_equal(b.code, "LIMIT_REACHED");
+    assert_int_equal(effects, 63);
+}
+
+static void a_tool_may_learn_more(void **state)
+{
+    (void)state;
+    effects = 0;
+    bench_call_as(charges_many, "{}", &(nod_tool){ .journal_entries = MANY + 1 });
+    bench_answer(ASK_ACCEPTED, NULL);
+    expect_body(TEXT_BODY("300 charged"));
+    assert_int_equal(effects, MANY);
+}
+
+static void a_server_may_let_all_its_tools_learn_more(void **state)
+{
+    (void)state;
+    effects = 0;
+    engine_bound_journals(b.engine, MANY + 1, 0);
+    bench_call(charges_many, "{}");
+    bench_answer(ASK_ACCEPTED, NULL);
+    expect_body(TEXT_BODY("300 charged"));
+    bench_call_as(charges_many, "{}", &(nod_tool){ .journal_entries = 2 }); /* and one tool less */
+    bench_answer(ASK_ACCEPTED, NULL);
+    expect_failure(NOD_E_LIMIT, "may learn at most 2 things");
+}
+
+static void bounds_that_cannot_be_are_refused_at_registration(void **state)
+{
+    static const struct {
+        size_t entries, bytes;
+        nod_status status;
+    } cases[] = { { 4096, 4194304, NOD_OK }, { 4097, 0, NOD_E_USAGE }, { 0, 4194305, NOD_E_USAGE },
+                  { 0, 4095, NOD_E_USAGE },  { 0, 4096, NOD_OK },      { 1, 0, NOD_OK } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char name[] = { 't', (char)('0' + (int)i), '\0' };
+        nod_tool tool = { .name = name,
+                          .handler = echo,
+                          .journal_entries = cases[i].entries,
+                          .journal_bytes = cases[i].bytes };
+        assert_int_equal(local_add_tools(b.local, &tool, 1, sizeof(tool)), cases[i].status);
+    }
+}
+
+static nod_status learns_kibibytes(nod_call *call)
+{
+    nod_answer answer;
+
+    for (int i = 0; i < ITEMS; i++)
+        NOD_TRY(nod_elicit(call, &answer, .message = "Text?"));
+    return nod_reply_text(call, "learned");
+}
+
+/* The bytes that a call may learn are those of its tool, also for who weighs an answer. */
+static void the_bytes_of_a_tool_count_for_its_answers(void **state)
+{
+    static char content[6000];
+
+    (void)state;
+    memset(content, 'x', sizeof(content) - 1);
+    memcpy(content, "{\"response\":\"", 13);
+    memcpy(content + sizeof(content) - 3, "\"}", 2);
+    engine_use_catalog(b.engine, b.catalog);
+    bench_call_as(learns_kibibytes, "{}", &(nod_tool){ .journal_bytes = 8192 });
+    bench_answer(ASK_ACCEPTED, content);
+    bench_answer(ASK_ACCEPTED, content);
+    expect_failure(NOD_E_INVALID, "Invalid elicitation result content");
+
+    bench_call_as(learns_kibibytes, "{}", &(nod_tool){ .journal_bytes = 65536 });
+    for (int i = 0; i < ITEMS; i++)
+        bench_answer(ASK_ACCEPTED, content);
+    expect_body(TEXT_BODY("learned"));
+}
+
+static nod_status wants_many(nod_call *call)
+{
+    nod_answer answers[70];
+
+    for (int i = 0; i < nod_arg_int(call, "n"); i++)
+        NOD_TRY(nod_want(call, &answers[i], .message = "Name?", .key = nod_key(call, "n-%d", i)));
+    NOD_TRY(nod_await(call));
+    return nod_reply_text(call, "all there");
+}
+
+static void a_round_has_an_end_that_is_known_before_anybody_is_asked(void **state)
+{
+    nod_tool tool = { .journal_entries = 100, .input_schema = "{\"type\":\"object\"}" };
+
+    (void)state;
+    bench_call_as(wants_many, "{\"n\":65}", &tool);
+    expect_failure(NOD_E_LIMIT, "A round may have at most 64 questions, and nobody was asked");
+    assert_int_equal(b.ask_count, 0);
+    bench_call_as(wants_many, "{\"n\":64}", &tool);
+    assert_int_equal(b.ask_count, 64);
+    for (size_t i = 0; i < 64; i++)
+        bench_answer_at(i, ASK_ACCEPTED, "{\"response\":\"Ada\"}");
+    bench_turn(false);
+    expect_body(TEXT_BODY("all there"));
+}
+
+/* --- each of several things --- */
+
+static int numbers[] = { 10, 11, 12 };
+static char done[64];
+
+static const char *about(nod_call *call, void *item)
+{
+    return nod_fmt(call, "Take %d?", *(int *)item);
+}
+
+static nod_status take(nod_step_run *step, void *item)
+{
+    nod_call *call = nod_step_call(step);
+    const nod_answer *answer = nod_step_answer(step);
+    size_t len = strlen(done);
+    int number = *(int *)item;
+
+    snprintf(done + len, sizeof(done) - len, "%d;", number);
+    if (number == 11)
+        return nod_reply_error(call, "11 is taken"), NOD_E_FAILED;
+    nod_json *result = nod_object(call);
+    nod_set_int(call, result, "twice", 2 * number + nod_get_int(answer->content, "more"));
+    nod_step_result(step, result);
+    return NOD_OK;
+}
+
+static nod_status tell_each(nod_call *call, const nod_each_result *results, size_t count)
+{
+    char text[256] = "";
+
+    for (size_t i = 0; i < count; i++) {
+        size_t len = strlen(text);
+        snprintf(text + len, sizeof(text) - len, "%s%s %d %s%lld", i ? ", " : "",
+                 results[i].yes ? "yes" : "no", (int)results[i].answer.action, results[i].error,
+                 results[i].done ? (long long)nod_get_int(results[i].result, "twice") : 0);
+    }
+    return nod_reply_text(call, text);
+}
+
+static nod_status takes_each(nod_call *call)
+{
+    nod_each_result results[ITEMS];
+
+    NOD_TRY(nod_each(call, numbers, ITEMS, results, .key = "n", .ask = about, .step = take));
+    return tell_each(call, results, ITEMS);
+}
+
+static void each_is_asked_about_in_one_round_and_done_in_a_step_of_its_own(void **state)
+{
+    (void)state;
+    done[0] = '\0';
+    bench_call(takes_each, "{}");
+    assert_int_equal(b.ask_count, ITEMS);
+    assert_string_equal(b.asks[1].message, "Take 11?");
+    assert_string_equal(b.asks[1].key, "n-1");
+    assert_true(b.asks[1].consent);
+    bench_answer_at(2, ASK_ACCEPTED, NULL);
+    bench_answer_at(0, ASK_DECLINED, NULL);
+    bench_turn(false);
+    assert_string_equal(done, ""); /* not before the round has ended */
+    bench_answer_at(1, ASK_ACCEPTED, NULL);
+    bench_turn(false);
+    /* The one that failed does not keep the next from being done. */
+    expect_body(TEXT_BODY("no 2 0, yes 1 11 is taken0, yes 1 24"));
+    assert_string_equal(done, "11;12;");
+}
+
+static nod_status takes_one_by_one(nod_call *call)
+{
+    nod_each_result results[ITEMS];
+
+    NOD_TRY(nod_each(call, numbers, ITEMS, results, .key = "n", .ask = about, .step = take,
+                     .at_once = 1, .at_most_once = true, .ttl_ms = 1000,
+                     .form = NOD_FORM(NOD_INT("more"))));
+    return tell_each(call, results, ITEMS);
+}
+
+static void one_after_the_other_with_a_form_and_nobody_answers_the_last(void **state)
+{
+    (void)state;
+    done[0] = '\0';
+    bench_call(takes_one_by_one, "{}");
+    assert_int_equal(b.ask_count, 1);
+    bench_answer(ASK_ACCEPTED, "{\"more\":5}");
+    assert_int_equal(b.ask_count, 2);
+    assert_string_equal(done, "10;");
+    bench_answer(ASK_CANCELLED, NULL);
+    assert_int_equal(b.ask_count, 3);
+    b.asks[2].up = false;
+    fake_clock_advance(&b.clock, 1001);
+    bench_turn(false);
+    expect_body(TEXT_BODY("yes 1 25, no 3 0, no 4 0"));
+    assert_string_equal(done, "10;");
+}
+
+static void nobody_to_ask_is_a_no_for_each(void **state)
+{
+    (void)state;
+    done[0] = '\0';
+    b.can = 0;
+    bench_call(takes_each, "{}");
+    expect_body(TEXT_BODY("no 5 0, no 5 0, no 5 0"));
+    assert_string_equal(done, "");
+}
+
+static nod_status steps_only(nod_call *call)
+{
+    static const int things[MANY];
+    nod_each_result *results = nod_alloc(call, MANY * sizeof(*results));
+
+    NOD_TRY(nod_each(call, things, MANY, results, .key = "n", .step = charge));
+    for (int i = 0; i < MANY; i++)
+        if (!results[i].done)
+            return nod_reply_text(call, "not all");
+    return nod_reply_text(call, "all");
+}
+
+static void room_for_all_is_made_sure_of_before_the_first(void **state)
+{
+    (void)state;
+    effects = 0;
+    bench_call(steps_only, "{}");
+    expect_failure(NOD_E_LIMIT, "has learned 0 and wanted 300 more");
+    assert_int_equal(effects, 0);
+    bench_call_as(takes_each, "{}", &(nod_tool){ .journal_entries = 5 });
+    expect_failure(NOD_E_LIMIT, "at most 5 things");
+    assert_int_equal(b.ask_count, 0);
+
+    bench_teardown(NULL);
+    bench_open(true); /* also with the replay check */
+    bench_call_as(steps_only, "{}", &(nod_tool){ .journal_entries = MANY });
+    expect_body(TEXT_BODY("all"));
+    assert_int_equal(effects, MANY);
+}
+
+static nod_status without_a_key(nod_call *call)
+{
+    nod_each_result results[ITEMS];
+    return nod_each(call, numbers, ITEMS, results, .ask = about);
+}
+
+static nod_status without_anything(nod_call *call)
+{
+    nod_each_result results[ITEMS];
+    return nod_each(call, numbers, ITEMS, results, .key = "n");
+}
+
+static const char *about_nothing(nod_call *call, void *item)
+{
+    (void)call, (void)item;
+    return NULL;
+}
+
+static nod_status without_a_message(nod_call *call)
+{
+    nod_each_result results[ITEMS];
+    return nod_each(call, numbers, ITEMS, results, .key = "n", .ask = about_nothing);
+}
+
+static nod_status twice_each(nod_call *call)
+{
+    nod_each_result results[ITEMS];
+
+    for (int i = 0; i < 2; i++)
+        NOD_TRY(nod_each(call, numbers, ITEMS, results, .key = "n", .ask = about));
+    return nod_reply_text(call, "done");
+}
+
+static void mistakes_with_each_are_named(void **state)
+{
+    (void)state;
+    bench_call(without_a_key, "{}");
+    expect_failure(NOD_E_USAGE, "calls nod_each without .key");
+    bench_call(without_anything, "{}");
+    expect_failure(NOD_E_USAGE, "without .ask and without .step");
+    bench_call(without_a_message, "{}");
+    expect_failure(NOD_E_USAGE, "its .ask gave no message");
+    bench_call(twice_each, "{}");
+    for (size_t i = 0; i < ITEMS; i++)
+        bench_answer_at(i, ASK_ACCEPTED, NULL);
+    bench_turn(false);
+    expect_failure(NOD_E_USAGE, "uses the key 'n-0' for two questions");
+}
+
 int main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, bench_setup, bench_teardown)
@@ -311,6 +621,17 @@ int main(void)
         T(questions_without_a_key_are_numbered),
         T(a_hook_has_the_same_rule),
         T(two_hooks_of_one_name_do_not_share_a_yes),
+        T(a_limit_that_is_hit_says_the_number_the_option_and_what_was_done),
+        T(a_tool_may_learn_more),
+        T(a_server_may_let_all_its_tools_learn_more),
+        T(bounds_that_cannot_be_are_refused_at_registration),
+        T(the_bytes_of_a_tool_count_for_its_answers),
+        T(a_round_has_an_end_that_is_known_before_anybody_is_asked),
+        T(each_is_asked_about_in_one_round_and_done_in_a_step_of_its_own),
+        T(one_after_the_other_with_a_form_and_nobody_answers_the_last),
+        T(nobody_to_ask_is_a_no_for_each),
+        T(room_for_all_is_made_sure_of_before_the_first),
+        T(mistakes_with_each_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
