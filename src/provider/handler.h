@@ -94,6 +94,9 @@ struct str call_name(const nod_call *call);
 nod_status handler_run(nod_call *call, struct str *body);
 /* Newest first, also when the handler waits: what was opened in this run is closed with it. */
 void handler_defers(nod_call *call);
+/* Whose code runs on this thread from now on, for what is called without a call; gives back whose
+ * it was. */
+nod_call *handler_enter(nod_call *call);
 /* After run_done: what is left of a call. */
 void handler_finish(nod_call *call);
 

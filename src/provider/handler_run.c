@@ -7,8 +7,10 @@
  * wait for.
  *
  * With the replay check on, every run is done a second time against the same journal, dry: no step
- * is done, nothing is sent. Both must have asked the same and ended the same, or the handler is not
- * deterministic.
+ * is done, nothing is sent. Both must have asked the same, looked up the same, and ended with the
+ * same reply, or the handler is not deterministic. That finds questions that change, and also
+ * effects outside of steps where they change what the next run does or says: a file that is gone by
+ * then, a counter in the reply.
  */
 #include "base/log.h"
 #include "provider/local_inside.h"
@@ -112,6 +114,16 @@ static nod_status judge(nod_call *call, nod_status status, struct str *body)
     return status == NOD_OK && run->arena.exhausted ? out_of_memory(call) : status;
 }
 
+static nod_status run_once(nod_call *call, struct str *body)
+{
+    nod_call *outer = handler_enter(call);
+    nod_status status = call->target->handler(call);
+
+    handler_defers(call);
+    handler_enter(outer);
+    return judge(call, status, body);
+}
+
 /* --- the replay check --- */
 
 /* The journal as the second run sees it: with the times and numbers the first one drew. */
@@ -140,22 +152,82 @@ static const struct run_item *next_ask(const struct run_item *item)
     return item;
 }
 
-/* The key of the first question that only one of the two asked, or asked otherwise; or of the step.
- */
-static bool asked_otherwise(const nod_call *a, const nod_call *b, struct str *key)
+/* A text for a sentence: not too long, and from shortly before the place where it differs. */
+static struct str excerpt(struct str text, struct str other)
 {
-    const struct run_item *x = next_ask(a->run->news.first), *y = next_ask(b->run->news.first);
+    enum { BEFORE = 20, SHOWN = 80 };
+    size_t at = 0;
+
+    while (at < text.len && at < other.len && text.at[at] == other.at[at])
+        at++;
+    at = at > BEFORE ? at - BEFORE : 0;
+    text = str_skip(text, at);
+    if (text.len > SHOWN)
+        text.len = SHOWN;
+    return text;
+}
+
+static struct str two_texts(struct arena *arena, const char *what, struct str a, struct str b)
+{
+    struct str x = excerpt(a, b), y = excerpt(b, a);
+
+    return arena_fmt(arena, "%s was \"" STR_FMT "\", then \"" STR_FMT "\"", what, STR_ARG(x),
+                     STR_ARG(y));
+}
+
+/* A question that is new, and that only one of the two asked, or asked otherwise. */
+static struct str asked_otherwise(struct arena *arena, const struct run *a, const struct run *b)
+{
+    const struct run_item *x = next_ask(a->news.first), *y = next_ask(b->news.first);
 
     for (; x && y; x = next_ask(x->next), y = next_ask(y->next))
         if (!str_eq(x->entry.key, y->entry.key) ||
             memcmp(x->entry.digest, y->entry.digest, DIGEST_BYTES) != 0)
             break;
-    if (x || y) {
-        *key = (x ? x : y)->entry.key;
-        return true;
+    if (!x && !y)
+        return STR_NONE;
+    if (x && y && str_eq(x->entry.key, y->entry.key))
+        return two_texts(
+            arena,
+            arena_fmt(arena, "the question under the key '" STR_FMT "'", STR_ARG(x->entry.key)).at,
+            x->spec.message, y->spec.message);
+    return arena_fmt(arena, "it asked under the key '" STR_FMT "' in one of two runs only",
+                     STR_ARG((x ? x : y)->entry.key));
+}
+
+/* An answer or a result that only one of the two has looked up. */
+static struct str looked_otherwise(struct arena *arena, const struct run *a, const struct run *b)
+{
+    for (size_t i = 0; i < a->journal_count; i++) {
+        bool x = a->entries_used && a->entries_used[i], y = b->entries_used && b->entries_used[i];
+        if (x != y)
+            return arena_fmt(arena, "it came by the key '" STR_FMT "' in one of two runs only",
+                             STR_ARG(a->journal[i].key));
     }
-    *key = a->step_key;
-    return !str_eq(a->step_key, b->step_key);
+    return STR_NONE;
+}
+
+struct ended { /* how a run ended */
+    nod_status status;
+    struct str body;
+};
+
+/* What the two runs did differently, in words; empty: nothing. */
+static struct str difference(struct arena *arena, const nod_call *a, const nod_call *b,
+                             struct ended x, struct ended y)
+{
+    struct str found = asked_otherwise(arena, a->run, b->run);
+
+    if (!found.len)
+        found = looked_otherwise(arena, a->run, b->run);
+    if (!found.len && !str_eq(a->step_key, b->step_key))
+        found = two_texts(arena, "the last step that it came to", a->step_key, b->step_key);
+    if (!found.len && x.status != y.status)
+        found = arena_fmt(arena, "it ended in \"%s\", then in \"%s\"", nod_status_name(x.status),
+                          nod_status_name(y.status));
+    if (!found.len && x.status == NOD_OK && !str_eq(x.body, y.body))
+        found = two_texts(arena, "its reply", x.body, y.body);
+    return found;
 }
 
 static void emit_nothing(struct run *run, const struct notice *notice)
@@ -176,40 +248,43 @@ static void run_again_init(struct run *again, const struct run *run)
     again->journal_bytes = run->journal_bytes;
     again->fresh_intent = run->fresh_intent;
     again->portable = run->portable;
+    again->carried = run->carried;
+    again->hold_steps = run->hold_steps;
+    again->store_away = run->store_away;
     again->supports = run->supports;
     again->supports_consent = run->supports_consent;
     again->notices_sent = UINT32_MAX;
     again->ask_ttl_ms = run->ask_ttl_ms;
     again->entries_max = run->entries_max;
     again->bytes_max = run->bytes_max;
+    again->allowed_fields = run->allowed_fields;
     again->clock = run->clock;
     again->dry = true;
     again->emit = emit_nothing;
     arena_init(&again->arena, run->arena.cap + run->journal_bytes); /* it copies the journal */
 }
 
-static nod_status check_replay(nod_call *call, nod_status status)
+static nod_status check_replay(nod_call *call, struct ended first)
 {
     struct run again;
     struct nod_call second = { .run = &again, .local = call->local, .target = call->target };
-    struct str body, key = STR_NONE;
+    struct ended other = { .body = STR_NONE };
+    struct arena *arena = &call->run->arena;
+    nod_status status = first.status;
 
     run_again_init(&again, call->run);
     reply_init(&second.reply);
     if (journal_for_replay(call->run, &again)) {
-        nod_status other = call->target->handler(&second);
-        handler_defers(&second);
-        other = judge(&second, other, &body);
-        if (asked_otherwise(call, &second, &key) || other != status)
-            status = run_fail(call->run, NOD_E_NOT_DETERMINISTIC, NULL,
-                              arena_fmt(&call->run->arena,
-                                        "The %s " STR_FMT
-                                        " does not do the same on every run (key '" STR_FMT
-                                        "'; it ended in \"%s\", then in \"%s\"). Read what may "
-                                        "change inside of nod_step, "
-                                        "nod_now or nod_random",
-                                        call_what(call), STR_ARG(call_name(call)), STR_ARG(key),
-                                        nod_status_name(status), nod_status_name(other)));
+        other.status = run_once(&second, &other.body);
+        struct str found = difference(arena, call, &second, first, other);
+        if (found.len)
+            status =
+                run_fail(call->run, NOD_E_NOT_DETERMINISTIC, NULL,
+                         arena_fmt(arena,
+                                   "The %s " STR_FMT " does not do the same on every run: " STR_FMT
+                                   ". Read what may change inside of nod_step, nod_now or "
+                                   "nod_random, and change things inside of nod_step only",
+                                   call_what(call), STR_ARG(call_name(call)), STR_ARG(found)));
     }
     handler_finish(&second);
     arena_finish(&again.arena);
@@ -224,11 +299,9 @@ nod_status handler_run(nod_call *call, struct str *body)
     if (text_has_nul(call->run->args))
         return run_fail(call->run, NOD_E_INVALID, NULL,
                         STR("The arguments have a NUL character in them, which no text may have"));
-    nod_status status = call->target->handler(call);
-    handler_defers(call);
-    status = judge(call, status, body);
+    nod_status status = run_once(call, body);
     if (call->local->replay_check && !call->run->bug.at)
-        status = check_replay(call, status);
+        status = check_replay(call, (struct ended){ status, *body });
     if (status != NOD_OK)
         *body = STR_NONE;
     return status;

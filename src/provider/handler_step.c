@@ -5,10 +5,15 @@
  * recorded, and the run is over: the handler is run again once the result is committed, so nothing
  * is ever done on the strength of a result that could still be lost.
  *
+ * The function of a step is called by nod_step and by nobody else. If a handler calls it itself,
+ * its effect is outside of any step and happens on every run: what the function asks its step shows
+ * that, because there is none.
+ *
  * A failure is a result. Its sentence (what nod_reply_error said inside the step) is journalled
  * with it.
  */
 #include "base/crash.h"
+#include "base/log.h"
 #include "provider/local_inside.h"
 
 struct nod_step_run {
@@ -19,24 +24,51 @@ struct nod_step_run {
     struct str error;
 };
 
+static _Thread_local nod_call *call_now;            /* whose code runs on this thread */
+static _Thread_local struct nod_step_run *step_now; /* the step it is inside of */
+
+nod_call *handler_enter(nod_call *call)
+{
+    nod_call *outer = call_now;
+
+    call_now = call;
+    return outer;
+}
+
+/* Is it the step that runs? It may be one that is over: it is compared, and not looked at. */
+static bool is_running(const nod_step_run *step, const char *function)
+{
+    if (step && step == step_now)
+        return true;
+    LOG_ERROR("the function of a step was called outside of nod_step",
+              LOG_CSTR("function", function));
+    if (call_now)
+        run_bug(call_now->run,
+                "The %s " STR_FMT " calls the function of a step itself (%s has no step that "
+                "runs): what it does is done again on each run. Give it to nod_step",
+                call_what(call_now), STR_ARG(call_name(call_now)), function);
+    return false;
+}
+
 const char *nod_step_key(const nod_step_run *step)
 {
-    return step->key;
+    return is_running(step, "nod_step_key") ? step->key : "";
 }
 
 nod_call *nod_step_call(nod_step_run *step)
 {
-    return step->call;
+    return is_running(step, "nod_step_call") ? step->call : call_now;
 }
 
 void nod_step_result(nod_step_run *step, const nod_json *result)
 {
-    step->result = result ? call_json(step->call, json_in(result)) : STR_NONE;
+    if (is_running(step, "nod_step_result"))
+        step->result = result ? call_json(step->call, json_in(result)) : STR_NONE;
 }
 
 const nod_answer *nod_step_answer(const nod_step_run *step)
 {
-    return step->answer;
+    return is_running(step, "nod_step_answer") ? step->answer : NULL;
 }
 
 void step_error(struct nod_step_run *step, struct str text)
@@ -96,11 +128,11 @@ static nod_status do_it(nod_call *call, struct str key, const struct step_spec *
 
     step.key = nod_fmt(call, STR_FMT ":" STR_FMT STR_FMT, STR_ARG(call->run->call_id),
                        STR_ARG(call->run->prefix), STR_ARG(key));
-    call->step = &step;
+    call->step = step_now = &step;
     CRASH_POINT(effect_before);
     nod_status status = spec->fn(&step, spec->arg);
     CRASH_POINT(effect_after);
-    call->step = NULL;
+    call->step = step_now = NULL;
     call->stopped = true;
     if (!is_status(status) || status == NOD_PENDING) {
         run_bug(call->run,

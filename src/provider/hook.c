@@ -161,7 +161,9 @@ static nod_status hook_runs(struct nod_hook_run *hook, void *data)
     face->hook = mine;
     *hook_face(hook) = face;
     enter(face);
-    return judge(hook, mine->fn(hook, mine->data));
+    nod_status status = mine->fn(hook, mine->data);
+    handler_enter(NULL);
+    return judge(hook, status);
 }
 
 static nod_status then_runs(nod_hook_run *hook, nod_status status, void *data)
@@ -169,7 +171,10 @@ static nod_status then_runs(nod_hook_run *hook, nod_status status, void *data)
     struct face *face = data;
 
     enter(face);
-    return judge(hook, face->then(hook, status, face->then_data));
+    handler_enter(face->called ? &face->call : NULL);
+    status = face->then(hook, status, face->then_data);
+    handler_enter(NULL);
+    return judge(hook, status);
 }
 
 nod_status local_add_hook(struct local *local, struct engine *engine,
@@ -254,6 +259,8 @@ nod_call *nod_hook_call(nod_hook_run *hook)
     }
     local_call_init(&face->call, local, run);
     face->called = true;
+    if (face->inside)
+        handler_enter(&face->call);
     if (run == &face->light)
         face->call.mute = "a hook that is not at gate";
     else if (!face->hook->named)
