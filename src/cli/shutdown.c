@@ -80,13 +80,9 @@ static void settle(nod_server *server)
         loop_turn(server->loop, HOST_TURN_MS);
 }
 
-void nod_server_destroy(nod_server *server)
+/* What is left of it when nothing of it runs any more; `ended`: no handler does either. */
+static void take_apart(nod_server *server, bool ended)
 {
-    if (!server)
-        return;
-    engine_stop(server->engine);
-    bool ended = local_stop(server->local, HOST_WORKERS_MS);
-    settle(server);
     mcp_server_destroy(server->mcp);
     server->mcp = NULL;
     front_destroy(server->front);
@@ -109,4 +105,19 @@ void nod_server_destroy(nod_server *server)
     loop_destroy(server->loop);
     arena_finish(&server->arena);
     mem_free(server);
+}
+
+void nod_server_destroy(nod_server *server)
+{
+    if (!server)
+        return;
+    engine_stop(server->engine);
+    bool ended = local_stop(server->local, HOST_WORKERS_MS);
+    settle(server);
+    take_apart(server, ended);
+}
+
+void shutdown_crash(nod_server *server)
+{
+    take_apart(server, local_stop(server->local, HOST_WORKERS_MS));
 }

@@ -47,6 +47,11 @@ static void wake(void *data, struct str id)
         call_take(call);
 }
 
+void engine_use_clock(struct engine *engine, const struct clock *clock)
+{
+    engine->clock = clock;
+}
+
 void engine_use_store(struct engine *engine, struct store *store)
 {
     engine->store = store;

@@ -66,6 +66,8 @@ struct engine *engine_create(const struct engine_opts *opts);
  */
 void engine_destroy(struct engine *engine);
 
+/* Another clock than the one it was made with, before its first call. */
+void engine_use_clock(struct engine *engine, const struct clock *clock);
 /* Another store than the one it was made with, before its first call. */
 void engine_use_store(struct engine *engine, struct store *store);
 /*

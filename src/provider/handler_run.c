@@ -169,7 +169,7 @@ static struct str excerpt(struct str text, struct str other)
 
 static struct str two_texts(struct arena *arena, const char *what, struct str a, struct str b)
 {
-    struct str x = excerpt(a, b), y = excerpt(b, a);
+    struct str x = text_clean(arena, excerpt(a, b)), y = text_clean(arena, excerpt(b, a));
 
     return arena_fmt(arena, "%s was \"" STR_FMT "\", then \"" STR_FMT "\"", what, STR_ARG(x),
                      STR_ARG(y));

@@ -132,6 +132,8 @@ static nod_status do_it(nod_call *call, struct str key, const struct step_spec *
     CRASH_POINT(effect_before);
     nod_status status = spec->fn(&step, spec->arg);
     CRASH_POINT(effect_after);
+    if (call->local->stepped)
+        call->local->stepped(call->local->stepped_data, step.key);
     call->step = step_now = NULL;
     call->stopped = true;
     if (!is_status(status) || status == NOD_PENDING) {

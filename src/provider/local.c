@@ -343,6 +343,17 @@ void local_destroy(struct local *local)
     mem_free(local);
 }
 
+void local_check_replays(struct local *local, bool check)
+{
+    local->replay_check = check;
+}
+
+void local_watch_steps(struct local *local, void (*fn)(void *data, const char *key), void *data)
+{
+    local->stepped = fn;
+    local->stepped_data = data;
+}
+
 struct workers *local_workers(struct local *local)
 {
     return local->workers;

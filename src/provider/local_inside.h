@@ -49,6 +49,8 @@ struct local {
     struct list targets;
     struct list jobs; /* runs on the pool */
     bool replay_check;
+    void (*stepped)(void *data, const char *key); /* see local_watch_steps */
+    void *stepped_data;
     struct hooks_alive *hooks_alive; /* for what is on its way to hooks; see hook.c */
 };
 

@@ -532,6 +532,21 @@ struct store *memory_store_create(const struct memory_opts *opts)
     return &memory->store;
 }
 
+void memory_store_orphan(struct store *store)
+{
+    struct memory_store *memory = memory_of(store);
+    struct idmap_walk calls = { 0 };
+
+    memory_replies_drop(memory);
+    memory->wake = NULL;
+    memory->told = NULL;
+    memory->hint_count = 0;
+    memory->hinting = memory->hints_lost = false;
+    for (struct call_facts *call; (call = idmap_next(&memory->calls, &calls));)
+        if (call->state == CALL_STORED_RUNNING)
+            memory_call_runnable(memory, memory_stored_call(call));
+}
+
 size_t memory_store_calls(const struct store *store)
 {
     return ((const struct memory_store *)store)->calls.count;

@@ -33,6 +33,12 @@ enum {
 
 struct store *memory_store_create(const struct memory_opts *opts);
 
+/*
+ * For tests: whoever used it is gone, and another comes. What was on its way to the first is
+ * dropped, and what ran there can be taken, as from a file that is opened again.
+ */
+void memory_store_orphan(struct store *store);
+
 /* For tests and figures. */
 size_t memory_store_calls(const struct store *store);
 size_t memory_store_asks(const struct store *store);

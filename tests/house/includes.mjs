@@ -23,6 +23,7 @@ const MAY_INCLUDE = {
     mcp: ["front", "core", "net", "rpc", ...below],
     surface: ["front", "core", "net", "rpc", ...below],
     provider: ["front", "core", "net", "rpc", ...below],
+    kit: ["cli", "mcp", "provider", "store", "core", "net", ...below], // <nod/test.h>: a server, and both ends of it
     cli: ["mcp", "surface", "provider", "front", "store", "core", "net", "rpc", ...below],
 };
 

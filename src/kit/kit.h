@@ -1,0 +1,129 @@
+/*
+ * kit: what <nod/test.h> is made of.
+ *
+ * A test has a store that lives as long as it does, and a server that lives until it crashes. The
+ * server is a real one; what the kit puts in its place are the two ends that a test has to hold:
+ * the client, which calls and answers, and the clock.
+ */
+#ifndef NOD_KIT_KIT_H
+#define NOD_KIT_KIT_H
+
+#include <nod/test.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "cli/host.h"
+#include "core/run.h"
+
+enum {
+    KIT_ANSWERS_MAX = 4096,      /* of one script */
+    KIT_QUESTIONS_MAX = 4096,    /* of one call */
+    KIT_STEPS_MAX = 4096,        /* different ones, of one call */
+    KIT_CRASHES_MAX = 100000,    /* of one nod_test_every_crash */
+    KIT_WAIT_MS = 10000,         /* real time that a call may need between two answers */
+    KIT_ARENA_BYTES = 256 << 20, /* memory of what a test and its last call have said */
+};
+
+/* What is written down with the operation of the store that it goes wrong at. */
+enum kit_crash { KIT_NO_CRASH, KIT_CRASH_IN_STEP, KIT_CRASH_AFTER_STEP, KIT_CRASH_AT_POINT };
+
+enum kit_action { KIT_ACCEPT, KIT_DECLINE, KIT_CANCEL, KIT_EXPIRE, KIT_PAGE_DONE };
+
+struct kit_answer { /* of the script */
+    enum kit_action action;
+    struct str key;     /* empty: for whatever is asked next */
+    struct str content; /* JSON, or empty */
+    bool used;
+};
+
+struct kit_question {
+    struct id id;
+    struct str key;
+    struct str message;
+    int attempt;               /* which offer is up */
+    struct kit_answer *answer; /* that this offer gets; NULL: nobody has said */
+    bool up;
+};
+
+struct kit_step {
+    struct str key;
+    size_t runs;
+};
+
+struct nod_test {
+    nod_test_make *make;
+    void *make_data;
+    const nod_tool *tools; /* of nod_test_new */
+    size_t tool_count, tool_size;
+
+    struct fake_clock clock;
+    struct store_ops ops; /* of the memory store, which survives its server */
+    void (*store_destroy)(struct store *store);
+    struct store *store;
+    nod_server *server; /* NULL: it could not be made */
+    struct surface surface;
+    unsigned cannot; /* bits of enum ask_kind */
+
+    /* The script. */
+    struct arena script;
+    struct kit_answer answers[KIT_ANSWERS_MAX];
+    size_t answer_count;
+
+    /* Crashes. */
+    enum kit_crash crash;
+    size_t crash_at;
+    size_t points; /* that this scenario has come by */
+    atomic_bool dead;
+    size_t crashes;
+    bool gone; /* the server knows nothing of the store any more */
+    struct list undelivered; /* what the store has to say to a server that is gone */
+
+    /* The last call. */
+    struct arena said;
+    struct caller caller;
+    struct id call_id;
+    struct str tool, arguments;
+    bool opened, finished, lost;
+    struct outcome outcome; /* its texts are in `said` */
+    struct json *body;
+    struct kit_question questions[KIT_QUESTIONS_MAX];
+    size_t question_count;
+    size_t refused;
+
+    /* Steps may be done on a worker's thread. */
+    pthread_mutex_t lock;
+    struct arena step_text;
+    struct kit_step steps[KIT_STEPS_MAX];
+    size_t step_count, step_runs;
+
+    /* Coming back. */
+    struct arena back;
+    struct call_record record;
+    struct ask_record *asks;
+    size_t ask_count;
+    bool loading, found;
+
+    size_t failures;
+};
+
+/* --- the server and its crashes (kit_server.c) --- */
+
+bool kit_server_open(nod_test *test);
+/* Takes the server away as it stands. Nothing reaches the store any more. */
+void kit_server_crash(nod_test *test);
+/* An empty store. */
+void kit_store_open(nod_test *test);
+void kit_store_close(nod_test *test);
+
+/* --- the client (kit_client.c) --- */
+
+extern const struct surface_ops kit_surface_ops;
+/* Calls, answers, comes back after a crash, until the call has ended or cannot go on. */
+void kit_client_call(nod_test *test);
+
+/* --- what was wrong (kit_expect.c) --- */
+
+void kit_fail(nod_test *test, const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+#endif
