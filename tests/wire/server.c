@@ -320,6 +320,35 @@ static nod_status too_many_steps(nod_call *call)
     return nod_reply_text(call, "no limit");
 }
 
+enum { EACH_MOST = 200 };
+
+static const char *about_number(nod_call *call, void *item)
+{
+    return nod_fmt(call, "Number %d?", *(int *)item);
+}
+
+/* A question and a step for each of many. */
+static nod_status each_of_many(nod_call *call)
+{
+    int numbers[EACH_MOST], count = (int)nod_arg_int(call, "count"), done = 0;
+    nod_each_result results[EACH_MOST];
+
+    for (int i = 0; i < count && i < EACH_MOST; i++)
+        numbers[i] = i;
+    NOD_TRY(nod_each(call, numbers, (size_t)count, results, .key = "number", .ask = about_number,
+                     .step = count_step));
+    for (int i = 0; i < count; i++)
+        done += results[i].done;
+    return nod_reply_textf(call, "%d of %d done", done, count);
+}
+
+static nod_status charge_under_one_key(nod_call *call)
+{
+    for (int i = 0; i < 3; i++)
+        NOD_TRY(nod_step(call, "charge", count_step, NULL, NULL));
+    return nod_reply_text(call, "charged three times");
+}
+
 /* Steps and no question: nothing brings such a call back once it has ended. */
 static nod_status steps_alone(nod_call *call)
 {
@@ -565,6 +594,11 @@ static const nod_tool tools[] = {
     { .name = "asks_for_pin", .handler = asks_for_pin },
     { .name = "too_many_steps", .handler = too_many_steps },
     { .name = "steps_alone", .handler = steps_alone },
+    { .name = "each_of_many",
+      .handler = each_of_many,
+      .input = NOD_FORM(NOD_INT("count", .required = true)),
+      .journal_entries = 2 * EACH_MOST },
+    { .name = "charge_under_one_key", .handler = charge_under_one_key },
     { .name = "stable", .handler = stable },
     { .name = "telling", .handler = telling },
     { .name = "changes_its_mind", .handler = changes_its_mind },
