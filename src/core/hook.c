@@ -167,21 +167,6 @@ struct hook *hook_after(const struct flow *flow, const struct list *from, nod_ho
     return NULL;
 }
 
-bool hook_shares_name(const struct nod_hook_run *run)
-{
-    const struct hook *mine = run->hook;
-    const struct flow *flow = run->flow;
-
-    if (!flow || !mine->spec.name.len)
-        return false;
-    LIST_EACH (at, &flow->hooks->stages[flow->table->id][mine->stage]) {
-        const struct hook *hook = LIST_OF(at, struct hook, link);
-        if (hook != mine && str_eq(hook->spec.name, mine->spec.name) && hook_wants(flow, hook))
-            return true;
-    }
-    return false;
-}
-
 /* --- one call of one hook --- */
 
 struct nod_hook_run *hook_run_new(struct flow *flow, const struct hook *hook)

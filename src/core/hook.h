@@ -109,9 +109,6 @@ void hook_done(struct nod_hook_run *hook, nod_status status);
 struct run *hook_run(struct nod_hook_run *hook);
 /* Of a call that is still there; otherwise NULL. */
 const struct target *hook_target(const struct nod_hook_run *hook);
-/* Another hook of its stage has its name and is called for the same: their keys would be the same.
- */
-bool hook_shares_name(const struct nod_hook_run *hook);
 /* What hook_fail said last. */
 const struct fault *hook_fault(const struct nod_hook_run *hook);
 

@@ -265,8 +265,6 @@ nod_call *nod_hook_call(nod_hook_run *hook)
         face->call.mute = "a hook that is not at gate";
     else if (!face->hook->named)
         face->call.mute = "a hook that has no .name, which its keys are made of";
-    else if (hook_shares_name(hook))
-        face->call.mute = "a hook whose .name, which its keys are made of, another hook has, too";
     if (!target || target->provider != &local->provider)
         stand_in(face, target, arena_str(hook_arena(hook), view.target));
     if (!run->target)

@@ -238,8 +238,8 @@ static void at_every_point_of_a_crash_the_end_is_the_same(void **state)
 
     (void)state;
     /* Opened, asked, answered, asked, answered, paid, finished: before and after each. */
-    assert_true(nod_test_every_crash(t, buys, "buy") >= 14);
-    assert_true(nod_test_every_crash(t, buys, "buy_blocking") >= 14);
+    assert_true(nod_test_every_crash(t, buys, (void *)"buy") >= 14);
+    assert_true(nod_test_every_crash(t, buys, (void *)"buy_blocking") >= 14);
     assert_int_equal(nod_test_end(t), 0);
 }
 

@@ -244,55 +244,30 @@ static nod_status confirms_twice(nod_hook_run *hook, void *data)
     return NOD_OK;
 }
 
-static nod_status confirms(nod_hook_run *hook, void *data)
-{
-    bool yes;
-
-    (void)data;
-    NOD_TRY(nod_confirm(nod_hook_call(hook), &yes, .message = "Sure?", .key = "sure"));
-    return yes ? NOD_OK : nod_hook_fail(hook, NOD_E_REFUSED, NULL, "Not sure.");
-}
-
 static nod_status echo(nod_call *call)
 {
     return nod_reply_text(call, "done");
 }
 
-static void add_hook(const char *name, nod_hook_fn *fn, const char *target)
+static void add_hook(const char *name, nod_hook_fn *fn)
 {
     assert_int_equal(local_add_hook(b.local, b.engine,
                                     &(struct nod_hook_opts){ .size = sizeof(struct nod_hook_opts),
                                                              .flow = NOD_FLOW_CALL,
                                                              .stage = "gate",
                                                              .fn = fn,
-                                                             .name = name,
-                                                             .target = target }),
+                                                             .name = name }),
                      NOD_OK);
 }
 
 static void a_hook_has_the_same_rule(void **state)
 {
     (void)state;
-    add_hook("sure", confirms_twice, NULL);
+    add_hook("sure", confirms_twice);
     bench_call(echo, "{}");
     bench_answer(ASK_ACCEPTED, NULL);
     expect_failure(NOD_E_USAGE, "A hook of the tool");
     expect_failure(NOD_E_USAGE, "uses the key 'sure' for two questions");
-}
-
-static void two_hooks_of_one_name_do_not_share_a_yes(void **state)
-{
-    (void)state;
-    add_hook("sure", confirms, NULL);
-    add_hook("sure", confirms, "no-such-tool"); /* it is never called for this one */
-    bench_call(echo, "{}");
-    bench_answer(ASK_ACCEPTED, NULL);
-    expect_body(TEXT_BODY("done"));
-
-    add_hook("sure", confirms, NULL);
-    bench_call(echo, "{}");
-    expect_failure(NOD_E_USAGE, "a hook whose .name");
-    assert_int_equal(b.ask_count, 0);
 }
 
 /* --- what a call may learn --- */
@@ -620,7 +595,6 @@ int main(void)
         T(a_key_that_comes_out_empty_is_a_mistake),
         T(questions_without_a_key_are_numbered),
         T(a_hook_has_the_same_rule),
-        T(two_hooks_of_one_name_do_not_share_a_yes),
         T(a_limit_that_is_hit_says_the_number_the_option_and_what_was_done),
         T(a_tool_may_learn_more),
         T(a_server_may_let_all_its_tools_learn_more),
