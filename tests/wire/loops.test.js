@@ -61,7 +61,7 @@ test('limits that cannot be are refused at the start', async () => {
     [['--journal-entries', '4097'], /journal_entries is more than 4096/],
     [['--journal-bytes', '4194305'], /journal_bytes is more than 4194304/],
     [['--journal-bytes', '100'], /journal_bytes is less than 4096/],
-    [['--portable-states', '--journal-bytes', '600000'], /a portable state carries what a call has learned.*two_rounds|two_rounds.*a portable state carries/],
+    [['--portable-states', '--journal-bytes', '600000'], /a portable state carries what a call has learned/],
   ]) {
     const { code, stderr } = await runOnce('probe', ['--http', '127.0.0.1:0', ...args], env);
     assert.equal(code, 1, stderr);
