@@ -1,5 +1,5 @@
 /*
- * kit: what <nod/test.h> is made of.
+ * kit/kit: what <nod/test.h> is made of.
  *
  * A test has a store that lives as long as it does, and a server that lives until it crashes. The
  * server is a real one; what the kit puts in its place are the two ends that a test has to hold:
