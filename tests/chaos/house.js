@@ -10,12 +10,11 @@
 import { spawn } from 'node:child_process';
 import assert from 'node:assert/strict';
 import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { PATIENCE_MS, environment, pause, watchStderr, within } from '../wire/harness.js';
+import { PATIENCE_MS, environment, freePort, pause, watchStderr, within } from '../wire/harness.js';
 
-export { pause };
+export { freePort, pause };
 
 const SECRET = 'the-secret-that-outlives-every-process-0123456789';
 const NODE_TTL_MS = '1500'; // so that nobody waits long for what a dead node has left
@@ -31,14 +30,6 @@ export const combinations = eras
   .filter(({ era, store }) => only.every((word) => word === era || word === store));
 
 // --- processes ---
-
-export async function freePort() {
-  const server = createServer();
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 // Runs a program in the foreground until the test is over; resolves when `ready` is true of what it says.
 export async function startProgram(t, name, args, ready, options = {}) {

@@ -5,13 +5,12 @@ import http from 'node:http';
 import net from 'node:net';
 import https from 'node:https';
 import tls from 'node:tls';
-import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Readable } from 'node:stream';
 import { connect, startHttp, runOnce, defaultHeaders, initializeMessage } from './harness.js';
+import { certificate, fetchOver, overTls } from './tls.js';
 
 const ADA = 'ada-token-0123456789abcdef';
 const BOB = 'bob-token-0123456789abcdef';
@@ -28,20 +27,6 @@ function tokenFile(t, text = `${ADA} ada\n`) {
   const file = path.join(folder(t), 'tokens');
   writeFileSync(file, text, { mode: 0o600 });
   return file;
-}
-
-// fetch, but over what http.request is told to use: a Unix socket, or a connection of its own.
-function fetchOver(request, options) {
-  return async (url, { method = 'GET', headers = {}, body, signal } = {}) => {
-    const sent = request(url, { ...options, method, headers: Object.fromEntries(new Headers(headers)), signal });
-    sent.end(body);
-    const [response] = await once(sent, 'response');
-    const bodiless = [101, 204, 205, 304].includes(response.statusCode);
-    return new Response(bodiless ? null : Readable.toWeb(response), {
-      status: response.statusCode,
-      headers: Object.entries(response.headers).flatMap(([name, value]) => [value].flat().map((one) => [name, one])),
-    });
-  };
 }
 
 const overSocket = (socketPath) => fetchOver(http.request, { socketPath });
@@ -132,15 +117,6 @@ test('a path without a route is 404, a method without one is 405 and says which 
   assert.equal(await head.text(), '');
 });
 
-// A self-signed certificate for this machine; { cert, key, ca } are file names and the authority to believe.
-function certificate(dir, name) {
-  const cert = path.join(dir, `${name}.crt`);
-  const key = path.join(dir, `${name}.key`);
-  execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2', '-subj', `/CN=${name}`,
-    '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1', '-keyout', key, '-out', cert], { stdio: 'pipe' });
-  return { cert, key, ca: readFileSync(cert) };
-}
-
 async function shownTo(url, ca) {
   const { hostname, port } = new URL(url);
   const socket = tls.connect({ host: hostname, port, ca });
@@ -149,8 +125,6 @@ async function shownTo(url, ca) {
   socket.destroy();
   return name;
 }
-
-const overTls = (ca, agent) => fetchOver(https.request, { ca, agent });
 
 test('over TLS a call is asked and answered by the official client, and plain HTTP is not', async (t) => {
   const { cert, key, ca } = certificate(folder(t), 'nod');

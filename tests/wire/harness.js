@@ -13,6 +13,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { createServer } from 'node:net';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -66,6 +67,14 @@ function storeArgs(t, args) {
   const folder = mkdtempSync(path.join(tmpdir(), 'nod-wire-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   return ['--store', `sqlite:${path.join(folder, 'nod.db')}`];
+}
+
+export async function freePort() {
+  const server = createServer();
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }
 
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -8,7 +8,7 @@
  *
  * The tool `renewed` (and `renewed_task`) is another one after an upgrade: PROBE_WORDING,
  * PROBE_INPUT and PROBE_VERSION change what is said of it, what it takes, and its version;
- * PROBE_WITHOUT takes it away.
+ * PROBE_QUESTION changes what it asks, and PROBE_WITHOUT takes it away.
  */
 #include "rounds.h"
 
@@ -164,9 +164,11 @@ static nod_status pair_of_words(nod_call *call)
 
 static nod_status renewed(nod_call *call)
 {
+    const char *question = getenv("PROBE_QUESTION");
     nod_answer answer;
 
-    NOD_TRY(nod_elicit(call, &answer, .key = "word", .message = "Which word?", .form = &one_word));
+    NOD_TRY(nod_elicit(call, &answer, .key = "word", .form = &one_word,
+                       .message = question != NULL ? question : "Which word?"));
     NOD_TRY(nod_step(call, "write", write_deed, &((struct deed){ word_of(&answer), 0 }), NULL));
     return nod_reply_textf(call, "renewed %s", word_of(&answer));
 }

@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
-import { environment, pause, watchStderr, within, PATIENCE_MS } from './harness.js';
+import { environment, freePort, pause, watchStderr, within, PATIENCE_MS } from './harness.js';
 import { scratchFolder } from './modern.js';
 
 const filesBelow = (folder) =>
@@ -81,15 +81,6 @@ function readReply(bytes, at) {
     default:
       return [line, end + 2];
   }
-}
-
-async function freePort() {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 class RedisServer {

@@ -1,0 +1,102 @@
+// The units of docs/deploy.md: systemd takes them without a word, and their commands serve.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import https from 'node:https';
+import path from 'node:path';
+import { connect, environment, freePort, program, watchStderr } from '../wire/harness.js';
+import { scratchFolder } from '../wire/modern.js';
+import { certificate, overTls } from '../wire/tls.js';
+import { blockOf, exchange } from './page.js';
+
+const UNIT = 'One server under systemd';
+const TLS = 'TLS of its own';
+
+function verify(folder) {
+  const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', 'nod.service'],
+    { env: { ...process.env, SYSTEMD_UNIT_PATH: `${folder}:` }, encoding: 'utf8' });
+  return { status, said: stdout + stderr };
+}
+
+test('systemd takes the unit, and the unit with TLS, without a word', (t) => {
+  const folder = scratchFolder(t);
+  const ours = ['/usr/local/bin/my-server', program('delete-account')]; // systemd looks for the program
+  const unit = exchange(blockOf(UNIT, 'ini'), ours);
+  writeFileSync(path.join(folder, 'nod.service'), unit);
+  assert.deepEqual(verify(folder), { status: 0, said: '' });
+
+  mkdirSync(path.join(folder, 'nod.service.d'));
+  writeFileSync(path.join(folder, 'nod.service.d/tls.conf'), exchange(blockOf(TLS, 'ini'), ours));
+  assert.deepEqual(verify(folder), { status: 0, said: '' });
+
+  // That it would say something.
+  writeFileSync(path.join(folder, 'nod.service.d/tls.conf'), blockOf(TLS, 'ini'));
+  assert.match(verify(folder).said, /my-server is not executable/);
+  writeFileSync(path.join(folder, 'nod.service.d/tls.conf'), '[Service]\nRestartSecond=1\n');
+  assert.match(verify(folder).said, /Unknown key.* 'RestartSecond'/);
+});
+
+// What the unit's command needs, made by the commands of the page in another place; making the user is for root alone,
+// and is done in a clean Debian by tests/deploy/container.test.js.
+function prepared(t) {
+  const folder = scratchFolder(t);
+  const script = exchange(blockOf(UNIT, 'sh'), ['useradd --system --home-dir /var/lib/nod --shell /usr/sbin/nologin nod\n', ''],
+    ['chown nod: /etc/nod/tokens\n', ''], ['/etc/nod', path.join(folder, 'etc')]);
+  execFileSync('sh', ['-e', '-c', script]);
+  const [, secret] = /^MCP_ELICITATION_SECRET=(\w{64})\n$/.exec(readFileSync(path.join(folder, 'etc/environment'), 'utf8'));
+  const [token, name, role] = readFileSync(path.join(folder, 'etc/tokens'), 'utf8').trim().split(' ');
+  assert.deepEqual([name, role], ['alice', 'admin']);
+  for (const file of ['environment', 'tokens']) assert.equal(statSync(path.join(folder, 'etc', file)).mode & 0o077, 0, `${file} is for nobody else`);
+  return { folder, secret, token };
+}
+
+// Starts what stands behind ExecStart= as systemd would, with the page's paths below `folder`.
+async function execStart(t, unit, { folder, secret }, ...pairs) {
+  const commands = unit.match(/^ExecStart=.+$/gm);
+  const [command, ...args] = exchange(commands.at(-1).slice('ExecStart='.length), ['/usr/local/bin/my-server', program('delete-account')],
+    ['/etc/nod', path.join(folder, 'etc')], ['/var/lib/nod', folder], ...pairs).split(' ');
+  const child = spawn(command, args, { env: environment({ MCP_ELICITATION_SECRET: secret }), stdio: ['ignore', 'inherit', 'pipe'] });
+  const server = watchStderr('my-server', child.stderr).follow(child);
+  let stopped;
+  server.end = (signal) => (stopped ??= server.stop(signal));
+  t.after(() => server.end());
+  await server.lines.next((line) => /listening/.test(line), 'it listens');
+  assert.doesNotMatch(server.stderr, /level=(warn|error)/, 'nothing to complain about');
+  return server;
+}
+
+test('the command of the unit serves whom the page gave a token', async (t) => {
+  const made = prepared(t);
+  const port = await freePort();
+  const server = await execStart(t, blockOf(UNIT, 'ini'), made, ['127.0.0.1:8080', `127.0.0.1:${port}`]);
+  const at = (where) => `http://127.0.0.1:${port}${where}`;
+  assert.equal((await fetch(at('/readyz'))).status, 200);
+  const session = await connect(t, 'http', 'delete-account', { server: { url: at('/mcp'), stderr: () => server.stderr }, token: made.token });
+  const call = session.text('delete_account', { userId: 'ada' });
+  (await session.question()).accept({ confirmed: true });
+  assert.equal(await call, 'Deleted ada.');
+});
+
+test('the command of the unit with TLS serves, and the reload takes a new certificate', async (t) => {
+  const made = prepared(t);
+  const etc = path.join(made.folder, 'etc');
+  const [first, next] = ['tls', 'next'].map((name) => certificate(etc, name));
+  const ca = [first.ca, next.ca];
+  const port = await freePort();
+  const server = await execStart(t, blockOf(TLS, 'ini'), made, ['0.0.0.0:443', `127.0.0.1:${port}`]);
+  const agent = new https.Agent({ ca });
+  t.after(() => agent.destroy());
+  const session = await connect(t, 'http', 'delete-account', { server: { url: `https://127.0.0.1:${port}/mcp`, stderr: () => server.stderr },
+    token: made.token, fetch: overTls(ca, agent) });
+  const call = session.text('delete_account', { userId: 'ada' });
+  const question = await session.question();
+
+  const reload = /^ExecReload=(.+)$/m.exec(blockOf(TLS, 'ini'))[1];
+  copyFileSync(next.cert, first.cert);
+  copyFileSync(next.key, first.key);
+  execFileSync('sh', ['-c', exchange(reload, ['$MAINPID', String(server.child.pid)])]);
+  await server.lines.next((line) => /the certificate was read anew/.test(line), 'the certificate is read anew');
+  question.accept({ confirmed: true });
+  assert.equal(await call, 'Deleted ada.', 'what waited was not touched');
+});
