@@ -804,7 +804,7 @@ NOD_API nod_status nod_each_with(nod_call *call, const void *items, size_t count
                                  const struct nod_each_opts *opts) NOD_USE_RESULT;
 #define nod_each(call, items, count, results, ...)                                                 \
     nod_each_with((call), (items), (count), sizeof((items)[0]), (results),                         \
-                  &(const struct nod_each_opts){ .size = sizeof(struct nod_each_opts), ##__VA_ARGS__ })
+                  &(const struct nod_each_opts){ .size = sizeof(struct nod_each_opts), __VA_ARGS__ })
 
 /* Journalled, so every run sees the same value. Wall clock in ms since 1970; 64 random bits. */
 NOD_API nod_status nod_now(nod_call *call, int64_t *ms) NOD_USE_RESULT;

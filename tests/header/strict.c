@@ -1,6 +1,7 @@
 /* The public header as strict compilers read it: every macro that takes options, with and without.
  */
 #include <nod/nod.h>
+#include <nod/test.h>
 
 static nod_status effect(nod_step_run *step, void *arg)
 {
@@ -9,8 +10,15 @@ static nod_status effect(nod_step_run *step, void *arg)
     return NOD_OK;
 }
 
+static const char *about(nod_call *call, void *item)
+{
+    return nod_key(call, "Item %d?", *(const int *)item);
+}
+
 static nod_status everything(nod_call *call)
 {
+    static const int items[] = { 1, 2 };
+    nod_each_result results[2];
     const nod_json *result;
     nod_answer answer, other, roots;
     nod_approval approval;
@@ -37,7 +45,27 @@ static nod_status everything(nod_call *call)
     NOD_TRY(nod_step(call, "two", effect, NULL, &result, .idempotent = true));
     NOD_TRY(
         nod_step(call, "three", effect, NULL, &result, .idempotent = true, .at_most_once = false));
+    NOD_TRY(nod_each(call, items, 2, results, .key = "item", .ask = about, .step = effect));
     return nod_require_url(call, .message = "Sign in", .url = "https://example.org/");
+}
+
+static const nod_tool tested[] = { { .name = "everything", .handler = everything } };
+
+int test_it(void);
+int test_it(void)
+{
+    nod_test *t = nod_test_new(tested);
+
+    nod_test_accept(t, NULL, "{}");
+    (void)nod_test_call(t, "everything", NULL);
+    NOD_EXPECT_TEXT(t, "done");
+    NOD_EXPECT_MATCH(t, "on");
+    NOD_EXPECT_JSON(t, "{}");
+    NOD_EXPECT_CODE(t, "REFUSED");
+    NOD_EXPECT_STEPS(t, 1);
+    NOD_EXPECT_QUESTIONS(t, 1);
+    NOD_EXPECT(t, nod_test_is_error(t));
+    return nod_test_end(t);
 }
 
 static nod_status rule(nod_hook_run *hook, void *data)
