@@ -20,7 +20,7 @@ enum {
     KIT_QUESTIONS_MAX = 4096,    /* of one call */
     KIT_STEPS_MAX = 4096,        /* different ones, of one call */
     KIT_CRASHES_MAX = 100000,    /* of one nod_test_every_crash */
-    KIT_WAIT_MS = 10000,         /* real time that a call may need between two answers */
+    KIT_WAIT_MS = 10000,         /* real time that a call may need for one step */
     KIT_ARENA_BYTES = 256 << 20, /* memory of what a test and its last call have said */
 };
 
