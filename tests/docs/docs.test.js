@@ -24,6 +24,8 @@ const TOKEN = 'the-token-0123456789abcdef';
 // Who runs what is not run here: by page, all of its blocks; or by page and name. The file named has to read the page, or the block by its name.
 const ELSEWHERE = {
   'docs/clients.md patience': 'tests/wire/clients.test.js', // JavaScript, of a client
+  'docs/clients.md inspector-mcpdo': 'tests/wire/inspector.test.js', // installs it
+  'docs/clients.md inspector-cli': 'tests/wire/inspector.test.js',
   'docs/deploy.md': 'tests/deploy/page.js', // services of the system, nginx, a container, a machine of its own
   'docs/operate.md reseal': 'tests/wire/sealed.test.js', // needs a store that two secrets have sealed
   'README.md install': 'tests/docs/installed.js', // builds the release: scripts/test has one
