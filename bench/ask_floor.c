@@ -1,8 +1,8 @@
 /*
  * bench/ask_floor: see ask_floor.h.
  *
- * A held call is found again by its place in a table, which is the id of its question. What tells
- * the requests apart is one search for a word in the body.
+ * A held call is found again by its place in a table, which is the id of its question. Requests are
+ * told apart by one search for a word in the body.
  */
 #include "ask_floor.h"
 
@@ -16,7 +16,7 @@
 
 enum {
     FLOOR_HELD_MAX = 1024, /* calls that wait */
-    FLOOR_ID_DIGITS = 22,  /* of a question's id: as many as the real ones have */
+    FLOOR_ID_DIGITS = 22,  /* digits of a question's id: as many characters as real ids have */
     FLOOR_TEXT_MAX = 1 << 20,
 };
 

@@ -1,11 +1,11 @@
 /*
- * bench/ask_floor: our bare HTTP server, saying to the clients of bench/mcp_load what the real one
- * says to them, and knowing nothing.
+ * bench/ask_floor: our bare HTTP server, which sends the clients of bench/mcp_load what the real
+ * server sends, without doing any work.
  *
- * The same clients drive it over the same connections, and what they get is the same bytes in the
- * same pieces: in the 2025 era a stream that is held until the answer comes on another connection,
- * in the 2026 era two whole responses. There is no JSON, no tool, no session and no store: what a
- * call costs here is what HTTP costs.
+ * The same clients drive it over the same connections, and get the same bytes in the same pieces:
+ * in the 2025 era a stream that is held until the answer comes on another connection, in the 2026
+ * era two whole responses. There is no JSON, no tool, no session and no store: what a call costs
+ * here is what HTTP costs.
  */
 #ifndef NOD_BENCH_ASK_FLOOR_H
 #define NOD_BENCH_ASK_FLOOR_H
@@ -16,7 +16,7 @@
 
 struct ask_floor {
     enum mcp_era era;
-    size_t state_len; /* 2026: of the requestState, which travels both ways */
+    size_t state_len; /* 2026: length of the requestState, which is sent both ways */
 };
 
 /* For load_server_start; data is a struct ask_floor. */

@@ -1,7 +1,7 @@
 /*
  * bench/ask_server: the server that the benchmarks of asking call.
  *
- * `ask` asks one form and says what was answered; `stats` says what the process has in use.
+ * `ask` asks one form and replies with the answer; `stats` reports what the process has in use.
  */
 #include <malloc.h>
 #include <nod/nod.h>

@@ -8,7 +8,7 @@
  *   askERA.vs_epoll      the same against a bare epoll loop that answers canned bytes
  *
  * A call is what bench/mcp_load does: a tool asks one form, is answered, and ends. Calls per second
- * and CPU per call are printed for 1, 16 and 128 clients; the ratios are by CPU, because the load
+ * and CPU per call are printed for 1, 16 and 128 clients. The ratios are by CPU, because the load
  * generator shares the machine, and an SDK has threads of its own on it.
  *
  * Run as: bench-asks SERVER NODE FOLDER; FOLDER has sdk_v1.mjs and sdk_v2.mjs.
@@ -74,9 +74,9 @@ static struct mcp_load *open_load(const struct rival *rival, int clients)
 }
 
 /*
- * What every rival costs with so many clients, in turns, so that whatever else the machine does
- * slows all of them down. The cost is that of all rounds together: what a server puts off, such as
- * collecting its garbage, belongs to it. Returns the CPU of the best of the others over that of the
+ * What every rival costs with so many clients, in turns, so that other work on the machine slows
+ * all of them down. The cost is that of all rounds together: what a server puts off, such as
+ * collecting garbage, belongs to it. Returns the CPU of the best of the others over that of the
  * first.
  */
 static double compare(const char *era, const struct rival *rivals, size_t count, int clients)
@@ -192,7 +192,7 @@ static bool nearly(uint64_t a, uint64_t b)
     return a < b ? (b - a) * 50 <= b : (a - b) * 50 <= a;
 }
 
-/* A floor that exchanges the bytes of the calls. What is missing at first is the requestState. */
+/* A floor that exchanges the bytes of the calls. At first only the requestState is missing. */
 static void http_floor_start(struct http_floor *floor, const struct cost *ours)
 {
     http_floor_open(floor);
@@ -240,7 +240,7 @@ static void show_traffic(const char *era, const struct cost *cost, double floor_
             (double)cost->traffic.bytes_in / calls, floor_cpu * 1e6);
 }
 
-/* In turns, so that whatever slows the machine down slows all of them down. */
+/* In turns, so that other work on the machine slows all of them down. */
 static void show_floors(struct rival *ours, const char *era)
 {
     double vs_http[ROUNDS], vs_epoll[ROUNDS], http_cpu[ROUNDS];

@@ -1,8 +1,8 @@
 /*
  * bench/epoll_floor: the least an HTTP server can do.
  *
- * Accepts, reads, looks for the end of the head, counts the body (whose length it is told), writes
- * canned bytes. No parsing, no limits, no timeouts: a floor to measure a server against.
+ * It accepts, reads, finds the end of the head, counts the body (whose length it is told), and
+ * writes canned bytes. No parsing, no limits, no timeouts: a floor to measure a server against.
  */
 #ifndef NOD_BENCH_EPOLL_FLOOR_H
 #define NOD_BENCH_EPOLL_FLOOR_H

@@ -1,5 +1,5 @@
 /*
- * bench/http: the HTTP server against the least a server can do, and the price of an idle
+ * bench/http: the HTTP server against the least a server can do, and the cost of an idle
  * connection.
  *
  *   http.vs_epoll                   exchanges per CPU second of the server, over those of a bare
@@ -7,8 +7,8 @@
  *   http.bytes_per_idle_connection  growth of the server's resident memory for each keep-alive
  *                                   connection that has made a request and is idle
  *
- * Both servers run in processes of their own and are asked by the same load generator with the same
- * bytes over as many connections, in turns; the medians of the rounds are compared.
+ * Both servers are separate processes. The same load generator sends them the same bytes over as
+ * many connections, in turns; the medians of the rounds are compared.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,7 +109,7 @@ static void measure_speed(struct str request)
     exchanges_per_cpu_second(&ours, our_load); /* warm */
     exchanges_per_cpu_second(&theirs, their_load);
     for (int i = 0; i < ROUNDS; i++) {
-        if (i % 2) /* who comes first finds the caches colder */
+        if (i % 2) /* the first one finds colder caches */
             our_rate[i] = exchanges_per_cpu_second(&ours, our_load);
         their_rate[i] = exchanges_per_cpu_second(&theirs, their_load);
         if (i % 2 == 0)

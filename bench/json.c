@@ -4,11 +4,11 @@
  * Each library does what a program would do with it: parse the text into its tree, write the tree
  * compactly into memory, free both. Ours reads with duplicates refused, as the protocol does, keeps
  * its arena and its buffer from message to message, and writes by walking the tree: the raw bytes
- * of objects and arrays are taken away first (inside the measured time), so that nothing is copied
- * through whole. "forward" is the other case, a message passed on by its raw bytes.
+ * of objects and arrays are removed first (inside the measured time), so that nothing is copied
+ * whole. "forward" is the other case, a message that is passed on as its raw bytes.
  *
- * The rounds of the libraries take turns and the best round of each counts, so that what else runs
- * on the machine does not decide.
+ * The libraries take turns, and the best round of each counts, so that other work on the machine
+ * does not decide.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ static void cjson_once(void)
 static struct contender {
     const char *name;
     void (*once)(void);
-    double best; /* nanoseconds a message */
+    double best; /* nanoseconds for one message */
 } contenders[] = {
     { "nod", nod_once, 1e18 },
     { "jansson", jansson_once, 1e18 },

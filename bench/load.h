@@ -1,8 +1,8 @@
 /*
- * bench/load: an HTTP load generator, for a process of its own.
+ * bench/load: an HTTP load generator, for a separate process.
  *
- * Keeps a number of keep-alive connections busy, one request at a time on each, with epoll. Its CPU
- * is not what is measured: the server runs in another process, see load_cpu_seconds.
+ * It keeps a number of keep-alive connections busy, one request at a time on each, with epoll. Its
+ * own CPU is not measured: the server runs in another process, see load_cpu_seconds.
  */
 #ifndef NOD_BENCH_LOAD_H
 #define NOD_BENCH_LOAD_H
@@ -26,9 +26,9 @@ struct load_opts {
     void *data;
 };
 
-/* Connects. Ends the process with a message when something fails: a benchmark has no other way. */
+/* Connects. Ends the process with a message if something fails. */
 struct load *load_open(const struct load_opts *opts);
-/* Makes that many exchanges in all. Returns the wall seconds it took. */
+/* Makes so many exchanges in all. Returns the wall seconds it took. */
 double load_run(struct load *load, uint64_t exchanges);
 void load_close(struct load *load);
 

@@ -245,7 +245,7 @@ static void answer_2026(struct client *client)
     post(client, &client->call, headers_2026(load->opts.tool, headers, sizeof(headers)), body);
 }
 
-/* The question's id as it stands in the JSON, quotes and all: answered by exactly that. */
+/* The question's id as it is in the JSON, with its quotes: the answer must have exactly that. */
 static bool find_question(struct client *client)
 {
     const char *in = client->call.in;

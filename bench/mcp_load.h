@@ -1,10 +1,10 @@
 /*
  * bench/mcp_load: MCP clients that call a tool which asks, and answer it.
  *
- * For a process of its own, like bench/load. Each client has two keep-alive connections: one for
- * its calls, whose response is held while the question is open, and (2025 era) one for the answer.
- * It reads just enough of HTTP, SSE and JSON to find the question's id or the requestState, and
- * checks that every call ends in the result it must end in.
+ * For a separate process, like bench/load. Each client has two keep-alive connections: one for its
+ * calls, whose response is held while the question is open, and (2025 era) one for the answer. It
+ * reads just enough of HTTP, SSE and JSON to find the question's id or the requestState, and checks
+ * that every call ends in the expected result.
  */
 #ifndef NOD_BENCH_MCP_LOAD_H
 #define NOD_BENCH_MCP_LOAD_H
@@ -20,7 +20,7 @@ struct mcp_load_opts {
     int clients;
     enum mcp_era era;
     const char *tool;    /* takes no arguments, asks one form {confirmed: boolean} */
-    const char *key;     /* 2026: the key of its question; NULL: whatever is asked */
+    const char *key;     /* 2026: the key of its question; NULL: any */
     const char *expects; /* text of the result */
 };
 
@@ -32,12 +32,12 @@ void mcp_load_sessions(struct mcp_load *load);
 struct mcp_load *mcp_load_open(const struct mcp_load_opts *opts);
 void mcp_load_close(struct mcp_load *load);
 
-/* That many calls in all, each asked and answered. Returns the wall seconds. */
+/* So many calls in all, each asked and answered. Returns the wall seconds. */
 double mcp_load_calls(struct mcp_load *load, uint64_t calls);
 
 /* 2025: every client makes one call, until all of them are asked. */
 void mcp_load_ask_all(struct mcp_load *load);
-/* And answers it, until all of them have their result. */
+/* Every client answers its call, until all have their result. */
 void mcp_load_answer_all(struct mcp_load *load);
 
 /* HTTP exchanges and bytes that the last mcp_load_calls took, for a floor that does the same. */
@@ -48,7 +48,7 @@ struct mcp_load_traffic {
 };
 struct mcp_load_traffic mcp_load_traffic(const struct mcp_load *load);
 
-/* One call of a tool without questions, by itself: the text of its result, to be freed. */
+/* One call of a tool without questions: the text of its result, to be freed. */
 char *mcp_load_call(struct mcp_load *load, const char *tool);
 
 #endif

@@ -1,15 +1,15 @@
 /*
  * bench/million: a million questions that wait, in a file.
  *
- *   store.sqlite_million_rss_mb     resident memory of a server that is started over that file, the
- *                                   most it has while 128 clients ask and answer there
+ *   store.sqlite_million_rss_mb     the most resident memory of a server that is started over that
+ *                                   file, while 128 clients ask and answer there
  *   store.sqlite_million_slowdown   time to answer one of them, each committed with fsync (p50),
- *                                   against the same with a thousand in a file beside it; in turns
+ *                                   against the same with a thousand in another file; in turns
  *
- * The files are filled through the store, as a server would, but for two things: without a sync for
- * each commit, and with ids that are random but in order, so that it takes seconds.
+ * The files are filled through the store, as by a server, with two differences that make it take
+ * only seconds: there is no sync for each commit, and the ids are random but in order.
  *
- * Run as: bench-million SERVER [QUESTIONS]. Files lie in the folder of TMPDIR, or in /tmp.
+ * Run as: bench-million SERVER [QUESTIONS]. The files are in the folder TMPDIR, or in /tmp.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ enum {
     THOUSAND = 1000,
     MILLION = 1000000,
     IN_FLIGHT = 2048,
-    ANSWERS = 300, /* of each file */
+    ANSWERS = 300, /* answers in each file */
     WARM = 50,
     CLIENTS = 128,
     CALLS = 2000, /* a round */
@@ -285,7 +285,7 @@ int main(int argc, char **argv)
     loop = loop_create();
     fill(&few, "thousand", THOUSAND);
     fill(&many, "million", million);
-    sync(); /* what the filling has left to write is none of the answers' business */
+    sync(); /* what the filling has left to write must not slow the answers */
     fprintf(stderr, "filled in %.0f s\n", (now_us() - start) / 1e6);
     show_slowdown(&few, &many);
     show_memory(argv[1], &many);

@@ -1,10 +1,11 @@
 /*
  * bench/pending: thousands of questions open at once.
  *
- *   ask.bytes_per_pending   growth of the server's resident memory for each session with a question
- * open, over that with as many connections and no session (http.bytes_per_idle_connection counts
- * those) ask.live_growth         live bytes after the third cycle of asking and answering over
- * those after the second
+ *   ask.bytes_per_pending   growth of the server's resident memory for each session with an open
+ *                           question, over that with as many connections and no session
+ *                           (http.bytes_per_idle_connection counts those)
+ *   ask.live_growth         live bytes after the third cycle of asking and answering, over those
+ *                           after the second
  *
  * Run as: bench-pending SERVER [CLIENTS]. The server is bench-ask-server. Every question must be
  * asked and every answer must lead to its result, three times over; otherwise the program fails.

@@ -4,11 +4,11 @@
  *   redis.cpu_us_2025, redis.cpu_us_2026   user and system time of redis-server for a call that
  *                                          asks once, in microseconds; lower is better
  *
- * A call is what bench/mcp_load does, at 128 clients. Each server that is named has a redis-server
- * of its own, with an append-only file that is synced every second. They take turns, and the order
- * is turned each round, so that whatever else the machine does slows all of them down. Of each era
- * stand there the median of the rounds, its quartiles, and the ratio to the first server in the
- * same round; then which commands Redis ran for a call, and how long it says that they took.
+ * A call is what bench/mcp_load does, at 128 clients. Each server that is named has its own
+ * redis-server, with an append-only file that is synced every second. They take turns, and the
+ * order changes each round, so that other work on the machine slows all of them down. For each era
+ * it prints the median of the rounds, its quartiles, and the ratio to the first server in the same
+ * round; then which commands Redis ran for a call, and how long Redis says that they took.
  *
  * Run as: bench-redis SERVER [SERVER ...]
  */
@@ -94,7 +94,7 @@ static double rival_round(const struct rival *rival)
     return (server_process_cpu(&rival->redis) - before) / CALLS * 1e6;
 }
 
-/* What Redis counted since it began, for a call. */
+/* What Redis has counted since it began, for one call. */
 static void rival_commands(const struct rival *rival)
 {
     char command[192], line[LINE_MAX_BYTES], name[64];

@@ -1,6 +1,6 @@
 /*
- * bench/server_process: a server as a child process, found by the line in which it says where it
- * listens.
+ * bench/server_process: a server as a child process, found by the line in which it prints its
+ * address.
  */
 #ifndef NOD_BENCH_SERVER_PROCESS_H
 #define NOD_BENCH_SERVER_PROCESS_H
@@ -16,7 +16,7 @@ struct server_process {
 /* Waits for "...http://127.0.0.1:PORT/..." on its stderr or stdout. Ends this process with a
  * message if none comes. */
 struct server_process server_process_start(char *const argv[]);
-/* Speaks stdio: in and out are pipes, stderr is thrown away. */
+/* Speaks stdio: in and out are pipes, stderr is discarded. */
 struct server_process server_process_pipe(char *const argv[]);
 void server_process_stop(struct server_process *server);
 /* User and system seconds so far. */

@@ -1,8 +1,8 @@
 /*
  * bench/stdio: one call with one question after another, over stdio.
  *
- *   stdio.vs_sdk   calls a second of nod over those of the official TypeScript SDK's server, with
- * the same driver
+ *   stdio.vs_sdk   calls a second of nod, over those of the official TypeScript SDK's server, with
+ *                  the same driver
  *
  * Run as: bench-stdio NOD_SERVER -- RIVAL COMMAND... The two are driven in turns; the medians are
  * compared.
@@ -43,7 +43,7 @@ static void say(struct peer *peer, const char *text)
     }
 }
 
-/* The next line, without its end; the one before is forgotten. */
+/* The next line, without its end. The one before is no longer valid. */
 static const char *hear(struct peer *peer)
 {
     static char line[LINE_MAX_BYTES];

@@ -1,10 +1,11 @@
 /*
  * bench/store: what a pending question costs in memory, and how many claims a second a file takes.
  *
- *     store.memory_bytes_per_pending   heap of the memory store a waiting call with one ask,
- * content aside store.sqlite_claims_N            claims a second, with N in flight, each committed
+ *     store.memory_bytes_per_pending   heap of the memory store for a waiting call with one ask,
+ *                                      without its content
+ *     store.sqlite_claims_N            claims a second, with N in flight, each committed
  *
- * The file lies in the folder of TMPDIR, or in /tmp.
+ * The file is in the folder TMPDIR, or in /tmp.
  */
 #include <malloc.h>
 #include <stdio.h>

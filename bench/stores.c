@@ -2,15 +2,15 @@
  * bench/stores: questions asked and answered over HTTP at 128 clients, on each store.
  *
  *   store.sqlite_vs_memory   calls a second on SQLite over those on memory, in one run
- *   store.redis_vs_memory    the same on a redis-server of its own, over a Unix socket, as Redis
- *                            is set by default; store.redis_always_vs_memory with a sync before
- *                            every reply, which the whole promise takes
+ *   store.redis_vs_memory    the same on its own redis-server, over a Unix socket, with Redis's
+ *                            default settings; store.redis_always_vs_memory with a sync before
+ *                            every reply, which the whole promise needs
  *
  * A call is what bench/mcp_load does: a tool asks one form, is answered, and ends. The stores take
- * turns, so that whatever else the machine does slows all of them down; of the two eras the lower
- * ratio counts. Beside the figures stands what a completion waits for (fsync).
+ * turns, so that other work on the machine slows all of them down; of the two eras the lower ratio
+ * counts. Beside the figures it prints what a completion waits for (fsync).
  *
- * Run as: bench-stores SERVER. Files lie in the folder of TMPDIR, or in /tmp.
+ * Run as: bench-stores SERVER. The files are in the folder TMPDIR, or in /tmp.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ enum { CLIENTS = 128, ROUNDS = 5, ADDRESS_MAX = 300 };
 
 struct kind {
     const char *name;
-    const char *waits_for; /* before a transition counts as done */
+    const char *waits_for; /* what happens before a transition counts as done */
     uint64_t calls;        /* a round */
     void (*begin)(char address[ADDRESS_MAX]);
     void (*end)(void);
@@ -124,7 +124,7 @@ static void redis_always_end(void)
     redis_stop(&always);
 }
 
-/* The first is what the others are measured against. */
+/* The others are measured against the first. */
 static const struct kind kinds[] = {
     { "memory", "nothing", 10000, memory_begin, nothing_to_end },
     { "sqlite", "fsync (synchronous=full)", 4000, sqlite_begin, sqlite_end },

@@ -1,5 +1,5 @@
 /*
- * blocking: a tool that takes its time, and asks in the middle.
+ * blocking: a tool that takes long, and asks in the middle.
  *
  * What it shows: .blocking. Such a handler runs on a worker thread and may sleep, read files or
  * wait for a database. While a person thinks it holds no thread: it is run again with the answer,
@@ -29,7 +29,7 @@ static void check_one(void)
     nanosleep(&(struct timespec){ .tv_nsec = DISK_MS * 1000000L }, NULL);
 }
 
-/* Slow work belongs into a step like anything else that should not be done twice. */
+/* Slow work belongs in a step, like anything else that should not be done twice. */
 static nod_status check_disks(nod_step_run *step, void *arg)
 {
     nod_call *call = nod_step_call(step);

@@ -1,9 +1,9 @@
 /*
  * clear-completed: a plain yes or no before a destructive tool.
  *
- * What it shows: nod_confirm, the shortest way to ask; and why what a question shows is read inside
- * a step: the handler runs again after the answer, and the list may have changed meanwhile. The
- * person must get what they agreed to, so the items are chosen once, before they are asked.
+ * What it shows: nod_confirm, the shortest way to ask; and why a question's content is read inside
+ * a step. The handler runs again after the answer, and the list may have changed in the meantime.
+ * The person must get what they agreed to, so the items are chosen once, before the question.
  *
  * Run it:
  *
@@ -66,7 +66,7 @@ static nod_status add_todo(nod_call *call)
     return nod_reply_textf(call, "Added %d. %s", todo->id, todo->text);
 }
 
-/* Writes down which items are meant, as [{id, text}]. */
+/* Records which items are meant, as [{id, text}]. */
 static nod_status choose_completed(nod_step_run *step, void *arg)
 {
     nod_call *call = nod_step_call(step);

@@ -10,10 +10,10 @@
  *     build/release/examples/delete-account           over stdio, as an MCP client starts it
  *
  * What the person sees: they ask their assistant to "delete the account of ada". Before anything
- * happens, the client draws a form: "Permanently delete account ada? This cannot be undone.", with
+ * happens, the client shows a form: "Permanently delete account ada? This cannot be undone.", with
  * the box "Confirm deletion" and a line for the reason. Only Accept with the box ticked deletes.
  *
- * The accounts live in memory: no real account comes to harm.
+ * The accounts are in memory: no real account is harmed.
  */
 #include <nod/nod.h>
 

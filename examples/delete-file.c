@@ -1,12 +1,12 @@
 /*
- * delete-file: what to do when nobody can be asked.
+ * delete-file: what to do if nobody can be asked.
  *
- * What it shows: nod_supports. Some clients cannot show a form. nod_confirm is a plain "no" for
- * them; this tool does better: it moves the file into a wastebasket, which can be undone without
+ * What it shows: nod_supports. Some clients cannot show a form, and then nod_confirm is a plain
+ * "no". This tool does better: it moves the file into a wastebasket, which can be undone without
  * asking anybody, and says so.
  *
- * Run it, with a folder it may delete in (it touches nothing outside of it, and without one
- * nothing):
+ * Run it with a folder it may delete in. It touches nothing outside of that folder, and without one
+ * it deletes nothing:
  *
  *     DELETE_FILE_ROOT=/tmp/scratch build/release/examples/delete-file
  *     DELETE_FILE_ROOT=/tmp/scratch build/release/examples/delete-file --http 127.0.0.1:8080
@@ -24,11 +24,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int root = -1; /* the folder we may delete in, open */
+static int root = -1; /* the folder it may delete in, opened */
 
 #define WASTEBASKET ".wastebasket"
 
-/* A file directly in the folder: no slash, nothing hidden. What openat cannot leave, we cannot. */
+/* A file directly in the folder: no slash, nothing hidden. openat does not leave the folder. */
 static bool is_plain_name(const char *name)
 {
     return *name != '\0' && *name != '.' && strchr(name, '/') == NULL;
@@ -44,7 +44,8 @@ static bool is_file(const char *name)
 static nod_status unlink_file(nod_step_run *step, void *arg)
 {
     (void)step;
-    /* A crash between the deed and its record runs this again: gone already is done. */
+    /* After a crash between the deed and its record this runs again: if the file is gone, it is
+     * done. */
     return unlinkat(root, arg, 0) == 0 || errno == ENOENT ? NOD_OK : NOD_E_IO;
 }
 
@@ -58,7 +59,7 @@ static nod_status waste_file(nod_step_run *step, void *arg)
     if (mkdirat(root, WASTEBASKET, 0700) != 0 && errno != EEXIST)
         return NOD_E_IO;
     if (is_file(target))
-        return NOD_E_REFUSED; /* moving it would delete that one, and nobody was asked */
+        return NOD_E_REFUSED; /* moving it would overwrite that one, and nobody was asked */
     return renameat(root, name, root, target) == 0 ? NOD_OK : NOD_E_IO;
 }
 

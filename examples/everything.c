@@ -3,15 +3,15 @@
  *
  * What it shows: every kind of reply, resources with a template and a subscription, prompts,
  * completions, log messages, progress, sampling, roots, and forms with every default and every kind
- * of list. The names and texts are those the official conformance suite looks for, so that
+ * of list. The names and texts are those that the official conformance suite looks for, so that
  *
  *     build/release/examples/everything --http 127.0.0.1:3000
  *     npx @modelcontextprotocol/conformance server --url http://127.0.0.1:3000/mcp
  *
- * passes; tests/conformance does just that. To learn nod, read delete-account first, and this as
- * the place to look things up.
+ * passes; tests/conformance does just that. To learn nod, read delete-account first. Use this one
+ * to look things up.
  *
- * What the person sees: whatever the suite's client pretends to be, and in a real client, forms.
+ * What the person sees: in a real client, forms.
  */
 #include <nod/nod.h>
 
@@ -96,7 +96,7 @@ static nod_status json_schema_tool(nod_call *call)
     return nod_reply_textf(call, "Got %s", nod_text(call, nod_args(call)));
 }
 
-/* --- tools that say something meanwhile: they wait, so they are .blocking --- */
+/* --- tools that send something meanwhile: they wait, so they are .blocking --- */
 
 static nod_status tool_with_logging(nod_call *call)
 {
@@ -119,8 +119,8 @@ static nod_status tool_with_progress(nod_call *call)
 }
 
 /*
- * The log message opens the call's event stream at once, with an event id: a client that loses the
- * connection now comes back with it, and gets the result then.
+ * The log message opens the call's event stream at once, with an event id. A client that loses the
+ * connection now comes back with that id, and gets the result then.
  */
 static nod_status reconnection(nod_call *call)
 {
@@ -238,7 +238,7 @@ static nod_status touch_watched(nod_call *call)
     return nod_reply_textf(call, "Version %d", watched_version);
 }
 
-/* An input schema of one's own, for what a form cannot say. It is sent as it is. */
+/* An input schema of your own, for what a form cannot express. It is sent as it is. */
 static const char contact_schema[] =
     "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"type\":\"object\","
     "\"$defs\":{\"address\":{\"$anchor\":\"addressDef\",\"type\":\"object\","
@@ -366,7 +366,7 @@ static nod_status logging_tool(nod_call *call)
     return nod_reply_text(call, "It was logged, for those who asked for it.");
 }
 
-/* A client that repeats `region` in a header can be routed by it. */
+/* A client repeats `region` in a header, so that proxies can route by it. */
 static nod_status regional(nod_call *call)
 {
     return nod_reply_textf(call, "Region %s, priority %lld", nod_arg_str(call, "region"),
@@ -380,7 +380,7 @@ static const char regional_schema[] =
     "\"urgent\":{\"type\":\"boolean\",\"x-mcp-header\":\"Urgent\"}},"
     "\"required\":[\"region\"]}";
 
-/* Lists may change while the server runs; those who listen are told. */
+/* Lists may change while the server runs; listeners are told. */
 static nod_status trigger_tool_change(nod_call *call)
 {
     static const nod_tool extra = { .name = "test_extra_tool",
@@ -412,7 +412,7 @@ static nod_status greet(nod_call *call)
     return nod_reply_textf(call, "Hello, %s!", nod_arg_str(call, "name"));
 }
 
-/* Looks up now and then: a task that was cancelled should not keep a thread. */
+/* Checks now and then: a task that was cancelled should not keep a thread. */
 static nod_status slow_compute(nod_call *call)
 {
     for (int64_t left = nod_arg_int(call, "seconds") * 1000; left > 0; left -= 50) {
@@ -429,7 +429,7 @@ static nod_status failing_job(nod_call *call)
     return nod_reply_error(call, "The job ran, and failed");
 }
 
-/* A question that cannot be asked is no result, but a JSON-RPC error: the task has failed. */
+/* If the question cannot be asked, it is a JSON-RPC error, not a result: the task has failed. */
 static nod_status protocol_error_job(nod_call *call)
 {
     nod_answer answer;
@@ -650,7 +650,7 @@ static nod_status read_watched(nod_call *call)
                                    nod_fmt(call, "Version %d", watched_version));
 }
 
-/* What stands in braces in the template is an argument. */
+/* The variable in braces in the template is an argument. */
 static nod_status read_template(nod_call *call)
 {
     const char *id = nod_arg_str(call, "id");

@@ -1,14 +1,15 @@
 /*
  * house-rules: rules that belong to no single tool.
  *
- * What it shows: hooks. The tool pays and knows no rule. Around it stand seven hooks: one that
+ * What it shows: hooks. The tool pays and knows no rule. Around it are seven hooks: one that
  * refuses (outside of opening hours), one that finishes later (a check on another thread), one that
- * asks a person at the gate (large sums), one that changes what a question says, one that refuses
- * an answer, one that goes around the tool and changes its result (card numbers), and one that
- * keeps a record of every end.
+ * asks a person at the gate (large sums), one that changes the text of a question, one that refuses
+ * an answer, one around the tool that changes its result (card numbers), and one that keeps a
+ * record of every end.
  *
- * A hook that asks follows the rules of handlers: it is called again with the answer, also when the
- * server was killed meanwhile. Its name is part of the key of its question, so it keeps it.
+ * A hook that asks follows the rules of handlers: it is called again with the answer, even if the
+ * server was killed in between. Its name is part of the key of its question, so do not rename it
+ * while calls wait.
  *
  * Run it:
  *
@@ -31,7 +32,7 @@ static nod_status send_money(nod_step_run *step, void *arg)
 {
     (void)step;
     (void)arg;
-    return NOD_OK; /* a real one hands nod_step_key(step) to the bank */
+    return NOD_OK; /* a real one would pass nod_step_key(step) to the bank */
 }
 
 static nod_status pay(nod_call *call)
@@ -77,7 +78,7 @@ static nod_status opening_hours(nod_hook_run *hook, void *data)
                                nod_hook_target(hook));
 }
 
-/* On a thread of its own, because it may take its time. */
+/* On its own thread, because it may take long. */
 static void *look_at_list(void *arg)
 {
     nod_hook_run *hook = arg;
@@ -125,7 +126,7 @@ static nod_status letterhead(nod_hook_run *hook, void *data)
         hook, nod_fmt(nod_hook_call(hook), "[house rules] %s", nod_hook_message(hook)));
 }
 
-/* An answer that is refused: a client that can be asked again is, and told why. */
+/* Refuses an answer. A client that can be asked again is, and is told why. */
 static nod_status no_bribes(nod_hook_run *hook, void *data)
 {
     (void)data;
@@ -134,7 +135,7 @@ static nod_status no_bribes(nod_hook_run *hook, void *data)
                : nod_hook_fail(hook, NOD_E_REFUSED, "NO_BRIBES", "This house pays no bribes.");
 }
 
-/* Around the tool: it runs, however long that takes, and then its result is looked at. */
+/* Around the tool: it runs, however long that takes, and then its result is checked. */
 static nod_status hide_cards(nod_hook_run *hook, nod_status status, void *data)
 {
     nod_call *call = nod_hook_call(hook);
@@ -160,7 +161,7 @@ static nod_status around_pay(nod_hook_run *hook, void *data)
     return nod_hook_next(hook, hide_cards, data);
 }
 
-/* Behind everything: every end comes by here, also those that a rule has made. */
+/* After everything: every end comes here, including those that a rule has made. */
 static nod_status keep_record(nod_hook_run *hook, void *data)
 {
     size_t used = strlen(record);

@@ -1,22 +1,22 @@
 /*
- * long-report: work that takes longer than anybody wants to hold a line, with a question inside.
+ * long-report: work that takes longer than anybody wants to wait, with a question inside.
  *
  * What it shows: .task. A client that declares the tasks extension (2026-07-28) is given the id of
- * a task and hangs up; it looks in from time to time, sees how far the work is, answers what is
- * asked, and fetches the result. Any other client simply waits for it. The handler is the same for
- * both, and knows nothing of it: slow work in steps, a question in the middle, a reply.
+ * a task and disconnects. From time to time it asks how far the work is, answers what is asked, and
+ * fetches the result. Any other client simply waits. The handler is the same for both, and knows
+ * nothing of it: slow work in steps, a question in the middle, a reply.
  *
  * The second tool has .task_asks_first: its question is asked at once, and the task begins with the
- * first step. Use that where nothing should begin before somebody has agreed.
+ * first step. Use that if nothing should begin before somebody has agreed.
  *
  * Run it:
  *
  *     build/release/examples/long-report
  *     build/release/examples/long-report --http 127.0.0.1:8080
  *
- * What the person sees: the branches going by, then "Rome has sent no figures for May. What shall
- * the report say?" with two choices; an hour to answer, if it is a task. For the second tool: "Send
- * the report for May to everybody?", and nothing else.
+ * What the person sees: the branches one by one, then "Rome has sent no figures for May. What shall
+ * the report say?" with two choices, and an hour to answer if it is a task. For the second tool:
+ * "Send the report for May to everybody?", and nothing else.
  *
  * LONG_REPORT_MS changes how long one branch takes (250).
  */
@@ -40,7 +40,7 @@ static void take_time(void)
     nanosleep(&(struct timespec){ branch_ms / 1000, branch_ms % 1000 * 1000000L }, NULL);
 }
 
-/* Slow, so it is done once and remembered. The words of the last progress are the task's status. */
+/* Slow, so it is done once and remembered. The last progress message is the task's status. */
 static nod_status collect(nod_step_run *step, void *arg)
 {
     nod_call *call = nod_step_call(step);
@@ -67,7 +67,7 @@ static nod_status write_report(nod_call *call)
 
     NOD_TRY(nod_step(call, "collect", collect, NULL, &collected, .idempotent = true));
 
-    /* Nobody is connected now, perhaps. The question waits for as long as the task lives. */
+    /* Perhaps nobody is connected now. The question waits for as long as the task lives. */
     NOD_TRY(nod_elicit(
         call, &answer, .key = "rome",
         .message =

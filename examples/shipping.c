@@ -3,7 +3,7 @@
  *
  * What it shows: texts with lengths, formats and a pattern, numbers and whole numbers with limits,
  * a checkbox, one of several, any of several, titles, descriptions and presets. The answer is
- * checked against all of that before the handler sees it; .attempts lets the person correct a
+ * checked against all of that before the handler sees it. .attempts lets the person correct a
  * mistake.
  *
  * Run it:
@@ -11,9 +11,9 @@
  *     build/release/examples/shipping
  *     build/release/examples/shipping --http 127.0.0.1:8080
  *
- * What the person sees: "Where shall we send order 17?" and a form of ten fields, some filled in.
- * A client of revision 2025-06-18 cannot show a list of several choices: there the tool ends with
- * ELICITATION_NOT_SUPPORTED. delete-file shows how to find another way.
+ * What the person sees: "Where shall we send order 17?" and a form of ten fields, some filled in. A
+ * client of revision 2025-06-18 cannot show a list of several choices: it shows a text field
+ * instead, whose description names the choices.
  */
 #include <nod/nod.h>
 

@@ -1,9 +1,9 @@
 /*
  * sign-in: what must not go through a form goes through a page.
  *
- * What it shows: nod_elicit_url, for secrets and for things that need a browser: the client shows
- * the person a link, they do what is to be done on that page, and the page tells the server. And
- * nod_require_url, for a tool that cannot even begin before: it ends the call with "open this
+ * What it shows: nod_elicit_url, for secrets and for things that need a browser. The client shows
+ * the person a link, they do what is needed on that page, and the page tells the server. And
+ * nod_require_url, for a tool that cannot even begin before that: it ends the call with "open this
  * first".
  *
  * Run it:
@@ -11,7 +11,7 @@
  *     build/release/examples/sign-in
  *     build/release/examples/sign-in --http 127.0.0.1:8080
  *
- * What the person sees: "Sign in to the archive" and a link to open. The page would be yours; here
+ * What the person sees: "Sign in to the archive" and a link to open. The page would be yours. Here
  * there is none, so the tool finish_sign_in plays the page that reports back.
  */
 #include <nod/nod.h>
@@ -50,7 +50,7 @@ static nod_status read_archive(nod_call *call)
     return nod_reply_text(call, "The archive says: everything is fine.");
 }
 
-/* What the page behind the link does when the person is through. */
+/* What the page behind the link does when the person is done. */
 static nod_status finish_sign_in(nod_call *call)
 {
     const char *id = nod_arg_str(call, "elicitationId");

@@ -1,9 +1,9 @@
 /*
  * transfer: two questions in one call, then one side effect with an idempotency key.
  *
- * What it shows: straight-line code that asks twice; a question with a time to live of its own; a
- * balance read inside a step, because a question shows it; and nod_step_key, the key a bank is
- * given so that a repeated transfer is the same transfer.
+ * What it shows: straight-line code that asks twice; a question with its own time to live; a
+ * balance that is read inside a step, because a question shows it; and nod_step_key, the key that a
+ * bank is given so that a repeated transfer is the same transfer.
  *
  * Run it:
  *
@@ -11,7 +11,7 @@
  *     build/release/examples/transfer --http 127.0.0.1:8080
  *
  * What the person sees: first a form with the account to pay from and a reference; then, with a
- * minute to decide, "Send 250.00 from savings (1000.00) to Bob?". Should nobody answer, nothing is
+ * minute to decide, "Send 250.00 from savings (1000.00) to Bob?". If nobody answers, nothing is
  * sent.
  *
  * TRANSFER_CONFIRM_MS changes the minute.

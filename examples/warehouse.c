@@ -2,15 +2,15 @@
  * warehouse: "which one do you mean?"
  *
  * What it shows: a question whose choices are made at run time, from what was found; and that a
- * tool asks only when there is something to ask.
+ * tool asks only if there is something to ask.
  *
  * Run it:
  *
  *     build/release/examples/warehouse
  *     build/release/examples/warehouse --http 127.0.0.1:8080
  *
- * What the person sees: for "reserve 2 lamp" the list of the three lamps there are, with what is in
- * stock of each. For "reserve 2 stool" nothing: there is one stool only.
+ * What the person sees: for "reserve 2 lamp" a list of the three lamps, with the stock of each. For
+ * "reserve 2 stool" nothing: there is only one stool.
  */
 #include <nod/nod.h>
 
@@ -37,7 +37,7 @@ static struct item *find_sku(const char *sku)
     return NULL;
 }
 
-/* Searches, and writes down what was found: [{sku, title}]. A step, since stock changes. */
+/* Searches, and records what was found: [{sku, title}]. A step, because stock changes. */
 static nod_status search(nod_step_run *step, void *arg)
 {
     nod_call *call = nod_step_call(step);
@@ -72,7 +72,7 @@ static nod_status reserve_stock(nod_step_run *step, void *arg)
     return NOD_OK;
 }
 
-/* The choices end with a NULL value, which nod_alloc's zeroes are. */
+/* The choices end with a NULL value; nod_alloc's memory is zeroed. */
 static const nod_option *options_of(nod_call *call, const nod_json *found)
 {
     nod_option *options = nod_alloc(call, sizeof(*options) * (nod_count(found) + 1));

@@ -1,6 +1,6 @@
 /*
- * base/arena: blocks of growing size, newest first. A large allocation gets a block of its own,
- * put behind the newest one so that the room left there is still used.
+ * base/arena: blocks of growing size, newest first. A large allocation gets its own block, placed
+ * after the newest one, so that the room left there is still used.
  */
 #include "base/arena.h"
 
@@ -46,7 +46,7 @@ void arena_reset(struct arena *arena)
     arena->exhausted = false;
     if (!keep)
         return;
-    if (keep->size > BLOCK_MOST) { /* one large message must not be paid for ever after */
+    if (keep->size > BLOCK_MOST) { /* one large message must not cost memory for ever */
         arena_finish(arena);
         return;
     }
@@ -76,12 +76,12 @@ static void *block_give(struct arena_block *block, size_t size, size_t align)
     uintptr_t start = (uintptr_t)block->bytes;
     char *p = block->bytes + (((start + align - 1) & ~(uintptr_t)(align - 1)) - start);
 
-    (void)size; /* read under AddressSanitizer only */
+    (void)size; /* used under AddressSanitizer only */
     ARENA_GIVE(p, size);
     return p;
 }
 
-/* Small blocks first, which the C library hands out from a cache; then ever larger ones. */
+/* Small blocks first, which the C library takes from a cache; then ever larger ones. */
 static size_t usual_size(const struct arena *arena)
 {
     if (arena->used < BLOCKS_SMALL * BLOCK_FIRST)
@@ -92,7 +92,7 @@ static size_t usual_size(const struct arena *arena)
     return twice < BLOCK_MOST ? twice : BLOCK_MOST;
 }
 
-/* The first block of most arenas, which is their last. */
+/* The first block of most arenas is also their last. */
 static void *first_give(struct arena *arena, size_t size)
 {
     struct arena_block *block = mem_alloc(BLOCK_FIRST);
@@ -108,14 +108,14 @@ static void *first_give(struct arena *arena, size_t size)
     return block->bytes;
 }
 
-/* Apart from whom it is called by, which mostly finds the room that it wants. */
+/* Separate from its caller, which mostly finds the room it wants. */
 __attribute__((noinline)) void *arena_grow_(struct arena *arena, size_t size, size_t align)
 {
     if (!arena->blocks && size <= BLOCK_FIRST - sizeof(struct arena_block) &&
         align <= _Alignof(max_align_t) && arena->cap >= BLOCK_FIRST)
         return first_give(arena, size);
     size_t usual = usual_size(arena);
-    /* A fresh block is aligned for any object; what wants more may have to skip some bytes. */
+    /* A fresh block is aligned for any object. A larger alignment may have to skip some bytes. */
     size_t skip = align > _Alignof(max_align_t) ? align : 0;
     size_t needed;
 

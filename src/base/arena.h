@@ -1,13 +1,13 @@
 /*
- * base/arena: memory that dies together.
+ * base/arena: memory that is freed together.
  *
- * One arena a run, a request, a message. Allocation is a pointer bump; nothing is freed singly.
- * The cap is a constructor argument: an allocation past it gives NULL and sets `exhausted`, which
+ * One arena for each run, request or message. Allocation moves a pointer; nothing is freed singly.
+ * The cap is a constructor argument: an allocation past it returns NULL and sets `exhausted`, which
  * stays set, so that a builder may check once at the end. arena_reset keeps one block for reuse.
  *
- * Holds always: used <= cap, headers of blocks included. An arena belongs to one thread at a time.
- * Under AddressSanitizer, what was not given out, or was given back by a reset, must not be
- * touched.
+ * Holds always: used <= cap, including the headers of blocks. An arena belongs to one thread at a
+ * time. Under AddressSanitizer, memory that was not given out, or was given back by a reset, must
+ * not be touched.
  */
 #ifndef NOD_BASE_ARENA_H
 #define NOD_BASE_ARENA_H
@@ -75,7 +75,7 @@ void *arena_zalloc(struct arena *arena, size_t size);
 
 #define ARENA_NEW(arena, type) ((type *)arena_zalloc((arena), sizeof(type)))
 
-/* Copies. The copy is NUL-terminated behind its length. {NULL, 0} past the cap. */
+/* A copy, with a NUL after its length. {NULL, 0} past the cap. */
 struct str arena_str(struct arena *arena, struct str s);
 struct str arena_fmt(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -1,10 +1,10 @@
 /*
  * base/buf: a growing run of bytes with a limit.
  *
- * The limit is a constructor argument. What would go past it is not added at all, the call says
+ * The limit is a constructor argument. What would exceed it is not added at all: the call returns
  * false and `overflow` stays set, so that a writer may check once at the end.
  *
- * Holds always: len <= room <= limit. What is added must not lie in the buffer itself.
+ * Holds always: len <= room <= limit. What is added must not be in the buffer itself.
  */
 #ifndef NOD_BASE_BUF_H
 #define NOD_BASE_BUF_H
@@ -28,14 +28,14 @@ void buf_finish(struct buf *buf);
 void buf_clear(struct buf *buf);
 
 /*
- * Room for `more` bytes at at+len; the caller writes there and raises len. NULL past the limit, and
- * only then: asking for none gives a pointer too.
+ * Room for `more` bytes at at+len; the caller writes there and raises len. NULL only past the
+ * limit: asking for 0 bytes returns a pointer too.
  */
 char *buf_reserve_slow_(struct buf *buf, size_t more) __attribute__((noinline));
 
 static inline char *buf_reserve(struct buf *buf, size_t more)
 {
-    /* Less than all of the room: there is some then, so there is memory too. */
+    /* Less than all of the room: then there is some, so there is memory too. */
     if (more < buf->room - buf->len && !buf->overflow)
         return buf->at + buf->len;
     return buf_reserve_slow_(buf, more);
@@ -70,8 +70,8 @@ bool buf_fmt(struct buf *buf, const char *format, ...) __attribute__((format(pri
 /* Drops the first n bytes. */
 void buf_drop(struct buf *buf, size_t n);
 
-/* Hands the memory over to the caller (free with mem_free) and leaves the buffer empty. What never
- * held anything gives {NULL, 0}. */
+/* Hands the memory over to the caller (free with mem_free) and leaves the buffer empty. {NULL, 0}
+ * if it never held anything. */
 struct str buf_take(struct buf *buf);
 
 static inline struct str buf_str(const struct buf *buf)

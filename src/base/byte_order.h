@@ -1,7 +1,7 @@
 /*
- * base/byte_order: numbers as they lie in memory, on machines of either order.
+ * base/byte_order: numbers in memory, on machines of either byte order.
  *
- * Both functions turn a word of this machine into one with that order, and back.
+ * Each function turns a word of this machine into one of that order, and back.
  */
 #ifndef NOD_BASE_BYTE_ORDER_H
 #define NOD_BASE_BYTE_ORDER_H

@@ -1,13 +1,13 @@
 /*
- * base/clock: the system's clocks, the same held for the length of an event, and one that stands
- * still until it is moved.
+ * base/clock: the system's clocks, a clock that stands still during an event, and a fake one for
+ * tests.
  *
- * An event looks at the monotonic clock alone. How far the wall clock is ahead of that is found out
- * every few milliseconds, as it changes only when somebody sets the clock: so a look is one reading
- * of the system's clocks, whichever time is wanted.
+ * An event reads only the monotonic clock. How far the wall clock is ahead of it is measured every
+ * few milliseconds, as it changes only when somebody sets the clock. So one reading of the system's
+ * clocks is enough, whichever time is wanted.
  *
- * Holds always: a thread that holds nothing reads the system's time, so whoever is not part of an
- * event, as a blocking handler on its thread, sees the time go on.
+ * Holds always: a thread that is not in an event, such as a blocking handler's, reads the system's
+ * time and sees it go on.
  */
 #include "base/clock.h"
 
@@ -19,12 +19,12 @@
 
 enum {
     NS_OF_MS = 1000000,
-    AHEAD_UNSURE_MS = 1, /* two readings that are further apart say nothing about each other */
-    AHEAD_TRIES = 3,     /* to find two that are not */
+    AHEAD_UNSURE_MS = 1, /* two readings further apart than this are not compared */
+    AHEAD_TRIES = 3,     /* tries to get two close readings */
 };
 
 #ifdef NOD_CRASH_POINTS
-/* A test build can be told that its wall clock is wrong: NOD_CLOCK_AHEAD_MS. */
+/* For tests of wrong clocks: NOD_CLOCK_AHEAD_MS. */
 static int64_t wrong_by_ns(void)
 {
     static _Atomic int64_t known = INT64_MIN;
@@ -73,10 +73,10 @@ const struct clock *clock_system(void)
 }
 
 static _Thread_local struct {
-    int64_t mono, wall;  /* of this event; 0: not looked at since clock_hold or clock_look_again */
-    int64_t now_ns;      /* when mono and wall are, exactly; set with mono */
-    int64_t ahead_ns;    /* the wall clock, of the monotonic one */
-    int64_t ahead_at_ns; /* when that was found out; 0: never, or it is not to be relied upon */
+    int64_t mono, wall;  /* of this event; 0: not read since clock_hold or clock_look_again */
+    int64_t now_ns;      /* the exact time of mono and wall; set with mono */
+    int64_t ahead_ns;    /* how far the wall clock is ahead of the monotonic one */
+    int64_t ahead_at_ns; /* when that was measured; 0: never, or not reliably */
     bool holds;
 } seen;
 
@@ -91,7 +91,7 @@ static __attribute__((noinline)) int64_t mono_look(void)
     return seen.mono;
 }
 
-/* Whoever is kept from running between the readings tries again, and else the next time. */
+/* If the thread is interrupted between the readings, it tries again, or else the next time. */
 static void ahead_find(void)
 {
     seen.ahead_at_ns = 0;

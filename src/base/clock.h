@@ -1,7 +1,7 @@
 /*
- * base/clock: what time it is, as something that is handed in.
+ * base/clock: the time, as something that is handed in.
  *
- * Monotonic time measures durations on this node; wall time is what records carry. Both in
+ * Monotonic time measures durations on this node; wall time is what records carry. Both are in
  * milliseconds. Tests hand in a fake_clock and move it.
  */
 #ifndef NOD_BASE_CLOCK_H
@@ -18,14 +18,14 @@ struct clock {
 const struct clock *clock_system(void);
 
 enum {
-    CLOCK_WALL_LATE_MS = 4 /* an event sees that the wall clock was set so much later, at most */
+    CLOCK_WALL_LATE_MS = 4 /* how late an event may see that the wall clock was set */
 };
 
 /*
- * The system's clock, looked at once an event: a loop brackets each event by clock_hold and
- * clock_release, and all that happens in between on this thread sees the time of its first look.
- * Outside of such an event, and on a thread that has none, it is the system's clock. Whoever may
- * have kept an event long (a handler, a hook) says clock_look_again, for deadlines count from when
+ * The system's clock, read once in an event. A loop brackets each event by clock_hold and
+ * clock_release, and everything in between on this thread sees the time of its first read. Outside
+ * of an event, and on threads without events, it is the system's clock. After something that may
+ * have taken long (a handler, a hook), call clock_look_again, because deadlines count from when
  * they are set. Brackets do not nest.
  */
 const struct clock *clock_held(void);

@@ -1,8 +1,8 @@
 /*
  * base/crash: NOD_CRASH_AT is read before main, so that no program has to know of it.
  *
- * Holds always: without NOD_CRASH_AT nothing happens. A name that is not one of ours ends the
- * program at its start, because a test that waits for a death that cannot come would wait long.
+ * Holds always: without NOD_CRASH_AT nothing happens. An unknown name ends the program at its
+ * start, because a test would wait in vain for the crash.
  */
 #include "base/crash.h"
 

@@ -1,20 +1,19 @@
 /*
- * base/crash: named instants at which a test build can be told to die.
+ * base/crash: named points at which a test build can be told to die.
  *
  *     CRASH_POINT(ask_after);
  *
- * With the build option crash_points each of these looks whether it is the one that NOD_CRASH_AT
- * names, and ends the process there with SIGKILL: nothing is flushed, closed or told, as when the
- * machine stops. Without the option, which is how everything but the tests is built, they are not
- * there.
+ * With the build option crash_points each of these checks whether NOD_CRASH_AT names it, and if so
+ * ends the process with SIGKILL: nothing is flushed, closed or told, as when the machine stops.
+ * Without the option, which is how everything but the tests is built, they do nothing.
  *
- *     NOD_CRASH_AT=ask_after        dies when it is there
- *     NOD_CRASH_AT=ask_after:3      dies when it is there for the third time
- *     NOD_CRASH_AT=list             prints all names, one a line, and ends
+ *     NOD_CRASH_AT=ask_after        dies at this point
+ *     NOD_CRASH_AT=ask_after:3      dies there the third time
+ *     NOD_CRASH_AT=list             prints all names, one in each line, and ends
  *
- * A point stands on either side of each durable transition: before it is handed to the store, and
- * after the store has committed it and before the next thing begins. docs/inside/crashes.md says what
- * becomes of a call at each of them.
+ * There is a point on either side of each durable transition: before it is handed to the store, and
+ * after the store has committed it and before the next thing begins. docs/inside/crashes.md says
+ * what becomes of a call at each of them.
  */
 #ifndef NOD_BASE_CRASH_H
 #define NOD_BASE_CRASH_H
@@ -35,7 +34,7 @@
     X(effect_after)         /* it was done, and nobody knows */                                    \
     X(step_after)           /* its result is stored, and the handler has not gone on */            \
     X(result_before)        /* the call has a result, and the store has not been told */           \
-    X(result_after)         /* the result and its event are stored, and the client was not told */ \
+    X(result_after)         /* the result is stored, and the client was not told */                \
     X(reply_after)          /* the reply has been handed to the connection */                      \
     X(cancel_before)        /* a cancel is about to be stored */                                   \
     X(cancel_after)         /* it is stored, and nobody has been told */                           \
@@ -56,7 +55,7 @@
 enum crash_point { CRASH_POINTS(CRASH_NAMED) CRASH_POINT_COUNT };
 #undef CRASH_NAMED
 
-/* From any thread. Does not return if this is the time and the place. */
+/* From any thread. Does not return if this is the chosen point. */
 void crash_reached(enum crash_point point);
 
 #define CRASH_POINT(name) crash_reached(CRASH_##name)

@@ -1,8 +1,9 @@
 /*
- * base/heap: see heap.h. Place is 1-based: the children of n are 4n - 2 to 4n + 1.
+ * base/heap: see heap.h. Places count from 1: the children of n are 4n - 2 to 4n + 1.
  *
- * Four children a node and the times beside the pointers: a heap of thousands is a few levels deep,
- * and finding the earliest of four children stays within a line or two of the processor's cache.
+ * A node has four children, and the times are stored beside the pointers. So a heap of thousands is
+ * a few levels deep, and finding the earliest of four children touches only a line or two of the
+ * processor's cache.
  */
 #include "base/heap.h"
 

@@ -1,8 +1,8 @@
 /*
- * base/heap: what is due next.
+ * base/heap: a heap of deadlines.
  *
- * A heap of deadlines. The node lives inside its object and knows its place, so that
- * removing and moving are logarithmic. A zeroed node is not in any heap.
+ * The node is embedded in its object and knows its place, so removing and moving are logarithmic. A
+ * zeroed node is in no heap.
  */
 #ifndef NOD_BASE_HEAP_H
 #define NOD_BASE_HEAP_H
@@ -33,10 +33,10 @@ void heap_init(struct heap *heap);
 /* Nodes that are still in it must not be used with a heap again. */
 void heap_finish(struct heap *heap);
 
-/* Puts the node in, or moves it if it is in already. */
+/* Adds the node, or moves it if it is in the heap. */
 void heap_set(struct heap *heap, struct heap_node *node, int64_t at);
 
-/* Fine on a node that is in no heap. */
+/* Does nothing if the node is in no heap. */
 void heap_remove(struct heap *heap, struct heap_node *node);
 
 /* The earliest, or NULL. */

@@ -1,7 +1,7 @@
 /*
- * base/id: a small thread-local pool of kernel randomness, so that an id or a nonce is not a system
- * call; and names that are counted, behind a random beginning of each thread.
+ * base/id: random ids, and ids that are counted after a random beginning of each thread.
  *
+ * Each thread has a small pool of kernel randomness, so that an id or a nonce needs no system call.
  * A forked child forgets the pool and the count: otherwise it and its parent would give out the
  * same ids.
  */
@@ -13,12 +13,10 @@
 #include "base/os.h"
 
 enum {
-    POOL = 4096, /* bytes that are fetched at once */
-    POOL_PIECE_MAX =
-        16, /* an id, a nonce; what is longer, a key, comes from the kernel by itself */
+    POOL = 4096,         /* bytes that are fetched at once */
+    POOL_PIECE_MAX = 16, /* an id, a nonce; longer ones (keys) come straight from the kernel */
     ID_BYTES = 16,
-    UNIQUE_COUNTED =
-        11, /* letters that id_unique counts in; the others, 66 bits, are the thread's */
+    UNIQUE_COUNTED = 11, /* letters that id_unique counts in; the others, 66 bits, are random */
 };
 
 static _Thread_local unsigned char pool[POOL];
@@ -36,7 +34,7 @@ __attribute__((constructor)) static void pool_init(void)
     pthread_atfork(NULL, NULL, pool_forget);
 }
 
-/* The next bytes of the pool, at most POOL_PIECE_MAX. What was given out stays nowhere else: the
+/* The next bytes of the pool, at most POOL_PIECE_MAX. Nothing else keeps what was given out: the
  * caller clears it. */
 static unsigned char *pool_next(size_t len)
 {
@@ -63,7 +61,7 @@ void random_bytes(void *out, size_t len)
 
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-/* The low 48 bits, six to a byte: halves, quarters, then eighths move apart. */
+/* Spreads the low 48 bits, six to a byte: first halves, then quarters, then eighths. */
 static uint64_t spread(uint64_t bits)
 {
     bits = (bits & UINT64_C(0xFFFFFF000000)) << 8 | (bits & UINT64_C(0xFFFFFF));
@@ -71,16 +69,16 @@ static uint64_t spread(uint64_t bits)
     return (bits & UINT64_C(0x0FC00FC00FC00FC0)) << 2 | (bits & UINT64_C(0x003F003F003F003F));
 }
 
-/* 1 in each byte that is at least `least`. Bytes of `six` are less than 64: nothing carries. */
+/* 1 in each byte that is at least `least`. Bytes of `six` are less than 64, so nothing carries. */
 static uint64_t reach(uint64_t six, uint64_t least)
 {
     return (six + EACH(128 - least)) >> 7 & EACH(1);
 }
 
 /*
- * The letters of base64url for six bits a byte: 'A' and on, with a jump from 'Z' to 'a', from 'z'
- * to '0', from '9' to '-' and from '-' to '_'. Each byte of the sum is a letter in the end; what a
- * jump back borrows from the next byte, the same sum has given to it.
+ * The base64url letters for six bits in each byte: from 'A', with a jump from 'Z' to 'a', from 'z'
+ * to '0', from '9' to '-' and from '-' to '_'. In the end each byte of the sum is a letter: what a
+ * jump back borrows from the next byte was added to that byte by the same sum.
  */
 static uint64_t letters_of(uint64_t six)
 {
@@ -112,7 +110,7 @@ void id_random(struct id *id)
 
     letters_put(text, first >> 16);
     letters_put(text + 8, (first & 0xFFFF) << 32 | second >> 32);
-    letters_put(text + 16, (second & 0xFFFFFFFF) << 16); /* the last two are of no bits */
+    letters_put(text + 16, (second & 0xFFFFFFFF) << 16); /* the last two letters carry no bits */
     memcpy(id->text, text, ID_LEN);
     id->text[ID_LEN] = '\0';
     memset(raw, 0, ID_BYTES);
@@ -136,7 +134,7 @@ static char letter_after(char letter)
     }
 }
 
-/* Counting in letters: one that is through takes the one before it along. */
+/* Counts in letters: after the last letter, the one before it moves on. */
 void id_unique(struct id *id)
 {
     size_t at = ID_LEN;

@@ -1,8 +1,8 @@
 /*
- * base/id: names nobody can guess.
+ * base/id: names that nobody can guess.
  *
- * 128 random bits from the kernel as 22 characters of base64url. An id is an identifier and,
- * for asks and sessions, hard to guess; it is never the only thing that authorises.
+ * 128 random bits from the kernel as 22 characters of base64url. An id is an identifier and, for
+ * asks and sessions, hard to guess. It is never the only thing that authorises.
  */
 #ifndef NOD_BASE_ID_H
 #define NOD_BASE_ID_H
@@ -19,8 +19,8 @@ void id_random(struct id *id);
 
 /*
  * An id that no other thread or process makes, and this one never again: 66 random bits of the
- * thread, then a count. For what has to be told apart and is no secret, as the token of an
- * operation is: who has seen one can guess the next.
+ * thread, then a count. For things that must be told apart but are not secret, such as the token of
+ * an operation: whoever has seen one can guess the next.
  */
 void id_unique(struct id *id);
 

@@ -1,9 +1,9 @@
 /*
  * base/idmap: linear probing over a power of two of slots, each a hash and an object.
  *
- * When an object is removed those behind it move up, so that probing never meets a place that was
- * left: a table through which objects only pass stays as it is. The room is fitted to the count
- * when one is added.
+ * When an object is removed, the following ones move up, so that probing never meets an abandoned
+ * slot. So a table through which objects only pass does not degrade. The room is adapted to the
+ * count when an object is added.
  */
 #include "base/idmap.h"
 
@@ -16,8 +16,8 @@ struct idmap_slot {
 
 enum {
     ROOM_FIRST = 8,
-    ROOM_KEPT = 64, /* not given back when the table empties */
-    ROOM_TIMES = 16 /* as large as what is in it, and it is made smaller */
+    ROOM_KEPT = 64, /* slots that are kept when the table empties */
+    ROOM_TIMES = 16 /* with more slots than this for each object, the table is made smaller */
 };
 
 static uint64_t seed; /* of this process */
@@ -35,7 +35,7 @@ static uint64_t word_at(const char *at)
     return word;
 }
 
-/* Bytes of an id are letters: multiplying carries what differs into the bits that count. */
+/* Bytes of an id are letters: multiplying carries their differences into the bits that count. */
 static uint64_t hash_of(const char id[ID_LEN])
 {
     uint64_t last = word_at(id + ID_LEN - 8);
@@ -44,7 +44,7 @@ static uint64_t hash_of(const char id[ID_LEN])
     return hash ^ hash >> 32;
 }
 
-/* Three words, of which the last two overlap. */
+/* Compares three words, the last two of which overlap. */
 static bool same_id(const char a[ID_LEN], const char b[ID_LEN])
 {
     return word_at(a) == word_at(b) && word_at(a + 8) == word_at(b + 8) &&
@@ -111,7 +111,7 @@ static void rebuild(struct idmap *map, size_t room)
     mem_free(old.slots);
 }
 
-/* Rebuilt with at least a fifth of it free for new ones, so it is not soon done again. */
+/* Rebuilt with at least a fifth free for new ones, so that it is not soon done again. */
 static size_t room_for(size_t count)
 {
     size_t room = ROOM_FIRST;
@@ -159,14 +159,14 @@ void idmap_replace(struct idmap *map, const void *object, void *by)
         map->slots[i].object = by;
 }
 
-/* Nothing is at i any more: whoever passed it on the way from its own place moves up. */
+/* Slot i is empty now: objects that passed it on the way from their own slot move up. */
 static void close_up(struct idmap *map, size_t i)
 {
     size_t mask = map->room - 1;
 
     for (size_t j = (i + 1) & mask; map->slots[j].object; j = (j + 1) & mask) {
         if (((j - map->slots[j].hash) & mask) < ((j - i) & mask))
-            continue; /* its place is behind i */
+            continue; /* its own slot is after i */
         map->slots[i] = map->slots[j];
         i = j;
     }
@@ -193,7 +193,7 @@ void idmap_fetch(const struct idmap *map, const void *object)
         __builtin_prefetch(&map->slots[hash_of(id_of(map, object)) & (map->room - 1)], 1);
 }
 
-/* A walk begins behind a place where nothing is: nobody moves up past it. */
+/* A walk begins after an empty slot: no object moves up past it. */
 static size_t walk_begin(const struct idmap *map)
 {
     size_t i = 0;
@@ -212,7 +212,7 @@ void *idmap_next(const struct idmap *map, struct idmap_walk *walk)
     for (; walk->steps < map->room; walk->steps++) {
         void *object = map->slots[(walk->from + walk->steps) & (map->room - 1)].object;
         if (!object || object == walk->given)
-            continue; /* it has not been removed, or another would be here */
+            continue; /* it was not removed, or another would be here */
         walk->given = object;
         return object;
     }

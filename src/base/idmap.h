@@ -1,13 +1,12 @@
 /*
- * base/idmap: from an id to the object that has it.
+ * base/idmap: from an id to its object.
  *
- * For tables of many objects that are found by nothing but their id: a slot is two words, so a
- * table of thousands stays in the processor's cache, and the id itself is compared where it is, in
- * the object that is wanted anyway. The objects are not owned; their ids must not change while they
- * are in.
+ * It is for tables of many objects that are found only by their id. A slot is two words, so a table
+ * of thousands stays in the processor's cache; the id itself is compared in the object, which is
+ * wanted anyway. Objects are not owned, and their ids must not change while they are in the table.
  *
- * Ids are made here and at random: nobody can choose one, so their own bytes do for a hash.
- * Anything may be looked for.
+ * Ids are made here and at random, so nobody can choose them, and their own bytes serve as a hash.
+ * Any text may be looked up.
  */
 #ifndef NOD_BASE_IDMAP_H
 #define NOD_BASE_IDMAP_H
@@ -34,19 +33,20 @@ void idmap_finish(struct idmap *map);
 /* The object with this id, or NULL. */
 void *idmap_get(const struct idmap *map, struct str id);
 
-/* No other with this id may be in. False, and nothing changed, when the limit is reached. */
+/* No other object with this id may be in the table. False, and nothing changed: the limit is
+ * reached. */
 bool idmap_add(struct idmap *map, void *object);
 
-/* The same, in the place of the one with this id, if there is one: that is not in any more. */
+/* The same, but replaces an object with this id, if there is one. */
 bool idmap_set(struct idmap *map, void *object);
 
-/* Puts `by`, which has the same id, in the place of this very object, which is in. */
+/* Replaces this very object, which is in the table, by `by`, which has the same id. */
 void idmap_replace(struct idmap *map, const void *object, void *by);
 
-/* This very object; fine if it is not in. */
+/* Removes this very object. Does nothing if it is not in the table. */
 void idmap_remove(struct idmap *map, const void *object);
 
-/* Has the place of the object brought into the processor's cache, for what is soon to come. */
+/* Fetches the slot of the object into the processor's cache, for a later call. */
 void idmap_fetch(const struct idmap *map, const void *object);
 
 struct idmap_walk { /* begins zeroed */
@@ -55,8 +55,8 @@ struct idmap_walk { /* begins zeroed */
 };
 
 /*
- * Walks in no particular order: start with a zeroed walk, until NULL. The object just given may be
- * removed before the next is asked for; nothing else may change.
+ * Walks in no particular order: start with a zeroed walk, until NULL. The object just returned may
+ * be removed before the next call; nothing else may change.
  */
 void *idmap_next(const struct idmap *map, struct idmap_walk *walk);
 

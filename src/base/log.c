@@ -1,14 +1,14 @@
 /*
  * base/log: builds a line on the stack and writes it whole; see log.h.
  *
- * Holds always: a line ends as it should, however long its fields are. Text goes in by units (a
- * character, an escape) that fit whole or not at all; room for what closes the line is set aside,
- * and once something did not fit nothing more is added but the mark that says so. A field without
- * room for its name and the beginning of its value is left off.
+ * Holds always: a line is well-formed, however long its fields are. Text is added in units (a
+ * character, an escape) that fit whole or not at all. Room for what closes the line is reserved.
+ * Once something did not fit, nothing more is added but the mark that says so. A field without room
+ * for its name and the beginning of its value is left out.
  *
- * Text is taken apart as UTF-8, because a JSON line must be valid and because control characters
- * exist above ASCII too: the C1 set moves a terminal's cursor, the line separators begin a line,
- * the directional marks change what a line seems to say. All those are escaped, and what is not
+ * Text is read as UTF-8, because a JSON line must be valid, and because there are control
+ * characters above ASCII too: the C1 set moves a terminal's cursor, line separators begin a line,
+ * and directional marks change what a line seems to say. All those are escaped, and what is not
  * UTF-8 becomes U+FFFD.
  */
 #include "base/log.h"
@@ -42,7 +42,7 @@ struct line {
     bool cut;
 };
 
-/* All of it, or nothing and the line is cut. */
+/* Adds all of it; or nothing, and the line is cut. */
 static void put(struct line *line, struct str s)
 {
     if (line->cut || line->len + s.len > LOG_LINE_MAX - TAIL) {
@@ -53,15 +53,15 @@ static void put(struct line *line, struct str s)
     line->len += s.len;
 }
 
-/* Into the room that was set aside. */
+/* Into the reserved room. */
 static void put_tail(struct line *line, struct str s)
 {
     memcpy(line->text + line->len, s.at, s.len);
     line->len += s.len;
 }
 
-/* The character at the front: how many bytes it takes, and which it is; 1 and U+FFFD for a byte
- * that begins none. */
+/* The first character: its length in bytes, and its code; 1 and U+FFFD for a byte that begins
+ * none. */
 static size_t utf8_first(struct str s, uint32_t *code)
 {
     static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -195,7 +195,7 @@ bool log_level_parse(struct str word, enum log_level *out)
     return false;
 }
 
-/* Nobody can be told that the log is gone, so a failure is swallowed. */
+/* Nobody can be told that the log is gone, so a failure is ignored. */
 static void write_all(struct str text)
 {
     while (text.len > 0) {
@@ -231,7 +231,7 @@ static void put_head(struct line *line, enum log_level level, const char *event)
 void log_write(enum log_level level, const char *event, const struct log_field *fields,
                size_t count)
 {
-    struct line line; /* its text is not cleared: four kilobytes for nothing */
+    struct line line; /* its text is not cleared, which would cost four kilobytes */
     bool json = settings.format == LOG_FORMAT_JSON;
     char number[32];
     int saved = errno;

@@ -1,18 +1,18 @@
 /*
- * base/log: one line an event, to stderr.
+ * base/log: one line for each event, to stderr.
  *
  *     LOG_WARN("token refused", LOG_STR("name", name), LOG_INT("line", 7));
  *
- * Formats: logfmt (default) and JSON lines; with `journald` set each line begins with the <N>
- * priority that journald reads. A line is at most LOG_LINE_MAX bytes (what a pipe takes in one
+ * Formats: logfmt (default) and JSON lines. With `journald` set each line begins with the <N>
+ * priority that journald reads. A line has at most LOG_LINE_MAX bytes (what a pipe takes in one
  * piece) and is written with one write(2), so lines of several threads never mix. Values are
- * escaped: no byte from outside can begin a line of its own or move a terminal's cursor. A line
- * that would be longer is cut, says so (cut=true), and is still well-formed.
+ * escaped: no byte from outside can begin a line of its own or move a terminal's cursor. A longer
+ * line is cut, says so (cut=true), and is still well-formed.
  *
- * log_setup is called before there is a second thread; everything else from any thread. errno is
- * left as it was.
+ * log_setup must be called before there is a second thread; everything else may be called from any
+ * thread. errno does not change.
  *
- * Never log content of questions, answers, tokens or keys.
+ * Never log the content of questions or answers, nor tokens or keys.
  */
 #ifndef NOD_BASE_LOG_H
 #define NOD_BASE_LOG_H
@@ -42,7 +42,7 @@ bool log_enabled(enum log_level level);
 void log_write(enum log_level level, const char *event, const struct log_field *fields,
                size_t count);
 
-/* False, and nothing set, for a word it does not know. */
+/* False, and nothing is set: an unknown word. */
 bool log_level_parse(struct str word, enum log_level *out);
 
 static inline struct log_field log_str(const char *name, struct str text)

@@ -1,10 +1,12 @@
 /*
- * base/map: linear probing over a power of two of slots, at most three quarters full with graves,
- * and a quarter with graves alone: who looks for what is not there passes all of them.
+ * base/map: linear probing over a power of two of slots. At most three quarters of them are used,
+ * including graves, and at most a quarter are graves, because a search for a missing key passes
+ * them all.
  *
- * A removed entry leaves a grave, so that probing goes on behind it; graves at the end of a run are
- * cleared at once, the others when the table is rebuilt. Rebuilding fits the room to the count, so
- * a table that once was large becomes small again. Removing moves no entry: a walk may remove.
+ * A removed entry leaves a grave, so that probing goes on past it. Graves at the end of a run are
+ * cleared at once, the others when the table is rebuilt. Rebuilding adapts the room to the count,
+ * so a table that once was large becomes small again. Removing moves no entry, so entries may be
+ * removed during a walk.
  */
 #include "base/map.h"
 
@@ -21,7 +23,7 @@ struct map_slot {
 static char grave;
 #define GRAVE ((void *)&grave)
 
-enum { ROOM_FIRST = 8, ROOM_KEPT = 64 /* not given back when the table empties */ };
+enum { ROOM_FIRST = 8, ROOM_KEPT = 64 /* slots that are kept when the table empties */ };
 
 static uint64_t rotl(uint64_t x, int b)
 {
@@ -53,7 +55,7 @@ __attribute__((constructor)) static void hash_key_init(void)
     random_bytes(hash_key, sizeof(hash_key));
 }
 
-/* The bytes behind the last whole word, the first of them lowest. */
+/* The bytes after the last whole word, the first of them lowest. */
 static uint64_t tail_of(struct str key)
 {
     size_t rest = key.len % 8;
@@ -183,7 +185,7 @@ bool map_add(struct map *map, struct str key, void *value)
     return value && slot_new(map, key, map_hash(key), value);
 }
 
-/* A grave in front of an empty slot keeps nobody's probing going. */
+/* A grave before an empty slot is of no use to any search. */
 static void sweep(struct map *map, size_t i)
 {
     if (map->slots[(i + 1) & (map->room - 1)].value)

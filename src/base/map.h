@@ -1,7 +1,7 @@
 /*
  * base/map: from text to pointer.
  *
- * Open addressing, keyed SipHash (the key is random per process, so no peer can choose
+ * Open addressing with a keyed SipHash (the key is random in each process, so no peer can choose
  * collisions). Neither keys nor values are copied or owned: a key must live as long as its entry,
  * usually inside the value. The limit is a constructor argument.
  */
@@ -16,7 +16,7 @@ struct map {
     struct map_slot *slots;
     size_t room; /* a power of two, or 0 */
     size_t count;
-    size_t used; /* with the graves of removed entries */
+    size_t used; /* including the graves of removed entries */
     size_t limit;
 };
 
@@ -26,20 +26,20 @@ void map_finish(struct map *map);
 void *map_get(const struct map *map, struct str key);
 
 /*
- * Adds or replaces, the key as well. False, and nothing changed, when the limit is reached, or when
- * the value is NULL, which would read as "not there".
+ * Adds or replaces an entry, including its key. False, and nothing changed: the limit is reached,
+ * or the value is NULL, which would read as "not there".
  */
 bool map_set(struct map *map, struct str key, void *value);
 
-/* The same for a key that is known not to be there, which is not looked for again. */
+/* The same for a key that is known to be new, without a search. */
 bool map_add(struct map *map, struct str key, void *value);
 
-/* What was there, or NULL. */
+/* Returns the value that was there, or NULL. */
 void *map_remove(struct map *map, struct str key);
 
 /*
- * Walks in no particular order: start with *at = 0, until NULL. The entry just given may be
- * removed during the walk, and so may any other; nothing may be added.
+ * Walks in no particular order: start with *at = 0, until NULL. Any entry may be removed during the
+ * walk, but nothing may be added.
  */
 void *map_next(const struct map *map, size_t *at);
 

@@ -1,14 +1,14 @@
 /*
  * base/mem: see mem.h; the one place that decides what out of memory means.
  *
- * A server with many clients gives back many objects of one size in a row, and makes as many a
- * moment later. The C library keeps seven of a size at hand; past that it merges pieces and cuts
- * them anew, each time. So small pieces that are given back are kept here, by size and for each
- * thread by itself. They stay pieces of malloc: free() takes them as well.
+ * A server with many clients frees many objects of one size in a row, and makes as many a moment
+ * later. The C library keeps seven of each size; past that it merges pieces and splits them again
+ * each time. So small pieces that are freed are kept here, by size and for each thread. They are
+ * still pieces of malloc: free() takes them as well.
  *
- * Holds always: what is kept is bounded (SPARES_MAX), and is given back when its thread ends. Under
- * a sanitizer nothing is kept, so that it sees every piece come and go, and a size that is told
- * wrongly ends the process.
+ * Holds always: what is kept is bounded (SPARES_MAX), and freed when its thread ends. Under a
+ * sanitizer nothing is kept, so that it sees every allocation and free, and a wrong size ends the
+ * process.
  */
 #include "base/mem.h"
 
@@ -22,8 +22,8 @@
 #include "base/os.h"
 
 enum {
-    SPARE_STEP = 16, /* bytes from one size of pieces to the next, as the C library makes them */
-    SPARE_ODD = 8,   /* bytes of the first size: what it keeps for itself is the rest of a step */
+    SPARE_STEP = 16, /* bytes between two sizes of pieces, as in the C library */
+    SPARE_ODD = 8,   /* bytes of the first size: the C library uses the rest of a step itself */
     SPARE_SIZES = 65,
     SPARE_MOST = SPARE_STEP * (SPARE_SIZES - 1) + SPARE_ODD, /* bytes of the largest pieces */
     SPARES_MAX = 128,                                        /* pieces of one size */
@@ -71,7 +71,7 @@ static void spares_note(void)
 {
 }
 
-/* As large as it is, exactly. */
+/* Its exact size. */
 static size_t size_of(void *p)
 {
     return os_piece_size(p);
@@ -93,12 +93,12 @@ struct spares {
     unsigned char room[SPARE_SIZES]; /* for how many more */
 };
 
-/* Nothing to take, and no room to keep: what a thread has before and after it has its own. */
+/* Nothing to take, and no room to keep: for a thread before it has its own spares, and after. */
 static struct spares not_yet, no_more;
 
 /*
- * A pointer alone, and in the model of a program's own variables: to find it is one instruction,
- * where it would be a call otherwise, and so little fits even where a library is loaded late.
+ * Only a pointer, in the TLS model of a program's own variables: finding it is one instruction
+ * instead of a call. It is small enough to fit even if a library is loaded late.
  */
 static _Thread_local struct spares *spares __attribute__((tls_model("initial-exec"))) = &not_yet;
 
@@ -108,7 +108,7 @@ static void spares_free(void *of_thread)
 {
     struct spares *own = of_thread;
 
-    spares = &no_more; /* whatever else the thread still gives back goes at once */
+    spares = &no_more; /* what the thread frees from now on is freed at once */
     for (size_t i = 0; i < SPARE_SIZES; i++) {
         while (own->first[i]) {
             struct spare *spare = own->first[i];
@@ -125,13 +125,13 @@ __attribute__((constructor)) static void spares_init(void)
         out_of_memory(0);
 }
 
-/* Where pieces are that were asked for with this size: up to 8 bytes, up to 24, up to 40, ... */
+/* The place of pieces that were asked for with this size: up to 8 bytes, up to 24, up to 40, ... */
 static size_t place_of(size_t size)
 {
     return (size + SPARE_STEP - SPARE_ODD - 1) / SPARE_STEP;
 }
 
-/* What the C library is asked for: all pieces of a place hold as many bytes, whoever wants less. */
+/* What the C library is asked for: all pieces of a place have the same size. */
 static size_t piece_size(size_t size)
 {
     return size <= SPARE_MOST ? place_of(size) * SPARE_STEP + SPARE_ODD : size;
@@ -153,7 +153,7 @@ static void *spare_take(size_t size)
     return spare;
 }
 
-/* The first piece that a thread gives back makes room for those that follow. */
+/* The first piece that a thread frees makes room for the following. */
 static void spares_note(void)
 {
     struct spares *own = spares == &not_yet ? calloc(1, sizeof(*own)) : NULL;
@@ -169,7 +169,7 @@ static void spares_note(void)
     }
 }
 
-/* The piece was asked for with at least that many bytes. */
+/* The piece was asked for with at least so many bytes. */
 static bool spare_keep(void *p, size_t size)
 {
     if (size > SPARE_MOST)
@@ -186,8 +186,8 @@ static bool spare_keep(void *p, size_t size)
     return true;
 }
 
-/* The largest size that this piece could have been asked for with, whoever made it; SIZE_MAX: none
- * of ours. */
+/* The largest size with which this piece could have been asked for; SIZE_MAX: it is not one of
+ * ours. */
 static size_t size_of(void *p)
 {
     size_t has = os_piece_size(p);
@@ -199,7 +199,7 @@ static size_t size_of(void *p)
 
 /* --- pieces --- */
 
-/* Apart from mem_alloc, which has nothing to save and restore where a spare is there. */
+/* Separate from mem_alloc, which then has nothing to save and restore if there is a spare. */
 __attribute__((noinline)) static void *piece_make(size_t size)
 {
     void *p = malloc(piece_size(size));
@@ -216,7 +216,7 @@ void *mem_alloc(size_t size)
     return spare ? spare : piece_make(size);
 }
 
-/* A large piece comes zeroed from the kernel, by calloc; a small one is cleared here. */
+/* A large piece comes zeroed from the kernel, through calloc; a small one is cleared here. */
 void *mem_zalloc(size_t size)
 {
     if (size <= SPARE_MOST) {

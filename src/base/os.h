@@ -1,9 +1,9 @@
 /*
- * base/os: what systems do each in their own way.
+ * base/os: what each system does in its own way.
  *
  * There are two files behind this header, and a build has one of them: os_linux.c uses what Linux
- * has, os_plain.c does with what POSIX has. Nothing else in the tree needs Linux, or asks which
- * system it is; a test reads the tree for that (tests/house/portable.mjs).
+ * has, os_plain.c only what POSIX has. Nothing else in the tree needs Linux, or asks which system
+ * it is; a test checks that (tests/house/portable.mjs).
  */
 #ifndef NOD_BASE_OS_H
 #define NOD_BASE_OS_H
@@ -11,23 +11,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Random bytes of the kernel. Never fails: without them the process ends, with a message. */
+/* Random bytes from the kernel. Never fails: without them the process ends, with a message. */
 void os_random(void *out, size_t len);
 
-/* How many bytes a piece of malloc really has; 0: this system does not say. */
+/* How many bytes a malloc'ed piece really has; 0: this system does not say. */
 size_t os_piece_size(void *piece);
 
-/* --- descriptors: -1 with errno if there is none; no program that we start inherits one --- */
+/* --- descriptors: -1 with errno on failure; child processes do not inherit them --- */
 
 /* A stream socket that does not block. */
 int os_socket(int family);
 /* The next connection of a listening socket; it does not block. */
 int os_accept(int fd);
-/* The same end of a pipe (flags: O_RDONLY, O_WRONLY), opened anew, so that it can be made not to
- * block without that being seen by those who have the old one. */
+/* Opens the same end of a pipe (flags: O_RDONLY, O_WRONLY) again, so that it can be made
+ * non-blocking without affecting others that share it. */
 int os_reopen(int fd, int flags);
 
-/* Does the process at the other end of a Unix socket run as our user? False: perhaps not. */
+/* Does the process at the other end of a Unix socket run as our user? False if that is not
+ * known. */
 bool os_peer_is_us(int fd);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * base/os_linux: base/os with what Linux has. The one file that needs Linux.
+ * base/os_linux: base/os with what Linux has. The only file that needs Linux.
  */
 #include "base/os.h"
 

@@ -1,10 +1,10 @@
 /*
  * base/os_plain: base/os with what every POSIX system has.
  *
- * What it costs: two more system calls for a connection, and a moment in which a descriptor could
- * be inherited, which matters only if another thread starts a program just then. The pieces of
- * base/mem go back to malloc at once. Where pipes cannot be opened anew, standard error that is the
- * same pipe as standard output does not block either.
+ * It costs two more system calls for each connection, and there is a moment in which a descriptor
+ * could be inherited, which matters only if another thread starts a program just then. Freed pieces
+ * of base/mem go back to malloc at once. If pipes cannot be opened again, and standard error is the
+ * same pipe as standard output, standard error becomes non-blocking too.
  */
 #include "base/os.h"
 

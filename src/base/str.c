@@ -24,7 +24,7 @@ static uint32_t half_at(const char *at)
     return half;
 }
 
-/* The first and the last word, which may overlap; then what is between them. */
+/* Compares the first and the last word, which may overlap, and then what is between them. */
 static bool bytes_same(const char *a, const char *b, size_t len)
 {
     if (len >= 8) {
@@ -51,7 +51,7 @@ bool str_eq_nocase(struct str a, struct str b)
         return false;
     if (a.len == 0)
         return true;
-    /* Most pairs that differ do so in the first letter, and most that do not are the same bytes. */
+    /* Most pairs that differ do so in the first letter, and most others are the same bytes. */
     if (lower(a.at[0]) != lower(b.at[0]))
         return false;
     if (bytes_same(a.at, b.at, a.len))

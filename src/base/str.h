@@ -1,9 +1,9 @@
 /*
  * base/str: text as a slice.
  *
- * A str is a pointer and a length into memory that somebody else owns. It is not NUL-terminated
- * and may hold NUL bytes. Copies are explicit (arena_str, str_dup). The empty slice may have a
- * NULL pointer; nothing here reads through it then.
+ * A str is a pointer and a length into memory that somebody else owns. It does not end with a NUL
+ * and may contain NUL bytes. Copies are explicit (arena_str, str_dup). The empty slice may have a
+ * NULL pointer, which is never read.
  */
 #ifndef NOD_BASE_STR_H
 #define NOD_BASE_STR_H
@@ -42,7 +42,7 @@ static inline bool str_eq(struct str a, struct str b)
     return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
 }
 
-/* The same, faster where neither is a literal and both are short: keys, names, ids. */
+/* The same, faster if neither is a literal and both are short: keys, names, ids. */
 bool str_same(struct str a, struct str b);
 
 static inline bool str_starts(struct str s, struct str prefix)
@@ -66,10 +66,10 @@ static inline struct str str_skip(struct str s, size_t n)
 /* ASCII only: header names, schemes, host names. */
 bool str_eq_nocase(struct str a, struct str b);
 
-/* Memory order; a prefix sorts before what it is a prefix of. */
+/* Byte order; a prefix sorts before what it is a prefix of. */
 int str_cmp(struct str a, struct str b);
 
-/* Spaces and tabs off both ends. */
+/* Removes spaces and tabs from both ends. */
 struct str str_trim_slow_(struct str s);
 
 static inline bool str_is_blank_(char c)
@@ -84,23 +84,23 @@ static inline struct str str_trim(struct str s)
     return s;
 }
 
-/* Splits at the first separator: true and both halves, or false with everything in *before. */
+/* Splits at the first separator: true and both halves; or false with everything in *before. */
 bool str_cut(struct str s, char separator, struct str *before, struct str *after);
 
 /* Where `needle` begins in `s`, or -1. */
 ptrdiff_t str_find(struct str s, struct str needle);
 
-/* The whole slice as a decimal number without overflow; false otherwise. */
+/* The whole slice as a decimal number that fits; false otherwise. */
 bool str_to_i64(struct str s, int64_t *out);
 bool str_to_u64(struct str s, uint64_t *out);
 
 /*
- * Copies into memory at *at, with a NUL behind it, and moves *at past both: for an object whose
- * texts stand behind it in one allocation. The caller has left room for len + 1 bytes.
+ * Copies into memory at *at, with a NUL after it, and moves *at past both: for an object whose
+ * texts follow it in one allocation. The caller has left room for len + 1 bytes.
  */
 struct str str_place(char **at, struct str s);
 
-/* A NUL-terminated heap copy; free with free(). */
+/* A heap copy that ends with a NUL; free with free(). */
 char *str_dup(struct str s);
 
 #endif

@@ -1,14 +1,14 @@
 /*
  * base/tree: an ordered set; see tree.h.
  *
- * Holds always: what is left of a node comes before it, what is right of it comes behind; no node
- * has a higher rank than the one above it.
+ * Holds always: everything left of a node comes before it, everything right of it comes after it.
+ * No node has a higher rank than the one above it.
  */
 #include "base/tree.h"
 
 #include <stdint.h>
 
-/* Addresses are alike; their ranks are not (the finalizer of splitmix64). */
+/* Addresses are similar; their ranks are not (the finalizer of splitmix64). */
 static uint64_t rank(const struct tree_node *node)
 {
     uint64_t n = (uint64_t)(uintptr_t)node + 0x9e3779b97f4a7c15u;
@@ -27,7 +27,7 @@ void tree_add(struct tree *tree, struct tree_node *node, const void *key, tree_o
         link = order(key, *link) < 0 ? &(*link)->left : &(*link)->right;
     struct tree_node *below = *link;
     *link = node;
-    while (below) { /* what stood here is cut in two at the key */
+    while (below) { /* the subtree that was here is split at the key */
         if (order(key, below) < 0) {
             *right = below;
             right = &below->left;
@@ -50,7 +50,7 @@ bool tree_remove(struct tree *tree, struct tree_node *node, const void *key, tre
     if (!*link)
         return false;
     struct tree_node *left = node->left, *right = node->right;
-    while (left && right) { /* its halves become one */
+    while (left && right) { /* its two subtrees are merged */
         if (rank(left) > rank(right)) {
             *link = left;
             link = &left->right;
@@ -75,7 +75,7 @@ struct tree_node *tree_first(const struct tree *tree)
     return at;
 }
 
-/* The first to which the key compares to no more than `most`. */
+/* The first node for which the key compares to no more than `most`. */
 static struct tree_node *first_at(const struct tree *tree, const void *key, tree_order *order,
                                   int most)
 {

@@ -1,9 +1,9 @@
 /*
  * cli/command: a command of the program `nod`.
  *
- * One file a command, one row in the table of cli/nod.c. A command is given what stands behind its
- * words, and gives the exit code: 0 when it did what it was asked, 1 when it could not (the log
- * says why), 2 when its command line is wrong.
+ * Each command is one file, and one row in the table of cli/nod.c. It gets the arguments after its
+ * own words, and returns the exit code: 0 if it did what it was asked, 1 if it could not (the log
+ * says why), 2 if its command line is wrong.
  */
 #ifndef NOD_CLI_COMMAND_H
 #define NOD_CLI_COMMAND_H

@@ -1,9 +1,9 @@
 /*
- * cli/host: makes a server, takes what its author registers, and what threads have to tell it.
+ * cli/host: makes a server, registers what its author adds, and takes messages from other threads.
  *
- * The engine knows no clock of its own: before the loop waits, its next deadline becomes a timer.
- * The parts are made in the order they need each other. How the server begins to serve is in
- * serve.c, and how it ends in shutdown.c.
+ * The engine has no clock of its own: before the loop waits, the engine's next deadline becomes a
+ * timer. The parts are made in the order in which they need each other. serve.c has how the server
+ * begins to serve, shutdown.c how it ends.
  */
 #include "cli/host.h"
 

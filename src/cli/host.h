@@ -1,8 +1,9 @@
 /*
- * cli/host: what a nod_server is made of.
+ * cli/host: the parts of a nod_server.
  *
- * Owns the loop, the store, the engine, the catalog, the local provider and, while it serves, the
- * protocol. Everything runs on the thread that calls nod_main.
+ * It owns the loop, the store, the engine, the catalog, the local provider and, while it serves,
+ * the protocol. Everything runs on the thread that calls nod_main, except blocking handlers and the
+ * threads of the SQLite store.
  */
 #ifndef NOD_CLI_HOST_H
 #define NOD_CLI_HOST_H
@@ -45,10 +46,10 @@ struct options;
 
 /* --- cli/serve: false, logged, if it cannot serve --- */
 
-/* Opens the store that the command line or the program names. Before serving, and once. */
+/* Opens the store that the command line or the program names. Once, before serving. */
 bool host_open_store(nod_server *server, const struct options *options);
-/* Makes the front door, with the routes of /mcp. Nobody can come in yet: a module adds its routes
- * to server->front, and its surface to server->engine, between these two. */
+/* Makes the front door, with the routes of /mcp. It does not listen yet: between these two a module
+ * adds its routes to server->front, and its surface to server->engine. */
 bool host_open_http(nod_server *server, const struct options *options);
 bool host_listen(nod_server *server, const struct options *options);
 /* Instead of both: one client, on stdin and stdout. */
@@ -58,8 +59,8 @@ void host_run(nod_server *server);
 
 /* --- cli/shutdown --- */
 
-/* From now on SIGINT and SIGTERM stop the server. Before anybody is told that it serves: who is
- * told may send one. */
+/* From now on SIGINT and SIGTERM stop the server. Call it before anybody is told that it serves,
+ * because a signal may follow at once. */
 void shutdown_watch(nod_server *server);
 /* `data` is the server: it is to stop, in good order. */
 void shutdown_begin(void *data);

@@ -1,8 +1,8 @@
 /*
  * cli/main: nod_main, the main function of every server.
  *
- * Exit codes: 0 when it was told to stop or its client went away, 1 when it could not serve, 2 when
- * the command line is wrong. The server is destroyed in every case.
+ * Exit codes: 0 if it was told to stop or its client went away, 1 if it could not serve, 2 if the
+ * command line is wrong. The server is destroyed in every case.
  */
 #include <stdio.h>
 
@@ -37,7 +37,7 @@ int nod_main(nod_server *server, int argc, char **argv)
     struct options options;
     int code = EXIT_FINE;
 
-    if (!server) /* nod_server_create has said why */
+    if (!server) /* nod_server_create has logged why */
         return EXIT_CANNOT_SERVE;
     switch (options_read(&options, argc, argv)) {
     case OPTIONS_HELP:

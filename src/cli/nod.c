@@ -1,7 +1,7 @@
 /*
  * cli/nod: the program `nod`, a table of commands.
  *
- * It reads the words of a command and hands the rest over; it knows nothing else.
+ * It reads the words of a command and hands the rest over. It does nothing else.
  */
 #include <nod/nod.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void help(FILE *out)
     fprintf(out, "\n  nod COMMAND --help, nod --help, nod --version\n");
 }
 
-/* How many words of the command line name it; 0: another one is meant. */
+/* How many words of the command line name this command; 0: it is another. */
 static int words_of(const struct command *command, int argc, char **argv)
 {
     int count = 0;

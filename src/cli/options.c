@@ -2,7 +2,7 @@
  * cli/options: the command line that every server has.
  *
  * One table of options, each with the function that takes its value. `--name value` and
- * `--name=value` mean the same. Nothing is guessed: what is not in the table is an error.
+ * `--name=value` mean the same. Nothing is guessed: an option that is not in the table is an error.
  */
 #include "cli/options.h"
 
@@ -268,7 +268,7 @@ const char *options_help(void)
            "  --help, --version\n";
 }
 
-/* Digits alone, 0 to 65535. */
+/* Only digits, 0 to 65535. */
 static bool read_port(struct str text, int *port)
 {
     int64_t n;

@@ -1,8 +1,8 @@
 /*
  * cli/options: the command line that every server has.
  *
- * Strict: an option that is not known, is given without its value or does not go with the others is
- * refused with a sentence that says what to do.
+ * It is strict: an option that is unknown, lacks its value or does not go with the others is
+ * refused, with a message that says what to do.
  */
 #ifndef NOD_CLI_OPTIONS_H
 #define NOD_CLI_OPTIONS_H
@@ -11,14 +11,14 @@
 #include "base/str.h"
 
 enum {
-    OPTIONS_NAMES_MAX = 64,         /* of --allow-host, and of each option like it */
-    OPTIONS_LISTEN_MAX = 16,        /* of --http */
-    OPTIONS_PROBLEM_MAX = 256,      /* bytes of a sentence */
-    OPTIONS_DAYS_MAX = 3650,        /* of a duration */
+    OPTIONS_NAMES_MAX = 64,         /* names of --allow-host, and of each option like it */
+    OPTIONS_LISTEN_MAX = 16,        /* addresses of --http */
+    OPTIONS_PROBLEM_MAX = 256,      /* bytes of an error message */
+    OPTIONS_DAYS_MAX = 3650,        /* days of a duration */
     OPTIONS_COUNT_MAX = 1000000000, /* the largest number that an option takes */
 };
 
-/* What --sessions-per-principal and the like bound. */
+/* What --sessions-per-principal and the like limit. */
 enum options_share {
     OPTIONS_SESSIONS,
     OPTIONS_CALLS,
@@ -37,7 +37,7 @@ struct options_listen {
 };
 
 struct options {
-    struct options_listen listen[OPTIONS_LISTEN_MAX]; /* of --http */
+    struct options_listen listen[OPTIONS_LISTEN_MAX]; /* addresses of --http */
     size_t listen_count;
     const char *token_file;
     const char *public_url;
@@ -47,15 +47,15 @@ struct options {
     const char *allow_hosts[OPTIONS_NAMES_MAX + 1]; /* NULL-terminated */
     const char *allow_origins[OPTIONS_NAMES_MAX + 1];
     const char *allow_fields[OPTIONS_NAMES_MAX + 1];
-    const char *surfaces; /* names between commas; NULL: as the program says */
-    const char *store;    /* an address; NULL: as the program says */
+    const char *surfaces; /* names between commas; NULL: what the program sets */
+    const char *store;    /* an address; NULL: what the program sets */
     bool ephemeral;
     bool portable_states;
-    int64_t keep_ms; /* 0: as the program says */
+    int64_t keep_ms; /* 0: what the program sets */
     size_t pending_asks;
     size_t pending_asks_per_principal;
     size_t journal_entries, journal_bytes; /* of a call; 0: as the program says */
-    size_t per_principal[OPTIONS_SHARES]; /* 0: as the program says */
+    size_t per_principal[OPTIONS_SHARES];  /* 0: what the program sets */
     struct log_opts log;
     char problem[OPTIONS_PROBLEM_MAX]; /* with OPTIONS_WRONG */
 };

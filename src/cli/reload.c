@@ -2,15 +2,15 @@
  * cli/reload: SIGHUP reads files again: the token file, the certificate and its key.
  *
  * A file that cannot be used changes nothing: what was read before stays, and the log says what is
- * wrong with the new one. Requests that were let in go on as they are. Without any file there is
- * nothing to read, and the signal does nothing; it never ends a server that serves over HTTP.
+ * wrong with the new one. Requests that were let in go on. Without such files the signal does
+ * nothing; it never ends a server that serves over HTTP.
  */
 #include <signal.h>
 
 #include "base/log.h"
 #include "cli/host.h"
 
-enum { RELOAD_PROBLEM_MAX = 4096 }; /* bytes of what is said about a token file */
+enum { RELOAD_PROBLEM_MAX = 4096 }; /* bytes of a message about a token file */
 
 static void reload_tokens(nod_server *server)
 {

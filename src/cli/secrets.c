@@ -1,5 +1,5 @@
 /*
- * cli/secrets: reading them, and saying what is wrong with them without saying what they are.
+ * cli/secrets: reads the secrets, and says what is wrong with them without showing them.
  */
 #include "cli/secrets.h"
 
@@ -34,7 +34,7 @@ static bool fits(const char *name, struct str secret)
     return true;
 }
 
-/* The older ones, behind the one that seals. */
+/* Adds the older secrets after the one that seals. */
 static bool add_previous(struct str secrets[KEYRING_SECRETS_MAX], size_t *count)
 {
     struct str rest = set(previous_name), one;

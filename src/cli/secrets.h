@@ -2,16 +2,16 @@
  * cli/secrets: the secrets of the environment, as keys.
  *
  * The first that is set of MCP_ELICITATION_SECRET, MCP_SESSION_SECRET and MCP_SERVER_SECRET seals
- * what clients carry (requestState). MCP_PREVIOUS_SECRETS, separated by commas, opens what was
- * sealed before a secret was replaced.
+ * what clients carry (requestState) and the records in SQLite and Redis. MCP_PREVIOUS_SECRETS,
+ * separated by commas, opens what was sealed before a secret was replaced.
  */
 #ifndef NOD_CLI_SECRETS_H
 #define NOD_CLI_SECRETS_H
 
 #include "crypto/seal.h"
 
-/* True with NULL if no secret is set (logged, with what that means). False, and the reason logged,
- * if one cannot be used. */
+/* True with NULL: no secret is set; the log says what that means. False: one cannot be used; the
+ * log says why. */
 bool secrets_keyring(struct keyring **out);
 
 #endif

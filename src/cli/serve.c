@@ -1,16 +1,16 @@
 /*
- * cli/serve: a server that was made begins to serve, over stdio or over HTTP.
+ * cli/serve: a server begins to serve, over stdio or over HTTP.
  *
  * Over HTTP it does so in steps, so that a module can come in between:
  *
  *     host_open_store   the store that the options name is open
- *     host_open_http    the front door is there, with the routes of /mcp; nobody can come in yet
+ *     host_open_http    the front door is there, with the routes of /mcp; it does not listen yet
  *                       (here a module adds its routes and its surface)
  *     host_listen       the surfaces are in use, and it listens
  *     host_run          until it was told to stop (shutdown.c)
  *
- * Standard output belongs to the protocol. While it is spoken there, file descriptor 1 is standard
- * error, so that a printf in a handler cannot break a message, and descriptor 0 is empty.
+ * Over stdio, standard output belongs to the protocol. File descriptor 1 is then standard error, so
+ * that a printf in a handler cannot break a message, and descriptor 0 is empty.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static size_t first_of(size_t given, size_t programs, size_t usual)
 
 /* --- the store --- */
 
-/* Of a list with commas; an empty name is none of a surface, and will be refused as such. */
+/* Splits a list with commas. An empty name is not a surface's, and will be refused as such. */
 static const char *const *split_names(nod_server *server, struct str list)
 {
     size_t most = 2, count = 0;
@@ -51,8 +51,7 @@ static bool state_has_room(nod_server *server, const struct target *tool)
 {
     if (mcp_state_carries(server->engine, tool))
         return true;
-    LOG_ERROR("the server's options are not valid",
-              LOG_STR("tool", tool ? tool->name : STR("any")),
+    LOG_ERROR("the server's options are not valid", LOG_STR("tool", tool ? tool->name : STR("any")),
               LOG_CSTR("why", "a portable state carries what a call has learned, and has room for "
                               "less of it than these calls may learn: set .journal_bytes of the "
                               "tool or of the server"),
@@ -60,7 +59,7 @@ static bool state_has_room(nod_server *server, const struct target *tool)
     return false;
 }
 
-/* What two nodes could both go on with must not be in a store that only one of them asks. */
+/* A call that two nodes could both go on with must not be in a store that only one of them asks. */
 static bool portable_fits(nod_server *server)
 {
     const char *wrong = NULL;
@@ -125,7 +124,7 @@ bool host_open_store(nod_server *server, const struct options *options)
         return false;
     engine_bound_asks(server->engine, in_all, each);
     engine_use_store(server->engine, store);
-    server->store->ops->destroy(server->store); /* nothing was in it yet */
+    server->store->ops->destroy(server->store); /* it was still empty */
     server->store = store;
     server->opts.portable_states |= options->portable_states;
     if (options->surfaces)
@@ -171,7 +170,7 @@ static void make_mcp(nod_server *server, const size_t *given)
     });
 }
 
-/* Every surface is there by now: the client that made the call is one, and the protocol's. */
+/* Every surface is there by now, including the protocol's own: the client that made the call. */
 static bool use_surfaces(nod_server *server)
 {
     struct str unknown;
@@ -194,7 +193,7 @@ static bool use_surfaces(nod_server *server)
 
 /* --- over stdio --- */
 
-/* Takes 0 and 1 away from the rest of the program. */
+/* Takes descriptors 0 and 1 away from the rest of the program. */
 static bool take_stdio(int *in, int *out)
 {
     int empty = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -242,7 +241,7 @@ static bool load_tokens(nod_server *server, const char *path)
     return server->tokens != NULL;
 }
 
-/* As many descriptors as the system lets us have: each client is one. */
+/* As many file descriptors as the system allows: each client needs one. */
 static void raise_descriptors(void)
 {
     struct rlimit files;
@@ -254,8 +253,8 @@ static void raise_descriptors(void)
         LOG_DEBUG("the limit of open files stays as it is");
 }
 
-/* A shared store may still be on its way to be told of hints. Whoever comes first should not meet
- * a server that is not ready; one whose store stays away says so at /readyz. */
+/* A shared store may not have subscribed to hints yet. The first client should not meet a server
+ * that is not ready. If the store stays away, /readyz says so. */
 static void await_store(nod_server *server)
 {
     int64_t until = loop_now(server->loop) + HOST_STORE_MS;
@@ -309,7 +308,7 @@ static struct str listen_host(const struct options_listen *listen)
     return listen->host.len ? listen->host : STR("127.0.0.1");
 }
 
-/* Nobody is told that we listen before we do everywhere. */
+/* Nobody is told an address before the server listens on all of them. */
 static bool listen_all(nod_server *server, const struct options *options)
 {
     for (size_t i = 0; i < options->listen_count; i++) {
@@ -333,7 +332,7 @@ bool host_listen(nod_server *server, const struct options *options)
 
 void host_run(nod_server *server)
 {
-    /* The loop ends when the server has, and not when it happens to have nothing to wait for. */
+    /* The loop ends when the server ends, not when there happens to be nothing to wait for. */
     loop_hold(server->loop);
     loop_run(server->loop);
     loop_release(server->loop);

@@ -3,17 +3,16 @@
  *
  *   1. SIGINT, SIGTERM, nod_stop, or the end of standard input. A second signal ends the process at
  *      once.
- *   2. /readyz says that the server is stopping, so that nobody sends new clients here.
- *   3. The protocol drains (mcp/drain.c): no new requests; what runs may end, within HOST_DRAIN_MS;
- *      what waits for a person is cancelled or, with a durable or shared store, left to it; the
- * last bytes go out, and the store takes the last records.
- *   4. The loop stops, and host_run comes back. nod_server_destroy does the rest:
- *   5. The engine starts nothing any more; blocking handlers have HOST_WORKERS_MS to come back.
+ *   2. /readyz says that the server is stopping, so that balancers send no new clients.
+ *   3. The protocol drains (mcp/drain.c): there are no new requests; running calls may end, within
+ *      HOST_DRAIN_MS; calls that wait for a person are cancelled or, with a durable or shared
+ * store, left to it; the last bytes are sent, and the store takes the last records.
+ *   4. The loop stops, and host_run returns. nod_server_destroy does the rest:
+ *   5. The engine starts nothing any more; blocking handlers have HOST_WORKERS_MS to return.
  *   6. What was done, and what is given back, reaches the store, within HOST_SETTLE_MS.
- *   7. The parts go: the protocol, the front door, the store, the engine, and what they stood on.
+ *   7. The parts are freed: the protocol, the front door, the store, the engine, and the rest.
  *
- * A handler that never comes back keeps what it may still touch: that is left to the end of the
- * process.
+ * If a handler never returns, what it may still use is not freed before the process ends.
  */
 #include <signal.h>
 #include <unistd.h>
@@ -29,7 +28,7 @@ static void drained(void *data)
 {
     nod_server *server = data;
 
-    loop_stop(server->loop); /* host_run comes back */
+    loop_stop(server->loop); /* host_run returns */
 }
 
 void shutdown_begin(void *data)
@@ -57,7 +56,7 @@ static void on_signal(void *data)
     nod_server *server = data;
 
     if (server->stopping)
-        _exit(130); /* asked twice: at once */
+        _exit(130); /* asked twice: ends at once */
     LOG_INFO("stopping");
     shutdown_begin(server);
 }
@@ -71,7 +70,7 @@ void shutdown_watch(nod_server *server)
 
 /* --- taking it apart --- */
 
-/* What was done, and what is given back, reaches the store, unless that is away. */
+/* What was done, and what is given back, reaches the store, unless it is away. */
 static void settle(nod_server *server)
 {
     int64_t until = clock_mono(clock_system()) + HOST_SETTLE_MS;
@@ -89,7 +88,7 @@ static void take_apart(nod_server *server, bool ended)
     server->front = NULL;
     timer_stop(server->loop, &server->tick);
     server->store->ops->destroy(
-        server->store); /* first: it drops what is on its way to the engine */
+        server->store); /* first: it drops completions that are on their way to the engine */
     server->store = NULL;
     engine_destroy(server->engine);
     server->engine = NULL;
@@ -97,7 +96,7 @@ static void take_apart(nod_server *server, bool ended)
     server->tokens = NULL;
     keyring_destroy(server->ring);
     server->ring = NULL;
-    if (!ended) /* its code still runs, on what is left */
+    if (!ended) /* its code still runs, and uses what is left */
         return;
     local_destroy(server->local);
     catalog_destroy(server->catalog);

@@ -1,8 +1,8 @@
 /*
- * cli/storage: an address becomes a store.
+ * cli/storage: opens the store of an address.
  *
- * One table of kinds. Whatever is opened, the log says what it does not do, so that nobody learns
- * it from a loss.
+ * One table has all kinds of stores. Whatever is opened, the log says what it does not keep, so
+ * that nobody learns that from a loss.
  */
 #include "cli/storage.h"
 
@@ -34,7 +34,7 @@ static void defer_on_loop(void *ctx, void (*fn)(void *data), void *data)
 static struct store *open_memory(const struct storage_opts *opts, struct str rest)
 {
     if (rest.len)
-        return refuse(opts->address, "memory: takes nothing behind it");
+        return refuse(opts->address, "memory: takes nothing after it");
     if (opts->ephemeral)
         return refuse("memory:",
                       "with --ephemeral this process may be stopped at any moment, and what is in "
@@ -53,7 +53,7 @@ static struct store *open_memory(const struct storage_opts *opts, struct str res
 
 /* --- sqlite --- */
 
-/* Takes the option off the path. False: it is not one. */
+/* Removes the option from the path. False: it is not valid. */
 static bool read_synchronous(struct str *path, enum sqlite_sync *out)
 {
     static const struct {
@@ -112,7 +112,7 @@ static struct store *open_sqlite(const struct storage_opts *opts, struct str res
     return store;
 }
 
-/* A file that is not there is not made: there would be nothing in it. */
+/* If the file does not exist, it is not made: it would be empty. */
 static bool reseal_sqlite(const struct storage_opts *opts, struct str rest, bool plain,
                           struct reseal_counts *counts)
 {
@@ -137,7 +137,7 @@ static bool reseal_sqlite(const struct storage_opts *opts, struct str rest, bool
 
 /* --- redis --- */
 
-/* The address may hold a password: what is logged is made by the store. */
+/* The address may hold a password, so the store makes the text that is logged. */
 static struct store *open_redis(const struct storage_opts *opts, struct str rest)
 {
     char why[REDIS_WHY_MAX], shown[REDIS_WHY_MAX];
@@ -187,7 +187,7 @@ struct storage_kind {
     struct str prefix;
     struct store *(*open)(const struct storage_opts *opts, struct str rest);
     bool (*reseal)(const struct storage_opts *opts, struct str rest, bool plain,
-                   struct reseal_counts *counts); /* NULL: nothing of it outlives a process */
+                   struct reseal_counts *counts); /* NULL: nothing in it outlives a process */
 };
 
 static const struct storage_kind kinds[] = {
@@ -207,7 +207,7 @@ static const struct storage_kind *kind_of(struct str address)
     return NULL;
 }
 
-/* A misspelt scheme may stand before a password. */
+/* What follows a misspelt scheme may be a password. */
 static struct store *refuse_scheme(struct str address)
 {
     struct str scheme = address, rest;
@@ -216,9 +216,8 @@ static struct store *refuse_scheme(struct str address)
     if (str_cut(address, ':', &scheme, &rest))
         scheme.len++;
     snprintf(shown, sizeof(shown), STR_FMT, STR_ARG(scheme));
-    return refuse(shown,
-                  "it is none of memory:, sqlite:PATH, redis://HOST:PORT, rediss://HOST:PORT "
-                  "and redis+unix:///PATH");
+    return refuse(shown, "it must be memory:, sqlite:PATH, redis://HOST:PORT, rediss://HOST:PORT "
+                         "or redis+unix:///PATH");
 }
 
 struct store *storage_open(const struct storage_opts *opts)

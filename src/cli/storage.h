@@ -3,7 +3,7 @@
  *
  *     memory:                            in this process, until it ends
  *     sqlite:PATH                        in a file, by one server at a time
- *     sqlite:PATH?synchronous=normal     faster; see docs/stores.md for what that gives up
+ *     sqlite:PATH?synchronous=normal     faster; docs/stores.md says what that gives up
  *     redis://[USER:PASSWORD@]HOST[:PORT][/DB]   in a Redis that several servers share
  *     rediss://...                       the same over TLS
  *     redis+unix:///PATH                 the same over a Unix socket; store/redis.h has the options
@@ -21,16 +21,16 @@ struct storage_opts {
     bool ephemeral;      /* this process may be stopped at any moment */
     struct loop *loop;
     const struct keyring *ring; /* copied; NULL: records are not sealed */
-    int64_t keep_ms;            /* of what has ended; 0: as the store is set */
+    int64_t keep_ms;            /* how long ended calls are kept; 0: the store's default */
     size_t pending_asks;        /* questions that may wait, in all; 0: no bound */
     size_t pending_asks_per_principal;
 };
 
-/* NULL, and the reason logged, if it cannot be used. There is no falling back to memory. */
+/* NULL, logged: it cannot be used. It never falls back to memory. */
 struct store *storage_open(const struct storage_opts *opts);
 
-/* Brings every record under the newest secret of the ring; with `plain` those that are not sealed
- * too. False, and the reason logged, if it cannot be done to the end. */
+/* Seals every record with the newest secret of the ring; with `plain` also those that are not
+ * sealed. False, logged: it could not be done to the end. */
 struct reseal_counts;
 bool storage_reseal(const struct storage_opts *opts, bool plain, struct reseal_counts *counts);
 

@@ -2,8 +2,9 @@
  * cli/store_reseal: `nod store reseal`, the second half of replacing a secret.
  *
  * The secrets are those of the environment, as for a server (cli/secrets): the newest seals, the
- * previous ones open. Says how many records it saw, brought under the newest, and could not open.
- * If there were any of the last, it failed: the secret that sealed them should not be dropped.
+ * previous ones open. It reports how many records it saw, how many it sealed with the newest
+ * secret, and how many it could not open. If there are any of the last, the command fails: the
+ * secret that sealed them should not be dropped.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /*
  * core/adopt: a call that comes back, and a call whose caller leaves it.
  *
- * Between two runs a call needs no memory on any node: the store has it (or, where the nodes share
- * no store, the client carries it). Coming back is adopting it: a live call is made of the record
- * and its pending asks, and goes on where it waited. Import is the same for a call our store has
- * never seen: it is stored first, in one transition.
+ * Between two runs a call needs no memory on any node: the store has it or, if the nodes share no
+ * store, the client carries it. When it comes back it is adopted: a live call is made from the
+ * record and its pending asks, and goes on where it waited. Importing is the same for a call that
+ * our store does not know: it is stored first, in one transition.
  *
- * One that waits goes on only with what it began with: if its target has changed meanwhile, coming
- * back ends it. One whose answer was taken goes on in any case.
+ * A waiting call goes on only with the target it began with: if the target has changed in the
+ * meantime, the call ends when it comes back. A call whose answer was taken goes on in any case.
  *
  * Holds always: a call is live at most once on a node. Unloading never loses what the store knows.
  */
@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 
-/* --- leaving and unloading: docs/inside/core.md has the words --- */
+/* --- leaving and unloading: docs/inside/core.md explains the words --- */
 
 static enum caller_way nobody_asked(struct caller *caller, struct call *call)
 {
@@ -44,14 +44,15 @@ void call_unload(struct call *call)
     call_free(call);
 }
 
-/* It was about to do its first step, and nobody can come back for that but with its request. */
+/* It was about to do its first step, and its client can come back only by sending the request
+ * again. */
 static void call_unload_held(struct call *call)
 {
     struct call_record record = call_record_of(call);
 
     record.notices = call->notices;
     if (!call->held || call->cancel_wanted)
-        return; /* something has decided otherwise meanwhile */
+        return; /* it is already decided otherwise */
     call_give_back(call->engine, &record, call->epoch);
     call_unload(call);
 }
@@ -97,7 +98,7 @@ static void imported(struct op *op, nod_status status, const struct store_reply 
 
     (void)reply;
     call_saving_free(call);
-    call->stored = status == NOD_OK || status == NOD_E_STORE; /* perhaps, then */
+    call->stored = status == NOD_OK || status == NOD_E_STORE; /* it may be stored then */
     if (status == NOD_OK || call->cancel_wanted)
         call_go_on(call);
     else
@@ -153,7 +154,7 @@ static struct call *call_of_record(struct engine *engine, const struct adopt_spe
     return call;
 }
 
-/* False: it has ended, because no more calls may be live here. */
+/* False: it has ended, because as many calls are live here as may be. */
 static bool enlist(struct call *call)
 {
     struct engine *engine = call->engine;
@@ -162,14 +163,14 @@ static bool enlist(struct call *call)
     flow_place(&call->flow, &call_flow, &engine->hooks, "gate", call, call_flow_done);
     if (!call_list(call)) {
         call_fail_here(call, NOD_E_LIMIT,
-                       STR("This server works on as many calls as it may; try again later"));
+                       STR("This server has as many live calls as it may have; try again later"));
         return false;
     }
-    call->stored = true; /* or will be: from now on letting go of it loses nothing */
+    call->stored = true; /* or will be: from now on unloading it loses nothing */
     return true;
 }
 
-enum { CHANGED_ARENA_MAX = 64 << 10 }; /* bytes of the sentence that says so */
+enum { CHANGED_ARENA_MAX = 64 << 10 }; /* memory of the message that a target has changed */
 
 static void end_changed(struct call *call)
 {
@@ -224,7 +225,7 @@ struct call *engine_find(const struct engine *engine, struct str call_id)
     return call && !call_is_resting(call) ? call : NULL;
 }
 
-/* --- ending what is not here --- */
+/* --- ending a call that is not live here --- */
 
 enum { CANCELLED_MAX = 64 << 10 }; /* bytes of the outcome of a call that is not live here */
 
@@ -337,9 +338,9 @@ void engine_end(struct engine *engine, struct str call_id, const struct outcome 
     }
 }
 
-/* --- what is no longer there --- */
+/* --- targets that are gone --- */
 
-enum { GONE_ARENA_MAX = 64 << 10 }; /* bytes of the sentence that says a target is gone */
+enum { GONE_ARENA_MAX = 64 << 10 }; /* memory of the message that a target is gone */
 
 void engine_use_catalog(struct engine *engine, const struct catalog *catalog)
 {
@@ -351,15 +352,15 @@ bool target_is_gone(const struct engine *engine, struct str name)
     return engine->catalog && !engine->store->ops->shared && !catalog_has(engine->catalog, name);
 }
 
-/* Others share the store, and one of them may have the target; its client can go there. */
+/* Other nodes share the store and may have the target, and the client can go there. */
 static bool may_go_on_elsewhere(const struct call *call)
 {
     return call->engine->store->ops->shared && call->stored && call->caller->ops->unloaded &&
            (call->handed || call->carries);
 }
 
-/* Perhaps it was only replaced: then what waits goes on with what it began with, and takes the look
- * at the store that this has stood in for. */
+/* If the target was only replaced, the waiting call goes on with the one it began with, and is
+ * looked up in the store, which this had delayed. */
 static void end_without_target(struct due *due)
 {
     struct call *call = HEAP_OF(&due->node, struct call, timeout.node);

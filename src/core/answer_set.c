@@ -1,12 +1,12 @@
 /*
  * core/answer_set: answers that are given together.
  *
- * A client's submission may answer several questions of one call. Each answer goes through its own
- * stages (claim.c) and waits at the door of the store until all have come; then they are claimed in
- * one transition. If one of them cannot count, none does: two submissions never mix.
+ * One submission of a client may answer several questions of one call. Each answer goes through its
+ * own stages (claim.c) and then waits for the others. When all are ready, they are claimed in one
+ * transition of the store. If one of them cannot count, none does: two submissions never mix.
  *
- * Holds always: a set is open while answers are on their way through their stages, or more may be
- * given; it is gone once the store has replied, or when there is nothing to claim together.
+ * Holds always: a set lives until the store has replied, or until it turns out that there is
+ * nothing to claim together.
  */
 #include "core/claim.h"
 
@@ -19,10 +19,10 @@ struct answer_set {
     struct engine *engine;
     struct list link; /* in engine->sets */
     struct op op;
-    size_t open;                            /* on their way to the store; one more until the end */
-    size_t count;                           /* that have come so far */
-    nod_status spoiled;                     /* one of them cannot count, and so no other does */
-    struct claim *claims[STORE_CLAIM_MOST]; /* those */
+    size_t open;        /* answers that are still to come; answers_end counts as one */
+    size_t count;       /* answers that are ready */
+    nod_status spoiled; /* not NOD_OK: one answer cannot count, so none does */
+    struct claim *claims[STORE_CLAIM_MOST]; /* the answers that are ready */
 };
 
 static void set_free(struct answer_set *set)
@@ -66,7 +66,7 @@ static void set_send(struct op *op)
         if (ask) {
             spec.take_for = engine->node;
             spec.handed = ask->call->handed;
-            op->most = INT_MAX; /* as for one by itself */
+            op->most = INT_MAX; /* as for a single answer: see publish_send */
         }
     }
     CRASH_POINT(answer_before);
@@ -97,7 +97,7 @@ static void set_done(struct op *op, nod_status status, const struct store_reply 
         claim_call_on(engine, reply);
 }
 
-/* None of it counts: two submissions never mix. */
+/* No answer of the set counts. */
 static void set_spoiled(struct answer_set *set)
 {
     struct claim *claims[STORE_CLAIM_MOST];
@@ -112,7 +112,7 @@ static void set_spoiled(struct answer_set *set)
     }
 }
 
-/* One that was waited for has come, or comes no more. */
+/* An answer that was waited for is ready, or will not come. */
 void answer_set_less(struct answer_set *set)
 {
     if (--set->open > 0)
@@ -121,7 +121,7 @@ void answer_set_less(struct answer_set *set)
         set_spoiled(set);
         return;
     }
-    if (set->count < 2) { /* nothing, or nothing to go with */
+    if (set->count < 2) { /* none, or only one: there is nothing to claim together */
         for (size_t i = 0; i < set->count; i++)
             claim_publish(set->claims[i]);
         set_free(set);

@@ -1,13 +1,16 @@
 /*
  * core/answerable: who may answer an ask.
  *
- * One rule for every surface and every node. The client that was asked gives its own word and needs
- * no role; elsewhere whoever the ask was put to needs the role `answer`, an approver (`approve`)
- * answers approvals of others, and an administrator everything. The role `ask` answers nothing. An
- * ask that names an approver's role instead (four eyes) is for whoever has that role, and never for
- * the principal whose call it is.
+ * One rule holds for every surface and every node:
  *
- * What is listed and shown to somebody follows the same rule.
+ * - The client that was asked gives its own word, and needs no role.
+ * - On any other surface, the principal that the ask was put to needs the role `answer`.
+ * - The role `approve` answers the approvals of others. The role `admin` answers everything.
+ * - The role `ask` answers nothing.
+ * - If an ask names an approver's role (four eyes), whoever has that role answers it, and the
+ *   principal whose call it is never does.
+ *
+ * What a principal is shown of pending and ended asks follows the same rule.
  */
 #ifndef NOD_CORE_ANSWERABLE_H
 #define NOD_CORE_ANSWERABLE_H
@@ -15,8 +18,8 @@
 #include "core/record.h"
 #include "core/roles.h"
 
-/* Beside the roles of a principal: it is the client that the ask was put to. Nobody is given this;
- * the core adds it to what comes through such a surface. */
+/* A bit beside the roles of a principal: this is the client that the ask was put to. No principal
+ * is given this bit. The core adds it to answers that come through such a surface. */
 #define ROLE_CLIENT ((role_set)1 << 31)
 
 bool answerable_by(const struct ask_record *ask, struct str principal, role_set roles);

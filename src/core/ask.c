@@ -2,10 +2,10 @@
  * core/ask: the life of an ask, from the question to the offer.
  *
  *     parseInput ▶ validateRequest ▶ generateElicitId ▶ storePendingRecord ▶ buildRequestParams ▶
- * finalize
+ *     finalize
  *
- * The asks of one round meet at storePendingRecord and are parked in one transition (call.c);
- * nothing is told to any surface before that is committed. Then each is offered (offers.c).
+ * The asks of one round meet at storePendingRecord and are parked in one transition (call_save.c).
+ * No surface is told of an ask before the park is committed. Then each ask is offered (offers.c).
  *
  * Holds always: an ask is freed only in a completion of the store, or with its call.
  */
@@ -76,7 +76,8 @@ void ask_adopt(struct call *call, const struct ask_record *record)
     list_append(&call->asks, &ask->link);
 }
 
-/* Another question of its call, which still waits, stands for the call from now on. */
+/* The question leaves its scope. If another question of the call still waits, that one stands for
+ * the call. */
 static void scope_leave(struct ask *ask)
 {
     struct engine *engine = ask->call->engine;
@@ -93,7 +94,7 @@ static void scope_leave(struct ask *ask)
     }
 }
 
-/* It no longer waits: off the lists and the clock. */
+/* The ask no longer waits: it leaves the lists and the clock. */
 static void ask_unlist(struct ask *ask)
 {
     struct engine *engine = ask->call->engine;
@@ -170,7 +171,7 @@ static void expired(struct due *due)
 {
     struct ask *ask = HEAP_OF(&due->node, struct ask, expiry.node);
 
-    /* Should the store not agree yet, or be away, the clock asks again. */
+    /* If the store does not agree yet, or is away, the clock tries again. */
     due_set(ask->call->engine, &ask->expiry, EXPIRY_AGAIN_MS, expired);
     if (!ask->claiming)
         claim_by_engine(ask, ASK_EXPIRED);
@@ -178,7 +179,7 @@ static void expired(struct due *due)
 
 /* --- the stages --- */
 
-/* The form was checked at the call site (run_journal.c); what is left are the limits. */
+/* The form was checked when it was asked (run_journal.c). Only the limits are checked here. */
 static void stage_validate_request(struct flow *flow, void *subject)
 {
     struct ask *ask = subject;
@@ -231,7 +232,7 @@ static void stage_store_pending(struct flow *flow, void *subject)
     call_asks_settled(ask->call);
 }
 
-/* The rule of one_ask_per_scope: the older question reads `cancel`. */
+/* With one_ask_per_scope, the older question of the scope ends as cancelled. */
 static void cancel_older(struct ask *ask)
 {
     struct engine *engine = ask->call->engine;
@@ -249,7 +250,8 @@ static void cancel_older(struct ask *ask)
     }
 }
 
-/* What a client carries is up elsewhere only if the operator names several surfaces. */
+/* If the client carries the ask, it is offered elsewhere only if the operator names several
+ * surfaces. */
 static void offer_unless_carried(struct ask *ask)
 {
     if (!ask->call->carried || ask->call->engine->together)
@@ -295,7 +297,7 @@ static void describe(void *subject, struct hook_view *view)
     view->ask_id = ask->id.text[0] ? id_str(&ask->id) : STR_NONE;
 }
 
-/* The digest stays that of what the handler asks: on a replay it asks the same. */
+/* The digest stays that of the handler's own question: on a replay the handler asks that again. */
 static nod_status write(void *subject, size_t stage, enum hook_field field, struct str text,
                         struct arena *arena, struct str *why)
 {
@@ -304,8 +306,8 @@ static nod_status write(void *subject, size_t stage, enum hook_field field, stru
 
     (void)stage;
     if (field != HOOK_MESSAGE || ask->call->state != LIVE_ASKING || !run) {
-        *why = STR("The message of a question is written before storePendingRecord, and nothing "
-                   "else of it is");
+        *why = STR(
+            "Of a question only the message can be written, and only before storePendingRecord");
         return NOD_E_USAGE;
     }
     nod_status status = run_check_message(run, ask->record.detail, text);
@@ -324,7 +326,7 @@ static bool halted(void *subject)
     return ask->call->state == LIVE_CANCELLING;
 }
 
-/* Nothing is left for parseInput: run_journal.c has copied and measured it. */
+/* parseInput has no work: run_journal.c has copied and measured the question. */
 static const struct stage ask_stages[] = {
     { "parseInput", NULL },
     { "validateRequest", stage_validate_request, .needed = true },
@@ -348,7 +350,7 @@ static void ask_flow_done(struct flow *flow, void *subject, nod_status status)
     if (status == NOD_OK)
         return;
     if (ask->call->state != LIVE_ASKING) {
-        /* A hook objects to an ask that is stored already: nobody is asked, and the handler learns
+        /* A hook objects to an ask that is stored already. Nobody is asked, and the handler learns
          * it. */
         if (!ask->claiming)
             claim_by_engine(ask, ASK_UNSUPPORTED);
@@ -384,7 +386,8 @@ void ask_stored(struct ask *ask)
         flow_next(&ask->flow);
         return;
     }
-    /* One that came back: its request stages are long done, and it is older than what is there. */
+    /* An ask that came back has been through its request stages. It is older than the one in its
+     * scope. */
     if (engine->opts.one_ask_per_scope && !map_get(&engine->scopes, ask->record.scope))
         map_set(&engine->scopes, ask->record.scope, ask);
     offer_unless_carried(ask);

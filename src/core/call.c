@@ -3,11 +3,13 @@
  *
  *     accept ▶ authorise ▶ gate ▶ start ▶ finish
  *
- * The stages gate and start may wait (call_run.c): when the last ask of the round has ended, the
+ * The stages gate and start may wait (call_run.c). When the last ask of the round has ended, the
  * stage is entered again with a longer journal.
  *
- * Holds always: finished() is called exactly once, after the outcome is committed if the store
- * knows the call.
+ * Holds always: a caller is told the end of its call at most once. If the store knows the call, the
+ * end is committed before the caller is told. There is one exception: when the store is away and
+ * the client cannot come back, the caller is told so at once, and the end is stored later. A caller
+ * that has left, or whose call was unloaded, is told no end.
  */
 #include "core/inside.h"
 
@@ -98,7 +100,7 @@ void call_free(struct call *call)
 {
     struct engine *engine = call->engine;
 
-    call_end_told(call, NOD_E_STORE); /* it goes, and its end is not known */
+    call_end_told(call, NOD_E_STORE); /* the call goes before its end is known */
     flow_drop(&call->flow);
     LIST_EACH (at, &call->asks)
         ask_free(LIST_OF(at, struct ask, link));
@@ -181,7 +183,7 @@ void call_fail(struct call *call, nod_status status, const char *code, struct st
 
 void call_fail_here(struct call *call, nod_status status, struct str message)
 {
-    call->stored = false; /* not ours to finish: whoever comes next may have more luck */
+    call->stored = false; /* not ours to finish: the next node that takes it may be able to */
     call_ending(call)->not_the_end = true;
     call_fail(call, status, NULL, message);
 }
@@ -295,7 +297,7 @@ static void finish_send(struct op *op)
 static void finish_checked(struct call *call, nod_status status)
 {
     if (status == NOD_OK ||
-        status == NOD_E_NOT_FOUND) /* not found: it was never opened, after all */
+        status == NOD_E_NOT_FOUND) /* NOT_FOUND: the call was never opened after all */
         return;
     call_outcome_fail(
         call, &(struct fault){ .status = status,
@@ -313,7 +315,8 @@ static void finish_done(struct op *op, nod_status status, const struct store_rep
     CRASH_POINT(result_after);
     bool forgotten = status == NOD_E_NOT_FOUND && call_ending(call)->outcome.status == NOD_OK;
     if ((status == NOD_E_STALE || forgotten) && !call->cancel_wanted) {
-        call_lost(call); /* the result is another's to give, or was, and is forgotten by now */
+        /* another node gives the result, or gave it and it has been forgotten since */
+        call_lost(call);
         return;
     }
     if (status == NOD_E_STORE)
@@ -333,8 +336,9 @@ static void finish_begin(struct call *call,
         outcome_write(&ending->result, &ending->outcome);
     }
     op_start(call->engine, &call->op, finish_send, done);
-    /* A result is not lost because the store is away. To say that it is away needs no store, unless
-     * the client can come back: then it is told of no end that is not stored. */
+    /* A result is not lost because the store is away: the finish is sent until it is stored. A
+     * failure that only says that the store is away need not wait for the store, unless the client
+     * can come back: such a client is told no end that is not stored. */
     if (engine_survives(call->engine) && (ending->outcome.status != NOD_E_STORE || call->handed))
         call->op.most = INT_MAX;
 }
@@ -361,7 +365,7 @@ static void refused_done(struct op *op, nod_status status, const struct store_re
 
     (void)reply;
     if (status == NOD_E_STALE && call->listed && !call->cancel_wanted) {
-        call_lost(call); /* the refusal is no longer ours to give */
+        call_lost(call); /* another node has the call: the refusal is not ours to give */
         return;
     }
     finish_checked(call, status);
@@ -374,7 +378,7 @@ void call_flow_done(struct flow *flow, void *subject, nod_status status)
 {
     struct call *call = subject;
 
-    if (status == NOD_OK || call->state == LIVE_FINISHING) { /* what is stored stands */
+    if (status == NOD_OK || call->state == LIVE_FINISHING) { /* what is stored is final */
         call_deliver(call);
         return;
     }
@@ -416,7 +420,8 @@ void call_deliver(struct call *call)
         home_ended(call->engine, id_str(&call->id),
                    call_ending(call)->found ? NULL : call->target->provider,
                    &call_ending(call)->outcome);
-    struct caller *caller = call->caller; /* only now: it may have gone meanwhile */
+    /* read only now: the caller may have left in the meantime */
+    struct caller *caller = call->caller;
     caller->call = NULL;
     caller->ops->finished(caller, call, &call_ending(call)->outcome);
     CRASH_POINT(reply_after);
@@ -469,7 +474,7 @@ void call_end_cancelled(struct call *call)
     buf_clear(&call_ending(call)->result);
     outcome_write(&call_ending(call)->result, &call_ending(call)->outcome);
     op_start(call->engine, &call->op, cancel_send, cancel_done);
-    /* Whoever is told that it has ended is told so when it has: else it would run on elsewhere. */
+    /* Nobody is told of this end before it is stored: otherwise the call could run on elsewhere. */
     if (engine_survives(call->engine))
         call->op.most = INT_MAX;
 }
@@ -497,7 +502,7 @@ void call_cancel(struct call *call, struct str why)
     } else {
         call_step_on(call);
     }
-    /* In every other state something is on its way that looks at cancel_wanted. */
+    /* In every other state an operation or a stage is under way that looks at cancel_wanted. */
 }
 
 void call_end_as(struct call *call, const struct outcome *outcome)
@@ -547,10 +552,10 @@ void engine_call(struct engine *engine, const struct call_spec *spec)
     }
     if (!call_list(call)) {
         call_outcome_fail(
-            call,
-            &(struct fault){
-                .status = NOD_E_LIMIT,
-                .message = STR("This server works on as many calls as it may; try again later") });
+            call, &(struct fault){
+                      .status = NOD_E_LIMIT,
+                      .message = STR(
+                          "This server has as many live calls as it may have; try again later") });
         if (call->stored)
             finish_begin(call, refused_done);
         else

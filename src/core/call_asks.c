@@ -1,11 +1,12 @@
 /*
- * core/call_asks: the questions of a call's round, from the run that asked them to the waiting.
+ * core/call_asks: the questions of one round of a call.
  *
- * Each ask goes through its stages (ask.c). When all have come to the store's door they are parked
- * in one transition (call_save.c); then the caller is told, then the surfaces, and the call waits.
- * When the last pending ask has ended, the claim takes the call (take.c) and it is run again.
+ * Each ask goes through its stages (ask.c). When all of them are ready to be stored, they are
+ * parked in one transition (call_save.c). Then the caller is told, then the surfaces, and the call
+ * waits. When the last pending ask has ended, its claim takes the call (take.c), which is run
+ * again.
  *
- * Holds always: nobody is told of a question that is not stored; a round is asked whole or not at
+ * Holds always: nobody is told of a question that is not stored. A round is asked whole or not at
  * all.
  */
 #include "core/inside.h"
@@ -46,7 +47,8 @@ void call_asked(struct call *call)
     enum caller_way way = CALLER_HOLDS;
 
     call->untold = false;
-    call->state = LIVE_TELLING; /* who is told may cancel or go: that is looked at below */
+    /* the caller may cancel the call or leave it: that is checked below */
+    call->state = LIVE_TELLING;
     scope_asked(call);
     if (call->caller->ops->asked)
         way = call->caller->ops->asked(call->caller, call);
@@ -54,18 +56,17 @@ void call_asked(struct call *call)
         call_told(call, way);
         return;
     }
-    if (call->journal.bytes) /* one that has rested is without its journal already */
+    if (call->journal.bytes) /* a call that has rested has given up its journal already */
         call->learned = call->journal.bytes;
     journal_finish(&call->journal); /* the store has it, and a waiting call should cost little */
     call->carried = way == CALLER_CARRIES;
     call_tell_waiting(call, true);
-    LIST_EACH (at,
-               &call->asks) /* nothing is freed here: an ask ends in a completion of the store */
+    LIST_EACH (at, &call->asks) /* frees no ask */
         ask_stored(LIST_OF(at, struct ask, link));
     call_told(call, way);
 }
 
-/* The round is not asked. */
+/* The questions of this round are not asked. */
 static void round_dropped(struct call *call)
 {
     nod_status status = call->asks_failed;
@@ -81,7 +82,7 @@ static void round_dropped(struct call *call)
         call_fail(call, status, NULL,
                   call_quota_message(call, call->asks_quota, call->asks_quota_most));
     else
-        flow_jump(&call->flow, "finish"); /* with what the hook has said */
+        flow_jump(&call->flow, "finish"); /* with the outcome that the hook's error has set */
 }
 
 void call_asks_settled(struct call *call)
@@ -91,7 +92,7 @@ void call_asks_settled(struct call *call)
     if (call->cancel_wanted || call->asks_failed != NOD_OK) {
         if (call->cancel_wanted)
             call->state = LIVE_CANCELLING;
-        call_later(call, round_dropped); /* the last of its asks is inside a stage */
+        call_later(call, round_dropped); /* later, because the last of its asks is inside a stage */
         return;
     }
     call->woken = false;
@@ -105,7 +106,8 @@ void call_asks_begin(struct call *call)
     call->asks_failed = NOD_OK;
     call->asks_quota = STORE_QUOTA_NONE;
     call->asks_expected =
-        call->run->news.asks + 1; /* one for this function, so that it ends after its loop */
+        call->run->news.asks +
+        1; /* One more for this function, so that the round is not settled before the loop ends. */
     for (const struct run_item *item = call->run->news.first; item; item = item->next)
         if (item->is_ask)
             list_append(&call->asks, &ask_create(call, item)->link);

@@ -3,14 +3,16 @@
  *
  *     accept ▶ authorise ▶ gate ▶ start ▶ finish
  *
- * Who may call what is decided by hooks and, with them, by policies: authorise is their place. The
- * gate may ask before the call starts (gate.c). After a restart, or on another node, a call goes on
- * at the gate: the hooks of gate and start are called again then, those before are not. That is why
- * arguments are written at these two alone: what a hook makes of them is made again. It counts for
- * the runs of the call; what identifies the call stays what its client has sent.
+ * Hooks at authorise decide who may call what; policies are such hooks. Hooks at the gate may ask a
+ * person before the call starts (gate.c).
  *
- * A hook that ends the flow sends the call to its last stage, with that error as its outcome, so
- * that the hooks of finish see every end.
+ * After a restart, or on another node, a call goes on at the gate. Its hooks of gate and start are
+ * called again then; those of accept and authorise are not. So arguments can be written only at
+ * gate and start, where the same change is made again. It counts for the runs of the call. The
+ * call's record keeps what the client has sent.
+ *
+ * If a hook ends the flow, the call jumps to its last stage with that error as its outcome. So the
+ * hooks of finish see every end.
  */
 #include "core/inside.h"
 
@@ -85,7 +87,7 @@ static nod_status args_check(const struct call *call, struct str text, struct ar
     size_t most;
 
     if (!args || args->type != JSON_OBJECT) {
-        *why = STR("Arguments are an object");
+        *why = STR("Arguments must be an object");
         return NOD_E_INVALID;
     }
     if (!args_leave_room(call, text, &most)) {
@@ -136,7 +138,7 @@ static nod_status write_result(struct call *call, struct str text, struct arena 
     const struct json *body = json_parse(arena, text, NULL, NULL);
 
     if (!body || body->type != JSON_OBJECT) {
-        *why = STR("A result is an object, and fits into the memory of a hook");
+        *why = STR("A result must be an object that fits into the memory of a hook");
         return NOD_E_INVALID;
     }
     call_outcome_ok(call, text);
@@ -154,10 +156,10 @@ static nod_status write(void *subject, size_t stage, enum hook_field field, stru
     if (field == HOOK_RESULT && (stage == START || stage == FINISH) &&
         call->state != LIVE_FINISHING)
         return write_result(call, text, arena, why);
-    *why = field == HOOK_ARGS ? STR("Arguments are written at gate, or at start before the tool "
-                                    "has run")
-           : field == HOOK_RESULT ? STR("A result is written at start, or before finish")
-                                  : STR("A call has no such part");
+    *why = field == HOOK_ARGS
+               ? STR("Arguments can be written at gate, or at start before the tool has run")
+           : field == HOOK_RESULT ? STR("A result can be written at start, or before finish")
+                                  : STR("A call has no such field");
     return NOD_E_USAGE;
 }
 
@@ -184,7 +186,7 @@ static void keep(void *subject)
 {
     struct call *call = subject;
 
-    call->given = NULL; /* the tree is its giver's, who need not wait */
+    call->given = NULL; /* the tree belongs to the caller of engine_call, which does not wait */
 }
 
 static void ask(void *subject, struct run *run)

@@ -1,12 +1,12 @@
 /*
- * core/call_run: a call is run: a run is made, handed to its provider, timed, and ended.
+ * core/call_run: running a call. A run is made, handed to its provider, timed, and ended.
  *
- * What a run has left behind is stored by call_save.c (results of steps) and call_asks.c
- * (questions); then the call's stage is entered again with the longer journal. What a run may look
- * up and record while it is with its provider is in run_journal.c.
+ * What a run leaves behind is stored by call_save.c (results of steps) and call_asks.c (questions).
+ * Then the call's stage is entered again with the longer journal. What a run may look up and record
+ * while it is with its provider is in run_journal.c.
  *
- * Holds always: a run belongs to at most one call, and a call that let go of its run has taken the
- * run's way back, so a late run_done changes nothing.
+ * Holds always: a run belongs to at most one call. If the call drops its run, the run forgets its
+ * call, so a late run_done changes nothing.
  */
 #include "core/inside.h"
 
@@ -23,7 +23,7 @@ void call_run_over(struct call *call)
     due_stop(call->engine, &call->timeout);
 }
 
-/* Drops the run without waiting for it: its run_done will find no call. */
+/* Drops the run without waiting for it: when it ends, run_done finds no call. */
 void call_run_drop(struct call *call)
 {
     struct run *run = call->run;
@@ -37,7 +37,7 @@ void call_run_drop(struct call *call)
         return;
     }
     run->call = NULL;
-    run->left = call->journal; /* it may be reading that right now */
+    run->left = call->journal; /* the provider may be reading the journal right now */
     call->journal = (struct journal){ 0 };
     atomic_store(&run->cancelled, true);
     if (run->target->provider->ops->cancelled)
@@ -68,8 +68,8 @@ static unsigned kinds_of(struct surface *surface, const struct call *call)
     return kinds;
 }
 
-/* What can be asked of the person behind this call. A caller that is gone may come back: until then
- * it can do what it could. */
+/* Which kinds of question can be put to the person behind this call. If the caller is gone it may
+ * come back, so what it could do before still counts. */
 static void supports(struct call *call)
 {
     const struct engine *engine = call->engine;
@@ -81,7 +81,7 @@ static void supports(struct call *call)
         struct surface *surface = engine->surfaces[i];
         unsigned kinds = kinds_of(surface, call);
         call->supports |= kinds;
-        if (!surface->ops->model) /* whose word is no consent */
+        if (!surface->ops->model) /* a model's word is not consent */
             call->supports_consent |= kinds;
     }
 }
@@ -97,7 +97,7 @@ static int64_t ask_ttl_of(const struct call *call)
     return wanted > least ? wanted : least;
 }
 
-/* What it is lent counts against the memory of a run like what it makes itself. */
+/* The journal that is lent to a run counts against the memory of the run. */
 static void run_journal(struct run *run, const struct journal *journal)
 {
     run->journal = journal->entries;
@@ -198,7 +198,7 @@ void call_run_begin(struct call *call)
     }
     call->run = run_create(call);
     call->state = LIVE_RUNNING;
-    if (call->run->arena.exhausted) { /* without its whole journal a handler must not run */
+    if (call->run->arena.exhausted) { /* a handler must not run without its whole journal */
         run_done(call->run, NOD_E_LIMIT, STR_NONE);
         return;
     }
@@ -241,7 +241,7 @@ void run_done(struct run *run, nod_status status, struct str body)
 {
     struct call *call = run->call;
 
-    if (!call) { /* the call has ended without us */
+    if (!call) { /* the call has ended in the meantime */
         run_free(run);
         return;
     }
@@ -255,9 +255,9 @@ void run_done(struct run *run, nod_status status, struct str body)
         call_outcome_fail(call, &(struct fault){ .status = NOD_E_USAGE, .message = run->bug });
     } else if (run->arena.exhausted && !(status == NOD_PENDING && run->step_done)) {
         call_outcome_fail(
-            call,
-            &(struct fault){ .status = NOD_E_LIMIT,
-                             .message = STR("The run has used up the memory a run may have") });
+            call, &(struct fault){
+                      .status = NOD_E_LIMIT,
+                      .message = STR("The run has used all the memory that a run may have") });
     } else if (status == NOD_PENDING) {
         call_pending(call);
         return;

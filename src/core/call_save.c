@@ -1,9 +1,10 @@
 /*
- * core/call_save: what a run has left behind is stored, before anything follows from it.
+ * core/call_save: what a run leaves behind is stored before anything follows from it.
  *
- * A run that recorded asks is parked: entries and asks are committed in one transition, and only
- * then is anybody told. A run that did a step has its result appended, and the call is run again at
- * once. A call that is held before its first step is opened, so that its client can come back.
+ * - A run that recorded asks is parked: its entries and asks are committed in one transition, and
+ *   only then is anybody told.
+ * - The result of a step is appended to the journal, and the call is run again at once.
+ * - A call that is held before its first step is opened, so that its client can come back.
  *
  * Holds always: at most one store operation of a call is under way.
  */
@@ -18,7 +19,7 @@
 void call_saving_free(struct call *call)
 {
     if (!call->saving_lent)
-        mem_free(call->saving); /* and the entries, which stand behind */
+        mem_free(call->saving); /* the entries are in the same block */
     call->saving_lent = false;
     call->saving = NULL;
     call->saving_entries = NULL;
@@ -38,7 +39,7 @@ struct call_record call_record_of(const struct call *call)
                                  .version = target_version(call->target) };
 }
 
-/* Its asks have their places in the caller's stream. */
+/* Each ask gets its place in the caller's stream. */
 static void asks_number(struct call *call)
 {
     const struct caller_ops *ops = call->caller->ops;
@@ -88,7 +89,7 @@ static void saved(struct call *call)
     call->stored = true;
 }
 
-/* What was saved is part of the journal now. */
+/* What was saved is part of the journal from now on. */
 static void journal_grow(struct call *call)
 {
     struct journal longer;
@@ -169,15 +170,15 @@ static void steps_tell(struct call *call)
         call_step_on(call);
 }
 
-/* A new call fails when the store is away. One that has learned something waits until it is back.
- */
+/* A new call fails when the store is away. A call that has learned something waits for the
+ * store. */
 static void keep_trying(struct call *call)
 {
     if (call->stored && engine_survives(call->engine))
         call->op.most = INT_MAX;
 }
 
-/* What is being stored, and so what follows. */
+/* What is being stored. It decides what follows. */
 enum saving { SAVING_ASKS, SAVING_INTENT, SAVING_STEP, SAVING_OPENING };
 
 static enum saving saving_what(const struct call *call)
@@ -229,7 +230,7 @@ static void save_send(struct op *op)
                        op_completed, op);
 }
 
-/* Is where the process may be killed on purpose: see base/crash.h. */
+/* A point where the crash tests kill the process: see base/crash.h. */
 static void save_crash(enum saving what)
 {
     switch (what) {
@@ -248,8 +249,8 @@ static void save_crash(enum saving what)
     }
 }
 
-/* The same request has come before: its call is there, and ours cannot be opened. With a step's
- * result it is too late for that: the step is done. */
+/* The same request has come before: its call is stored, and ours cannot be opened. Once a step of
+ * ours is done it is too late to give way to that call. */
 static bool met_itself(const struct call *call, enum saving what, nod_status status)
 {
     return status == NOD_E_STALE && call->named && !call->stored && what != SAVING_STEP;
@@ -282,7 +283,7 @@ static void save_done(struct op *op, nod_status status, const struct store_reply
         journal_grow(call);
         call->fresh_intent = what == SAVING_INTENT;
     }
-    saved(call); /* if it failed, the store may know it all the same */
+    saved(call); /* even if it failed, the store may know the call */
     if (status != NOD_OK && !known && (!lost || call->cancel_wanted))
         call_asks_drop(call);
     if (known)
@@ -310,8 +311,9 @@ void call_save(struct call *call)
 }
 
 /*
- * What this run has noted (times, chance) nobody has seen: the next one notes it anew. Where the
- * store survives it knows the call before its first step: whoever is told of it can come back.
+ * Times and random numbers that this run recorded were seen by nobody: the next run records new
+ * ones. With a durable or shared store, the call is stored before its first step, so that the
+ * client can come back for it.
  */
 void call_hold_steps(struct call *call)
 {

@@ -1,8 +1,8 @@
 /*
- * core/caller: whoever made a call and waits for its result.
+ * core/caller: the side that made a call and waits for its result.
  *
- * A held request of the 2025 era, a request of the 2026 era, a task: each is a file that fills in
- * struct caller_ops.
+ * A held request of the 2025 era, a request of the 2026 era and a task are callers. Each is a file
+ * that fills in struct caller_ops.
  */
 #ifndef NOD_CORE_CALLER_H
 #define NOD_CORE_CALLER_H
@@ -16,8 +16,8 @@ struct caller;
 
 enum caller_way {
     CALLER_HOLDS,   /* offer the asks on surfaces; the caller waits */
-    CALLER_CARRIES, /* the caller puts the asks to the client itself, and will bring the answers */
-    CALLER_LEAVES,  /* it has told the client how to come back, and waits no longer */
+    CALLER_CARRIES, /* the caller puts the asks to the client itself, and brings the answers */
+    CALLER_LEAVES,  /* the caller has told the client how to come back, and waits no longer */
 };
 
 enum notice_kind { NOTICE_PROGRESS, NOTICE_LOG, NOTICE_OTHER };
@@ -34,34 +34,36 @@ struct notice {
 
 struct caller_ops {
     /*
-     * Before the asks are stored: the place of the next one in the caller's stream, so that a
-     * client that comes back is not told twice. 0, or no function: there is none.
+     * Before the asks are stored: returns the next place in the caller's stream, so that a client
+     * that comes back is not told twice. 0, or no function: there is no stream.
      */
     uint64_t (*reserve)(struct caller *caller, struct call *call);
     /*
-     * The asks are stored, and not offered yet: a held stream sends its priming event here. Also
-     * after engine_adopt, for asks that were pending already.
+     * The asks are stored and not offered yet. A held stream sends its priming event here. Also
+     * called after engine_adopt, for asks that were pending already.
      */
     enum caller_way (*asked)(struct caller *caller, struct call *call);
     void (*notify)(struct caller *caller, struct call *call, const struct notice *notice);
-    /* The end, exactly once: the caller is not used again. NOD_E_CANCELLED: it was cancelled. */
+    /* The end of the call, at most once. The caller is not used again. NOD_E_CANCELLED: it was
+     * cancelled. */
     void (*finished)(struct caller *caller, struct call *call, const struct outcome *outcome);
-    /* The work clock stands still while this is true for a call: for heartbeats. May be NULL. */
+    /* True: the call waits for people, and its work clock stands still. For heartbeats. May be
+     * NULL. */
     void (*waiting)(struct caller *caller, struct call *call, bool waiting);
-    /* Its asks travel in results: a call can ask where another caller would have to end it. */
+    /* Its asks travel in results, so a call can ask where it would otherwise have to end. */
     bool carries;
-    /* How long a question may wait, unless its author says; the engine's own time is the least. May
-     * be NULL. */
+    /* How long a question waits if its author does not say. It is never less than the engine's own
+     * time. May be NULL. */
     int64_t (*ask_ttl_ms)(struct caller *caller, const struct call *call);
     /*
-     * The call, whose steps are held (call_spec.hold_steps), has come to its first one; nothing was
-     * done yet. It goes on, with its steps, after call_step_on; the caller may hand it over. NULL:
-     * it goes on at once.
+     * The call's steps are held (call_spec.hold_steps), and it has come to its first step; nothing
+     * was done yet. The call goes on after call_step_on. Until then the caller may tell its client
+     * how to come back. NULL: it goes on at once.
      */
     void (*stepping)(struct caller *caller, struct call *call);
     /*
-     * This node has unloaded the call, which has not ended: the next node that comes goes on with
-     * it. The caller is not used again. May be NULL.
+     * This node has unloaded the call, which has not ended: another node, or the next start, goes
+     * on with it. The caller is not used again. May be NULL.
      */
     void (*unloaded)(struct caller *caller);
 };

@@ -1,10 +1,10 @@
 /*
- * core/catalog: ordered arrays with a map by name beside them.
+ * core/catalog: ordered arrays of targets, with a map by name beside each.
  *
- * A uri template is RFC 6570 level 1: literals and {name}. A variable matches one or more
- * characters up to the next literal, and never a slash, not even an encoded one: a handler that
- * makes a path of it stays in its folder. Matching is linear (each variable ends at the first place
- * its literal fits).
+ * A URI template is RFC 6570 level 1: literals and {name}. A variable matches one or more
+ * characters up to the next literal, and never a slash, not even an encoded one. So a handler that
+ * makes a path of a variable stays inside its folder. Matching takes linear time: each variable
+ * ends at the first place where the next literal fits.
  */
 #include "core/catalog.h"
 
@@ -154,8 +154,8 @@ static bool is_utf8(struct str text)
     return true;
 }
 
-/* What is no valid escape is refused: the handler must not see two spellings of one thing. Nor are
- * bytes that are not UTF-8, which no text may have. */
+/* An invalid escape is refused: the handler must not see two spellings of the same thing. So are
+ * bytes that are not UTF-8, since no text may hold them. */
 static bool percent_decode(struct arena *arena, struct str s, struct str *out)
 {
     char *text = arena_alloc_aligned(arena, s.len + 1, 1);
@@ -180,7 +180,7 @@ static bool percent_decode(struct arena *arena, struct str s, struct str *out)
     return is_utf8(*out);
 }
 
-/* The next piece of a template: a literal up to '{' or, behind it, a variable's name up to '}'. */
+/* The next piece of a template is a literal up to '{', or the name of a variable up to '}'. */
 static bool template_match(struct str pattern, struct str uri, struct arena *arena,
                            struct json *variables)
 {

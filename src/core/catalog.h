@@ -1,8 +1,8 @@
 /*
- * core/catalog: every target there is, in the order it was added.
+ * core/catalog: every target of this server, in the order in which they were added.
  *
- * Providers add and remove; the protocol lists and finds. Names are unique within a kind. A removed
- * target stays alive until the last call that uses it has ended (target.in_use).
+ * Providers add and remove targets; the protocol lists and finds them. Names are unique within a
+ * kind. A removed target stays alive until the last call that uses it has ended (target.in_use).
  */
 #ifndef NOD_CORE_CATALOG_H
 #define NOD_CORE_CATALOG_H
@@ -18,32 +18,33 @@ enum { CATALOG_TARGETS_MAX = 10000 }; /* tools, resources and prompts, of each k
 
 /* NOD_E_USAGE: the name is taken. NOD_E_LIMIT. */
 nod_status catalog_add(struct catalog *catalog, struct target *target);
-/* Takes it off the lists; its provider's released() follows when no call uses it, perhaps at once.
- */
+/* Takes it off the lists. Its provider's released() is called when no call uses it, perhaps at
+ * once. */
 void catalog_remove(struct catalog *catalog, struct target *target);
 
-/* A tool or prompt by name, a resource by its exact uri (templates are not found by this, but by
- * catalog_template). */
+/* A tool or prompt by name, or a resource by its exact URI. Templates: see catalog_template. */
 struct target *catalog_find(const struct catalog *catalog, enum target_kind kind, struct str name);
 struct target *catalog_template(const struct catalog *catalog, struct str uri_template);
-/* The one that a record names: as catalog_find, and templates too. */
+/* The target that a stored record names: as catalog_find, and templates too. */
 struct target *catalog_named(const struct catalog *catalog, enum target_kind kind, struct str name);
-/* Is there anything of that name, of whatever kind? */
+/* Is there a target of that name, of any kind? */
 bool catalog_has(const struct catalog *catalog, struct str name);
 /*
- * The resource or template that a uri belongs to, exact ones first. For a template, *variables is
- * an object of its variables (percent-decoded) in the arena; for an exact one an empty object.
+ * The resource or template that a URI belongs to; an exact resource comes first. For a template,
+ * *variables is an object of its percent-decoded variables, in the arena. For an exact resource it
+ * is an empty object.
  */
 struct target *catalog_match(const struct catalog *catalog, struct str uri, struct arena *arena,
                              struct json **variables);
 
-/* Its escapes are valid and stand for UTF-8 without NUL: only then can a template match it. */
+/* The URI's escapes are valid and stand for UTF-8 without NUL: only such a URI can match a
+ * template. */
 bool catalog_uri_is_text(struct str uri, struct arena *arena);
 
-/* It has an encoded slash, which no variable of a template matches. */
+/* The URI has an encoded slash, which no variable of a template matches. */
 bool catalog_uri_hides_slash(struct str uri);
 
-/* In order. Resources and templates are counted apart by `templates`. */
+/* In order. `templates` selects templates instead of resources. */
 size_t catalog_count(const struct catalog *catalog, enum target_kind kind, bool templates);
 struct target *catalog_at(const struct catalog *catalog, enum target_kind kind, bool templates,
                           size_t index);
@@ -52,10 +53,10 @@ struct target *catalog_at(const struct catalog *catalog, enum target_kind kind, 
 void catalog_watch(struct catalog *catalog, void (*changed)(void *data, enum target_kind kind),
                    void *data);
 
-/* What it takes and the version its author gives, as records carry it: a number of their digest
- * that is never less than CALL_VERSION_LEAST; 0 if there is no digest. */
+/* The target's version as records hold it: a number made from the digest of its input schema and
+ * its author's version. It is never less than CALL_VERSION_LEAST; 0 if there is no digest. */
 int64_t target_version(const struct target *target);
-/* Does the record belong to a call of another version than this target's? */
+/* Was the call of this record begun with another version of the target? */
 bool target_has_changed(const struct target *target, const struct call_record *record);
 
 void target_hold(struct target *target);

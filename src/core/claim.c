@@ -1,21 +1,21 @@
 /*
- * core/claim: leaving "pending" exactly once.
+ * core/claim: an ask leaves "pending" exactly once.
  *
  *     parseInput ▶ lookupPending ▶ validateContent ▶ buildResult ▶ publishResult ▶ finalize
  *
  * An ask can be answered from several places at the same moment: the client's form, two browser
- * tabs, another node, the clock. Whoever claims it first decides; everybody else is told who did.
- * The store makes the claim one transition (ask ended, journal longer, call runnable); this file
- * decides what may be claimed and what follows.
+ * tabs, another node, the clock. The first claim decides; everybody else is told who won. The store
+ * makes the claim one transition (ask ended, journal longer, call runnable). This file decides what
+ * may be claimed and what follows. claim_content.c has the stages that look at the content,
+ * answer_set.c the answers that are given together.
  *
- * Holds always: content is checked against the schema that was asked before the store hears of it;
- * nothing resumes before the claim is committed; an answer is matched by the exact id of its ask,
- * by who may answer it (answerable.h) and, where the surface counts its offers, by the offer. How
- * often a question was put is counted in its record: content that does not fit is asked for again
- * by a claim, too, so that it counts once whichever node it came to.
- *
- * claim_content.c has the stages that look at the content; answer_set.c the answers that are given
- * together.
+ * Holds always:
+ * - Content is checked against the schema that was asked before the store hears of it.
+ * - Nothing resumes before the claim is committed.
+ * - An answer is matched by the exact id of its ask, by who may answer it (answerable.h) and, if
+ *   the surface counts its offers, by the offer.
+ * - The ask's record counts how often the question was put. Invalid content is asked for again by a
+ *   claim too, so it counts once, on whatever node it arrives.
  */
 #include "core/claim.h"
 
@@ -73,15 +73,15 @@ void claims_drop(struct engine *engine)
     while ((at = list_first(&engine->claims))) {
         struct claim *claim = LIST_OF(at, struct claim, link);
         claim->result = (struct answer_result){ .status = NOD_E_STORE, .pending = true };
-        if (claim->done && !claim->answer.set) /* the callers of a set are gone by now */
+        if (claim->done && !claim->answer.set) /* whoever gave a set of answers is gone by now */
             claim->done(claim->data, &claim->result);
         claim_tell_joined(claim);
         claim_free(claim);
     }
 }
 
-/* The ask, if it is pending here: the stages look for it again and again, and mostly nothing has
- * moved in between. */
+/* The ask, if it is pending here. The stages look it up often, and mostly nothing has changed in
+ * between, so the last result is kept. */
 struct ask *claim_ask(struct claim *claim)
 {
     const struct engine *engine = claim->engine;
@@ -108,7 +108,7 @@ static void ended_without(void *data, nod_status status)
     claim_reject(claim, claim->result.pending ? NOD_E_STORE : NOD_E_STALE);
 }
 
-/* Nobody could go on with the answer: the call ends, and the answerer learns that. */
+/* The call cannot go on with an answer: it ends, and the answerer learns that. */
 static void end_as(struct claim *claim, struct str call_id, struct outcome outcome)
 {
     if (claim->lent)
@@ -136,8 +136,8 @@ static void call_seen(void *data, nod_status status, const struct store_reply *r
     }
 }
 
-/* The call is not live here: whoever goes on with it does so with the target of today, if that is
- * what it was. */
+/* The call is not live here. Its answer is taken only if the target is still what it was when the
+ * call began. */
 static void check_target(struct claim *claim, const struct ask_record *record)
 {
     struct store *store = claim->engine->store;
@@ -148,13 +148,13 @@ static void check_target(struct claim *claim, const struct ask_record *record)
         store->ops->load_call(store, record->call_id, call_seen, claim);
 }
 
-/* Another submission was first with another answer. */
+/* Another submission came first, with another answer to this ask. */
 static bool contradicts(const struct claim *claim, const struct ask_record *record)
 {
     return claim->answer.set && !claim->result.same && str_eq(record->via, claim_via(claim));
 }
 
-/* The answerer's roles; its own word needs none (core/answerable.h). */
+/* The answerer's roles. The asked client's own word needs none (core/answerable.h). */
 static role_set claim_roles(const struct claim *claim)
 {
     const struct surface *surface = claim->answer.surface;
@@ -169,12 +169,12 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
     const struct surface *surface = claim->answer.surface;
     bool page = record->kind == ASK_URL && record->wait_done;
 
-    if (claim->url_done) /* a page is opened for whom it was put to */
+    if (claim->url_done) /* the page was opened for the principal that the ask was put to */
         claim->answer.by = arena_str(&claim->arena, record->principal);
     bool foreign = claim->answer.scope.len && !str_eq(record->scope, claim->answer.scope);
     if (!answerable_by(record, claim->answer.by, claim_roles(claim)) || foreign ||
         (claim->url_done && !page)) {
-        claim_reject(claim, NOD_E_NOT_FOUND); /* whose it is, is nobody else's business */
+        claim_reject(claim, NOD_E_NOT_FOUND); /* others must not learn that this ask exists */
     } else if (record->state == ASK_PENDING && target_is_gone(claim->engine, record->target)) {
         end_as(claim, record->call_id, outcome_gone(&claim->arena, record->target));
     } else if (record->state != ASK_PENDING) {
@@ -206,10 +206,10 @@ static void loaded(void *data, nod_status status, const struct store_reply *repl
         claim_reject(claim, status);
         return;
     }
-    if (!claim->record) /* or a hook has had it kept */
+    if (!claim->record) /* otherwise a hook that finishes later has had it kept */
         claim->record = MEM_NEW(struct ask_record);
     *claim->record = ask_record_copy(&claim->arena, reply->ask);
-    struct ask *ask = claim_ask(claim); /* it may have come back */
+    struct ask *ask = claim_ask(claim); /* the call may have come back to this node */
     check_answerer(claim, ask ? &ask->record : claim->record);
 }
 
@@ -259,7 +259,7 @@ struct claim_item claim_as_item(struct claim *claim)
                                 .again = claim->again };
 }
 
-/* An answer that did not come through the call's client: the call is run on without it. */
+/* The answer did not come through the call's client: the call is run on without its client. */
 static bool is_from_elsewhere(const struct claim *claim)
 {
     return claim->answer.surface && !claim->answer.surface->ops->client;
@@ -278,10 +278,10 @@ static void publish_send(struct op *op)
                                .via = claim_via(claim),
                                .handed = claim->answer.handed };
 
-    if (ask) { /* its call waits here: take it in the same transition */
+    if (ask) { /* the call waits here: take it in the same transition */
         spec.take_for = engine->node;
         spec.handed |= ask->call->handed;
-        op->most = INT_MAX; /* in an epoch that only the reply tells */
+        op->most = INT_MAX; /* the call may be taken in an epoch that only the reply tells */
     } else {
         spec.handed |= is_from_elsewhere(claim);
     }
@@ -313,12 +313,12 @@ void claim_failed(struct claim *claim, nod_status status)
     if (status == NOD_E_NOT_FOUND && ask) {
         LOG_ERROR("the store has lost a question", LOG_STR("ask", claim->ask_id),
                   LOG_STR("call", ask->record.call_id));
-        call_wake(ask->call); /* it has ended elsewhere, or is lost as well */
+        call_wake(ask->call); /* the call has ended elsewhere, or is lost too */
     }
     claim_reject(claim, status);
 }
 
-/* What follows for the call, if it is here: it may have gone, and come back, meanwhile. */
+/* What follows for the call, if it is live here. It may have left this node and come back. */
 void claim_call_on(struct engine *engine, const struct store_reply *reply)
 {
     struct call *call = engine_call_at(engine, reply->ask->call_id);
@@ -327,13 +327,13 @@ void claim_call_on(struct engine *engine, const struct store_reply *reply)
     if (reply->taken && !ours)
         call_give_back(engine, reply->call, reply->epoch);
     if (!ours && call && list_empty(&call->asks))
-        call_take(call); /* nobody may have taken it, or it has gone on without us since */
+        call_take(call); /* perhaps no node has taken it, or it has gone on elsewhere */
     if (!call && !reply->taken)
         recovery_hurry(engine);
 }
 
-/* It is pending still: it was put once more, or another offer is up than the one that was
- * answered. */
+/* The ask is still pending: it was put once more, or the answer was to another offer than the one
+ * that is up. */
 void claim_still_up(struct claim *claim, nod_status status, const struct claimed *now)
 {
     struct ask *ask = claim_ask(claim);
@@ -344,7 +344,8 @@ void claim_still_up(struct claim *claim, nod_status status, const struct claimed
         ask_offered_anew(ask, now->ask->attempt + ask->ahead, claim->result.problems);
     else if (ask && put)
         ask->record.attempt =
-            now->ask->attempt + ask->ahead; /* the caller carries it back, and says why */
+            now->ask->attempt +
+            ask->ahead; /* The caller brings it back to the client, and says what was wrong. */
     else if (ask)
         ask_offered_anew(ask, now->ask->attempt + ask->ahead, STR_NONE);
     if (ask && claim->by_engine)
@@ -352,7 +353,7 @@ void claim_still_up(struct claim *claim, nod_status status, const struct claimed
     claim_reject(claim, put ? NOD_E_INVALID : status);
 }
 
-/* The answerer is told; the claim is gone after this. */
+/* Tells the answerer how the ask ended. The claim is gone after this. */
 void claim_settle(struct claim *claim, const struct claimed *now)
 {
     struct ask *ask = claim_ask(claim);
@@ -360,7 +361,7 @@ void claim_settle(struct claim *claim, const struct claimed *now)
 
     claim->coming = 0;
     claim->result.state = state;
-    claim->result.by = now->ask->by; /* who is told is told before this returns */
+    claim->result.by = now->ask->by; /* lent: the answerer is told before this returns */
     claim->result.via = now->ask->via;
     claim->result.status = now->won && state == claim->answer.action ? NOD_OK : NOD_E_STALE;
     claim->result.same = claim->result.status == NOD_E_STALE && claim_agrees(claim, now->ask);
@@ -369,7 +370,8 @@ void claim_settle(struct claim *claim, const struct claimed *now)
     if (ask) {
         ask->call->learned +=
             sizeof(struct entry) + now->ask->key.len + now->ask->content.len + now->ask->by.len;
-        /* Its claim may have ended the ask by the clock: then it was not its answer that did. */
+        /* If the claim came after the ask's time, it has ended the ask by the clock, not by its
+         * answer. */
         const struct surface *winner =
             claim->result.status == NOD_E_STALE ? NULL : claim->answer.surface;
         ask_end(ask, winner,
@@ -398,7 +400,8 @@ static void publish_done(struct op *op, nod_status status, const struct store_re
     claim_call_on(engine, reply);
 }
 
-/* Whoever answers is told that nobody knows: the same answer, sent again, finds out. */
+/* The answerer is told that nothing is known yet. If it sends the same answer again, it finds
+ * out. */
 static void publish_tired(struct op *op)
 {
     struct claim *claim = OP_OF(op, struct claim, op);
@@ -415,8 +418,8 @@ void claim_publish(struct claim *claim)
     claim_set_out(claim);
     op_start(claim->engine, &claim->op, publish_send, publish_done);
     claim->op.tired = publish_tired;
-    /* Nobody would send this answer a second time, or the call may be taken by it in an epoch that
-     * only the reply tells: go on for as long as the store is away. */
+    /* Send it for as long as the store is away if nobody would give this answer a second time, or
+     * if it may take the call in an epoch that only the reply tells. */
     if (claim->answer.once || claim_ask(claim))
         claim->op.most = INT_MAX;
 }
@@ -466,8 +469,8 @@ const struct flow_table answer_flow = { .id = NOD_FLOW_ANSWER,
                                         .keep = claim_keep_content };
 
 /*
- * A hook objected to an answer that cannot be given twice: its surface is done with this ask, which
- * moves on.
+ * A hook objected to an answer that cannot be given twice. The surface is done with this ask, which
+ * moves to the next one.
  */
 static void offer_spent(struct claim *claim)
 {
@@ -477,7 +480,7 @@ static void offer_spent(struct claim *claim)
         ask_offered(ask, claim->answer.surface, OFFER_REFUSED);
 }
 
-/* As code and sentence, and as the one problem of the answer: for those who show these. */
+/* As code and sentence, and as the one problem of the answer, for surfaces that show problems. */
 static void say_why(struct claim *claim, const struct fault *fault)
 {
     struct schema_problems problems = { .count = 1 };
@@ -496,7 +499,7 @@ static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
     const struct fault *fault = flow_fault(flow);
 
     if (status != NOD_OK && claim->result.status == NOD_OK &&
-        claim->result.state == ASK_PENDING) { /* a hook objected, and not too late */
+        claim->result.state == ASK_PENDING) { /* a hook objected before anything was stored */
         claim->result.status = status;
         claim->result.pending = true;
         if (fault)
@@ -535,14 +538,14 @@ void ask_url_done(struct engine *engine, struct str ask_id, answered_fn *done, v
     struct claim *claim = claim_create(engine, ask_id, &(struct answer){ .action = ASK_ACCEPTED });
 
     claim->url_done = true;
-    claim->answer.by = STR_NONE; /* nobody, until it is known whom it was put to */
+    claim->answer.by = STR_NONE; /* set when it is known whom the ask was put to */
     claim->answer.once = !done;
     claim->done = done;
     claim->data = data;
     flow_start(&claim->flow, &answer_flow, &engine->hooks, NULL, claim, claim_flow_done);
 }
 
-/* The engine's own word comes in behind the questions of who may answer, and what. */
+/* The engine's own word (expired, unsupported) enters after the stages that check the answerer. */
 static void claim_own(struct claim *claim)
 {
     claim->by_engine = true;
@@ -550,7 +553,7 @@ static void claim_own(struct claim *claim)
     claim->answer.by = STR("nod");
     flow_place(&claim->flow, &answer_flow, &claim->engine->hooks, "buildResult", claim,
                claim_flow_done);
-    claim->flow.firm = true; /* a hook may object to an answer; not to the clock */
+    claim->flow.firm = true; /* a hook may object to an answer, but not to the clock */
     flow_enter(&claim->flow);
 }
 

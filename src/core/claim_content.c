@@ -1,13 +1,13 @@
 /*
- * core/claim_content: what an answer brings, before it is claimed.
+ * core/claim_content: the content of an answer, before it is claimed.
  *
- * The stage parseInput reads the content; the stage validateContent checks it against the question
- * as it was asked, and weighs it: a call learns a bounded number of bytes, and a part of its
+ * The stage parseInput reads the content. The stage validateContent checks it against the question
+ * as it was asked, and measures it: a call learns a bounded number of bytes, and a part of its
  * journal stays free for the results of steps.
  *
- * Holds always: an answer that is passed on to the claim fits the schema, and the journal has room
- * for it beside all others that are on their way. What does not fit is named by path, and leads to
- * another offer, to an answerer who may try again, or to the end of the ask: see content_invalid.
+ * Holds always: content that reaches the claim fits the schema, and the journal has room for it
+ * beside all other answers on their way. Content that does not fit is named by path. It leads to
+ * another offer, leaves the answerer another try, or ends the ask: see content_invalid.
  */
 #include "core/claim.h"
 
@@ -30,7 +30,7 @@ static bool same_content(struct claim *claim, struct str given, struct str store
     return one && other && json_equal(one, other);
 }
 
-/* Is this how it ended? */
+/* Did the ask end with this very answer? */
 bool claim_agrees(struct claim *claim, const struct ask_record *record)
 {
     bool content = claim->answer.action == ASK_ACCEPTED && record->detail.len &&
@@ -42,7 +42,8 @@ bool claim_agrees(struct claim *claim, const struct ask_record *record)
             same_content(claim, given, record->content));
 }
 
-/* The giver goes, or it is large: a tree of our own. None comes of what is too large as one. */
+/* Copies the content into the claim, if the answerer leaves or it is large. Too large: there is
+ * none. */
 void claim_own_content(struct claim *claim)
 {
     claim->answer.content = json_parse(&claim->arena, claim->content, NULL, NULL);
@@ -60,7 +61,7 @@ void claim_parse_input(struct flow *flow, void *subject)
         return;
     }
     claim->too_large = action == ASK_ACCEPTED && claim->answer.too_large;
-    if (action != ASK_ACCEPTED || !claim->answer.content) { /* a no carries no content */
+    if (action != ASK_ACCEPTED || !claim->answer.content) { /* only a yes has content */
         claim->answer.content = NULL;
         flow_next(flow);
         return;
@@ -88,14 +89,14 @@ nod_status claim_write_content(void *subject, size_t stage, enum hook_field fiel
 
     (void)stage, (void)arena;
     if (field != HOOK_CONTENT || claim->checked || claim->answer.action != ASK_ACCEPTED) {
-        *why = STR("The content of an answer that accepts is written before it is validated, and "
-                   "nothing else of it is");
+        *why = STR("Of an answer only the content can be written, if it accepts, and only before "
+                   "it is validated");
         return NOD_E_USAGE;
     }
     struct str copy = arena_str(&claim->arena, text);
     struct json *tree = json_parse(&claim->arena, copy, NULL, NULL);
     if (!tree || text.len > claim->engine->opts.limits.journal_bytes) {
-        *why = STR("The content is no JSON, or larger than an answer may be");
+        *why = STR("The content is not JSON, or is larger than an answer may be");
         return NOD_E_INVALID;
     }
     claim->content = copy;
@@ -104,7 +105,7 @@ nod_status claim_write_content(void *subject, size_t stage, enum hook_field fiel
     return NOD_OK;
 }
 
-/* The question as it was asked. False: there is no room for it. */
+/* Keeps a copy of the question as it was asked. False: there is no room for it. */
 static bool record_keep(struct claim *claim, const struct ask_record *record)
 {
     struct ask_record copy = ask_record_copy(&claim->arena, record);
@@ -116,14 +117,15 @@ static bool record_keep(struct claim *claim, const struct ask_record *record)
     return true;
 }
 
-/* Whoever gave it, whoever told how it went, and the question itself need not be here any more. */
+/* A hook finishes later: the answerer, the surface and the question may be gone by then. */
 void claim_keep_content(void *subject)
 {
     struct claim *claim = subject;
     const struct ask *ask = claim_ask(claim);
 
     if (ask && !claim->record)
-        record_keep(claim, &ask->record); /* without room for it, it is loaded when it is needed */
+        /* if there is no room for it, it is loaded when it is needed */
+        record_keep(claim, &ask->record);
     if (claim->lent) {
         claim_own_content(claim);
     } else if (claim->answer.content && !claim->content.len) {
@@ -196,7 +198,7 @@ static struct str content_problems(struct claim *claim, const struct ask_record 
         }
         return form_problems(claim->engine, &claim->arena, record->detail, content);
     case ASK_URL:
-        claim->content = STR_NONE; /* what happens on the page does not come through here */
+        claim->content = STR_NONE; /* what a person enters on the page does not come through here */
         return STR_NONE;
     case ASK_SAMPLE:
         if (!json_get(content, STR("content")) || json_get_str(content, STR("role")).len == 0)
@@ -210,7 +212,7 @@ static struct str content_problems(struct claim *claim, const struct ask_record 
     return problem(claim, "", "unknown kind of question");
 }
 
-/* Bytes that answers to the call's other asks add to its journal: they are on their way. */
+/* Bytes that answers on their way to the call's other asks add to its journal. */
 static size_t others_coming(const struct claim *claim, struct str call_id)
 {
     size_t bytes = 0;
@@ -224,8 +226,8 @@ static size_t others_coming(const struct claim *claim, struct str call_id)
     return bytes;
 }
 
-/* It fits, and room is kept for it until it is in the journal or refused. Of several answers to one
- * ask only one will count, so they need the room of the largest. */
+/* The answer fits, and room is kept for it until it is in the journal or refused. Of several
+ * answers to one ask only one will count, so they need the room of the largest. */
 static void room_keep(struct claim *claim, const struct ask_record *record)
 {
     size_t bytes =
@@ -254,7 +256,7 @@ static struct journal_limits limits_of(const struct claim *claim, const struct a
         engine->catalog ? catalog_find(engine->catalog, TARGET_TOOL, record->target) : NULL);
 }
 
-/* Bytes that an answer may add to a journal that has so many: a part stays free for steps. */
+/* Bytes that an answer may add to a journal of this size: a part stays free for steps. */
 static size_t room_left(const struct claim *claim, const struct ask_record *record, size_t learned)
 {
     size_t most = limits_of(claim, record).bytes;
@@ -303,7 +305,7 @@ static void weighed(void *data, nod_status status, const struct store_reply *rep
     flow_again(&claim->flow);
 }
 
-/* What invalid content leads to: asked again, still pending, or the end of the ask. */
+/* Invalid content: it is asked for again, the ask stays pending, or the ask ends. */
 static void content_invalid(struct claim *claim, const struct ask_record *record,
                             struct str problems)
 {
@@ -340,7 +342,7 @@ static void question_loaded(void *data, nod_status status, const struct store_re
         flow_again(&claim->flow);
 }
 
-/* It was here when it was looked for, and its call has been unloaded since. */
+/* The ask was pending here when it was looked up, but its call has been unloaded since. */
 static void load_question(struct claim *claim)
 {
     if (claim->lent)
@@ -365,7 +367,8 @@ void claim_validate_content(struct flow *flow, void *subject)
     }
     claim->checked = true;
     struct str problems = claim->weighed ? STR_NONE : content_problems(claim, record);
-    claim->answer.content = NULL; /* it may be the giver's, who need not wait for the rest */
+    /* it may belong to the answerer, which does not wait for the rest */
+    claim->answer.content = NULL;
     if (!problems.len && !is_small(claim, record) && !ask && !claim->weighed &&
         record->call_id.len) {
         claim->engine->store->ops->load_call(claim->engine->store, record->call_id, weighed, claim);
@@ -381,7 +384,7 @@ void claim_validate_content(struct flow *flow, void *subject)
         if (ask)
             ask->opened = true;
         claim->result = (struct answer_result){ .status = NOD_OK, .pending = true };
-        flow_jump(flow, "finalize"); /* it is open; the page will say when it is done */
+        flow_jump(flow, "finalize"); /* the page is open; it will say when it is done */
         return;
     }
     flow_next(flow);

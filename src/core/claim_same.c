@@ -1,22 +1,22 @@
 /*
- * core/claim_same: the same answer again.
+ * core/claim_same: the same answer again, while the first is on its way.
  *
- * While the store is away a client sends its answer again and again. The first is on its way until
- * the store has it; the others wait for what it is told, and cost no more than a pointer each. Past
- * CLAIM_JOINED_MOST of them, or CLAIM_OF_ASK_MOST answers that say something else, whoever comes is
- * told to come later: nothing piles up.
+ * While the store is away a client may send its answer again and again. The first is on its way
+ * until the store has it. The others wait for its result, and cost no more than a pointer each.
+ * Past CLAIM_JOINED_MOST of them, or CLAIM_OF_ASK_MOST different answers, the answerer is told to
+ * come later, so nothing piles up.
  *
- * What nobody waits for (the clock's word, an answer without `done`) would not be said again if the
- * one it joins gave up: it goes its own way. The engine's word is never told to come later.
+ * An answer without `done`, and the engine's own word, do not join another: if that one gave up,
+ * nobody would send them again. The engine's own word is never told to come later.
  *
- * Holds always: of an answer that somebody waits for, one is on its way to the store at a time, and
- * one is told that it has won. Nothing is dropped here without a word to somebody.
+ * Holds always: of equal answers that somebody waits for, one at a time is on its way to the store,
+ * and one is told that it has won. Every answerer that waits is told something.
  */
 #include "core/claim.h"
 
 #include "base/mem.h"
 
-/* Is it the very same word, to the same offer, by the same one, in the same place? */
+/* Do both say the same, to the same offer, by the same principal, in the same place? */
 static bool says_the_same(const struct claim *a, const struct claim *b)
 {
     return str_eq(a->ask_id, b->ask_id) && a->outcome == b->outcome && a->again == b->again &&
@@ -50,7 +50,7 @@ void claim_arrive(struct claim *claim)
         map_set(ways, first->ask_id, first);
 }
 
-/* One that says the same, and how many there are in all. */
+/* A claim under way that says the same, and how many are under way in all. */
 static struct claim *claim_under_way(const struct claim *claim, size_t *count)
 {
     struct claim *found = NULL;

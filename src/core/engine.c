@@ -1,12 +1,12 @@
 /*
- * core/engine: the engine itself.
+ * core/engine: what is live on this node.
  *
- * It keeps what lives on this node: calls, pending asks, answers under way, and one heap of
- * everything that happens at a time. It does not decide what an answer means (claim.c) or what a
- * call does next (call.c).
+ * The engine keeps calls, pending asks, answers under way, and one heap of everything that happens
+ * at a set time. It does not decide what an answer means (claim.c) or what a call does next
+ * (call.c).
  *
- * Holds always: an ask is in `asks` exactly while it is pending here and known to the store, and is
- * counted for its principal exactly as long.
+ * Holds always: an ask is in `asks` exactly while it is pending here and known to the store. For
+ * exactly as long it is counted for its principal.
  */
 #include "core/inside.h"
 
@@ -24,8 +24,8 @@ static size_t or_default(size_t given, size_t usual)
     return given ? given : usual;
 }
 
-/* Hints may have been lost. Those that wait look one after the other, so that the store, which has
- * just come back, is not run over. */
+/* Hints may have been lost. The waiting calls look one after the other, so that a store that has
+ * just come back is not flooded. */
 static void wake_all(struct engine *engine)
 {
     struct call *call;
@@ -150,7 +150,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     idmap_init(&engine->calls, SIZE_MAX / 2, offsetof(struct call, id)); /* see call_list */
     idmap_init(&engine->asks, SIZE_MAX / 2, offsetof(struct ask, id));
     map_init(&engine->tallies, SIZE_MAX / 2);
-    map_init(&engine->claims_of_ask, SIZE_MAX / 2); /* no more than there are claims */
+    map_init(&engine->claims_of_ask, SIZE_MAX / 2); /* never more than there are claims */
     map_init(&engine->scopes, SIZE_MAX / 2);
     map_init(&engine->schemas, ENGINE_SCHEMAS_KEPT);
     engine->asks_moved = 1;
@@ -184,9 +184,9 @@ void engine_destroy(struct engine *engine)
 
     if (!engine)
         return;
-    cancels_drop(engine); /* first: an answer may wait for one */
+    cancels_drop(engine); /* first: an answer may wait for the end of a cancel */
     claims_drop(engine);
-    recovery_free(engine); /* it is told of the claims it has made */
+    recovery_free(engine); /* it is told of the claims that it made */
     returns_drop(engine);
     openings_drop(engine);
     scopings_drop(engine);
@@ -229,7 +229,7 @@ const struct flow_table *engine_flow(nod_flow flow)
     return flow >= NOD_FLOW_CALL && flow <= NOD_FLOW_ANSWER ? tables[flow] : NULL;
 }
 
-/* --- what happens at a time --- */
+/* --- things that happen at a set time --- */
 
 void due_set(struct engine *engine, struct due *due, int64_t after_ms,
              void (*fire)(struct due *due))

@@ -2,8 +2,8 @@
  * core/engine: runs calls, asks people, resumes calls.
  *
  * The engine owns every live call on this node. It knows no socket, no HTTP, no protocol method and
- * no clock but the one it is given. It is driven by four things: engine_call, ask_answer,
- * call_cancel and engine_tick; everything else follows through the seams.
+ * no clock but the one it is given. Four functions drive it: engine_call, ask_answer, call_cancel
+ * and engine_tick. Everything else follows through the seams (store, surface, provider, caller).
  *
  * Order of durability, each committed before the next begins:
  *     ask ▶ told to any surface;  answer ▶ run again;  step result ▶ go on;  result ▶ reply.
@@ -22,7 +22,7 @@
 struct catalog;
 struct engine;
 
-struct engine_limits {                 /* 0: the default */
+struct engine_limits {                 /* 0 stands for the default */
     size_t pending_asks;               /* in all; ENGINE_PENDING_ASKS */
     size_t pending_asks_per_principal; /* ENGINE_PENDING_ASKS_PER_PRINCIPAL */
     size_t journal_entries;            /* of a call; ENGINE_JOURNAL_ENTRIES */
@@ -51,7 +51,7 @@ struct engine_opts {
     const struct clock *clock;
     struct store *store;
     struct str node; /* empty: random */
-    /* fn(data) later, on this thread, in order; never from inside the call. */
+    /* Calls fn(data) later, on this thread, in order, and never from inside defer itself. */
     void (*defer)(void *ctx, void (*fn)(void *data), void *data);
     void *defer_ctx;
     int64_t ask_ttl_ms; /* 0: ENGINE_ASK_TTL_MS */
@@ -61,24 +61,24 @@ struct engine_opts {
 
 struct engine *engine_create(const struct engine_opts *opts);
 /*
- * Calls that have not ended are dropped without a word to their callers. The store is destroyed
- * first: it drops the completions that are still on their way here.
+ * Calls that have not ended are dropped, and their callers are not told. Destroy the store first:
+ * it drops the completions that are still on their way here.
  */
 void engine_destroy(struct engine *engine);
 
 /* Another clock than the one it was made with, before its first call. */
 void engine_use_clock(struct engine *engine, const struct clock *clock);
-/* Another store than the one it was made with, before its first call. */
+/* Replaces the store that the engine was made with. Before its first call. */
 void engine_use_store(struct engine *engine, struct store *store);
 /*
- * What there is to call, so that a call whose target is gone ends with an error that says so: when
- * the target is taken away (engine_targets_changed), or when an answer comes, before it is taken.
- * Where others share the store the answer is taken, and a call whose client can come back for it is
- * unloaded: one of them may have the target.
+ * Tells the engine what there is to call, so that a call whose target is gone ends with an error
+ * that says so. That happens when the target is removed (engine_targets_changed), or when an answer
+ * comes, before it is taken. If other nodes share the store, one of them may have the target: then
+ * the answer is taken, and a call whose client can come back is unloaded.
  */
 void engine_use_catalog(struct engine *engine, const struct catalog *catalog);
 void engine_targets_changed(struct engine *engine);
-/* Other bounds on the questions that wait here; 0: as it is. Before its first call. */
+/* Sets other bounds on the questions that wait here; 0: no change. Before the first call. */
 void engine_bound_asks(struct engine *engine, size_t in_all, size_t per_principal);
 /* Other bounds on what a call may learn; 0: as it is. Before its first call. */
 void engine_bound_journals(struct engine *engine, size_t entries, size_t bytes);
@@ -93,75 +93,76 @@ struct journal_limits engine_journal_limits(const struct engine *engine,
                                             const struct target *target);
 
 /*
- * In order of preference: an ask is put to the next one when the last has refused it. False, and a
- * line in the log that says why: there are too many, its name is not one (surface.h), or it is
- * another's.
+ * In order of preference: when a surface has refused an ask, it is put to the next. False: there
+ * are too many surfaces, or the name is not valid (surface.h) or is taken; the log says which.
  */
 bool engine_add_surface(struct engine *engine, struct surface *surface);
 /*
- * Only these surfaces are used, in this order, and where it is more than one an ask is up on all of
- * them that can, at the same time; NULL at the end. "client" is the client that made the call,
- * whichever way it is asked. NULL, or no name: as they were added. False: there is no surface of
- * the name *unknown, and nothing was changed. After the last surface was added, before the first
- * call.
+ * Only these surfaces are used, in this order; `names` ends with NULL. If there is more than one,
+ * an ask is up on all of them that can, at the same time. "client" is the client that made the
+ * call, whichever way it is asked. NULL, or no name: all surfaces, as they were added. False: there
+ * is no surface of the name *unknown, and nothing was changed. Call it after the last surface was
+ * added and before the first call.
  */
 bool engine_use_surfaces(struct engine *engine, const char *const *names, struct str *unknown);
-/* What they are called, with commas between them. */
+/* The names of all surfaces, with commas between them. */
 struct str engine_surface_names(const struct engine *engine, struct arena *arena);
 bool engine_has_surface(const struct engine *engine, const struct surface *surface);
-/* Several surfaces were named: asks that a client carries are up elsewhere, too. */
+/* Several surfaces were named: asks that a client carries are up elsewhere as well. */
 bool engine_asks_together(const struct engine *engine);
 /*
- * "tool.field" each, NULL at the end: fields of forms that may be asked for although they look like
- * secrets. The operator's word, never the author's; every use is logged. The list is not copied.
+ * "tool.field" each, NULL at the end: form fields that may be asked for although they look like
+ * secrets. The operator decides this, never the author of a tool; every use is logged. The list is
+ * not copied.
  */
 void engine_allow_fields(struct engine *engine, const char *const *fields);
 struct hooks *engine_hooks(struct engine *engine);
 const struct flow_table *engine_flow(nod_flow flow);
 
-/* Monotonic ms when engine_tick is due next; INT64_MAX: never. Changes with every call into the
- * engine. */
+/* Monotonic ms when engine_tick is due next; INT64_MAX: never. Every call into the engine may
+ * change it. */
 int64_t engine_deadline(const struct engine *engine);
 void engine_tick(struct engine *engine);
 
 /*
- * This node goes. From now on no run begins: calls that the store knows and that outlive the
- * process are given back to it, for the next start or another node; the others are cancelled. What
- * runs may still come to its end.
+ * This node stops. From now on no run begins. Calls that the store knows are given back to it, if
+ * it is durable or shared, for the next start or another node; all others are cancelled. Runs that
+ * are under way may still end.
  */
 void engine_stop(struct engine *engine);
-/* Nothing of a call is on its way to the store. */
+/* No operation of any call is on its way to the store. */
 bool engine_settled(const struct engine *engine);
 
 struct store *engine_store(const struct engine *engine);
-/* Does the store do its work, as far as it knows? If not, why. */
+/* Does the store work, as far as it knows? If not, *why says why. */
 bool engine_ready(const struct engine *engine, struct str *why);
-/* The store's wall clock, in ms: expiry of whatever several nodes see is decided by it. */
+/* The store's wall clock, in ms. It decides the expiry of everything that several nodes see. */
 int64_t engine_now(const struct engine *engine);
 size_t engine_calls(const struct engine *engine);
-size_t engine_pending(const struct engine *engine); /* asks */
+size_t engine_pending(const struct engine *engine); /* pending asks */
 
-/* The store outlives this process, or other nodes see it. */
+/* The store is durable or shared: calls outlive this process, or other nodes see them. */
 bool engine_survives(const struct engine *engine);
 
-/* --- what nobody works on any more --- */
+/* --- calls and questions that no node works on --- */
 
 enum {
-    RECOVERY_NODE_TTL_MS = 5000, /* a node that has been silent for that long counts as gone */
+    RECOVERY_NODE_TTL_MS = 5000, /* a node that was silent for so long counts as gone */
     RECOVERY_BEATS = 5,          /* heartbeats in that time */
 };
 
 struct recovery_opts {
     /*
      * This call can be run, and is not live here. It may be adopted, now or later, or left to
-     * others; it is shown again as long as nobody has. The record may lack its journal.
+     * others. It is shown again for as long as nobody has taken it. The record may lack its
+     * journal.
      */
     void (*orphan)(void *data, const struct call_record *record);
     void *data;
     int64_t node_ttl_ms; /* 0: RECOVERY_NODE_TTL_MS */
 };
-/* From now on, with a durable or shared store; otherwise there is nothing to recover. Before the
- * first call. */
+/* Begins to look for them. Without a durable or shared store there are none. Before the first
+ * call. */
 void engine_recover(struct engine *engine, const struct recovery_opts *opts);
 
 /* --- calls --- */
@@ -173,39 +174,41 @@ struct call_spec {
     struct str principal;
     struct str scope;
     struct str caller_record; /* JSON: how the caller can be reached again; may be empty */
-    /* How long something lives, from each of its transitions on, that could bring it back: it is
-     * remembered at least so long; 0: nothing. With questions it is that and the time they wait,
-     * and keep_asked_ms, which counts with them alone. */
+    /* How long, after each of its transitions, something lives that could bring the call back; 0:
+     * nothing. The call is remembered for at least so long. While it has questions, that is
+     * keep_ms, the time they wait, and keep_asked_ms together. */
     int64_t keep_ms, keep_asked_ms;
-    bool handed;   /* its client holds something to come back with: see call_handed */
-    bool portable; /* its state is portable and may be presented to another node, which does
-                           not share our store: only idempotent steps may happen */
+    bool handed; /* the client holds something to come back with: see call_handed */
+    /* the call's state may be presented to a node that does not share our store: only idempotent
+     * steps */
+    bool portable;
     struct caller *caller;
-    struct str id;   /* ID_LEN characters that nobody has used; empty: random */
-    bool named;      /* its id stands for the request: one that is stored already is the same */
-    bool hold_steps; /* before its first step it stops: see caller_ops.stepping */
-    bool opened;     /* by engine_open: the store has it, running here in its first epoch */
+    struct str id;   /* ID_LEN characters, never used before; empty: random */
+    bool named;      /* the id stands for the request: a stored call of that id is the same */
+    bool hold_steps; /* it stops before its first step: see caller_ops.stepping */
+    bool opened;     /* engine_open has stored it, running here in its first epoch */
 };
 
 /*
  * Stores a call before it begins, so that its client can be given something to come back with.
- * `spec` has an id; engine_call with the same, and `opened`, begins it. If this node dies before
- * that, the call is there for whoever comes back with what it was given, and for nobody else. Sent
- * again with its token while the store fails; done() comes in any case, also when the engine goes.
+ * `spec` has an id. engine_call with the same spec, and `opened`, begins the call. If this node
+ * dies before that, only a client that comes back with what it was given finds the call. The
+ * operation is sent again while the store fails. done() is called once in any case, also when the
+ * engine is destroyed.
  */
 void engine_open(struct engine *engine, const struct call_spec *spec, store_done *done, void *data);
 
 /*
- * Begins a call. caller->call is set before anything else happens. caller->ops->finished comes
- * exactly once, perhaps before this returns.
+ * Begins a call. caller->call is set before anything else happens. caller->ops->finished is called
+ * once, perhaps before this returns.
  */
 void engine_call(struct engine *engine, const struct call_spec *spec);
 
 /*
- * Goes on with a call that was unloaded, here or on another node, or that comes back in the
- * client's hands. `asks` are the pending ones. With `import` the store does not know it: it is
- * stored first. asked() follows if something is pending; otherwise it is taken and runs. False, and
- * nothing happened: it is live here already (engine_find).
+ * Goes on with a call that was unloaded, here or on another node, or whose state the client brings
+ * back. `asks` are the pending ones. With `import` the store does not know the call: it is stored
+ * first. asked() follows if something is pending; otherwise the call is taken and runs. False, and
+ * nothing happened: the call is live here already (engine_find).
  */
 struct adopt_spec {
     const struct call_record *record;
@@ -217,47 +220,48 @@ struct adopt_spec {
     struct caller *caller;
     bool hold_steps;                /* see call_spec */
     int64_t keep_ms, keep_asked_ms; /* see call_spec */
-    bool handed;                    /* beside what the record says */
+    bool handed;                    /* true also if the record says so */
 };
 bool engine_adopt(struct engine *engine, const struct adopt_spec *spec);
 struct call *engine_find(const struct engine *engine, struct str call_id);
 
-/* How often an ask was put to its client, where the client's state knows better than the store. */
+/* Sets how often an ask was put to its client, if the client's state knows better than the
+ * store. */
 void ask_put_again(struct ask *ask, int attempt);
 
 /*
- * The caller is gone and will not be called again. What the store knows goes on or waits for
- * whoever comes back; what it does not know is cancelled.
+ * The caller is gone and will not be called again. A call that the store knows goes on, or waits
+ * for whoever comes back. A call that it does not know is cancelled.
  */
 void call_caller_left(struct call *call);
 
 /*
- * Its client has been given something to come back with. The store is told with the call's next
- * transition: from then on the call is run on wherever there is a node, also without its client.
+ * The client has been given something to come back with. The store is told with the call's next
+ * transition. From then on any node runs the call on, also without its client.
  */
 void call_handed(struct call *call);
-/* From its next transition on: see call_spec.keep_ms. */
+/* Sets call_spec.keep_ms, from the call's next transition on. */
 void call_keep(struct call *call, int64_t keep_ms);
 
-/* Perhaps it has gone on elsewhere: asks the store, if it waits. */
+/* The call may have gone on elsewhere: if it waits, the store is asked. */
 void call_wake(struct call *call);
-/* Another caller waits for it from now on; the old one is not called again. */
+/* Another caller waits for the call from now on. The old one is not called again. */
 void call_change_caller(struct call *call, struct caller *to);
-/* After caller_ops.stepping, now or later: on with its steps. */
+/* After caller_ops.stepping, now or later: lets the call go on with its steps. */
 void call_step_on(struct call *call);
 
-/* Cancels: its asks are withdrawn, finished() comes with NOD_E_CANCELLED, perhaps before this
- * returns. */
+/* Cancels the call: its asks are withdrawn, and finished() is called with NOD_E_CANCELLED, perhaps
+ * before this returns. */
 void call_cancel(struct call *call, struct str why);
 
-/* The same by its id, wherever it is; nothing, if it has ended or is unknown. */
+/* The same by its id, wherever the call is. Nothing happens if it has ended or is unknown. */
 void engine_cancel(struct engine *engine, struct str call_id, struct str why);
 
 /*
- * Ends a call that waits, or that nobody runs, with this failure instead. `done`, which may be
- * NULL, comes when the end is stored. NOD_E_STALE: it had ended before. NOD_E_STORE: the engine, or
- * the call, went before. NOD_PENDING, at once: nothing was done, because it is live here and does
- * not wait; it runs, or comes to an end by itself.
+ * Ends a call that waits, or that no node runs, with this failure. `done`, which may be NULL, is
+ * called when the end is stored. NOD_E_STALE: the call had ended before. NOD_E_STORE: the engine or
+ * the call went away first. NOD_PENDING, at once: nothing was done, because the call is live here
+ * and does not wait; it runs, or comes to its own end.
  */
 void engine_end(struct engine *engine, struct str call_id, const struct outcome *outcome,
                 void (*done)(void *data, nod_status status), void *data);
@@ -268,7 +272,7 @@ const struct target *call_target(const struct call *call);
 struct caller *call_caller(const struct call *call);
 bool call_waiting(const struct call *call);
 bool call_is_stored(const struct call *call); /* the store knows it */
-/* It runs here, in an epoch of ours: what we know of it is what there is to know. */
+/* The call runs here, in an epoch of ours: no other node knows more of it. */
 bool call_working(const struct call *call);
 struct str call_args(const struct call *call);
 struct str call_uri(const struct call *call);
@@ -276,83 +280,83 @@ uint32_t call_notices(const struct call *call);
 /* Could a surface other than this one put such a question to the person behind this call? */
 bool engine_can_elsewhere(const struct engine *engine, const struct call *call, enum ask_kind kind,
                           bool consent, const struct surface *but);
-/* What it has learned; during asked(), and while it runs. */
+/* What the call has learned. Valid during asked(), and while it runs. */
 const struct entry *call_journal(const struct call *call, size_t *count);
-/* The pending asks of a call, in order: for (ask = call_ask_first(c); ask; ask = call_ask_next(c,
- * ask)). */
+/* The pending asks of a call, in order. */
 struct ask *call_ask_first(const struct call *call);
 struct ask *call_ask_next(const struct call *call, const struct ask *ask);
 
 /* --- asks --- */
 
 const struct ask_record *ask_record(
-    const struct ask *ask); /* lives as long as the ask is pending here */
+    const struct ask *ask); /* Valid while the ask is pending here. */
 struct call *ask_call(const struct ask *ask);
 /* A pending ask of this node, or NULL. */
 struct ask *engine_ask(const struct engine *engine, struct str ask_id);
 
-/* From a surface: see surface_ops.offer. */
+/* Called by a surface: see surface_ops.offer. */
 void ask_offered(struct ask *ask, const struct surface *surface, enum offer_result result);
 
 struct answer {
     enum ask_state action;      /* ASK_ACCEPTED, ASK_DECLINED, ASK_CANCELLED */
-    const struct json *content; /* with ASK_ACCEPTED; may be NULL where nothing is asked for */
+    const struct json *content; /* with ASK_ACCEPTED; may be NULL if nothing is asked for */
     struct str by;              /* the principal who answers, as verified */
     struct str scope;           /* not empty: the ask must be of this scope */
     struct str via;             /* where it was given (claim_spec.via); empty: the surface's name */
     const struct surface *surface;
-    role_set roles;         /* of `by`; what comes through the client that was asked needs none */
-    bool handed;            /* who answers has shown that the call's client can come back for it */
+    role_set roles;         /* the roles of `by`; the client that was asked needs none */
+    bool handed;            /* the answerer has shown that the call's client can come back */
     int attempt;            /* the offer it answers; 0: whichever is up */
-    struct answer_set *set; /* it is given together with others; NULL: by itself */
-    bool too_large; /* there was content, and it is larger than an answer may be: it fits nothing */
-    bool once;      /* whoever answers will not do it again: the surface is done with this ask. Also
-                       where nobody listens for what became of it */
+    struct answer_set *set; /* the answers it is given with; NULL: it is given by itself */
+    bool too_large;         /* the content was larger than an answer may be: it fits nothing */
+    /* the answerer will not send it again, and the surface is done with this ask. Also set if
+     * nobody waits for the result */
+    bool once;
 };
 
 struct answer_result {
-    nod_status status; /* NOD_OK: this answer counts. NOD_E_STALE: somebody or something else ended
-                          it before. NOD_E_INVALID: the content does not fit (problems).
-                          NOD_E_NOT_FOUND, NOD_E_REFUSED, NOD_E_STORE */
-    enum ask_state state; /* with NOD_OK, NOD_E_STALE: how it ended */
-    struct str by, via;   /* and by whom, and where */
-    struct str problems;  /* NOD_E_INVALID, and of a hook that refused: JSON [{path, message}] */
+    /* NOD_OK: this answer counts. NOD_E_STALE: the ask had ended before. NOD_E_INVALID: the
+     * content does not fit (problems). NOD_E_NOT_FOUND, NOD_E_REFUSED, NOD_E_STORE */
+    nod_status status;
+    enum ask_state state; /* with NOD_OK, NOD_E_STALE: how the ask ended */
+    struct str by, via;   /* by whom, and where */
+    struct str problems;  /* with NOD_E_INVALID, or if a hook refused: JSON [{path, message}] */
     const char *code;     /* of a hook that refused the answer, for programs; NULL: none */
-    struct str message;   /* and for people */
-    bool pending;         /* it is still waiting for an answer */
-    bool same; /* with NOD_E_STALE: it ended by this very answer, given by the same principal: it
-                  was sent twice */
+    struct str message;   /* the same, for people */
+    bool pending;         /* the ask still waits for an answer */
+    /* with NOD_E_STALE: this very answer, by the same principal, ended it: it was sent twice */
+    bool same;
 };
 
 typedef void answered_fn(void *data, const struct answer_result *result);
 
 /*
- * Answers an ask, by its exact id: validate, then claim once. `done` (may be NULL) comes once,
- * perhaps before this returns. Content and everything else is copied. On a surface without further
- * attempts, invalid content ends the ask.
+ * Answers an ask by its exact id: the answer is validated, then claimed once. `done` (may be NULL)
+ * is called once, perhaps before this returns. Content and all else is copied. On a surface without
+ * further attempts, invalid content ends the ask.
  */
 void ask_answer(struct engine *engine, struct str ask_id, const struct answer *answer,
                 answered_fn *done, void *data);
 
-/* Would this be an answer to the form that the ask puts? As it is checked when it is given. */
+/* Does this content fit the form of the ask? The same check as when an answer is given. */
 bool ask_fits_form(struct engine *engine, const struct ask_record *ask, const struct json *content);
 
 /*
- * Answers to asks of one call that are given together, as one submission. Each is looked at by
- * itself, and told by itself; what fits is claimed in one transition of the store. If another
- * submission was first with other answers, none of it counts. Between the two, ask_answer with
- * `set`; after answers_end the set is the engine's.
+ * Answers to asks of one call that are given together, as one submission. Between answers_begin and
+ * answers_end, call ask_answer with `set` for each. Each answer is checked and told its result
+ * separately; those that fit are claimed in one transition. If another submission came first with
+ * other answers, none of these counts. After answers_end the set belongs to the engine.
  */
 struct answer_set *answers_begin(struct engine *engine);
 void answers_end(struct answer_set *set);
 
 /*
- * Whoever could put this ask to its person cannot, and no surface of this node has it: it ends in
- * ASK_UNSUPPORTED.
+ * The client that was to put this ask to its person cannot, and no surface of this node has it: the
+ * ask ends in ASK_UNSUPPORTED.
  */
 void ask_unsupported(struct engine *engine, struct str ask_id, answered_fn *done, void *data);
 
-/* The page behind a URL ask is done: ends one with wait_done as accepted. */
+/* The page of a URL ask with wait_done is done: the ask ends as accepted. */
 void ask_url_done(struct engine *engine, struct str ask_id, answered_fn *done, void *data);
 
 #endif

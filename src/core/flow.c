@@ -1,16 +1,16 @@
 /*
- * core/flow: stepping through a table of stages, and calling the hooks of each.
+ * core/flow: steps through a table of stages, and calls the hooks of each.
  *
  *     will ▶ around, from the outermost in ▶ stage ▶ around, from the innermost out ▶ did
  *
- * A stage that ends at once returns into the loop of flow_enter instead of recursing, and so does a
- * hook, so a long pipeline costs no stack. What ends later comes back by flow_next, flow_jump and
- * flow_stop (the stage) or flow_hook_done (a hook). After done() has been called the flow is not
- * touched again: its owner may have freed it.
+ * A stage or hook that ends at once returns into the loop of flow_enter, so a long pipeline costs
+ * no stack. A stage that ends later comes back through flow_next, flow_jump or flow_stop, a hook
+ * through flow_hook_done. After done() has been called the flow is not touched again: its owner may
+ * have freed it.
  *
- * An error of the stage, or of a hook around or instead of it, is shown to the hooks around it on
- * its way out. They may make another error of it, and never a success: what nod has refused stays
- * refused. A firm flow (the clock's own word) shows hooks what happens and asks none of them.
+ * An error of the stage, or of a hook around it or instead of it, is shown to the outer hooks on
+ * its way out. They may turn it into another error, but never into a success. A firm flow (the
+ * engine's own word, such as an expiry) shows its hooks what happens, and ignores what they return.
  */
 #include "core/flow.h"
 
@@ -35,7 +35,7 @@ static inline struct list *hooks_here(const struct flow *flow)
 
 static inline bool hooked(const struct flow *flow)
 {
-    return !list_empty(hooks_here(flow)); /* mostly it is */
+    return !list_empty(hooks_here(flow)); /* mostly it is empty */
 }
 
 static void frames_drop(struct flow *flow)
@@ -69,7 +69,7 @@ static void flow_end(struct flow *flow, nod_status status)
     hook_run_free(objected);
 }
 
-/* Inside a stage, flow_next and flow_stop only leave a mark, so the subject is still there when the
+/* Inside a stage, flow_next and flow_stop only leave a mark. So the subject is still there when the
  * stage returns. */
 static inline void stage_run(struct flow *flow, const struct stage *stage)
 {
@@ -96,8 +96,8 @@ static void objects(struct flow *flow, struct nod_hook_run *hook, nod_status sta
     flow->ended = status;
 }
 
-/* It has recorded something in its run: the stage is begun anew when that is known. True: what it
- * wanted was refused at once, and the stage is over. */
+/* A hook has recorded something in its run: the stage is begun anew when that is known. True: the
+ * question was refused at once, and the stage is over. */
 static bool hook_asks(struct flow *flow, struct nod_hook_run *hook)
 {
     struct run *run = hook->run;
@@ -123,7 +123,7 @@ static bool hook_has_asked(const struct nod_hook_run *hook)
     return hook->run && (hook->run->news.asks || hook->run->step_done);
 }
 
-/* The clock's own word is shown, and nobody's word counts against it. */
+/* A firm flow: the hook was shown what happens, and its result is ignored. */
 static void hook_was_shown(struct nod_hook_run *hook, nod_status status)
 {
     hook->later = status == NOD_PENDING;
@@ -146,7 +146,7 @@ static bool hook_pends(struct flow *flow, struct nod_hook_run *hook)
     return false;
 }
 
-/* A hook around a stage, or instead of it, is through without an error: the stage is over. */
+/* A hook around the stage ended without an error and did not go in: the stage is left out. */
 static void stage_left_out(struct flow *flow, struct nod_hook_run *hook)
 {
     const struct stage *stage = &flow->table->stages[flow->at];
@@ -162,7 +162,7 @@ static void stage_left_out(struct flow *flow, struct nod_hook_run *hook)
     }
 }
 
-/* True: on with the stage. False: it waits for the hook, or the flow has ended. */
+/* True: go on with the stage. False: it waits for the hook, or the flow has ended. */
 static bool hook_turned(struct flow *flow, struct nod_hook_run *hook, nod_status status)
 {
     enum flow_phase phase = flow->phase;
@@ -178,7 +178,7 @@ static bool hook_turned(struct flow *flow, struct nod_hook_run *hook, nod_status
     if (phase == FLOW_AROUND || phase == FLOW_STAGE)
         flow->phase = FLOW_UNWIND;
     if (phase == FLOW_UNWIND && status == hook->given)
-        status = NOD_OK; /* as it was */
+        status = NOD_OK; /* no change */
     if (status != NOD_OK) {
         objects(flow, hook, status);
         if (phase != FLOW_WILL && phase != FLOW_DID)
@@ -208,7 +208,7 @@ static bool hook_enters(struct flow *flow, struct hook *hook)
     return hook_turned(flow, run, hook_call(run));
 }
 
-/* The stage itself. False: it finishes later. */
+/* Runs the stage itself. False: it finishes later. */
 static bool stage_turn(struct flow *flow)
 {
     const struct stage *stage = &flow->table->stages[flow->at];
@@ -224,7 +224,7 @@ static bool stage_turn(struct flow *flow)
     return true;
 }
 
-/* Out through one more hook around the stage, or on to the hooks behind it. */
+/* Goes out through one more hook around the stage, or on to the hooks after it. */
 static bool unwind(struct flow *flow)
 {
     struct nod_hook_run *frame = flow->frames;
@@ -247,7 +247,7 @@ static bool unwind(struct flow *flow)
     return hook_turned(flow, frame, hook_call_then(frame, frame->given));
 }
 
-/* True: the stage and all its hooks are through, and flow->next is what comes behind. */
+/* True: the stage and all its hooks are done, and flow->next is the next stage. */
 static bool hooked_work(struct flow *flow)
 {
     static const nod_hook_kind kinds[] = { [FLOW_WILL] = NOD_WILL,
@@ -292,7 +292,7 @@ static inline bool flow_on(struct flow *flow)
     return false;
 }
 
-/* Runs stages for as long as they end at once; done() is the last thing that happens. */
+/* Runs stages for as long as they end at once. done() is the last thing that happens. */
 void flow_enter(struct flow *flow)
 {
     do {
@@ -334,7 +334,7 @@ void flow_start(struct flow *flow, const struct flow_table *table, struct hooks 
     flow_enter(flow);
 }
 
-/* On with a stage that has hooks. */
+/* Goes on with a stage that has hooks. */
 static void hooked_go_on(struct flow *flow)
 {
     if (hooked_work(flow) && flow_on(flow))
@@ -348,7 +348,7 @@ static void flow_advance(struct flow *flow, size_t next)
         flow->go_on = true;
         return;
     }
-    if (flow->awaited) /* something has decided without the hook */
+    if (flow->awaited) /* the flow no longer waits for this hook */
         frames_drop(flow);
     if (hooked(flow)) {
         flow->ended = NOD_OK;

@@ -1,14 +1,14 @@
 /*
- * core/gate: asking before a call starts.
+ * core/gate: asking a person before a call starts.
  *
  * The stage gate has no work of its own: it is there for hooks, which may ask a person. What a hook
- * asks is recorded in a run, under keys of its own, parked as the questions of a handler are, and
- * the stage is begun anew when it is answered: all its hooks are called again, with a longer
- * journal, here or on another node. So a hook at the gate follows the rules of handlers.
+ * asks is recorded in a run, under keys of its own, and is parked like the questions of a handler.
+ * When it is answered, the stage is begun anew, here or on another node: all its hooks are called
+ * again, with a longer journal. So a hook at the gate follows the rules of handlers.
  *
- * The first of these hooks is nod's own: it asks for the confirmation that a target requires. It is
- * a hook instead of the stage, and the last of them: whoever brings another, or leaves out the
- * stage from around it, answers for that.
+ * nod's own hook asks for the confirmation that a target requires. It runs instead of the stage,
+ * with the lowest priority. A program that adds another hook instead of the stage, or skips the
+ * stage from around it, is itself responsible for that confirmation.
  */
 #include "core/hook_inside.h"
 
@@ -68,11 +68,11 @@ static nod_status not_confirmed(struct nod_hook_run *hook, const struct entry *a
         return hook_fail(hook, NOD_E_REFUSED, "CONFIRMATION_DECLINED",
                          STR("A person did not confirm this; nothing was done"));
     return hook_fail(hook, NOD_E_REFUSED, "CONFIRMATION_REQUIRED",
-                     STR("This needs a person's confirmation, and nobody could be asked or "
+                     STR("This needs a person's confirmation, but nobody could be asked, or nobody "
                          "answered in time; nothing was done"));
 }
 
-/* A question that could not even be made is an error of its own, and no missing confirmation. */
+/* If the question could not even be made, that is the error, not a missing confirmation. */
 static nod_status not_asked(struct nod_hook_run *hook, const struct run *run, nod_status status)
 {
     if (run->arena.exhausted || run->fault.status != status)
@@ -95,7 +95,7 @@ static nod_status confirm(struct nod_hook_run *hook, void *data)
 
     (void)data;
     struct ask_spec spec = { .kind = ASK_APPROVAL,
-                             .key = STR("gate"), /* nod.gate, behind its prefix */
+                             .key = STR("gate"), /* with its prefix: nod.gate */
                              .message = gate_message(run->call, &run->arena),
                              .consent = true };
     nod_status status = run->arena.exhausted ? NOD_E_LIMIT : run_ask(run, &spec, &answer);

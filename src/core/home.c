@@ -1,19 +1,19 @@
 /*
  * core/home: calls that a provider of this node has begun.
  *
- * Most providers resume by replay: any node can run their calls on (PROVIDER_MIGRATES). One that
- * keeps something of its own for a call, a connection or a process, cannot: its calls have their
- * home where they were begun. Before such a call begins, the intent is committed to its journal
- * (START_KEY). Whoever comes to run it later and finds the intent, but is not its home, does not
- * begin it a second time: the call ends in NOD_E_OUTCOME_UNKNOWN. After a restart nobody is its
- * home.
+ * Most providers resume by replay, so any node can run their calls on (PROVIDER_MIGRATES). A
+ * provider that keeps something for a call, such as a connection or a process, cannot: its calls
+ * have their home on the node where they were begun. Before such a call begins, the intent
+ * (START_KEY) is committed to its journal. A node that later finds the intent, and is not the
+ * call's home, does not begin the call a second time: it ends in NOD_E_OUTCOME_UNKNOWN. After a
+ * restart no node is its home.
  *
- * A provider that wants to is told of every end of its calls, so that it can let go of what it
- * keeps. A call that waits for a person, and is not live here, may end elsewhere, or by a word that
- * does not come through this node: what has its home here is looked at every so often.
+ * A provider can be told of every end of its calls, so that it can free what it keeps. A call that
+ * waits for a person and is not live here may end on another node. So calls that have their home
+ * here are looked up in the store every HOME_LOOK_MS.
  *
  * Holds always: a provider that does not migrate begins a call once, on one node, in one life of
- * it. It is told of an end once.
+ * that node. It is told of the call's end once.
  */
 #include "core/inside.h"
 
@@ -22,9 +22,9 @@
 #include "core/catalog.h"
 
 enum {
-    HOME_LOOK_MS = 5000,       /* between two looks at calls that are not live */
-    HOME_LOOKS_MOST = 256,     /* of them in one look */
-    HOME_ARENA_MAX = 64 << 20, /* bytes of how one ended */
+    HOME_LOOK_MS = 5000,       /* between two looks at calls that are not live here */
+    HOME_LOOKS_MOST = 256,     /* calls in one look */
+    HOME_ARENA_MAX = 64 << 20, /* bytes of the outcome of one */
 };
 
 #define START_KEY RUN_RESERVED_PREFIX "start"
@@ -32,9 +32,9 @@ enum {
 struct home {
     struct id call;
     struct list link;      /* in engine->homes_order */
-    struct target *target; /* NULL: it is over, and goes when the look at it has come back */
-    struct op op;          /* the look at it */
-    bool looking;          /* it is under way, or sent again after a pause */
+    struct target *target; /* NULL: the end was told; freed when the look has come back */
+    struct op op;          /* the look at it in the store */
+    bool looking;          /* a look is under way, or waits to be sent again */
     bool ours;             /* this node has committed the intent */
 };
 
@@ -57,7 +57,7 @@ static void home_free(struct home *home)
     mem_free(home);
 }
 
-/* Nobody finds it any more. */
+/* Removes it from the table. */
 static void home_over(struct engine *engine, struct home *home)
 {
     idmap_remove(&engine->homes, home);
@@ -102,7 +102,7 @@ void home_ended(struct engine *engine, struct str call_id, struct provider *prov
             tell(provider, call_id, outcome);
         return;
     }
-    target_hold(target); /* it may be removed, and let go of by this call */
+    target_hold(target); /* home_over lets go of the target */
     home_over(engine, home);
     tell(target->provider, call_id, outcome);
     target_release(target);
@@ -123,17 +123,18 @@ static void look_done(struct op *op, nod_status status, const struct store_reply
     const struct call_record *record = reply ? reply->call : NULL;
     struct outcome outcome = { .status = NOD_E_NOT_FOUND,
                                .code = outcome_code(NOD_E_NOT_FOUND),
-                               .message = STR("The call has ended, and how is no longer known") };
+                               .message =
+                                   STR("The call has ended, but its result is no longer known") };
     struct id call = home->call;
     struct arena arena;
 
     home->looking = false;
-    if (!home->target) { /* its end was told meanwhile */
+    if (!home->target) { /* its end was told in the meantime */
         home_free(home);
         return;
     }
     if (engine_find(engine, id_str(&call)))
-        return; /* it has come back, and its own end will say it */
+        return; /* the call is live here again: its own end will be told */
     if (status != NOD_E_NOT_FOUND && (status != NOD_OK || (record->state != CALL_STORED_FINISHED &&
                                                            record->state != CALL_STORED_CANCELLED)))
         return;
@@ -161,7 +162,7 @@ static void look(struct due *due)
         struct home *home = LIST_OF(at, struct home, link);
         bool was_last = at == last;
         next = at->next;
-        list_remove(at); /* to the end: the others have their turn */
+        list_remove(at); /* to the end of the list, so that the others have their turn */
         list_append(&engine->homes_order, at);
         if (!engine_find(engine, id_str(&home->call)) && !home->looking) {
             home->looking = true;
@@ -180,7 +181,7 @@ static bool begun(const struct call *call)
     return journal_find(call->journal.entries, call->journal.count, ENTRY_INTENT, STR(START_KEY));
 }
 
-/* The intent was committed by this node, just now. */
+/* This node has just committed the intent. */
 static bool begun_here(const struct call *call)
 {
     const struct journal *journal = &call->journal;
@@ -240,7 +241,7 @@ bool home_begin(struct call *call)
     if (!stays && !provider->ops->ended)
         return true;
     if (call->engine->stopping)
-        return true; /* it is left to others, as it is */
+        return true; /* the call is left to other nodes as it is */
     if (home && begun_here(call))
         home->ours = true;
     if (stays && begun(call) && !(home && home->ours)) { /* another node may have been faster */

@@ -1,11 +1,11 @@
 /*
- * core/hook: the hooks there are, which of them a flow calls, and one call of one of them.
+ * core/hook: the list of hooks, which of them a flow calls, and one call of a hook.
  *
- * Each stage has its hooks in one list, in order of priority; of several with the same the oldest
- * comes first. A filter needs to know what it looks at: a hook that wants the questions of one tool
- * is not called while an answer has not been matched with its question yet.
+ * Each stage has its hooks in one list, in order of priority; of equal priorities the oldest comes
+ * first. A filter matches only what is known: a hook for the questions of one tool is not called
+ * before the answer has been matched with its question.
  *
- * How the calls of hooks make up a stage is flow.c's matter.
+ * flow.c has the order in which the hooks of a stage are called.
  */
 #include "core/hook_inside.h"
 
@@ -32,7 +32,7 @@ static void hook_free(struct hook *hook)
 
 void hooks_finish(struct hooks *hooks)
 {
-    LIST_EACH (at, &hooks->runs) /* that will never hear of their end */
+    LIST_EACH (at, &hooks->runs) /* these will never be told of the end */
         hook_run_free(LIST_OF(at, struct nod_hook_run, link));
     for (size_t f = 0; f < FLOW_COUNT; f++)
         for (size_t s = 0; s < FLOW_STAGES_MAX; s++)
@@ -73,7 +73,7 @@ static nod_status spec_check(const struct hooks *hooks, const struct hook_spec *
         return refuse(spec, NOD_E_NOT_FOUND, "its flow has no stage of that name");
     if ((unsigned)spec->kind > NOD_AROUND || (unsigned)spec->ask > NOD_ASK_ROOTS ||
         spec->timeout_ms < 0)
-        return refuse(spec, NOD_E_USAGE, "its kind, its ask or its timeout_ms is none there is");
+        return refuse(spec, NOD_E_USAGE, "its kind, its ask or its timeout_ms is not valid");
     if (spec->name.len > HOOK_NAME_MAX || spec->target.len > HOOK_FILTER_MAX ||
         spec->principal.len > HOOK_FILTER_MAX)
         return refuse(spec, NOD_E_USAGE, "its name or one of its patterns is too long");
@@ -91,7 +91,7 @@ nod_status hooks_add(struct hooks *hooks, const struct hook_spec *spec)
 
     NOD_TRY(spec_check(hooks, spec, &stage));
     if (hooks->count >= HOOKS_MAX)
-        return refuse(spec, NOD_E_LIMIT, "there are as many hooks as there may be");
+        return refuse(spec, NOD_E_LIMIT, "this server has as many hooks as it may have");
     struct hook *hook =
         mem_alloc(sizeof(*hook) + spec->name.len + spec->target.len + spec->principal.len + 3);
     char *text = (char *)(hook + 1);
@@ -116,7 +116,7 @@ nod_status hooks_add(struct hooks *hooks, const struct hook_spec *spec)
 
 /* --- filters --- */
 
-/* * stands for any text, ? for any byte. */
+/* `*` stands for any text, `?` for any byte. */
 static bool glob(struct str pattern, struct str text)
 {
     size_t p = 0, t = 0, star = SIZE_MAX, from = 0;
@@ -199,9 +199,9 @@ void hook_run_free(struct nod_hook_run *hook)
 static nod_status hook_returned(struct nod_hook_run *hook, nod_status status)
 {
     hook->inside = false;
-    clock_look_again(); /* it may have taken its time */
+    clock_look_again(); /* the hook may have taken long */
     if (status == NOD_PENDING && hook->finished)
-        status = hook->result; /* it was done before it returned */
+        status = hook->result; /* it was finished before it returned */
     if (status > NOD_OK || status < NOD_E_FAILED)
         status = hook_fail(
             hook, NOD_E_USAGE, NULL,
@@ -228,8 +228,8 @@ nod_status hook_call_then(struct nod_hook_run *hook, nod_status status)
 
 /* --- finishing later --- */
 
-/* Nobody waits for it any more. Its run stays, for the hook may still use it; the call, whose
- * journal the run was lent, need not. */
+/* Nobody waits for the hook any more. Its run stays, because the hook may still use it, but
+ * without the journal: that belongs to the call, which may go. */
 static void hook_cut(struct nod_hook_run *hook)
 {
     struct run *run = hook->run;
@@ -246,17 +246,18 @@ static void out_of_time(struct due *due)
 {
     struct nod_hook_run *hook = HEAP_OF(&due->node, struct nod_hook_run, due.node);
     struct flow *flow = hook->flow;
-    struct nod_hook_run *word = hook_run_new(flow, hook->hook); /* the hook may still use its own */
+    /* the hook may still use its own run */
+    struct nod_hook_run *word = hook_run_new(flow, hook->hook);
     struct str name = hook->hook->spec.name;
 
     hook_fail(word, NOD_E_TIMEOUT, "HOOK_TIMEOUT",
               arena_fmt(&word->arena, "The hook " STR_FMT " did not finish within %lld ms",
                         STR_ARG(name), (long long)hook->hook->spec.timeout_ms));
-    LOG_WARN("a hook did not finish in its time", LOG_STR("hook", name),
+    LOG_WARN("a hook did not finish in time", LOG_STR("hook", name),
              LOG_CSTR("stage", hook_stage(hook)));
     word->outer = hook->outer;
     flow->awaited = word;
-    hook_cut(hook); /* it is freed when it has finished */
+    hook_cut(hook); /* the run is freed when the hook has finished */
     flow_hook_done(flow, word, NOD_E_TIMEOUT);
 }
 
@@ -285,7 +286,7 @@ void hook_done(struct nod_hook_run *hook, nod_status status)
         hook->result = status;
         return;
     }
-    if (!hook->later) /* it has gone in, or was never to be waited for */
+    if (!hook->later) /* it went in around the stage, or is not waited for */
         return;
     hook->later = false;
     due_stop(hook->hooks->engine, &hook->due);

@@ -1,17 +1,18 @@
 /*
  * core/hook: what is called at the stages of a flow.
  *
- * A hook is called before a stage (will), after it (did), instead of it (stage) or around it, in
- * order of priority, and in order of registration where that is the same. Each time it is called
- * it has a run of its own, which says what it may look at and takes what it writes.
+ * A hook is called before a stage (will), after it (did), instead of it (stage) or around it
+ * (around). Lower priorities come first; of equal ones, the hook that was registered first. Each
+ * call of a hook has a run of its own, which shows the hook what it may see and takes what it
+ * writes.
  *
- * A hook returns NOD_OK: the flow goes on. An error: the flow ends with it. NOD_PENDING: it
- * finishes later (hook_done), it goes on around the stage (hook_next), or, at a stage that replays,
- * it has recorded something that a person has to answer: then the stage is begun anew when that is
- * known, as a handler is.
+ * What a hook returns decides how the flow goes on. NOD_OK: the flow goes on. An error: the flow
+ * ends with it. NOD_PENDING: the hook finishes later (hook_done), goes in around the stage
+ * (hook_next), or, at a stage that replays, has recorded a question for a person. In the last case
+ * the stage is begun anew when the answer is known, as a handler is.
  *
- * Holds always: a run lives until its hook has finished, also when its flow is gone before. A hook
- * that does not finish in its time ends the flow, and is not waited for.
+ * Holds always: a run lives until its hook has finished, even if the flow is gone before. A hook
+ * that does not finish in time ends the flow, and is not waited for.
  */
 #ifndef NOD_CORE_HOOK_H
 #define NOD_CORE_HOOK_H
@@ -39,7 +40,7 @@ enum {
     FLOW_STAGES_MAX = 6,               /* stages of one of them */
 };
 
-/* What a hook may see. What does not apply, or is not known yet, is empty. */
+/* What a hook may see. Fields that do not apply, or are not known yet, are empty. */
 struct hook_view {
     struct str call_id, target, principal, uri;
     struct str args; /* JSON */
@@ -47,8 +48,8 @@ struct hook_view {
     nod_ask_kind kind; /* NOD_ASK_ANY: not known */
     enum ask_state action;
     struct str content;              /* JSON; of an answer that accepts */
-    const struct json *content_tree; /* the same, where there is no text of it yet */
-    bool ended;                      /* the call has an outcome: */
+    const struct json *content_tree; /* the same as a tree, if there is no text of it yet */
+    bool ended;                      /* the call has an outcome: status, and result or error */
     nod_status status;
     struct str result; /* JSON */
     struct str error;  /* a sentence */
@@ -66,12 +67,12 @@ struct hook_spec {
     struct str target, principal; /* patterns with * and ?; empty: any */
     nod_ask_kind ask;
     int64_t timeout_ms; /* 0: HOOK_TIMEOUT_MS */
-    /* Further than the patterns; may be NULL. */
+    /* Beside the patterns, does it want this subject? May be NULL. */
     bool (*wants)(const void *subject);
     nod_status (*fn)(struct nod_hook_run *hook, void *data);
-    /* Its run ends; may be NULL. */
+    /* The run of the hook ends; may be NULL. */
     void (*over)(struct nod_hook_run *hook, void *data);
-    /* It will not be called any more; may be NULL. */
+    /* The hook will not be called any more; may be NULL. */
     void (*released)(void *data);
     void *data;
 };
@@ -93,26 +94,26 @@ nod_status hooks_add(struct hooks *hooks, const struct hook_spec *spec);
 
 nod_flow hook_flow(const struct nod_hook_run *hook);
 const char *hook_stage(const struct nod_hook_run *hook);
-/* False: there is nothing to see any more. */
+/* False: the flow is gone, and there is nothing to see. */
 bool hook_look(const struct nod_hook_run *hook, struct hook_view *view);
 nod_status hook_write(struct nod_hook_run *hook, enum hook_field field, struct str text);
-/* Says why it ends the flow, and gives the status back. Code and message are copied. */
+/* Says why the hook ends the flow, and returns the status. Code and message are copied. */
 nod_status hook_fail(struct nod_hook_run *hook, nod_status status, const char *code,
                      struct str message);
-/* The same with all that a run said of it, whose text lives as long as the hook's. */
+/* The same with everything that a run said of it. The texts must live as long as the hook's run. */
 nod_status hook_fail_as(struct nod_hook_run *hook, const struct fault *fault);
-/* Goes in, when its function has returned NOD_PENDING; then() follows when the rest is done. */
+/* Goes in around the stage when its function returns NOD_PENDING. then() is called afterwards. */
 nod_status hook_next(struct nod_hook_run *hook, nod_hook_then *then, void *data);
-/* After NOD_PENDING: its end, once. The run may be gone after this. */
+/* Finishes a hook that returned NOD_PENDING, once. The run may be gone after this. */
 void hook_done(struct nod_hook_run *hook, nod_status status);
 /* At a stage that replays: a run to ask with, under keys of its own. NULL elsewhere. */
 struct run *hook_run(struct nod_hook_run *hook);
-/* Of a call that is still there; otherwise NULL. */
+/* The target of the call, if the call is still there; otherwise NULL. */
 const struct target *hook_target(const struct nod_hook_run *hook);
 /* What hook_fail said last. */
 const struct fault *hook_fault(const struct nod_hook_run *hook);
 
-/* Whoever registered it may keep something with its run. */
+/* A place where whoever registered the hook may keep something with its run. */
 void **hook_face(struct nod_hook_run *hook);
 struct arena *hook_arena(struct nod_hook_run *hook);
 #endif

@@ -15,33 +15,33 @@ struct nod_hook_run {
     struct list link; /* in hooks.runs */
     struct hooks *hooks;
     const struct hook *hook;
-    struct flow *flow;          /* NULL: it is gone, and nobody waits for this hook */
+    struct flow *flow;          /* NULL: the flow is gone, and nobody waits for this hook */
     struct nod_hook_run *outer; /* in flow.frames */
-    struct arena arena;         /* of what it says and reads */
-    struct due due;             /* until it has to be finished */
+    struct arena arena;         /* for what the hook says and reads */
+    struct due due;             /* when it has to be finished */
     struct fault fault;         /* why it ends the flow, if it does */
     struct run *run;            /* what it asks with, at a stage that replays; NULL: nothing */
     nod_hook_then *then;        /* with went_in; may be NULL */
     void *then_data;
-    void *face;        /* of whoever registered it */
+    void *face;        /* hook_face */
     nod_status result; /* with finished */
-    nod_status given;  /* how the stage stood when its then() was called */
+    nod_status given;  /* the status that its then() was told */
     bool inside;       /* its function is on the stack */
     bool went_in;      /* hook_next was called */
     bool later;        /* its function returned NOD_PENDING, and it is waited for */
     bool finished;     /* hook_done was called */
 };
 
-/* The next hook of this kind behind `from` that wants the flow's subject, or NULL. */
+/* The next hook of this kind after `from` that wants the flow's subject, or NULL. */
 struct hook *hook_after(const struct flow *flow, const struct list *from, nod_hook_kind kind);
 struct nod_hook_run *hook_run_new(struct flow *flow, const struct hook *hook);
 void hook_run_free(struct nod_hook_run *hook);
 /* Calls it, or what it wants called when the rest is done. */
 nod_status hook_call(struct nod_hook_run *hook);
 nod_status hook_call_then(struct nod_hook_run *hook, nod_status status);
-/* It finishes later, and is given its time. */
+/* The hook finishes later: starts its clock. */
 void hook_await(struct nod_hook_run *hook);
-/* Nobody waits for it any more: it is freed, now or when it has finished. */
+/* Nobody waits for the hook any more: its run is freed, now or when it has finished. */
 void hook_leave(struct nod_hook_run *hook);
 
 #endif

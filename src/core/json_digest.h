@@ -1,9 +1,9 @@
 /*
  * core/json_digest: the digest of a JSON value.
  *
- * It is taken over the canonical form (RFC 8785), so that two documents that mean the same have the
- * same digest, whatever their spacing and the order of their members. A call's arguments and a
- * tool's schema are recognised by it.
+ * It is taken over the canonical form (RFC 8785). So two documents that mean the same have the same
+ * digest, whatever their spacing and the order of their members. A call's arguments and a tool's
+ * schema are recognised by it.
  */
 #ifndef NOD_CORE_JSON_DIGEST_H
 #define NOD_CORE_JSON_DIGEST_H

@@ -1,14 +1,14 @@
 /*
- * core/offers: where an ask is up.
+ * core/offers: on which surfaces an ask is up.
  *
- * An ask is offered on the first surface that can put it to its person. An offer that ends (no
- * handler, an error) is not a refusal by that person: the ask moves to the next surface, and when
- * none is left it ends in ASK_UNSUPPORTED, unless a client carries it and will bring the answer.
- * If the operator names several surfaces, it is up on all of them that can, at the same time. The
+ * An ask is offered on the first surface that can put it to its person. If an offer fails (no
+ * handler, an error), the person has not refused anything: the ask moves to the next surface. When
+ * none is left it ends in ASK_UNSUPPORTED, unless a client carries it and will bring the answer. If
+ * the operator names several surfaces, the ask is up on all of them that can, at the same time. The
  * first answer wins (claim.c); every other offer is withdrawn and told who won.
  *
- * Holds always: a surface is asked to withdraw only what it was offered and has not refused, and
- * at most once for each offer.
+ * Holds always: a surface is asked to withdraw only what it was offered and has not refused, and at
+ * most once for each offer.
  */
 #include "core/inside.h"
 
@@ -18,7 +18,7 @@ _Static_assert(ENGINE_SURFACES_MAX <= 8 * sizeof(unsigned), "an ask has a bit fo
 
 /* --- the surfaces --- */
 
-/* It stands in the records of answers: see ask_record.via. */
+/* The name is kept in the records of answers: see ask_record.via. */
 static bool is_name(struct str name)
 {
     for (size_t i = 0; i < name.len; i++) {
@@ -29,7 +29,7 @@ static bool is_name(struct str name)
     return name.len > 0 && name.len <= STORE_VIA_MAX;
 }
 
-/* By another surface, or by what is said of answers that come through none (claim_via). */
+/* By another surface, or as a word for answers that come through no surface (claim_via). */
 static bool is_taken(const struct engine *engine, const struct surface *surface)
 {
     static const char *const own[] = { "clock", "nod", "page" };
@@ -49,7 +49,7 @@ bool engine_add_surface(struct engine *engine, struct surface *surface)
     const char *why = NULL;
 
     if (engine->surface_count == ENGINE_SURFACES_MAX)
-        why = "there are as many as an engine may have";
+        why = "there are already as many as there may be";
     else if (!surface->ops->name || !is_name(str_of(surface->ops->name)))
         why = "its name is not 1 to 32 of a-z, 0-9, - and _";
     else if (is_taken(engine, surface))
@@ -85,7 +85,7 @@ static struct str name_of(const struct surface *surface)
 struct str engine_surface_names(const struct engine *engine, struct arena *arena)
 {
     struct str names = STR_NONE;
-    bool client = false; /* it may be asked in several ways */
+    bool client = false; /* there may be several surfaces of the client */
 
     for (size_t i = 0; i < engine->surface_count; i++) {
         const struct surface *surface = engine->surfaces[i];
@@ -146,7 +146,7 @@ bool engine_can_elsewhere(const struct engine *engine, const struct call *call, 
 
 /* --- offers --- */
 
-/* 0: it is none of this engine's. */
+/* 0: not a surface of this engine. */
 static unsigned bit_of(const struct engine *engine, const struct surface *surface)
 {
     for (size_t i = 0; i < engine->surface_count; i++)
@@ -189,7 +189,8 @@ void ask_offered_anew(struct ask *ask, int attempt, struct str problems)
     ask->record.attempt = attempt;
     for (size_t i = 0; i < engine->surface_count; i++) {
         struct surface *surface = engine->surfaces[i];
-        /* Where content that does not fit leaves it pending, any offer is as good as the next. */
+        /* A surface that leaves the ask pending after invalid content keeps the offer that it
+         * shows. */
         if (ask->up & 1u << i && surface->ops->attempts > 0)
             surface->ops->offer(surface, ask, attempt, problems);
     }
@@ -200,7 +201,7 @@ void ask_offered(struct ask *ask, const struct surface *surface, enum offer_resu
     unsigned bit = bit_of(ask->call->engine, surface);
 
     if (result == OFFER_SHOWN || !(ask->up & bit) || ask->claiming)
-        return; /* it is up, or this is about an offer that has been left behind */
+        return; /* it is up, or this is about an older offer */
     LOG_DEBUG("offer ended", LOG_STR("ask", id_str(&ask->id)),
               LOG_CSTR("surface", surface->ops->name),
               LOG_CSTR("result", result == OFFER_REFUSED ? "refused" : "unrendered"));

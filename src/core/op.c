@@ -1,9 +1,10 @@
 /*
  * core/op: a store operation that is sent again while the store fails.
  *
- * Each operation has a token for its whole life, so sending it again after a lost reply does not
- * make it happen twice. The pauses double. When the tries are used up the owner is told
- * NOD_E_STORE.
+ * Each operation keeps its token, so sending it again after a lost reply does not make it happen
+ * twice. The pauses double, up to PAUSE_MOST_MS. After op->most tries the owner is told
+ * NOD_E_STORE. An operation that goes on past ENGINE_STORE_TRIES tells its owner so once
+ * (op->tired).
  */
 #include "core/inside.h"
 

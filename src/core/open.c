@@ -1,8 +1,9 @@
 /*
- * core/open: a call is stored before it begins.
+ * core/open: storing a call before it begins.
  *
- * Its client can then be given an id that is good for something. The opening has one token, however
- * often it is sent: a reply that was lost does not make a second call, nor one that nobody knows.
+ * Once a call is stored, its client can be given an id to come back with. The operation keeps its
+ * token however often it is sent, so a lost reply neither makes a second call nor leaves a call
+ * that nobody knows.
  */
 #include "core/inside.h"
 

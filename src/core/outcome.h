@@ -1,9 +1,9 @@
 /*
  * core/outcome: how a call ended.
  *
- * Protocol-neutral: either a body (JSON, made by the provider) or a failure with a code that
- * programs read, a sentence that people read and details. Typed all the way: a timeout stays a
- * timeout.
+ * An outcome knows no protocol. It is a body (JSON, made by the provider), or a failure with a code
+ * for programs, a sentence for people, and details. The status is kept to the end, so a timeout
+ * stays a timeout.
  */
 #ifndef NOD_CORE_OUTCOME_H
 #define NOD_CORE_OUTCOME_H
@@ -13,28 +13,31 @@
 #include "core/record.h"
 
 struct outcome {
-    nod_status status;   /* NOD_OK: body; else a failure */
-    struct str body;     /* JSON object: the result without protocol dressing */
-    const char *code;    /* failures: "ELICITATION_TIMEOUT", "INVALID_INPUT", ... */
-    struct str message;  /* failures: a sentence */
-    struct str details;  /* failures: JSON or empty: [{path, message}] */
-    struct str meta;     /* failures: JSON object text of further facts, or empty:
-                            {"elicitationId":..., "ttl":...} */
+    nod_status status;  /* NOD_OK: body; else a failure */
+    struct str body;    /* JSON object: the result, without what the protocol adds */
+    const char *code;   /* failures: "ELICITATION_TIMEOUT", "INVALID_INPUT", ... */
+    struct str message; /* failures: a sentence */
+    struct str details; /* failures: JSON or empty: [{path, message}] */
+    /* failures: JSON object of further facts, or empty: {"elicitationId":..., "ttl":...} */
+    struct str meta;
     struct str error_id; /* failures: to find it in the log */
-    /* Failures: of the request itself. It is told as an error, also where a failure is a result. */
+    /* Failures: the request itself was wrong. It is told as an error even where a failure is a
+     * result. */
     bool request_error;
-    struct str error_data; /* JSON, with request_error: what belongs to it; or empty */
-    bool elsewhere;        /* not stored: it was cancelled by way of another node */
+    struct str error_data; /* JSON, with request_error: what the error carries; or empty */
+    bool elsewhere;        /* not stored here: the call was cancelled through another node */
 };
 
-/* Of calls that end because they cannot go on as they began. */
+/* Codes of calls that end because they cannot go on as they began. */
 #define OUTCOME_TARGET_GONE    "TOOL_GONE"
 #define OUTCOME_TARGET_CHANGED "TOOL_CHANGED"
-/* Of one that needs a page to be opened before it is made again; error_data names the page. */
+/* The code of a call that needs a page to be opened before it is made again. error_data names the
+ * page. */
 #define OUTCOME_PAGE_REQUIRED "URL_ELICITATION_REQUIRED"
-/* How a call ends whose target is not there any more; the text is in the arena. */
+/* The outcome of a call whose target no longer exists. The text is in the arena. */
 struct outcome outcome_gone(struct arena *arena, struct str target);
-/* The same of one that takes something else than when it was called, or is of another version. */
+/* The outcome of a call whose target takes other arguments than when it was called, or has another
+ * version. */
 struct outcome outcome_changed(struct arena *arena, struct str target);
 
 /* The code of a status: "ELICITATION_TIMEOUT" for NOD_E_TIMEOUT, ...; never NULL. */
@@ -46,7 +49,7 @@ struct str outcome_problems(struct arena *arena, const struct schema_problems *p
 
 /* To and from the store. */
 bool outcome_write(struct buf *out, const struct outcome *outcome);
-/* The same of a call that went well. *body is its result, and then where that stands in `out`. */
+/* The same for a call that went well. *body is its result; afterwards it points into `out`. */
 bool outcome_write_body(struct buf *out, struct str *body);
 nod_status outcome_read(struct arena *arena, struct str text, struct outcome *out);
 

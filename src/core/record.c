@@ -1,4 +1,6 @@
-/* core/record: the words for what is remembered, and its copies. */
+/*
+ * core/record: copies of records and journals, and the words for the states of an ask.
+ */
 #include "core/record.h"
 
 #include <string.h>

@@ -1,11 +1,11 @@
 /*
  * core/record: what is remembered of a call and of an ask.
  *
- * These are the records that the engine and a store exchange. They are views: the slices point into
- * memory of whoever hands them over, and live during that call or callback.
+ * The engine and a store exchange these records. They are views: their slices point into memory of
+ * whoever hands them over, and are valid during that call or callback.
  *
- * The journal is the ordered list of what a call has learned. An entry is never changed or removed;
- * (class, key) is unique in a call.
+ * The journal is the ordered list of what a call has learned. An entry is never changed or removed,
+ * and (class, key) is unique in a call.
  */
 #ifndef NOD_CORE_RECORD_H
 #define NOD_CORE_RECORD_H
@@ -20,7 +20,7 @@
 
 enum {
     DIGEST_BYTES = 32,
-    ASK_APPROVERS = 16, /* ask_record.approver is less */
+    ASK_APPROVERS = 16, /* ask_record.approver is always less than this */
 };
 
 enum ask_kind { ASK_FORM, ASK_URL, ASK_APPROVAL, ASK_SAMPLE, ASK_ROOTS };
@@ -32,7 +32,7 @@ enum ask_state {
     ASK_CANCELLED,
     ASK_EXPIRED,
     ASK_WITHDRAWN,
-    ASK_UNSUPPORTED, /* no surface was left: nobody was asked, which is not a refusal */
+    ASK_UNSUPPORTED, /* no surface was left: nobody was asked, so nobody refused */
     ASK_INVALID,     /* the content did not fit, and no attempt was left */
 };
 
@@ -42,44 +42,45 @@ struct str ask_state_name(enum ask_state state);
 struct ask_record {
     struct str id;
     struct str call_id;
-    struct str key;       /* unique in the call: the author's, or "#n" */
+    struct str key;       /* unique in the call: the author's key, or "#n" */
     struct str principal; /* whom it was put to */
     struct str scope;
     enum ask_kind kind;
-    bool consent; /* a person's word is needed: the model may not answer */
+    bool consent; /* a person has to answer: a model may not */
     bool sensitive;
-    bool wait_done;    /* ASK_URL: ends when the page is done, not when it is opened */
-    role_set approver; /* a role: it is put to whoever has that, and not to the principal who made
-                          the call (four eyes); 0: to the principal */
+    bool wait_done; /* ASK_URL: ends when the page is done, not when it is opened */
+    /* not 0: it is put to whoever has this role, and never to the principal of the call (four
+     * eyes) */
+    role_set approver;
     struct str target; /* the tool that asks */
     struct str message;
     struct str
         detail; /* JSON: the schema of a form or an approval; a sample's params; else empty */
     struct str url;
-    unsigned char digest[DIGEST_BYTES]; /* of the question */
+    unsigned char digest[DIGEST_BYTES]; /* digest of the question */
     int64_t ttl_ms;
     int attempts; /* how often invalid content is asked again; 0: the surface's rule */
     int attempt;  /* which offer is up, from 1; counted by the store: see claim_item.again */
-    uint64_t seq; /* of its event in the caller's stream; 0: none */
+    uint64_t seq; /* its event in the caller's stream; 0: none */
 
-    /* Set by the store, unless given (an ask that comes back with its call). Wall clock. */
+    /* Set by the store, or given for an ask that comes back with its call. Wall clock. */
     int64_t asked_ms;
     int64_t expires_ms;
 
     /* Set by the store. */
     enum ask_state state;
-    /* JSON; only with ASK_ACCEPTED; with ASK_INVALID the problems. Of a sensitive one it goes as
-     * soon as the call ends, also from under who is looking at it. */
+    /* JSON, only with ASK_ACCEPTED; with ASK_INVALID the problems. The content of a sensitive ask
+     * is erased as soon as the call ends, even if somebody is looking at it. */
     struct str content;
     struct str by;  /* the principal who answered */
-    struct str via; /* where: "client", "inbox", "page", "api", "clock", ...; may be empty */
+    struct str via; /* where: "client", "inbox", "page", "api", "clock", "nod", ...; may be empty */
     int64_t ended_ms;
 };
 
 enum entry_class {
     ENTRY_ASK,    /* an ask has ended: state, content, by */
     ENTRY_STEP,   /* a step has ended: status, content */
-    ENTRY_INTENT, /* an at-most-once step is about to begin */
+    ENTRY_INTENT, /* a step that must not be repeated is about to begin */
     ENTRY_NOW,
     ENTRY_RANDOM,
 };
@@ -104,7 +105,7 @@ struct entry {
 struct journal {
     struct entry *entries; /* one heap block with all their text */
     size_t count;
-    size_t bytes; /* of keys and content: what the limit counts */
+    size_t bytes; /* of keys and content, which the limit counts */
 };
 
 /* A journal of `first` and then `more`. Everything is copied. */
@@ -114,7 +115,7 @@ void journal_finish(struct journal *journal);
 
 const struct entry *journal_find(const struct entry *entries, size_t count, enum entry_class class,
                                  struct str key);
-/* What an entry counts against the limit. */
+/* How many bytes an entry counts against the limit. */
 size_t entry_bytes(const struct entry *entry);
 
 /* Copies entries into memory at *at, which has room for entries_text_bytes of them; moves *at. */
@@ -141,9 +142,9 @@ struct call_record {
     struct str target;
     struct str args;   /* JSON object */
     struct str uri;    /* resources: the one that is read */
-    struct str caller; /* JSON, the caller's own: how it is reached again; may be empty */
-    /* Of its target when it began (target_version); 0: not known. Only in stores that outlive the
-     * process: within one a call keeps the target it began with. */
+    struct str caller; /* JSON written by the caller: how it is reached again; may be empty */
+    /* The version of its target when it began (target_version); 0: not known. Only with a store
+     * that outlives the process: within one process a call keeps the target it began with. */
     int64_t version;
     uint32_t notices; /* progress and log messages already sent */
 
@@ -155,15 +156,16 @@ struct call_record {
     uint64_t epoch;
     struct str result; /* finished: the outcome as JSON (core/outcome.h) */
     int64_t opened_ms;
-    /* Something that could bring it back lives until then; 0: nothing. The store's clock. It is
-     * raised with every park, append and finish, and never goes back. */
+    /* Something that could bring the call back lives until then, by the store's clock; 0: nothing.
+     * It is raised with every park, append and finish, and never lowered. */
     int64_t keep_until_ms;
-    bool handed;    /* its client holds something to come back with: it may be run on without it */
-    bool forgotten; /* it has ended, and this, its id, principal and times are all that is left */
+    /* its client holds something to come back with: the call may be run on without it */
+    bool handed;
+    bool forgotten; /* the call has ended, and only this, its id, principal and times are left */
 };
 
-/* Whole copies, all their text in the arena; what is missing where that is full, arena->exhausted
- * says. Nobody else copies a record: a member that is added is added here. */
+/* Whole copies, with all text in the arena. If the arena is full, text is missing and
+ * arena->exhausted says so. Only these functions copy records: a new member is added here. */
 struct ask_record ask_record_copy(struct arena *arena, const struct ask_record *from);
 struct call_record call_record_copy(struct arena *arena, const struct call_record *from);
 

@@ -1,19 +1,18 @@
 /*
- * core/recover: what nobody works on any more is worked on again.
+ * core/recover: finds calls and questions that no node works on.
  *
- * A node says that it is alive, at every heartbeat. A call that ran on a node which has fallen
- * silent is runnable again, and so is one whose last question was answered where it was not live.
- * Every so often this node looks for such calls and shows them to whoever knows their callers
- * (engine_recover): they are adopted, and the store's epochs decide if two nodes do it at once. The
- * same look ends questions whose time is up and that wait on no node.
+ * A node reports at every heartbeat that it is alive. A call that ran on a node which has fallen
+ * silent is runnable again. So is a call whose last question was answered where it was not live.
+ * Once a second this node looks for such calls and shows them to the protocol, which knows their
+ * callers (engine_recover) and adopts them. If two nodes adopt the same call, the store's epochs
+ * decide. The same look ends questions whose time is up and that wait on no node.
  *
  * Nothing is loaded ahead: a call that waits for a person costs a node nothing until somebody comes
  * back to it or its time is up.
  *
- * Where the store is shared, a call is left alone until it has been seen twice: the node that was
- * hinted at has that long to take it, and it is the one that holds the client's connection. The two
- * looks need not follow each other: where there are more calls than one look shows, the store shows
- * others each time.
+ * With a shared store, a call is left alone until it has been seen twice. That gives the node that
+ * holds the client's connection, and got the store's hint, time to take it. The two looks need not
+ * follow each other: if there are more calls than one look shows, the store shows others each time.
  */
 #include "core/inside.h"
 
@@ -24,14 +23,15 @@ enum {
     LOOK_MS = 1000,       /* between two looks */
     LOOK_AGAIN_MS = 20,   /* when there was more than one look shows */
     LOOK_ROWS = 256,      /* calls, and questions, of one look */
-    EXPIRING_MOST = 1024, /* ends of questions under way, past which the next look waits */
-    SEEN_ROWS = 512,      /* of calls that are remembered from earlier looks */
-    SEEN_WIDE = 8,        /* calls in one of these rows: the calls of one look all have a place */
+    EXPIRING_MOST = 1024, /* questions being ended; past it the next look waits */
+    SEEN_ROWS = 512,      /* rows of calls that are remembered from earlier looks */
+    SEEN_WIDE = 8,        /* calls in a row: all calls of one look have a place */
 };
 
 struct sighting {
-    uint64_t key;  /* of the call and its epoch; if two are alike, one is taken a look early */
-    uint64_t look; /* that showed it first; 0: nothing */
+    /* made from the call and its epoch; if two are equal, one is taken a look early */
+    uint64_t key;
+    uint64_t look; /* the look that showed it first; 0: the place is empty */
 };
 
 struct recovery {
@@ -44,7 +44,8 @@ struct recovery {
     size_t expiring;
     size_t rows;
     uint64_t looks;
-    struct sighting seen[SEEN_ROWS][SEEN_WIDE]; /* each in the row of its key, over the oldest */
+    /* each in the row of its key; the oldest is replaced */
+    struct sighting seen[SEEN_ROWS][SEEN_WIDE];
 };
 
 /* --- heartbeats --- */
@@ -108,7 +109,7 @@ static void due_done(void *data, nod_status status, const struct store_reply *re
     due_set(recovery->engine, &recovery->look, more ? LOOK_AGAIN_MS : LOOK_MS, look);
 }
 
-/* One that was taken since is another: it has its own time. */
+/* A call that was taken since then is a different sighting, with its own time. */
 static uint64_t seen_key(const struct call_record *call)
 {
     uint64_t key = UINT64_C(0xcbf29ce484222325) ^ call->epoch; /* FNV-1a */
@@ -118,7 +119,7 @@ static uint64_t seen_key(const struct call_record *call)
     return key;
 }
 
-/* In an earlier look; if not, it is remembered for the next. */
+/* Was it seen in an earlier look? If not, it is remembered for the next. */
 static bool seen_before(struct recovery *recovery, const struct call_record *call)
 {
     uint64_t key = seen_key(call);
@@ -157,7 +158,7 @@ static void runnable_done(void *data, nod_status status, const struct store_repl
     struct store *store = recovery->engine->store;
 
     (void)reply;
-    (void)status; /* a store that is away has said so already */
+    (void)status; /* a store that is away has reported it already */
     recovery->rows = 0;
     store->ops->scan(store, &(struct store_scan){ .index = STORE_ASKS_DUE, .limit = LOOK_ROWS },
                      due_row, due_done, recovery);

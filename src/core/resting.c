@@ -1,21 +1,21 @@
 /*
  * core/resting: a call that waits without its client, because it can be answered elsewhere.
  *
- * A client that carries its questions away, or whose connection broke, has left its call: the
- * store has it, and nothing of it needs to be live. If several surfaces are used, and one of them
- * beside the client can put such a question to its person, the call stays: it rests. Its questions
- * are up there; when the last of them is answered it is run on at once, for nobody. Its result is
- * stored, and whatever it asks next is up elsewhere again. A client that comes back takes the
- * resting call over (engine_adopt), with its questions as they are up.
+ * A client that carries its questions away, or whose connection broke, has left its call. The store
+ * has the call, and nothing of it needs to be live. But if several surfaces are named, and one of
+ * them other than the client can put the question to its person, the call rests: it stays here, and
+ * its questions are up there. When the last of them is answered, the call is run on at once,
+ * without a caller. Its result is stored, and its next questions are up elsewhere again. A client
+ * that comes back takes the resting call over (engine_adopt), with its questions as they are up.
  *
- * Holds always: a call rests only while it waits, the store knows it, and its client holds
- * something to come back with. Nobody finds it but the core (engine_call_at): for all others it is
- * not live. To stop resting never loses anything: offers are taken down, and the store has the
- * rest.
+ * Holds always: a call rests only while it waits or is being taken, the store knows it, and its
+ * client holds something to come back with. Only the core finds it (engine_call_at); for everybody
+ * else it is not live. Nothing is lost when a call stops resting: its offers are taken down, and
+ * the store has the rest.
  */
 #include "core/inside.h"
 
-enum { REST_PART = 2 }; /* of the calls that may be live on a node, so many rest: one in two */
+enum { REST_PART = 2 }; /* one in so many of the calls that may be live on a node may rest */
 
 static const struct winner not_known = { .state = ASK_PENDING };
 
@@ -36,7 +36,7 @@ void call_awake(struct call *call)
     rest_over(call);
 }
 
-/* Where the client itself was asked nobody is now; it may be asked there again. */
+/* The client is gone, so the ask is no longer up there. It may be offered there again. */
 static void forget_client(struct ask *ask)
 {
     const struct engine *engine = ask->call->engine;
@@ -72,7 +72,7 @@ void call_rest(struct call *call)
         return;
     }
     call->state = LIVE_WAITING;
-    call->carried = true; /* the client has them, wherever else they are up */
+    call->carried = true; /* the client has the questions, even if they are up elsewhere too */
     if (call->journal.bytes)
         call->learned = call->journal.bytes;
     journal_finish(&call->journal);
@@ -85,7 +85,7 @@ void call_rest(struct call *call)
         up |= ask->up != 0;
     }
     if (!up)
-        call_unload(call); /* every surface has refused it */
+        call_unload(call); /* the ask is up nowhere */
     else if (call->woken)
         call_take(call);
     else if (call->unsure)
@@ -96,7 +96,7 @@ void call_offers_end(struct call *call)
 {
     LIST_EACH (at, &call->asks) {
         struct ask *ask = LIST_OF(at, struct ask, link);
-        forget_client(ask); /* it knows that it has gone */
+        forget_client(ask); /* the client knows that it has left */
         ask_withdraw(ask, NULL, &not_known, STR("The call goes on elsewhere"));
     }
 }
@@ -124,7 +124,7 @@ bool call_take_over(struct call *call, const struct adopt_spec *spec)
         call->state = LIVE_NEW;
         call_later(call, call_go_on);
     } else {
-        call->untold = true; /* the store is being asked about it: after that */
+        call->untold = true; /* after the store operation that is under way */
     }
     return true;
 }

@@ -1,8 +1,8 @@
 /*
  * core/roles: what a principal may do, as bits.
  *
- * The operator gives them in the token file; the local user has all of them. front/ asks whether a
- * principal may come in at all, the core whether it may answer a question.
+ * The operator gives roles in the token file; the local user has all of them. front/ checks whether
+ * a principal may come in at all, the core whether it may answer a question.
  */
 #ifndef NOD_CORE_ROLES_H
 #define NOD_CORE_ROLES_H

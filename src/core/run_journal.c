@@ -78,7 +78,8 @@ static struct run_item *item_new(struct run *run, enum entry_class class, struct
 
 static nod_status out_of_arena(struct run *run)
 {
-    return run_fail(run, NOD_E_LIMIT, NULL, STR("The run has used up the memory a run may have"));
+    return run_fail(run, NOD_E_LIMIT, NULL,
+                    STR("The run has used all the memory that a run may have"));
 }
 
 static const struct run_item *news_find(const struct run *run, enum entry_class class,
@@ -103,7 +104,7 @@ static nod_status check_key(struct run *run, struct str key)
     return NOD_OK;
 }
 
-/* As it stands in the journal. */
+/* The key as it is in the journal. */
 static struct str key_of(struct run *run, struct str key)
 {
     if (!run->prefix.len)
@@ -192,7 +193,7 @@ static nod_status not_deterministic(struct run *run, struct str key)
         STR_ARG(run->target->name), STR_ARG(key));
 }
 
-/* How a journalled ask that ended without a person's word is told to the handler. */
+/* The status that the handler gets for a journalled ask that no person has answered. */
 static nod_status entry_status(struct run *run, const struct entry *entry, enum ask_kind kind)
 {
     switch (entry->state) {
@@ -239,7 +240,7 @@ static nod_status bad_schema(struct run *run, struct str path, struct str messag
     return NOD_E_BAD_SCHEMA;
 }
 
-/* The operator has said that this tool may ask for this field, however it looks. */
+/* The operator allows this tool to ask for this field, although it looks like a secret. */
 static bool field_allowed(const void *data, struct str field)
 {
     const struct run *run = data;
@@ -402,9 +403,9 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
         *entry = known;
         return NOD_OK;
     }
-    if (run->news.asks) /* the handler went on past a NOD_PENDING: an effect now would be unasked */
+    if (run->news.asks) /* the handler went on after a NOD_PENDING: no effect was agreed to */
         return NOD_PENDING;
-    if (run->arena.exhausted) /* what the effect would act on may have been cut short */
+    if (run->arena.exhausted) /* the input of the effect may have been cut short */
         return out_of_arena(run);
     if (run->portable && !idempotent)
         return run_fail_fmt(run, NOD_E_USAGE,
@@ -438,7 +439,7 @@ nod_status run_step(struct run *run, struct str key, bool at_most_once, bool ide
                             "known: it is not tried a second time",
                             STR_ARG(key));
     }
-    NOD_TRY(run_room_for_step(run, 2)); /* the intent, and what comes of it */
+    NOD_TRY(run_room_for_step(run, 2)); /* for the intent and the result */
     return run_intent(run, key);
 }
 
@@ -461,7 +462,7 @@ nod_status run_step_done(struct run *run, struct str key, nod_status status, str
         return out_of_arena(run);
     item->entry.status = status;
     item->entry.content = arena_str(&run->arena, content);
-    run->step_done = true; /* also when it cannot be recorded: the effect has happened */
+    run->step_done = true; /* even if it cannot be recorded: the effect has happened */
     NOD_TRY(run_record(run, item));
     return NOD_PENDING;
 }
@@ -492,7 +493,7 @@ static nod_status journalled_number(struct run *run, enum entry_class class, siz
 
 nod_status run_now(struct run *run, int64_t *ms)
 {
-    clock_look_again(); /* a handler that works for long may look twice */
+    clock_look_again(); /* a handler that works for long may ask for the time twice */
     return journalled_number(run, ENTRY_NOW, ++run->now_ordinal, clock_wall(run->clock), ms);
 }
 
@@ -510,7 +511,7 @@ nod_status run_random(struct run *run, uint64_t *bits)
 
 void run_notice(struct run *run, const struct notice *notice)
 {
-    if (run->dry || run->step_done) /* not said, so not counted: the next run says it */
+    if (run->dry || run->step_done) /* not sent, so not counted: the next run sends it */
         return;
     if (++run->notice_ordinal > run->notices_sent)
         run->emit(run, notice);

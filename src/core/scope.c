@@ -1,14 +1,14 @@
 /*
- * core/scope: one question at a time, where nobody stays on the line.
+ * core/scope: one question at a time, for clients that carry their questions away.
  *
- * With one_ask_per_scope a new question takes the place of the older one of its scope, which reads
- * `cancel`. Where calls are held, the engine knows the older question (ask.c). Where a client
- * carries its questions away and comes back with the answers, on any node, the store knows: under
- * the scope is written which call has asked last, and what. Whoever asks reads that, ends what
- * stands there, and writes itself down.
+ * With one_ask_per_scope a new question replaces the older one of its scope, which ends as
+ * cancelled. If calls are held, the engine knows the older question (ask.c). If a client carries
+ * its questions away and comes back on any node, the store has to know: a record of the scope says
+ * which call asked last, and what. A call that asks reads that record, ends the questions in it,
+ * and writes its own.
  *
- * Holds always: a call never ends its own questions; what was replaced is claimed like any other
- * end, so an answer that came first has won.
+ * Holds always: a call never ends its own questions. A replaced question is claimed like any other
+ * end, so if an answer came first, the answer has won.
  */
 #include "core/inside.h"
 
@@ -16,15 +16,15 @@
 #include "base/mem.h"
 
 enum {
-    SCOPE_ASKS_MAX = 256, /* questions of one call that are written down */
-    SCOPE_TRIES = 5,      /* to write, when others ask in the same scope at the same moment */
+    SCOPE_ASKS_MAX = 256, /* questions of one call in the record */
+    SCOPE_TRIES = 5,      /* tries to write it, if others ask in the same scope at the same time */
 };
 
 struct scoping {
     struct list link; /* in engine->scopings */
     struct op op;
     struct engine *engine;
-    uint64_t version; /* of what was read; STORE_NEW: nothing was there */
+    uint64_t version; /* of the record that was read; STORE_NEW: there was none */
     int64_t ttl_ms;
     int tries;
     struct buf value; /* the call and its asks, each ID_LEN characters */
@@ -58,7 +58,8 @@ static void written(struct op *op, nod_status status, const struct store_reply *
         return;
     }
     if (status != NOD_OK)
-        LOG_WARN("who asked last is not written down", LOG_CSTR("why", nod_status_name(status)));
+        LOG_WARN("the newest question of a scope could not be recorded",
+                 LOG_CSTR("why", nod_status_name(status)));
     scoping_free(scoping);
 }
 
@@ -71,7 +72,7 @@ static void write_send(struct op *op)
                     scoping->ttl_ms, op_completed, op);
 }
 
-/* All that stands there, unless it is this very call that asked last. */
+/* Ends the questions in the record, unless this very call wrote it. */
 static void end_older(struct engine *engine, struct str own, struct str older)
 {
     if (older.len < ID_LEN || str_eq(str_n(older.at, ID_LEN), str_n(own.at, ID_LEN)))
@@ -112,7 +113,7 @@ void scope_asked(struct call *call)
     struct engine *engine = call->engine;
     const struct ask *first = call_ask_first(call);
 
-    /* One that came back, or was resting, has asked before. */
+    /* A call that came back, or was resting, has asked before. */
     if (!engine->opts.one_ask_per_scope || !call->carries || !first || !first->flow.table ||
         first->listed)
         return;

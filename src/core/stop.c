@@ -1,13 +1,13 @@
 /*
- * core/stop: a node that goes leaves its calls to the next.
+ * core/stop: a node that stops leaves its calls to the next.
  *
- * Stopping ends nothing that the store keeps. From engine_stop on no run begins: a call that would
- * run next is given back to the store, runnable, as is one whose provider had not begun it yet. The
- * next start, or another node, goes on with it. A run that is under way may still come to its end,
- * and what it did is stored.
+ * Stopping ends nothing that a durable or shared store knows. From engine_stop on no run begins. A
+ * call that would run next is given back to the store, runnable, and so is a call that its provider
+ * had not begun yet. Another node, or the next start, goes on with it. A run that is under way may
+ * still end, and what it did is stored.
  *
- * What lives in the memory of this process alone cannot be left to anybody: it is cancelled, and
- * whoever waits for it is told.
+ * A call that only this process knows cannot be left to anybody: it is cancelled, and its caller is
+ * told.
  */
 #include "core/inside.h"
 
@@ -40,14 +40,14 @@ static void unload_or_cancel(struct call *call)
 void call_stand_down(struct call *call)
 {
     call->state = LIVE_SAVING;
-    call_later(call, unload_or_cancel); /* we may be inside of its stages */
+    call_later(call, unload_or_cancel); /* later, because we may be inside its stages */
 }
 
 void run_unbegun(struct run *run)
 {
     struct call *call = run->call;
 
-    if (!call) { /* the call has ended without us */
+    if (!call) { /* the call has ended in the meantime */
         run_free(run);
         return;
     }

@@ -1,13 +1,15 @@
 /*
  * core/take: a call becomes ours to run again.
  *
- * Usually the claim that ends its last ask takes it in the same transition. If somebody else ended
- * that ask (another node, or an answer while the call was away), the store hints, or we learn it
- * when our own claim comes too late: then it is taken on its own. If that is refused, the call runs
- * elsewhere, waits again or has ended; it is looked at until it is ours or its result is known.
+ * Usually the claim that ends a call's last ask also takes the call, in the same transition. If the
+ * ask was ended elsewhere (on another node, or while the call was not live), the store hints, or
+ * our own claim comes too late. Then the call is taken by an operation of its own. If that is
+ * refused, the call runs elsewhere, waits again or has ended: this node looks at it until it is
+ * ours or its result is known.
  *
- * Holds always: a call runs only in an epoch that the store gave to this node, and an epoch that
- * nobody here can use is given back. No waiting call is left without an ask, a take or a look.
+ * Holds always: a call runs only in an epoch that the store gave to this node. An epoch that this
+ * node cannot use is given back. Every waiting call has a pending ask, a take or a look that will
+ * move it.
  */
 #include "core/inside.h"
 
@@ -19,7 +21,7 @@
 
 enum { TAKE_AGAIN_MS = 1000 };
 
-/* --- what nobody here can run --- */
+/* --- calls that this node cannot run --- */
 
 struct giving_back {
     struct list link; /* in engine->returns */
@@ -53,7 +55,7 @@ static void give_send(struct op *op)
 
 static void give_done(struct op *op, nod_status status, const struct store_reply *reply)
 {
-    (void)status; /* refused: it has moved on without us */
+    (void)status; /* if it was refused, the call has gone on elsewhere */
     (void)reply;
     giving_free(OP_OF(op, struct giving_back, op));
 }
@@ -68,7 +70,7 @@ void call_give_back(struct engine *engine, const struct call_record *record, uin
     list_init(&giving->link);
     list_append(&engine->returns, &giving->link);
     op_start(engine, &giving->op, give_send, give_done);
-    giving->op.most = INT_MAX; /* until then nobody can run it */
+    giving->op.most = INT_MAX; /* until then nobody can run the call */
 }
 
 void returns_drop(struct engine *engine)
@@ -85,12 +87,12 @@ static void asks_end(struct call *call)
         ask_ended_elsewhere(LIST_OF(at, struct ask, link));
 }
 
-/* It is ours, in call->epoch. */
+/* The call is ours, in call->epoch. */
 static void resume(struct call *call)
 {
     call->state = LIVE_TELLING;
     call->taken_early = call->woken = false;
-    asks_end(call); /* there is none, unless what we knew was old */
+    asks_end(call); /* there are none left, unless what we knew was old */
     call->untold = false;
     if (call_is_alone(call) && !call_is_resting(call) && !call->cancel_wanted) {
         struct call_record record = call_record_of(call);
@@ -102,17 +104,17 @@ static void resume(struct call *call)
     call_awake(call);
     call_tell_waiting(call, false);
     CRASH_POINT(rerun_before);
-    flow_again(&call->flow); /* its stage looks whether it was cancelled */
+    flow_again(&call->flow); /* the stage checks whether the call was cancelled */
 }
 
 bool call_taken(struct call *call, const struct store_reply *reply)
 {
     if (call->state == LIVE_CANCELLING || call->cancel_wanted)
-        return true; /* it ends, whoever has it */
+        return true; /* it ends in any case */
     if (call->state != LIVE_WAITING && call->state != LIVE_TAKING && call->state != LIVE_NEW)
         return false;
     if (reply->epoch <= call->epoch || reply->call->epoch != reply->epoch)
-        return false; /* it was, and has been taken on since */
+        return false; /* it was taken, but again since then */
     call->epoch = reply->epoch;
     journal_finish(&call->journal);
     journal_make(&call->journal, reply->call->entries, reply->call->entry_count, NULL, 0);
@@ -120,11 +122,12 @@ bool call_taken(struct call *call, const struct store_reply *reply)
     if (call->state == LIVE_WAITING)
         resume(call);
     else
-        call->taken_early = true; /* faster than what we wait for: that comes home first */
+        /* the operation under way comes back first, and then the call resumes */
+        call->taken_early = true;
     return true;
 }
 
-/* True: something has decided already how it goes on. */
+/* True: it is already decided how the call goes on. */
 static bool decided(struct call *call)
 {
     call->state = LIVE_WAITING;
@@ -167,7 +170,7 @@ static void deliver_stored(struct call *call, const struct call_record *record)
 
     if (record->forgotten) {
         call_fail_here(call, NOD_E_NOT_FOUND,
-                       STR("The call has ended, and how is no longer known"));
+                       STR("The call has ended, but its result is no longer known"));
         return;
     }
     nod_status status =
@@ -203,7 +206,7 @@ static void asks_send(struct op *op)
     struct call *call = OP_OF(op, struct call, op);
     struct store *store = call->engine->store;
 
-    LIST_EACH (at, &call->asks) /* of a scan that failed half-way */
+    LIST_EACH (at, &call->asks) /* a scan may have failed half-way */
         ask_free(LIST_OF(at, struct ask, link));
     store->ops->scan(store,
                      &(struct store_scan){ .index = STORE_ASKS_OF_CALL, .key = id_str(&call->id) },
@@ -221,15 +224,15 @@ static void asks_done(struct op *op, nod_status status, const struct store_reply
         call_unload(call);
     else if (status == NOD_OK && !list_empty(&call->asks))
         call_asked(call);
-    else if (status == NOD_E_REFUSED || status == NOD_E_PARSE) /* nor will it be read later */
-        call_fail_here(call, status, STR("What the store has of the call cannot be read"));
+    else if (status == NOD_E_REFUSED || status == NOD_E_PARSE) /* nor can it be read later */
+        call_fail_here(call, status, STR("The stored record of this call cannot be read"));
     else
         look_later(call);
 }
 
 /*
- * When we wanted to take it, it may have run elsewhere, and have asked only since: a take that
- * finds it waiting is what makes the store tell us of its end.
+ * When we tried to take the call it may have been running elsewhere, and may have asked only since
+ * then. The store tells us of its end only after a take that found it waiting.
  */
 void call_make_sure(struct call *call)
 {
@@ -237,7 +240,7 @@ void call_make_sure(struct call *call)
     call_take_later(call, TAKE_AGAIN_MS);
 }
 
-/* It asked again while our caller was on the way: these are its questions now. */
+/* The call asked again while our caller was on the way: these are its questions now. */
 static void waits_again(struct call *call, const struct call_record *record)
 {
     asks_end(call);
@@ -251,8 +254,8 @@ static void waits_again(struct call *call, const struct call_record *record)
 }
 
 /*
- * It waits as we know it. A question of ours may have been answered elsewhere all the same, while
- * another one is still open.
+ * The call waits as we know it. One of its questions may still have been answered elsewhere, while
+ * another is open.
  */
 static void ask_seen(void *data, const struct store_row *row)
 {
@@ -319,7 +322,7 @@ static void not_taken(struct call *call, nod_status status)
                    status == NOD_E_NOT_FOUND
                        ? STR("The store no longer knows this call")
                        : arena_fmt(&call_ending(call)->arena,
-                                   "The %s store did not give this call back; try again later",
+                                   "The %s store could not load this call; try again later",
                                    call->engine->store->ops->name));
 }
 
@@ -334,14 +337,14 @@ static void waits(struct call *call, const struct call_record *record)
     call->op.most = INT_MAX;
 }
 
-/* What we knew of its questions is old. */
+/* What we knew of the call's questions is old. */
 static void runs_elsewhere(struct call *call)
 {
     asks_end(call);
     look_later(call);
 }
 
-/* One that rests: its questions are up here for as long as it waits for them, and no longer. */
+/* A resting call: its questions are up here only while it waits for them. */
 static void rests_elsewhere(struct call *call, const struct call_record *record)
 {
     if (record->state == CALL_STORED_WAITING && record->epoch == call->epoch) {
@@ -350,7 +353,7 @@ static void rests_elsewhere(struct call *call, const struct call_record *record)
     }
     journal_finish(&call->journal);
     journal_make(&call->journal, record->entries, record->entry_count, NULL, 0);
-    asks_end(call); /* who won stands in the journal */
+    asks_end(call); /* the journal says who won */
     call_unload(call);
 }
 
@@ -387,9 +390,10 @@ static void ended_found(struct op *op, nod_status status, const struct store_rep
             NOD_OK)
         ending->outcome = outcome;
     else
-        call_outcome_fail(call, &(struct fault){ .status = NOD_E_NOT_FOUND,
-                                                 .message = STR("The call has ended, and how is no "
-                                                                "longer known") });
+        call_outcome_fail(
+            call, &(struct fault){
+                      .status = NOD_E_NOT_FOUND,
+                      .message = STR("The call has ended, but its result is no longer known") });
     call_deliver(call);
 }
 
@@ -397,7 +401,7 @@ void call_ended_before(struct call *call)
 {
     op_start(call->engine, &call->op, look_send, ended_found);
     if (engine_survives(call->engine))
-        call->op.most = INT_MAX; /* how it ended is known, and the store will say it */
+        call->op.most = INT_MAX; /* it has ended, and the store will say how */
 }
 
 /* --- taking --- */
@@ -418,13 +422,13 @@ static void take_done(struct op *op, nod_status status, const struct store_reply
 
     CRASH_POINT(take_after);
     if (status == NOD_OK && call->taken_early)
-        call_taken(call, reply); /* by a claim; whichever is newer counts */
+        call_taken(call, reply); /* a claim took it too; the newer epoch counts */
     if (decided(call))
         return;
     if (status == NOD_OK && call_taken(call, reply))
         return;
     if (status == NOD_OK)
-        status = NOD_E_STALE; /* an old word: look how it is now */
+        status = NOD_E_STALE; /* an old reply: look at the call as it is now */
     if (call_is_alone(call) && !call_is_resting(call)) {
         call_unload(call);
     } else if (status == NOD_E_STALE) {
@@ -442,13 +446,13 @@ void call_take(struct call *call)
         call->woken = true;
         return;
     }
-    if (call->engine->stopping) /* others will */
+    if (call->engine->stopping) /* other nodes will take it */
         return;
     due_stop(call->engine, &call->timeout);
     call->woken = false;
     call->state = LIVE_TAKING;
     op_start(call->engine, &call->op, take_send, take_done);
-    call->op.most = INT_MAX; /* the epoch it gave us, perhaps, only its reply tells */
+    call->op.most = INT_MAX; /* only the reply tells the epoch that it may have given us */
 }
 
 void call_wake(struct call *call)
@@ -456,7 +460,7 @@ void call_wake(struct call *call)
     call_take(call);
 }
 
-/* Its asks were never told to anybody, and its run counts for nothing. */
+/* Nobody was told of the asks of this run, and the run does not count. */
 void call_lost(struct call *call)
 {
     LOG_INFO("a call has been taken over by another node", LOG_STR("call", id_str(&call->id)));
@@ -488,7 +492,7 @@ static bool same_args(struct str one, struct str other)
     return same;
 }
 
-/* Of one that is forgotten only its end is left: nothing tells that it is another. */
+/* Of a forgotten call only the end is left: nothing shows that it was another request. */
 static bool same_request(const struct call *call, const struct call_record *record)
 {
     if (record->forgotten)
@@ -504,7 +508,7 @@ static void known_found(struct op *op, nod_status status, const struct store_rep
 
     if (status == NOD_OK && !same_request(call, reply->call)) {
         call_fail_here(call, NOD_E_INVALID,
-                       STR("This id was given to another request before; give each its own"));
+                       STR("This id was used for another request; give each request its own"));
         return;
     }
     if (decided(call))
@@ -517,7 +521,7 @@ static void known_found(struct op *op, nod_status status, const struct store_rep
         call_lost(call);
 }
 
-/* Its asks were told to nobody, and its run counts for nothing. */
+/* Nobody was told of the asks of this run, and the run does not count. */
 void call_known(struct call *call)
 {
     LIST_EACH (at, &call->asks)

@@ -2,8 +2,8 @@
  * crypto/digest: SHA-256 through OpenSSL, and the two text forms of bytes.
  *
  * Fetching an algorithm from OpenSSL's providers costs more than hashing a short text, so it is
- * fetched once. A failure of SHA-256 itself means a broken installation and ends the process: there
- * is no digest we could give instead, and a wrong one would be believed.
+ * fetched once. If SHA-256 itself fails, the installation is broken and the process ends: there is
+ * no digest to return instead, and a wrong one would be trusted.
  */
 #include "crypto/digest.h"
 
@@ -16,7 +16,7 @@
 #include "base/byte_order.h"
 
 enum {
-    PART_HEAD = 8,             /* bytes of a part's length in front of it */
+    PART_HEAD = 8,             /* bytes of a part's length before it */
     PARTS_TOGETHER_MAX = 2048, /* bytes that are hashed in one piece */
 };
 
@@ -56,7 +56,7 @@ static void ctx_key_make(void)
     must(pthread_key_create(&ctx_key, ctx_free) == 0);
 }
 
-/* The thread's own, freed when it ends: making one costs more than hashing a short text. */
+/* One for each thread, freed when it ends: making one costs more than hashing a short text. */
 static EVP_MD_CTX *thread_ctx(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -118,7 +118,7 @@ struct str digest_gather(const struct str *parts, size_t count, char *out, size_
     return str_n(out, len);
 }
 
-/* Each step of OpenSSL's costs as much as some hundred bytes: short parts are brought together. */
+/* Each step of OpenSSL costs as much as some hundred bytes, so short parts are gathered. */
 void digest_of_parts(const struct str *parts, size_t count, struct digest *out)
 {
     char bytes[PARTS_TOGETHER_MAX];
@@ -251,7 +251,7 @@ bool base64url_decode(struct str text, uint8_t *out, size_t room, size_t *len)
         out[2] = (uint8_t)bits;
     }
     if (rest) {
-        unsigned spare = rest == 2 ? 4 : 2; /* bits behind the last whole byte */
+        unsigned spare = rest == 2 ? 4 : 2; /* bits after the last whole byte */
         if (!group(in, rest, &bits) || (bits & ((1u << spare) - 1)) != 0)
             return false;
         bits >>= spare;

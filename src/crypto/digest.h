@@ -1,8 +1,7 @@
 /*
  * crypto/digest: SHA-256, and bytes as text.
  *
- * Decoders are strict: one run of bytes has exactly one text, and everything else is refused.
- *
+ * Decoders are strict: a run of bytes has exactly one text, and everything else is refused.
  * Everything here may be called from any thread.
  */
 #ifndef NOD_CRYPTO_DIGEST_H
@@ -24,9 +23,10 @@ struct digest {
 };
 
 void digest_of(struct str bytes, struct digest *out);
-/* Of several parts, each with its length, so that ("ab", "c") and ("a", "bc") differ. */
+/* Over several parts, each with its length, so that ("ab", "c") and ("a", "bc") differ. */
 void digest_of_parts(const struct str *parts, size_t count, struct digest *out);
-/* The bytes that digest_of_parts takes the digest of, in `out`; none: they are more than `room`. */
+/* The bytes over which digest_of_parts takes the digest, in `out`. Empty: they are more than
+ * `room`. */
 struct str digest_gather(const struct str *parts, size_t count, char *out, size_t room);
 
 static inline struct str digest_str(const struct digest *digest)
@@ -36,18 +36,18 @@ static inline struct str digest_str(const struct digest *digest)
 
 /* In constant time. */
 bool digest_eq(const struct digest *a, const struct digest *b);
-/* Lower case and a NUL behind it. */
+/* Lower case, with a NUL at the end. */
 void digest_hex(const struct digest *digest, char out[DIGEST_HEX_LEN + 1]);
 
 /*
- * For anything that is secret: the time taken tells nothing about the bytes, nor about where they
- * differ. It does tell whether the lengths are equal.
+ * For anything secret: the time taken tells nothing about the bytes, nor about where they differ.
+ * It does tell whether the lengths are equal.
  */
 bool secret_eq(struct str a, struct str b);
 
 /* Lower case, 2 * bytes.len characters, no NUL. */
 void hex_encode(struct str bytes, char *out);
-/* Exactly `len` bytes; either case is taken. */
+/* Exactly `len` bytes; either case is accepted. */
 bool hex_decode(struct str text, uint8_t *out, size_t len);
 
 /* RFC 4648 section 5, without padding. */
@@ -58,11 +58,11 @@ static inline size_t base64url_len(size_t bytes)
 
 /* base64url_len(bytes.len) characters, no NUL. */
 void base64url_encode(struct str bytes, char *out);
-/* False for any character out of place (padding and white space too), for bits behind the end that
- * are not zero, and for more than `room` bytes. */
+/* False: a character is out of place (padding and white space too), bits after the end are not
+ * zero, or there are more than `room` bytes. */
 bool base64url_decode(struct str text, uint8_t *out, size_t room, size_t *len);
 
-/* Into an arena: {NULL, 0} past its cap, or where the text is not base64url. */
+/* Into an arena. {NULL, 0}: it is full, or the text is not base64url. */
 struct str base64url_text(struct arena *arena, struct str bytes);
 struct str base64url_bytes(struct arena *arena, struct str text);
 

@@ -2,16 +2,15 @@
  * crypto/seal: see seal.h for the form and the promise.
  *
  * A secret is extracted (HKDF) once, when the ring is made, and then forgotten. A key is expanded
- * from it the first time its purpose and scope are used, goes straight into an OpenSSL cipher
- * context, and is wiped; what the cache keeps are those contexts, which OpenSSL wipes when it frees
- * them. Setting a nonce on a keyed context is several times cheaper than keying one.
+ * from it when its purpose and scope are first used. The key goes straight into an OpenSSL cipher
+ * context, and is wiped. The cache keeps those contexts, which OpenSSL wipes when it frees them.
+ * Setting a nonce on a keyed context is several times cheaper than keying one.
  *
- * Holds always: no byte of plain text that failed its tag check is left in anybody's memory; a
- * context is only ever used with a fresh nonce set on it; the cache has at most KEYRING_CACHE_MAX
- * entries, and the one that goes is the one not used for longest.
+ * Holds always: plain text that failed its tag check is left in nobody's memory. A context is only
+ * ever used with a fresh nonce. The cache has at most KEYRING_CACHE_MAX entries; the one that was
+ * not used for longest goes first.
  *
- * OpenSSL failing at what it must be able to do (AES-256-GCM, HKDF) ends the process: sealing
- * nothing, or with no key, is not an answer.
+ * If OpenSSL fails at AES-256-GCM or HKDF, the process ends: there is no safe way to go on.
  */
 #include "crypto/seal.h"
 
@@ -39,7 +38,7 @@ enum {
     ID_AT = 1,
     NONCE_AT = ID_AT + KEY_ID_LEN,
     BODY_AT = NONCE_AT + NONCE_LEN,
-    BIND_HEAD = NONCE_AT + 8, /* bytes in front of the parts that are bound */
+    BIND_HEAD = NONCE_AT + 8, /* bytes before the parts that are bound */
     BIND_TOGETHER_MAX = 512,  /* bound bytes that are handed to OpenSSL in one piece */
 };
 _Static_assert(BODY_AT + TAG_LEN == SEAL_OVERHEAD, "the form in seal.h");
@@ -52,7 +51,8 @@ struct secret {
     uint8_t id[KEY_ID_LEN];
 };
 
-/* The keys of one purpose and scope: a context a secret and direction, made when first needed. */
+/* The keys of one purpose and scope: a context for each secret and direction, made when first
+ * needed. */
 struct keys {
     struct list link; /* in ring->recent, least recently used first */
     EVP_CIPHER_CTX *sealing;
@@ -186,7 +186,7 @@ nod_status keyring_create(const struct str *secrets, size_t count, struct keyrin
         struct secret *secret = &ring->secrets[i];
         must(derive(EVP_KDF_HKDF_MODE_EXTRACT_ONLY, secrets[i], salt, STR_NONE, secret->extracted,
                     DIGEST_LEN));
-        /* No key's info is as short as this (see write_info), so the id gives none away. */
+        /* No key's info is as short as this (see write_info), so the id reveals no key. */
         expand(secret, STR("key id"), secret->id, KEY_ID_LEN);
     }
     *out = ring;
@@ -319,8 +319,8 @@ static void bind_one_by_one(EVP_CIPHER_CTX *ctx, const struct seal_for *what)
 }
 
 /*
- * The header, the number of parts, and each part with its length: no two lists read the same.
- * Gathered, if they are short, as each step of OpenSSL's costs more than some hundred bytes.
+ * The header, the number of parts, and each part with its length, so that no two lists read the
+ * same. Short ones are gathered, because each step of OpenSSL costs more than some hundred bytes.
  */
 static void bind(EVP_CIPHER_CTX *ctx, const uint8_t *form, const struct seal_for *what)
 {
@@ -335,7 +335,7 @@ static void bind(EVP_CIPHER_CTX *ctx, const uint8_t *form, const struct seal_for
         bind_one_by_one(ctx, what);
 }
 
-/* Spelt out, as OpenSSL's control call comes to the same by way of a long switch. */
+/* Written out, because OpenSSL's control call does the same through a long switch. */
 static OSSL_PARAM tag_at(uint8_t *at)
 {
     return (OSSL_PARAM){ OSSL_CIPHER_PARAM_AEAD_TAG, OSSL_PARAM_OCTET_STRING, at, TAG_LEN,
@@ -417,7 +417,7 @@ static bool try_open(EVP_CIPHER_CTX *ctx, const struct seal_for *what, const uin
     return EVP_CIPHER_CTX_set_params(ctx, tag) == 1 && EVP_CipherFinal_ex(ctx, none, &len) == 1;
 }
 
-/* Two secrets have the same key id once in four thousand million; then both are tried. */
+/* Two secrets have the same key id once in four thousand million cases; then both are tried. */
 static bool open_form(struct keyring *ring, const struct seal_for *what, const uint8_t *form,
                       size_t plain_len, uint8_t *plain)
 {

@@ -1,24 +1,26 @@
 /*
- * crypto/seal: bytes that leave our hands and must come back unread and unchanged.
+ * crypto/seal: bytes that others keep for us, and that must come back unread and unchanged.
  *
  * AES-256-GCM. The key is HKDF-SHA256 of a secret for a purpose ("requestState", "record") and a
- * scope, so that what was sealed for one is noise to the other. The associated data (principal,
+ * scope, so what was sealed for one cannot be opened for another. The associated data (principal,
  * method, record id, ...) is given in parts, and every part is bound with its length: what was
  * sealed with ("ab", "c") does not open with ("a", "bc").
  *
  * A keyring holds one to KEYRING_SECRETS_MAX secrets, the newest first. The newest seals; all of
- * them open. A sealed thing names its secret by a key id, so rotating is: put the new secret in
- * front, wait until everything sealed under the old one has expired, take the old one out.
+ * them open. Sealed bytes name their secret by a key id. So to rotate, put the new secret in front,
+ * wait until everything sealed with the old one has expired or was sealed anew, and take the old
+ * one out.
  *
- * The form, version 1:  0x01, key id (4), nonce (12), ciphertext, tag (16); as text in base64url.
+ * Version 1 of the form is: 0x01, key id (4), nonce (12), ciphertext, tag (16); as text in
+ * base64url.
  *
- * Opening gives one and the same error, NOD_E_REFUSED, whatever is wrong: nobody learns from it.
+ * Opening returns the same error, NOD_E_REFUSED, whatever is wrong, so that nobody learns from it.
  *
- * A nonce is 96 random bits, so one key should seal at most 2^32 things: rotate the secret, or use
+ * A nonce is 96 random bits, so one key should seal at most 2^32 things. Rotate the secret, or use
  * a narrower scope, before that.
  *
- * Threads: a keyring keeps a cache and belongs to one thread at a time. Another thread takes a
- * copy (keyring_copy). Secrets are not kept, derived keys are wiped when they leave the cache.
+ * Threads: a keyring has a cache and belongs to one thread at a time. Another thread takes a copy
+ * (keyring_copy). Secrets are not kept; derived keys are wiped when they leave the cache.
  */
 #ifndef NOD_CRYPTO_SEAL_H
 #define NOD_CRYPTO_SEAL_H
@@ -29,7 +31,7 @@
 
 enum {
     KEYRING_SECRET_MIN = 32,   /* characters of a secret */
-    KEYRING_SECRET_MAX = 4096, /* bytes */
+    KEYRING_SECRET_MAX = 4096, /* bytes of a secret */
     KEYRING_SECRETS_MAX = 8,   /* secrets: the newest and the previous ones */
     KEYRING_CACHE_MAX = 256,   /* purposes and scopes whose keys are kept ready */
     SEAL_OVERHEAD = 1 + 4 + 12 + 16,
@@ -42,7 +44,7 @@ enum {
 struct keyring;
 
 /*
- * NOD_E_USAGE: no secret, too many, or one that is too short or too long; *why says which and what
+ * NOD_E_USAGE: no secret, too many, or one that is too short or too long. *why says which and what
  * to do, and never contains a secret.
  */
 nod_status keyring_create(const struct str *secrets, size_t count, struct keyring **out,
@@ -50,7 +52,7 @@ nod_status keyring_create(const struct str *secrets, size_t count, struct keyrin
 struct keyring *keyring_copy(const struct keyring *ring);
 void keyring_destroy(struct keyring *ring); /* NULL is fine */
 
-/* What a sealed thing is for; has to be the same when it is opened. */
+/* What sealed bytes are for. It must be the same when they are opened. */
 struct seal_for {
     struct str purpose;
     struct str scope;
@@ -58,8 +60,8 @@ struct seal_for {
     size_t bound_count;
 };
 
-/* Adds the sealed form to `out`. NOD_E_LIMIT past a limit above or the buffer's; nothing added
- * then. */
+/* Appends the sealed form to `out`. NOD_E_LIMIT, and nothing is appended: a limit above, or the
+ * buffer's. */
 nod_status seal_bytes(struct keyring *ring, const struct seal_for *what, struct str plain,
                       struct buf *out);
 nod_status seal_text(struct keyring *ring, const struct seal_for *what, struct str plain,
@@ -71,7 +73,7 @@ nod_status seal_open_bytes(struct keyring *ring, const struct seal_for *what, st
 nod_status seal_open_text(struct keyring *ring, const struct seal_for *what, struct str text,
                           struct arena *arena, struct str *plain);
 
-/* Does it name the newest secret as its own? Says nothing of whether it opens. */
+/* Does it name the newest secret? That does not mean that it opens. */
 bool seal_is_newest(const struct keyring *ring, struct str sealed);
 
 /* RFC 5869 with SHA-256. False only for more than 255 * 32 bytes. */

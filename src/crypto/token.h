@@ -1,12 +1,13 @@
 /*
- * crypto/token: a short text that proves we said so, until then.
+ * crypto/token: a short text that proves that this server made it, until it expires.
  *
  * A token is made for a purpose ("page", "csrf") and bound to a text (an ask's id, a principal). It
- * verifies only for the same two, under a secret of the keyring, and before it expires. It carries
- * 128 random bits, which make it unique and hard to guess, and name it (struct token_facts.id) for
- * those who want to accept it only once. It is opaque: neither expiry nor id can be read from it.
+ * verifies only for the same two, with a secret of the keyring, and before it expires. It carries
+ * 128 random bits, which make it unique and hard to guess. They also name it (struct
+ * token_facts.id), for code that accepts a token only once. It is opaque: neither expiry nor id can
+ * be read from it.
  *
- * Threads: as the keyring.
+ * Threads: as for the keyring.
  */
 #ifndef NOD_CRYPTO_TOKEN_H
 #define NOD_CRYPTO_TOKEN_H
@@ -33,8 +34,8 @@ nod_status token_make(struct keyring *ring, struct str purpose, struct str bound
                       int64_t expires_ms, struct token *out);
 
 /*
- * NOD_OK; NOD_E_TIMEOUT for a token of ours that has expired (now_ms >= expires_ms), which a person
- * may be told; NOD_E_REFUSED for everything else. `facts` may be NULL; set unless refused.
+ * NOD_OK. NOD_E_TIMEOUT: a token of ours that has expired (now_ms >= expires_ms), which a person
+ * may be told. NOD_E_REFUSED: everything else. `facts` may be NULL; set unless refused.
  */
 nod_status token_verify(struct keyring *ring, struct str purpose, struct str bound, struct str text,
                         int64_t now_ms, struct token_facts *facts);

@@ -1,9 +1,8 @@
 /*
  * front/address: see address.h.
  *
- * Several X-Forwarded-For lines are one list, in the order in which they stand. What stands in it
- * further to the left than the first untrusted address was written by the client, and may be
- * anything; it is never read.
+ * Several X-Forwarded-For lines are one list, in their order. What is to the left of the first
+ * untrusted address was written by the client, and may be anything, so it is never read.
  */
 #include "front/address.h"
 
@@ -73,7 +72,7 @@ static bool read_hop(struct str text, struct peer *hop)
     return str_cut(name, ':', &name, &port) && peer_parse(name, hop) && hop->kind == PEER_IP4;
 }
 
-/* Takes the last element off a list. */
+/* Removes the last element of a list, and returns it. */
 static struct str take_last(struct str *list)
 {
     size_t from = list->len;
@@ -85,7 +84,7 @@ static struct str take_last(struct str *list)
     return last;
 }
 
-/* False: the client is known, or nothing more can be. */
+/* False: the client's address is known, or no more can be known. */
 static bool step_back(const struct cidr *trusted, size_t count, struct str hop, struct peer *client)
 {
     struct peer before;

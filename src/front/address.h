@@ -1,9 +1,9 @@
 /*
  * front/address: from which address a request comes.
  *
- * That is the peer of the connection, unless the operator trusts the peer as a proxy. Then the
- * proxy's X-Forwarded-For is believed. It is read from its end, and the first address that is not a
- * trusted proxy itself is the client's. The header of an untrusted peer is ignored.
+ * It is the peer of the connection, unless the operator trusts the peer as a proxy. Then the
+ * proxy's X-Forwarded-For is believed. It is read from its end, and the first address that is not
+ * itself a trusted proxy is the client's. The header of an untrusted peer is ignored.
  */
 #ifndef NOD_FRONT_ADDRESS_H
 #define NOD_FRONT_ADDRESS_H
@@ -11,19 +11,19 @@
 #include "net/http.h"
 #include "net/peer.h"
 
-/* Addresses with the same first bits: "10.0.0.0/8", "2001:db8::/32", or one alone. */
+/* Addresses with the same first bits: "10.0.0.0/8", "2001:db8::/32", or a single one. */
 struct cidr {
     struct peer base;
     unsigned bits;
 };
 
-/* False: it is none, or has bits behind its prefix. */
+/* False: it is not a CIDR, or bits after its prefix are set. */
 bool cidr_parse(struct str text, struct cidr *cidr);
 bool cidr_has(const struct cidr *cidr, const struct peer *peer);
 
 void address_of(const struct cidr *trusted, size_t count, const struct http_request *http,
                 struct peer *client);
-/* The request was passed on by a proxy that says so. */
+/* Does the request say that a proxy has passed it on? */
 bool address_is_forwarded(const struct http_request *http);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * front/certificate: TLS on the addresses that are listened on.
+ * front/certificate: TLS on the addresses that the server listens on.
  *
- * All TCP listeners speak TLS if there is a certificate; Unix sockets do not, nobody can listen in
- * there. The files are read when the server begins and whenever front_reload is called. Connections
- * go on with the certificate they began with.
+ * If there is a certificate, all TCP listeners speak TLS. Unix sockets do not: nobody can listen in
+ * there. The files are read when the server begins, and again whenever front_reload is called.
+ * Connections keep the certificate they began with.
  *
- * Holds always: once there is a certificate there is one; files that cannot be used change nothing.
+ * Holds always: files that cannot be used change nothing, so a certificate that was loaded stays.
  */
 #include <sys/stat.h>
 
@@ -21,7 +21,7 @@ static void warn_of_readers(const char *file)
         LOG_WARN("the private key can be read by others; chmod 600 it", LOG_CSTR("path", file));
 }
 
-/* NULL, logged. */
+/* NULL, logged: they cannot be used. */
 static struct tls_context *load(const struct front_opts *opts)
 {
     const char *key = opts->tls_key ? opts->tls_key : opts->tls_cert;
@@ -62,7 +62,7 @@ bool front_reload(struct front *front)
         LOG_WARN("the certificate stays as it was");
         return false;
     }
-    tls_context_destroy(front->tls); /* what was made with it keeps what it needs */
+    tls_context_destroy(front->tls); /* connections that were made with it keep what they need */
     front->tls = fresh;
     LOG_INFO("the certificate was read anew", LOG_CSTR("cert", front->opts.tls_cert));
     return true;

@@ -1,10 +1,10 @@
 /*
  * front/cors: web pages of other origins.
  *
- * Pages of the origins that the operator has allowed are answered with the headers that let them
- * read the response, refusals too: a page that cannot read its 401 cannot sign in. Origins on
- * loopback may send requests without having been allowed, as programs of this machine may; a
- * browser does not let their pages read what comes back.
+ * Pages of origins that the operator has allowed get the headers that let them read the response,
+ * even of a refusal: a page that cannot read its 401 cannot sign in. Origins on loopback may send
+ * requests without being allowed, as programs on this machine may, but a browser does not let their
+ * pages read the responses.
  */
 #include "base/log.h"
 #include "front/front_inside.h"
@@ -20,7 +20,7 @@ static const struct str always_sent[] = {
     STR_INIT("Last-Event-ID"),
 };
 
-/* scheme://host[:port], and nothing behind it: what browsers send, and we send back. */
+/* scheme://host[:port] and nothing after it: what browsers send, and we send back. */
 static bool is_origin(struct str text)
 {
     ptrdiff_t scheme = str_find(text, STR("://"));
@@ -42,7 +42,7 @@ static void write_read(struct front *front, struct buf *out)
     buf_add(out, STR(CORS_READ));
 }
 
-/* Before any request comes; anew when a module has named more headers. */
+/* Called before any request comes, and again when a module has named more headers. */
 static bool write_lines(struct front *front)
 {
     const struct origin_rules *rules = &front->origins;
@@ -83,7 +83,7 @@ void front_web_headers(struct front *front, const char *const *sent, const char 
     write_lines(front);
 }
 
-/* --- browsers that ask beforehand --- */
+/* --- preflight requests --- */
 
 static bool is_of(struct str name, struct str given)
 {
@@ -104,8 +104,7 @@ static bool may_be_sent(const struct front *front, struct str name)
     return false;
 }
 
-/* Of the headers that the page wants to send, those that mean something here, behind what is in
- * `out` already. */
+/* Appends to `out` those headers, of the ones the page wants to send, that mean something here. */
 static struct str headers_allowed(const struct front *front, struct buf *out, struct str wanted)
 {
     size_t from = out->len;

@@ -1,11 +1,11 @@
 /*
  * front: see front.h.
  *
- * One HTTP server takes the connections of all listeners, so that what strangers and owners may
- * hold (net/http_share) is counted over all of them.
+ * One HTTP server takes the connections of all listeners. So the shares of strangers and principals
+ * (net/http_share) are counted over all of them.
  *
- * Holds always: a request that reaches a handler has passed the gate; its mark says by which route
- * and as whom.
+ * Holds always: a request that reaches a handler has passed the gate. Its mark says by which route,
+ * and for which principal.
  */
 #include <sys/resource.h>
 
@@ -29,7 +29,7 @@ static void on_request(struct http_exchange *exchange, const struct http_request
     struct front_request request = { .front = front, .exchange = exchange, .http = http };
 
     if (!routes_vars(route, http->path, &front->path, &request.vars)) {
-        http_reply(exchange, 400, NULL, 0, STR("the path is not encoded as a path has to be\n"));
+        http_reply(exchange, 400, NULL, 0, STR("the path is not percent-encoded correctly\n"));
         return;
     }
     if (principal) {
@@ -41,7 +41,7 @@ static void on_request(struct http_exchange *exchange, const struct http_request
 
 /* --- making one --- */
 
-/* Descriptors are what runs out first: some are for the store, files and what else there is. */
+/* File descriptors run out first: some are kept for the store, files and everything else. */
 static size_t connections_most(void)
 {
     struct rlimit files;
@@ -53,7 +53,7 @@ static size_t connections_most(void)
                                                       : FRONT_DESCRIPTORS_MIN;
 }
 
-/* Where there are tokens there are strangers, and more principals than one. */
+/* With tokens there are strangers, and more than one principal. */
 static void limits_of(struct http_limits *limits, bool tokens)
 {
     *limits = http_limits_default;
@@ -68,7 +68,7 @@ static void limits_of(struct http_limits *limits, bool tokens)
     limits->owner_memory_max = limits->memory_max / FRONT_OWNER_PART;
 }
 
-/* With `further`, unless it is empty. */
+/* Copies a list, and appends `further` unless it is empty. */
 static const struct str *copy_list(struct arena *arena, const char *const *names,
                                    struct str further, size_t *count)
 {
@@ -102,7 +102,7 @@ static bool proxies_open(struct front *front)
         if (front->proxy_count == FRONT_PROXIES_MAX ||
             !cidr_parse(str_of(*given), &front->proxies[front->proxy_count])) {
             LOG_ERROR("not a proxy that may be trusted; give an address or a net such as "
-                      "10.0.0.0/8, whose bits behind the prefix are zero",
+                      "10.0.0.0/8, whose bits after the prefix are zero",
                       LOG_CSTR("proxy", *given), LOG_INT("most", FRONT_PROXIES_MAX));
             return false;
         }

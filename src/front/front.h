@@ -3,8 +3,8 @@
  *
  * It owns the listeners and the table of routes. It checks every request once its head has arrived,
  * before a byte of its body is kept: may it come from there (Host, Origin), does the path exist,
- * who is it, does the path have this method, may they? Requests that pass go to the handler of
- * their route. No other module listens, reads a token or looks at Origin.
+ * who is it, does the path have this method, may this principal use it? Requests that pass go to
+ * the handler of their route. No other module listens, reads a token or looks at Origin.
  *
  * A module that serves something adds its routes before the first request can come:
  *
@@ -30,76 +30,76 @@ enum { FRONT_LISTENERS_MAX = 16 }; /* addresses that one server listens on */
 
 struct front_opts {
     struct loop *loop;
-    struct engine *engine; /* /readyz says whether its store does its work; NULL: there is none */
+    struct engine *engine;       /* /readyz says whether its store works; NULL: there is no store */
     const struct tokens *tokens; /* NULL: loopback only, as the local user. Outlives the front */
     const char *const *allowed_hosts;   /* further Host names, NULL-terminated, or NULL */
-    const char *const *allowed_origins; /* further Origins; likewise */
-    const char *public_url;             /* what links are made from; NULL: where it listens */
-    const char *const *trusted_proxies; /* addresses and nets; NULL-terminated, or NULL */
-    const char *tls_cert;               /* a file; NULL: without TLS. Outlives the front */
-    const char *tls_key;                /* likewise; NULL: in tls_cert */
+    const char *const *allowed_origins; /* the same for Origins */
+    const char *public_url;             /* links are made from it; NULL: from where it listens */
+    const char *const *trusted_proxies; /* addresses and networks; NULL-terminated, or NULL */
+    const char *tls_cert;               /* a file; NULL: no TLS. Outlives the front */
+    const char *tls_key;                /* the same; NULL: the key is in tls_cert */
 };
 
-/* What a handler is given. Lives until it returns; the exchange until it is answered. */
+/* What a handler is given. Valid until it returns; the exchange until it is answered. */
 struct front_request {
     struct front *front;
     struct http_exchange *exchange;
-    const struct http_request *http; /* as net/http.h says; no body on a route for anyone */
+    const struct http_request *http; /* see net/http.h; without a body on a route for anyone */
     struct str principal;            /* whose request it is; empty on a route for anyone */
     role_set roles;                  /* of the principal */
     struct route_vars vars;
 };
 
-/* The value of a variable of the route's pattern, decoded; empty if it has none of that name. */
+/* The decoded value of a variable of the route's pattern; empty if it has no such variable. */
 struct str front_var(const struct front_request *request, struct str name);
 
-/* From which address the request comes: the peer's, or what a trusted proxy says (front/address).
- */
+/* The address of the client: the peer's, or what a trusted proxy says (front/address). */
 void front_client(const struct front_request *request, struct peer *client);
 
-/* NULL, logged: an option that cannot be used. /healthz and /readyz are there already. */
+/* NULL, logged: an option cannot be used. /healthz and /readyz are added already. */
 struct front *front_create(const struct front_opts *opts);
-/* Closes it, if need be, and frees it. */
+/* Closes it if that has not been done, and frees it. */
 void front_destroy(struct front *front);
 
-/* False, logged: a route that cannot be added. */
+/* False, logged: the route cannot be added. */
 bool front_route(struct front *front, const struct route *route);
 /*
- * For web pages of the origins that are allowed: further headers that they may send, each by its
- * name or as a beginning with a star ("Mcp-Param-*"), NULL-terminated, and one that they may read.
+ * For web pages of allowed origins: further headers that they may send, by name or as a prefix with
+ * a star ("Mcp-Param-*"), NULL-terminated; and one that they may read.
  */
 void front_web_headers(struct front *front, const char *const *sent, const char *read);
 
-/* host as in net/listener.h. NOD_E_REFUSED: a non-loopback address without tokens; logged, as any
- * failure. May be called several times. */
+/* `host` as in net/listener.h. NOD_E_REFUSED: a non-loopback address without tokens. Failures are
+ * logged. May be called several times. */
 nod_status front_listen(struct front *front, struct str host, int port);
-/* The port of the listener that was opened as number `which`, from 0; 0: there is none. */
+/* The port of listener number `which`, in the order of front_listen, from 0; 0: there is none. */
 int front_port(const struct front *front, size_t which);
 
 /*
- * The address of a path of ours ("/inbox") for somebody elsewhere, in the arena: from the public
- * URL or, without one, from the first address listened on. Never from what a request says.
+ * The address of one of our paths ("/inbox") for somebody elsewhere, in the arena. It is made from
+ * the public URL or, without one, from the first address listened on. Never from what a request
+ * says.
  */
 struct str front_link(const struct front *front, struct str path, struct arena *arena);
-/* Links begin with https: cookies are for such connections alone. */
+/* Do links begin with https? Then cookies are for such connections only. */
 bool front_is_secure(const struct front *front);
 
-/* TCP is spoken over TLS. */
+/* Do the TCP listeners speak TLS? */
 bool front_has_tls(const struct front *front);
-/* Reads the certificate and its key anew, for connections that come from now on. False, logged:
+/* Reads the certificate and its key again, for connections that come from now on. False, logged:
  * they cannot be used, and nothing has changed. */
 bool front_reload(struct front *front);
 
-/* There are tokens, and so more principals than the local user. */
+/* Are there tokens, and so other principals than the local user? */
 bool front_has_tokens(const struct front *front);
 
-/* What was said in this turn of the loop goes out now: http_flush. */
+/* Sends what was written in this turn of the loop now: http_flush. */
 void front_flush(struct front *front);
-/* The server will stop: it is not ready any more. Requests are still taken. */
+/* The server is about to stop: it is no longer ready. Requests are still served. */
 void front_stopping(struct front *front);
-/* No new connections; done() when the last response is out or after grace_ms: http_drain. */
+/* No new connections. done() when the last response is sent, or after grace_ms: http_drain. */
 void front_drain(struct front *front, int grace_ms, void (*done)(void *data), void *data);
-/* Closes everything now; whoever has an open exchange is told. Routes are not called any more. */
+/* Closes everything now; owners of open exchanges are told. No route is called any more. */
 void front_close(struct front *front);
 
 #endif

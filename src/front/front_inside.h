@@ -1,17 +1,17 @@
 /*
  * front/front_inside: the front door as the files of front/ see it. No other file includes this.
  *
- * front.c    making it, handing requests to handlers, ending
- * gate.c     what is decided about a request once its head has arrived
- * listen.c   the addresses that are listened on
+ * front.c        making it, handing requests to handlers, ending
+ * gate.c         what is decided about a request once its head has arrived
+ * listen.c       the addresses that the server listens on
  * certificate.c  TLS on them, and reading the certificate again
- * origin.c   the rules of Host and Origin
- * public_url.c   the address under which the world knows us
- * address.c  from which address a request comes
- * cors.c     web pages of other origins
- * routes.c   the table
- * tokens.c   the token file
- * health.c   /healthz and /readyz
+ * origin.c       the rules for Host and Origin
+ * public_url.c   the public address of the server
+ * address.c      from which address a request comes
+ * cors.c         web pages of other origins
+ * routes.c       the table of routes
+ * tokens.c       the token file
+ * health.c       /healthz and /readyz
  */
 #ifndef NOD_FRONT_INSIDE_H
 #define NOD_FRONT_INSIDE_H
@@ -25,22 +25,22 @@
 
 enum {
     FRONT_BODY_MAX = 4 << 20,       /* bytes of a request's body */
-    FRONT_CONNECTIONS_MAX = 20000,  /* fewer where the process may open fewer descriptors */
-    FRONT_DESCRIPTORS_MIN = 64,     /* of those, left for everything else */
-    FRONT_STRANGERS_PART = 16,      /* connections and memory of those without a token: a 16th */
+    FRONT_CONNECTIONS_MAX = 20000,  /* fewer if the process may open fewer descriptors */
+    FRONT_DESCRIPTORS_MIN = 64,     /* file descriptors left for everything else */
+    FRONT_STRANGERS_PART = 16,      /* connections and memory of clients without a token: a 16th */
     FRONT_OWNER_PART = 4,           /* connections and memory of one principal: a quarter */
-    FRONT_STRANGER_MS = 10000,      /* for a first head with a token, from accepting on */
+    FRONT_STRANGER_MS = 10000,      /* for a first head with a token, after accepting */
     FRONT_PREFLIGHT_MAX = 32 << 10, /* bytes of the header names that a web page may send */
     FRONT_REFUSAL_MAX = 1024,       /* bytes of the body of a refusal */
     FRONT_PATH_MAX = 16 << 10,      /* bytes of the decoded variables of a path */
     FRONT_TEXTS_MAX = 1 << 20,      /* bytes of all texts of the options */
-    FRONT_PROXIES_MAX = 64,         /* proxies, or nets of them, that are trusted */
+    FRONT_PROXIES_MAX = 64,         /* trusted proxies, or networks of them */
     FRONT_WEB_HEADERS_MAX = 32,     /* further headers that web pages may send, or read */
 };
 
 struct front {
     struct front_opts opts;
-    struct arena texts; /* of opts */
+    struct arena texts; /* for opts */
     struct routes *routes;
     struct http_server *http; /* NULL once it is closed */
     struct listener *listeners[FRONT_LISTENERS_MAX];
@@ -59,11 +59,11 @@ struct front {
     struct str read[FRONT_WEB_HEADERS_MAX];
     size_t read_count;
 
-    /* These live until the head of the next request is looked at. */
+    /* Valid until the head of the next request is checked. */
     struct buf allowed; /* of a preflight or an Allow header */
     struct buf refusal;
 
-    struct buf path; /* the variables of the request that is being handed over */
+    struct buf path; /* the variables of the request that is being handed to its handler */
     bool stopping;
 };
 
@@ -73,7 +73,7 @@ enum http_verdict gate_head(const struct http_request *http, struct http_ruling 
 
 /* cors.c */
 bool cors_open(struct front *front);
-/* Is it a browser that asks beforehand? Then the ruling is its answer. */
+/* Is it a preflight request? Then the ruling is its answer. */
 bool cors_preflight(struct front *front, const struct http_request *http,
                     struct http_ruling *ruling);
 
@@ -83,7 +83,7 @@ bool health_open(struct front *front);
 /* certificate.c */
 bool certificate_open(struct front *front);
 void certificate_close(struct front *front);
-/* The stream that carries what is to be read: over TLS, if there is a certificate. */
+/* The stream to be read from: over TLS, if there is a certificate. */
 struct stream *certificate_wrap(struct front *front, struct stream *stream,
                                 const struct peer *peer);
 

@@ -1,10 +1,10 @@
 /*
- * front/gate: who may come in, decided when the head of a request is there.
+ * front/gate: decides about a request when its head has arrived.
  *
- * In order: is the request from where it may come (Host, Origin), is there such a path, is it a
- * browser that asks beforehand (a preflight, which never carries a token), who is it (bearer token,
- * or the local user on loopback and on a Unix socket), is there such a method, may they. Nothing of
- * the body has been read by then, and for those who are turned away nothing of it is kept.
+ * In this order: may it come from there (Host, Origin), does the path exist, is it a preflight
+ * request (which never carries a token), who is it (a bearer token, or the local user on loopback
+ * and on a Unix socket), does the path have the method, may this principal use it. Nothing of the
+ * body has been read by then, and for requests that are refused nothing of it is kept.
  */
 #include "base/log.h"
 #include "front/front_inside.h"
@@ -34,7 +34,7 @@ static void write_refusal(struct buf *body, struct str why)
     jw_end(&w);
 }
 
-/* `path` says how the clients of this path are told; NULL: there is no such path. */
+/* The route `path` decides how its clients are told; NULL: there is no such path. */
 static enum http_verdict forbid(struct front *front, struct http_ruling *ruling,
                                 const struct route *path, struct str why)
 {
@@ -77,9 +77,9 @@ static void log_refused(const struct front *front, const struct http_request *ht
     LOG_DEBUG(event, LOG_STR("address", peer_text(&client, text)));
 }
 
-/* Without tokens only loopback is listened on, so who comes over TCP is the local user. Who may
- * open a Unix socket is the file's matter: what counts is whose process it is. A proxy that passes
- * on what others have sent is not the local user, though it may run as the same. */
+/* Without tokens the server listens only on loopback, so a client over TCP is the local user. File
+ * permissions decide who may open a Unix socket; what counts is the user of the client's process. A
+ * proxy that passes requests on is not the local user, even if it runs as the same user. */
 static bool is_local(const struct front *front, const struct http_request *http)
 {
     if (http->peer->kind != PEER_LOCAL)
@@ -87,7 +87,7 @@ static bool is_local(const struct front *front, const struct http_request *http)
     return http->peer->same_user && (!front->opts.tokens || !address_is_forwarded(http));
 }
 
-/* HTTP_TRUST with the owner of the token, or 401. */
+/* HTTP_TRUST with the principal of the token, or 401. */
 static enum http_verdict authenticate(struct front *front, const struct http_request *http,
                                       struct http_ruling *ruling)
 {
@@ -95,7 +95,7 @@ static enum http_verdict authenticate(struct front *front, const struct http_req
     struct str header = http_named(http, HTTP_NAME_AUTHORIZATION), scheme, token;
 
     if (is_local(front, http) && (!tokens || !header.len)) {
-        ruling->mark.who = &local_user; /* who has everything: no share of their own */
+        ruling->mark.who = &local_user; /* the local user has everything, and no share of its own */
         return HTTP_TRUST;
     }
     if (!tokens || !str_cut(header, ' ', &scheme, &token) || !str_eq_nocase(scheme, STR("Bearer")))
@@ -153,8 +153,8 @@ static enum http_verdict let_in(struct front *front, const struct http_request *
     return HTTP_TRUST;
 }
 
-/* Probes name a server by its address; where there are no tokens it listens on loopback alone, and
- * its names are known. */
+/* Probes name a server by its address. Without tokens the server listens only on loopback, and its
+ * names are known. */
 static bool host_ok(const struct front *front, const struct http_request *http,
                     const struct route *path)
 {

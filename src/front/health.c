@@ -5,11 +5,10 @@
  *     GET /readyz    200 {"status":"ready","store":"sqlite"}, or
  *                    503 {"status":"not ready","store":"sqlite","why":"database or disk is full"}
  *
- * No token is needed, and nothing is said that is anybody's. A page in a browser gets neither
- * (Origin). Where the server has no tokens, and so listens on loopback alone, the Host has to be
- * one of its names as for every request; a server with tokens answers whoever asks, because probes
- * name it by its address. What is looked at costs nothing and waits for nothing: the store says
- * what it knows of itself.
+ * No token is needed, and nothing private is said. A page in a browser gets neither (Origin).
+ * Without tokens the server listens only on loopback, and the Host has to be one of its names, as
+ * for every request. With tokens it answers anybody, because probes name it by its address. The
+ * check costs nothing and waits for nothing: the store says what it knows of itself.
  */
 #include "core/engine.h"
 #include "core/store.h"

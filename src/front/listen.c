@@ -1,8 +1,8 @@
 /*
- * front/listen: the addresses that are listened on.
+ * front/listen: the addresses that the server listens on.
  *
- * Without tokens only loopback addresses are listened on, TLS or not: there is no other anonymous
- * access.
+ * Without tokens the server listens only on loopback addresses, with or without TLS. So there is no
+ * anonymous access from other machines.
  */
 #include "base/log.h"
 #include "front/front_inside.h"
@@ -42,7 +42,7 @@ int front_port(const struct front *front, size_t which)
                : 0;
 }
 
-/* A wildcard is an address to listen on, and none to go to. */
+/* A wildcard is an address to listen on, not one to connect to. */
 static struct str name_of(struct str host)
 {
     return str_eq(host, STR("0.0.0.0")) || str_eq(host, STR("::")) ? STR("localhost") : host;

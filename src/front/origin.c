@@ -1,15 +1,15 @@
 /*
  * front/origin: the checks of Host and Origin.
  *
- * The port of a loopback name is not looked at: a forwarded port is still this machine, and
- * rebinding is about names. Names are compared without regard to case, and as a whole:
- * "localhost.evil.example" is not localhost.
+ * The port of a loopback name is ignored: a forwarded port is still this machine, and rebinding is
+ * about names. Names are compared as a whole, without regard to case: "localhost.evil.example" is
+ * not localhost.
  */
 #include "front/origin.h"
 
 #include <arpa/inet.h>
 
-/* Splits "name:port" and "[addr]:port". False for what is neither. */
+/* Splits "name:port" and "[addr]:port". False: it is neither. */
 static bool split_port(struct str host, struct str *name, struct str *port)
 {
     *port = STR_NONE;

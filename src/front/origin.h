@@ -1,9 +1,10 @@
 /*
- * front/origin: from where may a browser speak to us?
+ * front/origin: from where may a browser send us requests?
  *
  * A page on the internet can make a browser send requests to a server on this machine, under a name
- * that it has pointed here (DNS rebinding). Such a request gives itself away by its Host and Origin
- * headers: only loopback names, the address listened on, and what the operator has allowed pass.
+ * that the page's owner has pointed here (DNS rebinding). The Host and Origin headers give such a
+ * request away: only loopback names, the addresses listened on, and what the operator has allowed
+ * pass.
  */
 #ifndef NOD_FRONT_ORIGIN_H
 #define NOD_FRONT_ORIGIN_H
@@ -11,7 +12,7 @@
 #include "base/str.h"
 
 struct origin_rules {
-    const struct str *own; /* the addresses that are listened on */
+    const struct str *own; /* the addresses that the server listens on */
     size_t own_count;
     const struct str *hosts; /* "name" (any port) or "name:port" */
     size_t host_count;
@@ -24,9 +25,9 @@ bool origin_is_loopback(struct str host);
 
 /* A Host header, with or without a port. An empty one does not pass. */
 bool origin_host_ok(const struct origin_rules *rules, struct str host);
-/* Is it one of those that the operator has allowed, and which? */
+/* Has the operator allowed this origin? *place is its number. */
 bool origin_allowed(const struct origin_rules *rules, struct str origin, size_t *place);
-/* An Origin header; an empty one (no browser) passes, "null" does not. */
+/* An Origin header. An empty one (no browser) passes, "null" does not. */
 bool origin_ok(const struct origin_rules *rules, struct str origin);
 
 #endif

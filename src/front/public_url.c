@@ -1,7 +1,7 @@
 /*
  * front/public_url: see public_url.h.
  *
- * Written out the way browsers write an origin, so that the two can be compared as text.
+ * The origin is written as browsers write it, so that the two can be compared as text.
  */
 #include "front/public_url.h"
 
@@ -59,7 +59,7 @@ static bool read_host(struct str text, struct str *name, int *port)
     return true;
 }
 
-/* The path in front, without slashes at its end. */
+/* The path prefix, without slashes at its end. */
 static bool read_path(struct str text, struct str *path)
 {
     for (size_t i = 0; i < text.len; i++)

@@ -1,11 +1,11 @@
 /*
  * front/routes: see routes.h.
  *
- * The table is small and looked through from the first route to the last; the routes that most
- * requests are for are literal, and cost a comparison each.
+ * The table is small, and searched from the first route to the last. Most requests are for literal
+ * routes, which cost one comparison each.
  *
  * Holds always: of two routes that fit a path and a method, one is more literal than the other,
- * because two of the same shape are not in the table.
+ * because the table never has two of the same shape.
  */
 #include "front/routes.h"
 
@@ -24,7 +24,7 @@ struct entry {
     struct route route; /* first: a route of the table is its entry */
     struct segment segments[ROUTES_SEGMENTS_MAX];
     size_t count;
-    bool literal; /* all of it */
+    bool literal; /* it has no variables */
 };
 
 struct routes {
@@ -159,7 +159,7 @@ bool routes_add(struct routes *routes, const struct route *route, const char **w
         *why = "its pattern is not a path of literal segments, {name} and, last, {name...}";
     for (size_t i = 0; !*why && i < routes->count; i++)
         if (same_shape(routes->entries[i], entry))
-            *why = "there is one with that method and that path already";
+            *why = "there is already one with that method and that path";
     if (*why)
         return false;
     routes->entries[routes->count++] = entry;
@@ -200,7 +200,7 @@ static bool fits(const struct entry *entry, struct str path)
     return !rest.len;
 }
 
-/* Both fit the same path. */
+/* Which of two patterns that fit the same path is the more literal? */
 static bool more_literal(const struct entry *a, const struct entry *b)
 {
     for (size_t i = 0; i < a->count && i < b->count; i++)
@@ -308,7 +308,7 @@ bool routes_vars(const struct route *route, struct str path, struct buf *text,
     if (entry->literal)
         return true;
     if (!buf_reserve(text, path.len + 1))
-        return false; /* decoding makes nothing longer: from here on `text` does not move */
+        return false; /* decoding makes nothing longer, so from here on `text` does not move */
     for (size_t i = 0; i < entry->count; i++) {
         const struct segment *segment = &entry->segments[i];
         if (segment->kind == REST)

@@ -1,14 +1,14 @@
 /*
- * front/routes: the table of routes, (method, path pattern) to handler, and who may.
+ * front/routes: the table of routes: (method, path pattern) to handler, and who may use it.
  *
  * A pattern is a path of segments: literal ones, `{name}` for any one segment that is not empty,
- * and, last, `{name...}` for all that is left, slashes and nothing included:
+ * and at the end `{name...}` for the whole rest, which may have slashes or be empty:
  *
  *     /mcp     /asks/{id}     /asks/{id}/answer     /assets/{file...}
  *
- * If several patterns fit a path, the more literal one, read from the left, is taken.
- * The same method with patterns of the same shape cannot be added twice. Paths are compared as they
- * were sent, byte by byte: an encoded slash ends no segment. The values of variables are decoded.
+ * If several patterns fit a path, the more literal one, read from the left, is taken. The same
+ * method with patterns of the same shape cannot be added twice. Paths are compared as they were
+ * sent, byte by byte: an encoded slash does not end a segment. The values of variables are decoded.
  */
 #ifndef NOD_FRONT_ROUTES_H
 #define NOD_FRONT_ROUTES_H
@@ -28,10 +28,10 @@ enum {
 };
 
 struct route {
-    struct str method;  /* "GET", "POST", ...; where there is GET there is HEAD */
+    struct str method;  /* "GET", "POST", ...; a route for GET also serves HEAD */
     struct str pattern; /* see above */
-    role_set who;       /* a principal with any of these */
-    bool anyone;        /* instead of .who: without a token, too */
+    role_set who;       /* a principal needs one of these roles */
+    bool anyone;        /* instead of .who: even without a token */
     bool endless;       /* a GET whose response may never end: HEAD is not served */
     bool any_host;      /* with tokens, whatever the Host header says: for probes */
     void (*handle)(const struct front_request *request, void *data);
@@ -54,7 +54,7 @@ struct route_vars {
 /* What the table says of a request. */
 struct routes_found {
     const struct route *route; /* the one that serves it; NULL: there is none */
-    const struct route *path;  /* one with this path, whatever its method; NULL: unknown path */
+    const struct route *path;  /* a route with this path, whatever its method; NULL: unknown path */
     bool guarded;              /* some route of this path is not for anyone */
 };
 
@@ -62,15 +62,15 @@ struct routes;
 
 struct routes *routes_create(void);
 void routes_destroy(struct routes *routes);
-/* Copies the route. False, and a sentence, if it cannot be added. */
+/* Copies the route. False, and a message: it cannot be added. */
 bool routes_add(struct routes *routes, const struct route *route, const char **why);
 void routes_find(const struct routes *routes, struct str method, struct str path,
                  struct routes_found *found);
 /* The methods of a path, as in an Allow header: "GET, HEAD, POST". */
 void routes_allow(const struct routes *routes, struct str path, struct buf *out);
 /*
- * The variables of a path that a route of the table fits, decoded into `text`, which they point
- * into. False: one of them is encoded wrongly, or has a NUL in it.
+ * The variables of a path that the route fits, decoded into `text`, into which they point. False:
+ * one of them is badly encoded, or contains a NUL.
  */
 bool routes_vars(const struct route *route, struct str path, struct buf *text,
                  struct route_vars *vars);

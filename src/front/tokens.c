@@ -1,12 +1,12 @@
 /*
  * front/tokens: the file of bearer tokens.
  *
- * A token is looked up by its SHA-256: whoever tries tokens learns nothing from the time a lookup
- * takes, because what is compared is a digest they cannot steer. The tokens themselves are
+ * A token is looked up by its SHA-256. So somebody who tries tokens learns nothing from the time a
+ * lookup takes: what is compared is a digest that they cannot choose. The tokens themselves are
  * forgotten once the file is read.
  *
- * Requests point to their principal for as long as they are worked on. So principals stay when the
- * file is read again, and one that is there already, with the same roles, is not made twice.
+ * Requests point to their principal while they are worked on. So principals stay when the file is
+ * read again, and one that exists already, with the same roles, is not made twice.
  *
  * Holds always: a file counts whole or not at all.
  */
@@ -34,11 +34,11 @@ struct token_entry {
 };
 
 struct owner {
-    struct owner *next; /* of the same name, with other roles */
+    struct owner *next; /* another of the same name, with other roles */
     struct principal principal;
 };
 
-/* What one reading of the file has brought. */
+/* The result of one reading of the file. */
 struct token_set {
     struct arena arena;
     struct map by_digest; /* struct token_entry */
@@ -46,7 +46,7 @@ struct token_set {
 
 struct tokens {
     struct token_set set;
-    struct arena arena; /* of the owners */
+    struct arena arena; /* for the owners */
     struct map owners;  /* name -> struct owner */
 };
 
@@ -150,7 +150,7 @@ static bool read_line(struct tokens *tokens, struct token_set *set, const struct
                           "a token is at most 512 characters of visible ASCII, without blanks");
     if (name.len == 0)
         return line_wrong(line,
-                          "a name is missing behind the token; a line is `token name role...`");
+                          "a name is missing after the token; a line is `token name role...`");
     if (name.len > TOKENS_NAME_MAX || !is_visible(name))
         return line_wrong(line, "a name is at most 128 characters of visible ASCII");
     if (str_eq(name, STR("local")))
@@ -249,7 +249,7 @@ static bool read_all(int fd, struct buf *text)
     }
 }
 
-/* Into *set, whose principals are among those of `tokens`. */
+/* Into *set. Its principals belong to `tokens`. */
 static bool file_read(struct tokens *tokens, struct token_set *set, const char *path,
                       struct arena *arena, struct str *problem)
 {

@@ -1,10 +1,10 @@
 /*
- * front/tokens: bearer tokens, and whose they are.
+ * front/tokens: bearer tokens, and their principals.
  *
- * A file of lines: `token name role...`, separated by blanks; `#` begins a comment. A token is at
- * least TOKENS_SECRET_MIN characters, appears once, and makes its bearer the principal `name` with
- * the roles that follow (core/roles.h); without any it has the role `ask`. Only digests are kept in
- * memory, and a token is looked up by its digest.
+ * The file has lines `token name role...`, separated by blanks; `#` begins a comment. A token has
+ * at least TOKENS_SECRET_MIN characters and occurs once. It makes its bearer the principal `name`,
+ * with the roles that follow (core/roles.h); without any it has the role `ask`. Only digests of
+ * tokens are kept in memory.
  */
 #ifndef NOD_FRONT_TOKENS_H
 #define NOD_FRONT_TOKENS_H
@@ -24,29 +24,28 @@ enum {
 
 struct tokens;
 
-/* Who is asking or answering, as we have verified it. */
+/* Who asks or answers, as verified. */
 struct principal {
     struct str name;
     role_set roles;
 };
 
-/* NULL with *problem (in `arena`), which names the line and what to do. `from` is the file's name,
- * for messages. */
+/* NULL, and *problem (in `arena`) names the line and says what to do. `from` is the file's name. */
 struct tokens *tokens_parse(struct str text, struct str from, struct arena *arena,
                             struct str *problem);
-/* Reads a file. One that others may read is warned of in the log. */
+/* Reads a file. If others may read the file, the log warns of that. */
 struct tokens *tokens_load(const char *path, struct arena *arena, struct str *problem);
 /*
  * Reads the file again. False with *problem: it cannot be used, and nothing has changed. Principals
- * that tokens_find has given out stay where they are until the tokens are destroyed, also those
- * whose tokens are not in the file any more.
+ * that tokens_find has returned are valid until the tokens are destroyed, even if their tokens are
+ * no longer in the file.
  */
 bool tokens_reload(struct tokens *tokens, const char *path, struct arena *arena,
                    struct str *problem);
 void tokens_destroy(struct tokens *tokens);
 
 size_t tokens_count(const struct tokens *tokens);
-/* Whose token it is, or NULL. */
+/* The principal of a token, or NULL. */
 const struct principal *tokens_find(const struct tokens *tokens, struct str token);
 
 #endif

@@ -27,7 +27,7 @@ struct alike {
     char to;
 };
 
-/* Styled letters: they are Latin whatever stands around them. */
+/* Styled letters: they are Latin whatever is around them. */
 static const struct alike styled[] = {
     { 0x0251, 'a' }, { 0x0261, 'g' }, { 0x0262, 'g' }, { 0x026A, 'i' }, { 0x0274, 'n' },
     { 0x0280, 'r' }, { 0x028F, 'y' }, { 0x0299, 'b' }, { 0x029C, 'h' }, { 0x029F, 'l' },
@@ -37,7 +37,7 @@ static const struct alike styled[] = {
     { 0xA731, 's' },
 };
 
-/* Small letters of other scripts that are drawn as Latin ones are. */
+/* Small letters of other scripts that look like Latin ones. */
 static const struct alike lookalikes[] = {
     { 0x03B1, 'a' }, { 0x03B5, 'e' }, { 0x03B7, 'n' }, { 0x03B9, 'i' }, { 0x03BA, 'k' },
     { 0x03BD, 'v' }, { 0x03BF, 'o' }, { 0x03C1, 'p' }, { 0x03C2, 's' }, { 0x03C4, 't' },
@@ -49,7 +49,7 @@ static const struct alike lookalikes[] = {
     { 0x051D, 'w' }, { 0x0585, 'o' }, { 0x057D, 'u' }, { 0x0578, 'n' }, { 0x0570, 'h' },
 };
 
-/* Capitals that look like another letter than their small form does. */
+/* Capitals that look like another letter than their small form. */
 static const struct alike capitals[] = {
     { 0x0392, 'b' }, { 0x0396, 'z' }, { 0x0397, 'h' }, { 0x039C, 'm' },
     { 0x039D, 'n' }, { 0x03A5, 'y' }, { 0x0413, 'r' }, { 0x041D, 'h' },
@@ -70,7 +70,7 @@ static bool between(uint32_t c, uint32_t low, uint32_t high)
     return c >= low && c <= high;
 }
 
-/* Drawn as nothing, or only as a mark on the letter before: accents, vowel points, joiners. */
+/* Shown as nothing, or only as a mark on the letter before: accents, vowel points, joiners. */
 static bool is_invisible(uint32_t c)
 {
     return c == 0x00AD || c == 0x034F || c == 0x061C || c == 0x0640 || c == 0x0670 || c == 0x093C ||
@@ -123,7 +123,7 @@ static uint32_t small(uint32_t c)
     return c == 0x04C0 ? 0x04CF : c;
 }
 
-/* Without its accent, and one form for letters that are written in several. */
+/* Removes the accent, and maps letters that are written in several forms to one. */
 static uint32_t bare(uint32_t c)
 {
     char letter = '.';
@@ -182,7 +182,7 @@ static bool is_digit(uint32_t c)
     return between(c, '0', '9');
 }
 
-/* Letters and digits of any script. Everything that is no letter here cuts words. */
+/* Letters and digits of any script. Everything else separates words. */
 static bool is_inside(uint32_t c)
 {
     if (c < 0x80)
@@ -197,7 +197,7 @@ static bool is_inside(uint32_t c)
 
 /* --- texts --- */
 
-/* The next character; a byte that begins none stands for itself. */
+/* The next character. A byte that begins none stands for itself. */
 static uint32_t next_char(struct str *s)
 {
     unsigned char first = (unsigned char)s->at[0];
@@ -283,7 +283,7 @@ static uint32_t full_width(uint32_t c)
     return c == 0xFF9F ? KANA_HALF_VOICED : c;
 }
 
-/* What `c` and the piece `next` behind it are together; 0: they are two. */
+/* What `c` and the following piece `next` are together; 0: they are two letters. */
 static uint32_t composed(uint32_t c, uint32_t next)
 {
     bool plain_kana = between(c, 0x30AB, 0x30C2) ? (c - 0x30AB) % 2 == 0
@@ -363,7 +363,7 @@ void fold(struct folded *out, struct str text, enum fold_how how)
         char latin = how == FOLD_PLAIN ? 0 : ALIKE(capitals, was);
         if (!latin && how != FOLD_PLAIN)
             latin = ALIKE(lookalikes, c);
-        if (left - rest.len == 1 && c >= 0x80) /* no UTF-8: keep it as short as it was */
+        if (left - rest.len == 1 && c >= 0x80) /* not UTF-8: it must not become longer */
             c = '?';
         put_char(out, latin ? (uint32_t)latin : c);
     }

@@ -1,14 +1,14 @@
 /*
- * json/form: which schemas are forms, and how each protocol revision takes them.
+ * json/form: which schemas are forms, and what each protocol revision takes.
  *
- * Two tables say it all: which kinds of field there are, and which keywords a kind has since which
- * revision. Both are read off schema.ts of the revisions. form_check walks a schema with the tables
- * and refuses what is not in them, at the path of the offending keyword; form_for_revision walks it
- * again and writes only what the revision knows.
+ * Two tables decide: which kinds of field there are, and which keywords a kind has since which
+ * revision. Both were taken from schema.ts of the revisions. form_check walks a schema with the
+ * tables and refuses what is not in them, at the path of the offending keyword. form_for_revision
+ * walks it again and writes only what the revision knows.
  *
  * Beyond the types of schema.ts a form must make sense: bounds in order, choices that differ,
- * defaults that fit, required names that exist. `pattern` is taken from the author, checked on the
- * server, and never sent, since no revision knows it.
+ * defaults that fit, required names that exist. An author may use `pattern`: it is checked on the
+ * server and never sent, since no revision knows it.
  */
 #include "json/form.h"
 
@@ -21,7 +21,7 @@ enum form_kind { FORM_TEXT, FORM_NUMBER, FORM_BOOLEAN, FORM_CHOICE, FORM_TITLED,
 
 enum {
     ALL_KINDS = (1u << (FORM_MANY + 1)) - 1,
-    NEVER_SENT = FORM_2026_07_28 + 1, /* known to form_check, sent to nobody */
+    NEVER_SENT = FORM_2026_07_28 + 1, /* known to form_check, but never sent */
 };
 
 struct form {
@@ -30,7 +30,7 @@ struct form {
     struct schema_problems *problems;
 };
 
-/* One step of the way to a keyword; on the stack. */
+/* One step of the path to a keyword; on the stack. */
 struct form_path {
     const struct form_path *up;
     struct str key;
@@ -130,7 +130,7 @@ static bool value_is_format(struct form *form, const struct form_path *path,
     return refuse(form, path, "must be \"email\", \"uri\", \"date\" or \"date-time\"");
 }
 
-/* Anything: whether it fits is decided against the whole field. */
+/* Anything: whether it fits is checked against the whole field. */
 static bool value_is_any(struct form *form, const struct form_path *path, const struct json *value)
 {
     (void)form;
@@ -193,7 +193,7 @@ static bool check_choices(struct form *form, const struct form_path *path, const
         struct form_path here = index_path(form, path, index++);
         struct str text = choice(form, &here, item);
         if (text.at && map_get(&seen, text))
-            refuse(form, &here, "is there twice");
+            refuse(form, &here, "occurs twice");
         else if (text.at)
             map_set(&seen, text, &present);
     }
@@ -353,7 +353,7 @@ static bool check_order(struct form *form, const struct form_path *path, const s
     return true;
 }
 
-/* More choices asked for than there are, and as many names as choices. */
+/* Not more choices asked for than there are, and as many names as choices. */
 static bool check_numbers_of_choices(struct form *form, const struct form_path *path,
                                      const struct json *field)
 {
@@ -372,7 +372,7 @@ static bool check_numbers_of_choices(struct form *form, const struct form_path *
     return true;
 }
 
-/* The field as a schema of its own: this also finds patterns that do not compile. */
+/* Compiles the field as a schema of its own: this also finds patterns that do not compile. */
 static bool check_default(struct form *form, const struct form_path *path, const struct json *field)
 {
     const struct json *value = json_get(field, STR("default"));

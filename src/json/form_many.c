@@ -1,14 +1,13 @@
 /*
  * json/form_many: several choices as one text, for a client that knows no multi-select.
  *
- * Revision 2025-06-18 has no field of several choices. It is sent a text field instead, whose
- * description names the choices, and what was typed there becomes an array again before it is
- * checked: the parts between commas, without the spaces around them. A part that is the value of a
- * choice, or else its title, is that choice; any other part stays as it was typed, and the check
- * against the schema that was asked refuses it. A choice may have commas of its own: the longest
- * that fits wins.
+ * Revision 2025-06-18 has no multi-select. Its clients are sent a text field instead, whose
+ * description names the choices. What was typed becomes an array again before it is checked: the
+ * parts between commas, without the spaces around them. A part that is the value of a choice, or
+ * else its title, is that choice. Any other part stays as it was typed, and the check against the
+ * schema refuses it. A choice may contain commas: the longest that fits wins.
  *
- * Holds always: whoever checks and whoever reads the answer sees an array, as in every revision.
+ * Holds always: both the check and the handler see an array, as in every other revision.
  */
 #include "json/form_many.h"
 
@@ -16,7 +15,7 @@
 
 enum {
     FORM_MANY_TEXT_MAX = 256 << 10, /* bytes of a description that names the choices */
-    FORM_MANY_PARTS_MAX = 512,      /* of a text; what follows is one more, which is no choice */
+    FORM_MANY_PARTS_MAX = 512, /* parts of a text; the rest is one more part, which is no choice */
 };
 
 /* --- choices --- */
@@ -106,7 +105,7 @@ struct json *form_many_as_text(const struct json *field, struct arena *arena)
 
 /* --- what comes back --- */
 
-/* `text` begins with `choice`, and then comes a comma or the end. */
+/* Does `text` begin with `choice`, followed by a comma or the end? */
 static bool begins_with(struct str text, struct str choice)
 {
     if (!choice.len || !str_starts(text, choice))
@@ -115,7 +114,7 @@ static bool begins_with(struct str text, struct str choice)
     return rest.len == 0 || rest.at[0] == ',';
 }
 
-/* The value that `text` begins with, and how much of the text names it; else the part that was
+/* The value that `text` begins with, and the length of its name; otherwise the part that was
  * typed. */
 static struct str next_part(const struct json *choices, struct str text, size_t *len)
 {

@@ -6,15 +6,15 @@
 
 #include "json/value.h"
 
-/* Is this field of a form one of several choices? */
+/* Is this field of a form a multi-select? */
 bool form_is_many(const struct json *field);
 
-/* The field as one of text, whose description names the choices. NULL: they are too long. */
+/* The field as a text field, whose description names the choices. NULL: they are too long. */
 struct json *form_many_as_text(const struct json *field, struct arena *arena);
 
 /*
- * What was answered, with arrays where `schema` asks for several choices and a text came. `content`
- * itself if there is none; else in `arena`, which is exhausted if it is too large.
+ * The answer, with arrays where `schema` has a multi-select and a text came. `content` itself if
+ * there is none; otherwise in `arena`, which is exhausted if it is too large.
  */
 const struct json *form_many_from_text(const struct json *schema, const struct json *content,
                                        struct arena *arena);

@@ -1,24 +1,25 @@
 /*
  * json/form_secret: does a field ask for something that must not go through a form?
  *
- * What a person types into a form passes the client, its logs and perhaps a model. A field that
- * asks for a password, a key or a card number is therefore refused before it is shown. It is
- * recognised by the words (json/secret_words) of its name, title and description and of the message
- * above the form, folded (json/fold) so that zero-width characters, full-width letters and
+ * What a person types into a form passes the client, its logs and perhaps a model. So a field that
+ * asks for a password, a key or a card number is refused before it is shown. It is recognised by
+ * words (json/secret_words) in its name, title and description and in the message above the form.
+ * All are folded first (json/fold), so that zero-width characters, full-width letters and
  * look-alikes hide nothing.
  *
  *     a label        a name or title: the words are enough
  *     a description  the words, at its beginning or as something to give: "Paste your API key"
  *     a message      the words as something to give, and nothing else
  *
- * What takes the suspicion away: a word behind that makes it something about the secret ("password
- * length"); one before that makes it a yes or no, or the opposite ("rotate the API key", "public
- * key"); a head that is no secret ("number of passwords"); a hint; a question that asks for no
- * secret; a warning ("do not enter your password").
+ * These take the suspicion away: a following word that makes it something about the secret
+ * ("password length"); a preceding word that makes it a yes or no, or the opposite ("rotate the API
+ * key", "public key"); a head that is no secret ("number of passwords"); a hint; a question that
+ * asks for no secret; a warning ("do not enter your password").
  *
- * Only fields that a value is typed into count: a yes or no and a choice among given ones cannot
- * carry a secret. It is a net, not a wall: recall and false alarms are measured in
- * tests/unit/secret_fields.c, on rows that were written without a look at this file.
+ * Only fields into which a value is typed count: a yes or no, or a choice among given values,
+ * cannot carry a secret. This is a safety net, not a guarantee: recall and false alarms are
+ * measured in tests/unit/json/secret_fields.c, on rows that were written without a look at this
+ * file.
  */
 #include "json/form.h"
 
@@ -28,12 +29,12 @@
 #include "json/secret_words.h"
 
 enum {
-    WORDS_MOST = 256,    /* of a sentence; the rest is not looked at */
+    WORDS_MOST = 256,    /* words of a sentence; the rest is not looked at */
     START_WORDS = 6,     /* a description that begins with a secret asks for it */
     ONE_WORD = 1,        /* "PIN?" */
     SHORT_WORDS = 4,     /* "Your password?" */
-    CODE_WORDS = 3,      /* between "authenticator" and "code", and the two */
-    CODE_FROM_WORDS = 5, /* between "code" and "authenticator" */
+    CODE_WORDS = 3,      /* words from "authenticator" to "code" */
+    CODE_FROM_WORDS = 5, /* words between "code" and "authenticator" */
     CARD_DIGITS_MIN = 13,
     CARD_CHARACTERS_MAX = 23, /* nineteen digits in groups */
     LETTERS_MIN = 3,          /* p-i-n */
@@ -41,7 +42,7 @@ enum {
 
 enum text_kind { TEXT_LABEL, TEXT_DESCRIPTION, TEXT_MESSAGE };
 
-/* A sentence, folded and cut. */
+/* A sentence, folded and cut into words. */
 struct sentence {
     enum text_kind kind;
     bool question;
@@ -68,7 +69,7 @@ static bool has_text(struct str text, const char *const *list)
     return false;
 }
 
-/* Does this phrase, of one word or several, begin at a word of the sentence? How many words? */
+/* Does this phrase begin at a word of the sentence? Returns its number of words, or 0. */
 static size_t phrase_at(const struct sentence *s, size_t at, const char *phrase)
 {
     struct str rest = str_of(phrase), word;
@@ -126,7 +127,7 @@ static bool head_is_harmless(const struct sentence *s, size_t at)
     return !asked;
 }
 
-/* "Pista de la contrasena": a hint that comes before. One that comes behind is in secret_about. */
+/* "Pista de la contrasena": a hint that precedes it. One that follows is in secret_about. */
 static bool is_hint(const struct sentence *s, size_t at)
 {
     for (size_t i = 0; i < at; i++)
@@ -140,7 +141,7 @@ static bool asks_for_it(const struct sentence *s)
     return has_phrase(s, secret_gives);
 }
 
-/* Of the whole sentence, whatever secret it names. */
+/* Makes the whole sentence harmless, whatever secret it names. */
 static bool sentence_is_harmless(const struct sentence *s)
 {
     if (has_phrase(s, secret_yes_or_no) || has_phrase(s, secret_elsewhere))
@@ -155,7 +156,7 @@ static bool sentence_is_harmless(const struct sentence *s)
            (is_among(s->words[0], secret_whether) && !asks_for_it(s));
 }
 
-/* "The password is read from the vault": it is told of. "is needed" asks for it. */
+/* "The password is read from the vault" tells of it. "is needed" asks for it. */
 static bool is_told_of(const struct sentence *s, size_t next)
 {
     static const char *const is[] = { "is", "are", NULL };
@@ -165,7 +166,7 @@ static bool is_told_of(const struct sentence *s, size_t next)
            !is_among(s->words[next + 1], asked);
 }
 
-/* "Rotate the API key": a label that is a deed, or a yes or no. */
+/* "Rotate the API key": a label that is an action, or a yes or no. */
 static bool is_deed(const struct sentence *s, size_t at)
 {
     if (at == 0 || !is_among(s->words[0], secret_first) || asks_for_it(s))
@@ -176,7 +177,7 @@ static bool is_deed(const struct sentence *s, size_t at)
     return true;
 }
 
-/* "Never enter your password": a warning that stands before it. */
+/* "Never enter your password": a warning before it. */
 static bool is_warned_of(const struct sentence *s, size_t at)
 {
     if (s->kind == TEXT_LABEL)
@@ -187,7 +188,7 @@ static bool is_warned_of(const struct sentence *s, size_t at)
     return false;
 }
 
-/* What stands behind a PIN: nothing, or something that goes with a number that is secret. */
+/* Does nothing follow a PIN, or something that goes with a secret number? */
 static bool goes_with_pin(const struct sentence *s, size_t next, struct str before)
 {
     if (next >= s->count || is_among(s->words[next], secret_after_pin))
@@ -226,7 +227,7 @@ static bool rule_allows(const struct sentence *s, const struct secret_phrase *ph
     return false;
 }
 
-/* This phrase, at this place: is it the secret itself that is asked for? */
+/* Is the phrase at this place the secret itself, and is it asked for? */
 static bool is_asked_at(const struct sentence *s, const struct secret_phrase *phrase, size_t at,
                         size_t len)
 {
@@ -247,7 +248,7 @@ static bool is_asked_at(const struct sentence *s, const struct secret_phrase *ph
         return false;
     if (head_is_harmless(s, at))
         return false;
-    /* "Password, please." and "Passphrase of the key:" are labels, wherever they stand. */
+    /* "Password, please." and "Passphrase of the key:" are labels, wherever they occur. */
     bool short_one = s->count <= SHORT_WORDS || str_eq(s->words[s->count - 1], STR("please"));
     return label || short_one || asks_for_it(s) || asked_which ||
            (s->kind == TEXT_DESCRIPTION && (at < START_WORDS || has_phrase(s, secret_yours)));
@@ -275,7 +276,7 @@ static bool runs_together(struct str word)
     return false;
 }
 
-/* "OpenAI key", "authenticator app code": how many words, from here. */
+/* "OpenAI key", "authenticator app code": returns the number of words, from here. */
 static size_t pair_at(const struct sentence *s, size_t at)
 {
     size_t len = among_at(s, at, secret_vendors);
@@ -421,7 +422,7 @@ static bool others_ask(const struct sentence *s)
 
 /* --- sentences --- */
 
-/* "P-A-S-S" is one word. The letters lie one behind the other, with a space between. */
+/* "P-A-S-S" is one word. The letters follow each other, with a space between. */
 static void letters_join(struct sentence *s)
 {
     size_t kept = 0;
@@ -454,7 +455,7 @@ static void sentence_cut(struct sentence *s, struct str text, enum fold_how how)
     letters_join(s);
 }
 
-/* Has it letters beyond ASCII, or digits and signs that may stand for letters? */
+/* Has the text letters beyond ASCII, or digits and signs that may stand for letters? */
 static void look_over(struct str text, bool *foreign, bool *signs)
 {
     *foreign = *signs = false;
@@ -482,7 +483,7 @@ static bool sentence_asks(struct sentence *s, struct str text)
     return false;
 }
 
-/* "postgres://user:password@host": whatever stands around it. */
+/* "postgres://user:password@host", whatever is around it. */
 static bool has_url_with_password(struct str text)
 {
     ptrdiff_t at = str_find(text, STR("://"));
@@ -501,7 +502,7 @@ static bool ends_as_question(struct str text)
     return str_ends(text, STR("?")) || str_ends(text, STR("？")) || str_ends(text, STR("؟"));
 }
 
-/* The length of what parts a label: "Token (service account)". 0: nothing does. */
+/* The length of what separates the parts of a label: "Token (service account)". 0: nothing does. */
 static size_t part_at(struct str text)
 {
     static const char *const parts[] = { "(", ")",  ":",  ",",  "/",  "|", "–",
@@ -539,7 +540,7 @@ static bool text_asks(struct str text, enum text_kind kind)
         text.len = FOLD_TEXT_MAX;
     if (kind != TEXT_LABEL && has_url_with_password(text))
         return true;
-    /* "Do you have a code? Enter it here": what is asked for in one is given in the next. */
+    /* "Do you have a code? Enter it here": one sentence names it, the next asks for it. */
     s.kind = kind;
     s.question = false;
     sentence_cut(&s, text, FOLD_PLAIN);
@@ -627,7 +628,7 @@ static bool has_prefix(struct str text)
     return false;
 }
 
-/* Does it repeat so often as a card has digits, or four groups of four? */
+/* Does it allow as many digits as a card has, or four groups of four? */
 static bool has_card_length(struct str pattern)
 {
     size_t fours = 0;
@@ -649,7 +650,7 @@ static bool has_card_length(struct str pattern)
     return fours >= 2 || (fours && str_find(pattern, STR("){3}")) >= 0);
 }
 
-/* A pattern of so many digits makes a card, or a bare code, what it is. */
+/* A pattern of so many digits shows that it is a card number, or a code. */
 static bool pattern_asks(const struct json *field, struct str message)
 {
     struct str pattern = json_get_str(field, STR("pattern"));
@@ -673,7 +674,7 @@ static bool pattern_asks(const struct json *field, struct str message)
     return false;
 }
 
-/* The message above a form stands above each of its fields: it is read at most once. */
+/* The message above a form applies to each of its fields, but is read at most once. */
 struct above {
     struct str message;
     bool read;

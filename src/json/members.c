@@ -1,19 +1,19 @@
 /*
- * json/members: sorting by name.
+ * json/members: sorts members by name.
  *
- * A merge sort from the bottom up: stable, and n log n whatever the names are. An object that is
- * in order already (what most programs send a second time) is seen in one pass.
+ * A merge sort from the bottom up: stable, and n log n whatever the names are. An object that is in
+ * order already, as most are the second time, is recognised in one pass.
  *
- * Does not decide what two members of one name mean.
+ * It does not decide what two members of one name mean.
  */
 #include "json/members.h"
 
 #include "base/mem.h"
 
 /*
- * UTF-8 sorts by code point; UTF-16 differs in one place: code points from 10000, written with
- * surrogates (D800 to DFFF), come before E000 to FFFF. In UTF-8 those begin with F0 to F4, these
- * with EE and EF, and no other byte of a sequence has such a value.
+ * UTF-8 sorts by code point. UTF-16 differs in one place: code points from 10000, written with
+ * surrogates (D800 to DFFF), come before E000 to FFFF. In UTF-8 the former begin with F0 to F4, the
+ * latter with EE and EF, and no other byte of a sequence has such a value.
  */
 int members_order(struct str a, struct str b)
 {

@@ -1,8 +1,8 @@
 /*
  * json/members: the members of an object by name, inside json/ only.
  *
- * The order that objects are compared and digested in. The list is heap memory for the moment, a
- * pointer a member; the tree itself is not touched.
+ * This is the order in which objects are compared and digested. The list is temporary heap memory,
+ * one pointer for each member; the tree itself is not touched.
  */
 #ifndef NOD_JSON_MEMBERS_H
 #define NOD_JSON_MEMBERS_H
@@ -13,8 +13,8 @@
 int members_order(struct str a, struct str b);
 
 /*
- * The members sorted by name; members of the same name stay in the order they came in. NULL for an
- * object without members. Free with mem_free.
+ * The members sorted by name; members of the same name keep their order. NULL for an object without
+ * members. Free with mem_free.
  */
 const struct json **members_sorted(const struct json *object);
 

@@ -1,10 +1,10 @@
 /*
  * json/number: exact arithmetic on the text of numbers.
  *
- * A number is looked at as 0.d1d2d3... x 10^(point + exponent), where d1 is its first digit that is
- * not zero. The digits stay where they are in the text, the exponent stays text as well: it may
- * have any number of digits, and nothing is ever expanded. Comparing takes time linear in the two
- * texts and no memory.
+ * A number is treated as 0.d1d2d3... x 10^(point + exponent), where d1 is its first digit that is
+ * not zero. The digits stay where they are in the text, and so does the exponent, which may have
+ * any number of digits: nothing is ever expanded. Comparing takes time linear in the two texts, and
+ * no memory.
  *
  * Doubles are read with strtod from a bounded copy and written with snprintf, both without a
  * decimal point, so that the locale of the program does not matter.
@@ -18,14 +18,15 @@
 
 #include "json/value.h"
 
-/* Past this a difference of exponents is only a sign; texts are far shorter (UINT32_MAX bytes). */
+/* Past this only the sign of a difference of exponents matters; texts are far shorter (UINT32_MAX
+ * bytes). */
 #define EXPONENT_FAR (INT64_C(1) << 50)
 
 struct decimal {
     bool negative;
     bool zero;
-    const char *digits; /* from the first that is not zero; a '.' may be among them */
-    const char *end;    /* behind the last that is not zero */
+    const char *digits; /* from the first that is not zero; may contain a '.' */
+    const char *end;    /* after the last that is not zero */
     int64_t point;
     bool exponent_negative;
     struct str exponent; /* digits without leading zeros; empty is 0 */
@@ -86,8 +87,8 @@ static int exponent_digit(const struct decimal *d, size_t back)
 }
 
 /*
- * The difference of the two exponents, digit by digit from the top. Once it is past EXPONENT_FAR
- * the digits to come can only take it further, so it stops there.
+ * The difference of the two exponents, digit by digit from the top. Once it is past EXPONENT_FAR,
+ * the other digits can only take it further, so it stops there.
  */
 static int64_t exponent_difference(const struct decimal *a, const struct decimal *b)
 {
@@ -115,7 +116,7 @@ static int64_t decimal_power(const struct decimal *d)
     return d->point + power;
 }
 
-/* The next digit from *at, zeros without end behind the last. */
+/* The next digit from *at; after the last one, zeros without end. */
 static int digit_next(const char **at, const char *end)
 {
     if (*at < end && **at == '.')
@@ -172,7 +173,7 @@ int json_number_cmp(const struct json *a, const struct json *b)
 
 enum { I64_DIGITS = 19 };
 
-/* The digits as an integer of `places` places: false if some are left over, or it does not fit. */
+/* The digits as an integer of `places` places. False: some are left over, or it does not fit. */
 static bool digits_u64(const struct decimal *d, int64_t places, uint64_t *out)
 {
     const char *at = d->digits;
@@ -217,8 +218,8 @@ static bool is_integer(const struct decimal *d)
 
 /*
  * No two neighbouring doubles need more than 767 digits to be told apart from the point between
- * them; behind that only "is anything left" matters. A power of ten outside of the clamp is zero
- * or infinite whatever the digits.
+ * them; after that only "is anything left" matters. A power of ten beyond the clamp is zero or
+ * infinite whatever the digits.
  */
 enum { DOUBLE_DIGITS = 800, DOUBLE_POWER_FAR = 5000 };
 
@@ -307,7 +308,7 @@ static void shortest_round(struct shortest *s, double d, int count)
     const char *at = text;
 
     snprintf(text, sizeof(text), "%.*e", count - 1, d);
-    for (s->count = 0; *at && *at != 'e'; at++) /* whatever the locale's decimal point is */
+    for (s->count = 0; *at && *at != 'e'; at++) /* skips the decimal point of any locale */
         if (is_digit(*at) && s->count < SHORTEST_DIGITS_MAX)
             s->digits[s->count++] = *at;
     s->power = *at ? atoi(at + 1) + 1 : 1;
@@ -324,15 +325,15 @@ static void shortest_step(struct shortest *s)
         s->digits[i]++;
         return;
     }
-    s->digits[0] = '1'; /* 99 became 100: the zeros are there, the power grows */
+    s->digits[0] = '1'; /* 99 became 100: the zeros are there, and the power grows */
     s->power++;
 }
 
 /*
  * The fewest digits that read back as `d`. A decimal of up to DBL_DIG digits comes back out of a
- * normal double unchanged, so for those one look at DBL_DIG digits (zeros at their end are taken
- * off later) finds every shorter one as well. Below a power of two doubles lie twice as dense as
- * above it, so there the nearest decimal (below) may miss while the next one up still reads back.
+ * normal double unchanged. So one look at DBL_DIG digits finds every shorter decimal as well (zeros
+ * at the end are removed later). Below a power of two doubles are twice as dense as above it, so
+ * there the nearest decimal (below) may miss while the next one up still reads back.
  */
 static void shortest_find(struct shortest *s, double d)
 {
@@ -360,7 +361,8 @@ static void text_add_zeros(struct number_text *out, int count)
     out->len += (size_t)count;
 }
 
-/* Number::toString of ECMAScript: plain up to 21 places and down to 1e-6, else with an exponent. */
+/* Number::toString of ECMAScript: plain up to 21 places and down to 1e-6, otherwise with an
+ * exponent. */
 static void shortest_lay_out(const struct shortest *s, struct number_text *out)
 {
     enum { PLAIN_PLACES_MAX = 21, PLAIN_ZEROS_MAX = 6 };
@@ -411,8 +413,8 @@ void number_shortest(double d, struct number_text *out)
 }
 
 /*
- * Kept as they are: what overflows a double or vanishes in it, and integers that a double would
- * turn into other integers. Two ids that differ must not have one digest.
+ * Kept as they are: numbers that overflow a double or vanish in it, and integers that a double
+ * would turn into other integers. Two ids that differ must not have the same digest.
  */
 bool number_canonical(struct str text, struct number_text *out)
 {

@@ -1,7 +1,7 @@
 /*
  * json/number: numbers as text, inside json/ only.
  *
- * All of it takes the text of a valid JSON number, as the parser leaves it.
+ * Every function takes the text of a valid JSON number, as the parser leaves it.
  */
 #ifndef NOD_JSON_NUMBER_H
 #define NOD_JSON_NUMBER_H
@@ -20,15 +20,15 @@ int number_cmp(struct str a, struct str b);
 bool number_i64(struct str text, int64_t *out);
 bool number_double(struct str text, double *out);
 
-/* The shortest decimal that reads back as `d`, laid out as ECMAScript does; -0 is "-0". Finite
+/* The shortest decimal that reads back as `d`, written as ECMAScript does; -0 is "-0". Finite
  * only. */
 void number_shortest(double d, struct number_text *out);
 void number_from_i64(int64_t n, struct number_text *out);
 void number_from_u64(uint64_t n, struct number_text *out);
 
 /*
- * The number as RFC 8785 writes it: true and *out; false where its own text is to be kept, because
- * a double would lose which number it is (see docs/inside/json.md).
+ * True: *out is the number as RFC 8785 writes it. False: its own text is to be kept, because a
+ * double could not tell which number it is (see docs/inside/json.md).
  */
 bool number_canonical(struct str text, struct number_text *out);
 

@@ -1,11 +1,11 @@
 /*
- * json/param_header: finding the annotations of a schema, and refusing those that cannot work.
+ * json/param_header: finds the annotations of a schema, and refuses those that cannot work.
  *
  * The walk looks everywhere, because an annotation in a place where it has no meaning (an array's
  * items, a branch of oneOf, a definition) is a mistake that its author should hear of. Only members
- * of `properties` keep the chain to the root; everything else breaks it for good.
+ * of `properties` continue the path from the root; everything else breaks it.
  *
- * Instance data is not schema: what stands under `const`, `default`, `enum` and `examples` is not
+ * Instance data is not schema: what is under `const`, `default`, `enum` and `examples` is not
  * looked at.
  */
 #include "json/param_header.h"
@@ -54,7 +54,7 @@ static bool type_of(const struct json *property, enum param_header_type *out)
     return true;
 }
 
-/* `depth` names lead here by `properties` alone, or SIZE_MAX: something else is on the way. */
+/* `depth` names lead here through `properties` only; SIZE_MAX: something else is on the path. */
 static bool take(struct walk *walk, const struct json *property, size_t depth)
 {
     const struct json *value = json_get(property, annotation);
@@ -68,12 +68,12 @@ static bool take(struct walk *walk, const struct json *property, size_t depth)
     if (!is_token(name))
         return fail(walk, "is not a token, as header names are", STR(""));
     if (depth == SIZE_MAX || depth == 0)
-        return fail(walk, "must stand on a property that `properties` alone lead to", name);
+        return fail(walk, "must be on a property that is reached through `properties` only", name);
     if (!type_of(property, &type))
-        return fail(walk, "must stand on a string, an integer or a boolean", name);
+        return fail(walk, "must be on a string, an integer or a boolean", name);
     for (size_t i = 0; i < walk->count; i++)
         if (str_eq_nocase(walk->found[i].name, name))
-            return fail(walk, "is there twice", name);
+            return fail(walk, "occurs twice", name);
     if (walk->count == PARAM_HEADER_MAX)
         return fail(walk, "is one more than there may be", name);
 
@@ -111,7 +111,7 @@ static bool visit_properties(struct walk *walk, const struct json *properties, s
     return true;
 }
 
-/* `names`: the members are names of the author's (properties, definitions), not keywords. */
+/* `names`: the members are names given by the author (properties, definitions), not keywords. */
 static bool visit(struct walk *walk, const struct json *schema, size_t depth, bool names)
 {
     if (!names && json_get(schema, annotation) && !take(walk, schema, depth))

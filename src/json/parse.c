@@ -1,21 +1,21 @@
 /*
  * json/parse: text into a tree, in one pass.
  *
- * There is no recursion and no stack: a container that is still open keeps the one around it in
- * its `next`, which it does not need before it has a right neighbour. Strings without escapes and
- * all numbers are slices of the text; only strings with escapes are copied.
+ * There is no recursion and no stack: a container that is still open keeps a pointer to the one
+ * around it in its `next`, which it does not need before it has a right neighbour. Strings without
+ * escapes, and all numbers, are slices of the text; only strings with escapes are copied.
  *
- * Between strings no byte is asked whether it is still in the text. A whole array or object ends
- * with its bracket, and nothing but the end of a container goes past a bracket: so all but strings,
- * numbers, words and white space find a byte that stops them, and only behind a bracket that closes
- * something does the end have to be looked for. A text that ends otherwise is broken somewhere; it
- * is read from a copy with a NUL behind it, to say where.
+ * The parser rarely checks for the end of the text. A whole array or object ends with its bracket,
+ * and nothing but the end of a container goes past a bracket. So everything except strings,
+ * numbers, words and white space finds a byte that stops it, and the end has to be checked only
+ * after a closing bracket. A text that ends otherwise is malformed: it is read from a copy with a
+ * NUL at its end, to say where.
  *
- * Holds always: time is linear in the text (finding duplicates included, whatever the names are),
- * and the tree is in the arena, one struct json a value. The table that finds duplicates in a
- * large object is heap memory for the moment, at most half of what the arena holds.
+ * Holds always: time is linear in the text (including the search for duplicates, whatever the names
+ * are). The tree is in the arena, one struct json for each value. The table that finds duplicates
+ * in a large object is temporary heap memory, at most half of what the arena holds.
  *
- * Does not convert numbers and does not look into them beyond their grammar.
+ * It does not convert numbers, and checks nothing of them but their grammar.
  */
 #include "base/map.h"
 #include "base/mem.h"
@@ -23,14 +23,14 @@
 #include "json/value.h"
 
 /*
- * Where the parser is in the text is not in here: it is handed from function to function and back
- * (NULL: failed), so that it stays in a register.
+ * The position in the text is not in here: it is passed from function to function and back (NULL:
+ * failed), so that it stays in a register.
  */
 struct parser {
     const char *end;
     const char *begin;
-    const char *closed; /* behind the bracket that the text ends with, but for white space */
-    struct json *spare; /* values that the arena's newest block has room for */
+    const char *closed; /* after the bracket that ends the text, but for white space */
+    struct json *spare; /* room for values in the arena's newest block */
     struct json *spare_end;
     struct arena *arena;
     size_t lines; /* line ends so far, outside of strings */
@@ -42,7 +42,7 @@ struct parser {
     struct json_error error;
 };
 
-/* The first error stays. Always NULL, so that it can be returned. */
+/* The first error stays. Always returns NULL, so that it can be returned. */
 static const char *__attribute__((cold, noinline))
 fail_with(struct parser *p, nod_status status, const char *at, const char *what)
 {
@@ -79,7 +79,7 @@ static inline const char *skip_space(struct parser *p, const char *at)
     return (unsigned char)*at <= ' ' ? skip_space_slow(p, at) : at;
 }
 
-/* The same where the text may end. */
+/* The same if the text may end here. */
 static inline const char *skip_space_outside(struct parser *p, const char *at)
 {
     return at == p->end ? at : skip_space(p, at);
@@ -94,7 +94,7 @@ static void spare_return(struct parser *p)
     p->spare = p->spare_end = NULL;
 }
 
-/* One value from a block that may be new, and all that fit behind it there. */
+/* One value from a block that may be new, and as many spare ones as fit after it. */
 static struct json *__attribute__((noinline)) spare_fill(struct parser *p)
 {
     spare_return(p);
@@ -165,7 +165,7 @@ static char *utf8_put(char *to, uint32_t code)
     return to;
 }
 
-/* `at` is behind "\u". A pair of surrogates is one code point; a lone one is none. */
+/* `at` is after "\u". A pair of surrogates is one code point; a lone one is an error. */
 static const char *read_unicode_escape(struct parser *p, const char *at, const char *end, char **to)
 {
     const char *escape = at - 2;
@@ -195,7 +195,7 @@ static const char *read_escape(struct parser *p, const char *at, const char *end
         ['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
         ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t',
     };
-    unsigned char c = (unsigned char)at[1]; /* string_end has seen that it is there */
+    unsigned char c = (unsigned char)at[1]; /* string_end has checked that it is there */
 
     if (c == 'u')
         return read_unicode_escape(p, at + 2, end, to);
@@ -205,7 +205,7 @@ static const char *read_escape(struct parser *p, const char *at, const char *end
     return at + 2;
 }
 
-/* On to the closing quote, or NULL. Everything but escapes is checked. */
+/* Goes to the closing quote, or returns NULL. Everything but escapes is checked. */
 static const char *string_end(struct parser *p, const char *at, bool *escaped)
 {
     for (;; at = utf8_plain(at, p->end)) {
@@ -255,7 +255,7 @@ static bool unescape(struct parser *p, struct str from, struct str *out)
     return true;
 }
 
-/* A string that begins at `begin`, behind its quote, and is more than plain bytes from `at` on. */
+/* A string that begins at `begin`, after its quote, and is not only plain bytes from `at` on. */
 static const char *__attribute__((noinline))
 read_odd_string(struct parser *p, const char *begin, const char *at, struct str *out, bool *plain)
 {
@@ -271,7 +271,7 @@ read_odd_string(struct parser *p, const char *begin, const char *at, struct str 
     return end + 1;
 }
 
-/* From the opening quote to behind the closing one. */
+/* From the opening quote to after the closing one. */
 static inline const char *read_string(struct parser *p, const char *at, struct str *out,
                                       bool *plain)
 {
@@ -309,7 +309,7 @@ static inline const char *read_number(struct parser *p, const char *begin, struc
         digits = at + 1;
         at = skip_digits(digits, end);
         if (at == digits)
-            return fail(p, at, "expected a digit behind the decimal point");
+            return fail(p, at, "expected a digit after the decimal point");
     }
     if (at < end && (*at | 0x20) == 'e') {
         digits = at + 1;
@@ -333,7 +333,7 @@ static inline const char *read_word(struct parser *p, const char *at, struct str
 
 /* --- duplicates --- */
 
-/* Up to this many members are compared with each other; larger objects get a hash table. */
+/* Up to this many members are compared with each other. Larger objects get a hash table. */
 enum { PAIRWISE_MAX = 16 };
 
 static bool fail_duplicate(struct parser *p, const struct json *member)
@@ -342,8 +342,8 @@ static bool fail_duplicate(struct parser *p, const struct json *member)
 }
 
 /*
- * A cheap mark of a name: only names with the same mark have to be compared. A name without a byte
- * is followed by its quote in the text, so there is a byte to look at all the same.
+ * A cheap mark of a name: only names with the same mark have to be compared. An empty name is
+ * followed by its quote in the text, so there is always a byte to look at.
  */
 static inline uint64_t name_mark(struct str key)
 {
@@ -365,7 +365,7 @@ static bool check_few(struct parser *p, const struct json *object)
     return true;
 }
 
-/* The hash is keyed, so nobody can choose names that fall together. */
+/* The hash is keyed, so nobody can choose names that collide. */
 static bool check_many(struct parser *p, const struct json *object)
 {
     size_t room = 4 * PAIRWISE_MAX;
@@ -397,12 +397,12 @@ static inline bool check_names(struct parser *p, const struct json *object)
 
 /* --- containers --- */
 
-/* The innermost container that is open, and of its children the last one and how many. */
+/* The innermost open container, the last of its children, and their number. */
 struct nest {
     struct json *open;
     struct json *left;
     uint32_t count;
-    char bracket; /* that closes it */
+    char bracket; /* the bracket that closes it */
 };
 
 static const char *__attribute__((cold, noinline))
@@ -422,7 +422,7 @@ static inline char bracket_of(const struct json *container)
     return container->type == JSON_OBJECT ? '}' : ']';
 }
 
-/* All that reading a value does not set in any case. */
+/* Sets everything that reading a value does not set in any case. */
 static inline void value_clear(struct json *v)
 {
     v->type = JSON_NULL;
@@ -443,7 +443,8 @@ static inline void link_child(struct nest *nest, struct json *v)
 
 /*
  * Until it is closed, `next` is the container around it and raw.len the line ends before it. What
- * is known of its children comes to its own fields when it is closed, or while one of them is open.
+ * is known of its children is stored in its own fields when it is closed, or while one of them is
+ * open.
  */
 static inline const char *container_open(struct parser *p, const char *at, struct json *v,
                                          struct nest *nest)
@@ -485,7 +486,7 @@ static inline const char *container_close(struct parser *p, const char *at, stru
     return check_names(p, v) ? at : NULL;
 }
 
-/* Most texts have no white space, so what has to come is looked for first. */
+/* Most texts have no white space, so the expected byte is tried first. */
 static inline const char *read_key(struct parser *p, const char *at, struct json *v)
 {
     if (*at != '"') {
@@ -499,7 +500,7 @@ static inline const char *read_key(struct parser *p, const char *at, struct json
     if (*at != ':') {
         at = skip_space(p, at);
         if (*at != ':')
-            return fail(p, at, "expected a colon behind the member name");
+            return fail(p, at, "expected a colon after the member name");
     }
     return at + 1;
 }
@@ -545,7 +546,7 @@ static inline const char *read_scalar(struct parser *p, const char *at, struct j
 
 static const char *__attribute__((cold, noinline)) fail_follows(struct parser *p, const char *at)
 {
-    return fail(p, at, "expected nothing behind the value");
+    return fail(p, at, "expected nothing after the value");
 }
 
 /* What follows a value: closes what is closed here, up to where the next value begins. */
@@ -566,7 +567,7 @@ static inline const char *read_behind(struct parser *p, const char *at, struct n
     }
 }
 
-/* A value in the container that is open, with its key; *at goes on to where the value begins. */
+/* A value in the open container, with its key. *at moves to where the value begins. */
 static inline struct json *item_begin(struct parser *p, const char **at, struct nest *nest)
 {
     struct json *v = value_new(p);
@@ -585,7 +586,7 @@ static inline struct json *item_begin(struct parser *p, const char **at, struct 
     return v;
 }
 
-/* The whole of a container; `at` is on its bracket. */
+/* A whole container. `at` is on its bracket. */
 static const char *read_container(struct parser *p, const char *at, struct json *root)
 {
     struct nest nest = { 0 };
@@ -602,7 +603,7 @@ static const char *read_container(struct parser *p, const char *at, struct json 
         } else {
             at = container_open(p, at, v, &nest);
             if (at && *at != nest.bracket)
-                continue; /* nothing stands before its first child */
+                continue; /* nothing precedes its first child */
         }
         if (at)
             at = read_behind(p, at, &nest);
@@ -612,7 +613,7 @@ static const char *read_container(struct parser *p, const char *at, struct json 
     return at;
 }
 
-/* Nothing comes of it but the error, whose place is counted in the copy as in the text. */
+/* Only finds the error, whose position in the copy is the same as in the text. */
 static const char *__attribute__((cold, noinline))
 read_broken(struct parser *p, const char *at, struct json *root)
 {
@@ -684,7 +685,7 @@ static uint32_t depth_of(const struct json_opts *opts)
     return wanted < JSON_DEPTH_MAX ? wanted : JSON_DEPTH_MAX;
 }
 
-/* Most tools are called without arguments: "{}" is read again and again. */
+/* Most tools are called without arguments, so "{}" is read again and again. */
 static struct json *read_nothing(struct arena *arena, struct str text)
 {
     if (text.len != 2 || text.at[0] != '{' || text.at[1] != '}')

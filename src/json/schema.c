@@ -1,8 +1,9 @@
 /*
- * json/schema: the outside of the validator: compile, destroy, and what a problem looks like.
+ * json/schema: the outside of the validator: compile, destroy, and how a problem is written.
  *
  * schema_compile copies the document into the schema's own arena, makes nodes of its subschemas
- * (schema_compile.c), ties references (schema_ref.c), and then never writes to any of it again.
+ * (schema_compile.c) and resolves references (schema_ref.c). After that nothing is written to it
+ * again.
  */
 #include "json/schema_inside.h"
 
@@ -10,7 +11,7 @@
 
 /* --- places and problems --- */
 
-/* From the end backwards, so that the chain need not be turned around; a long key is cut. */
+/* Backwards from the end, so that the chain need not be reversed. A long key is cut. */
 static size_t prepend(char *text, size_t room, struct str key)
 {
     for (size_t i = key.len; i-- > 0;) {

@@ -1,16 +1,16 @@
 /*
  * json/schema_check: does a value fit?
  *
- * The walk goes over nodes and values together. It runs in one of two moods: with a list of
- * problems it goes on after a failure, to tell a person everything at once; without one it stops at
- * the first. Alternatives (anyOf, oneOf, not, if) are tried in the second mood, and only the
- * closest one is asked for its reasons.
+ * The walk goes over nodes and values together. It runs in one of two modes: with a list of
+ * problems it goes on after a failure, to report everything at once; without one it stops at the
+ * first. Alternatives (anyOf, oneOf, not, if) are tried in the second mode, and only the closest
+ * one is asked for its reasons.
  *
- * What unevaluatedItems and unevaluatedProperties need to know, which items and members some
- * subschema that fits has looked at, is a set of bits that is carried along only where one of these
- * keywords can read it.
+ * unevaluatedItems and unevaluatedProperties need to know which items and members some subschema
+ * that fits has looked at. That is a set of bits, carried along only where one of these keywords
+ * can read it.
  *
- * Holds always: once a bound is hit, `limit` is set and every answer is no, up to the top; so a
+ * Holds always: once a bound is hit, `limit` is set and every answer is no, up to the top. So a
  * `not` never turns an exhausted budget into a yes.
  */
 #include <float.h>
@@ -23,9 +23,9 @@
 #include "json/write.h"
 
 enum {
-    VALUE_TEXT_MOST = 64,    /* of one value quoted in a message */
-    CHOICES_TEXT_MOST = 400, /* of all of them */
-    ALTERNATIVES_ASKED = 8,  /* for their reasons */
+    VALUE_TEXT_MOST = 64,    /* bytes of one value quoted in a message */
+    CHOICES_TEXT_MOST = 400, /* bytes of all of them */
+    ALTERNATIVES_ASKED = 8,  /* alternatives that are asked for their reasons */
 };
 
 /* --- bits --- */
@@ -68,7 +68,7 @@ bool check_wrong(struct check *c, const struct place *at, const char *format, ..
     return false;
 }
 
-/* The path is made at once: the places live on the stack of the walk that is about to unwind. */
+/* The path is made at once, because the places are on the stack, which is about to unwind. */
 bool check_hit(struct check *c, const struct place *at, const char *limit)
 {
     if (!c->limit) {
@@ -157,7 +157,7 @@ static bool wrong_type(struct check *c, uint8_t types, const struct json *v, con
     return check_wrong(c, at, "expected %.*s, got %s", (int)len, text, got);
 }
 
-/* A number of this type, which is also one that a handler can read as such. */
+/* Is the number in the range that a handler can read? */
 static bool check_range(struct check *c, uint8_t types, const struct json *v,
                         const struct place *at)
 {
@@ -182,7 +182,7 @@ static bool equals(struct check *c, const struct json *a, const struct json *b,
     if (a->type >= JSON_ARRAY) {
         if (a->count != b->count)
             return false;
-        value_hash(a, &cost); /* only for what comparing may cost */
+        value_hash(a, &cost); /* only to count what comparing may cost */
     }
     return check_spend(c, at, cost) && json_equal(a, b);
 }
@@ -237,7 +237,7 @@ static bool check_quietly(struct check *c, const struct node *node, const struct
     return fits;
 }
 
-/* All alternatives are constants: then the list of them says more than any reason. */
+/* If all alternatives are constants, a list of them says more than any reason. */
 static bool say_constants(struct check *c, const struct nodes *nodes, const struct place *at)
 {
     struct buf text;
@@ -263,7 +263,7 @@ static size_t steps_in(struct str path)
     return steps;
 }
 
-/* The further into the value it fits, the closer; a wrong type is the furthest off. */
+/* The further into the value it fits, the closer. A wrong type is the furthest off. */
 static size_t closeness(const struct schema_problem *problem)
 {
     bool type = str_starts(problem->message, STR("expected "));
@@ -456,7 +456,7 @@ static bool check_keywords(struct check *c, const struct node *node, const struc
     return fits;
 }
 
-/* A node has a set of its own: what its siblings looked at is none of its business. */
+/* A node has a set of its own: it does not see what its siblings looked at. */
 static bool check_tracking(struct check *c, const struct node *node, const struct json *v,
                            const struct place *at, struct bits *seen)
 {
@@ -504,7 +504,7 @@ nod_status schema_check(const struct schema *schema, const struct json *value, s
     pattern_matcher_destroy(c.matcher);
     if (!c.limit)
         return fits ? NOD_OK : NOD_E_INVALID;
-    /* The reason that matters must not be lost behind others. */
+    /* The reason that matters must not be lost among others. */
     if (problems->count == SCHEMA_PROBLEMS_MAX)
         problems->count--;
     problems->at[problems->count++] =

@@ -1,9 +1,9 @@
 /*
- * json/schema_check_types: the keywords that speak about one type of value.
+ * json/schema_check_types: the keywords that apply to one type of value.
  *
- * Each function looks at a value of its type once, with all keywords of a node together: the
- * members of an object are walked one time, and which of the names that the schema mentions are
- * there is remembered in a set, so that `required` and its relatives never search the object again.
+ * Each function looks at a value of its type once, with all keywords of a node together. The
+ * members of an object are walked once, and a set remembers which of the names in the schema are
+ * there, so that `required` and similar keywords never search the object again.
  */
 #include "json/schema_inside.h"
 
@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 
-/* Why a message ends in an "s" or not. */
+/* Whether a message needs a plural "s". */
 static const char *plural(uint64_t n)
 {
     return n == 1 ? "" : "s";
@@ -44,7 +44,7 @@ bool check_number(struct check *c, const struct number_rules *rules, const struc
 
 /* --- strings --- */
 
-/* Code points: the bytes that do not go on with one. */
+/* Counts code points: bytes that do not continue one. */
 static uint64_t length_of(struct str s)
 {
     uint64_t length = 0;
@@ -114,7 +114,7 @@ static int by_hash(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* Items that are equal have equal hashes, and so become neighbours. */
+/* Equal items have equal hashes, and so become neighbours. */
 static bool check_unique(struct check *c, const struct json *v, const struct place *at)
 {
     uint64_t cost = 0;
@@ -252,7 +252,7 @@ static bool check_name(struct check *c, const struct object_rules *rules, struct
     return fits;
 }
 
-/* patternProperties and additionalProperties for one member; `known` says properties has it. */
+/* patternProperties and additionalProperties for one member. `known`: properties has it. */
 static bool check_rest(struct check *c, const struct object_rules *rules, const struct json *member,
                        const struct place *at, bool *known)
 {

@@ -1,12 +1,12 @@
 /*
  * json/schema_compile: from the text of a schema to nodes.
  *
- * One table says which keywords there are and what compiles them; what is not in it is an
- * annotation and ignored, as the standard wants. A keyword whose value has the wrong shape is a
- * problem with the path of that keyword, never a keyword that silently means nothing.
+ * One table lists all keywords and what compiles them. A keyword that is not in it is an annotation
+ * and ignored, as the standard demands. A keyword whose value has the wrong shape is a problem with
+ * the path of that keyword; it is never silently ignored.
  *
- * Holds always: every allocation that fails is noticed by the arena being exhausted, which fails
- * the compilation as a whole; so a missing node may be followed but is never kept.
+ * Holds always: an allocation that fails leaves the arena exhausted, which fails the compilation as
+ * a whole. So a missing node may be followed, but is never kept.
  */
 #include "json/schema_inside.h"
 
@@ -53,7 +53,7 @@ static bool expected(struct compiler *c, const struct place *place, const char *
     return compile_problem(c, place, "expected %s, got %s", what, json_type_name(value));
 }
 
-/* --- groups, made when their first keyword comes --- */
+/* --- groups of rules, made when their first keyword comes --- */
 
 #define GROUP(function, field, type)                                                               \
     static type *function(struct compiler *c, struct node *node)                                   \
@@ -153,7 +153,7 @@ KEYWORD(compile_unevaluated_properties)
     return child_into(c, node, value, place, &node->unevaluated_properties);
 }
 
-/* Compiled for their $id and $anchor, and so that a mistake in one is found. */
+/* Compiled for their $id and $anchor, and so that mistakes in them are found. */
 KEYWORD(compile_defs)
 {
     if (!json_is(value, JSON_OBJECT))
@@ -301,7 +301,7 @@ KEYWORD(compile_multiple_of)
 
 /* --- counts: lengths, items, properties --- */
 
-/* A whole number from 0; one beyond 64 bits is as good as the largest. */
+/* A whole number from 0; one beyond 64 bits counts as the largest. */
 static bool count_of(struct compiler *c, const struct json *value, const struct place *place,
                      uint64_t *out)
 {
@@ -371,7 +371,7 @@ static const struct named_pattern *pattern_for(struct compiler *c, struct str te
     }
     *made = (struct named_pattern){ .next = c->schema->patterns, .text = text, .pattern = pattern };
     c->schema->patterns = made;
-    map_set(&c->patterns, text, made); /* past the map's limit it is only not shared */
+    map_set(&c->patterns, text, made); /* past the map's limit the pattern is just not shared */
     return made;
 }
 
@@ -396,8 +396,8 @@ KEYWORD(compile_format)
 /* --- objects --- */
 
 /*
- * Names of one node while it is compiled: found by text, then sorted for checking. A node's object
- * keywords are compiled together, because they share the names.
+ * The names of one node while it is compiled: found by text, then sorted for checking. A node's
+ * object keywords are compiled together, because they share the names.
  */
 struct names {
     struct map by_text;
@@ -642,7 +642,7 @@ static const struct keyword keywords[] = {
     { STR_INIT("contentSchema"), compile_content_schema },
 };
 
-/* By the table, not by the members: of a keyword that is there twice, the last one counts. */
+/* In the order of the table, not of the members. If a keyword occurs twice, the last one counts. */
 static bool compile_keywords(struct compiler *c, struct node *node)
 {
     for (size_t i = 0; i < sizeof(keywords) / sizeof(keywords[0]); i++) {

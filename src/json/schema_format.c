@@ -1,13 +1,13 @@
 /*
- * json/schema_format: what "format" means, where it is asked to mean something.
+ * json/schema_format: what "format" means, if it is to be checked.
  *
  * Each format is one function over the bytes of a string, written after the grammar of its RFC:
  * 3339 for dates and times, 5321 for email, 3986 for URIs, 1123 for host names, 4122 for UUIDs,
- * 4291 for IPv6. They are ASCII throughout: any other byte is refused where the grammar has no
- * place for it.
+ * 4291 for IPv6. All of them are ASCII: any other byte is refused if the grammar has no place for
+ * it.
  *
- * What is not done: host names are checked as letters, digits and hyphens; whether an "xn--" label
- * decodes to something IDNA allows is not looked at.
+ * Host names are checked as letters, digits and hyphens. Whether an "xn--" label decodes to
+ * something that IDNA allows is not checked.
  */
 #include "json/schema_inside.h"
 
@@ -46,7 +46,7 @@ static bool is_one_of(char c, const char *set)
 
 /* --- dates and times (RFC 3339) --- */
 
-/* `n` digits at the start; they are taken off. -1 if there are fewer. */
+/* Takes `n` digits off the start. -1: there are fewer. */
 static int take_digits(struct str *s, size_t n)
 {
     int value = 0;
@@ -118,7 +118,7 @@ static bool take_time(struct str *s)
     }
     if (!take_offset(s, &offset))
         return false;
-    /* A leap second is the last one of a day in UTC, and nowhere else. */
+    /* A leap second is only possible as the last second of a day in UTC. */
     int utc = ((hour * 60 + minute - offset) % DAY + DAY) % DAY;
     return second < 60 || utc == DAY - 1;
 }
@@ -158,7 +158,7 @@ static bool format_ipv4(struct str s)
     return s.len == 0;
 }
 
-/* Groups up to the end or to "::"; each counts one, a dotted tail two. -1 if it is malformed. */
+/* Groups up to the end or to "::"; each counts one, a dotted tail two. -1: malformed. */
 static int take_groups(struct str *s)
 {
     int groups = 0;
@@ -291,7 +291,7 @@ static bool part_fits(struct str s, const char *also)
     return true;
 }
 
-/* v1.something: an address of a kind that is yet to come. */
+/* v1.something: a future kind of address. */
 static bool future_address_fits(struct str s)
 {
     struct str version;

@@ -1,11 +1,10 @@
 /*
- * json/schema_inside: what the files of the schema validator share with each other, and nobody
- * else.
+ * json/schema_inside: what the files of the schema validator share with each other and nobody else.
  *
- * A schema document becomes a graph of nodes, one a subschema. A node holds its keywords grouped
- * by the type of value they speak about, so that a number never walks past the keywords of strings.
- * Everything a node points to lives in the arena of its schema; compiled patterns are the one
- * foreign resource, and are linked from the schema.
+ * A schema document becomes a graph of nodes, one for each subschema. A node holds its keywords
+ * grouped by the type of value they apply to, so that a number never walks past the keywords of
+ * strings. Everything a node points to is in the arena of its schema, except compiled patterns,
+ * which are linked from the schema.
  *
  * Holds always: after schema_compile nothing here is written again.
  */
@@ -15,14 +14,14 @@
 #include "base/map.h"
 #include "json/schema.h"
 
-/* One step of a JSON pointer; the root has no place (NULL). Lives on a stack or in an arena. */
+/* One step of a JSON pointer; the root has no place (NULL). On a stack or in an arena. */
 struct place {
     const struct place *up;
     struct str key; /* key.at is NULL for an index */
     size_t index;
 };
 
-/* The name may come from a tree that was built, where an empty one has no address. */
+/* The name may come from a built tree, where an empty name has no address. */
 static inline struct place place_key(const struct place *up, struct str key)
 {
     return (struct place){ .up = up, .key = key.at ? key : STR("") };
@@ -46,7 +45,7 @@ struct decimal {
     bool negative;
     struct str whole; /* the digits, possibly with one point among them */
     size_t digits;    /* how many of them, without the point */
-    int64_t exponent; /* saturates far away from anything a text can say */
+    int64_t exponent; /* clamped far beyond anything a text can say */
 };
 
 struct decimal decimal_of(struct str number);
@@ -63,7 +62,7 @@ struct multiple {
 bool multiple_of_text(struct str number, struct multiple *out);
 bool multiple_divides(const struct multiple *m, struct str number);
 
-/* Equal values have equal hashes; *cost grows by the number of values and bytes looked at. */
+/* Equal values have equal hashes. *cost grows by the number of values and bytes looked at. */
 uint64_t value_hash(const struct json *v, uint64_t *cost);
 
 /* --- patterns --- */
@@ -71,14 +70,14 @@ uint64_t value_hash(const struct json *v, uint64_t *cost);
 struct pattern;
 struct pattern_matcher; /* what one check needs to run patterns; not shared between threads */
 
-/* NULL, with a sentence in *why (in the arena), for what is no ECMA-262 expression we can run. */
+/* NULL, with a message in *why (in the arena): it is not an ECMA-262 expression that we can run. */
 struct pattern *pattern_compile(struct str text, struct arena *arena, struct str *why);
 void pattern_destroy(struct pattern *pattern);
 size_t pattern_bytes(const struct pattern *pattern);
 
 enum pattern_result { PATTERN_NO, PATTERN_YES, PATTERN_LIMIT };
 
-/* *work is lowered by what the match took. */
+/* Lowers *work by what the match took. */
 enum pattern_result pattern_match(const struct pattern *pattern, struct pattern_matcher **matcher,
                                   struct str subject, uint64_t *work);
 void pattern_matcher_destroy(struct pattern_matcher *matcher);
@@ -91,13 +90,13 @@ struct format {
     bool (*fits)(struct str text);
 };
 
-/* NULL for a format nobody here knows. */
+/* NULL: not a format we know. */
 const struct format *format_find(struct str name);
 
 /* --- the compiled graph --- */
 
 struct named_pattern {
-    struct named_pattern *next; /* all of a schema, for destroying */
+    struct named_pattern *next; /* of all patterns of a schema, for destroying */
     struct str text;
     struct pattern *pattern;
 };
@@ -187,7 +186,7 @@ struct logic_rules {
 struct node {
     enum node_sort sort;
     uint8_t types;    /* bits of TYPE_*; 0: any */
-    uint8_t visiting; /* while looking for loops */
+    uint8_t visiting; /* during the search for loops */
     const struct json *source;
     const struct place *place;   /* in the schema */
     struct str base;             /* the URI its references are relative to */
@@ -243,8 +242,8 @@ static inline bool bits_has(const struct bits *bits, size_t i)
 struct check {
     const struct schema *schema;
     struct arena *arena;
-    struct schema_problems *problems; /* NULL: only yes or no is wanted, as soon as it is known */
-    const char *limit;                /* which bound was hit; then every answer is no */
+    struct schema_problems *problems; /* NULL: only yes or no is wanted, as soon as possible */
+    const char *limit;                /* the bound that was hit; then every answer is no */
     struct str limit_path;
     uint64_t work; /* left */
     uint32_t depth;
@@ -252,11 +251,11 @@ struct check {
     struct pattern_matcher *matcher;
 };
 
-/* Whether the value fits. Members or items that the node has looked at are added to `seen`. */
+/* Does the value fit? Members or items that the node has looked at are added to `seen`. */
 bool check_node(struct check *c, const struct node *node, const struct json *v,
                 const struct place *at, struct bits *seen);
 
-/* By the type of the value; `seen` may be NULL. */
+/* One for each type of value; `seen` may be NULL. */
 bool check_number(struct check *c, const struct number_rules *rules, const struct json *v,
                   const struct place *at);
 bool check_string(struct check *c, const struct string_rules *rules, const struct json *v,
@@ -266,13 +265,13 @@ bool check_array(struct check *c, const struct array_rules *rules, const struct 
 bool check_object(struct check *c, const struct object_rules *rules, const struct json *v,
                   const struct place *at, struct bits *seen);
 
-/* Both give false, so that they can be returned. */
+/* Both return false, so that they can be returned. */
 bool check_wrong(struct check *c, const struct place *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 bool check_hit(struct check *c, const struct place *at, const char *limit);
 bool check_spend(struct check *c, const struct place *at, uint64_t work);
 
-/* True when nobody needs to hear of further problems. */
+/* True: further problems are not wanted. */
 static inline bool check_enough(const struct check *c)
 {
     return c->limit || !c->problems || c->problems->count == SCHEMA_PROBLEMS_MAX;
@@ -306,20 +305,20 @@ struct compiler {
     struct reference *references;
 };
 
-/* False, always; the first of them fails the compilation. */
+/* Always returns false. The first problem fails the compilation. */
 bool compile_problem(struct compiler *c, const struct place *place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 struct place *compile_place(struct compiler *c, const struct place *up, struct str key,
                             size_t index);
 
-/* The node of a subschema, compiled now if it is new. NULL after a problem. */
+/* The node of a subschema, compiled now if it is new. NULL: there was a problem. */
 struct node *compile_node(struct compiler *c, const struct json *source, const struct place *place,
                           struct str base, const struct json *resource);
 struct node *compile_known(const struct compiler *c, const struct json *source);
 
-/* $id, $anchor and $dynamicAnchor of a node that was just made. */
+/* Registers $id, $anchor and $dynamicAnchor of a node that was just made. */
 bool ref_register(struct compiler *c, struct node *node);
-/* Gives every noted reference its node, compiling what only references reach. */
+/* Gives every reference its node, compiling what only references reach. */
 bool ref_resolve_all(struct compiler *c);
 /* Refuses schemas that come back to themselves without going deeper into the value. */
 bool ref_refuse_loops(struct compiler *c, struct node *root);

@@ -1,13 +1,13 @@
 /*
  * json/schema_number: exact arithmetic on numbers as they are written, and hashes of values.
  *
- * A JSON number is digits times a power of ten. Whether it is an integer, and whether it is a
- * multiple of another, can be decided on that form without ever rounding: since the digits of the
- * dividend carry no trailing zero, a dividend with a smaller exponent than its divisor cannot be a
- * multiple of it, and otherwise the question is one remainder modulo the digits of the divisor.
+ * A JSON number is digits times a power of ten. On that form it can be decided without rounding
+ * whether it is an integer, and whether it is a multiple of another. The digits of the dividend
+ * have no trailing zero. So a dividend with a smaller exponent than its divisor cannot be a
+ * multiple of it; otherwise the question is one remainder modulo the digits of the divisor.
  *
- * Hashes are for uniqueItems: equal values (1 and 1.0, members in another order) hash the same.
- * They build on the keyed hash of base/map, so that nobody outside can choose collisions.
+ * Hashes are for uniqueItems: equal values (1 and 1.0, members in another order) have the same
+ * hash. They build on the keyed hash of base/map, so that nobody outside can choose collisions.
  */
 #include "json/schema_inside.h"
 
@@ -61,7 +61,7 @@ struct decimal decimal_of(struct str number)
     size_t end = i;
     if (i < number.len)
         d.exponent = exponent_of(str_skip(number, i + 1));
-    /* How far the last significant digit is from the place of the ones. */
+    /* How far the last significant digit is from the ones' place. */
     if (point == SIZE_MAX || last < point)
         d.exponent += (int64_t)((point == SIZE_MAX ? end : point) - last - 1);
     else
@@ -134,7 +134,7 @@ static uint64_t mix(uint64_t a, uint64_t b)
     return map_hash(str_n((const char *)words, sizeof(words)));
 }
 
-/* The point's place is part of the exponent, so digits are hashed without it. */
+/* The place of the point is part of the exponent, so digits are hashed without it. */
 static uint64_t number_hash(struct str text)
 {
     struct decimal d = decimal_of(text);
@@ -177,7 +177,7 @@ uint64_t value_hash(const struct json *v, uint64_t *cost)
             hash = mix(hash, value_hash(item, cost));
         break;
     case JSON_OBJECT: {
-        uint64_t members = 0; /* a sum, because their order says nothing */
+        uint64_t members = 0; /* a sum, because their order does not matter */
         JSON_EACH (member, v)
             members += mix(map_hash(member->key), value_hash(member, cost));
         return mix(hash, members);

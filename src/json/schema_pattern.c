@@ -1,14 +1,14 @@
 /*
- * json/schema_pattern: ECMA-262 expressions on PCRE2, with an end to every match.
+ * json/schema_pattern: ECMA-262 expressions on PCRE2, with a bound on every match.
  *
- * JSON Schema's patterns are ECMA-262 in Unicode mode. Most of it means the same to PCRE2; what
- * does not is rewritten before compiling (\s, \v, [ in a class, surrogate pairs, long property
- * names) or refused (escapes and groups that only Perl knows), so that no pattern quietly means
- * something else here.
+ * JSON Schema's patterns are ECMA-262 in Unicode mode. Most of it means the same to PCRE2. The rest
+ * is rewritten before compiling (\s, \v, [ in a class, surrogate pairs, long property names) or
+ * refused (escapes and groups that only Perl knows), so that no pattern silently means something
+ * else here.
  *
  * PCRE2's own match limit starts again at every position of the subject. So patterns are compiled
  * with automatic callouts, and one count over the whole match ends it: PATTERN_STEPS_MOST, or what
- * is left of the check's work. The heap that backtracking takes is limited by PCRE2 itself. The
+ * is left of the check's work. PCRE2 itself limits the heap that backtracking takes. The
  * interpreter is used, never the JIT, since callouts and limits are exact there.
  *
  * A compiled pattern is constant and may be used by several threads; the matcher belongs to one
@@ -27,7 +27,7 @@ enum {
     PATTERN_HEAP_KIB = 8 * 1024,
     PATTERN_DEPTH_MOST = 50000,           /* depth of backtracking of one match */
     PATTERN_STEPS_MOST = 2 * 1000 * 1000, /* steps of one match; past it the match ends */
-    PATTERN_BYTES_A_STEP = 512, /* a step may run over this much of the subject for one unit */
+    PATTERN_BYTES_A_STEP = 512,           /* bytes that a step may look at for one unit of work */
 };
 
 /* ECMA-262's white space and line terminators, and everything else, as members of a class. */
@@ -110,8 +110,8 @@ struct translation {
     size_t at;
     struct buf out;
     bool in_class;
-    bool after_quantifier; /* nothing but ? may follow, and that once */
-    bool can_repeat;       /* there is something before this that a quantifier may repeat */
+    bool after_quantifier; /* nothing but a single ? may follow */
+    bool can_repeat;       /* a quantifier may follow */
     const char *why;
 };
 
@@ -269,7 +269,7 @@ static bool translate_escape(struct translation *t)
     return copy(t, 2);
 }
 
-/* The group openings that both languages know, and mean the same by. */
+/* The group openings that both languages know, with the same meaning. */
 static bool translate_group(struct translation *t)
 {
     t->can_repeat = false;
@@ -290,7 +290,7 @@ static bool translate_group(struct translation *t)
     return refuse(t, "has a group that ECMA-262 does not know");
 }
 
-/* The length of {n}, {n,} or {n,m} here, or 0: then the brace is an ordinary character. */
+/* The length of {n}, {n,} or {n,m} here. 0: the brace is an ordinary character. */
 static size_t braces_len(const struct translation *t)
 {
     size_t n = 1;
@@ -323,7 +323,7 @@ static bool translate_in_class(struct translation *t)
     switch (peek(t, 0)) {
     case '\\':
         return translate_escape(t);
-    case '[': /* to PCRE2 it could open [:alpha:] */
+    case '[': /* PCRE2 could take it for the start of [:alpha:] */
         return put(t, "\\[", 1);
     case ']':
         t->in_class = false;
@@ -383,7 +383,7 @@ static struct str compile_error_text(int code, struct arena *arena)
     PCRE2_UCHAR text[256];
     int len = pcre2_get_error_message(code, text, sizeof(text));
 
-    return arena_fmt(arena, "is no regular expression: %.*s", len > 0 ? len : 0,
+    return arena_fmt(arena, "is not a regular expression: %.*s", len > 0 ? len : 0,
                      (const char *)text);
 }
 
@@ -419,7 +419,7 @@ struct pattern *pattern_compile(struct str text, struct arena *arena, struct str
     }
     buf_init(&t.out, 16 * PATTERN_TEXT_MOST);
     if (!translate(&t))
-        *why = arena_fmt(arena, "is no regular expression: it %s", t.why);
+        *why = arena_fmt(arena, "is not a regular expression: it %s", t.why);
     else
         code = code_of(buf_str(&t.out), arena, why);
     buf_finish(&t.out);

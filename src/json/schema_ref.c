@@ -1,5 +1,5 @@
 /*
- * json/schema_ref: what $ref, $id, $anchor and their like point to.
+ * json/schema_ref: what $ref, $id, $anchor and similar keywords point to.
  *
  * Every node knows the URI its references are relative to. A reference is made absolute, cut at its
  * fragment, and looked up among the resources of this one document; the fragment is an anchor or a
@@ -7,11 +7,11 @@
  * first reached. Nothing is ever fetched, and a reference that leads nowhere is a problem at
  * compile time.
  *
- * $dynamicRef is resolved like $ref: to the anchor of that name in its own resource, without
- * looking at the path that evaluation took.
+ * $dynamicRef is resolved like $ref: to the anchor of that name in its own resource, regardless of
+ * the path that evaluation took.
  *
- * A node that comes back to itself without going deeper into the value would never end. Such a
- * loop is refused here, so that checking never has to look for one.
+ * A node that comes back to itself without going deeper into the value would never end. Such a loop
+ * is refused here, so that checking never has to look for one.
  */
 #include "json/schema_inside.h"
 
@@ -68,7 +68,7 @@ static bool segment_is(struct str path, size_t at, struct str segment)
     return str_starts(here, segment) && (here.len == segment.len || here.at[segment.len] == '/');
 }
 
-/* RFC 3986, 5.2.4, in place: segments "." vanish and ".." take the one before them along. */
+/* RFC 3986, 5.2.4, in place: "." segments vanish, and ".." segments remove the one before them. */
 static struct str without_dots(struct arena *arena, struct str path)
 {
     char *out = arena_alloc_aligned(arena, path.len + 1, 1);
@@ -245,7 +245,7 @@ static const struct json *step_into(const struct json *at, struct str token)
     return json_get(at, token);
 }
 
-/* Walks the pointer, keeping the base of the innermost subschema on the way. */
+/* Follows the pointer, keeping the base of the innermost subschema on the way. */
 static struct node *follow_pointer(struct compiler *c, struct node *from, struct str pointer)
 {
     const struct json *at = from->source;
@@ -292,7 +292,7 @@ bool ref_resolve_all(struct compiler *c)
 {
     while (c->references && !c->failed) {
         struct reference *ref = c->references;
-        c->references = ref->next; /* compiling a target may note more of them */
+        c->references = ref->next; /* compiling a target may add more references */
         *ref->to = follow(c, ref);
         if (!*ref->to && !c->failed)
             compile_problem(c, compile_place(c, ref->node->place, str_of(ref->keyword), 0),

@@ -1,11 +1,10 @@
 /*
  * json/schema_shape: what a schema demands, without the words around it.
  *
- * Two schemas that take the same values may differ in what they say to people and to models:
- * titles, descriptions, examples, what a form starts with. The shape of a schema is a copy without
- * those, so that a better sentence does not make it another schema. A member counts as words only
- * where a keyword stands: a property that is named "title" stays, and so does everything inside of
- * const and enum.
+ * Two schemas that take the same values may differ in what they say to people and models: titles,
+ * descriptions, examples, defaults. The shape of a schema is a copy without those, so that a better
+ * sentence does not make it another schema. A member counts as words only where a keyword is: a
+ * property named "title" stays, and so does everything inside const and enum.
  */
 #include "json/schema.h"
 
@@ -68,7 +67,7 @@ static struct json *shape_each(struct arena *arena, const struct json *schemas)
     return out;
 }
 
-/* As deep as the text was, and a text has a bound on that (JSON_DEPTH_MAX). */
+/* Recurses as deep as the text was nested, which is bounded (JSON_DEPTH_MAX). */
 struct json *schema_shape(struct arena *arena, const struct json *schema)
 {
     if (json_is(schema, JSON_ARRAY)) {

@@ -46,7 +46,7 @@ const struct secret_phrase secret_phrases[] = {
     { "passord", SECRET_ANYWHERE }, { "parol", SECRET_ANYWHERE }, { "parole", SECRET_ALONE },
     { "fjalekalim", SECRET_ANYWHERE },
 
-    /* PINs and codes that are given once. */
+    /* PINs and one-time codes. */
     { "pin", SECRET_LAST }, { "p i n", SECRET_ANYWHERE }, { "pin code", SECRET_ANYWHERE }, { "pincode", SECRET_ANYWHERE },
     { "pin number", SECRET_ANYWHERE }, { "pin nummer", SECRET_ANYWHERE }, { "card pin", SECRET_ANYWHERE },
     { "your pin", SECRET_ANYWHERE }, { "digit pin", SECRET_ANYWHERE }, { "atm pin", SECRET_ANYWHERE },
@@ -113,7 +113,7 @@ const struct secret_phrase secret_phrases[] = {
     { "ma otp", SECRET_ANYWHERE }, { "ma bao mat", SECRET_ANYWHERE }, { "ma khoi phuc", SECRET_ANYWHERE },
     { "ma du phong", SECRET_ANYWHERE }, { "ma bi mat", SECRET_ANYWHERE }, /* vi */
 
-    /* Keys, tokens, and what else opens a door for a program. */
+    /* Keys, tokens, and whatever else gives a program access. */
     { "secret", SECRET_ANYWHERE }, { "secrets", SECRET_ANYWHERE }, { "api key", SECRET_ANYWHERE },
     { "api keys", SECRET_ANYWHERE }, { "apikey", SECRET_ANYWHERE }, { "apikeys", SECRET_ANYWHERE },
     { "key api", SECRET_ANYWHERE }, { "access key", SECRET_ANYWHERE }, { "access keys", SECRET_ANYWHERE },
@@ -182,7 +182,7 @@ const struct secret_phrase secret_phrases[] = {
     { "khoa rieng tu", SECRET_ANYWHERE }, { "khoa truy cap", SECRET_ANYWHERE }, { "khoa ssh", SECRET_ANYWHERE },
     { "ma truy cap", SECRET_ANYWHERE }, { "cum tu khoi phuc", SECRET_ANYWHERE }, /* vi */
 
-    /* What pays. */
+    /* Payment. */
     { "cvv", SECRET_ANYWHERE }, { "ccv", SECRET_ANYWHERE }, { "digits on the back", SECRET_ANYWHERE }, { "number on the front", SECRET_ANYWHERE }, { "number on the back", SECRET_ANYWHERE }, { "digit code", SECRET_ANYWHERE }, { "sms tan", SECRET_ANYWHERE }, { "tan aus", SECRET_ANYWHERE }, { "tan nummer", SECRET_ANYWHERE }, { "cvc", SECRET_ANYWHERE }, { "cvn", SECRET_ANYWHERE }, { "csc", SECRET_ALONE },
     { "cvv code", SECRET_ANYWHERE }, { "card security code", SECRET_ANYWHERE },
     { "card verification", SECRET_ANYWHERE }, { "credit card", SECRET_ANYWHERE }, { "debit card", SECRET_ANYWHERE },
@@ -429,7 +429,7 @@ const char *const secret_yours[] = { "your", "my", "votre", "ton", "ihr", "ihre"
 
 const char *const secret_what_is[] = { "which password", "which pin", "what pin", "what password", "what token", "what key", "what are your", "what are the", "nedir", "apa", "berapa", "la gi", "welches", "wie ist", "quelle est", "qual o", "what should", "what is", "what s", "whats", "wetin be", "cual es", "quel est", "qual e", "was ist", "wie lautet", NULL };
 
-/* Who gives out keys: "OpenAI key" is one. Camel case is cut: "open ai". */
+/* Companies that give out keys: "OpenAI key" is one. Camel case is cut: "open ai". */
 const char *const secret_vendors[] = {
     "ai", "openai", "anthropic", "claude", "gemini", "mistral", "groq", "cohere", "huggingface", "hugging face", "stripe", "paypal", "aws", "azure", "gcp",
     "google", "github", "gitlab", "git hub", "git lab", "gh", "git", "bitbucket", "slack", "discord", "telegram", "twilio", "sendgrid", "send grid", "mailgun", "datadog", "cloudflare",

@@ -1,10 +1,9 @@
 /*
  * json/utf8: the bytes of a string, many at a time.
  *
- * For whoever takes text apart: the parser, the writer, and where bytes come from elsewhere.
- * utf8_plain runs over bytes that mean themselves in a JSON string: ASCII but for quotes,
- * backslashes and control characters. utf8_sequence checks what begins with any other byte from
- * 0x80.
+ * It is for the parser, the writer, and wherever bytes come from outside. utf8_plain runs over
+ * bytes that mean themselves in a JSON string: ASCII except quotes, backslashes and control
+ * characters. utf8_sequence checks what begins with a byte from 0x80.
  */
 #ifndef NOD_JSON_UTF8_H
 #define NOD_JSON_UTF8_H
@@ -35,7 +34,7 @@ static inline uint64_t utf8_marks(uint64_t w)
     return (w | (w - UTF8_EACH_BYTE(0x20)) | quote | slash) & UTF8_EACH_BYTE(0x80);
 }
 
-/* The same for what a vector does not fill, or where there are none. */
+/* The same for what does not fill a vector, or if there are no vectors. */
 static inline const char *utf8_plain_words(const char *at, const char *end)
 {
     while (end - at >= 8) {
@@ -58,9 +57,9 @@ static inline __m128i utf8_load(const char *at)
 }
 
 /*
- * All ones in each byte that is not plain. The second lowest bit turned over changes the quote and
- * the space, 0x22 and 0x20, for each other, and leaves everything that is not plain otherwise below
- * them: bytes from 0x80 are negative. So one comparison finds all but the backslash.
+ * All ones in each byte that is not plain. Flipping the second lowest bit swaps the quote and the
+ * space, 0x22 and 0x20; every other byte that is not plain stays below them, since bytes from 0x80
+ * are negative. So one comparison finds all but the backslash.
  */
 static inline __m128i utf8_odd(__m128i v)
 {
@@ -75,7 +74,7 @@ static inline unsigned utf8_odd_bits(__m128i odd)
     return (unsigned)_mm_movemask_epi8(odd);
 }
 
-/* Behind the first sixteen bytes, which were plain: four vectors at a time, then one. */
+/* After the first sixteen bytes, which were plain: four vectors at a time, then one. */
 static inline const char *utf8_plain_long(const char *at, const char *end)
 {
     for (; end - at >= 64; at += 64) {
@@ -106,8 +105,8 @@ static inline const char *utf8_plain(const char *at, const char *end)
 }
 
 /*
- * Copies, and says whether every byte was plain: most keys and texts are short and plain, and need
- * no look of their own then. If not, what was copied is worth nothing.
+ * Copies, and tells whether every byte was plain. Most keys and texts are short and plain, and then
+ * need no separate check. If not, the copy is useless.
  */
 static inline bool utf8_copy_plain(char *to, const char *at, size_t len)
 {
@@ -161,8 +160,8 @@ static inline bool utf8_is_tail(char c)
 }
 
 /*
- * The length (2 to 4) of the well-formed sequence at `at`, whose first byte is not ASCII, or 0:
- * overlong forms, surrogates, code points past 10FFFF and cut-off sequences are not well formed.
+ * The length (2 to 4) of the well-formed sequence at `at`, whose first byte is not ASCII, or 0.
+ * Overlong forms, surrogates, code points past 10FFFF and cut-off sequences are not well formed.
  */
 static inline size_t utf8_sequence(const char *at, const char *end)
 {

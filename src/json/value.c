@@ -1,8 +1,8 @@
 /*
- * json/value: reading and building trees.
+ * json/value: reads and builds trees.
  *
- * Children are a linked list in document order; a lookup walks it. What compares whole trees goes
- * through json/members, so that no input costs more than n log n.
+ * Children are a linked list in document order; a lookup walks it. Functions that compare whole
+ * trees use json/members, so that no input costs more than n log n.
  *
  * Holds always: `count` is the length of the child list, and `last` its end. Recursion goes no
  * deeper than JSON_DEPTH_MAX.
@@ -52,7 +52,7 @@ const struct json *json_at(const struct json *array, size_t index)
     return item;
 }
 
-/* Whether the key is what the token of a pointer, with its ~0 and ~1, stands for. */
+/* Does the token of a pointer, with its ~0 and ~1, stand for this key? */
 static bool token_is(struct str token, struct str key)
 {
     size_t k = 0;
@@ -171,7 +171,7 @@ static bool same_order(const struct json *a, const struct json *b)
     return true;
 }
 
-/* Names are compared before any value is: a value is looked at once, beside its counterpart. */
+/* Names are compared before values, so each value is looked at once, with its counterpart. */
 static bool objects_equal(const struct json *a, const struct json *b, unsigned depth)
 {
     if (same_order(a, b))
@@ -318,8 +318,7 @@ void json_set_new(struct arena *arena, struct json *object, struct str key, stru
         append(object, child);
 }
 
-/* Puts the child in the place of `old`, whose left neighbour is `before` (NULL: it is the first).
- */
+/* Replaces `old`, whose left neighbour is `before` (NULL: it is the first), by the child. */
 static void replace(struct json *object, struct json *before, struct json *old, struct json *child)
 {
     child->next = old->next;

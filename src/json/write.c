@@ -1,13 +1,13 @@
 /*
  * json/write: the writer, trees, and the canonical form.
  *
- * Whatever is written asks is_ready first, which knows the one thing that may come next; that is
- * all the grammar there is. A failed writer leaves the buffer as it is: whoever looks at the bytes
- * has asked json_writer_done first.
+ * Every function that writes asks is_ready first, which knows the one thing that may come next:
+ * that is the whole grammar. A writer that failed leaves the buffer as it is; json_writer_done says
+ * whether the bytes can be used.
  *
- * A parsed value is written by its raw bytes, unless they span several lines: then it is walked, so
- * that what is written never holds a line end (stdio and SSE frames depend on it). Raw bytes handed
- * to jw_raw are the caller's word.
+ * A parsed value is written as its raw bytes, unless they span several lines. Then it is walked, so
+ * that the output never contains a line end (stdio and SSE frames depend on that). Raw bytes given
+ * to jw_raw are not checked.
  *
  * The canonical form sorts members by UTF-16 code units and writes numbers as ECMAScript does.
  */
@@ -38,8 +38,8 @@ static void __attribute__((cold, noinline)) fail(struct json_writer *w)
 }
 
 /*
- * Is this the place for it, and is there room for its bytes (one at least) and a comma? What is not
- * ready takes a slow way through make_ready and comes back, so that the usual way calls nothing.
+ * May this come next, and is there room for its bytes (at least one) and a comma? If not,
+ * make_ready makes room or fails, so that the usual case calls nothing.
  */
 static inline bool is_ready(const struct json_writer *w, enum json_place place, size_t len)
 {
@@ -56,7 +56,7 @@ make_ready(struct json_writer *w, enum json_place place, size_t len)
     return false;
 }
 
-/* Where what is ready is written, behind its comma. value_end or key_end is told where it ends. */
+/* Where to write, after the comma. value_end or key_end is then told where it ends. */
 static inline char *begin(const struct json_writer *w)
 {
     char *to = w->out->at + w->out->len;
@@ -84,7 +84,7 @@ static inline void key_end(struct json_writer *w, char *end)
 
 /*
  * Most keys and scalars are short: two copies that overlap take less time than a call of memcpy.
- * Gives the end of what was copied.
+ * Returns the end of what was copied.
  */
 static inline char *bytes_put(char *to, const char *from, size_t len)
 {
@@ -114,7 +114,7 @@ static void __attribute__((noinline)) value_put_slowly(struct json_writer *w, st
         value_put(w, bytes);
 }
 
-/* Bytes that are one value; they are copied last, because nothing has to be kept for later then. */
+/* Bytes that are one value. They are copied last, because then nothing has to be kept for later. */
 static inline void value_put(struct json_writer *w, struct str bytes)
 {
     if (!is_ready(w, JSON_PLACE_VALUE, bytes.len)) {
@@ -135,7 +135,7 @@ static const char escape_of[128] = {
     'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', ['"'] = '"', ['\\'] = '\\',
 };
 
-/* How many bytes escaping adds; false if the text is not UTF-8, or too long to be counted. */
+/* How many bytes escaping adds. False: the text is not UTF-8, or too long to be counted. */
 static bool escapes_count(struct str s, size_t *more)
 {
     const char *end = s.at + s.len;
@@ -188,7 +188,7 @@ static char *escaped_put(char *to, struct str s)
     return to;
 }
 
-/* The text, between quotes; `plain` if it is known that nothing in it needs an escape. */
+/* The text between quotes. `plain`: it is known that nothing in it needs an escape. */
 static inline char *quoted_put(char *to, struct str s, bool plain)
 {
     *to++ = '"';
@@ -200,13 +200,13 @@ static inline char *quoted_put(char *to, struct str s, bool plain)
     return to;
 }
 
-/* What room is ever asked for is far from overflowing. */
+/* Short enough that no sum of sizes overflows. */
 static inline bool is_countable(struct str s)
 {
     return s.len <= SIZE_MAX / 16;
 }
 
-/* The text between quotes in one pass over it, if it is plain. NULL: it may need escapes. */
+/* The text between quotes in one pass, if it is plain. NULL: it may need escapes. */
 static inline char *plain_put(char *to, struct str s)
 {
     if (s.len && !utf8_copy_plain(to + 1, s.at, s.len))
@@ -215,7 +215,7 @@ static inline char *plain_put(char *to, struct str s)
     return to + s.len + 2;
 }
 
-/* What may need escapes, or is not ready: one pass to count and one to write. */
+/* A text that may need escapes, or was not ready: one pass to count and one to write. */
 static void __attribute__((noinline)) str_slowly(struct json_writer *w, struct str s)
 {
     size_t more = 0;
@@ -329,7 +329,7 @@ void jw_array(struct json_writer *w)
     container_begin(w, false);
 }
 
-/* What follows a value in the container that is innermost now. */
+/* What follows a value in the current innermost container. */
 static inline uint8_t after_of(const struct json_writer *w)
 {
     unsigned level = w->depth - 1u;
@@ -413,9 +413,9 @@ void jw_raw(struct json_writer *w, struct str json)
 /* --- trees --- */
 
 /*
- * A tree is walked twice: tree_size looks at everything that could be wrong with it and counts its
- * bytes, then tree_put writes them with nothing left to check. The recursion ends where `levels`,
- * what the writer has left of its depth, does.
+ * A tree is walked twice. tree_size checks everything that could be wrong and counts the bytes;
+ * tree_put then writes them without checks. The recursion ends when `levels`, the writer's
+ * remaining depth, is used up.
  */
 static bool tree_size(const struct json *v, unsigned levels, size_t *size);
 

@@ -1,10 +1,10 @@
 /*
  * json/write: JSON text into a buffer.
  *
- * The writer cannot emit invalid JSON: a call out of place (a value without a key in an object, an
+ * The writer cannot write invalid JSON. A call out of place (a value without a key in an object, an
  * end without a begin), text that is not UTF-8, a double that is not finite, or more depth than
- * JSON_WRITE_DEPTH sets `failed`, and nothing more is written; json_writer_done says so. The
- * buffer's own limit counts as well.
+ * JSON_WRITE_DEPTH sets `failed`; nothing more is written, and json_writer_done returns false. So
+ * it does past the buffer's own limit.
  */
 #ifndef NOD_JSON_WRITE_H
 #define NOD_JSON_WRITE_H
@@ -22,13 +22,13 @@ struct json_writer {
     uint64_t object_bits[JSON_WRITE_DEPTH / 64]; /* per level: is it an object */
     uint8_t depth;
     uint8_t place; /* enum json_place */
-    uint8_t after; /* the place behind a value of this level */
+    uint8_t after; /* what follows a value on this level */
     bool need_comma;
     bool failed;
 };
 
 void json_writer_init(struct json_writer *w, struct buf *out);
-/* True when exactly one whole value was written and nothing failed or overflowed. */
+/* True: exactly one whole value was written, and nothing failed or overflowed. */
 bool json_writer_done(const struct json_writer *w);
 
 void jw_object(struct json_writer *w);
@@ -36,27 +36,26 @@ void jw_end(struct json_writer *w); /* of the innermost object or array */
 void jw_array(struct json_writer *w);
 /*
  * Opens several objects at once. `text` is a literal: what jw_object, jw_key and the values between
- * them would have written, up to the colon behind the last key, whose value comes next. Not
- * checked.
+ * them would have written, up to the colon after the last key, whose value comes next. Not checked.
  */
 void jw_open(struct json_writer *w, struct str text, unsigned objects);
-/* Ends that many objects, each of them the innermost. */
+/* Ends so many objects, each the innermost. */
 void jw_close(struct json_writer *w, unsigned objects);
 void jw_i64(struct json_writer *w, int64_t n);
 void jw_double(struct json_writer *w, double d);
 void jw_bool(struct json_writer *w, bool truth);
 void jw_null(struct json_writer *w);
-/* Text of any bytes, escaped where it has to be; not UTF-8 fails. */
+/* Text of any bytes, escaped if necessary. Text that is not UTF-8 fails. */
 void jw_any_key_(struct json_writer *w, struct str key);
 void jw_any_str_(struct json_writer *w, struct str s);
 /*
- * Text that is known to be plain, ASCII without quotes, backslashes and control characters: what
- * was encoded in base64url or hexadecimal. Not checked again.
+ * Text that is known to be plain (ASCII without quotes, backslashes and control characters), such
+ * as base64url or hexadecimal. Not checked again.
  */
 void jw_plain_key(struct json_writer *w, struct str key);
 void jw_plain_str(struct json_writer *w, struct str s);
 
-/* The bytes that are not plain, but for NUL, which ends them. */
+/* The bytes that are not plain, except NUL, which ends the list. */
 #define JW_ODD_                                                                                    \
     "\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10\x11\x12\x13\x14\x15\x16"     \
     "\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f\"\\\x80\x81\x82\x83\x84\x85\x86\x87\x88\x89\x8a\x8b"     \
@@ -68,9 +67,9 @@ void jw_plain_str(struct json_writer *w, struct str s);
     "\xfa\xfb\xfc\xfd\xfe\xff"
 
 /*
- * Nearly all keys, and many texts, are literals. The compiler can look into those, and only where
- * it has seen that one is plain does nobody look for escapes when it is written. These are so small
- * that they are always inlined, or it would not see.
+ * Nearly all keys, and many texts, are literals, which the compiler can look into. If it has seen
+ * that one is plain, nobody looks for escapes when it is written. These functions are small enough
+ * to be always inlined; otherwise it would not see that.
  */
 #define JW_INLINE static inline __attribute__((always_inline))
 
@@ -96,13 +95,12 @@ JW_INLINE void jw_str(struct json_writer *w, struct str s)
         jw_any_str_(w, s);
 }
 
-/* A tree; NULL writes null. Values with raw bytes are written by them. */
+/* A tree; NULL writes null. Values with raw bytes are written as those. */
 void jw_value(struct json_writer *w, const struct json *v);
-/* Text that is known to be one valid JSON value (it came out of a parser or a writer). Not checked
- * again. */
+/* Text that is known to be one valid JSON value (from a parser or a writer). Not checked again. */
 void jw_raw(struct json_writer *w, struct str json);
 
-/* A key with its value, for short. */
+/* A key with its value. */
 JW_INLINE void jw_key_str(struct json_writer *w, struct str key, struct str s)
 {
     jw_key(w, key);

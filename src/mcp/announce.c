@@ -4,12 +4,12 @@
  *   <node> u <uri>        this resource has changed
  *   <node> s <session>    the record of this session has changed
  *
- * A client subscribes at one node, listens at another, and the resource may change at a third: what
- * a session subscribes to is in its record (mcp/session_store), and a change is told to all nodes,
- * of which those tell their clients that have their streams. These are hints: one that is lost
- * costs a client a notification, which MCP does not promise to anybody, and nothing else.
+ * A client may subscribe at one node and listen at another, and the resource may change at a third.
+ * So what a session subscribes to is in its record (mcp/session_store), and a change is told to all
+ * nodes; those that hold streams of subscribers tell them. These are hints. A lost one costs a
+ * client a notification, which MCP does not guarantee, and nothing else.
  *
- * Holds always: what came from elsewhere is not announced again.
+ * Holds always: what came from another node is not announced again.
  */
 #include "mcp/announce.h"
 

@@ -10,13 +10,13 @@
 struct announcer;
 struct mcp_server;
 
-/* From now on this server hears what others tell; and no longer. */
+/* From now on this server hears what other nodes tell; and stops hearing it. */
 void announce_listen(struct mcp_server *server);
 void announce_stop(struct mcp_server *server);
 
-/* A resource has changed: its subscribers on other nodes are told as well. */
+/* A resource has changed: tells its subscribers on other nodes. */
 void announce_updated(struct mcp_server *server, struct str uri);
-/* The record of a session has changed: who has it elsewhere reads it again. */
+/* The record of a session has changed: other nodes that have the session read it again. */
 void announce_session(struct mcp_server *server, const struct id *session);
 
 #endif

@@ -1,15 +1,15 @@
 /*
- * mcp/ask2025: asking through the MCP client itself.
+ * mcp/ask2025: asking through the MCP client itself (era 2025).
  *
- * The request goes out on the stream of the call that asks. Its id is the ask's id; when the same
- * ask is put again, because the content did not fit, the id is `<ask>.2`, `<ask>.3` and so on. A
+ * The request goes out on the stream of the call that asks. Its id is the ask's id. If the same ask
+ * is put again, because the content did not fit, the id is `<ask>.2`, `<ask>.3` and so on. A
  * response counts only if it answers the offer that is up: same id, same attempt, same session (and
- * with it the same principal), and not answered before. Late, foreign and repeated ones are counted
+ * so the same principal), and not answered before. Late, foreign and repeated responses are counted
  * and change nothing. With a durable or shared store, a question may be up on another node: it is
- * found by its id, and must be of the same session.
+ * found by its id, and must belong to the same session.
  *
  * Holds always: nothing is sent that the client did not declare. ask2025_question.c writes the
- * requests; ask2025_answer.c reads what comes back.
+ * requests; ask2025_answer.c reads the responses.
  */
 #include "mcp/ask2025_inside.h"
 
@@ -34,7 +34,7 @@ struct client_surface {
     struct list url_order;
 };
 
-/* A URL elicitation, and who was given it. */
+/* A URL elicitation, and the session that was given it. */
 struct given_url {
     struct list order;
     struct list of_session;
@@ -115,7 +115,7 @@ static void offer_drop(struct caller2025 *call, struct offer *offer)
     }
 }
 
-/* The JSON-RPC id of an offer, as a JSON string. An ask's id is base64url: nothing in it needs
+/* The JSON-RPC id of an offer, as a JSON string. An ask's id is base64url, so nothing in it needs
  * escaping. */
 static struct str wire_id(struct str ask_id, uint32_t attempt, char out[CLIENT_WIRE_ID_MAX])
 {
@@ -204,7 +204,8 @@ void client_surface_url_done(struct surface *surface, struct str elicitation_id)
     jw_key_str(&w, STR("elicitationId"), elicitation_id);
     jw_end(&w);
     jw_end(&w);
-    /* On the call's own stream while it waits there, else where messages outside of calls go. */
+    /* On the call's own stream while it waits there, otherwise where messages outside of calls
+     * go. */
     if (call && call->session == session)
         mcp_stream_send(call->stream, EVENT_KEPT, buf_str(&server->out));
     else
@@ -308,7 +309,7 @@ static void tell(answered_fn *done, void *data, nod_status status)
         done(data, &(struct answer_result){ .status = status });
 }
 
-/* Splits `<ask>.<attempt>`; attempt 1 is written without. */
+/* Splits `<ask>.<attempt>`; attempt 1 is written without a number. */
 static bool split_id(struct str id, struct str *ask_id, uint32_t *attempt)
 {
     struct str number;
@@ -325,7 +326,7 @@ static bool split_id(struct str id, struct str *ask_id, uint32_t *attempt)
     return true;
 }
 
-/* The ask that is up on this node, with its offer; NULL if there is none in this session. */
+/* The ask that is up on this node in this session, with its offer; NULL: there is none. */
 static struct ask *find_offered(struct client_surface *client, const struct session *session,
                                 struct str ask_id, struct offer **offer)
 {
@@ -344,7 +345,7 @@ static void stray(const struct rpc_message *message, answered_fn *done, void *da
     tell(done, data, NOD_E_NOT_FOUND);
 }
 
-/* `attempt` may be one that another node has put since: the store knows which is up. */
+/* `attempt` may be one that another node has put: the store knows which is up. */
 static void answer_here(struct client_surface *client, struct ask *ask, struct offer *offer,
                         uint32_t attempt, const struct rpc_message *message, answered_fn *done,
                         void *data)
@@ -353,7 +354,8 @@ static void answer_here(struct client_surface *client, struct ask *ask, struct o
     struct response response =
         ask2025_read(record, offer->confirm, result_of(message), message->code);
 
-    /* The same answer once more, because nobody has said yet that the first was stored. */
+    /* True: the same answer once more. The client has not been told yet that the first was
+     * stored. */
     bool again = offer->answered || attempt != offer->attempt;
     offer->answered |= attempt == offer->attempt;
     if (response.reading == READ_ANSWER) {
@@ -372,9 +374,11 @@ static void answer_here(struct client_surface *client, struct ask *ask, struct o
     tell(done, data, NOD_OK);
 }
 
-/* --- answers to what is asked elsewhere ---
+/*
+ * --- answers to asks that are up on another node ---
  *
- * The client sends its answer to whichever node it likes; the store knows the question. */
+ * The client may send its answer to any node. The store knows the question.
+ */
 
 struct far_answer {
     struct server_work work; /* first */
@@ -409,7 +413,7 @@ static void far_loaded(void *data, nod_status status, const struct store_reply *
         if (response.reading == READ_ANSWER)
             answer(far->client, record, far->attempt, &response, far->done, far->data);
         else if (record->state == ASK_PENDING && record->attempt != far->attempt)
-            tell(far->done, far->data, NOD_OK); /* of an offer that is no longer up */
+            tell(far->done, far->data, NOD_OK); /* of an older offer */
         else
             ask_unsupported(far->work.server->opts.engine, record->id, far->done, far->data);
     }
@@ -455,7 +459,7 @@ void client_surface_response(struct surface *surface, struct session *session,
     }
     struct ask *ask = find_offered(client, session, ask_id, &offer);
     bool survives = server_survives(client->server) && !session->lines;
-    bool newer = ask && survives && attempt > offer->attempt; /* by another node */
+    bool newer = ask && survives && attempt > offer->attempt; /* put by another node */
     if (ask && (offer->attempt == attempt || newer) && (!offer->answered || survives))
         answer_here(client, ask, offer, attempt, message, done, data);
     else if (!ask && survives && ask_id.len == ID_LEN)

@@ -1,9 +1,9 @@
 /*
  * mcp/ask2025: asking through the MCP client itself (era 2025).
  *
- * elicitation/create (form and URL), sampling/createMessage and roots/list, on the stream of the
- * call that asks. The ask's id is the JSON-RPC id of the request, so an answer is matched by the
- * exact id it answers.
+ * Sends elicitation/create (form and URL), sampling/createMessage and roots/list, on the stream of
+ * the call that asks. The ask's id is the JSON-RPC id of the request, so an answer is matched by
+ * the exact id it answers.
  */
 #ifndef NOD_MCP_ASK2025_H
 #define NOD_MCP_ASK2025_H
@@ -19,15 +19,15 @@ struct surface *client_surface_create(struct mcp_server *server);
 void client_surface_destroy(struct surface *surface);
 
 /*
- * A response of this session's client. One that answers nothing changes nothing. `done` (may be
- * NULL) comes once, perhaps before this returns.
+ * A response from this session's client. A response that answers nothing changes nothing. `done`
+ * (may be NULL) is called once, perhaps before this returns.
  */
 void client_surface_response(struct surface *surface, struct session *session,
                              const struct rpc_message *message, answered_fn *done, void *data);
 
-/* The page of a URL elicitation is done: the client that was given it is told. */
+/* The page of a URL elicitation is done: tells the client that was given it. */
 void client_surface_url_done(struct surface *surface, struct str elicitation_id);
-/* A call ended with the error that a page has to be opened first: `data` (JSON) names the pages. */
+/* A call ended with the error that pages have to be opened first. `data` (JSON) names them. */
 void client_surface_url_required(struct surface *surface, struct session *session, struct str data);
 /* The session has ended. */
 void client_surface_forget(struct surface *surface, struct session *session);

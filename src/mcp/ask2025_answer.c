@@ -1,22 +1,22 @@
 /*
  * mcp/ask2025_answer: what a client of the 2025 era has answered.
  *
- * A JSON-RPC error means that this client has no handler, or that its handler broke: nobody has
- * refused anything, so the ask moves on to the next surface. Only for sampling does MCP have an
- * error (-1) that is a person's no.
+ * A JSON-RPC error means that this client has no handler, or that its handler broke. Nobody has
+ * refused anything, so the ask moves to the next surface. Only for sampling does MCP have an error
+ * (-1) that means a person said no.
  *
- * Holds always: no consent is read out of a malformed result.
+ * Holds always: a malformed result is never read as consent.
  */
 #include "mcp/ask2025_inside.h"
 
 enum { SAMPLING_REJECTED = -1 };
 
-/* Content that fits no question: the answer is invalid, and says nothing about consent. */
+/* Content that fits no question: the answer is invalid, and is no consent. */
 static const struct json not_an_object = { .type = JSON_STRING };
 
 static const struct response unfit = { .action = ASK_ACCEPTED, .content = &not_an_object };
 
-/* null says no more than nothing. */
+/* null counts as no content. */
 static const struct json *content_of(const struct json *result)
 {
     const struct json *content = json_get(result, STR("content"));
@@ -49,7 +49,7 @@ static struct response read_elicitation(const struct ask_record *record, bool co
         return (struct response){ .action = ASK_ACCEPTED };
     if (str_eq(action, STR("accept")))
         return read_form(confirm, content_of(result));
-    if (url) /* a link has no content to be invalid */
+    if (url) /* a URL has no content that could be invalid */
         return (struct response){ .reading = READ_NOTHING };
     return unfit;
 }

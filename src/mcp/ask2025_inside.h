@@ -39,14 +39,14 @@ struct response {
     enum reading reading;
     enum ask_state action;
     const struct json *content;
-    bool too_large; /* there was more than can be held here */
+    bool too_large; /* there was more content than can be held here */
 };
 
-/* `result` is NULL for an error, and `code` is its code. `confirm`: it was asked with a box to
- * tick. */
+/* `result` is NULL for an error, and `code` is the error's code. `confirm`: the question was asked
+ * with a single boolean. */
 struct response ask2025_read(const struct ask_record *record, bool confirm,
                              const struct json *result, int64_t code);
-/* What was taken down for this client's revision is put back, in `arena`. */
+/* Undoes, in `arena`, what was changed in the form for this client's revision. */
 void ask2025_read_back(const struct ask_record *record, enum form_revision revision,
                        struct arena *arena, struct response *response);
 

@@ -1,8 +1,8 @@
 /*
  * mcp/ask2025_question: a question as the request that a client of the 2025 era is sent.
  *
- * Holds always: what the client's revision does not know is left out or taken down; what cannot be
- * sent to it at all is not sent.
+ * Holds always: members that the client's revision does not know are left out, or written in a way
+ * it knows. A question that cannot be written for this client is not sent.
  */
 #include "mcp/ask2025_inside.h"
 
@@ -30,7 +30,7 @@ static void write_empty_form(struct json_writer *w, bool confirm)
     jw_end(w);
 }
 
-/* The schema as a client of that revision is sent it. None: it cannot be. */
+/* The schema as a client of that revision is sent it. Empty: it cannot be sent. */
 static struct str form_text(struct drawing *d, enum form_revision revision)
 {
     struct schema_problems problems = { 0 };

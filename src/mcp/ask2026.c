@@ -1,9 +1,9 @@
 /*
- * mcp/ask2026: drawing asks as inputRequests, and reading inputResponses.
+ * mcp/ask2026: writes asks as inputRequests, and reads inputResponses.
  *
- * Nothing is drawn that the client did not declare, and nothing that this era does not know: no
- * elicitationId, no mode but form and url. A response that is not shaped as its question wants it
- * is no answer at all, and says nothing about consent.
+ * Nothing is sent that the client did not declare, and nothing that this era does not know: no
+ * elicitationId, no mode but form and url. A response that does not have the shape its question
+ * wants is no answer at all, and is never consent.
  */
 #include "mcp/ask2026.h"
 
@@ -34,7 +34,7 @@ static unsigned surface_kinds(struct surface *surface, const struct call *call)
     return client_ask_kinds(caller2026_can(call));
 }
 
-/* Its callers carry their asks themselves; one that holds waits for another surface. */
+/* Callers of this era carry their asks themselves. One that holds waits for another surface. */
 static void surface_offer(struct surface *surface, struct ask *ask, int attempt,
                           struct str problems)
 {
@@ -47,7 +47,7 @@ static void surface_offer(struct surface *surface, struct ask *ask, int attempt,
 static void surface_withdraw(struct surface *surface, struct ask *ask, struct str why,
                              const struct winner *winner)
 {
-    (void)surface, (void)ask, (void)why, (void)winner; /* the next result no longer has it */
+    (void)surface, (void)ask, (void)why, (void)winner; /* the next result simply does not have it */
 }
 
 static const struct surface_ops ask2026_ops = {
@@ -104,7 +104,7 @@ static void write_message(struct json_writer *w, struct str message, struct str 
 #define ELICITATION(mode)                                                                          \
     STR("{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"" mode "\",\"message\":")
 
-/* Few forms have anything that is not sent (json/form.c): those are taken apart. */
+/* Few forms have parts that are not sent (json/form.c): only those are parsed. */
 static void write_schema(struct json_writer *w, struct str detail)
 {
     struct schema_problems problems = { 0 };
@@ -202,7 +202,7 @@ bool ask2026_read(const struct ask_record *ask, const struct json *response, str
         if (str_eq(member->key, STR("action")))
             action = member;
         else if (str_eq(member->key, STR("content")))
-            content = json_is(member, JSON_NULL) ? NULL : member; /* which says no more */
+            content = json_is(member, JSON_NULL) ? NULL : member; /* null counts as no content */
     }
     if (!read_action(json_str(action), &out->action) || (content && !json_is(content, JSON_OBJECT)))
         return false;
@@ -219,7 +219,7 @@ bool ask2026_same(const struct entry *entry, const struct json *response, struct
     if ((entry->state != ASK_ACCEPTED && entry->state != ASK_DECLINED &&
          entry->state != ASK_CANCELLED) ||
         str_eq(entry->by, STR("nod")))
-        return true; /* nobody's word: there is no other to hold it against */
+        return true; /* no person answered: there is nothing to compare with */
     if (json_get(response, STR("action"))) {
         if (!read_action(json_get_str(response, STR("action")), &action) || action != entry->state)
             return false;
@@ -231,6 +231,6 @@ bool ask2026_same(const struct entry *entry, const struct json *response, struct
         return true; /* nothing was taken from it */
     const struct json *taken = json_parse(arena, entry->content, NULL, NULL);
     if ((!given || json_is(given, JSON_NULL)) && json_is(taken, JSON_OBJECT) && !json_first(taken))
-        return true; /* no content is the empty one */
+        return true; /* no content is the same as empty content */
     return taken && json_equal(taken, given);
 }

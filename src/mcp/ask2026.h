@@ -1,9 +1,9 @@
 /*
- * mcp/ask2026: questions inside of results, answers inside of requests (multi round-trip requests).
+ * mcp/ask2026: questions inside results, answers inside requests (multi round-trip requests).
  *
- * In the 2026 era a server never sends a request. What it wants to know it puts into the result
- * (inputRequests), and the client brings the answers along when it sends its request again
- * (inputResponses). The wire key of an ask is its key.
+ * In the 2026 era a server never sends a request. It puts its questions into the result
+ * (inputRequests), and the client sends its request again with the answers (inputResponses). The
+ * wire key of an ask is its key.
  */
 #ifndef NOD_MCP_ASK2026_H
 #define NOD_MCP_ASK2026_H
@@ -15,7 +15,7 @@ enum {
     ASK2026_ATTEMPTS = 8
 }; /* how often invalid content is asked again, unless the author says */
 
-/* Answers that come inside of requests, for callers of this era (caller2026, tasks). */
+/* Answers that come inside requests, for callers of this era (caller2026, tasks). */
 struct surface *ask2026_surface_create(void);
 void ask2026_surface_destroy(struct surface *surface);
 
@@ -24,17 +24,18 @@ bool ask2026_can(uint8_t can, const struct ask_record *ask);
 
 /*
  * Writes {"method": ..., "params": {...}}. `problems` (JSON, may be empty) is what was wrong with
- * the last answer, and is said in front of the message. False: it cannot be drawn.
+ * the last answer; it precedes the message. False: it cannot be written.
  */
 bool ask2026_write(struct json_writer *w, const struct ask_record *ask, struct str problems);
 
 /*
- * The answer in one value of inputResponses. False: it is not shaped as a response to this kind of
- * question is. Content is not checked here.
+ * The answer in one value of inputResponses. False: it does not have the shape of a response to
+ * this kind of question. Content is not checked here.
  */
 bool ask2026_read(const struct ask_record *ask, const struct json *response, struct answer *out);
 
-/* Is this response the answer that is journalled? One that the clock or the engine gave is any. */
+/* Is this response the journalled answer? If the clock or the engine ended the ask, any response
+ * is. */
 bool ask2026_same(const struct entry *entry, const struct json *response, struct arena *arena);
 
 #endif

@@ -1,13 +1,13 @@
 /*
- * mcp/caller2025: a request that is held until its call has ended.
+ * mcp/caller2025: a request that is held until its call has ended (era 2025).
  *
- * The client's connection may come and go meanwhile: that is the stream's matter, and never cancels
- * anything. While the call waits for a person the client is shown a sign of life every heartbeat:
- * progress notifications if it gave a token (their values only ever rise, as MCP demands), comments
- * if not.
+ * The client's connection may come and go. The stream handles that (mcp/stream), and it never
+ * cancels the call. While the call waits for a person, the client gets a sign of life at every
+ * heartbeat: a progress notification if it gave a token (the values always rise, as MCP demands),
+ * otherwise a comment.
  *
- * How a call ended becomes a response here. A tool's failure is a result with isError, so that the
- * model sees it; a failure of anything else, and what a protocol error stands for, is a JSON-RPC
+ * The end of a call becomes a response here. A tool's failure is a result with isError, so that the
+ * model sees it. A failure of anything else, or one that stands for a protocol error, is a JSON-RPC
  * error.
  */
 #include "mcp/caller2025.h"
@@ -76,7 +76,7 @@ static void call_join(struct caller2025 *call, struct mcp_stream *stream)
     drain_call_began(session->server);
 }
 
-/* Where the store survives: how its client can be reached from anywhere. */
+/* With a durable or shared store: how the client can be reached from any node. */
 static struct str caller_record(const struct caller2025 *call)
 {
     struct session *session = call->session;
@@ -104,8 +104,9 @@ void caller2025_start(struct request *request, const struct caller2025_spec *spe
     if (alone && repeat2025_take(request, spec, &id))
         return;
     if (session_call(session, request->id)) {
-        reply_error(request, RPC_INVALID_REQUEST,
-                    STR("A request with this id is still being worked on; give each its own."));
+        reply_error(
+            request, RPC_INVALID_REQUEST,
+            STR("A request with this id is still being worked on; give each request its own."));
         return;
     }
     if (session->call_count >= MCP_CALLS_PER_SESSION_MAX) {
@@ -145,7 +146,7 @@ void caller2025_start(struct request *request, const struct caller2025_spec *spe
     if (over)
         return;
     call->over = NULL;
-    /* It is held now, perhaps for long: the request's memory is not needed. */
+    /* The request is held now, perhaps for long, and its memory is not needed. */
     if (call->stream->exchange && !call->stream->begun && !call->stream->array)
         http_release(call->stream->exchange);
 }
@@ -203,8 +204,7 @@ void caller2025_cancel(struct caller2025 *call, struct str why)
 
 static void send_progress(struct caller2025 *call, double value, double total, struct str message)
 {
-    /* The value MUST rise; one that does not is a handler's slip, and would only confuse the
-     * client. */
+    /* The value MUST rise. If a handler reports one that does not, it is not sent. */
     call->back = false;
     if (!call->token_len || !isfinite(value) || (call->progressed && value <= call->progress))
         return;
@@ -216,7 +216,7 @@ static void send_progress(struct caller2025 *call, double value, double total, s
     buf_clear(out);
 }
 
-/* A step so small that it does not get ahead of what the handler will report next. */
+/* A step so small that it stays behind what the handler will report next. */
 static double next_progress(const struct caller2025 *call)
 {
     return call->progressed ? call->progress + (fabs(call->progress) + 1) * 1e-6 : 0;
@@ -258,9 +258,10 @@ static void call_waiting_changed(struct caller *caller, struct call *engine_call
 /* --- meanwhile --- */
 
 /*
- * The client must have an event id to come back with before it is asked anything, or anything is
- * done. Those of older revisions cannot read an event without data: their first id comes with a
- * sign of life, if they gave a token for one, or with the first question. False: it has none.
+ * The client must have an event id to come back with before it is asked anything, and before
+ * anything is done. Clients of older revisions cannot read an event without data. Their first id
+ * comes with a progress notification, if they gave a token, or with the first question. False: it
+ * has no id.
  */
 static bool call_prime(struct caller2025 *call)
 {
@@ -283,7 +284,7 @@ int64_t caller2025_needs(const struct mcp_server *server, const struct call *cal
         if (waits > longest)
             longest = waits;
     }
-    if (longest && server_survives(server)) /* an answer may be taken, and acted upon days later */
+    if (longest && server_survives(server)) /* an answer may be acted upon much later */
         longest += STORE_ABANDONED_MS;
     int64_t keep_ms = engine_store(server->opts.engine)->keep_ms;
     if (keep_ms < server->opts.session_idle_ms)
@@ -297,7 +298,7 @@ static enum caller_way call_asked(struct caller *caller, struct call *engine_cal
 
     call_prime(call);
     if (call->session && call->stream->of_call && mcp_stream_reachable(call->stream))
-        call_handed(engine_call_); /* the questions, which follow, have ids as well */
+        call_handed(engine_call_); /* the questions that follow have ids as well */
     return CALLER_HOLDS;
 }
 
@@ -308,7 +309,8 @@ static void call_stepping(struct caller *caller, struct call *engine_call_)
     if (call_prime(call))
         call_handed(engine_call_);
     else if (call->session && call->stream->lost) {
-        caller2025_leave(call); /* nobody is there, nor can come back but with the request itself */
+        /* the client is gone, and can come back only by sending the request again */
+        caller2025_leave(call);
         return;
     }
     call_step_on(engine_call_);
@@ -318,10 +320,10 @@ static uint64_t call_reserve(struct caller *caller, struct call *engine_call_)
 {
     const struct caller2025 *call = (const struct caller2025 *)(const void *)caller;
 
-    if (call->session) /* ahead of the questions, too */
+    if (call->session) /* before the questions are stored */
         session_need(call->session, caller2025_needs(call->session->server, engine_call_));
     if (call->session && call->stream->pipe)
-        stdio_orphans_note(call->session); /* ahead of the question itself, in the store's order */
+        stdio_orphans_note(call->session); /* before the question, in the store's order */
     return call->session && call->stream->of_call ? mcp_stream_reserve(call->stream) : 0;
 }
 
@@ -465,7 +467,7 @@ static void call_finished(struct caller *caller, struct call *engine_call_,
     drain_call_ended(server);
     if (failure_wants_page(outcome) && (session->can & CLIENT_CAN_URL))
         client_surface_url_required(server->client, session, outcome->error_data);
-    if (!call->quiet && !outcome->elsewhere) { /* whoever cancelled it wants no response */
+    if (!call->quiet && !outcome->elsewhere) { /* whoever cancels wants no response */
         caller2025_write(&server->out, call_request_id(call), (enum revision)session->revision,
                          (enum revision_part)call->part, outcome);
         mcp_stream_respond(call->stream, buf_str(&server->out));
@@ -478,7 +480,7 @@ static void call_finished(struct caller *caller, struct call *engine_call_,
     server_check_drained(server);
 }
 
-/* The stream ends without a response: its client comes back for it. */
+/* The stream ends without a response: the client comes back for it. */
 static void call_dropped(struct caller2025 *call)
 {
     struct session *session = call->session;

@@ -1,10 +1,10 @@
 /*
- * mcp/caller2026: one request, its waiters, and how it is answered.
+ * mcp/caller2026: one request, its waiters, and how it is answered (era 2026).
  *
  * While the call runs, notifications go to every request that waits for it, each with its own
- * progress token and log level. A client that goes away is one waiter less; with the last one the
- * call is left: what the store does not know is cancelled, what it knows stays for a retry. On
- * stdio, where cancelling is a message, the call is cancelled.
+ * progress token and log level. A client that goes away is one waiter less. When the last one is
+ * gone, the caller leaves the call: it is cancelled if the store does not know it, and otherwise
+ * stays for a retry. On stdio, where cancelling is a message, the call is cancelled.
  *
  * Holds always: a waiter is answered exactly once. A caller is freed only when it is over and no
  * completion (of the store, of a claim, of the loop) is on its way to it.
@@ -87,7 +87,7 @@ void waiter_free(struct waiter *waiter)
 void waiter_move(struct waiter *waiter, struct caller2026 *to)
 {
     list_remove(&waiter->link);
-    if (waiter_is_own(waiter)) { /* its caller goes */
+    if (waiter_is_own(waiter)) { /* freed with its caller */
         size_t len = waiter_text_len(waiter);
         struct waiter *moved = mem_alloc(sizeof(*moved) + len);
         *moved = *waiter;
@@ -100,7 +100,7 @@ void waiter_move(struct waiter *waiter, struct caller2026 *to)
     list_append(&to->waiters, &waiter->link);
 }
 
-/* Those whose clients are gone are taken out here, where nobody is walking over the list. */
+/* Takes out waiters whose clients are gone, when nobody walks over the list. */
 static void waiters_swept(void *data)
 {
     struct caller2026 *caller = data;
@@ -144,7 +144,7 @@ static void waiter_cancelled(struct in_flight *in_flight)
 
 /* --- beginning and end --- */
 
-/* What was asked for when it was made. */
+/* The size with which it was allocated. */
 static size_t caller_size(const struct caller2026 *caller)
 {
     return sizeof(*caller) + caller->principal.len + caller->uri.len +
@@ -215,7 +215,7 @@ static struct str text_put(char **at, struct str text)
     return put;
 }
 
-/* NULL after an error reply: see pipe_add. */
+/* NULL: an error was replied (see pipe_add). */
 static struct caller2026 *caller_create(struct request *request, const struct caller2025_spec *spec)
 {
     struct mcp_server *server = request->server;
@@ -298,7 +298,7 @@ static bool read_retry(struct request *request, struct str *state, const struct 
     return true;
 }
 
-/* Of "{}", which many tools are called with. */
+/* The digest of "{}", with which many tools are called. */
 static void digest_of_nothing(struct digest *out)
 {
     static struct digest kept;
@@ -336,9 +336,9 @@ static bool keep_args(struct caller2026 *caller, const struct json *args)
 }
 
 /*
- * Most answers are claimed while their request is still there, and not looked at again: of those
- * the text is kept, and read again by whoever wants more. Large ones become a tree of our own at
- * once, so that what they take counts from the beginning.
+ * Most answers are claimed while their request is still there, and not needed again. So their text
+ * is kept, and parsed again if it is needed. Large ones become a tree of our own at once, so that
+ * their memory counts from the beginning.
  */
 static void keep_answers(struct caller2026 *caller, const struct json *responses)
 {
@@ -353,7 +353,7 @@ static void keep_answers(struct caller2026 *caller, const struct json *responses
     caller->answers = caller->given != NULL;
 }
 
-/* The tree of the request goes with it. */
+/* The tree of the request is freed with it. */
 static void let_request_go(struct caller2026 *caller)
 {
     caller->starting = false;
@@ -375,7 +375,7 @@ const struct json *caller_answers(struct caller2026 *caller)
 
 bool caller_same(struct caller2026 *a, struct caller2026 *b)
 {
-    /* Who can be asked less cannot be told what somebody else is asked. */
+    /* A client that can be asked less must not be told what another one is asked. */
     return a->resumed && b->resumed && a->can == b->can && a->tasks == b->tasks &&
            str_eq(a->state_text, b->state_text) && json_equal(caller_given(a), caller_given(b));
 }
@@ -426,7 +426,7 @@ static void refuse_not_portable(struct caller2026 *caller)
                                           .message = message });
 }
 
-/* What is answered elsewhere is run on without the client, by any node. */
+/* A call that is answered elsewhere is run on without the client, by any node. */
 static struct str caller_record(struct caller2026 *caller)
 {
     if (!engine_asks_together(caller->server->opts.engine))
@@ -451,7 +451,7 @@ void caller2026_start(struct request *request, const struct caller2025_spec *spe
     caller->starting = true;
     response_take(&caller->own.response, request, waiter_gone);
 
-    caller->busy++; /* for the length of this function */
+    caller->busy++; /* during this function */
     if (caller->resumed) {
         caller->state_text = arena_str(&caller->arena, state);
         if (state.len > caller_state_max(server) || !keep_args(caller, spec->args)) {
@@ -481,7 +481,7 @@ void caller2026_start(struct request *request, const struct caller2025_spec *spe
         round_feed(caller);
     let_request_go(caller);
     caller->busy--;
-    /* It is held now: the request's memory is not needed. */
+    /* The request is held now, and its memory is not needed. */
     const struct response *response = &caller->own.response;
     if (!caller->over && request->exchange && !response->over && !response->events)
         http_release(request->exchange);
@@ -494,8 +494,7 @@ static void tell_progress(struct waiter *waiter, const struct notice *notice)
 {
     struct buf *out = &waiter->caller->server->out;
 
-    /* The value MUST rise; one that does not is a handler's slip, and would only confuse the
-     * client. */
+    /* The value MUST rise. If a handler reports one that does not, it is not sent. */
     if (!waiter->token_len || !isfinite(notice->progress) ||
         (waiter->progressed && notice->progress <= waiter->progress))
         return;
@@ -518,7 +517,7 @@ static void tell_log(struct waiter *waiter, const struct notice *notice)
     buf_clear(out);
 }
 
-/* Notifications of other kinds belong to listeners in this era, not to requests. */
+/* In this era notifications of other kinds belong to listeners, not to requests. */
 static void caller_notify(struct caller *base, struct call *call, const struct notice *notice)
 {
     struct caller2026 *caller = (struct caller2026 *)(void *)base;
@@ -590,7 +589,7 @@ static void caller_finished(struct caller *base, struct call *call, const struct
         return;
     }
     if (caller->resumed && outcome->status == NOD_E_STALE) {
-        caller_refuse(caller); /* its call is known to have ended, and how is not kept */
+        caller_refuse(caller); /* its call is known to have ended, but the result is not kept */
     } else if (caller->server) {
         caller_end(caller, outcome);
     }
@@ -608,7 +607,8 @@ static void caller_unloaded(struct caller *base)
     caller_settle(caller);
 }
 
-/* Nothing more is asked before the work begins: it goes on as a task, if there is room for one. */
+/* Nothing more is asked before the work begins: the call goes on as a task, if there is room for
+ * one. */
 static void caller_stepping(struct caller *base, struct call *call)
 {
     struct caller2026 *caller = (struct caller2026 *)(void *)base;

@@ -2,8 +2,8 @@
  * mcp/caller2026: the caller of a call that came with one request (era 2026).
  *
  * A request starts a call, or goes on with one by its requestState. It is answered with the result,
- * or with what the call wants to know. Requests that bring the same state and the same answers
- * while the call runs wait for the same end; all of them get it.
+ * or with what the call asks. Requests that bring the same state and the same answers while the
+ * call runs wait for the same end, and all of them get it.
  */
 #ifndef NOD_MCP_CALLER2026_H
 #define NOD_MCP_CALLER2026_H
@@ -19,22 +19,22 @@ struct keyring;
 
 enum {
     MCP_STATE_GRACE_MS = 600000, /* a state outlives the last of its asks by this */
-    MCP_HOLD_MS = 20000,         /* a retry waits that long for a page, or for another node */
-    MCP_HOLD_LOOK_MS = 50,       /* and looks that often */
+    MCP_HOLD_MS = 20000,         /* how long a retry waits for a page, or for another node */
+    MCP_HOLD_LOOK_MS = 50,       /* and how often it looks */
 };
 
-/* What the requests of a server share. */
+/* What all requests of a server share. */
 struct rounds2026 {
     struct list callers;                /* whose calls are live, or being looked for */
     struct keyring *keyring;            /* seals requestState */
-    struct buf plain, sealed, requests; /* of the round that goes out: see round2026.c */
+    struct buf plain, sealed, requests; /* of the round that is sent: see round2026.c */
 };
 /* Takes the keyring over. */
 struct rounds2026 *rounds2026_create(struct keyring *keyring);
 void rounds2026_destroy(struct rounds2026 *rounds);
 
-/* One request that waits for the end of a call. It is part of the caller it came with (`own`), or
- * has memory of its own, with its text behind it, once it waits with another one. */
+/* One request that waits for the end of a call. It is part of the caller it came with (`own`). Once
+ * it waits with another caller it has its own memory, with its text after it. */
 struct waiter {
     struct list link; /* of its caller */
     struct caller2026 *caller;
@@ -59,28 +59,28 @@ struct deferred { /* something a caller does when the stack is clear */
 
 struct caller2026 {
     struct caller caller;      /* first */
-    struct mcp_server *server; /* NULL: it is gone */
+    struct mcp_server *server; /* NULL: the server is gone */
     struct list link;          /* of the server */
     struct list waiters;
     struct waiter own;     /* the first of them */
     struct target *target; /* held */
     enum revision_part part;
     struct str principal, uri; /* in `text` */
-    struct arena arena;        /* of what follows */
-    uint8_t can;               /* of the request that made it */
-    bool tasks;                /* and whether it may be answered with a task */
-    bool starting;             /* its request is still there, and what was read of it */
-    bool feeds;                /* when it has started: its answers are to be claimed */
+    struct arena arena;        /* for what follows */
+    uint8_t can;               /* what the client of the request that made it can be asked */
+    bool tasks;                /* it may be answered with a task */
+    bool starting;             /* its request is still there, and what was parsed of it */
+    bool feeds;                /* when it has started, its answers are to be claimed */
     bool answers;              /* its inputResponses are still to be looked at */
     bool resumed;              /* it came with a requestState */
     bool opened;               /* a page was agreed to, and is not done yet */
-    bool won, beaten;          /* an answer of its counted; somebody else's came first */
+    bool won, beaten;          /* an answer of this request counted; another's came first */
     bool no_task;              /* its call is known not to be a task yet */
-    bool checked;              /* what it answers was compared with what the call was told */
-    bool yields;               /* of that, what differs was answered on another surface */
+    bool checked;              /* its answers were compared with the journal */
+    bool yields;               /* those that differ were given on another surface */
     bool over;                 /* no waiter is left, and none may come */
     unsigned busy;             /* completions on their way that point here */
-    struct deferred deferred;  /* one of them; further ones have memory of their own */
+    struct deferred deferred;  /* the first of them; further ones have their own memory */
     size_t feeding;            /* answers that are being claimed */
     struct note *notes;
 
@@ -92,77 +92,79 @@ struct caller2026 {
     struct ask_record *asks;
     size_t ask_count, ask_room;
 
-    struct timer timer; /* a hold, or the next look */
-    int64_t until;      /* of the loop's clock: when no more looks are taken */
+    struct timer timer; /* for a hold, or the next look */
+    int64_t until;      /* by the loop's clock: when to stop looking */
 
-    /* From here on nothing is zeroed: it is set before anybody looks at it. */
+    /* From here on nothing is zeroed: it is set before it is read. */
     struct digest args_digest; /* with `args` */
     struct state state;        /* with `resumed`, once it is opened */
     struct call_record record; /* as the store has it, when it is adopted */
-    char text[];               /* principal, uri, and what the own waiter has */
+    char text[];               /* principal, uri, and the texts of the own waiter */
 };
 
-/* Answers with an error, or takes the request over. */
+/* Replies with an error, or takes the request over. */
 void caller2026_start(struct request *request, const struct caller2025_spec *spec);
 
 /* What the client of a call declares (enum client_can); 0 for calls of other callers. */
 uint8_t caller2026_can(const struct call *call);
 struct caller2026 *caller2026_of(const struct call *call);
 
-/* The server is shutting down: what waits is answered now. Or it goes: nobody is told more. */
+/* The server is shutting down: waiting requests are answered now; or it is gone: nobody is told
+ * more. */
 void callers_drain(struct mcp_server *server, bool pipe);
 void callers_drop(struct mcp_server *server);
 
 /* --- between caller2026.c, resume2026.c and round2026.c --- */
 
-/* Every waiter gets this error; the caller is over. */
+/* Answers every waiter with this error. The caller is over. */
 void caller_fail(struct caller2026 *caller, int status, int64_t code, struct str message,
                  struct str data);
-/* Every waiter gets the result, or the error, of an end; the caller is over. */
+/* Answers every waiter with the result, or the error, of this end. The caller is over. */
 void caller_end(struct caller2026 *caller, const struct outcome *outcome);
-/* The one refusal of a requestState. */
+/* Answers with the one refusal of a requestState. */
 void caller_refuse(struct caller2026 *caller);
-/* What its states belong to: the store, or (empty) whoever has the key. */
+/* The id of the store to which its states belong; empty: they are portable. */
 struct str caller_store(const struct mcp_server *server);
-/* Characters of a requestState that is looked at. */
+/* Characters of a requestState that is accepted. */
 size_t caller_state_max(const struct mcp_server *server);
-/* Over: freed when nothing points to it any more. */
+/* The caller is over: freed when nothing points to it. */
 void caller_over(struct caller2026 *caller);
 void caller_settle(struct caller2026 *caller);
-/* fn(caller) later; it is not freed meanwhile. */
+/* Calls fn(caller) later. The caller is not freed before. */
 void caller_defer(struct caller2026 *caller, void (*fn)(void *data));
 struct state_bound caller_bound(const struct caller2026 *caller);
-/* Notes the arguments and their digest; `args` NULL: they are read from the text. False: no JSON.
- */
+/* Keeps the arguments and their digest. `args` NULL: they are parsed from the text. False: not
+ * JSON. */
 bool caller_keep_args(struct caller2026 *caller, struct str text, const struct json *args);
-/* Its inputResponses, or NULL: there are none, or they have been looked at. */
+/* Its inputResponses. NULL: there are none, or they have been used. */
 const struct json *caller_answers(struct caller2026 *caller);
-/* The same state, brought with the same answers by a client that can do the same. */
+/* Do both bring the same state, with the same answers, from clients that can be asked the same? */
 bool caller_same(struct caller2026 *a, struct caller2026 *b);
 struct str waiter_id(const struct waiter *waiter);
 void waiter_free(struct waiter *waiter);
-/* It waits with another caller from now on. */
+/* From now on it waits with another caller. */
 void waiter_move(struct waiter *waiter, struct caller2026 *to);
-/* May the call of this request become a task on the way? */
+/* May the call of this request become a task? */
 bool caller_holds_steps(const struct caller2026 *caller);
 
 /* resume2026.c: goes on with the call of caller->state_text. */
 void resume_begin(struct caller2026 *caller);
-/* The target of a request is not there. True: it came with the state of a call of it, and is told
- * how that ended; if it has not, it ends now, unless another node may have its target. */
+/* The target of a request does not exist here. True: the request came with the state of a call of
+ * that target, and is told how the call ended. If it has not ended it ends now, unless another node
+ * may have the target. */
 bool resume_gone(struct request *request, struct str method, struct str name,
                  const struct json *args);
-/* Its call goes on, and not by its answers: by the same ones, or by somebody else's? */
+/* Its call goes on, but not by these answers: was it the same answers, or somebody else's? */
 bool resume_unsure(const struct caller2026 *caller);
-/* The store knows. The call was unloaded. */
+/* The call was unloaded: the store is asked again. */
 void resume_anew(struct caller2026 *caller);
 /* round2026.c: the asks of a call go out, and answers come in. */
 enum caller_way round_asked(struct caller2026 *caller, struct call *call);
-/* Every waiter is told: input is required. `requests` is JSON, and may be empty. */
+/* Tells every waiter that input is required. `requests` is JSON, and may be empty. */
 void round_respond(struct caller2026 *caller, struct str requests, struct str state);
-/* Its answers are claimed, now that the asks can be found. */
+/* Claims the answers, now that the asks can be found. */
 void round_feed(struct caller2026 *caller);
-/* The asks that are left go out again. */
+/* Sends the asks that are still open again. */
 void round_again(struct caller2026 *caller);
 
 #endif

@@ -1,11 +1,11 @@
 /*
  * mcp/caller_away: running a call on while its client is away.
  *
- * The handler runs with the journal so far. If it ends, the store has the result, and gives it to
- * whoever comes back. If it asks, the questions are stored, and the call is unloaded: they are put
- * to the client when it is there. Progress and log messages have nobody to read them, and are lost.
+ * The handler runs with the journal so far. If it ends, the result is stored for the client that
+ * comes back. If it asks, the questions are stored and the call is unloaded; the client is asked
+ * when it is there again. Progress and log messages are lost, because nobody reads them.
  *
- * Holds always: the caller is freed only when the engine uses it no more.
+ * Holds always: the caller is freed only when the engine no longer uses it.
  */
 #include "mcp/caller_away.h"
 
@@ -118,7 +118,8 @@ static enum caller_way caller_away_asked(struct caller *caller, struct call *cal
 
     if (away->held)
         session_need_away(away->server, call_scope(call), caller2025_needs(away->server, call));
-    loop_defer(away->server->opts.loop, gone, away); /* the engine looks at it once more */
+    /* the engine looks at it once more after this */
+    loop_defer(away->server->opts.loop, gone, away);
     return CALLER_LEAVES;
 }
 
@@ -156,11 +157,11 @@ static const struct caller_ops carried_ops = { .asked = caller_away_asked,
                                                .ask_ttl_ms = caller_away_ask_ttl,
                                                .carries = true };
 
-/* --- what nobody can run --- */
+/* --- calls that this node cannot run --- */
 
 /*
- * Where it is watched since when this node first saw that call, which it cannot run. Calls that are
- * seen keep their places: NULL if there is none left, and it has to be seen again.
+ * A call that this node cannot run, and since when it has seen it. Calls that are seen again keep
+ * their places. NULL: no place is free now.
  */
 static struct unrun *watched(struct mcp_server *server, struct str call_id, int64_t now)
 {
@@ -182,7 +183,8 @@ static struct unrun *watched(struct mcp_server *server, struct str call_id, int6
     return free;
 }
 
-/* Another node may have the target; here it may be registered only when the server runs. */
+/* Another node may have the target, or it may be registered here while the server runs. So the call
+ * ends only after MCP_GONE_MS. */
 static void orphan_without_target(struct mcp_server *server, const struct call_record *record,
                                   struct arena *arena)
 {
@@ -194,8 +196,8 @@ static void orphan_without_target(struct mcp_server *server, const struct call_r
         return;
     *unrun = (struct unrun){ 0 };
     struct outcome outcome = outcome_gone(arena, record->target);
-    LOG_WARN("a call has ended because what it runs is no longer there",
-             LOG_STR("call", record->id), LOG_STR("target", record->target));
+    LOG_WARN("a call has ended because its target no longer exists", LOG_STR("call", record->id),
+             LOG_STR("target", record->target));
     engine_end(engine, record->id, &outcome, NULL, NULL);
 }
 
@@ -234,8 +236,8 @@ static void go_on(struct mcp_server *server, const struct call_record *record,
 }
 
 /*
- * A call that was opened by a request, and became a task on the way: its record names no caller,
- * because a request that goes has none. The record of the task does.
+ * A call that a request opened, and that became a task later. Its record names no caller, because a
+ * request does not come back; the record of the task does.
  */
 struct becoming {
     struct server_work work; /* first */
@@ -271,7 +273,7 @@ static void becoming_known(void *data, struct task *view, nod_status status)
     struct mcp_server *server = becoming->work.server;
     bool goes_on = server && view && !task_over(view);
 
-    (void)status; /* the next look shows it again, if there is something to do */
+    (void)status; /* if there is something to do, the next look shows it again */
     if (goes_on)
         becoming->by =
             (struct caller_record){ .can = view->can,
@@ -324,7 +326,7 @@ void caller_away_stop(struct mcp_server *server)
             call_caller_left(away->caller.call);
             caller_away_free(away);
         } else {
-            list_remove(at); /* on its way out already */
+            list_remove(at); /* being removed already */
             away->server = NULL;
         }
     }

@@ -1,9 +1,9 @@
 /*
  * mcp/caller_away: the caller of a call whose client is away.
  *
- * A call that no node works on any more is run on for a client that will come back for it, by an
- * event id or a task id. (A request of era 2026 whose client has gone is not: there, to go is to
- * cancel. It waits for its retry.)
+ * A call that no node works on is run on for a client that will come back for it, by an event id or
+ * a task id. This does not apply to a request of the 2026 era whose client has gone: there, closing
+ * the connection cancels. Such a call waits for its retry.
  */
 #ifndef NOD_MCP_CALLER_AWAY_H
 #define NOD_MCP_CALLER_AWAY_H
@@ -23,21 +23,21 @@ void callers_away_destroy(struct callers_away *callers);
 /* recovery_opts.orphan; data is the server. */
 void caller_away_orphan(void *data, const struct call_record *record);
 
-/* What the client that is away can be asked on its stream (`held`), or in results; 0: this call's
- * client is not away, or is of the other sort. */
+/* What a client that is away can be asked on its stream (`held`), or in results. 0: this call's
+ * client is not away, or is of the other kind. */
 uint8_t caller_away_can(const struct call *call, bool held);
 
-/* Its client is here again. False: it is not one of those. */
+/* The client is back, with a new caller. False: the call's client was not away. */
 bool caller_away_give_way(struct call *call, struct caller *to);
 
 /*
- * The target of a call is not here. It ends, unless nodes share the store: then another may have
- * it, and the call ends only when nobody has taken it for MCP_GONE_MS.
+ * The target of a call is not here. Without other nodes the call ends. If nodes share the store,
+ * another may have the target, and the call ends only when nobody has taken it for MCP_GONE_MS.
  */
 void caller_away_end_gone(struct mcp_server *server, struct str call_id,
                           const struct outcome *outcome);
 
-/* The server goes. */
+/* The server is being destroyed. */
 void caller_away_stop(struct mcp_server *server);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * mcp/caller_record: the caller's part of a call's record, as JSON.
  *
- * Revisions go by their names: numbers of ours mean nothing to a newer nod.
+ * Revisions are written by name, because a newer nod may number them differently.
  */
 #include "mcp/caller_record.h"
 

@@ -86,7 +86,7 @@ void completion_complete(struct request *request)
         reply_error(request, RPC_INTERNAL_ERROR, STR("The suggestions could not be made."));
         return;
     }
-    /* An argument without suggestions has none: that is an answer, not an error. */
+    /* If an argument has no suggestions, the list is empty; that is not an error. */
     if (status == NOD_E_NOT_FOUND)
         completion.count = completion.total = 0;
     if (completion.count > COMPLETION_SENT_MAX)

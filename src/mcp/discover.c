@@ -1,5 +1,5 @@
 /*
- * mcp/discover: server/discover, what this server speaks and offers.
+ * mcp/discover: server/discover, which tells the versions and capabilities of this server.
  */
 #include "mcp/era.h"
 #include "mcp/era2026.h"
@@ -30,7 +30,7 @@ static void write_flags(struct json_writer *w, struct str name, bool list, bool 
     jw_end(w);
 }
 
-/* Tools are declared even while there are none: they may come later, and listeners are told. */
+/* Tools are declared even if there are none: they may come later, and listeners are told then. */
 void discover_capabilities(struct json_writer *w, const struct catalog *catalog)
 {
     write_flags(w, STR("tools"), true, false);

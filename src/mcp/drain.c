@@ -1,16 +1,17 @@
 /*
- * mcp/drain: the end of a server, in order.
+ * mcp/drain: the end of a server, step by step.
  *
- *   1. No new request is taken. Listeners of the 2026 era are told the end; what only waits there
- *      is answered (era2026_drain).
- *   2. What runs may end, for as long as the drain may take.
- *   3. What waits for a person is cancelled: its clients hold a connection to this process. With a
- *      durable or shared store it is unloaded instead, and the clients come back for it.
+ *   1. No new request is taken. Listeners of the 2026 era are told the end; waiting requests of
+ *      that era are answered (era2026_drain).
+ *   2. Running calls may end, within the time of the drain.
+ *   3. Calls that wait for a person are cancelled: their clients hold a connection to this process.
+ *      With a durable or shared store they are unloaded instead, and the clients come back for
+ * them.
  *   4. When no call is left, or the time is up, stdio and the sessions are closed, and the front
  *      door sends its last bytes.
- *   5. What the store has been given comes home, unless the store is away. Then done() is called.
+ *   5. Operations of the store are awaited, unless the store is away. Then done() is called.
  *
- * Holds always: done() is called once, and never from inside of the engine.
+ * Holds always: done() is called once, and never from inside the engine.
  */
 #include "mcp/drain.h"
 
@@ -23,10 +24,10 @@
 #include "mcp/work.h"
 
 struct drain {
-    size_t calls;   /* live */
-    size_t waiting; /* of them, for a person */
+    size_t calls;   /* live calls */
+    size_t waiting; /* those that wait for a person */
     bool begun;
-    bool drained; /* no call is left, or the time is up: only the last bytes are on their way */
+    bool drained; /* no call is left, or the time is up: only the last bytes are still to be sent */
     bool http_drained;
     bool flushing, flushed; /* the store is taking the last records; its time for that is up */
     struct timer limit;
@@ -94,7 +95,7 @@ static void drain_flushed(void *data)
     server_check_drained(server);
 }
 
-/* What the store has been given comes home first, unless the store is away. */
+/* Operations of the store are awaited first, unless the store is away. */
 static void drain_complete(struct mcp_server *server)
 {
     struct drain *drain = server->drain;
@@ -166,7 +167,7 @@ void server_check_drained(struct mcp_server *server)
     struct drain *drain = server->drain;
 
     mcp_stdio_check_drained(server);
-    /* Later: this comes from inside of the engine. */
+    /* Later, because the engine is on the stack. */
     if (drain->drained && drain->http_drained && !server->stdio)
         drain_complete(server);
     else if (drain->begun && !drain->drained)

@@ -1,12 +1,12 @@
 /*
- * mcp/ended_streams: streams that have ended, for those whose connection died.
+ * mcp/ended_streams: streams that have ended, kept for clients whose connection died.
  *
- * Over a cap the oldest go first, and those that were written whole before those that were not: of
- * the former most have arrived, of the latter none.
+ * If a session or a principal has too many bytes, streams that were written whole go first, because
+ * most of those have arrived; then the others; the oldest first. If all together have too many, the
+ * oldest go.
  *
- * Holds always: a stream that is kept is in one list of its session's pile and in one of its
- * principal's, and counts in both. The newest is never the one that goes, so a session that is over
- * its bytes still has its last result.
+ * Holds always: a kept stream is in one list of its session's pile and in one of its principal's,
+ * and counts in both. The newest never goes, so a session past its limit still has its last result.
  */
 #include "mcp/ended_streams.h"
 
@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "mcp/stream.h"
 
-struct keeper { /* a principal with streams that are kept */
+struct keeper { /* a principal that has kept streams */
     struct ended_pile pile;
     size_t len;
     char name[];
@@ -74,7 +74,7 @@ static struct keeper *keeper_of(struct ended_streams *kept, struct str principal
     return keeper;
 }
 
-/* The first to go of a pile that is not `newest`, and to which nobody listens right now. */
+/* The first stream of a pile to go: not `newest`, and not one that somebody reads right now. */
 static struct mcp_stream *first_to_go(struct ended_pile *pile, size_t link_at,
                                       const struct mcp_stream *newest)
 {

@@ -1,9 +1,9 @@
 /*
- * mcp/ended_streams: streams that have ended, for those whose connection died (era 2025).
+ * mcp/ended_streams: streams that have ended, kept for clients whose connection died (era 2025).
  *
- * What was written to a connection need not have arrived, and nobody may notice for minutes that it
- * did not. So an ended stream stays for MCP_STREAM_KEEP_MS, and goes earlier only when there are
- * more bytes of them than a session, a principal, or all together may have.
+ * What was written to a connection may not have arrived, and it may take minutes to notice. So an
+ * ended stream is kept for MCP_STREAM_KEEP_MS. It goes earlier only if a session, a principal or
+ * the server has more bytes of ended streams than it may have.
  */
 #ifndef NOD_MCP_ENDED_STREAMS_H
 #define NOD_MCP_ENDED_STREAMS_H
@@ -15,10 +15,10 @@
 #include "base/list.h"
 
 enum {
-    MCP_KEPT_BYTES_SESSION = 8 << 20,    /* of ended streams that a session keeps for redelivery */
-    MCP_KEPT_BYTES_PRINCIPAL = 64 << 20, /* and all sessions of one principal */
-    MCP_KEPT_BYTES_MAX = 512 << 20,      /* and all there are */
-    MCP_STREAM_KEEP_MS = 300000,         /* an ended stream can be resumed that long */
+    MCP_KEPT_BYTES_SESSION = 8 << 20,    /* bytes of ended streams kept for a session */
+    MCP_KEPT_BYTES_PRINCIPAL = 64 << 20, /* the same for all sessions of one principal */
+    MCP_KEPT_BYTES_MAX = 512 << 20,      /* the same for the whole server */
+    MCP_STREAM_KEEP_MS = 300000,         /* how long an ended stream can be resumed */
 };
 
 struct ended_streams;
@@ -27,13 +27,13 @@ struct mcp_stream;
 
 /* Ended streams of a session, or of a principal, in the order in which they go. */
 struct ended_pile {
-    struct list written; /* that went out whole on a connection: perhaps they arrived */
-    struct list lost;    /* that did not */
+    struct list written; /* written whole to a connection: they probably arrived */
+    struct list lost;    /* not written whole */
     size_t bytes;
 };
 
 struct ended_entry {
-    struct list by_age;     /* of the server; empty: it is not kept */
+    struct list by_age;     /* in the server's list; empty: it is not kept */
     struct list of_session; /* in one list of the session's pile */
     struct list of_keeper;  /* and of the principal's */
     struct keeper *keeper;  /* the principal's pile */
@@ -51,13 +51,13 @@ static inline bool ended_pile_empty(const struct ended_pile *pile)
 }
 
 void ended_entry_init(struct ended_entry *stream);
-/* It has ended. Others may be destroyed to make room. */
+/* The stream has ended: keeps it. Others may be destroyed to make room. */
 void ended_streams_add(struct mcp_stream *stream);
-/* All of it was written to a connection. */
+/* The whole stream was written to a connection. */
 void ended_streams_written(struct mcp_stream *stream);
-/* It is being destroyed. Harmless for one that is not kept. */
+/* The stream is being destroyed. Does nothing if it is not kept. */
 void ended_streams_remove(struct mcp_stream *stream);
-/* Destroys those whose time is up. */
+/* Destroys streams whose time is up. */
 void ended_streams_sweep(struct mcp_server *server, int64_t now);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * mcp/era: the decision table of how a client opens.
+ * mcp/era: the table that decides the era of a message.
  *
  *   transport  version header    params._meta     ▶ era
  *   any        any               modern           2026, which checks the rest (versions, headers)
@@ -11,8 +11,8 @@
  *   stdio      -                 not modern       2026 for server/discover, which refuses it
  *
  * _meta is modern if it has one of the two members that every request of the 2026 era must have.
- * One alone does as well: such a client speaks the new way and has made a mistake, and is told
- * which. What a client calls itself decides nothing, and neither does its session, if it has one.
+ * One of them is enough: such a client speaks the new way but has made a mistake, and is told
+ * which. The name of a client decides nothing, and neither does its session.
  */
 #include "mcp/era.h"
 

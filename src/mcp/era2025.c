@@ -1,13 +1,13 @@
 /*
- * mcp/era2025: the lifecycle of a session, and who handles which method.
+ * mcp/era2025: the lifecycle of a session, and the table of methods.
  *
- * A session begins with initialize: the client names the newest revision it speaks and what it can
- * do, the server answers with the revision that will be spoken and with what it offers. A revision
- * we know is spoken as asked; for any other the newest of this era is offered, and the client
- * decides whether it stays.
+ * A session begins with initialize. The client names the newest revision it speaks and what it can
+ * do. The server answers with the revision that will be spoken and with what it offers. If the
+ * server knows the client's revision, that one is spoken. Otherwise it offers the newest of this
+ * era, and the client decides whether to go on.
  *
- * Nothing a client says about itself decides more than how it is drawn to: a name on the list of
- * clients that cannot draw an empty form gets a form with one boolean.
+ * What a client says about itself changes only how its questions look: a client that is known to be
+ * unable to show an empty form gets a form with one boolean.
  */
 #include "mcp/era2025.h"
 
@@ -23,7 +23,7 @@ static bool declares(const struct json *object, struct str name)
     return json_is(json_get(object, name), JSON_OBJECT);
 }
 
-/* `elicitation: {}` is the form alone; a client that names modes has those it names. */
+/* `elicitation: {}` means forms only. A client that names modes has those modes. */
 static unsigned elicitation_modes(const struct json *elicitation,
                                   const struct revision_facts *facts)
 {
@@ -158,8 +158,8 @@ void era2025_request(struct request *request, struct str method)
 
 /* --- notifications --- */
 
-/* Of a request in flight, by its exact id. What is unknown, or over already, is ignored as MCP
- * says. */
+/* Cancels a request in flight, by its exact id. If it is unknown, or has ended, the notification is
+ * ignored, as MCP demands. */
 static void cancelled(struct session *session, const struct json *params)
 {
     struct str id = rpc_id_of(&session->server->message, json_get(params, STR("requestId")));

@@ -1,11 +1,11 @@
 /*
- * mcp/era2026: who handles which method.
+ * mcp/era2026: the table of methods of the 2026 era.
  *
- * A request is looked at in this order: is _meta complete (-32602), is it a version we speak
+ * A request is checked in this order: is _meta complete (-32602), is it a version we speak
  * (-32022), do the headers agree (-32020), is there such a method (-32601), did the client declare
  * what the method needs (-32021). The first that fails is the answer.
  *
- * Methods of the 2025 era that this one has taken away (initialize, ping, logging/setLevel,
+ * Methods of the 2025 era that this era no longer has (initialize, ping, logging/setLevel,
  * resources/subscribe, resources/unsubscribe) are unknown methods here.
  */
 #include "mcp/era2026.h"
@@ -69,7 +69,7 @@ static struct str named(const struct method *method, const struct request *reque
     return name.at ? name : STR("");
 }
 
-/* As nearly every client says it: each header once, in the very words of the body. */
+/* The usual case: each header once, with exactly the words of the body. */
 static bool headers_repeat(const struct http_request *http, const struct method *method,
                            struct str name)
 {
@@ -78,7 +78,7 @@ static bool headers_repeat(const struct http_request *http, const struct method 
            (!name.at || (header_is(http, STR(HEADER_NAME), name) && header_is_plain(name)));
 }
 
-/* The version is one we speak, and the headers agree with the body. */
+/* Is it a version we speak, and do the headers agree with the body? */
 static bool is_agreed(const struct request *request, struct str method_name,
                       const struct method *method, struct meta_fault *fault)
 {
@@ -118,7 +118,7 @@ void era2026_request(struct request *request, struct str name)
     } else {
         method->handle(request);
     }
-    request->meta = NULL; /* it lives no longer */
+    request->meta = NULL; /* it is not valid any longer */
 }
 
 /* --- the end --- */

@@ -1,5 +1,5 @@
 /*
- * mcp/failure: the words of the core for what went wrong, as MCP has them.
+ * mcp/failure: failures of the core, in the words of MCP.
  *
  * Holds always: a failure has the same facts wherever it is told, in a result's _meta or in an
  * error's data.

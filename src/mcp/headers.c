@@ -1,9 +1,9 @@
 /*
- * mcp/headers: holding the headers of a request against its body.
+ * mcp/headers: compares the headers of a request with its body.
  *
- * The headers exist so that those in between (a balancer, a gateway) can decide without reading the
- * body; a request whose headers say something else than its body would be decided by one and
- * executed by the other, so it is refused, always with the error HeaderMismatch.
+ * The headers are there so that balancers and gateways can decide without reading the body. If they
+ * said something else than the body, a gateway would decide about one request and the server would
+ * execute another. So such a request is refused, always with the error HeaderMismatch.
  *
  * Holds always: work and memory are linear in the request.
  */
@@ -24,7 +24,7 @@ static int base64_digit(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* RFC 4648 section 4, padded; one text for one run of bytes. */
+/* RFC 4648 section 4, padded. Each run of bytes has exactly one text. */
 static bool base64_decode(struct str text, struct arena *arena, struct str *out)
 {
     size_t pad = str_ends(text, STR("==")) ? 2 : str_ends(text, STR("=")) ? 1 : 0;
@@ -54,7 +54,7 @@ static bool base64_decode(struct str text, struct arena *arena, struct str *out)
     return true;
 }
 
-/* Eight bytes that all stand for something to be seen, or a space. */
+/* Are all eight bytes visible ASCII or spaces? */
 static bool word_is_visible(const char *at)
 {
     const uint64_t ones = UINT64_MAX / 255;
@@ -67,7 +67,7 @@ static bool word_is_visible(const char *at)
     return ((word | below_blank | is_del) & (ones * 0x80)) == 0;
 }
 
-/* Blanks and what can be seen, in ASCII. */
+/* Is it all visible ASCII, spaces and tabs? */
 static bool is_printable(struct str text)
 {
     size_t i = 0;
@@ -82,7 +82,7 @@ static bool is_printable(struct str text)
     return true;
 }
 
-/* No blank at either end, and nothing that could be taken for the base64 form. */
+/* No blank at either end, and nothing that looks like the base64 form. */
 bool header_is_plain(struct str words)
 {
     return words.len && words.at[0] != '=' && !str_is_blank_(words.at[0]) &&
@@ -101,11 +101,11 @@ bool header_value(struct str raw, struct arena *arena, struct str *out)
     return base64_decode(str_n(raw.at + open.len, raw.len - open.len - close.len), arena, out);
 }
 
-/* A header that was looked for, by the name it has in messages. */
+/* A header that was looked for, and its name in messages. */
 struct sought {
     struct str name;
-    const struct http_header *header; /* NULL: it is not there */
-    bool again;                       /* there is another one */
+    const struct http_header *header; /* NULL: it is missing */
+    bool again;                       /* it occurs more than once */
 };
 
 static struct sought seek(const struct http_request *http, struct str name)
@@ -131,7 +131,7 @@ static bool mismatch(struct meta_fault *fault, struct str message)
     return false;
 }
 
-/* The one value of a header that has to be there. */
+/* The value of a header that must occur exactly once. */
 static bool header_required(const struct sought *sought, bool encoded, struct arena *arena,
                             struct str *value, struct meta_fault *fault)
 {

@@ -1,8 +1,9 @@
 /*
- * mcp/http: the HTTP endpoint, before any era is known.
+ * mcp/http: the HTTP endpoint, before the era of a request is known.
  *
- * What comes here has passed the front door (front/gate), which has looked at its head: is there a
- * message, and which era is it of (mcp/era)? Then the era's own file goes on.
+ * A request that comes here has passed the front door (front/gate), which has checked its head.
+ * This file finds out whether there is a message, and of which era (mcp/era). Then the era's own
+ * file goes on.
  */
 #include <stdio.h>
 
@@ -48,7 +49,7 @@ bool endpoint_is_type(struct str content_type, struct str type)
     struct str media, parameters;
 
     if (str_same(content_type, type))
-        return true; /* as most clients say it */
+        return true; /* the usual form */
     str_cut(content_type, ';', &media, &parameters);
     return str_eq_nocase(str_trim(media), type);
 }
@@ -71,7 +72,7 @@ static bool list_accepts(struct str accept, struct str type, struct str subtype)
     return false;
 }
 
-/* A list may stand on several lines. */
+/* The list may be spread over several headers. */
 bool endpoint_accepts(const struct http_request *http, struct str type, struct str subtype)
 {
     for (size_t i = 0; i < http->header_count; i++)
@@ -94,9 +95,9 @@ static bool begins_array(struct str text)
 }
 
 /*
- * The tree points into the body, which dies as soon as the response begins. One message has been
- * read by then; of an array the first may be answered while the last has not been looked at, so
- * that is copied.
+ * The tree points into the body, which is freed as soon as the response begins. A single message
+ * has been read by then. Of an array, the first message may be answered before the last has been
+ * looked at, so the body of an array is copied.
  */
 static struct json *parse_body(struct mcp_server *server, struct http_exchange *exchange,
                                const struct http_request *http)
@@ -136,7 +137,7 @@ static enum era era_of_post(const struct request *request, struct str method)
                                          .params = request->params });
 }
 
-/* An array is taken for one that does: which of its messages are answers is looked at later. */
+/* An array counts as bringing one: its messages are looked at later. */
 static bool brings_answer(const struct request *request, const struct rpc_message *message,
                           bool array)
 {
@@ -145,8 +146,8 @@ static bool brings_answer(const struct request *request, const struct rpc_messag
     return str_eq(message->method, STR("tasks/update")) || request->has.state;
 }
 
-/* An answer that the store cannot take is refused at once: whoever sent it still has it, and would
- * otherwise wait for as long as the store fails. */
+/* An answer that the store cannot take is refused at once: the client still has it, and would
+ * otherwise wait for as long as the store is away. */
 static bool refuse_answer(const struct request *request, const struct rpc_message *message,
                           bool array)
 {
@@ -212,7 +213,7 @@ static void handle_post(struct mcp_server *server, struct http_exchange *exchang
 {
     struct str accept = http_named(http, HTTP_NAME_ACCEPT);
 
-    if (!str_eq(accept, STR("application/json, text/event-stream")) && /* as most clients say it */
+    if (!str_eq(accept, STR("application/json, text/event-stream")) && /* the usual form */
         (!endpoint_accepts(http, STR("application"), STR("json")) ||
          !endpoint_accepts(http, STR("text"), STR("event-stream")))) {
         endpoint_error(exchange, 406, RPC_INVALID_REQUEST,
@@ -234,7 +235,7 @@ static void handle_post(struct mcp_server *server, struct http_exchange *exchang
     }
 }
 
-/* GET, DELETE and what else there is: only the 2025 era has a use for them. */
+/* GET, DELETE and all other methods: only the 2025 era uses them. */
 static void handle_other(struct mcp_server *server, struct http_exchange *exchange,
                          const struct http_request *http, struct str principal)
 {

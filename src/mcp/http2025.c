@@ -1,12 +1,13 @@
 /*
  * mcp/http2025: Streamable HTTP of the 2025 era.
  *
- * POST brings one message (in 2025-03-26 perhaps an array of them), GET opens or resumes a stream,
- * DELETE ends the session. A notification or a response is answered with 202; a request with JSON
- * if its result is all there is to say, else with server-sent events (mcp/stream).
+ * POST brings one message (in 2025-03-26 perhaps an array), GET opens or resumes a stream, DELETE
+ * ends the session. A notification or a response is answered with 202. A request is answered with
+ * JSON if there is nothing to send but its result, otherwise with server-sent events (mcp/stream).
  *
- * A session is begun by initialize and named by the Mcp-Session-Id header from then on. An id that
- * is unknown, over, or another principal's is 404, on which a client begins anew.
+ * A session begins with initialize, and from then on the Mcp-Session-Id header names it. If the id
+ * is unknown, has ended or belongs to another principal, the answer is 404, and the client begins
+ * anew.
  */
 #include <stdio.h>
 
@@ -35,7 +36,7 @@ static void reply_json(struct http_exchange *exchange, int status, struct str bo
 
 /* --- POST --- */
 
-/* A session's id is given out once any node can find it. */
+/* A session's id is given out only when any node can find the session. */
 struct beginning {
     struct http_exchange *exchange; /* NULL: the client has gone */
     struct buf reply;
@@ -134,7 +135,7 @@ static void post_request(struct session *session, struct http_exchange *exchange
     buf_clear(&server->out);
 }
 
-/* Somebody, or the clock, was first. Who has sent the same answer twice is not told so. */
+/* The question had ended before. A client that sent the same answer twice is not told so. */
 static bool is_too_late(const struct answer_result *result)
 {
     return result->status == NOD_E_STALE && !result->pending && !result->same;
@@ -145,7 +146,7 @@ static void reply_too_late(struct http_exchange *exchange, enum ask_state state)
     char text[128];
 
     snprintf(text, sizeof(text),
-             "This question has ended before (" STR_FMT "); the answer does "
+             "This question has ended already (" STR_FMT "); the answer does "
              "not count.",
              STR_ARG(ask_state_name(state)));
     endpoint_error(exchange, 409, RPC_INVALID_REQUEST, text);
@@ -157,7 +158,7 @@ static void reply_not_stored(struct http_exchange *exchange)
                    "The answer could not be stored; send it again.");
 }
 
-/* One message of an array: what is to be answered is answered on the stream. */
+/* One message of an array. Its response, if any, goes out on the stream. */
 static void batch_message(struct session *session, struct mcp_stream *stream, nod_status status,
                           const struct rpc_message *message, const struct rpc_fault *fault)
 {
@@ -173,7 +174,7 @@ static void batch_message(struct session *session, struct mcp_stream *stream, no
         return;
     }
     if (status == NOD_OK && message->kind != RPC_REQUEST)
-        return; /* an answer: it is stored by now */
+        return; /* an answer, which is stored by now */
     if (status != NOD_OK && rpc_is_broken_error(message, fault)) {
         era2025_response(session, message, NULL, NULL);
         return;
@@ -200,7 +201,7 @@ static bool needs_stream(const struct json *array)
             return true;
         else if (!json_get(item, STR("method")) && !json_get(item, STR("result")) &&
                  !json_get(item, STR("error")))
-            return true; /* neither: it will be answered with an error */
+            return true; /* neither of them: it will be answered with an error */
     return false;
 }
 
@@ -213,7 +214,7 @@ static bool has_answers(const struct json *array)
     return false;
 }
 
-/* What is left of an array when its answers are stored. */
+/* The rest of an array, when its answers are stored. */
 static void batch_rest(struct session *session, struct http_exchange *exchange,
                        const struct json *array)
 {
@@ -230,7 +231,7 @@ static void batch_rest(struct session *session, struct http_exchange *exchange,
     struct mcp_stream *stream =
         needs_stream(array) ? mcp_stream_held(session, exchange, true) : NULL;
     if (stream)
-        mcp_stream_await(stream); /* until all of them have been looked at */
+        mcp_stream_await(stream); /* until all messages have been looked at */
     while (rpc_batch_next(&batch, &server->message, &message, &fault, &status))
         if (stream || status == NOD_OK || rpc_is_broken_error(&message, &fault))
             batch_message(session, stream, status, &message, &fault);
@@ -241,19 +242,19 @@ static void batch_rest(struct session *session, struct http_exchange *exchange,
 }
 
 /*
- * The answers in an array come first: nothing is said to whoever sent it, neither 202 nor the first
- * byte of a stream, before they are stored.
+ * The answers in an array come first. The client is told nothing, neither 202 nor the first byte of
+ * a stream, before they are stored.
  */
 struct batch_answers {
     struct server_work work;        /* first */
     struct http_exchange *exchange; /* NULL: the client has gone */
     const struct http_request *http;
-    struct str principal; /* of the server, or its tokens */
+    struct str principal; /* memory of the server, or of its tokens */
     struct id session;
-    size_t left;          /* answers that are on their way to the store; one for who sends them */
-    bool away;            /* the store did not take one */
-    bool late;            /* one was too late */
-    enum ask_state state; /* and how its question had ended */
+    size_t left; /* answers on their way to the store, plus one while they are being sent */
+    bool away;   /* the store did not take one of them */
+    bool late;   /* one was too late */
+    enum ask_state state; /* how the question of that one had ended */
 };
 
 static void batcher_gone(void *data)
@@ -274,7 +275,8 @@ static void batch_answered(void *data)
         http_on_gone(exchange, NULL, NULL);
     if (exchange && answers->away) {
         reply_not_stored(exchange);
-    } else if (exchange && !session) { /* it has gone from here; the same answers count once */
+    } else if (exchange &&
+               !session) { /* the session has left this node; the same answers count once */
         endpoint_again(server, exchange, answers->http, answers->principal);
     } else if (exchange) {
         arena_reset(&server->message);
@@ -293,7 +295,7 @@ static void batch_answer_over(struct batch_answers *answers)
 {
     if (--answers->left > 0)
         return;
-    if (answers->work.server) /* when the stack is clear: requests may follow */
+    if (answers->work.server) /* when the stack is clear, because requests may follow */
         loop_defer(answers->work.server->opts.loop, batch_answered, answers);
     else
         batch_answered(answers);
@@ -348,7 +350,8 @@ void endpoint_no_session(struct http_exchange *exchange)
                    "There is no such session, or it has ended; begin a new one with initialize.");
 }
 
-/* The session of a request that must have one; NULL after a reply, or while it is looked for. */
+/* The session of a request that must have one. NULL: a reply was sent, or the session is looked
+ * up. */
 static struct session *find_session(struct mcp_server *server, struct http_exchange *exchange,
                                     const struct http_request *http, struct str principal)
 {
@@ -375,7 +378,7 @@ static struct session *find_session(struct mcp_server *server, struct http_excha
     return session;
 }
 
-/* An answer that was accepted is not lost: 202 comes when it is stored. */
+/* An answer that was acknowledged is never lost: 202 is sent when it is stored. */
 struct accepting {
     struct http_exchange *exchange; /* NULL: the client has gone */
 };
@@ -480,7 +483,7 @@ void era2025_broken_error(struct mcp_server *server, struct http_exchange *excha
 
 /* --- GET, DELETE --- */
 
-/* The client may have been elsewhere meanwhile, and its call with it. */
+/* The client, and its call, may have been on another node in the meantime. */
 static void resume_here(struct mcp_stream *stream, struct http_exchange *exchange, uint32_t seq)
 {
     struct mcp_server *server = stream->session->server;
@@ -533,7 +536,8 @@ static void handle_get(struct mcp_server *server, struct http_exchange *exchange
                        "kept; send the request again.");
 }
 
-/* A session that its client ends: its calls first, wherever they wait, then its record. */
+/* A client ends its session: first its calls are cancelled, wherever they wait, then its record
+ * goes. */
 struct deleting {
     struct accepting accepting; /* first */
     struct id session;

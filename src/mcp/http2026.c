@@ -1,8 +1,8 @@
 /*
  * mcp/http2026: Streamable HTTP of the 2026 era.
  *
- * POST alone: a request is answered with JSON or with server-sent events of its own, a notification
- * with 202. There are no sessions, no standing streams and nothing to resume: those headers are
+ * Only POST: a request is answered with JSON or with its own server-sent events, a notification
+ * with 202. There are no sessions, no standing streams and nothing to resume: headers for those are
  * ignored. A client that closes the connection has cancelled its request.
  */
 #include "mcp/endpoint.h"
@@ -24,7 +24,7 @@ void era2026_http(struct request *request, const struct rpc_message *message)
         if (!request->later)
             reply_out(request->server, exchange, request->status ? request->status : 200);
         break;
-    case RPC_NOTIFICATION: /* this era has none over HTTP; what is not known is let pass */
+    case RPC_NOTIFICATION: /* this era has none over HTTP; unknown ones are ignored */
         http_reply(exchange, 202, NULL, 0, STR_NONE);
         break;
     case RPC_RESULT:

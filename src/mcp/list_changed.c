@@ -1,7 +1,7 @@
 /*
  * mcp/list_changed: see list_changed.h.
  *
- * A program that registers a hundred tools in one go has changed one list once. So a change is only
+ * If a program registers a hundred tools at once, one list has changed once. So a change is only
  * noted, and told at the end of the turn.
  */
 #include "mcp/list_changed.h"

@@ -1,5 +1,5 @@
 /*
- * mcp/list_changed: telling clients of both eras that a list of targets has changed.
+ * mcp/list_changed: tells clients of both eras that a list of targets has changed.
  */
 #ifndef NOD_MCP_LIST_CHANGED_H
 #define NOD_MCP_LIST_CHANGED_H
@@ -12,7 +12,7 @@ struct mcp_server;
 struct list_changes *list_changes_create(void);
 void list_changes_destroy(struct mcp_server *server);
 
-/* The list of this kind has changed: whoever wants to know is told, once a turn. */
+/* The list of this kind has changed: listeners are told, once in a turn. */
 void list_changed(struct mcp_server *server, enum target_kind kind);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * mcp/lists: pages of what there is.
+ * mcp/lists: tools/list and the other lists, by page.
  *
  * A cursor is opaque to the client: base64url of the list's letter and the index of the next item.
- * One of another list, or past the end (the list has become shorter meanwhile), is an error, and
- * the client begins again.
+ * A cursor of another list, or one past the end (because the list has become shorter), is an error,
+ * and the client begins again.
  *
- * A target may say to whom it is listed (struct target): for everybody else it is not there,
- * neither in the list nor when it is called, unless it says that it may be called all the same.
+ * A target may say to whom it is listed (struct target). For everybody else it does not exist,
+ * neither in the list nor when it is called, unless it may be called unlisted.
  */
 #include "mcp/lists.h"
 
@@ -15,7 +15,7 @@
 #include "crypto/digest.h"
 #include "mcp/era2026.h"
 
-/* Templates are a list of their own. */
+/* Templates have a list of their own. */
 static char list_letter(enum target_kind kind, bool templates)
 {
     static const char letters[] = {
@@ -83,7 +83,7 @@ bool lists_allow(const struct request *request, const struct target *target)
     return target->callable_unlisted || lists_show(request, target);
 }
 
-/* The next that is listed, from here on; `count` if there is none. */
+/* The index of the next listed target, from here on; `count` if there is none. */
 static size_t next_shown(const struct request *request, enum target_kind kind, bool templates,
                          size_t at, size_t count)
 {
@@ -106,14 +106,14 @@ void lists_reply(struct request *request, enum target_kind kind, bool templates,
     if (!page_start(request, kind, templates, count, &from))
         return;
     reply_begin(request, &w);
-    /* What stands behind a token is not for other people's caches. */
+    /* If there are tokens, a list may differ between principals: no shared cache may keep it. */
     reply_cacheable(request, &w, MCP_LIST_FRESH_MS, !server_has_tokens(request->server));
     jw_key(&w, name);
     jw_array(&w);
     size_t at = next_shown(request, kind, templates, from, count);
     for (size_t n = 0; at < count && n < request->server->opts.page_size; n++) {
         struct str descriptor = catalog_at(catalog, kind, templates, at)->descriptor;
-        if (request->meta) /* this era takes all that there is to say */
+        if (request->meta) /* revision 2026-07-28 takes the descriptor as it is */
             jw_raw(&w, descriptor);
         else
             revision_write(&w, revision, part, descriptor);

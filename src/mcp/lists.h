@@ -1,5 +1,5 @@
 /*
- * mcp/lists: pages of what there is.
+ * mcp/lists: lists of targets, by page.
  */
 #ifndef NOD_MCP_LISTS_H
 #define NOD_MCP_LISTS_H
@@ -8,7 +8,7 @@
 
 enum { LISTS_CURSOR_MAX = 32 };
 
-/* Is this target listed to whoever sent the request? And may they call it? */
+/* Is this target listed to the sender of the request? And may the sender call it? */
 bool lists_show(const struct request *request, const struct target *target);
 bool lists_allow(const struct request *request, const struct target *target);
 
@@ -16,7 +16,7 @@ bool lists_allow(const struct request *request, const struct target *target);
 void lists_reply(struct request *request, enum target_kind kind, bool templates, struct str name,
                  enum revision_part part);
 
-/* The cursor of a place in a list, and back. False for anything that is not one of this list. */
+/* The cursor of a place in a list, and back. False: it is not a cursor of this list. */
 struct str lists_cursor(enum target_kind kind, bool templates, size_t index,
                         char out[LISTS_CURSOR_MAX]);
 bool lists_place(enum target_kind kind, bool templates, struct str cursor, size_t *index);

@@ -1,7 +1,7 @@
 /*
  * mcp/logging: which log messages a session is sent.
  *
- * Until the client says otherwise, everything from "info" on.
+ * Until the client sets a level, it is sent everything from "info" up.
  */
 #include "mcp/request.h"
 #include "mcp/session_store.h"

@@ -1,6 +1,8 @@
 /*
- * mcp/message_again: in both eras a question that is asked again says what was wrong with the last
- * answer: not every client shows a person anything but the message.
+ * mcp/message_again: the message of a question that is asked again.
+ *
+ * In both eras it says what was wrong with the last answer, because some clients show a person
+ * nothing but the message.
  */
 #include "mcp/message_again.h"
 
@@ -9,7 +11,7 @@
 
 enum {
     MESSAGE_MAX = 8 << 20,    /* bytes of the message with what was wrong */
-    MESSAGE_PROBLEMS_MAX = 8, /* said in a message */
+    MESSAGE_PROBLEMS_MAX = 8, /* problems that a message names */
 };
 
 static void add_problem(struct buf *text, const struct json *problem)

@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 
-/* The question, with what was wrong with the last answer in front. `problems`: JSON, or empty. */
+/* The question, preceded by what was wrong with the last answer. `problems`: JSON, or empty. */
 struct str message_again(struct arena *arena, struct str message, struct str problems);
 
 #endif

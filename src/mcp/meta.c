@@ -1,7 +1,7 @@
 /*
- * mcp/meta: reading the _meta of a request of the 2026 era.
+ * mcp/meta: reads the _meta of a request of the 2026 era.
  *
- * Holds always: work and memory are linear in the request; nothing of a client's own name counts.
+ * Holds always: work and memory are linear in the request. The client's name decides nothing.
  */
 #include "mcp/meta.h"
 
@@ -36,7 +36,7 @@ static bool declares(const struct json *object, struct str name)
     return json_is(json_get(object, name), JSON_OBJECT);
 }
 
-/* `elicitation: {}` is the form alone; a client that names modes has those it names. */
+/* `elicitation: {}` means forms only. A client that names modes has those modes. */
 static unsigned elicitation_modes(const struct json *elicitation)
 {
     static const struct str names[] = { STR_INIT("form"), STR_INIT("url") };
@@ -48,7 +48,7 @@ static unsigned elicitation_modes(const struct json *elicitation)
     return (form || !url ? CLIENT_CAN_FORM : 0u) | (url ? CLIENT_CAN_URL : 0u);
 }
 
-/* What a client may declare and this server looks at. */
+/* The capabilities of a client that this server looks at. */
 enum capability { ELICITATION, SAMPLING, ROOTS, EXTENSIONS, CAPABILITIES };
 
 static void capabilities_pick(const struct json *capabilities,
@@ -114,8 +114,9 @@ static struct str unsupported_data(struct arena *arena, struct str requested, si
 }
 
 /*
- * A version of the 2025 era is spoken here, but not this way: to a request that names it in _meta
- * it must not be offered again, or its client would come back with the very same.
+ * This server speaks the versions of the 2025 era too, but not in requests that stand alone. To a
+ * request that names one of them in _meta it is not offered, or the client would send the same
+ * again.
  */
 void meta_unsupported(struct str requested, struct arena *arena, struct meta_fault *fault)
 {

@@ -1,7 +1,7 @@
 /*
  * mcp/meta: what a request of the 2026 era says about itself.
  *
- * Every request carries its version and its client's capabilities in params._meta. (Over HTTP the
+ * Every request carries its version and its client's capabilities in params._meta. (Over HTTP,
  * headers repeat some of it: mcp/headers.) Pure functions.
  */
 #ifndef NOD_MCP_META_H
@@ -26,7 +26,7 @@ enum {
 };
 
 enum {
-    META_NO_LOG = 255,    /* meta.log_level: no log messages at all */
+    META_NO_LOG = 255,    /* meta.log_level: send no log messages */
     META_SHOWN_MAX = 128, /* bytes of a client's value in an error message */
 };
 
@@ -39,7 +39,7 @@ struct meta {
     struct str progress_token;       /* JSON text, or empty */
 };
 
-/* Why a request is refused before it is looked at: an error with its HTTP status. */
+/* Why a request is refused before it is handled: an error with its HTTP status. */
 struct meta_fault {
     int status;
     int64_t code;
@@ -50,14 +50,14 @@ struct meta_fault {
 /* Does params._meta show a client of the 2026 era, whether or not it is complete? */
 bool meta_is_modern(const struct json *params);
 
-/* False with the fault, whose text is in the arena. */
+/* False: *fault says why, with its text in the arena. */
 bool meta_read(const struct json *params, struct arena *arena, struct meta *out,
                struct meta_fault *fault);
 
-/* A client's value, as it may stand in an error message: not more of it than anybody reads. */
+/* A client's value, shortened for an error message. */
 struct str meta_shown(struct str value);
 
-/* The refusal of a version: -32022 with those there are. */
+/* Refuses a version: -32022 with the versions that are spoken. */
 void meta_unsupported(struct str requested, struct arena *arena, struct meta_fault *fault);
 
 /* The capability bits (enum client_can) of a ClientCapabilities object. */

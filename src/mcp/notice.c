@@ -1,4 +1,6 @@
-/* mcp/notice: see notice.h. Whether and to whom a notice is sent is its caller's matter. */
+/*
+ * mcp/notice: see notice.h. The callers decide whether and to whom a notice is sent.
+ */
 #include "mcp/notice.h"
 
 #include <math.h>

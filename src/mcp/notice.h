@@ -1,5 +1,5 @@
 /*
- * mcp/notice: progress and log messages as notifications, the same in every era.
+ * mcp/notice: progress and log messages as notifications, the same in both eras.
  */
 #ifndef NOD_MCP_NOTICE_H
 #define NOD_MCP_NOTICE_H
@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "core/caller.h"
 
-/* Each writes one whole message into `out`, which is cleared before. False: it could not be
+/* Each writes one whole message into `out`, which is cleared first. False: it could not be
  * written. */
 bool notice_write_log(struct buf *out, const struct notice *notice);
 /* `token` is JSON text. A total that is not positive is left out. */

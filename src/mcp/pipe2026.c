@@ -1,11 +1,11 @@
 /*
  * mcp/pipe2026: requests of the 2026 era on stdio.
  *
- * The pipe and its session belong to mcp/stdio. This file has the requests of this era that are in
- * flight there, by the text of their ids, so that notifications/cancelled finds them.
+ * The pipe and its session belong to mcp/stdio. This file keeps the requests of this era that are
+ * in flight there, by the text of their ids, so that notifications/cancelled finds them.
  *
- * Holds always: a request is in the table as long as it can be cancelled, and under one id there is
- * one request.
+ * Holds always: a request is in the table as long as it can be cancelled, and an id stands for one
+ * request.
  */
 #include "mcp/pipe2026.h"
 
@@ -55,8 +55,9 @@ bool pipe_add(struct request *request, struct in_flight *in_flight, struct str i
     if (request->exchange)
         return true;
     if (map_get(&server->pipe2026->requests, id)) {
-        reply_error(request, RPC_INVALID_REQUEST,
-                    STR("A request with this id is still being worked on; give each its own."));
+        reply_error(
+            request, RPC_INVALID_REQUEST,
+            STR("A request with this id is still being worked on; give each request its own."));
         return false;
     }
     if (!map_set(&server->pipe2026->requests, id, in_flight)) {
@@ -81,7 +82,7 @@ void pipe_remove(struct in_flight *in_flight)
 void pipe_moved(struct in_flight *in_flight, const char *id)
 {
     in_flight->id = id;
-    if (in_flight->server) /* the key is replaced with the value: nothing can fail */
+    if (in_flight->server) /* the key is replaced with the value, so nothing can fail */
         map_set(&in_flight->server->pipe2026->requests, str_n(id, in_flight->id_len), in_flight);
 }
 

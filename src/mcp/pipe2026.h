@@ -16,7 +16,7 @@ struct pipe2026 {
 struct pipe2026 *pipe2026_create(void);
 void pipe2026_destroy(struct pipe2026 *pipe);
 
-/* A request of this era, and its cancellation. True: it was one of this era's requests. */
+/* A request of this era; and a cancellation. True: it cancelled a request of this era. */
 void era2026_line(struct mcp_server *server, const struct rpc_message *message);
 bool era2026_cancelled(struct mcp_server *server, const struct json *params);
 /* Is a request of this era in flight on the pipe? */
@@ -28,15 +28,16 @@ struct in_flight {
     struct mcp_server *server;
     void (*cancel)(struct in_flight *in_flight); /* by the client: no response is sent */
     size_t id_len;
-    const char *id; /* its JSON text, the owner's */
+    const char *id; /* its JSON text, which belongs to the owner */
 };
 
-/* False after an error reply: the id is in use, or there are too many. Does nothing over HTTP. */
+/* False: an error was replied, because the id is in use or there are too many. Does nothing over
+ * HTTP. */
 bool pipe_add(struct request *request, struct in_flight *in_flight, struct str id,
               void (*cancel)(struct in_flight *in_flight));
-/* Fine for one that is not there. */
+/* Does nothing if it is not in the table. */
 void pipe_remove(struct in_flight *in_flight);
-/* It stands in another place now, and so does its id. */
+/* The struct and its id have been moved in memory. */
 void pipe_moved(struct in_flight *in_flight, const char *id);
 
 #endif

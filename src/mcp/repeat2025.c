@@ -2,21 +2,21 @@
  * mcp/repeat2025: the same request again.
  *
  *   it is in flight here     the new connection takes the stream over, from its beginning
- *   it has ended             its response, as it was
- *   it waits, or can be run  it is adopted, as by a client that comes back with an event id
+ *   it has ended             it gets the same response again
+ *   it waits, or can be run  it is adopted, as for a client that comes back with an event id
  *   it runs elsewhere        the same: the core waits for its end, or its turn
- *   it was cancelled         an error: whoever cancels a request wants no result of it
+ *   it was cancelled         an error: a client that cancels a request wants no result
  *
- * The id of the call is made of the session and the request's id, so that any node knows what to
- * look for, and two nodes that are sent the same request at once cannot both store it: the second
- * one is told by the store, and goes on with the first one's call. It is also made of the store's
- * id, which no client knows: nobody can choose where a call lies in a table.
+ * The id of a call is made from the session and the request's id. So any node knows what to look
+ * for, and two nodes that get the same request at once cannot both store it: the store refuses the
+ * second, which goes on with the first one's call. The id is also made from the store's id, which
+ * no client knows, so that no client can choose where a call is placed in a hash table.
  *
- * A call that neither asked anything nor did a step is not stored: sent again when it has ended, it
- * is run again.
+ * A call that neither asked anything nor did a step is not stored. If its request is sent again
+ * after it has ended, it is run again.
  *
- * Whether there is such a call is asked of the store only where one can be: other nodes share it,
- * the session is older than this process, or one of its calls has been stored.
+ * The store is asked for such a call only if there can be one: if other nodes share the store, if
+ * the session is older than this process, or if one of its calls has been stored.
  */
 #include "mcp/repeat2025.h"
 
@@ -29,17 +29,17 @@
 #include "mcp/work.h"
 
 enum {
-    REPEAT_ID_BYTES = 16,        /* of the digest, in a call's id */
-    REPEAT_ARENA_MAX = 64 << 20, /* of a record while it is looked at */
+    REPEAT_ID_BYTES = 16,        /* bytes of the digest, in a call's id */
+    REPEAT_ARENA_MAX = 64 << 20, /* memory of a record while it is looked at */
 };
 
-static const char other_params[] = "This id was given to another request of this session before; "
-                                   "give each request its own.";
+static const char other_params[] =
+    "This id was used for another request of this session before; give each request its own.";
 static const char was_cancelled[] = "This request was cancelled; send it again under another id.";
 static const char is_forgotten[] = "This request has ended, and its result is no longer kept; send "
                                    "it again under another id.";
 static const char in_flight[] =
-    "A request with this id is still being worked on; give each its own.";
+    "A request with this id is still being worked on; give each request its own.";
 
 void repeat2025_call(const struct session *session, struct str request_id, struct id *out)
 {
@@ -54,7 +54,7 @@ void repeat2025_call(const struct session *session, struct str request_id, struc
 
 /* --- is it the same? --- */
 
-/* What a request wants. Progress tokens and the like may differ. */
+/* A digest of what a request asks for. Progress tokens and the like may differ. */
 static void wish_of(enum target_kind kind, struct str target, struct str uri,
                     const struct json *args, struct digest *out)
 {
@@ -95,7 +95,7 @@ static void again_here(struct request *request, const struct digest *wish, struc
         reply_error(request, RPC_INVALID_REQUEST, str_of(other_params));
         return;
     }
-    /* Nothing to compare with, or others wait for that stream, too. */
+    /* There is nothing to compare with, or the stream has other requests too. */
     if (!call || held->stream->array || held->stream->pipe) {
         reply_error(request, RPC_INVALID_REQUEST, str_of(in_flight));
         return;
@@ -110,7 +110,7 @@ struct looking {
     struct server_work work;        /* first */
     struct http_exchange *exchange; /* NULL: the client has gone */
     const struct http_request *http;
-    struct str principal; /* of the server, or its tokens */
+    struct str principal; /* memory of the server, or of its tokens */
     struct id session, call;
     struct digest wish;
     uint16_t id_len;
@@ -145,7 +145,7 @@ static struct mcp_stream *stream_for(struct session *session, const struct looki
     return stream;
 }
 
-/* The response, as it was. */
+/* Sends the same response again. */
 static void send_result(struct session *session, const struct looking *looking,
                         struct http_exchange *exchange, const struct call_record *record)
 {
@@ -180,7 +180,7 @@ static void go_on(struct session *session, const struct looking *looking,
                                     str_n(looking->text + looking->id_len, looking->token_len) };
 
     if (!target) {
-        refuse(server, looking, exchange, "What this request runs is no longer there.");
+        refuse(server, looking, exchange, "What this request calls no longer exists.");
         return;
     }
     if (session->call_count >= MCP_CALLS_PER_SESSION_MAX) {
@@ -194,7 +194,7 @@ static void go_on(struct session *session, const struct looking *looking,
             http_release(stream->exchange);
         return;
     }
-    mcp_stream_close(stream); /* it is somebody else's: the client will try again */
+    mcp_stream_close(stream); /* another request has the call: the client will try again */
     mcp_stream_destroy(stream);
 }
 
@@ -206,7 +206,7 @@ static void found(struct session *session, const struct looking *looking,
 
     wish_of_text(record->kind, record->target, record->uri, record->args, &its);
     bool same = str_eq(record->scope, session_scope(session)) && digest_eq(&its, &looking->wish);
-    if (!same && !record->forgotten) /* of that one only its end is left */
+    if (!same && !record->forgotten) /* of a forgotten call only the end is left */
         refuse(server, looking, exchange, other_params);
     else if (record->state == CALL_STORED_CANCELLED)
         refuse(server, looking, exchange, was_cancelled);
@@ -228,7 +228,7 @@ static void looked(void *data, nod_status status, const struct store_reply *repl
     server_work_done(&looking->work);
     if (!exchange) {
         ;
-    } else if (!session) { /* it is here no longer: stopping, say, or it was ended */
+    } else if (!session) { /* the session has left this node, or was ended */
         endpoint_again(server, exchange, looking->http, looking->principal);
     } else if (status == NOD_E_NOT_FOUND ||
                session_call(session, str_n(looking->text, looking->id_len))) {
@@ -241,12 +241,12 @@ static void looked(void *data, nod_status status, const struct store_reply *repl
         endpoint_error(exchange, 503, RPC_INTERNAL_ERROR,
                        "The store cannot be reached; try again later.");
     } else {
-        refuse(server, looking, exchange, "What the store has of this request cannot be read.");
+        refuse(server, looking, exchange, "The stored record of this request cannot be read.");
     }
     mem_free(looking);
 }
 
-/* Can there be a call of this id that is not in flight here? */
+/* Can there be a stored call of this id that is not in flight here? */
 static bool may_be_stored(const struct session *session)
 {
     return session->restored || session->stores ||

@@ -1,21 +1,21 @@
 /*
  * mcp/repeat2025: the same request again (era 2025).
  *
- * Within a session the id of a request names one call, on every node and for as long as the call's
- * result is kept. A proxy or a client that sends a request again gets that call's stream or result;
- * the same id with other params is refused.
+ * Within a session, the id of a request names one call, on every node and for as long as the call's
+ * result is kept. If a proxy or a client sends a request again, it gets that call's stream or
+ * result. The same id with other params is refused.
  */
 #ifndef NOD_MCP_REPEAT2025_H
 #define NOD_MCP_REPEAT2025_H
 
 #include "mcp/caller2025.h"
 
-/* The call that a request of this session is, wherever it is handled. */
+/* The id of the call that a request of this session stands for, on every node. */
 void repeat2025_call(const struct session *session, struct str request_id, struct id *out);
 
 /*
- * A request by itself, over HTTP, that is about to become this call. True: it has been before, or
- * that is being looked for, and it is taken care of.
+ * A request over HTTP, not in an array, is about to become this call. True: the request is handled
+ * here, because it has come before or because the store is asked whether it has.
  */
 bool repeat2025_take(struct request *request, const struct caller2025_spec *spec,
                      const struct id *call_id);

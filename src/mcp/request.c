@@ -1,8 +1,8 @@
 /*
- * mcp/request: writing responses, and taking params apart.
+ * mcp/request: writes responses, and reads params.
  *
- * A response is written straight into server->out: no tree is built. What does not fit into the
- * buffer becomes an error that says so.
+ * A response is written straight into server->out; no tree is built. If it does not fit into the
+ * buffer, it becomes an error that says so.
  */
 #include "mcp/request.h"
 
@@ -86,7 +86,7 @@ void params_find(const struct json *params, struct params *out)
         return;
     JSON_EACH (member, params) {
         struct str key = member->key;
-        switch (key.len) { /* which all of them differ in */
+        switch (key.len) { /* all of these keys differ in length */
         case sizeof("name") - 1:
             if (str_eq(key, STR("name")))
                 out->name = member;

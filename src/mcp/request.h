@@ -2,7 +2,7 @@
  * mcp/request: one request of a client, and its response.
  *
  * A method either writes its whole response into server->out with reply_*, or starts a call
- * (caller2025_start), which responds later on the request's stream.
+ * (caller2025_start, caller2026_start), which responds later.
  */
 #ifndef NOD_MCP_REQUEST_H
 #define NOD_MCP_REQUEST_H
@@ -12,8 +12,7 @@
 #include "mcp/stream.h"
 #include "rpc/message.h"
 
-/* The members of params that nearly every request is asked for, found in one walk; NULL: not there.
- */
+/* The members of params that nearly every request needs, found in one walk; NULL: not there. */
 struct params {
     const struct json *meta, *name, *arguments;
     const struct json *state, *responses; /* requestState, inputResponses */
@@ -24,22 +23,24 @@ struct request {
     struct mcp_server *server;
     struct session *session; /* era 2025 */
     const struct meta *meta; /* era 2026: what the request says of itself; NULL in era 2025 */
-    struct str principal;    /* over HTTP: who it is, as verified */
+    struct str principal;    /* over HTTP: the principal, as verified */
     const struct http_request *http; /* era 2026 over HTTP: for headers that depend on the target */
     int status;                      /* era 2026 over HTTP: of the response; 0: 200 */
     struct str id;                   /* JSON text */
     const struct json *params;
-    struct params has;               /* of them */
-    struct http_exchange *exchange;  /* HTTP: to be held if a call is started */
-    const struct http_request *post; /* era 2025 over HTTP, not in an array: the whole of it */
-    struct mcp_stream *stream;       /* where responses go; NULL: a held one is made when needed */
-    bool later;                      /* a call has taken it over */
-    bool failed;                     /* the response is an error */
+    struct params has;              /* members of params */
+    struct http_exchange *exchange; /* HTTP: kept open if a call is started */
+    /* era 2025 over HTTP, not in an array: the whole HTTP request */
+    const struct http_request *post;
+    /* where responses go; NULL: a held stream is made when it is needed */
+    struct mcp_stream *stream;
+    bool later;  /* a call, or something else that waits, has taken the request over */
+    bool failed; /* the response is an error */
 };
 
 /*
- * {"jsonrpc","id","result": {...}}: the caller writes the members of the result between the two. In
- * the 2026 era the members that every result has are there already.
+ * {"jsonrpc","id","result": {...}}: the members of the result are written between the two. In the
+ * 2026 era reply_begin has written the members that every result has.
  */
 void reply_begin(struct request *request, struct json_writer *w);
 void reply_end(struct request *request, struct json_writer *w);
@@ -49,16 +50,16 @@ void reply_error_data(struct request *request, int64_t code, struct str message,
 void reply_errorf(struct request *request, int64_t code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Era 2026: with an HTTP status of its own. */
+/* Era 2026: an error with its own HTTP status. */
 void reply_fault(struct request *request, const struct meta_fault *fault);
-/* Era 2026: the members ttlMs and cacheScope of a result that may be kept. */
+/* Era 2026: the members ttlMs and cacheScope of a result that may be cached. */
 void reply_cacheable(const struct request *request, struct json_writer *w, int64_t ttl_ms,
                      bool anybody);
 
-/* A string of params that must be there: replies with an error and says false if it is not. */
+/* A string of params that must be there. False: it is not, and an error was replied. */
 bool request_text(struct request *request, struct str name, struct str *out);
-/* An object of params, NULL if not there: replies with an error and says false if it is something
- * else. */
+/* An object of params, NULL if it is not there. False: it is something else, and an error was
+ * replied. */
 bool request_object(struct request *request, struct str name, const struct json **out);
 
 /* The same for params.name and params.arguments. */
@@ -87,13 +88,14 @@ struct subjects *subjects_create(void);
 void subjects_destroy(struct subjects *subjects);
 /* A session's subscriptions end with it. */
 void resources_forget(struct session *session);
-/* A resource has changed, here or elsewhere: those who subscribe here are told. */
+/* A resource has changed, here or on another node: tells those who subscribe here. */
 void resources_updated(struct mcp_server *server, struct str uri);
-/* What a session subscribes to, as its record has it. `exact`: what is not there has ended. */
+/* What a session subscribes to, as its record has it. `exact`: subscriptions not in it have
+ * ended. */
 void resources_write_subscriptions(const struct session *session, struct json_writer *w);
 void resources_read_subscriptions(struct session *session, const struct json *uris, bool exact);
 
-/* logging.c: "info" and so on; false for a level that MCP does not have. */
+/* logging.c: "info" and so on. False: MCP has no such level. */
 bool logging_level_find(struct str name, uint8_t *out);
 struct str logging_level_name(int level);
 

@@ -1,12 +1,12 @@
 /*
- * mcp/request_state: writing, sealing, opening and reading a requestState.
+ * mcp/request_state: writes, seals, opens and reads a requestState.
  *
- * The plain form: a version byte, a form byte (stored or portable), then numbers as base-128
- * varints, texts with their length in front, digests as they are. Nothing may follow the last
+ * The plain form is a version byte, a form byte (stored or portable), then numbers as base-128
+ * varints, texts with their length in front, and digests as they are. Nothing may follow the last
  * field.
  *
- * Holds always: reading never allocates for more items than the bytes at hand could hold, so a
- * short text cannot ask for much memory.
+ * Holds always: reading never allocates memory for more items than the remaining bytes could hold,
+ * so a short text cannot ask for much memory.
  */
 #include "mcp/request_state.h"
 
@@ -19,7 +19,7 @@ enum {
     FORM_STORED = 0,
     FORM_PORTABLE = 1,
     VARINT_MAX = 10,
-    VARINT_MORE = 0x80,     /* in a byte that is not the last of its number */
+    VARINT_MORE = 0x80,     /* set in every byte of a number but the last */
     ENTRY_NUMBERS = 8,      /* class, key, state, status, number, id, content, by */
     ASK_NUMBERS = 12,       /* id, key, kind, flags, message, detail, url, three times, attempts */
     HEAD_NUMBERS = 8,       /* version, form, expiry, id, store, notices, two counts */
@@ -28,13 +28,15 @@ enum {
     ASK_BYTES_MIN = DIGEST_BYTES + 11,
     OFFER_BYTES_MIN = ID_LEN + 2, /* id, attempt */
     HEAD_BYTES_MAX =
-        DIGEST_BYTES + HEAD_NUMBERS * VARINT_MAX, /* beside its texts, as the next two */
+        DIGEST_BYTES + HEAD_NUMBERS * VARINT_MAX, /* besides its texts, as for the next two */
     ENTRY_BYTES_MAX = DIGEST_BYTES + ENTRY_NUMBERS * VARINT_MAX,
     ASK_BYTES_MAX = DIGEST_BYTES + ASK_NUMBERS * VARINT_MAX,
 };
 
-/* --- writing ------------------------------------------------------------------------------------
- * Each gives where it ended; state_most has seen to the room.
+/*
+ * --- writing ---
+ *
+ * Each function returns where it ended. state_most has made sure that there is room.
  */
 
 static char *put_u64(char *at, uint64_t n)
@@ -97,7 +99,7 @@ static char *put_ask(char *at, const struct ask_record *ask)
     return put_u64(at, (uint64_t)ask->attempt);
 }
 
-/* The store has the question; this is which offer of it the client was shown. */
+/* The store has the question. This is the offer of it that the client was shown. */
 static char *put_offer(char *at, const struct ask_record *ask)
 {
     at = put_str(at, ask->id);
@@ -127,7 +129,7 @@ static char *put_state(char *at, const struct state *state)
     return at;
 }
 
-/* As many bytes as it could become: its texts, and every number at its longest. */
+/* An upper bound of its length: its texts, and every number at its longest. */
 static size_t state_most(const struct state *state)
 {
     size_t most = HEAD_BYTES_MAX + state->store.len + state->call_id.len +
@@ -144,7 +146,7 @@ static size_t state_most(const struct state *state)
     return most;
 }
 
-/* So near to the buffer's limit that only writing it tells whether it fits. */
+/* The bound does not fit into the buffer: only writing it tells whether the state does. */
 static bool write_aside(struct buf *out, const struct state *state, size_t most)
 {
     char *aside = mem_alloc(most);
@@ -170,7 +172,7 @@ bool state_write(struct buf *out, const struct state *state)
 /* --- reading --- */
 
 struct reader {
-    const char *at, *end; /* the same once it is bad */
+    const char *at, *end; /* equal once the input is bad */
     bool bad;
 };
 
@@ -181,7 +183,7 @@ static uint64_t take_nothing(struct reader *r)
     return 0;
 }
 
-/* A number of several bytes, or one that is none. */
+/* A number of more than one byte, or an invalid one. */
 static __attribute__((noinline)) uint64_t take_long(struct reader *r)
 {
     const char *at = r->at;
@@ -193,7 +195,7 @@ static __attribute__((noinline)) uint64_t take_long(struct reader *r)
         if (byte & VARINT_MORE)
             continue;
         if (byte == 0 || (byte > 1 && shift == 63))
-            break; /* one number has one form, and at most 64 bits */
+            break; /* each number has one form, and at most 64 bits */
         r->at = at;
         return n;
     }
@@ -301,7 +303,7 @@ static void take_ask(struct reader *r, struct ask_record *ask)
     ask->attempt = (int)take_upto(r, INT32_MAX);
 }
 
-/* Zeroed; NULL for none of them, and where there is no room. */
+/* Zeroed memory. NULL: there are no items, or no room. */
 static void *take_room(struct reader *r, struct arena *arena, size_t count, size_t size)
 {
     void *items = count ? arena_zalloc(arena, count * size) : NULL;

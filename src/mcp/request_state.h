@@ -1,15 +1,15 @@
 /*
  * mcp/request_state: a waiting call in the hands of its client (requestState).
  *
- * What leads back to a call is written in a compact form, sealed (crypto/seal) and given to the
- * client, who brings it back with its answers. It opens only for the principal, method, target,
- * arguments and uri it was made for. Everything that comes in is attacker-controlled: reading is
- * strict and its cost is bounded by the length of the text.
+ * A compact text that leads back to a call is sealed (crypto/seal) and given to the client, which
+ * brings it back with its answers. It opens only for the principal, method, target, arguments and
+ * URI it was made for. Everything that comes in may be an attack: reading is strict, and its cost
+ * is bounded by the length of the text.
  *
- * A state belongs to the store that knows its call, and names it. Then the store has everything
- * else, and its word is the last: a call that it does not know any more is never made of the state.
- * A portable state names no store and is the call itself, journal and all: whoever has the key can
- * go on with it, also twice.
+ * A state names the store that knows its call. Then the store has everything else and decides: a
+ * call that the store no longer knows is never made again from the state. A portable state names no
+ * store. It is the call itself, with its journal: a node that has the key can go on with it, even
+ * twice.
  *
  * Pure functions: no clock, no store.
  */
@@ -21,24 +21,24 @@
 #include "crypto/seal.h"
 
 enum {
-    STATE_TEXT_MAX = 16 << 10,    /* characters of a requestState that is looked at */
-    STATE_PORTABLE_MAX = 1 << 20, /* and of one that is the call itself */
+    STATE_TEXT_MAX = 16 << 10,    /* characters of a requestState that is accepted */
+    STATE_PORTABLE_MAX = 1 << 20, /* the same for a portable one */
     STATE_STORE_MAX = 64,         /* bytes of the id of a store */
     STATE_ENTRIES_MAX = 4096,     /* journal entries in a portable one */
     STATE_ASKS_MAX = 4096,        /* questions of a call that are looked at */
-    STATE_ARENA_MAX = 16 << 20,   /* memory of an opened one */
+    STATE_ARENA_MAX = 16 << 20,   /* memory of an opened state */
 };
 
 struct state {
-    struct str store;                    /* the one that knows the call; empty: it is portable */
+    struct str store; /* the store that knows the call; empty: the state is portable */
     unsigned char version[DIGEST_BYTES]; /* of its target: see struct target */
     struct str call_id;
-    int64_t expires_ms; /* the store's wall clock; later than its asks */
-    /* Pending. Of one that belongs to a store the id and the attempt: which offer went out. */
+    int64_t expires_ms; /* the store's wall clock; later than the expiry of its asks */
+    /* Pending. Unless it is portable only id and attempt: which offer the client was shown. */
     const struct ask_record *asks;
     size_t ask_count;
 
-    /* Only of a portable one. */
+    /* Only in a portable state. */
     uint32_t notices; /* progress and log messages already sent */
     const struct entry *entries;
     size_t entry_count;
@@ -55,13 +55,13 @@ struct state_bound {
 
 /* The plain form. False past the buffer's limit. */
 bool state_write(struct buf *out, const struct state *state);
-/* The text points into `plain`. False for anything that state_write would not have written. */
+/* The texts point into `plain`. False: state_write would not have written this. */
 bool state_read(struct str plain, struct arena *arena, struct state *out);
 
-/* Adds the sealed text. */
+/* Appends the sealed text to `out`. */
 nod_status state_seal(struct keyring *ring, const struct state_bound *bound, struct str plain,
                       struct buf *out);
-/* NOD_OK, or NOD_E_REFUSED for whatever is wrong, expiry included. */
+/* NOD_OK, or NOD_E_REFUSED for anything that is wrong, expiry included. */
 nod_status state_open(struct keyring *ring, const struct state_bound *bound, struct str text,
                       size_t text_max, int64_t now_ms, struct arena *arena, struct state *out);
 

@@ -1,12 +1,12 @@
 /*
- * mcp/resources: listing, reading, and being told of changes.
+ * mcp/resources: resources are listed and read, and clients subscribe to their changes.
  *
- * With a store that is kept, what a session subscribes to is in its record, so that it comes along
- * to another node; an update is told to all nodes that share the store (mcp/announce).
+ * With a durable or shared store, a session's subscriptions are in its record, so that they move
+ * with it to another node. An update is told to all nodes that share the store (mcp/announce).
  *
- * Who subscribes is found by the resource's uri, so that an update costs as many steps as it has
- * subscribers. A subscription is in two lists, its resource's and its session's, and ends with
- * either unsubscribe or the session.
+ * Subscribers are found by the URI of the resource, so the cost of an update is proportional to
+ * their number. A subscription is in two lists, its resource's and its session's. It ends with
+ * unsubscribe or with the session.
  */
 #include "base/mem.h"
 #include "mcp/announce.h"
@@ -26,7 +26,7 @@ struct subjects {
     struct map by_uri; /* struct subject */
 };
 
-struct subject { /* a resource that somebody subscribes to */
+struct subject { /* a resource that has subscribers */
     struct list subscriptions;
     size_t len;
     char uri[];
@@ -59,7 +59,7 @@ static void reply_not_found(struct request *request, struct str uri)
     jw_object(&w);
     jw_key_str(&w, STR("uri"), uri);
     jw_end(&w);
-    /* The 2026 era has no code of its own for it. */
+    /* The 2026 era has no code of its own for this. */
     reply_error_data(request, request->meta ? RPC_INVALID_PARAMS : MCP_RESOURCE_NOT_FOUND,
                      STR("Resource not found"), buf_str(&data));
     buf_finish(&data);
@@ -189,7 +189,7 @@ static bool subscribe(struct session *session, struct str uri)
     return true;
 }
 
-/* What other nodes have to know, too. */
+/* The subscriptions have changed: other nodes have to know. */
 static void subscriptions_moved(struct session *session)
 {
     session->unwritten = true;
@@ -207,7 +207,7 @@ void resources_subscribe(struct request *request)
         return;
     if (!target->subscribable) {
         reply_error(request, RPC_INVALID_PARAMS,
-                    STR("This resource does not tell of its changes; read it again instead."));
+                    STR("This resource does not report its changes; read it again instead."));
         return;
     }
     if (subscription_find(session, uri)) {
@@ -241,7 +241,7 @@ void resources_unsubscribe(struct request *request)
 
 void resources_write_subscriptions(const struct session *session, struct json_writer *w)
 {
-    enum { ESCAPED = 6 }; /* bytes that one of a uri may take */
+    enum { ESCAPED = 6 }; /* bytes that one byte of a URI may become */
     size_t room = MCP_SUBSCRIPTIONS_STORED;
 
     jw_array(w);
@@ -250,7 +250,7 @@ void resources_write_subscriptions(const struct session *session, struct json_wr
         const struct subject *subject = LIST_OF(at, struct subscription, of_session)->subject;
         size_t needs = ESCAPED * subject->len + 3;
         if (needs > room)
-            break; /* the rest is known to this node alone */
+            break; /* only this node knows the rest */
         room -= needs;
         jw_str(w, str_n(subject->uri, subject->len));
     }

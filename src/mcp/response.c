@@ -1,10 +1,10 @@
 /*
- * mcp/response: JSON if that is all there is to say, server-sent events if not.
+ * mcp/response: plain JSON if there is nothing else to send, otherwise server-sent events.
  *
- * The status line waits for the outcome or the first notification, so that an error which MCP gives
- * an HTTP status can have it.
+ * The status line waits for the outcome or the first notification, so that an error for which MCP
+ * demands an HTTP status can have it.
  *
- * An answer that does not fit into the connection's queue is kept until there is room; its owner
+ * An answer that does not fit into the connection's queue is kept until there is room. Its owner
  * need not wait for that (struct parting).
  */
 #include "mcp/response.h"

@@ -1,9 +1,9 @@
 /*
  * mcp/response: the way back to one request of the 2026 era.
  *
- * Over HTTP a response is plain JSON as long as nothing but the answer is sent; the first
- * notification turns it into server-sent events. On stdio it is a line like all others. A response
- * is ended exactly once; nobody resumes one.
+ * Over HTTP a response is plain JSON if nothing but the answer is sent. The first notification
+ * turns it into server-sent events. On stdio it is a line like any other. A response is ended
+ * exactly once, and cannot be resumed.
  */
 #ifndef NOD_MCP_RESPONSE_H
 #define NOD_MCP_RESPONSE_H
@@ -20,23 +20,23 @@ struct response {
 };
 
 /*
- * Takes the request over: request->later is set. gone() is called if the client goes away first
- * (or, on stdio, with the pipe); the response is over then. It may be called from inside of
+ * Takes the request over: request->later is set. gone() is called if the client goes away first (on
+ * stdio: if the pipe closes); the response is over then. It may be called from inside
  * response_notify.
  */
 void response_take(struct response *response, struct request *request,
                    void (*gone)(struct response *response));
-/* It stands in another place now. */
+/* The struct has been moved in memory. */
 void response_moved(struct response *response);
-/* Progress, logs: dropped if the client does not read. */
+/* Sends progress or a log message. Dropped if the client does not read. */
 void response_notify(struct response *response, struct str message);
-/* False: it was not sent, because the client does not read what it asked for. */
+/* False: it was not sent, because the client does not read. */
 bool response_event(struct response *response, struct str message);
-/* A sign of life, where there are events. */
+/* A sign of life, once server-sent events have begun. */
 void response_comment(struct response *response);
-/* The answer. `status` counts only while there are no events. */
+/* Sends the answer. `status` counts only if no events have been sent. */
 void response_end(struct response *response, int status, struct str message);
-/* Nobody is to be told anything: events are cut off, and on stdio nothing is said. */
+/* Ends the response without an answer: events are cut off, and on stdio nothing is sent. */
 void response_drop(struct response *response);
 
 #endif

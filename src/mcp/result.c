@@ -1,13 +1,12 @@
 /*
- * mcp/result: dressing outcomes for the 2026 era.
+ * mcp/result: outcomes as results and errors of the 2026 era.
  *
- * A body is JSON that the provider wrote; it is taken over byte by byte behind the members that
- * every result has. Only a body with a _meta of its own is taken apart, to join the two.
+ * A body is JSON that the provider wrote. It is copied byte by byte after the members that every
+ * result has. Only a body with a _meta of its own is parsed, to join the two.
  *
- * A question that nobody could be asked, and whose handler did not care, is the client's lack: it
- * is told which capability it would have to declare (-32021). A handler that says
- * NOD_E_NOT_SUPPORTED of its own has failed like any other. The codes -32002 and -32042 of the 2025
- * era are never sent.
+ * If a question could not be asked, and the handler passed that on, the client lacks a capability:
+ * the error -32021 names it. A handler that itself returns NOD_E_NOT_SUPPORTED has failed like any
+ * other. The codes -32002 and -32042 of the 2025 era are never sent.
  */
 #include "mcp/result.h"
 
@@ -60,7 +59,7 @@ static inline char *put(char *to, struct str s)
     return to + s.len;
 }
 
-/* The same as text, behind a frame that ends with the opening bracket of the result. */
+/* The same as text, after a frame that ends with the opening bracket of the result. */
 static inline void add_open(struct buf *out, const struct mcp_opts *opts, struct str frame,
                             struct str id, struct str result, struct str type)
 {
@@ -85,7 +84,7 @@ void result_open(struct buf *out, const struct mcp_opts *opts, struct str id, st
 
 /* --- results --- */
 
-/* What a resource is now, and for whom, only its handler knows. */
+/* Only the handler of a resource knows for how long, and for whom, its content is valid. */
 static void add_cacheable(struct json_writer *w, enum revision_part part)
 {
     if (part != PART_RESOURCE_RESULT)
@@ -94,7 +93,7 @@ static void add_cacheable(struct json_writer *w, enum revision_part part)
     jw_key_str(w, STR("cacheScope"), STR("private"));
 }
 
-/* The members of an object, behind those that are written already, and its end. */
+/* The members of an object, after those that are already written, and its closing bracket. */
 static bool add_members(struct buf *out, struct str body)
 {
     body = str_trim(body);
@@ -138,8 +137,8 @@ static bool join_slowly(struct json_writer *w, const struct mcp_opts *opts, enum
     return fine && json_writer_done(w);
 }
 
-/* Whether the name stands anywhere in the body. `rare` is a letter of it that few bodies have: to
- * look for that one costs next to nothing, and where it is missing the name is. */
+/* Does the name occur anywhere in the body? `rare` is a letter of it that few bodies contain: if
+ * that letter is missing, which is quick to check, the name is. */
 static bool has_name(struct str body, char rare, struct str name)
 {
     return body.len && memchr(body.at, rare, body.len) && str_find(body, name) >= 0;
@@ -186,7 +185,7 @@ static bool write_tool_failure(struct buf *out, const struct mcp_opts *opts,
     return json_writer_done(&w);
 }
 
-/* The core names the mode in which nobody could be asked; a handler's own word has none. */
+/* The core names the mode in which nobody could be asked. A handler's own status has none. */
 bool result_lacks_capability(const struct outcome *outcome)
 {
     return outcome->status == NOD_E_NOT_SUPPORTED && !outcome->request_error &&
@@ -221,7 +220,7 @@ struct str result_capability(enum ask_kind kind, bool tools)
     return STR("{\"elicitation\":{\"form\":{}}}");
 }
 
-/* The core names the mode that was missing in the failure's meta. */
+/* The core names the missing mode in the failure's meta. */
 static struct str missing_capability(const struct outcome *outcome)
 {
     static const struct {

@@ -1,16 +1,16 @@
 /*
- * mcp/resume2025: going on with a session, and with a stream, by what the store has.
+ * mcp/resume2025: going on with a session, or with a stream, from what the store has.
  *
  *   the session is not here      its record is fetched, and the request is handled again
  *   the call has finished        its response is written anew, as the only event
- *   it waits, or can be run      it is adopted, with a stream that goes on behind what was seen
+ *   it waits, or can be run      it is adopted; its stream goes on after what was seen
  *   it runs elsewhere            the same: the core waits for its end, or its turn
  *   it was cancelled             the stream ends: the client wanted no response
- *   what it runs is gone         it ends with an error that says so; where others share the store,
- *                                who may have it, the stream ends, and the client comes back
+ *   its target is gone           it ends with an error that says so; if other nodes share the
+ * store, and may have the target, the stream ends and the client comes back
  *
- * Nothing of a stream is stored but the records of the call and its questions, so nothing can be in
- * the one and not in the other.
+ * Nothing of a stream is stored but the records of the call and its questions. So the two can never
+ * disagree.
  */
 #include "mcp/resume2025.h"
 
@@ -39,10 +39,10 @@ struct waiting {
     struct server_work work;        /* first */
     struct http_exchange *exchange; /* NULL: the client has gone */
     const struct http_request *http;
-    struct str principal; /* of the server, or its tokens */
+    struct str principal; /* memory of the server, or of its tokens */
     struct id session, call;
     uint32_t seq;
-    bool gone; /* what it runs is gone, and its end was stored */
+    bool gone; /* its target is gone, and its end was stored */
 };
 
 static void client_gone(void *data)
@@ -62,7 +62,7 @@ static struct waiting *wait_for(struct mcp_server *server, struct http_exchange 
     return waiting;
 }
 
-/* The exchange, if there is still somebody to answer; the wait is over. */
+/* The wait is over. The exchange, if there is still a client to answer. */
 static struct http_exchange *wait_over(struct waiting *waiting)
 {
     struct http_exchange *exchange = waiting->work.server ? waiting->exchange : NULL;
@@ -120,14 +120,14 @@ static void send_outcome(struct session *session, const struct waiting *waiting,
     buf_clear(&server->out);
 }
 
-/* There is nothing more to come. */
+/* Nothing more will come. */
 static void end_at_once(struct http_exchange *exchange)
 {
     sse_begin(exchange, NULL, 0);
     http_end(exchange);
 }
 
-/* The response, as the client would have got it; whoever has cancelled wants none. */
+/* The response as the client would have got it. A client that cancelled the request wants none. */
 static void send_result(struct session *session, const struct waiting *waiting,
                         struct http_exchange *exchange, const struct call_record *record,
                         const struct caller_record *by)
@@ -163,7 +163,7 @@ static void gone_stored(void *data, nod_status status)
     mem_free(waiting);
 }
 
-/* The end is told as the store has it, when it has it. */
+/* Tells the end as it is stored, when it is stored. */
 static void send_gone(struct session *session, const struct waiting *waiting,
                       struct http_exchange *exchange, const struct call_record *record)
 {
@@ -201,7 +201,7 @@ static void go_on(struct session *session, const struct waiting *waiting,
         mcp_stream_back(session, exchange, id_str(&waiting->call), waiting->seq);
     if (caller2025_back(session, stream, record, by, target, true))
         return;
-    mcp_stream_close(stream); /* it will try again */
+    mcp_stream_close(stream); /* the client will try again */
     mcp_stream_destroy(stream);
 }
 
@@ -222,9 +222,9 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
         ;
     else if (status == NOD_E_STORE)
         endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, store_away);
-    else if (!session) /* it has gone from here: elsewhere, or the next time, it is found again */
+    else if (!session) /* the session has left this node, and is found again later */
         endpoint_error(exchange, 503, RPC_INTERNAL_ERROR, session_away);
-    else if (stream) /* it has come back twice */
+    else if (stream) /* the client has come back twice */
         mcp_stream_resume(stream, exchange, waiting->seq);
     else if (status != NOD_OK || !str_eq(record->scope, session_scope(session)) ||
              !caller_record_read(&arena, record->caller, &by) || !by.held)
@@ -252,10 +252,10 @@ void resume2025_stream(struct session *session, struct http_exchange *exchange, 
     store->ops->load_call(store, id_str(&waiting->call), call_loaded, waiting);
 }
 
-/* --- cancelling what is elsewhere --- */
+/* --- cancelling a call that is not here --- */
 
 enum {
-    CANCEL_LOOKS = 3,     /* at the store, for a call that may be on its way there */
+    CANCEL_LOOKS = 3,     /* looks at the store, for a call that may be on its way there */
     CANCEL_LOOK_MS = 500, /* between two of them */
 };
 

@@ -1,21 +1,21 @@
 /*
- * mcp/resume2025: a client comes back to a node that does not have what it comes back for (era
- * 2025): another node had it, or this one before a restart.
+ * mcp/resume2025: a client comes back for something that this node does not have (era 2025),
+ * because another node had it, or this one before a restart.
  */
 #ifndef NOD_MCP_RESUME2025_H
 #define NOD_MCP_RESUME2025_H
 
 #include "mcp/session.h"
 
-/* GET with the id of an event of this call's stream: goes on behind it. */
+/* GET with the id of an event of this call's stream: goes on after that event. */
 void resume2025_stream(struct session *session, struct http_exchange *exchange, struct str call_id,
                        uint32_t seq);
 
-/* The request waits until its session is here; then it is handled as if it had just come. */
+/* The request waits until its session is here. Then it is handled as if it had just arrived. */
 void resume2025_session(struct mcp_server *server, struct http_exchange *exchange,
                         const struct http_request *http, struct str principal, struct str id);
 
-/* notifications/cancelled for a request that is not here. Looks for its call, for a moment. */
+/* notifications/cancelled for a request that is not here. Looks for its call, for a short time. */
 void resume2025_cancel(struct session *session, struct str request_id, struct str why);
 
 #endif

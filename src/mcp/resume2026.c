@@ -6,20 +6,20 @@
  *
  *   live, with the same state and answers   this request waits for the same end
  *   live, otherwise                         looked at again when it is not, within MCP_HOLD_MS
- *   waiting, and its target has changed     ended: no answer was taken
+ *   waiting, and its target has changed     it ends: no answer was taken
  *   waiting, or runnable                    adopted
  *   running elsewhere                       adopted: the core waits for its end, or its turn
  *   finished                                the stored result, if the answers are those it had
  *   cancelled, forgotten, or not known      refused: it has ended, and never runs again
  *
- * With portable states, which are the call themselves and belong to no store:
+ * With portable states, which are the call itself and belong to no store:
  *
  *   not known                               imported from the state
  *   waiting, with a shorter journal         imported: it went on at another node
  *
- * Answers to questions that are journalled already must be the very same: a state that is presented
- * again with other answers is told so, and executes nothing. What is wrong with a state otherwise
- * is not said: every other refusal is one and the same.
+ * Answers to questions that are already journalled must be the very same: a state that is presented
+ * again with other answers is told so, and executes nothing. All other refusals are the same: they
+ * do not say what is wrong with a state.
  */
 #include "base/log.h"
 #include "base/mem.h"
@@ -83,7 +83,7 @@ void resume_anew(struct caller2026 *caller)
 
 /* --- what the store has --- */
 
-/* How often was it asked? Our store knows; a portable state may have been at another node since. */
+/* How often was it asked? Our store knows. A portable state may have been at another node since. */
 static int attempt_of(const struct caller2026 *caller, const struct ask_record *ask)
 {
     if (!caller->server->opts.portable_states)
@@ -96,7 +96,7 @@ static int attempt_of(const struct caller2026 *caller, const struct ask_record *
     return ask->attempt;
 }
 
-/* Most calls have one ask or two: room for all that there may be would be a megabyte. */
+/* Most calls have one or two asks: room for as many as there may be would be a megabyte. */
 static bool make_room(struct caller2026 *caller)
 {
     if (caller->ask_count < caller->ask_room)
@@ -127,13 +127,13 @@ static void keep_ask(void *data, const struct store_row *row)
     ask->target = caller->target->name;
 }
 
-/* Other answers were first. Whoever has the state was asked: it is told what became of it. */
+/* Other answers came first. Whoever has the state was asked, so it may be told. */
 static void refuse_answers(struct caller2026 *caller)
 {
     caller_fail(caller, 400, RPC_INVALID_PARAMS, str_of(other_answers), STR_NONE);
 }
 
-/* Are the answers to what is journalled the ones it was given? *known counts those. */
+/* Are the responses to journalled questions the journalled answers? *known counts them. */
 static bool responses_agree(const struct json *responses, const struct call_record *record,
                             struct arena *arena, size_t *known)
 {
@@ -164,8 +164,8 @@ static bool answers_agree(struct caller2026 *caller, const struct call_record *r
 
 /* --- a target that is another one --- */
 
-/* What the person was asked about, or what the handler reads, is not what it was: the call ends,
- * unless an answer was taken already. */
+/* What the person was asked about, or what the handler reads, has changed: the call ends, unless an
+ * answer was taken already. */
 static bool has_changed(const struct caller2026 *caller)
 {
     return memcmp(caller->state.version, caller->target->version, DIGEST_BYTES) != 0;
@@ -202,7 +202,7 @@ static void adopt(struct caller2026 *caller, bool import)
     if (caller->arena.exhausted)
         caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR("The call is too large."), STR_NONE);
     else if (!engine_adopt(caller->server->opts.engine, &spec))
-        look_later(caller); /* somebody else was faster */
+        look_later(caller); /* another request was faster */
     else if (caller->caller.call)
         put_again(caller, caller->caller.call);
 }
@@ -296,7 +296,7 @@ static void respond_stored(struct caller2026 *caller, struct str text)
     arena_finish(&arena);
 }
 
-/* --- answers that are not the ones it was told --- */
+/* --- answers that are not the journalled ones --- */
 
 static void contested_ask(void *data, const struct store_row *row)
 {
@@ -331,8 +331,8 @@ static void contested(void *data, nod_status status, const struct store_reply *r
     caller_settle(caller);
 }
 
-/* Who was it that answered otherwise? If it was this client, it is told so. If it was somebody on
- * another surface, they were first: the client gets the result, or the next question. */
+/* Who answered otherwise? If it was this client, it is told so. If it was somebody on another
+ * surface, they came first: the client gets the result, or the next question. */
 static void contest(struct caller2026 *caller, struct str call_id)
 {
     struct store *store = engine_store(caller->server->opts.engine);
@@ -364,8 +364,7 @@ static void found(struct caller2026 *caller, const struct call_record *record, b
         caller_refuse(caller);
         return;
     }
-    if (record->state == CALL_STORED_CANCELLED) { /* by its client, or with its target: no answer
-                                                     was taken */
+    if (record->state == CALL_STORED_CANCELLED) { /* no answer was taken */
         respond_stored(caller, record->result);
         return;
     }
@@ -374,7 +373,7 @@ static void found(struct caller2026 *caller, const struct call_record *record, b
         return;
     }
     struct task *task = task_find(caller->server, record->id, caller->principal);
-    if (task) { /* it has become one already, by the very same answers */
+    if (task) { /* it has become a task already, by the very same answers */
         if (caller->tasks)
             tasks_respond(caller, task);
         else
@@ -382,7 +381,7 @@ static void found(struct caller2026 *caller, const struct call_record *record, b
         return;
     }
     if (!caller->no_task && caller_holds_steps(caller) &&
-        server_survives(caller->server)) { /* perhaps another node has made it one */
+        server_survives(caller->server)) { /* another node may have made it a task */
         tasks_resumed(caller, record->id, not_a_task);
         return;
     }
@@ -393,7 +392,7 @@ static void found(struct caller2026 *caller, const struct call_record *record, b
             break;
         }
         if (caller->state.entry_count > record->entry_count) {
-            import(caller); /* portable: it went on at a node that shares no store with us */
+            import(caller); /* portable: it went on at a node that does not share our store */
             break;
         }
         caller->record = call_record_copy(&caller->arena, record);
@@ -412,7 +411,7 @@ static void found(struct caller2026 *caller, const struct call_record *record, b
         respond_stored(caller, record->result);
         break;
     case CALL_STORED_CANCELLED:
-        break; /* was told above */
+        break; /* handled above */
     }
 }
 
@@ -422,7 +421,7 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
 
     if (caller->server && !caller->over) {
         if (status == NOD_OK && reply->call->forgotten)
-            caller_refuse(caller); /* it has ended, and how is no longer known */
+            caller_refuse(caller); /* it has ended, and its result is no longer known */
         else if (status == NOD_OK)
             found(caller, reply->call,
                   engine_store(caller->server->opts.engine)->ops->load_with_asks != NULL);
@@ -446,7 +445,7 @@ static size_t waiting_with(const struct caller2026 *caller)
     return count;
 }
 
-/* This request waits for the end of the one that is being worked on. */
+/* This request waits for the end of another one. */
 static void join(struct caller2026 *caller, struct caller2026 *other)
 {
     LIST_EACH (at, &caller->waiters) {
@@ -511,16 +510,16 @@ struct homeless {
     struct in_flight in_flight;
     enum target_kind kind;
     enum revision_part part;
-    struct arena arena;         /* of what follows */
+    struct arena arena;         /* for what follows */
     struct str id;              /* of the request: JSON */
-    struct str name, principal; /* of the target; who asks */
+    struct str name, principal; /* of the target; of the client */
     const struct json *responses;
     struct state state;
 };
 
 static void homeless_gone(struct response *response)
 {
-    (void)response; /* it is over: that is looked at when the store has answered */
+    (void)response; /* it is over, which is checked when the store has answered */
 }
 
 static void homeless_cancelled(struct in_flight *in_flight)
@@ -562,7 +561,7 @@ static int homeless_ended(struct homeless *homeless, const struct call_record *r
     return result_respond(&server->out, &server->opts, homeless->id, homeless->part, &outcome);
 }
 
-/* Others may have its target, or it runs here with the one it began with. */
+/* Other nodes may have its target, or it runs here with the one it began with. */
 static bool may_still_end(const struct mcp_server *server, struct str call_id)
 {
     return server->opts.portable_states || engine_store(server->opts.engine)->ops->shared ||
@@ -623,7 +622,7 @@ static void homeless_loaded(void *data, nod_status status, const struct store_re
     homeless_free(homeless);
 }
 
-/* False: the state is not one of a call of that target. */
+/* False: the state is not that of a call of this target. */
 static bool homeless_open(struct homeless *homeless, struct request *request, struct str method,
                           const struct json *args)
 {

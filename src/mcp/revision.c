@@ -1,16 +1,16 @@
 /*
  * mcp/revision: the table of what each revision knows, and the walk that applies it.
  *
- * Two tables decide everything: which member of which object appeared in which revision, and which
- * members hold objects that have rules of their own. Two members are not just left out but said
- * differently: a tool's title becomes annotations.title, and a resource_link becomes a line of text
- * with its name and address.
+ * Two tables decide everything: in which revision each member of an object appeared, and which
+ * members hold objects with rules of their own. Two members are not just left out but replaced: a
+ * tool's title becomes annotations.title, and a resource_link becomes a line of text with its name
+ * and address.
  *
- * In this era structured results, and the schemas of them, are of objects alone: others are left
- * out, and the text block beside a result says the same.
+ * In this era structured results, and their schemas, must be objects. Others are left out; the text
+ * block beside such a result says the same.
  *
- * A text that has nothing to be changed is written through untouched. It is searched for the names
- * that would have to go; only if one of them is there is it parsed.
+ * A text in which nothing has to change is written through untouched. It is searched for the names
+ * that would have to go, and parsed only if one of them is found.
  */
 #include "mcp/revision.h"
 
@@ -33,7 +33,7 @@ static const struct revision_facts facts[REVISION_COUNT] = {
 #define IN(part) (1u << (part))
 #define LISTED   (IN(PART_TOOL) | IN(PART_RESOURCE) | IN(PART_PROMPT))
 
-/* A member, where it stands, and the first revision that knows it there. */
+/* A member, the object it is in, and the first revision that knows it there. */
 static const struct rule {
     struct str member;
     unsigned parts;
@@ -52,7 +52,7 @@ enum { RULE_COUNT = sizeof(rules) / sizeof(rules[0]) };
 
 static const enum revision link_since = REVISION_2025_06_18;
 
-/* Members whose value (or each item of it) has rules of its own. */
+/* Members whose value, or each item of it, has rules of its own. */
 static const struct nested {
     enum revision_part part;
     struct str member;
@@ -110,7 +110,7 @@ static bool is_object_member(struct str member, const struct json *value)
     return true;
 }
 
-/* The member is there, and not plainly as one that every revision since 2025-06-18 takes. */
+/* The member is there, with a value that not every revision since 2025-06-18 takes. */
 static bool has_other_than(struct str text, struct str member, struct str plain)
 {
     for (ptrdiff_t at; (at = str_find(text, member)) >= 0;) {
@@ -130,8 +130,7 @@ static bool structured_otherwise(enum revision_part part, struct str text)
                                                STR("\"outputSchema\":{\"type\":\"object\""));
 }
 
-/* May the text hold something that has to go? A name inside of a string costs a parse, and no more.
- */
+/* May the text hold something that has to go? A name inside a string costs a parse, no more. */
 static bool touched(enum revision revision, struct str text)
 {
     if (revision < link_since && str_find(text, STR("\"resource_link\"")) >= 0)
@@ -145,7 +144,7 @@ static bool touched(enum revision revision, struct str text)
 static void write_part(struct json_writer *w, enum revision revision, enum revision_part part,
                        const struct json *value);
 
-/* A revision without links is told the same in words. */
+/* For a revision without links: the same in words. */
 static void write_link(struct json_writer *w, const struct json *link)
 {
     struct str name = json_get_str(link, STR("name")), uri = json_get_str(link, STR("uri"));
@@ -163,7 +162,7 @@ static void write_link(struct json_writer *w, const struct json *link)
     buf_finish(&text);
 }
 
-/* A tool's title, where only its annotations may have one. */
+/* A tool's title, for revisions in which only its annotations may have one. */
 static void write_tool_title(struct json_writer *w, const struct json *tool)
 {
     const struct json *annotations = json_get(tool, STR("annotations"));

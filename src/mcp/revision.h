@@ -1,8 +1,9 @@
 /*
  * mcp/revision: what each revision of the 2025 era knows.
  *
- * Providers describe their targets and results as revision 2025-11-25 does. For an older client the
- * members it does not know are left out, or said in a way it knows, by one table (revision.c).
+ * Providers describe their targets and results as revision 2025-11-25 does. For an older client,
+ * one table (revision.c) leaves out the members it does not know, or replaces them by some that it
+ * knows.
  */
 #ifndef NOD_MCP_REVISION_H
 #define NOD_MCP_REVISION_H
@@ -10,7 +11,7 @@
 #include "json/form.h"
 #include "json/write.h"
 
-/* In order of age; later ones know at least what earlier ones do. */
+/* Oldest first. Later revisions know at least what earlier ones do. */
 enum revision {
     REVISION_2025_03_26,
     REVISION_2025_06_18,
@@ -22,16 +23,16 @@ enum { REVISION_COUNT = 3 };
 
 struct revision_facts {
     struct str name;
-    enum form_revision form; /* where there is elicitation at all */
+    enum form_revision form; /* if there is elicitation at all */
     bool batches;            /* several messages in one array */
     bool elicitation;
-    bool modes;   /* elicitation says its mode, and may be a URL */
+    bool modes;   /* elicitation names its mode, and may be a URL */
     bool priming; /* a stream begins with an event that has an id and no data */
-    bool titles;  /* of the server itself */
+    bool titles;  /* the server itself has a title */
 };
 
 const struct revision_facts *revision_facts(enum revision revision);
-/* False for a version that is not of this era. */
+/* False: the version is not of this era. */
 bool revision_find(struct str name, enum revision *out);
 
 /* What a JSON object is, for the table. */
@@ -42,7 +43,7 @@ enum revision_part {
     PART_TOOL_RESULT,
     PART_PROMPT_RESULT,
     PART_RESOURCE_RESULT,
-    /* found inside of those */
+    /* found inside those */
     PART_PROMPT_ARGUMENT,
     PART_PROMPT_MESSAGE,
     PART_BLOCK,
@@ -52,8 +53,8 @@ enum revision_part {
 };
 
 /*
- * Writes an object that is given as 2025-11-25 has it. False, and nothing written, if it has to be
- * changed for this revision and is not a JSON object within the limits.
+ * Writes an object that is given as in 2025-11-25. False, and nothing is written: it has to be
+ * changed for this revision, but is not a JSON object within the limits.
  */
 bool revision_write(struct json_writer *w, enum revision revision, enum revision_part part,
                     struct str text);

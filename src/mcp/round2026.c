@@ -1,13 +1,13 @@
 /*
  * mcp/round2026: one round of a call: its asks go out in a result, answers come in with a request.
  *
- * When a call asks, the request that made it is answered with what it wants to know and with its
- * state, and the live call is unloaded. A request that brings answers has them claimed first, all
- * of them in one transition; what is still open after that (not answered, or not fitting) goes out
- * again, with a state of its own. A page that was agreed to is waited for, within MCP_HOLD_MS.
+ * When a call asks, the request that made it is answered with the questions and the call's state,
+ * and the live call is unloaded. If a request brings answers, they are claimed first, all in one
+ * transition. What is still open after that (not answered, or not fitting) is sent again, with a
+ * new state. A page that was agreed to is waited for, within MCP_HOLD_MS.
  *
- * Answers to a question that was not asked before, on a first request or to a later round, count
- * for data only: never for a confirmation or an approval.
+ * Answers to a question that was not asked before, on a first request or for a later round, count
+ * for data only, never for a confirmation or an approval.
  */
 #include "base/log.h"
 #include "base/mem.h"
@@ -48,10 +48,10 @@ static struct str note_of(const struct caller2026 *caller, struct str key)
 
 /* --- writing --- */
 
-enum { ASKS_FEW = 2 }; /* most calls ask no more at a time, and need no memory for that */
+enum { ASKS_FEW = 2 }; /* most calls ask no more at a time, and need no memory for it */
 
-/* Everything that is asked now, as the store knows it or will know it. The journal goes along only
- * where no store has it for whoever comes back. */
+/* Everything that is asked now, as the store knows it or will know it. The journal is included only
+ * if no store has it. */
 static bool state_of_call(struct caller2026 *caller, struct call *call, const struct entry *entries,
                           size_t entry_count, uint32_t notices, struct buf *plain)
 {
@@ -90,7 +90,7 @@ static bool state_of_call(struct caller2026 *caller, struct call *call, const st
     return fine;
 }
 
-/* What it is sealed for is known from now on: see caller_bound. */
+/* From now on it is known what the state is sealed for: see caller_bound. */
 static bool know_args(struct caller2026 *caller, struct call *call)
 {
     return caller->resumed || caller->args.at || caller_keep_args(caller, call_args(call), NULL);
@@ -104,7 +104,7 @@ static bool seal_round(struct caller2026 *caller, struct str plain, struct buf *
     return state_seal(caller->server->rounds->keyring, &bound, plain, out) == NOD_OK;
 }
 
-/* What the result says beside the state, made while the call is at hand. */
+/* What the result holds besides the state, written while the call is at hand. */
 static bool write_requests(struct caller2026 *caller, struct call *call, struct buf *out)
 {
     struct json_writer w;
@@ -157,7 +157,7 @@ void round_respond(struct caller2026 *caller, struct str requests, struct str st
     caller_over(caller);
 }
 
-/* Done with for now: a large round is not paid for ever after. */
+/* Not used for now: a large round must not cost memory for ever. */
 static void rest(struct buf *buf)
 {
     enum { KEPT_MAX = 16 << 10 };
@@ -168,8 +168,8 @@ static void rest(struct buf *buf)
         buf_clear(buf);
 }
 
-/* From now on its client has something to come back with. If it can be answered elsewhere, it is
- * run on without the client. */
+/* From now on the client has something to come back with. If the call can be answered elsewhere, it
+ * is run on without the client. */
 static void round_given(struct caller2026 *caller, struct call *call, struct str requests,
                         struct str state)
 {
@@ -178,7 +178,7 @@ static void round_given(struct caller2026 *caller, struct call *call, struct str
     round_respond(caller, requests, state);
 }
 
-/* Everybody is told what the call wants to know. */
+/* Tells every waiter what the call asks. */
 static void send_round(struct caller2026 *caller, struct call *call, const struct entry *entries,
                        size_t entry_count, uint32_t notices)
 {
@@ -194,7 +194,7 @@ static void send_round(struct caller2026 *caller, struct call *call, const struc
         caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR("The questions are too large to be sent."),
                     STR_NONE);
     if (plain->len)
-        explicit_bzero(plain->at, plain->len); /* nobody's answers lie about */
+        explicit_bzero(plain->at, plain->len); /* no answers stay in memory */
     rest(plain);
     rest(sealed);
     rest(requests);
@@ -204,8 +204,8 @@ static void send_round(struct caller2026 *caller, struct call *call, const struc
 
 static void hold_over(void *data);
 
-/* It is with the engine now: it goes on by itself, or it was only looked at, and waits as before.
- */
+/* The engine has the call now: it goes on by itself, or it was only looked at and waits as
+ * before. */
 static void look_in(struct caller2026 *caller)
 {
     struct mcp_server *server = caller->server;
@@ -309,7 +309,7 @@ static void decide(void *data)
     if (left)
         round_again(caller);
     else
-        hold(caller); /* a page, the clock or another node has the word */
+        hold(caller); /* a page, the clock or another node decides */
 }
 
 static bool a_person_won(const struct answer_result *result)
@@ -344,7 +344,7 @@ static void fed(void *data, const struct answer_result *result)
     caller_settle(caller);
 }
 
-/* Of a form that names no field, no answer is taken ahead: it asks for a word, not for data. */
+/* A form without fields asks for consent, not for data: no answer is taken in advance. */
 static bool content_fits(const struct caller2026 *caller, const struct ask_record *ask,
                          const struct json *content)
 {
@@ -363,7 +363,7 @@ static bool was_asked(const struct caller2026 *caller, const struct ask_record *
     return false;
 }
 
-/* Is something still open of what the state asked for? */
+/* Is something that the state asked for still open? */
 static bool is_its_round(const struct caller2026 *caller, const struct call *call)
 {
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
@@ -384,7 +384,7 @@ static bool counts(struct caller2026 *caller, const struct ask_record *ask,
            (answer.action != ASK_ACCEPTED || content_fits(caller, ask, answer.content));
 }
 
-/* How it was laid out on its way here counts for nothing: a copy knows no raw bytes. */
+/* Formatting does not matter: a copy has no raw bytes. */
 static void content_plain(struct caller2026 *caller, struct answer *answer)
 {
     if (!answer->content || !answer->content->raw.len)
@@ -393,7 +393,7 @@ static void content_plain(struct caller2026 *caller, struct answer *answer)
     answer->too_large = !answer->content;
 }
 
-/* Which offer of a question went out with the state. A portable one has counted elsewhere. */
+/* Which offer of a question went out with the state. A portable state has counted elsewhere. */
 static int offer_of(const struct caller2026 *caller, struct str ask_id)
 {
     for (size_t i = 0; caller->resumed && i < caller->state.ask_count; i++)
@@ -461,12 +461,12 @@ static void feed_later(void *data)
 /* --- the round --- */
 
 struct view {
-    bool answered;      /* a response is there that counts */
-    bool malformed;     /* or one that is not shaped as it should */
-    bool expired;       /* time is up for one */
-    bool drawable;      /* the client may be asked one */
-    bool elsewhere;     /* one is for another surface */
-    struct str missing; /* capability without which nobody can be asked one */
+    bool answered;      /* there is a response that counts */
+    bool malformed;     /* there is a response that does not have the right shape */
+    bool expired;       /* the time of one ask is up */
+    bool drawable;      /* the client can be asked one of them */
+    bool elsewhere;     /* one is up on another surface */
+    struct str missing; /* the capability without which one cannot be asked */
 };
 
 static struct view look(struct caller2026 *caller, struct call *call)
@@ -536,7 +536,7 @@ enum caller_way round_asked(struct caller2026 *caller, struct call *call)
             caller_defer(caller, feed_later); /* as soon as the asks can be found */
         return CALLER_CARRIES;
     } else if (view.expired) {
-        hold(caller); /* the clock will say so */
+        hold(caller); /* the clock will decide */
         return CALLER_CARRIES;
     } else if (view.missing.len) {
         fail_missing(caller, view.missing);
@@ -547,6 +547,6 @@ enum caller_way round_asked(struct caller2026 *caller, struct call *call)
         entries = call_journal(call, &count);
         send_round(caller, call, entries, count, call_notices(call));
     }
-    caller_defer(caller, NULL); /* the engine still has it in its hands */
+    caller_defer(caller, NULL); /* the engine is still working on it */
     return CALLER_LEAVES;
 }

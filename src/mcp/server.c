@@ -1,8 +1,8 @@
 /*
- * mcp/server: the server itself: its options, its parts, and its clockwork.
+ * mcp/server: the server itself: its options, its parts, and its regular work.
  *
- * The parts are made here and let go in reverse, each by the file it belongs to. How a server that
- * serves comes to its end is in drain.c.
+ * The parts are made here and freed in reverse, each by the file it belongs to. drain.c has how a
+ * server that serves comes to its end.
  */
 #include "mcp/server_inside.h"
 
@@ -26,9 +26,9 @@
 
 enum {
     MCP_HEARTBEAT_MS = 15000,      /* between signs of life on a stream that waits */
-    MCP_SESSION_IDLE_MS = 3600000, /* a session without a sign of life ends then */
+    MCP_SESSION_IDLE_MS = 3600000, /* a session without a sign of life ends after this */
     MCP_PAGE_SIZE = 100,           /* rows of a page of a list */
-    MCP_SWEEP_MS = 1000,           /* how often idle sessions and old streams are looked for */
+    MCP_SWEEP_MS = 1000,           /* how often idle sessions and old streams are ended */
 };
 
 enum { SERVER_TEXTS_MAX = 1 << 20 };
@@ -72,7 +72,7 @@ static const char *const *copy_names(struct arena *arena, const char *const *nam
     return copy;
 }
 
-/* Good as long as this process: nobody else can go on with what it has given out. */
+/* Valid only in this process: nobody else can go on with what it has given out. */
 static struct keyring *random_keyring(void)
 {
     struct keyring *ring = NULL;
@@ -152,8 +152,7 @@ void mcp_server_destroy(struct mcp_server *server)
     mcp_stdio_stop(server);
     era2026_stop(server);
     sessions_end(server, STR("the server is closing"));
-    loop_settle(
-        server->opts.loop); /* what was cancelled comes to its end where the store is near */
+    loop_settle(server->opts.loop); /* lets cancelled calls end, if the store is near */
     sessions_orphan(server);
     if (server->front)
         front_close(server->front); /* clients that still wait are told before their calls go */

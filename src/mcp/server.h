@@ -19,7 +19,7 @@ struct front; /* front/front.h: the listeners and the routes */
 /* What each principal has a share of: mcp/shares. */
 enum mcp_share {
     MCP_SHARE_SESSIONS,
-    MCP_SHARE_CALLS,         /* live ones: requests in flight */
+    MCP_SHARE_CALLS,         /* live calls: requests in flight */
     MCP_SHARE_LISTENERS,     /* GET streams and subscriptions/listen */
     MCP_SHARE_SUBSCRIPTIONS, /* to resources, in either era */
     MCP_SHARE_TASKS,
@@ -45,39 +45,37 @@ struct mcp_opts {
     size_t page_size;                           /* 0: 100 */
     const char *const *boolean_confirm_clients; /* NULL-terminated, or NULL */
     int64_t hold_ms;     /* how long a retry waits for a page, or for another node; 0: 20000 */
-    int64_t node_ttl_ms; /* a node that has been silent for that long is gone; 0:
-                            RECOVERY_NODE_TTL_MS */
+    int64_t node_ttl_ms; /* a node that was silent for so long is gone; 0: RECOVERY_NODE_TTL_MS */
     int64_t task_ttl_ms; /* how long a task lives; 0: one hour */
     size_t per_principal[MCP_SHARES]; /* how many of each one principal may have; 0: the default */
     struct keyring *keyring; /* seals what clients carry; taken over. NULL: a random key for the
                                 life of the server */
-    bool portable_states;    /* a 2026 call goes on wherever the key is, without its store */
-    struct str result_meta;  /* the server's own: what is the same in every result (2026) */
+    bool portable_states; /* a 2026 call goes on at any node that has the key, without its store */
+    struct str result_meta; /* set by the server: what is the same in every result (2026) */
 };
 
 struct mcp_server *mcp_server_create(const struct mcp_opts *opts);
 void mcp_server_destroy(struct mcp_server *server);
 
 /* stdio: one session with the local user. ended() when the input has ended and the last reply is
- * out. */
+ * sent. */
 nod_status mcp_stdio_start(struct mcp_server *server, int read_fd, int write_fd,
                            void (*ended)(void *data), void *data);
 
 /*
- * Adds the routes of /mcp to the front door, before that listens, and once. A drain drains the
- * front too, and the server closes it before it goes; whoever made it destroys it, after that.
+ * Adds the routes of /mcp to the front door, once, before it listens. A drain drains the front too,
+ * and the server closes it before it is destroyed; whoever made the front destroys it after that.
  * NOD_E_REFUSED, logged: the routes are taken.
  */
 nod_status mcp_http_start(struct mcp_server *server, struct front *front);
 
-/* No new requests; done() when what runs has ended or after grace_ms; waiting calls are cancelled
- * then. */
+/* No new requests. done() is called when running calls have ended, or after grace_ms; waiting calls
+ * are then cancelled or, with a durable or shared store, left to it. */
 void mcp_drain(struct mcp_server *server, int grace_ms, void (*done)(void *data), void *data);
 
 /* On the loop thread. */
 void mcp_resource_updated(struct mcp_server *server, struct str uri);
-/* The page of a URL elicitation is done: ends an ask that waits for it, and tells the client that
- * was given it. */
+/* The page of a URL elicitation is done: ends an ask that waits for it, and tells the client. */
 void mcp_url_done(struct mcp_server *server, struct str elicitation_id);
 
 #endif

@@ -1,13 +1,12 @@
 /*
  * mcp/server_inside: the server as the files of mcp/ see it. Nobody else includes this.
  *
- * The server is made of parts. Each part is the business of one or two files, and its struct is in
- * their header, or in the file alone; here it is only named. What is written out below is what
- * nearly every file needs: the options, the message that is being read, and the one that is being
- * written.
+ * The server is made of parts. Each part belongs to one or two files, and its struct is in their
+ * header, or only in the file; here it is only named. What is written out below is what nearly
+ * every file needs: the options, the message that is being read, and the one that is being written.
  *
- * Holds always: `out` is empty, or being filled by the one function that will send it; between
- * filling and sending nobody calls into the engine, which could lead back here.
+ * Holds always: `out` is empty, or is being filled by the one function that will send it. Between
+ * filling and sending nobody calls into the engine, which could call back here.
  */
 #ifndef NOD_MCP_SERVER_INSIDE_H
 #define NOD_MCP_SERVER_INSIDE_H
@@ -18,22 +17,22 @@
 #include "front/front.h"
 #include "mcp/server.h"
 
-/* Limits that several files keep to; every other one stands with what it bounds. */
+/* Limits that several files use. Every other limit is beside what it bounds. */
 enum {
     MCP_URI_MAX = 8192,                  /* bytes of a uri that is subscribed to */
-    MCP_SUBSCRIPTIONS_STORED = 64 << 10, /* bytes of their uris in a session's record */
+    MCP_SUBSCRIPTIONS_STORED = 64 << 10, /* bytes of subscribed URIs in a session's record */
     MCP_MESSAGE_MAX = 16 << 20,          /* bytes of one message we send */
     MCP_BODY_MAX = 4 << 20,              /* bytes of one message that comes */
     MCP_TREE_MAX = 64 << 20,             /* memory of one parsed message */
-    MCP_TREE_KEEP = 256 << 10,           /* and how much of it is kept for the next one */
-    MCP_FLUSH_MS = 2000,                 /* for the last bytes on the way out */
+    MCP_TREE_KEEP = 256 << 10,           /* bytes of that which are kept for the next one */
+    MCP_FLUSH_MS = 2000,                 /* time for the last bytes at the end */
 };
 
 struct mcp_server {
     struct mcp_opts opts;
-    struct arena texts;   /* of opts */
-    struct arena message; /* the one being read */
-    struct buf out;       /* the one being written */
+    struct arena texts;   /* for opts */
+    struct arena message; /* for the message that is being read */
+    struct buf out;       /* the message that is being written */
 
     struct front *front; /* where /mcp is served; NULL: nowhere */
     struct stdio *stdio; /* mcp/stdio; NULL: no pipe */
@@ -60,19 +59,19 @@ struct mcp_server {
     struct surface *mrtr;        /* mcp/ask2026 */
 };
 
-/* What is stored outlives this process, or other nodes see it: clients may come back. */
+/* The store is durable or shared: clients may come back. */
 static inline bool server_survives(const struct mcp_server *server)
 {
     return engine_survives(server->opts.engine);
 }
 
-/* The clock that decides what has run out. */
+/* The clock that decides expiry. */
 static inline int64_t server_now(const struct mcp_server *server)
 {
     return engine_now(server->opts.engine);
 }
 
-/* There are tokens: more principals than the local user, and each has its share. */
+/* There are tokens: there are other principals than the local user, and each has its share. */
 static inline bool server_has_tokens(const struct mcp_server *server)
 {
     return server->front && front_has_tokens(server->front);

@@ -1,11 +1,12 @@
 /*
- * mcp/session: who is there, and until when.
+ * mcp/session: which clients are there, and until when (era 2025).
  *
- * Sessions are found by an id of 128 random bits and by their principal; with the right id and
- * another principal there is no such session. The list `by_use` has the one that was silent longest
- * in front, so a sweep looks at those alone that may have to go. One with a connection open or a
- * call alive is not idle, however silent. If its calls only wait, nobody is connected, and the
- * store keeps it all, it is left to the store: the client that comes back finds everything there.
+ * Sessions are found by an id of 128 random bits and by their principal. With the right id but
+ * another principal the session is not found. The list `by_use` begins with the session that was
+ * silent longest, so a sweep looks only at those that may have to go. A session with an open
+ * connection or a live call is not idle, however silent it is. If its calls only wait, nobody is
+ * connected, and the store has everything, this node drops the session: the client that comes back
+ * finds it in the store.
  *
  * Holds always: a session is freed only when it has ended and no call points to it.
  */
@@ -22,8 +23,8 @@ static bool session_may_be_left(const struct session *session);
 static void session_leave(struct session *session, struct str why);
 
 /*
- * Where the store has them, sessions that nobody uses right now need not be here; those of this
- * principal, if it has its share.
+ * There are too many sessions, or too many of this principal. If the store has them, one that
+ * nobody uses right now is dropped here.
  */
 static void make_room(struct mcp_server *server, struct str principal)
 {
@@ -55,7 +56,7 @@ struct session *session_create(struct mcp_server *server, struct str principal)
     struct id id;
 
     if (shares_full(server, principal, MCP_SHARE_SESSIONS, 1))
-        return NULL; /* it may end some; the store would keep those that it leaves */
+        return NULL; /* the client may end some of its sessions */
     id_random(&id);
     return session_restore(server, principal, &id);
 }
@@ -119,7 +120,7 @@ void session_moved(struct session *session)
     list_remove(&session->by_use);
     LIST_EACH (at, &session->streams) {
         struct mcp_stream *stream = LIST_OF(at, struct mcp_stream, link);
-        mcp_stream_close(stream); /* its call was left behind */
+        mcp_stream_close(stream); /* its caller has left the call */
         mcp_stream_destroy(stream);
     }
     mem_free(session);
@@ -297,7 +298,7 @@ bool session_is_idle(const struct session *session)
     return !session->call_count && !is_connected(session);
 }
 
-/* The store has all of it, calls and record, and nobody is connected. */
+/* The store has the session, its calls and its record, and nobody is connected. */
 static bool session_may_be_left(const struct session *session)
 {
     if (is_connected(session) || !server_survives(session->server) || session->writing ||
@@ -313,7 +314,7 @@ static bool session_may_be_left(const struct session *session)
     return true;
 }
 
-/* Here it ends; its calls wait on in the store. */
+/* Ends the session on this node. Its calls go on waiting in the store. */
 static void session_leave(struct session *session, struct str why)
 {
     LIST_EACH (at, &session->call_list)
@@ -328,12 +329,12 @@ void session_need(struct session *session, int64_t for_ms)
 
     if (session->lines || session->ended || now + for_ms <= session->until_ms)
         return;
-    /* A little longer, so that it need not be written for every call. */
+    /* A little longer, so that the record is not written for every call. */
     session->until_ms = now + for_ms + server->opts.session_idle_ms;
     session_refresh(session, false);
 }
 
-/* Is there something in it that only this process has? */
+/* Does the session hold something that only this process has? */
 static bool keeps_something(const struct session *session)
 {
     const struct mcp_server *server = session->server;
@@ -361,7 +362,7 @@ void session_sweep(struct mcp_server *server, int64_t now)
 
 /* --- messages outside of calls --- */
 
-/* The newest GET stream with somebody listening, else the newest one that can be resumed. */
+/* The newest GET stream that somebody reads, otherwise the newest that can be resumed. */
 static struct mcp_stream *session_standing(struct session *session)
 {
     struct mcp_stream *found = NULL;

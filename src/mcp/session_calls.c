@@ -1,10 +1,10 @@
 /*
- * mcp/session_calls: ending what waits in a session, wherever it is.
+ * mcp/session_calls: cancels the calls of a session that wait in the store.
  *
- * A client that ends its session wants none of its calls any more, also those that were begun at a
- * node that has gone since. Those that wait have questions, and questions are listed by whom they
- * were put to: the pages of this principal are looked through for those of this session, and their
- * calls are cancelled, one page after the other.
+ * A client that ends its session does not want its calls any more, including those that were begun
+ * on a node that is gone. Waiting calls have questions, and questions are listed by principal. So
+ * the pages of this principal's questions are searched for this session, and the calls are
+ * cancelled, page by page.
  */
 #include "mcp/session_calls.h"
 
@@ -12,8 +12,8 @@
 #include "mcp/work.h"
 
 enum {
-    SESSION_CALLS_PAGE = 128,    /* questions that are looked at in one go */
-    SESSION_CALLS_CURSOR = 1024, /* bytes of where the next page begins */
+    SESSION_CALLS_PAGE = 128,    /* questions that are read at a time */
+    SESSION_CALLS_CURSOR = 1024, /* bytes of the cursor of the next page */
 };
 
 struct ending {

@@ -1,5 +1,5 @@
 /*
- * mcp/session_calls: ending what waits in a session, wherever it is.
+ * mcp/session_calls: cancels the calls of a session that wait in the store.
  */
 #ifndef NOD_MCP_SESSION_CALLS_H
 #define NOD_MCP_SESSION_CALLS_H
@@ -7,9 +7,9 @@
 #include "mcp/session.h"
 
 /*
- * Cancels every call of the session that waits in the store and is live on no node, or on another
- * one. done() when all of them have been found; NOD_E_STORE: the store did not tell. `server` is
- * NULL when the server has gone.
+ * Cancels every call of the session that waits in the store, on whatever node. done() is called
+ * when all of them have been found; NOD_E_STORE: the store failed. `server` is NULL if the server
+ * is gone.
  */
 void session_calls_cancel(struct session *session, struct str why,
                           void (*done)(void *data, struct mcp_server *server, nod_status status),

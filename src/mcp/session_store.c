@@ -1,9 +1,9 @@
 /*
- * mcp/session_store: the record of a session, written and read.
+ * mcp/session_store: writes and reads the record of a session.
  *
- * A record is replaced only over the version that was read: a node that wants to keep alive what
- * another has ended, or to write over what another has changed, is refused, and looks again before
- * it serves the session once more. A node asks the store for a session it knows at most every
+ * A record is replaced only if its version is the one that was read. So a node that would keep
+ * alive what another has ended, or overwrite what another has changed, is refused, and reads the
+ * record again before it serves the session. A node checks a session that it knows at most every
  * SESSION_FRESH_MS, so one that was ended elsewhere is served here no longer than that.
  */
 #include "mcp/session_store.h"
@@ -15,9 +15,9 @@
 #include "mcp/work.h"
 
 enum {
-    SESSION_FRESH_MS = 2000,      /* where other nodes may end it */
-    SESSION_RECHECKED_MS = 10000, /* one that is not used, and has calls */
-    SESSION_REWRITES = 4,         /* of a record, in the time that a session may be idle */
+    SESSION_FRESH_MS = 2000,      /* a session that other nodes may end is trusted for so long */
+    SESSION_RECHECKED_MS = 10000, /* the same, if it is not used and has calls */
+    SESSION_REWRITES = 4,         /* writes of a record in the time that a session may be idle */
     SESSION_RECORD_VERSION = 1,
     SESSION_RECORD_MAX = 4096 + MCP_SUBSCRIPTIONS_STORED,
     SESSION_ARENA_MAX = 1 << 20,
@@ -41,12 +41,12 @@ struct writing {
     struct server_work work; /* first */
     struct id id;
     int64_t until_ms;
-    bool tells; /* other nodes have to know */
+    bool tells; /* other nodes have to be told */
     void (*done)(void *data, struct session *session, nod_status status);
     void *data;
 };
 
-/* Another node has written it meanwhile: what we wanted of it is written over that. */
+/* Another node has written the record: our changes are written over that. */
 static void read_again(void *data, struct mcp_server *server, nod_status status)
 {
     struct id *id = data;
@@ -80,7 +80,8 @@ static void written(void *data, nod_status status, const struct store_reply *rep
                 announce_session(session->server, &session->id);
         } else {
             session->unwritten |= writing->tells;
-            session->checked_ms = INT64_MIN; /* ended, or changed: the next request asks first */
+            /* it was ended or changed: the next request reads it first */
+            session->checked_ms = INT64_MIN;
         }
     }
     if (writing->done)
@@ -220,7 +221,7 @@ static bool number_within(const struct json *record, struct str key, int64_t mos
     return true;
 }
 
-/* Into the session; false: it is nothing that we can read. */
+/* Into the session. False: the record cannot be read. */
 static bool read_into(struct session *session, const struct json *record)
 {
     enum revision revision;
@@ -270,8 +271,7 @@ static nod_status take_in(struct fetching *fetching, const struct store_reply *r
             session->checked_ms = clock_mono(server->opts.clock);
             session->restored |= is_new;
             if (is_new)
-                session->written_ms =
-                    INT64_MIN / 2; /* how much of its time is left we do not know */
+                session->written_ms = INT64_MIN / 2; /* its remaining time is not known */
         }
         if (session && status != NOD_OK)
             session_end(session, STR("its record cannot be read"));
@@ -313,7 +313,7 @@ void session_fetch(struct mcp_server *server, struct str id, struct str principa
                                fetching);
 }
 
-/* --- while it is away --- */
+/* --- a session that is not here --- */
 
 struct needing {
     struct id id;
@@ -328,7 +328,7 @@ static void needed(void *data, struct mcp_server *server, nod_status status)
     if (session)
         session_need(session, needing->for_ms);
     else if (server && status != NOD_E_NOT_FOUND)
-        LOG_WARN("a session may end before what is kept in it",
+        LOG_WARN("a session may end earlier than what it keeps",
                  LOG_STR("session", id_str(&needing->id)),
                  LOG_CSTR("why", nod_status_name(status)));
     mem_free(needing);
@@ -355,7 +355,7 @@ void session_need_away(struct mcp_server *server, struct str scope, int64_t for_
 
 static void rechecked(void *data, struct mcp_server *server, nod_status status)
 {
-    (void)data, (void)server, (void)status; /* one that has ended is gone by now */
+    (void)data, (void)server, (void)status; /* a session that has ended is gone by now */
 }
 
 void session_look_again(struct mcp_server *server, struct str id)
@@ -374,7 +374,7 @@ static bool is_held(const struct session *session, int64_t now)
            (now - session->written_ms > fresh_ms && !session_is_idle(session));
 }
 
-/* Its calls may wait for longer than a record lives, and other nodes may have ended it. */
+/* Its calls may wait longer than its record lives, and other nodes may have ended it. */
 static bool recheck(struct session *session, int64_t now)
 {
     struct mcp_server *server = session->server;
@@ -390,7 +390,7 @@ static bool recheck(struct session *session, int64_t now)
 
 void session_recheck(struct mcp_server *server, int64_t now)
 {
-    enum { RECHECKS_MOST = 100 }; /* sessions that are looked up again at a time */
+    enum { RECHECKS_MOST = 100 }; /* sessions that are checked at a time */
     int asked = 0;
 
     if (!server_survives(server))

@@ -1,10 +1,8 @@
 /*
  * mcp/shares: see shares.h.
  *
- * A principal has an entry as long as it has something that is counted.
- *
- * Holds always: what was added is dropped once, by whoever ends it; an entry with nothing in it is
- * not there.
+ * Holds always: what was added is dropped once, by whatever ends it. A principal has an entry only
+ * while something of it is counted.
  */
 #include "mcp/shares.h"
 
@@ -16,9 +14,9 @@
 #include "mcp/tasks.h"
 
 enum {
-    MCP_SESSIONS_PER_PRINCIPAL_MAX = 2000,       /* of them; where there are tokens */
-    MCP_CALLS_PER_PRINCIPAL_MAX = 2000,          /* requests in flight; likewise */
-    MCP_LISTENERS_PER_PRINCIPAL_MAX = 1000,      /* GET streams and subscriptions/listen */
+    MCP_SESSIONS_PER_PRINCIPAL_MAX = 2000,  /* sessions of one principal, if there are tokens */
+    MCP_CALLS_PER_PRINCIPAL_MAX = 2000,     /* its requests in flight, if there are tokens */
+    MCP_LISTENERS_PER_PRINCIPAL_MAX = 1000, /* GET streams and subscriptions/listen */
     MCP_SUBSCRIPTIONS_PER_PRINCIPAL_MAX = 10000, /* to resources */
     MCP_HOLDERS_MAX = 100000,                    /* principals that have any of these */
 };

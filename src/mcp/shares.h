@@ -1,9 +1,9 @@
 /*
  * mcp/shares: how much of everything one principal may have at the same time.
  *
- * Sessions, live calls, listeners and subscriptions are counted for each principal. Past its share
- * a principal is told 429 and when to come back; nobody else notices. Where there are no tokens
- * there is one principal alone, the local user, and the whole is its share.
+ * Sessions, live calls, listeners and subscriptions are counted for each principal. A principal
+ * that wants more than its share is told 429 and when to come back; nobody else is affected.
+ * Without tokens there is only one principal, the local user, which may have everything.
  */
 #ifndef NOD_MCP_SHARES_H
 #define NOD_MCP_SHARES_H
@@ -13,22 +13,22 @@
 struct request;
 struct shares;
 
-/* Has the principal as many as it may have, or would have more with `more` of them? */
+/* Would the principal have more than its share with `more` of them? */
 bool shares_full(struct mcp_server *server, struct str principal, enum mcp_share kind, size_t more);
-/* Counts, whether it is within the share or not. */
+/* Counts, even past the share. */
 void shares_add(struct mcp_server *server, struct str principal, enum mcp_share kind, size_t count);
 void shares_drop(struct mcp_server *server, struct str principal, enum mcp_share kind,
                  size_t count);
 
 enum { SHARES_SENTENCE_MAX = 160 }; /* bytes of the sentence for a principal past its share */
 
-/* Writes it, and gives it back: "You have as many sessions here as ...". */
+/* Writes it, and returns it: "You have as many sessions here as ...". */
 const char *shares_sentence(struct mcp_server *server, enum mcp_share kind,
                             char out[SHARES_SENTENCE_MAX]);
-/* 429 with that sentence, for a request that would be one too many. False: there is room. */
+/* 429 with that sentence, if the request would be one too many. False: there is room. */
 bool shares_refuse(struct request *request, struct str principal, enum mcp_share kind, size_t more);
 
-/* Fills in the usual shares where the options name none. */
+/* Fills in the default shares where the options name none. */
 struct shares *shares_create(struct mcp_opts *opts);
 void shares_destroy(struct shares *shares);
 

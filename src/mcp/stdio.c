@@ -1,9 +1,9 @@
 /*
  * mcp/stdio: one session over stdin and stdout, with the local user.
  *
- * One message a line. What cannot be read is answered with the error JSON-RPC has for it. When the
- * input ends, what runs is let end and what waits for a person is cancelled, because nobody is left
- * who could answer; the last reply is flushed, and then ended() is called.
+ * Each line is one message. A line that cannot be read is answered with JSON-RPC's error for it.
+ * When the input ends, running calls may end, and calls that wait for a person are cancelled,
+ * because nobody is left who could answer. Then the last reply is flushed, and ended() is called.
  */
 #include "base/log.h"
 #include "base/mem.h"
@@ -17,7 +17,7 @@
 
 enum {
     MCP_LINE_MAX = 4 << 20,         /* bytes of one line on stdio */
-    MCP_LINES_QUEUED_MAX = 4 << 20, /* bytes of lines that were not taken yet */
+    MCP_LINES_QUEUED_MAX = 4 << 20, /* bytes of lines that were not written yet */
 };
 
 struct stdio {
@@ -123,7 +123,7 @@ static void on_line(struct str line, void *data)
     if (line.at && str_trim(line).len == 0)
         return;
     arena_reset(&server->message);
-    /* A call may outlive the line: what it needs is copied by the engine. */
+    /* A call may outlive the line: the engine copies what the call needs. */
     const struct json *value = line.at ? json_parse(&server->message, line, &opts, &error) : NULL;
     if (value) {
         take_value(stdio, value);
@@ -176,7 +176,7 @@ static void close_pipe(struct stdio *stdio)
     pipe_close(stdio->pipe, MCP_FLUSH_MS, on_closed, stdio);
 }
 
-/* What waits has nobody to wait for; what runs may end. */
+/* Calls that wait are cancelled, calls that run may end. */
 static void wind_up(void *data)
 {
     struct stdio *stdio = data;
@@ -193,7 +193,7 @@ static void wind_up(void *data)
     if (session->call_count || era2026_on_pipe(stdio->server))
         return;
     if (session->lines->first && !stdio->flushing) {
-        /* A slow reader gets its last lines, within reason. */
+        /* A slow reader gets its last lines, for a limited time. */
         stdio->flushing = true;
         timer_set(stdio->server->opts.loop, &stdio->turn, MCP_FLUSH_MS, wind_up, stdio);
         return;
@@ -214,7 +214,7 @@ void mcp_stdio_check_drained(struct mcp_server *server)
 {
     struct stdio *stdio = server->stdio;
 
-    /* Later: this comes from inside of the engine. */
+    /* Later, because the engine is on the stack. */
     if (stdio && stdio->input_ended && !stdio->closing)
         timer_set(server->opts.loop, &stdio->turn, 0, wind_up, stdio);
 }
@@ -279,7 +279,7 @@ void mcp_stdio_stop(struct mcp_server *server)
     if (!stdio)
         return;
     close_pipe(stdio);
-    /* The pipe closes later; by then there is no server, and nobody waits to be told. */
+    /* The pipe closes later, when the server is gone and nobody waits to be told. */
     stdio->server = NULL;
     stdio->ended = NULL;
     server->stdio = NULL;

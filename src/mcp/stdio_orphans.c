@@ -1,13 +1,13 @@
 /*
  * mcp/stdio_orphans: questions that a pipe has left behind (era 2025).
  *
- * Nobody can come back over stdio: when the process dies, the questions that only its client could
- * answer are in the store, and nobody will. So the calls that wait on the pipe are noted in one
- * small record, before their questions go out, and the next process that serves the store on stdio
- * withdraws them. The note may name calls that have ended since: to cancel those changes nothing.
+ * Nobody can come back over stdio. When the process dies, questions that only its client could
+ * answer are still in the store. So the calls that wait on the pipe are noted in one small record,
+ * before their questions go out. The next process that serves the store on stdio cancels them. The
+ * note may name calls that have ended since: cancelling those changes nothing.
  *
- * Where others share the store the note would be everybody's; there such questions end when their
- * time is up.
+ * With a shared store, all nodes would share the note, so there is none. There such questions end
+ * when their time is up.
  */
 #include "base/mem.h"
 #include "mcp/caller2025.h"
@@ -54,7 +54,7 @@ static void left_found(void *data, nod_status status, const struct store_reply *
     for (size_t at = 0; server && status == NOD_OK && at + ID_LEN <= reply->value.len;
          at += ID_LEN) {
         struct str id = str_n(reply->value.at + at, ID_LEN);
-        if (!engine_find(server->opts.engine, id)) /* otherwise it is one of ours */
+        if (!engine_find(server->opts.engine, id)) /* otherwise it is one of our own calls */
             engine_cancel(server->opts.engine, id, STR("the client that was asked is gone"));
     }
     server_work_done(work);

@@ -1,14 +1,14 @@
 /*
- * mcp/stream: delivering messages in order, also to those who come back for them.
+ * mcp/stream: delivers messages in order, also to clients that come back for them.
  *
- * Every message that is not plain JSON becomes an event in the stream's log and is then written to
- * the connection, if there is one and it has room. `unsent` marks how far the connection has got; a
- * resumption only moves that mark, so what is sent again is byte for byte what was sent before.
+ * Every message that is not plain JSON becomes an event in the stream's log. It is then written to
+ * the connection, if there is one and it has room. `unsent` marks how far the connection has got.
+ * Resuming only moves that mark, so what is sent again is byte for byte what was sent before.
  *
- * Holds always: the log is in order of seq; events from `unsent` on have not been written to this
- * connection; a stream with awaited responses is never freed. Sent results and asks may be dropped
- * past the caps, oldest first; unsent ones only
- * past bounds that nobody reaches who reads at all.
+ * Holds always: the log is in the order of seq. Events from `unsent` on have not been written to
+ * this connection. A stream with awaited responses is never freed. Past the caps, sent results and
+ * asks may be dropped, oldest first; unsent ones only past much larger bounds, which no client that
+ * reads reaches.
  */
 #include "mcp/stream.h"
 #include "mcp/shares.h"
@@ -21,7 +21,7 @@
 
 enum {
     MCP_STANDING_MAX = 4, /* GET streams of one session */
-    MCP_RETRY_MS = 1000,  /* clients that lost a stream are asked to wait that long */
+    MCP_RETRY_MS = 1000,  /* how long a client that lost its stream is asked to wait */
 };
 
 struct mcp_event {
@@ -59,8 +59,8 @@ static struct str event_id(const struct mcp_stream *stream, uint32_t seq, char o
 }
 
 /*
- * The seq of what follows. What only this node knows of a call stays below the next place that is
- * given out: another node may have given that to a question, and an id must not stand for both.
+ * The next seq. Events that only this node knows stay below the next place that will be given out:
+ * another node may have given that place to a question, and an id must not stand for both.
  */
 static uint32_t seq_behind(const struct mcp_stream *stream, uint32_t seq)
 {
@@ -105,7 +105,7 @@ static struct mcp_stream *stream_create(struct session *session)
     return stream;
 }
 
-/* Numbers would be given out by every node: none can tell whose they are. */
+/* A random name: if nodes used numbers, nobody could tell whose stream it is. */
 static void name_alone(struct mcp_stream *stream, const char *mark)
 {
     struct id id;
@@ -168,7 +168,7 @@ static void stream_beat(void *data)
     timer_set(server->opts.loop, stream->beat, server->opts.heartbeat_ms, stream_beat, stream);
 }
 
-/* Too many GET streams: the one that has been there longest makes room. */
+/* There are too many GET streams: the oldest makes room. */
 static void standing_make_room(struct session *session)
 {
     if (session->standing_count < MCP_STANDING_MAX)
@@ -322,7 +322,7 @@ static bool write_priming(struct mcp_stream *stream)
 
 static bool write_line(struct mcp_stream *stream, struct mcp_event *event)
 {
-    /* JSON has line ends between its tokens only, where a blank does as well. */
+    /* JSON has line ends only between its tokens, where a blank does as well. */
     for (char *c = event->text; (c = memchr(c, '\n', (size_t)(event->text + event->len - c)));)
         *c = ' ';
     return pipe_write(stream->pipe, str_n(event->text, event->len));
@@ -377,7 +377,7 @@ void mcp_stream_begin(struct mcp_stream *stream)
     sse_begin(stream->exchange, NULL, 0);
     stream->unprimed = session_knows(stream->session)->priming;
     if (stream->batch) {
-        /* Responses that were to be one array go out one by one now. */
+        /* Responses that were to be one array are sent one by one now. */
         struct str text = buf_str(stream->batch), one;
         for (bool more = text.len > 0; more;) {
             more = str_cut(text, '\n', &one, &text);
@@ -398,7 +398,7 @@ bool mcp_stream_has_id(const struct mcp_stream *stream)
 
 void mcp_stream_send(struct mcp_stream *stream, enum event_sort sort, struct str message)
 {
-    /* While a session ends, those who still listen are told which questions no longer count. */
+    /* While a session ends, clients that still listen are told which questions no longer count. */
     if (stream->lost || (stream->session->ended && !stream->exchange))
         return;
     mcp_stream_begin(stream);
@@ -411,7 +411,7 @@ uint32_t mcp_stream_reserve(struct mcp_stream *stream)
     uint32_t seq = (stream->next_seq + EVENT_SEQ_STEP - 1) / EVENT_SEQ_STEP * EVENT_SEQ_STEP;
 
     if (seq >= EVENT_SEQ_RESULT)
-        return 0; /* only a client that made up its event ids comes here */
+        return 0; /* happens only if a client invents its event ids */
     stream->next_seq = seq + 1;
     return seq;
 }
@@ -452,7 +452,7 @@ static void reply_json(struct http_exchange *exchange, struct str body)
     http_reply_json(exchange, 200, body);
 }
 
-/* Everything that was to be said as one JSON text is there. */
+/* All that was to be sent as one JSON text is there. */
 static void reply_plain(struct mcp_stream *stream, struct str message)
 {
     struct http_exchange *exchange = stream->exchange;
@@ -462,7 +462,7 @@ static void reply_plain(struct mcp_stream *stream, struct str message)
         reply_json(exchange, message);
         return;
     }
-    /* One response a line, so far. */
+    /* So far, one response in each line. */
     struct buf *batch = stream->batch;
     struct buf array;
     buf_init(&array, batch->len + 2);
@@ -497,8 +497,8 @@ static void batch_add(struct mcp_stream *stream, struct str message)
 }
 
 /*
- * The questions of a call that has ended are over: nobody is asked them again. Its result, and what
- * it has told on the way, can be come back for.
+ * The questions of a call that has ended are over, and nobody is asked them again. The client can
+ * still come back for the result and the notifications.
  */
 static void log_drop_questions(struct mcp_stream *stream)
 {
@@ -519,7 +519,7 @@ size_t mcp_stream_memory(const struct mcp_stream *stream)
     return sizeof(*stream) + stream->bytes + stream->count * sizeof(struct mcp_event);
 }
 
-/* The stream has said all it had to say. It stays for those who lost their connection. */
+/* The stream is complete. It is kept for clients that lost their connection. */
 static void stream_retire(struct mcp_stream *stream)
 {
     struct session *session = stream->session;
@@ -571,7 +571,7 @@ void mcp_stream_skip(struct mcp_stream *stream)
         if (stream->batch) {
             reply_plain(stream, STR_NONE);
         } else {
-            /* There is nothing to say: a stream that ends says so. */
+            /* There is nothing to send: the stream ends without an event. */
             struct http_exchange *exchange = stream->exchange;
             stream->exchange = NULL;
             sse_begin(exchange, NULL, 0);
@@ -601,7 +601,7 @@ bool mcp_event_id_read(struct str event_id, struct str *stream, uint32_t *seq)
     size_t at = event_id.len;
     uint64_t number;
 
-    while (at > 0 && event_id.at[at - 1] != '_') /* a name may have some, too */
+    while (at > 0 && event_id.at[at - 1] != '_') /* a name may contain `_` as well */
         at--;
     if (event_id.len >= EVENT_ID_MAX || at < 2 || !str_to_u64(str_skip(event_id, at), &number) ||
         number > EVENT_SEQ_RESULT)
@@ -631,7 +631,7 @@ struct mcp_stream *mcp_stream_find(struct session *session, struct str name, uin
         struct mcp_stream *stream = LIST_OF(at, struct mcp_stream, link);
         if (!is_named(stream, name))
             continue;
-        /* Of a call, other nodes may have sent more than we have. */
+        /* Other nodes may have sent more of a call's stream than this one. */
         return stream->begun && (stream->of_call || seq < stream->next_seq) ? stream : NULL;
     }
     return NULL;
@@ -642,7 +642,7 @@ void mcp_stream_resume(struct mcp_stream *stream, struct http_exchange *exchange
     struct mcp_server *server = stream->session->server;
     struct http_exchange *old = stream->exchange;
 
-    /* The old connection may be half dead: the new one takes over. */
+    /* The old connection may be dead without our knowing: the new one takes over. */
     stream->exchange = NULL;
     if (old)
         http_end(old);
@@ -672,7 +672,7 @@ void mcp_stream_again(struct mcp_stream *stream, struct http_exchange *exchange)
         return;
     }
     stream->exchange = NULL;
-    stream->lost = false; /* if it was, here it is again */
+    stream->lost = false; /* a lost stream is reachable again */
     if (old) {
         sse_begin(old, NULL, 0);
         http_end(old);

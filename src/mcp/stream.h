@@ -3,19 +3,19 @@
  *
  * A stream takes messages and delivers them in order. There are three kinds:
  *
- *   held      the response to a POST. As long as nothing but the response is sent, it is plain
- * JSON; the first other message turns it into server-sent events. It ends with the last response.
- *   standing  the response to a GET: messages outside of any call.
+ *   held      the response to a POST. If nothing but the response is sent, it is plain JSON; the
+ *             first other message turns it into server-sent events. It ends with the last response.
+ *   standing  the response to a GET: messages that belong to no call.
  *   lines     stdout.
  *
  * Events have ids `<stream>_<seq>` and are kept, under caps, so that a client that lost its
- * connection can resume right behind the last one it has seen. Progress and log messages are
- * dropped first.
+ * connection can resume after the last event it has seen. Progress and log messages are dropped
+ * first.
  *
- * With a durable or shared store, the stream of a request is named after its call. Everything that
- * a client can come back for is made again from the records: questions have the seq that was stored
- * with them, and the result comes after all others. So any node can go on with a stream
- * (mcp/resume2025). Each node may use the seqs between two questions for what is not stored.
+ * With a durable or shared store, the stream of a request is named after its call, and any node can
+ * go on with it (mcp/resume2025). Everything that a client can come back for is made again from the
+ * records: a question has the seq that was stored with it, and the result comes after all others.
+ * Between two questions each node may use the seqs for events that are not stored.
  */
 #ifndef NOD_MCP_STREAM_H
 #define NOD_MCP_STREAM_H
@@ -25,10 +25,10 @@
 #include "net/pipe.h"
 
 enum {
-    MCP_STREAM_EVENTS_MAX = 256,      /* kept events of one stream */
-    MCP_STREAM_BYTES_MAX = 1 << 20,   /* and their bytes */
-    MCP_STREAM_EVENTS_MOST = 4096,    /* whatever they are, and whether they were sent or not */
-    MCP_STREAM_BYTES_MOST = 64 << 20, /* likewise */
+    MCP_STREAM_EVENTS_MAX = 256,    /* kept events of one stream */
+    MCP_STREAM_BYTES_MAX = 1 << 20, /* and their bytes */
+    MCP_STREAM_EVENTS_MOST = 4096, /* kept events of one stream, of whatever kind and sent or not */
+    MCP_STREAM_BYTES_MOST = 64 << 20, /* and their bytes */
 };
 
 struct mcp_event;
@@ -39,9 +39,9 @@ enum event_sort {
 };
 
 enum {
-    STREAM_NAME_MAX = ID_LEN + 1,  /* a call's id; or, of what no store knows, one with a mark */
-    EVENT_SEQ_RESULT = 0x7fffffff, /* of the response that ends the stream of a call */
-    EVENT_SEQ_STEP = 1 << 16,      /* from one question of a call to the next */
+    STREAM_NAME_MAX = ID_LEN + 1,  /* a call's id; if no store knows it, an id with a mark */
+    EVENT_SEQ_RESULT = 0x7fffffff, /* the seq of the response that ends the stream of a call */
+    EVENT_SEQ_STEP = 1 << 16,      /* between the seqs of two questions of a call */
 };
 
 struct mcp_stream {
@@ -51,12 +51,12 @@ struct mcp_stream {
     struct http_exchange *exchange; /* NULL: nobody listens now */
     struct pipe_lines *pipe;
     struct mcp_event *first, *last;
-    struct mcp_event *unsent; /* first of those not yet written to this connection */
-    struct buf *batch;        /* responses so far, of an array, while nothing else was sent */
-    struct timer *beat;       /* standing: comments that keep proxies awake */
+    struct mcp_event *unsent; /* the first that was not written to this connection */
+    struct buf *batch;        /* responses of an array so far, if nothing else was sent */
+    struct timer *beat;       /* standing: comments that keep proxies from closing it */
     uint32_t number;
     uint32_t next_seq;
-    uint32_t seen; /* of a call: the client has shown that it has what came up to here */
+    uint32_t seen; /* of a call: the client has shown that it has everything up to this seq */
     uint32_t bytes;
     uint16_t count;
     uint16_t awaited; /* responses still to come */
@@ -64,24 +64,24 @@ struct mcp_stream {
     bool array; /* the POST was an array */
     bool begun; /* server-sent events */
     bool ended;
-    bool written;                   /* its end went out on a connection */
+    bool written;                   /* its end was written to a connection */
     bool unprimed;                  /* its first event, with an id, is still to be written */
-    bool lost;                      /* the client went before it had anything to come back with */
-    bool of_call;                   /* its name is the id of the one call it is for */
+    bool lost;                      /* the client left before it had an id to come back with */
+    bool of_call;                   /* its name is the id of its only call */
     char name[STREAM_NAME_MAX + 1]; /* empty: its number */
 };
 
 struct mcp_stream *mcp_stream_held(struct session *session, struct http_exchange *exchange,
                                    bool array);
-/* NULL: the principal has as many listeners as it may. */
+/* NULL: the principal has as many listeners as it may have. */
 struct mcp_stream *mcp_stream_standing(struct session *session, struct http_exchange *exchange);
 struct mcp_stream *mcp_stream_lines(struct session *session, struct pipe_lines *pipe);
-/* The stream of this call goes on here: the client has seen what came up to `seq`. */
+/* The stream of this call goes on here; the client has seen everything up to `seq`. */
 struct mcp_stream *mcp_stream_back(struct session *session, struct http_exchange *exchange,
                                    struct str call_id, uint32_t seq);
-/* Names it by the call it is for, before anything is sent. */
+/* Names the stream after its call, before anything is sent. */
 void mcp_stream_name(struct mcp_stream *stream, const struct id *call_id);
-/* Splits an event id. False: we never gave out such a one. */
+/* Splits an event id. False: this server never gives out such an id. */
 bool mcp_event_id_read(struct str event_id, struct str *stream, uint32_t *seq);
 /* The stream of this session that an event belongs to, or NULL. */
 struct mcp_stream *mcp_stream_find(struct session *session, struct str name, uint32_t seq);
@@ -90,27 +90,29 @@ bool mcp_stream_name_is_standing(struct str name);
 
 /* One more response will come (mcp_stream_respond or mcp_stream_skip). */
 void mcp_stream_await(struct mcp_stream *stream);
-/* Turns a held response into events, with a priming one where the client knows them. */
+/* Turns a held response into events, with a priming one if the client knows those. */
 void mcp_stream_begin(struct mcp_stream *stream);
-/* Has the client been sent something with an id? */
+/* Has the client been sent an event with an id? */
 bool mcp_stream_has_id(const struct mcp_stream *stream);
 void mcp_stream_send(struct mcp_stream *stream, enum event_sort sort, struct str message);
-/* A place for something that is stored before it is sent; then it is sent there, unless the client
- * has it from another node. Places are used in the order they were given out. 0: there is none. */
+/* Reserves a place for something that is stored before it is sent. mcp_stream_send_at then sends it
+ * there, unless the client has it from another node. Places are used in the order in which they
+ * were given out. 0: there is none. */
 uint32_t mcp_stream_reserve(struct mcp_stream *stream);
 void mcp_stream_send_at(struct mcp_stream *stream, uint32_t seq, struct str message);
-/* The last of the awaited responses ends a held stream, and perhaps frees it. */
+/* The last of the awaited responses ends a held stream, and may free it. */
 void mcp_stream_respond(struct mcp_stream *stream, struct str message);
 void mcp_stream_skip(struct mcp_stream *stream);
-/* A comment, if somebody listens. */
+/* Sends a comment, if somebody listens. */
 void mcp_stream_comment(struct mcp_stream *stream);
-/* Is there somebody who gets, or may come back for, what is sent? */
+/* Is there a client that gets, or may come back for, what is sent? */
 bool mcp_stream_reachable(const struct mcp_stream *stream);
-/* Goes on behind `seq` on another connection. */
+/* Goes on after `seq`, on another connection. */
 void mcp_stream_resume(struct mcp_stream *stream, struct http_exchange *exchange, uint32_t seq);
-/* The same request has come again, on this connection: it takes over, from the beginning. */
+/* The same request has come again, on this connection, which takes the stream over from its
+ * beginning. */
 void mcp_stream_again(struct mcp_stream *stream, struct http_exchange *exchange);
-/* The session is over: the connection is ended, what comes later is dropped. */
+/* Ends the connection. What is sent later is dropped. */
 void mcp_stream_close(struct mcp_stream *stream);
 void mcp_stream_destroy(struct mcp_stream *stream);
 /* Lines: the pipe has room again. */

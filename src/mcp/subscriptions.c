@@ -1,10 +1,10 @@
 /*
- * mcp/subscriptions: subscriptions/listen, a response that stays open and tells of changes.
+ * mcp/subscriptions: subscriptions/listen, a response that stays open and reports changes.
  *
- * A listener names what it wants to hear of, is told in return what it will hear of, and then hears
- * of that and of nothing else. Every message carries the listener's id, which is the id of its
- * request. Nothing is kept for a listener that does not read: a list that changed again can be
- * fetched again, so a message that finds no room is dropped.
+ * A listener names what it wants to hear of, is told which of it it will hear of, and then hears of
+ * exactly that. Every message carries the listener's id, which is the id of its request. Nothing is
+ * kept for a listener that does not read: a message that finds no room is dropped, because a list
+ * that changed can be fetched at any time.
  */
 #include "base/log.h"
 #include "base/mem.h"
@@ -36,7 +36,7 @@ struct listener {
     struct arena arena;
     struct str id;
     struct str principal;
-    size_t counted; /* of its uris, as subscriptions of the principal */
+    size_t counted; /* how many of its URIs count as subscriptions of the principal */
     bool dead;
 };
 
@@ -95,7 +95,7 @@ static void free_later(void *data)
     listener_free(data);
 }
 
-/* Perhaps in the middle of telling it something. */
+/* This may happen while it is being told something. */
 static void listener_gone(struct response *response)
 {
     struct listener *listener = LIST_OF(response, struct listener, response);
@@ -232,7 +232,7 @@ void subscriptions_task(struct mcp_server *server, struct task *task)
     }
 }
 
-/* What has happened before it listened: nobody has to look, and nothing is missed. */
+/* What has happened before it listened, so that nothing is missed. */
 static void tell_tasks(struct listener *listener, const struct json *task_ids)
 {
     JSON_EACH (id, task_ids) {
@@ -243,14 +243,15 @@ static void tell_tasks(struct listener *listener, const struct json *task_ids)
     }
 }
 
-/* The answer to a request that was open for so long: it has ended as it should. */
+/* The answer to a request that stayed open: it has ended normally. */
 static void close_one(struct listener *listener, struct str why)
 {
     struct mcp_server *server = listener->response.server;
     struct buf *out = &server->out;
     struct json_writer w;
 
-    /* Who tears a subscription down says so while it is still there, and then answers. */
+    /* First the listener is told of the end, as long as it listens; then the request is
+     * answered. */
     message_begin(listener, &w, STR("notifications/cancelled"));
     jw_key_raw(&w, STR("requestId"), listener->id);
     jw_key_str(&w, STR("reason"), why);
@@ -293,7 +294,7 @@ void subscriptions_close(struct mcp_server *server, bool pipe)
 
 /* --- listening --- */
 
-/* What a resource that can be subscribed to is named; the others are left out of the answer. */
+/* Takes the URIs of resources that can be subscribed to. The others are left out of the answer. */
 static bool take_uris(struct request *request, struct listener *listener, const struct json *uris)
 {
     size_t count = 0;
@@ -315,7 +316,7 @@ static bool take_uris(struct request *request, struct listener *listener, const 
     return true;
 }
 
-/* The tasks that are there; the others are left out of the answer. */
+/* Takes the tasks that exist. The others are left out of the answer. */
 static bool take_tasks(struct request *request, struct listener *listener, const struct json *ids)
 {
     size_t count = 0;

@@ -3,12 +3,12 @@
  *
  *     working ⇄ input_required ─▶ completed │ failed │ cancelled ─▶ forgotten
  *
- * A task is the caller of its call: the call asks it, tells it how far it is, and ends in it. No
- * connection has a part in this. When the time to live is over, a task that has not ended fails and
- * its call is cancelled; one that has ended is forgotten.
+ * A task is the caller of its call: the call tells it what it asks, how far it is, and how it
+ * ended. No connection is involved. When its time to live is over, a task that has not ended fails,
+ * and its call is cancelled; a task that has ended is forgotten.
  *
- * Holds always: the terminal statuses are final. A task belongs to one principal, and does not
- * exist for any other. While a call points to a task, the task is there.
+ * Holds always: completed, failed and cancelled are final. A task belongs to one principal, and
+ * does not exist for any other. While a call points to a task, the task is there.
  */
 #include "mcp/tasks.h"
 
@@ -59,7 +59,7 @@ bool tasks_offered(const struct mcp_server *server)
 {
     const struct catalog *catalog = server->opts.catalog;
 
-    if (server->tasks->by_id.count) /* perhaps of a tool that has gone since */
+    if (server->tasks->by_id.count) /* a tool with tasks may have been removed */
         return true;
     for (size_t i = 0; i < catalog_count(catalog, TARGET_TOOL, false); i++)
         if (catalog_at(catalog, TARGET_TOOL, false, i)->detach != DETACH_NEVER)
@@ -100,7 +100,7 @@ static void forget_first(struct list *ended, bool own)
         task_forget(own ? LIST_OF(at, struct task, own) : LIST_OF(at, struct task, ended));
 }
 
-/* Those that have ended make room for the one that begins, which its owner counts already. */
+/* Tasks that have ended make room for the new one, which is already counted for its owner. */
 static bool make_room(struct mcp_server *server, struct task_owner *owner)
 {
     struct tasks *tasks = server->tasks;
@@ -247,7 +247,7 @@ void task_say(struct task *task, struct str message)
     touch(task);
 }
 
-/* Until its time is over, and a while at least: its client has to learn of the end. */
+/* Until its time is over, but for at least a while, so that its client learns of the end. */
 static void keep_until(struct task *task)
 {
     int64_t until = task_expires(task);
@@ -273,7 +273,7 @@ void task_end(struct task *task, enum task_status status, struct str end, struct
     count_running(task, false);
     task->notes = NULL;
     task->note_count = 0;
-    task->tool = task->args = STR_NONE; /* nobody will run it again */
+    task->tool = task->args = STR_NONE; /* it will not be run again */
     arena_finish(&task->arena);
     arena_init(&task->arena, TASK_ARENA_MAX);
     keep_until(task);
@@ -359,7 +359,7 @@ void task_end_outcome(struct task *task, const struct outcome *outcome)
 
 const struct str task_time_over = STR_INIT("The time to live of the task is over.");
 
-/* That it has failed is told when it is stored: see task_finished. */
+/* The task fails when that is stored: see task_finished. */
 static void task_due(struct task *task)
 {
     struct call *call = task->caller.call;
@@ -368,7 +368,7 @@ static void task_due(struct task *task)
         task_forget(task);
         return;
     }
-    if (!call || !server_survives(task->server)) { /* nothing is stored */
+    if (!call || !server_survives(task->server)) { /* there is nothing to store */
         task_fail(task, RPC_INTERNAL_ERROR, task_time_over);
         if (call)
             call_cancel(call, task_time_over);
@@ -395,7 +395,7 @@ struct task *task_by_id(const struct mcp_server *server, struct str id)
 
 struct task *task_find(struct mcp_server *server, struct str id, struct str principal)
 {
-    tasks_sweep(server); /* the clock decides, not how often it is looked at */
+    tasks_sweep(server); /* the clock decides, not how often a client looks */
     struct task *task = task_by_id(server, id);
 
     return task && str_eq(task->principal, principal) ? task : NULL;
@@ -431,12 +431,12 @@ static enum caller_way task_asked(struct caller *caller, struct call *call)
     task->asked = true;
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
         if (!ask2026_can(task->can, ask_record(ask)))
-            way = CALLER_HOLDS; /* another surface may have it, or it ends there */
+            way = CALLER_HOLDS; /* another surface may take it; otherwise it ends there */
     task_refresh(task, true);
     return way;
 }
 
-/* Progress becomes the status message: tasks have no other notifications. */
+/* Progress becomes the status message: a task has no other notifications. */
 static void task_notify(struct caller *caller, struct call *call, const struct notice *notice)
 {
     (void)call;
@@ -474,8 +474,8 @@ static void task_finished(struct caller *caller, struct call *call, const struct
         task_end_outcome(task, outcome);
 }
 
-/* Whoever asks for it next goes on with its record. Its call can still be run: that its time is
- * over is for them to say. */
+/* Whoever asks for the task next goes on with its record. Its call can still be run, and whether
+ * its time is over is decided then. */
 static void task_unloaded(struct caller *caller)
 {
     struct task *task = task_of(caller);
@@ -575,7 +575,7 @@ bool task_shows(const struct task *task, const struct ask_record *ask)
 
 struct str task_key(struct arena *arena, const struct ask_record *ask)
 {
-    /* An author's key never begins with #, and a numbered one is # and digits alone. */
+    /* An author's key never begins with #, and a numbered one is # and digits only. */
     if (ask->attempt <= 1)
         return ask->key;
     return arena_fmt(arena, "#%d:" STR_FMT, ask->attempt, STR_ARG(ask->key));

@@ -1,16 +1,16 @@
 /*
  * mcp/tasks: the extension io.modelcontextprotocol/tasks (SEP-2663).
  *
- * A task is a call whose caller is no request: the client is given its id and comes back with it.
- * The id is the id of the call. What the call asks is shown by tasks/get and answered by
- * tasks/update; how it ended is kept until the time to live is over.
+ * A task is a call that no request waits for: the client is given its id and comes back with it.
+ * The id is the id of the call. tasks/get shows what the call asks, tasks/update answers it. The
+ * end is kept until the time to live is over.
  *
  *   tasks.c         the life of a task, and the limits
  *   tasks_wire.c    a task as the client sees it, and notifications about it
- *   tasks_begin.c   tools/call that makes one
+ *   tasks_begin.c   how a call becomes a task
  *   tasks_rpc.c     tasks/get, tasks/cancel, and what requests that wait have in common
- *   tasks_update.c  tasks/update: answers, and those that come too late
- *   tasks_store.c   tasks that outlive the process, where the store does: their records
+ *   tasks_update.c  tasks/update: answers, and answers that come too late
+ *   tasks_store.c   the records of tasks, with a durable or shared store
  *   tasks_load.c    a task that is not worked on here, as the store knows it
  */
 #ifndef NOD_MCP_TASKS_H
@@ -28,14 +28,14 @@ enum {
     TASKS_PER_PRINCIPAL_MAX = 1000,           /* the same, of one principal */
     TASKS_BYTES_MAX = 256 << 20,              /* of results that are kept */
     TASKS_BYTES_PER_PRINCIPAL_MAX = 64 << 20, /* the same, of one principal: its oldest go first */
-    TASK_TTL_MS = 3600000,                    /* from its creation */
-    TASK_TTL_MAX_DAYS = 3650,                 /* what is longer is taken for this */
+    TASK_TTL_MS = 3600000,                    /* the time to live, from its creation */
+    TASK_TTL_MAX_DAYS = 3650,                 /* a longer time to live counts as this */
     TASK_POLL_MS = 1000,                      /* how often a client is asked to look */
-    TASK_ENDED_KEEP_MS = 60000,               /* an end is kept that long at least */
-    TASK_ASKS_MORE_MS = 5000, /* questions wait that much longer than their task lives */
+    TASK_ENDED_KEEP_MS = 60000,               /* an end is kept for at least so long */
+    TASK_ASKS_MORE_MS = 5000, /* questions wait so much longer than their task lives */
     TASK_MESSAGE_MAX = 1000,  /* bytes of a statusMessage */
     TASK_END_MAX = MCP_MESSAGE_MAX - (64 << 10), /* bytes of a result or an error */
-    TASK_NOTES_MAX = 256,                        /* asks of which something is noted */
+    TASK_NOTES_MAX = 256,                        /* asks of a task about which something is noted */
 };
 
 #define TASKS_STORE_KIND "task"
@@ -52,8 +52,8 @@ enum task_status {
 struct task_note { /* what is known of an ask beside its record */
     struct task_note *next;
     struct id ask;
-    int attempt;         /* the last that was put up */
-    bool opened;         /* a page was agreed to; it ends when the page is done */
+    int attempt;         /* the last offer that was put up */
+    bool opened;         /* the person agreed to open the page; it ends when the page is done */
     struct str problems; /* of the last answer, JSON; in the task's arena */
 };
 
@@ -66,30 +66,31 @@ struct task_owner { /* a principal with tasks */
 };
 
 /*
- * One that is worked on here, or has ended here. Or, with `view`, what the store knows of it at
- * this moment: that one is in no list, has no call, and is freed by whoever asked for it.
+ * A task that is worked on here, or has ended here. Or, with `view`, what the store knows of it at
+ * this moment: a view is in no list, has no call, and is freed by whoever asked for it.
  */
 struct task {
     struct caller caller; /* first */
     struct mcp_server *server;
-    struct heap_node due;   /* the store's clock: it fails, or is forgotten */
-    struct list ended, own; /* once it has ended: of the server, of its owner; oldest first */
+    struct heap_node due; /* the store's clock: when it fails, or is forgotten */
+    /* once it has ended: in the server's list and in its owner's; oldest first */
+    struct list ended, own;
     struct task_owner *owner;
     struct id id;
     struct arena arena; /* of what is noted while it lives */
     struct str principal, tool, args;
-    uint8_t can; /* enum client_can: of the client that made it */
+    uint8_t can; /* enum client_can: what the client that made it can be asked */
     bool view;
-    bool expiring;            /* its time is over, and that is being stored */
+    bool expiring;            /* its time is over, and its end is being stored */
     struct ask_record *shown; /* view: what it waits for; in the arena */
     size_t shown_count;
-    uint64_t version; /* view: of its record */
+    uint64_t version; /* view: the version of its record */
     enum task_status status;
-    bool asked;   /* what its call asks is stored, and open */
+    bool asked;   /* its call has stored questions that are open */
     bool running; /* counted among the server's calls */
     bool kept;    /* the store has a record of it */
-    bool storing; /* a writing of it is under way */
-    bool stale;   /* and is to be followed by another */
+    bool storing; /* a write of its record is under way */
+    bool stale;   /* another write has to follow */
     int64_t created_ms, updated_ms, ttl_ms;
     struct task_note *notes;
     size_t note_count;
@@ -101,12 +102,12 @@ struct task {
 /* What the server has of them. */
 struct tasks;
 struct tasks *tasks_create(void);
-/* Nobody is told more; what the store knows stays. */
+/* Nobody is told anything more. What the store knows stays. */
 void tasks_destroy(struct mcp_server *server);
-/* Has the principal as many tasks as it may have, ended ones too? */
+/* Has the principal as many tasks as it may have, including ended ones? */
 bool tasks_full(const struct mcp_server *server, struct str principal);
 void tasks_sweep(struct mcp_server *server);
-/* Has some tool tasks? */
+/* Does some tool have tasks? */
 bool tasks_offered(const struct mcp_server *server);
 
 /* The methods. */
@@ -118,32 +119,32 @@ void tasks_cancel(struct request *request);
 bool tasks_call(struct request *request, struct target *target, const struct json *args);
 /* Replies that the client has to declare the extension. */
 void tasks_missing(struct request *request);
-/* A call that is a task already, by its id: everybody who waits is given it, or is told to try
- * again if the store does not say. False: it is none, and nothing happened. Comes later, through
- * done(), with whether everybody was told. */
+/* If the call of this id is a task already, everybody who waits is given that task, or is told to
+ * try again if the store does not say. done() is called later; `was` false: it is no task, and
+ * nobody was told anything. */
 struct caller2026;
 void tasks_resumed(struct caller2026 *caller, struct str id,
                    void (*done)(struct caller2026 *caller, bool was));
 
 /* What the client of a task can be asked; 0 for calls of other callers. */
 uint8_t task_can(const struct call *call);
-/* By its id, for its principal; NULL: none that we know of here. */
+/* By its id, for its principal; NULL: not known on this node. */
 struct task *task_find(struct mcp_server *server, struct str id, struct str principal);
 
 /* The members of a task; with `detailed` also inputRequests, result or error. */
 void task_write(struct json_writer *w, struct task *task, bool detailed);
 /* A whole response with resultType "task" in server->out. */
 void task_write_created(struct mcp_server *server, struct str request_id, struct task *task);
-/* The same for tasks/get, and for what is only acknowledged. */
+/* The same for tasks/get, and a response that only acknowledges. */
 void task_write_detailed(struct mcp_server *server, struct str request_id, struct task *task);
 void task_write_done(struct mcp_server *server, struct str request_id);
 
 /*
- * A request whose call is about to do its first step: the call becomes a task, and everybody who
- * waits for it is told so. False: there is no room, and the request goes on waiting.
+ * The call of a request is about to do its first step: it becomes a task, and everybody who waits
+ * for it is told so. False: there is no room, and the request goes on waiting.
  */
 bool tasks_take(struct caller2026 *caller, struct call *call);
-/* Everybody who waits is given this task. */
+/* Gives this task to everybody who waits. */
 void tasks_respond(struct caller2026 *caller, struct task *task);
 
 /* --- between the files of tasks --- */
@@ -153,30 +154,30 @@ struct task_spec {
     struct str principal, tool, args;
     uint8_t can;
 };
-/* NULL: too many. */
+/* NULL: there are too many tasks. */
 struct task *task_create(struct mcp_server *server, const struct task_spec *spec);
-/* Its call begins, or goes on with the task as its caller. With `opened` the client has its id. */
+/* Its call begins, or goes on with the task as its caller. `opened`: the client has its id. */
 void task_begin(struct task *task, struct target *target, const struct json *args, bool opened);
-/* Stores its call, for task_begin with `opened`. It is not run by anybody before its client has
+/* Stores its call, for task_begin with `opened`. Nobody runs the call before its client has
  * something to come back with. */
 void task_open(struct task *task, struct target *target, const struct json *args, store_done *done,
                void *data);
 void task_go_on(struct task *task, struct call *call);
-/* It runs: a server that shuts down waits for it. */
+/* The call runs: a server that shuts down waits for it. */
 void task_count(struct task *task);
 void task_set_ttl(struct task *task, int64_t ttl_ms);
-/* Whosever it is. */
+/* For any principal. */
 struct task *task_by_id(const struct mcp_server *server, struct str id);
-/* Also from the middle of its life: the call is left. */
+/* At any time of its life: the task leaves its call. */
 void task_forget(struct task *task);
 bool task_over(const struct task *task);
 int64_t task_expires(const struct task *task);
-/* Terminal. `end` is taken over (heap). */
+/* Ends the task. `end` (heap) belongs to the task from now on. */
 void task_end(struct task *task, enum task_status status, struct str end, struct str message);
-/* It had ended before, at this time. */
+/* The task had ended before, at this time. */
 void task_restored(struct task *task, int64_t updated_ms);
 void task_end_outcome(struct task *task, const struct outcome *outcome);
-struct task_ending { /* how a task ends, when its call has ended so */
+struct task_ending { /* how a task ends whose call has ended so */
     enum task_status status;
     struct buf end;
     struct str message;
@@ -185,24 +186,24 @@ void task_ending_make(struct task_ending *ending, const struct mcp_opts *opts,
                       const struct outcome *outcome);
 /* {code, message} */
 void task_error_write(struct buf *out, int64_t code, struct str message);
-/* The same, when the time is over. */
+/* The error message when the time is over. */
 extern const struct str task_time_over;
-/* Now, as the store counts it. */
+/* The store's clock. */
 int64_t task_now(const struct mcp_server *server);
 void task_fail(struct task *task, int64_t code, struct str message);
 void task_say(struct task *task, struct str message);
-/* Is it waiting for input? Tells listeners if that has changed, or with `tell`. */
+/* Does it wait for input? Tells listeners if that has changed, or if `tell` is true. */
 void task_refresh(struct task *task, bool tell);
 struct task_note *task_note(const struct task *task, struct str ask_id);
 struct task_note *task_note_add(struct task *task, struct str ask_id);
 
-/* The key under which an ask is up now; in the arena. No two asks, and no two offers of one, have
- * the same in the life of a task. */
+/* The key under which an ask is up now, in the arena. In the life of a task no two asks, and no two
+ * offers of one ask, have the same key. */
 struct str task_key(struct arena *arena, const struct ask_record *ask);
 /* Is it shown to the client? */
 bool task_shows(const struct task *task, const struct ask_record *ask);
 
-/* What it waits for, one after the other; begins zeroed but for the task. */
+/* Walks over what it waits for. Begins zeroed but for the task. */
 struct task_asks {
     struct task *task;
     struct ask *live;
@@ -212,35 +213,36 @@ const struct ask_record *task_asks_next(struct task_asks *walk);
 
 extern const struct caller_ops task_caller_ops;
 
-/* tasks_store.c. Writes its record anew, if there is one, as soon as the last writing has ended. */
+/* tasks_store.c. Writes its record anew, if it has one, when the last write has ended. */
 void task_store(struct task *task);
 /*
- * Its first record, if tasks survive: done(task) when it is there, perhaps at once; done(NULL) if
- * it could not be written, or the task or the server has gone. Without a record there is no task.
- * With `insist` its client has something to come back with: the store is waited for.
+ * Writes the first record, with a durable or shared store. done(task): it is there, perhaps at
+ * once. done(NULL): it could not be written, or the task or the server is gone; without a record
+ * there is no task. `insist`: the client has something to come back with, so the store is waited
+ * for.
  */
 void task_store_first(struct task *task, bool insist, void (*done)(void *data, struct task *task),
                       void *data);
 bool task_record_write(struct buf *out, const struct task *task);
-/* What a view has noted goes into the record, unless that was written meanwhile. */
+/* Writes what a view has noted into the record, unless that was written in the meantime. */
 void task_view_store(const struct task *view);
-/* Nobody was told its id: its record goes. */
+/* Nobody was told its id: removes its record. */
 void task_record_drop(struct mcp_server *server, struct str id);
 
 /* tasks_load.c. */
 typedef void task_loaded(void *data, struct task *task, nod_status status);
 /*
- * Looks in the store for a task of this principal. `done` comes later, with NULL if there is none.
- * Where the store is ours alone, the task is worked on here from then on, or has ended; where
- * others share it, or `look` says so, it is a view.
+ * Looks in the store for a task of this principal. `done` is called later, with NULL if there is
+ * none. If the store is ours alone, the task is worked on here from then on, or has ended. If other
+ * nodes share the store, or with `look`, it is a view.
  */
 void task_load(struct mcp_server *server, struct str id, struct str principal, bool look,
                task_loaded *done, void *data);
 void task_view_free(struct task *view);
 
-/* --- requests that wait: tasks_rpc.c --- */
+/* --- requests that wait (tasks_rpc.c) --- */
 
-/* For a task to be loaded, for its record to be stored, for its answers. */
+/* A request that waits for a task to be loaded, for its record to be stored, or for its answers. */
 struct task_wait {
     struct server_work work; /* first */
     struct response response;
@@ -248,29 +250,29 @@ struct task_wait {
     void (*go_on)(struct task_wait *wait, struct task *task);
     struct arena arena;
     struct str request_id, principal;
-    struct task *view;            /* its own, or NULL */
+    struct task *view;            /* the request's own view, or NULL */
     const struct json *responses; /* inputResponses */
     struct target *target;        /* tools/call: held */
     const struct json *args;
     struct id task;
     size_t feeding;
-    void *unknown; /* of tasks_update.c: the responses that nothing waits for */
+    void *unknown; /* tasks_update.c: responses whose keys nothing waits for */
     size_t unknown_count;
-    nod_status failed;     /* of an answer that could not be stored */
-    struct buf late;       /* the keys of those that came too late, as JSON strings */
+    nod_status failed;     /* the status of an answer that could not be stored */
+    struct buf late;       /* the keys of answers that came too late, as JSON strings */
     struct str late_state; /* how the question of the first of them ended */
 };
 
-/* NULL: it was answered with an error. */
+/* NULL: an error was replied. */
 struct task_wait *task_wait_create(struct request *request);
-/* server->out is the answer. */
+/* Sends server->out as the answer. */
 void task_wait_end(struct task_wait *wait, int status);
 void task_wait_fail(struct task_wait *wait, int status, int64_t code, struct str message,
                     struct str data);
 void task_wait_free(struct task_wait *wait);
 /*
- * The task of the request, if it is worked on here. NULL: the request was answered, or has been
- * taken over and goes on with go_on() when the task has been loaded.
+ * The task of the request, if it is worked on here. NULL: the request was answered, or it was taken
+ * over, and go_on() is called when the task has been loaded.
  */
 struct task *task_of_request(struct request *request, const struct json *responses,
                              void (*go_on)(struct task_wait *wait, struct task *task));

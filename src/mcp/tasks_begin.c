@@ -1,13 +1,14 @@
 /*
  * mcp/tasks_begin: how a call becomes a task.
  *
- * A tool that is one from the beginning: the task is stored, its call is opened in the store, the
- * client is given the id, and only then does the call begin. Until then nobody runs it, whoever
- * dies: the client would call again, and the work would be done twice. A client that has gone
- * before it could be given the id has nothing either, and its call does not begin.
+ * If a tool's calls are tasks from the beginning, the task is stored, then its call is opened in
+ * the store, then the client is given the id, and only then does the call begin. Until then no node
+ * runs it, even after a crash: the client would call again, and the work would be done twice. If
+ * the client is gone before it could be given the id, the call does not begin.
  *
  * With task_asks_first the call is held before its first step, and becomes a task there, in the
- * same order. Its client can come back with the state of the round: then the store is waited for.
+ * same order. The client can come back with the requestState of its last round, so the store is
+ * waited for.
  */
 #include "base/crash.h"
 #include "base/mem.h"
@@ -20,7 +21,7 @@ static const struct str not_stored = STR_INIT("The task could not be stored; try
 static const struct str not_read =
     STR_INIT("The store did not say whether this call is a task; try again later.");
 
-/* Nobody has been told of it. */
+/* Nobody has been told of the task. */
 static void drop(struct task *task)
 {
     struct mcp_server *server = task->server;
@@ -38,7 +39,7 @@ static void drop(struct task *task)
 
 /* --- from the beginning --- */
 
-/* The task and its call are there for everybody: the client is told, and then it begins. */
+/* The task and its call are stored: the client is told, and then the call begins. */
 static void give_out(struct task_wait *wait, struct task *task)
 {
     struct mcp_server *server = wait->work.server;
@@ -92,7 +93,7 @@ static void begin_stored(struct request *request, struct task *task, struct targ
 {
     struct task_wait *wait = task_wait_create(request);
 
-    if (!wait) { /* it was answered with an error */
+    if (!wait) { /* an error was replied */
         task_forget(task);
         return;
     }
@@ -102,7 +103,7 @@ static void begin_stored(struct request *request, struct task *task, struct targ
     task_store_first(task, false, stored, wait);
 }
 
-/* Where nothing outlives the process nobody can come back to another. */
+/* Without a durable or shared store no client can come back to another process. */
 static void begin_here(struct request *request, struct task *task, struct target *target,
                        const struct json *args)
 {
@@ -133,10 +134,11 @@ static void begin(struct request *request, struct target *target, const struct j
     buf_finish(&text);
     if (!task) {
         bool own = tasks_full(server, request->principal);
-        reply_error(request, RPC_INTERNAL_ERROR,
-                    own ? STR("You have as many tasks as one principal may have; wait for one to "
-                              "end.")
-                        : STR("There are as many tasks as there may be; wait for one to end."));
+        reply_error(
+            request, RPC_INTERNAL_ERROR,
+            own ? STR("You have as many tasks as one principal may have; wait for one to "
+                      "end.")
+                : STR("This server has as many tasks as it may have; wait for one to end."));
         request->status = own ? 429 : 503;
     } else if (survives) {
         begin_stored(request, task, target, args);
@@ -156,7 +158,7 @@ bool tasks_call(struct request *request, struct target *target, const struct jso
         return true;
     }
     if (target->detach_after_asks || request->has.state)
-        return false; /* it may become one on the way */
+        return false; /* the call may become a task later */
     begin(request, target, args);
     return true;
 }
@@ -187,11 +189,12 @@ static void give_to_all(struct caller2026 *caller, struct task *task)
         front_flush(server->front);
 }
 
-/* The handle is given out when it is good for something: not before its record is stored. */
+/* The id is given out only when the task's record is stored. */
 static void taken(void *data, struct task *task)
 {
     struct caller2026 *caller = data;
-    bool gone = caller->over && !caller->resumed; /* with nothing to come back with */
+    /* the client is gone, and has nothing to come back with */
+    bool gone = caller->over && !caller->resumed;
 
     if (caller->server && !caller->over) {
         if (task)
@@ -201,7 +204,7 @@ static void taken(void *data, struct task *task)
     }
     if (task && gone)
         drop(task);
-    else if (task && task->caller.call) { /* its client has the id, or the state it came by */
+    else if (task && task->caller.call) { /* the client has the id, or its state */
         call_handed(task->caller.call);
         call_step_on(task->caller.call);
     }
@@ -226,7 +229,7 @@ bool tasks_take(struct caller2026 *caller, struct call *call)
     return true;
 }
 
-/* --- a request whose call is one already --- */
+/* --- a request whose call is a task already --- */
 
 struct resumed {
     struct caller2026 *caller;
@@ -242,7 +245,7 @@ static void resumed_loaded(void *data, struct task *view, nod_status status)
     if (caller->server && !caller->over) {
         if (view)
             tasks_respond(caller, view);
-        else if (unsure) /* were it one, it must not go on as a request */
+        else if (unsure) /* if the call is a task, it must not go on as a request */
             caller_fail(caller, 200, RPC_INTERNAL_ERROR, not_read, STR_NONE);
     }
     resumed->done(caller, view || unsure);

@@ -1,21 +1,21 @@
 /*
  * mcp/tasks_load: a task that is not worked on here, as the store knows it.
  *
- * The record of the task says whose it is and until when; the record of its call says how it
+ * The record of the task says whose it is and how long it lives. The record of its call says how it
  * stands:
  *
- *   - waiting, runnable, running: where the store is ours alone it is adopted, and worked on here.
- *     Where it is shared it is looked at, each time anew: whoever works on it is another node, or
- *     will be whoever finds it.
- *   - runnable: adopted also there, if this node has its tool. Nobody works on it at this moment,
- *     and the store's epochs decide if somebody else takes it as well.
- *   - running, and not handed: the same. Its client has come back with its id, and nobody else may
- *     go on with it.
- *   - finished, cancelled: the task has ended.
- *   - not known, or forgotten: it has ended, and how is no longer known. It was stored before its
- *     client was told its id: there is nothing to begin again.
+ * - waiting, runnable, running: if the store is ours alone, the task is adopted and worked on here.
+ *   If the store is shared, the task is only shown, each time anew: another node works on it, or
+ *   will.
+ * - runnable, with a shared store: adopted too, if this node has its tool. Nobody works on it at
+ *   this moment, and if another node takes it as well, the store's epochs decide.
+ * - running but not handed, with a shared store: adopted too. Its client has come back with its id,
+ *   and no other node may go on with it.
+ * - finished, cancelled: the task has ended.
+ * - not known, or forgotten: the task has ended, and its result is no longer known. It was stored
+ *   before its client was told its id, so there is nothing to begin again.
  *
- * Time is the store's: a node whose own clock is wrong decides nothing.
+ * The store's clock decides, so a node whose own clock is wrong decides nothing.
  */
 #include "base/log.h"
 #include "base/mem.h"
@@ -32,8 +32,9 @@ enum {
     VIEW_ARENA_MAX = 64 << 20, /* and of what is shown of it */
 };
 
-static const struct str forgotten = STR_INIT("How the task ended is no longer known.");
-static const struct str tool_gone = STR_INIT("The tool of this task is no longer there.");
+static const struct str forgotten =
+    STR_INIT("The task has ended, but its result is no longer known.");
+static const struct str tool_gone = STR_INIT("The tool of this task no longer exists.");
 
 struct loading {
     struct server_work work; /* first */
@@ -57,7 +58,7 @@ static void loaded(struct loading *loading, struct task *task, nod_status status
     mem_free(loading);
 }
 
-/* Is it only looked at? */
+/* Is the task only to be shown? */
 static bool views(const struct loading *loading)
 {
     return loading->look || engine_store(loading->work.server->opts.engine)->ops->shared;
@@ -115,7 +116,7 @@ static struct str heap_copy(struct str text)
     return str_n(copy, text.len);
 }
 
-/* --- to look at --- */
+/* --- showing a task --- */
 
 static void view_say(struct task *view, struct str message)
 {
@@ -124,7 +125,7 @@ static void view_say(struct task *view, struct str message)
     view->message_len = view->message ? message.len : 0;
 }
 
-/* What this node knows beside the records, if it has a part in the task. */
+/* What this node knows besides the records, if it takes part in the task. */
 static void view_know(struct task *view, const struct task *here)
 {
     if (here->message_len)
@@ -201,7 +202,7 @@ static bool time_over(const struct loading *loading)
            until <= task_now(loading->work.server);
 }
 
-/* It has not ended. If its time is over, that is being stored. */
+/* It has not ended. If its time is over, its end is being stored. */
 static void show(struct loading *loading)
 {
     struct task *view = view_create(loading);
@@ -223,9 +224,9 @@ static void show(struct loading *loading)
     loaded(loading, view, NOD_OK);
 }
 
-/* --- that has ended --- */
+/* --- a task that has ended --- */
 
-/* Its record says how. */
+/* The record says how it ended. */
 static void restore(struct loading *loading, enum task_status status)
 {
     const struct json *record = loading->record;
@@ -249,7 +250,7 @@ static void restore(struct loading *loading, enum task_status status)
     loaded(loading, task, task ? NOD_OK : NOD_E_LIMIT);
 }
 
-/* Its call has ended, and the record of the task was not written since. */
+/* Its call has ended, and the task's record was not written since. */
 static void ended(struct loading *loading, const struct call_record *call)
 {
     struct task_ending ending;
@@ -298,7 +299,7 @@ static void adopt(struct loading *loading)
     struct target *target = catalog_find(server->opts.catalog, TARGET_TOOL, loading->call.target);
 
     if (!target && engine_store(server->opts.engine)->ops->shared) {
-        show(loading); /* another node has the tool, and perhaps runs it at this moment */
+        show(loading); /* another node has the tool, and may be running it */
         return;
     }
     struct task *task = task_of_record(loading);
@@ -335,7 +336,7 @@ static void adopt(struct loading *loading)
     } else if (!loading->ask_count) {
         task_count(task);
     }
-    /* The engine has put off its word, and comes first. */
+    /* Deferred, because the engine has deferred work that comes first. */
     loop_defer(server->opts.loop, adopted, loading);
 }
 
@@ -352,7 +353,8 @@ static void keep_ask(void *data, const struct store_row *row)
     ask->target = loading->call.target;
 }
 
-/* Nobody works on it, or only whoever has its id may go on with it, and has come. */
+/* No node works on it; or only a client that has its id may go on with it, and this one has
+ * come. */
 static bool wants_taker(const struct loading *loading)
 {
     const struct mcp_server *server = loading->work.server;
@@ -362,8 +364,8 @@ static bool wants_taker(const struct loading *loading)
     return !loading->look && (runnable || not_handed) && !task_by_id(server, loading->id);
 }
 
-/* Its time is over, and what was answered before is acted upon by whoever finds it: to adopt it
- * here would be to cancel it. */
+/* Its time is over, but it was answered before that. Whoever finds it acts on the answers; to adopt
+ * it here would cancel it. */
 static bool answered_in_time(const struct loading *loading)
 {
     return loading->call.handed && loading->call.state != CALL_STORED_WAITING &&
@@ -412,7 +414,7 @@ static void found(struct loading *loading, const struct call_record *record)
                      keep_ask, asks_scanned, loading);
 }
 
-/* The time is over, and also the while in which its client could learn of that. */
+/* The time is over, and so is the time in which its client could learn of that. */
 static bool long_over(const struct loading *loading)
 {
     const struct json *record = loading->record;
@@ -432,7 +434,7 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
     if (!server)
         loaded(loading, NULL, NOD_E_STORE);
     else if (task)
-        loaded(loading, task, NOD_OK); /* somebody else was faster */
+        loaded(loading, task, NOD_OK); /* another request was faster */
     else if (status == NOD_OK && !reply->call->forgotten)
         found(loading, reply->call);
     else if ((status == NOD_OK || status == NOD_E_NOT_FOUND) && !long_over(loading))
@@ -443,8 +445,8 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
         loaded(loading, NULL, status);
 }
 
-/* Whose it is, and whether it is still kept: an end is, for a while at least. How long one is kept
- * that had not ended when its record was written, the record of its call decides. */
+/* Is the record of this principal, and still kept? An end is kept for a while at least. If the task
+ * had not ended when the record was written, the record of its call decides. */
 static bool record_fits(const struct loading *loading, const struct json *record, int64_t now)
 {
     bool ended_then = number(record, STR("status")) >= TASK_COMPLETED;

@@ -1,8 +1,8 @@
 /*
- * mcp/tasks_rpc: the requests that look at a task and cancel it, and what requests that wait share.
+ * mcp/tasks_rpc: tasks/get and tasks/cancel, and what requests that wait have in common.
  *
- * What is worked on here, and what has ended here, is answered at once. Everything else is looked
- * up in the store each time: another node may be at it, and tells nobody. Then the request is taken
+ * A task that is worked on here, or has ended here, is answered at once. All others are looked up
+ * in the store each time, because another node may be working on them. The request is then taken
  * over, and goes on when the task has been loaded.
  */
 #include "base/mem.h"
@@ -26,7 +26,7 @@ void task_wait_free(struct task_wait *wait)
     mem_free(wait);
 }
 
-/* What it waits for comes all the same, and finds nobody to tell. */
+/* What it waits for still comes, and finds nobody to tell. */
 static void wait_gone(struct response *response)
 {
     (void)response;
@@ -108,7 +108,7 @@ static void wait_loaded(void *data, struct task *task, nod_status status)
                        STR("The store cannot be reached; try again later."), STR_NONE);
 }
 
-/* Is what we have of it all there is to know? */
+/* Does this node know everything there is to know of the task? */
 static bool known_here(const struct mcp_server *server, const struct task *task)
 {
     return !engine_store(server->opts.engine)->ops->shared || task_over(task) ||

@@ -1,15 +1,16 @@
 /*
- * mcp/tasks_store: tasks that outlive the process: their records.
+ * mcp/tasks_store: the records of tasks.
  *
- * Where the store does (or where other nodes see it), each task has a small record in it beside the
- * record of its call: whose it is, until when, what it runs, what was noted of its questions, how
- * it ended. It is written before the client is given the task's id. How the task stands is told by
- * the record of its call: this one only repeats it, and may come later.
+ * With a durable or shared store, each task has a small record beside the record of its call: whose
+ * it is, how long it lives, what it runs, what was noted about its questions, how it ended. It is
+ * written before the client is given the task's id. The record of the call decides how the task
+ * stands. This record only repeats that, and may lag behind.
  *
- * A writing that fails is tried again for as long as the task is here, unless nobody could come
- * back for it: then it is given up after a few times, and there is no task.
+ * A write that fails is tried again for as long as the task is here. If no client could come back
+ * for the task, the write is given up after a few tries, and there is no task.
  *
- * Holds always: at most one writing of a record is under way, and what it writes last is newest.
+ * Holds always: at most one write of a record is under way, and the last write holds the newest
+ * state.
  */
 #include "base/crash.h"
 #include "base/log.h"
@@ -20,9 +21,9 @@
 enum {
     RECORD_VERSION = 1,
     RECORD_MAX = TASK_END_MAX + MCP_BODY_MAX + (1 << 20),
-    FIRST_TRIES = 4,      /* of the record of a task that nobody was told of */
+    FIRST_TRIES = 4,      /* tries to store a task that nobody was told of */
     AGAIN_MS = 100,       /* the first pause between two tries */
-    AGAIN_MOST_MS = 2000, /* and the longest */
+    AGAIN_MOST_MS = 2000, /* the longest pause */
 };
 
 /* --- writing --- */
@@ -151,8 +152,8 @@ static void written(void *data, nod_status status, const struct store_reply *rep
     }
 }
 
-/* An end is kept until its time is over, and a while at least. One that has not ended is kept for
- * longer: it may be answered, and everything be down for days before its call goes on. */
+/* An end is kept until its time is over, but for at least a while. A task that has not ended is
+ * kept longer: it may be answered, and all nodes may be down for days before its call goes on. */
 static int64_t record_ttl(const struct task *task)
 {
     int64_t until = task_expires(task), more = TASK_ENDED_KEEP_MS;
@@ -186,14 +187,14 @@ static void writing_dropped(void *data)
     writing_over(data, NULL);
 }
 
-/* The server goes. */
+/* The server is being destroyed. */
 static void writing_drop(struct server_work *work)
 {
     struct writing *writing = (struct writing *)(void *)work;
 
     work->server = NULL;
     if (!heap_has(&writing->again.node))
-        return; /* its completion comes */
+        return; /* freed when its completion comes */
     timer_stop(writing->loop, &writing->again);
     loop_defer(writing->loop, writing_dropped, writing);
 }
@@ -235,7 +236,7 @@ void task_store_first(struct task *task, bool insist, void (*done)(void *data, s
     write_now(task, insist, done, data);
 }
 
-/* --- without waiting for it --- */
+/* --- writes whose result does not matter --- */
 
 static void not_minded(void *data, nod_status status, const struct store_reply *reply)
 {

@@ -1,10 +1,10 @@
 /*
  * mcp/tasks_update: answers to what a task asks.
  *
- * They are acknowledged when the store has them. A key that nothing waits for is looked up in the
- * store first: an answer whose question has ended, by another answer or by the clock, came too
- * late, and its sender is told so. The very same answer, sent again, is acknowledged again. Keys
- * that were never given out are ignored, as the specification has it.
+ * Answers are acknowledged when the store has them. A key that nothing waits for is looked up in
+ * the store first. If its question has ended, by another answer or by the clock, the answer came
+ * too late, and its sender is told so. The very same answer, sent again, is acknowledged again.
+ * Keys that were never given out are ignored, as the specification demands.
  */
 #include "base/mem.h"
 #include "mcp/ask2026.h"
@@ -54,7 +54,7 @@ static bool a_person_answered(const struct entry *entry)
            !str_eq(entry->by, STR("nod"));
 }
 
-/* Nothing that waits has this key. Was it ever one? */
+/* Nothing that waits has this key. Was it ever given out? */
 static void check_key(struct task_wait *wait, struct task *task, const struct call_record *call,
                       struct str key, const struct json *response)
 {
@@ -76,7 +76,7 @@ static void check_key(struct task_wait *wait, struct task *task, const struct ca
             came_late(wait, key, STR("asked again"));
             return;
         }
-    if (task_over(task)) /* withdrawn, or never one: nothing is asked any more */
+    if (task_over(task)) /* withdrawn, or never given out: nothing is asked any more */
         came_late(wait, key, STR("over"));
 }
 
@@ -111,7 +111,7 @@ static void update_end(struct task_wait *wait)
     }
 }
 
-/* The task as this request sees it; NULL: it has gone meanwhile. */
+/* The task as this request sees it; NULL: it is gone. */
 static struct task *task_here(struct task_wait *wait)
 {
     struct mcp_server *server = wait->work.server;
@@ -131,7 +131,7 @@ static void fed_one(struct task_wait *wait)
     update_end(wait);
 }
 
-/* --- one by one --- */
+/* --- answers one by one --- */
 
 static void note_result(struct task *task, const struct feed *feed,
                         const struct answer_result *result)
@@ -143,7 +143,7 @@ static void note_result(struct task *task, const struct feed *feed,
     if (!note)
         return;
     if (result->status == NOD_OK)
-        note->opened = true; /* the page has the word now */
+        note->opened = true; /* the page decides now */
     if (result->problems.len)
         note->problems = arena_str(&task->arena, result->problems);
     if (ask)
@@ -154,14 +154,15 @@ static void note_result(struct task *task, const struct feed *feed,
         task_store(task);
 }
 
-/* The store has this answer, or does not want it. */
+/* The store has taken this answer, or refused it. */
 static void fed(void *data, const struct answer_result *result)
 {
     struct feed *feed = data;
     struct task_wait *wait = feed->wait;
     struct task *task = wait->work.server ? task_here(wait) : NULL;
 
-    bool refused = result->pending && result->problems.len; /* it is asked again, saying why */
+    /* it is asked again, and the client is told why */
+    bool refused = result->pending && result->problems.len;
 
     if (task && !task_over(task) &&
         (result->status == NOD_OK || result->status == NOD_E_INVALID || refused))
@@ -191,12 +192,12 @@ static void feed_one(struct feed *feed, struct task *task)
         return;
     }
     answer.by = feed->wait->principal;
-    answer.attempt = ask->attempt; /* its key has named it */
+    answer.attempt = ask->attempt; /* the key has named the offer */
     answer.surface = server->mrtr;
     ask_answer(server->opts.engine, id_str(&feed->ask), &answer, fed, feed);
 }
 
-/* What the unknown keys were, if they ever were any. */
+/* Looks up what became of the keys that nothing waits for. */
 static void journal_loaded(void *data, nod_status status, const struct store_reply *reply)
 {
     struct task_wait *wait = data;
@@ -212,7 +213,7 @@ static void journal_loaded(void *data, nod_status status, const struct store_rep
     fed_one(wait);
 }
 
-/* --- all of them --- */
+/* --- all answers of a request --- */
 
 /* The ask that is shown under this key, or NULL. */
 static const struct ask_record *shown_as(struct task *task, struct arena *arena, struct str key)
@@ -226,7 +227,7 @@ static const struct ask_record *shown_as(struct task *task, struct arena *arena,
     return NULL;
 }
 
-/* Is every response shaped as the question it answers wants it? */
+/* Does every response have the shape that its question wants? */
 static bool shaped(struct task *task, const struct json *responses)
 {
     struct answer answer;
@@ -262,7 +263,7 @@ static void feed_all(struct task_wait *wait, struct task *task)
     wait->task = task->id;
     wait->unknown = feeds + known;
     wait->unknown_count = unknown;
-    wait->feeding = known + (unknown > 0) + 1; /* one for this function */
+    wait->feeding = known + (unknown > 0) + 1; /* plus one for this function */
     if (unknown)
         store->ops->load_call(store, id_str(&task->id), journal_loaded, wait);
     for (size_t i = 0; i < known; i++) {

@@ -1,9 +1,8 @@
 /*
  * mcp/tasks_wire: a task as the client sees it.
  *
- * The same members are in the result that makes a task, in tasks/get and in notifications/tasks;
- * only the first leaves out inputRequests, result and error. Nothing of a task is ever a
- * requestState.
+ * The result that makes a task, tasks/get and notifications/tasks have the same members; only the
+ * first leaves out inputRequests, result and error. Nothing of a task is ever a requestState.
  */
 #include <time.h>
 

@@ -1,8 +1,8 @@
 /*
  * mcp/tools: tools/list and tools/call.
  *
- * Arguments are not looked at here: the core checks them against the tool's schema, and what does
- * not fit is a result that the model can read and correct.
+ * Arguments are not checked here: the core checks them against the tool's schema. If they do not
+ * fit, the result says so, and the model can read and correct them.
  */
 #include "mcp/caller2026.h"
 #include "mcp/headers.h"

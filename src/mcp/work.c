@@ -2,7 +2,7 @@
  * mcp/work: see work.h.
  *
  * Holds always: a work is in the server's list from server_work_add to server_work_done, or until
- * the server goes.
+ * the server is destroyed.
  */
 #include "mcp/work.h"
 

@@ -1,11 +1,11 @@
 /*
  * net/connect: see connect.h.
  *
- * One object an attempt. libuv keeps pointers into it (a lookup, a connection request), so it is
- * freed when the last of them has come back and whoever began it was told, or has cancelled.
+ * Each attempt is one object. libuv keeps pointers into it (a lookup, a connection request). So it
+ * is freed when the last of them has come back, and done() was called or the attempt was cancelled.
  *
  * Holds always: done() is called from a libuv callback, a timer or a deferred call, never from
- * inside connect_begin; after connect_cancel it is not called at all.
+ * inside connect_begin. After connect_cancel it is not called at all.
  */
 #include "net/connect.h"
 
@@ -18,7 +18,7 @@ enum { PORT_DIGITS_MAX = 8 }; /* bytes of a port as text */
 
 struct connecting {
     struct loop *loop;
-    connect_done *done; /* NULL: told, or cancelled */
+    connect_done *done; /* NULL: called, or cancelled */
     void *data;
     struct timer deadline;
     int64_t timeout_ms;
@@ -32,7 +32,7 @@ struct connecting {
     const struct addrinfo *next;
     struct stream *stream; /* being connected */
     int error;             /* of the newest try */
-    int away;              /* what comes back: lookup, request, deferred call */
+    int away;              /* callbacks still to come: lookup, request, deferred call */
 };
 
 static void release(struct connecting *connecting)
@@ -45,7 +45,7 @@ static void release(struct connecting *connecting)
     mem_free(connecting);
 }
 
-/* Tells how it ended; once. */
+/* Calls done(), once. */
 static void settle(struct connecting *connecting, struct stream *stream, const char *why)
 {
     connect_done *done = connecting->done;
@@ -92,7 +92,7 @@ static void on_connected(uv_connect_t *request, int status)
     release(connecting);
 }
 
-/* False: not even begun. */
+/* False: it could not even begin. */
 static bool try_address(struct connecting *connecting, const struct sockaddr *address)
 {
     uv_stream_t *handle;

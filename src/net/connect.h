@@ -1,8 +1,8 @@
 /*
  * net/connect: an outgoing connection as a stream.
  *
- * A name is looked up on a thread of libuv, its addresses are tried one after the other, and the
- * whole has one deadline. Nothing blocks the loop.
+ * A name is looked up on a thread of libuv, and its addresses are tried one after the other. The
+ * whole attempt has one deadline. Nothing blocks the loop.
  */
 #ifndef NOD_NET_CONNECT_H
 #define NOD_NET_CONNECT_H
@@ -13,7 +13,7 @@ struct connecting;
 
 enum {
     CONNECT_MS = 5000,     /* for a whole attempt: name, addresses, connection */
-    CONNECT_WHY_MAX = 256, /* bytes of a sentence */
+    CONNECT_WHY_MAX = 256, /* bytes of an error message */
 };
 
 struct connect_opts {
@@ -24,12 +24,12 @@ struct connect_opts {
     bool background;    /* the stream does not keep loop_run alive */
 };
 
-/* A stream, which the callee owns; or NULL and a sentence. On a later turn, exactly once. */
+/* A stream, which the callee owns; or NULL and a message. Called on a later turn, exactly once. */
 typedef void connect_done(void *data, struct stream *stream, const char *why);
 
 struct connecting *connect_begin(struct loop *loop, const struct connect_opts *opts,
                                  connect_done *done, void *data);
-/* Only before done() was called, which it then is not. */
+/* Only before done() was called, which it then never is. */
 void connect_cancel(struct connecting *connecting);
 
 #endif

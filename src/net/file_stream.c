@@ -1,9 +1,9 @@
 /*
- * net/file_stream: stdin from a file, stdout to one.
+ * net/file_stream: stdin from a file, stdout to a file.
  *
- * epoll refuses regular files because they are always ready. So is this stream: while it is being
- * read it takes one buffer a turn of the loop, so that a large file starves nobody, and it writes
- * through to the page cache. It is meant for redirected standard streams, not for large files.
+ * epoll refuses regular files, because they are always ready. While this stream is read, it takes
+ * one buffer in each turn of the loop, so that a large file starves nobody. It writes straight to
+ * the page cache. It is meant for redirected standard streams, not for large files.
  *
  * Holds always: at most one deferred turn is under way, and only that turn makes up-calls or frees.
  */
@@ -18,7 +18,7 @@ struct file_stream {
     struct stream stream; /* first */
     struct loop *loop;
     int fd;
-    int write_error; /* negative errno, to be told */
+    int write_error; /* negative errno that is still to be told */
     bool reading;
     bool ended;
     bool broken;

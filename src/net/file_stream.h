@@ -1,7 +1,7 @@
 /*
  * net/file_stream: a descriptor that the kernel cannot wait for (a regular file, /dev/null).
  *
- * Reads one buffer a turn, writes at once. Takes the descriptor over.
+ * Reads one buffer in each turn, and writes at once. Takes the descriptor over.
  */
 #ifndef NOD_NET_FILE_STREAM_H
 #define NOD_NET_FILE_STREAM_H

@@ -1,8 +1,8 @@
 /*
- * net/http: the server itself. See http_private.h for the files it is made of.
+ * net/http: the server itself. http_private.h lists the files it is made of.
  *
- * It accepts, counts connections and their memory, drains and closes. It is freed when it has been
- * closed and the last connection is gone; until then the loop may still call into it.
+ * It accepts connections, counts them and their memory, drains and closes. It is freed when it has
+ * been closed and the last connection is gone; until then the loop may still call into it.
  */
 #include "net/http_private.h"
 
@@ -141,7 +141,7 @@ static void close_idle(const struct list *connections)
 {
     LIST_EACH (at, connections) {
         struct http_conn *conn = LIST_OF(at, struct http_conn, link);
-        cork_flush(conn); /* what it was answered in this turn is out, then */
+        cork_flush(conn); /* so that what was answered in this turn is sent first */
         if (conn_idle(conn))
             conn_close(conn);
     }
@@ -161,7 +161,7 @@ void http_drain(struct http_server *server, int grace_ms, void (*done)(void *dat
     stop_listening(server);
     close_idle(&server->connections);
     close_idle(&server->strangers);
-    /* Told on a later turn in any case, also when there is nothing to wait for. */
+    /* done() is called on a later turn in any case, even if there is nothing to wait for. */
     timer_set(server->loop, &server->grace, server->connection_count ? grace_ms : 0, on_grace_over,
               server);
 }

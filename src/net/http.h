@@ -1,20 +1,20 @@
 /*
- * net/http: an HTTP/1.1 server that says whole requests and takes whole or streamed responses.
+ * net/http: an HTTP/1.1 server that gives whole requests and takes whole or streamed responses.
  *
  * The server reads a request (headers and body, within the limits), then calls on_request with an
- * exchange. The exchange is answered exactly once: http_reply, or http_begin ... http_end. Until
- * then it may be held as long as one likes; a held exchange costs a few hundred bytes and no
- * thread. Requests on one connection are answered in order (pipelining).
+ * exchange. The exchange is answered exactly once: with http_reply, or with http_begin ...
+ * http_end. It may be held for any time before that; a held exchange costs a few hundred bytes and
+ * no thread. Requests on one connection are answered in order (pipelining).
  *
- * The request (headers, body) lives until the response has begun or http_release is called, and in
- * any case until on_request has returned.
- * If the client goes away first, on_gone is called once and the exchange is dead from then on:
- * nothing may be called with it. After http_reply or http_end it is dead as well.
+ * The request (headers, body) is valid until the response has begun or http_release is called, and
+ * at least until on_request has returned. If the client goes away first, on_gone is called once.
+ * After that, and after http_reply or http_end, the exchange is dead: nothing may be called with
+ * it.
  *
- * A slow or silent connection delays nobody else. Who is nobody yet has a small share of
- * everything: on_head is asked as soon as a head is there, before a byte of the body is kept, and
- * until it has said HTTP_TRUST a connection is a stranger's. What is one owner's counts in that
- * owner's share.
+ * A slow or silent connection delays nobody else. Clients that are not known yet (strangers) have a
+ * small share of everything. on_head is asked as soon as a head is there, before a byte of the body
+ * is kept; until it has returned HTTP_TRUST, the connection counts as a stranger's. After that it
+ * counts in the share of its owner, whom on_head names.
  */
 #ifndef NOD_NET_HTTP_H
 #define NOD_NET_HTTP_H
@@ -31,7 +31,7 @@ struct stream;
 
 enum { HTTP_PARTS_MAX = 12 }; /* parts of one write */
 
-/* Those who are told 429 or 503 are asked to wait that long, in seconds. */
+/* How many seconds a client is asked to wait after 429 or 503. */
 #define HTTP_RETRY_AFTER "5"
 #define HTTP_RETRY_LINE  "Retry-After: " HTTP_RETRY_AFTER "\r\n"
 
@@ -40,7 +40,7 @@ struct http_header {
     struct str value;
 };
 
-/* Headers that most requests are asked for. They are told apart once, when the head is read. */
+/* Headers that most requests are asked for. They are recognised once, when the head is read. */
 enum http_name {
     HTTP_NAME_HOST, /* these five decide where a request ends, or whom it is for: http1_head.c */
     HTTP_NAME_CONTENT_LENGTH,
@@ -55,14 +55,14 @@ enum http_name {
     HTTP_NAMES, /* how many there are; as a name: any other */
 };
 
-/* Where they stand. */
+/* Where those headers are. */
 struct http_index {
-    uint16_t first[HTTP_NAMES]; /* the place among the headers, from 1; 0: not there */
-    uint16_t again;             /* a bit for each that comes more than once */
-    bool filled;                /* false in a request that no parser has made */
+    uint16_t first[HTTP_NAMES]; /* the number of the header, from 1; 0: not there */
+    uint16_t again;             /* a bit for each that occurs more than once */
+    bool filled;                /* false in a request that was not made by the parser */
 };
 
-/* What on_head found out about a request, for on_request; means nothing here. */
+/* What on_head found out about a request, for on_request. This module does not look at it. */
 struct http_mark {
     const void *who;
     const void *what;
@@ -72,66 +72,68 @@ struct http_request {
     struct str method;
     struct str target;                 /* as sent */
     struct str path;                   /* target up to '?' */
-    struct str query;                  /* behind it */
+    struct str query;                  /* after it */
     const struct http_header *headers; /* values without blanks at either end */
     size_t header_count;
     struct http_index index;
     struct str body;
-    const struct peer *peer; /* who is at the other end of the connection: net/peer.h */
+    const struct peer *peer; /* the other end of the connection: net/peer.h */
     struct http_mark mark;   /* what on_head has said of it */
 };
 
 struct http_limits {
-    size_t line_max;    /* request line; 431/414 past it */
-    size_t headers_max; /* all header bytes; 431 */
+    size_t line_max;    /* bytes of the request line; past it 431 or 414 */
+    size_t headers_max; /* bytes of all headers; past it 431 */
     size_t header_count_max;
-    size_t body_max;        /* 413 */
-    size_t connections_max; /* 503 and closed */
-    size_t memory_max; /* bytes of partial requests and queued responses of all connections; 503 */
-    size_t queue_max;  /* unsent response bytes of one connection; http_write says false past it */
-    int header_ms;     /* time for a whole head; 408 */
-    int body_ms;       /* time without progress in a body; 408 */
-    size_t body_rate;  /* bytes a second that a body has to come with, behind its body_ms; 408 */
-    int idle_ms;       /* keep-alive without a request; closed */
-    int write_ms;      /* a reader that takes nothing for that long is closed */
+    size_t body_max;        /* past it 413 */
+    size_t connections_max; /* past it 503, and the connection is closed */
+    /* bytes of partial requests and queued responses of all connections; past it 503 */
+    size_t memory_max;
+    /* unsent response bytes of one connection; past it http_write returns false */
+    size_t queue_max;
+    int header_ms;    /* time for a whole head; 408 */
+    int body_ms;      /* time without progress in a body; 408 */
+    size_t body_rate; /* bytes in a second that a body must have, after its body_ms; 408 */
+    int idle_ms;      /* keep-alive without a request; closed */
+    int write_ms;     /* a client that reads nothing for so long is closed */
 
-    /* Shares; 0: the whole. */
+    /* Shares; 0: everything. */
     size_t strangers_max;         /* connections; past it the oldest stranger is closed */
-    size_t strangers_memory_max;  /* bytes of their heads; likewise */
+    size_t strangers_memory_max;  /* bytes of their heads; the same */
     int stranger_ms;              /* from accepting to the first whole head; 408. 0: idle_ms */
-    size_t owner_connections_max; /* of one owner; 429 */
-    size_t owner_memory_max;      /* bytes of one owner's requests and responses; 429 */
+    size_t owner_connections_max; /* connections of one owner; past it 429 */
+    size_t owner_memory_max;      /* bytes of one owner's requests and responses; past it 429 */
 };
 
 /* The defaults; also listed in docs/inside/limits.md. */
 extern const struct http_limits http_limits_default;
 
 /*
- * What on_head says of a request whose head is complete and lawful, and of whose body nothing has
- * been kept. HTTP_ANSWER: the ruling is the whole answer, and on_request is not called.
- * HTTP_SERVE: on_request follows, without a body, and the connection stays a stranger's if it was
- * one. HTTP_TRUST: on_request follows, and it is known from now on who is at the other end.
+ * What on_head decides about a request whose head is complete and valid, before anything of its
+ * body is kept. HTTP_ANSWER: the ruling is the whole answer, and on_request is not called.
+ * HTTP_SERVE: on_request follows, without a body, and a stranger's connection stays one.
+ * HTTP_TRUST: on_request follows, and from now on it is known who is at the other end.
  */
 enum http_verdict { HTTP_ANSWER, HTTP_SERVE, HTTP_TRUST };
 
 enum { HTTP_RULING_HEADERS_MAX = 6 }; /* headers of an answer that on_head gives */
 
 struct http_ruling {
-    /* With HTTP_ANSWER; the texts live until on_head is called again. */
+    /* With HTTP_ANSWER. The texts are valid until on_head is called again. */
     int status;
     struct http_header headers[HTTP_RULING_HEADERS_MAX];
     size_t header_count;
     struct str body;
 
-    /* These live as long as the server. */
-    struct str lines;      /* header lines, each with its end, of every response to this request */
-    struct str who;        /* with HTTP_TRUST: the owner in whose share it counts; empty: in none */
+    /* These must live as long as the server. */
+    struct str lines; /* header lines, each with its line end, for every response to this request */
+    struct str who;   /* with HTTP_TRUST: the owner in whose share it counts; empty: in none */
     struct http_mark mark; /* becomes request->mark */
 };
 
 struct http_opts {
     struct http_limits limits;
-    /* NULL: everything is served, and nobody is a stranger. */
+    /* NULL: everything is served, and there are no strangers. */
     enum http_verdict (*on_head)(const struct http_request *request, struct http_ruling *ruling,
                                  void *data);
     void (*on_request)(struct http_exchange *exchange, const struct http_request *request,
@@ -139,38 +141,37 @@ struct http_opts {
     void *data;
 };
 
-/* host: an address, "localhost", or "unix:PATH". port 0 takes a free one. NOD_E_IO with a log line.
- */
+/* host: an address, "localhost", or "unix:PATH". Port 0 takes a free one. NOD_E_IO, logged: it
+ * failed. */
 nod_status http_listen(struct loop *loop, struct str host, int port, const struct http_opts *opts,
                        struct http_server **out);
-/* A server without a socket of its own: connections are handed to it by http_attach. */
+/* A server without a socket of its own: http_attach hands it connections. */
 struct http_server *http_create(struct loop *loop, const struct http_opts *opts);
-/* Serves one connection that came from elsewhere, and owns its stream from now on. The peer is
+/* Serves a connection that came from elsewhere. The server owns its stream from now on. The peer is
  * copied; NULL: it is not known. */
 void http_attach(struct http_server *server, struct stream *stream, const struct peer *peer);
 int http_port(const struct http_server *server);
-/* What was said in this turn of the loop goes out now, and not at its end: for what must be on its
+/* Sends what was written in this turn of the loop now, and not at its end: for what must be on its
  * way before something else happens. Connections may end by it. */
 void http_flush(struct http_server *server);
 /*
- * No new connections; idle ones are closed; done() when the last response is out or after grace_ms.
- * The server is still there then: http_close ends it, and what is left of its connections.
+ * No new connections; idle ones are closed. done() is called when the last response is sent, or
+ * after grace_ms. The server is still there then: http_close ends it and its remaining connections.
  */
 void http_drain(struct http_server *server, int grace_ms, void (*done)(void *data), void *data);
-/* Closes everything now; on_gone for each open exchange. Freed once libuv has let go (on later
- * turns). */
+/* Closes everything now, with on_gone for each open exchange. Freed on a later turn. */
 void http_close(struct http_server *server);
 
-/* The value of the first header of that name (any case), or {NULL, 0}. */
+/* The value of the first header of that name (in any case), or {NULL, 0}. */
 struct str http_header(const struct http_request *request, struct str name);
-/* The same for one of the names above, which costs no search. */
+/* The same for one of the names above, without a search. */
 static inline struct str http_named(const struct http_request *request, enum http_name name);
 /* The header itself, or NULL, and whether there is another one of that name. */
 const struct http_header *http_find(const struct http_request *request, struct str name,
                                     bool *again);
 const struct http_header *http_find_named(const struct http_request *request, enum http_name name,
                                           bool *again);
-/* Which of them it is (any case), or HTTP_NAMES; and how it is written. */
+/* Which of the names it is (in any case), or HTTP_NAMES; and how a name is written. */
 enum http_name http_name_of(struct str name);
 struct str http_name_text(enum http_name name);
 
@@ -188,17 +189,17 @@ void http_on_gone(struct http_exchange *exchange, void (*gone)(void *data), void
 /* Frees the request's memory early. */
 void http_release(struct http_exchange *exchange);
 
-/* A whole response. Content-Length is added; a NULL-length body is sent as Content-Length: 0. */
+/* A whole response. Content-Length is added; without a body it is 0. */
 void http_reply(struct http_exchange *exchange, int status, const struct http_header *headers,
                 size_t header_count, struct str body);
 
 /*
- * The same with header lines that are written out, each with its line end. They are constants of
- * the program and sent as they are.
+ * The same with ready-made header lines, each with its line end. They are constants of the program,
+ * and are sent as they are.
  */
 void http_reply_lines(struct http_exchange *exchange, int status, struct str lines,
                       struct str body);
-/* Who is told 429 or 503 is told when to come back. */
+/* With 429 or 503, a header says when to come back. */
 static inline void http_reply_json(struct http_exchange *exchange, int status, struct str body)
 {
     http_reply_lines(exchange, status,
@@ -208,17 +209,17 @@ static inline void http_reply_json(struct http_exchange *exchange, int status, s
                      body);
 }
 
-/* A streamed one, chunked. */
+/* A streamed response, chunked. */
 void http_begin(struct http_exchange *exchange, int status, const struct http_header *headers,
                 size_t header_count);
 void http_begin_lines(struct http_exchange *exchange, int status, struct str lines,
                       const struct http_header *headers, size_t header_count);
-/* False, and nothing queued, past queue_max: stop and wait for on_drain. */
+/* False, and nothing is queued, past queue_max: stop and wait for on_drain. */
 bool http_write(struct http_exchange *exchange, struct str bytes);
-/* The same for one piece that stands in several places; at most HTTP_PARTS_MAX of them. */
+/* The same for one piece that is in several places; at most HTTP_PARTS_MAX of them. */
 bool http_write_parts(struct http_exchange *exchange, const struct str *parts, size_t count);
 size_t http_queued(const struct http_exchange *exchange);
-/* Called whenever a queue that was not empty has become so. */
+/* Called whenever a queue that was not empty becomes empty. */
 void http_on_drain(struct http_exchange *exchange, void (*drained)(void *data), void *data);
 void http_end(struct http_exchange *exchange);
 

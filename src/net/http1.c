@@ -1,14 +1,14 @@
 /*
- * net/http1: the byte machine.
+ * net/http1: the state machine that reads the bytes of a request.
  *
  * A table of states, each with a step that takes as many bytes as it can and says where it stopped.
- * The head is saved as it comes, positions are kept as offsets into the saved bytes, and judged as
- * a whole when it is complete (http1_head.c). Body bytes are not saved here: they are handed out as
- * slices of what was fed.
+ * The head is saved as it comes; positions are offsets into the saved bytes. It is judged as a
+ * whole when it is complete (http1_head.c). Body bytes are not saved here: they are handed out as
+ * slices of the input.
  *
- * Holds always: a byte is consumed once and never looked at again by a step; every state that
- * waits for the end of a line runs on a budget, so that no input makes the parser hold or scan more
- * than its limits. What is refused stays refused.
+ * Holds always: a step looks at each byte once. Every state that waits for the end of a line has a
+ * budget of bytes, so no input makes the parser hold or scan more than its limits. What is refused
+ * stays refused.
  */
 #include "net/http1.h"
 
@@ -47,7 +47,7 @@ enum group { G_LINE, G_HEADERS, G_CHUNK, G_TRAILERS, G_FREE };
 
 enum { FIELDS_FIRST = 16 };
 
-/* A budget holds a line's bytes; these are the CR and LF behind the last of them. */
+/* A budget counts the bytes of a line; these are the CR and LF after it. */
 enum { LINE_END = 2 };
 
 typedef const char *step_fn(struct http1 *p, const char *at, const char *end);
@@ -113,7 +113,7 @@ const uint8_t http1_bytes[256] = {
     ['@'] = BOTH,
     ['A' ... 'Z'] = BOTH | HTTP1_TOKEN | HTTP1_HOST | HTTP1_METHOD,
     ['['] = BOTH | HTTP1_HOST,
-    ['\\'] = HTTP1_VALUE, /* some take it for a slash */
+    ['\\'] = HTTP1_VALUE, /* some servers take it for a slash */
     [']'] = BOTH | HTTP1_HOST,
     ['^'] = BOTH | HTTP1_TOKEN,
     ['_'] = BOTH | HTTP1_TOKEN | HTTP1_HOST,
@@ -167,8 +167,8 @@ static inline const char *skip_value(const char *at, const char *end)
 }
 
 /*
- * The same for the letters and dashes that most names are made of, then HTTP1_TOKEN for what else
- * there may be. Without their high bits no sum of two bytes reaches into the next one.
+ * The same for names: first the letters and dashes of which most are made, then HTTP1_TOKEN for the
+ * rest. Without their high bits, the sum of two bytes never carries into the next one.
  */
 static inline const char *skip_name(const char *at, const char *end)
 {
@@ -371,8 +371,8 @@ static bool field_add(struct http1 *p, const char *at)
 }
 
 /*
- * A header line that lies whole and lawful before us, in one go; NULL if it is not, and then the
- * states take it byte by byte. Tried once a line, so the time stays linear.
+ * Takes a whole, valid header line at once. NULL: it is not whole or not valid, and the states take
+ * it byte by byte. This is tried once for each line, so the time stays linear.
  */
 static const char *whole_line(struct http1 *p, const char *at, const char *end)
 {
@@ -571,7 +571,7 @@ static const char *step_data_lf(struct http1 *p, const char *at, const char *end
 
 /* --- feeding --- */
 
-/* One step on the budget of its group. */
+/* One step, on the budget of its group. */
 static const char *run_step(struct http1 *p, const char *at, const char *end)
 {
     uint8_t group = p->group;
@@ -588,7 +588,7 @@ static const char *run_step(struct http1 *p, const char *at, const char *end)
     return next;
 }
 
-/* Steps until the bytes are used up or something other than a line comes. */
+/* Runs steps until the bytes are used up, or until something other than a line comes. */
 static void run_lines(struct http1 *p, struct str *in)
 {
     const char *at = in->at;
@@ -655,7 +655,7 @@ void http1_init(struct http1 *p, const struct http1_limits *limits)
     *p = (struct http1){ .limits = limits, .extensions_left = HTTP1_EXTENSIONS_MAX };
     p->group = G_FREE;
     enter(p, S_START);
-    /* The steps stop a line and the headers at their budgets, so this limit is never met. */
+    /* The steps stop a line and the headers at their budgets, so this limit is never reached. */
     buf_init(&p->head, limits->line_max + limits->headers_max + 2 * LINE_END);
 }
 

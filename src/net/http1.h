@@ -1,19 +1,19 @@
 /*
- * net/http1: one HTTP/1.x request from bytes. No I/O, no clock.
+ * net/http1: reads one HTTP/1.x request from bytes. No I/O, no clock.
  *
  *     struct str in = ...;              whatever has arrived
  *     while ((event = http1_next(parser, &in, &body)) != HTTP1_MORE) ...
  *
  * Each call takes bytes off the front of *in and says what they led to. The events are the same
- * however the bytes are cut, and each byte is looked at once: feeding them singly costs no more
- * than linear time. The parser is strict: whatever two parsers could read in two ways is refused.
+ * however the bytes are cut, and each byte is looked at once: feeding single bytes takes linear
+ * time too. The parser is strict: whatever two parsers could read in two ways is refused.
  *
- * HTTP1_HEAD: the head is complete and lawful, http1_request() is filled in (without a body).
- * HTTP1_BODY: *body is a piece of the body, a slice of what was fed.
- * HTTP1_END: the request is complete; what is left in *in belongs to the next one.
- * HTTP1_REFUSED: status and why say what to answer; the connection cannot go on. Stays.
+ * HTTP1_HEAD     the head is complete and valid; http1_request() is set (without a body)
+ * HTTP1_BODY     *body is a piece of the body, a slice of the input
+ * HTTP1_END      the request is complete; what is left in *in belongs to the next one
+ * HTTP1_REFUSED  status and why say what to answer; the connection cannot go on
  *
- * HTTP/1.0 is taken (a Host is not required then, chunked is refused, and keep_alive is false).
+ * HTTP/1.0 is accepted (then a Host is not required, chunked is refused, and keep_alive is false).
  */
 #ifndef NOD_NET_HTTP1_H
 #define NOD_NET_HTTP1_H
@@ -25,10 +25,10 @@ enum http1_event { HTTP1_MORE, HTTP1_HEAD, HTTP1_BODY, HTTP1_END, HTTP1_REFUSED 
 
 enum {
     HTTP1_METHOD_MAX = 32,            /* letters of a method; 400 */
-    HTTP1_CHUNK_DIGITS_MAX = 15,      /* of a chunk size; 400 */
-    HTTP1_CHUNK_LINE_MAX = 256,       /* a chunk's size with its extensions; 400 */
-    HTTP1_EXTENSIONS_MAX = 16 * 1024, /* all chunk extensions of a body; 400 */
-    HTTP1_TRAILERS_MAX = 4096,        /* all trailer bytes, which are checked and dropped; 400 */
+    HTTP1_CHUNK_DIGITS_MAX = 15,      /* digits of a chunk size; 400 */
+    HTTP1_CHUNK_LINE_MAX = 256,       /* bytes of a chunk's size with its extensions; 400 */
+    HTTP1_EXTENSIONS_MAX = 16 * 1024, /* bytes of all chunk extensions of a body; 400 */
+    HTTP1_TRAILERS_MAX = 4096, /* bytes of all trailers, which are checked and dropped; 400 */
 };
 
 struct http1_limits {
@@ -55,14 +55,14 @@ struct http1 {
     int status;
     const char *why;
 
-    /* The parser's own. */
+    /* Private to the parser. */
     uint8_t state;
     uint8_t group;
     uint8_t matched; /* bytes of "HTTP/x.y", or digits of a chunk size */
     uint8_t version_major;
-    bool blank_seen; /* the one empty line that may come before a request */
+    bool blank_seen; /* the one empty line that may precede a request has come */
     bool in_trailers;
-    size_t left; /* of the budget of the group of states we are in */
+    size_t left; /* of the budget of the current group of states */
     size_t extensions_left;
     const char *fed;    /* where the bytes of this call begin */
     uint64_t body_left; /* of the body, or of this chunk */
@@ -78,17 +78,17 @@ struct http1 {
 
 void http1_init(struct http1 *parser, const struct http1_limits *limits);
 void http1_finish(struct http1 *parser);
-/* Ready for another request, in the memory it has; of the one before nothing is left. */
+/* Prepares for another request, in the same memory. Nothing of the last one is left. */
 void http1_reset(struct http1 *parser);
 
 enum http1_event http1_next(struct http1 *parser, struct str *in, struct str *body);
 
 /* The head is complete. */
 bool http1_has_head(const struct http1 *parser);
-/* Heap bytes the parser holds, without itself. */
+/* Heap bytes that the parser holds, without itself. */
 size_t http1_memory(const struct http1 *parser);
 
-/* For http1_head.c: reads the saved head, decides on the body. False: refused. */
+/* For http1_head.c: reads the saved head, and decides on the body. False: refused. */
 bool http1_judge(struct http1 *parser);
 bool http1_refuse(struct http1 *parser, int status, const char *why);
 
@@ -112,7 +112,7 @@ enum {
 };
 extern const uint8_t http1_bytes[256];
 
-/* The words of a status line: "Bad Request". */
+/* The reason phrase of a status: "Bad Request". */
 const char *http1_reason(int status);
 
 #endif

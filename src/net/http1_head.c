@@ -1,10 +1,10 @@
 /*
- * net/http1_head: what a complete head means, and whether it is lawful.
+ * net/http1_head: what a complete head means, and whether it is valid.
  *
- * The bytes have passed the byte machine, so names are tokens and values hold no control bytes.
- * Here the request line is taken apart and the few headers that decide where the request ends, or
- * whom it is for, are read. Each of them may come once, in one form. All else is left to the
- * server's user.
+ * The bytes have passed the state machine, so names are tokens and values hold no control bytes.
+ * Here the request line is split, and the few headers that decide where the request ends, or whom
+ * it is for, are read. Each of those may occur once, in one form. All others are left to the user
+ * of the server.
  */
 #include "net/http1.h"
 
@@ -26,7 +26,7 @@ static void field_resolve(const char *head, union http1_field *field)
     uint32_t value_at = field->span.value_at;
     uint32_t value_end = field->span.value_end;
 
-    /* Blanks before the value were left out by the byte machine. */
+    /* The state machine has left out blanks before the value. */
     while (value_end > value_at && is_blank(head[value_end - 1]))
         value_end--;
     field->header.name.at = head + name_at;
@@ -116,7 +116,7 @@ static header_fn *const deciding[] = {
     [HTTP_NAME_EXPECT] = header_expect,
 };
 
-/* Notes where a header stands; true if one of that name came before. */
+/* Notes where a header is. True: one of that name came before. */
 static bool index_add(struct http_index *index, enum http_name name, uint32_t place)
 {
     if (!index->first[name]) {
@@ -160,7 +160,7 @@ static void target_split(struct http_request *request, struct str target)
         request->path = STR("/");
 }
 
-/* http://host/path: the authority must be the one that Host names, so that nobody is misled. */
+/* http://host/path: the authority must be the same as in Host, so that nobody is misled. */
 static bool target_absolute(struct http1 *p, struct str rest)
 {
     size_t end = 0;

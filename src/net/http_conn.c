@@ -2,21 +2,21 @@
  * net/http_conn: one connection of the HTTP server.
  *
  * Bytes come in, requests go up one at a time. While an exchange is open, what the client sends
- * ahead is kept up to a limit and then no longer read; reading goes on otherwise, because that is
- * how one learns that a client who waits for an answer has left. A client who finishes its side of
- * the connection before it is answered counts as gone.
+ * ahead is kept up to a limit; past it nothing more is read. Otherwise reading goes on, because
+ * only reading shows that a waiting client has left. A client that closes its side before it is
+ * answered counts as gone.
  *
  * After a refusal or a last response the connection ends in an orderly way: the writing side is
- * shut once all is sent, bytes that still come are dropped, and the client gets HTTP_LINGER_MS to
- * close. Closing at once would make the kernel reset the connection, and the client could lose the
- * very response that says what was wrong.
+ * shut once everything is sent, bytes that still come are dropped, and the client has
+ * HTTP_LINGER_MS to close. If it were closed at once, the kernel would reset the connection, and
+ * the client could lose the very response that says what was wrong.
  *
- * Who sends a request is looked at when its head is there (on_head). Nothing is set aside for what
- * a head only promises: memory is taken, and counted, as the bytes of a body come, and they have to
- * come at a least rate.
+ * on_head decides who sends a request when its head is there. Nothing is reserved because a head
+ * announces it: memory is taken, and counted, as the bytes of a body come, and they must come at a
+ * minimum rate.
  *
- * Holds always: at most one exchange is open; conn->incoming exists only while a request is being
- * read; the connection is freed in one place, after its stream is gone and no deferred call holds
+ * Holds always: at most one exchange is open. conn->incoming exists only while a request is being
+ * read. The connection is freed in one place, after its stream is gone and no deferred call holds
  * it.
  */
 #include "net/http_private.h"
@@ -45,7 +45,7 @@ void incoming_free(struct http_server *server, struct http_incoming *incoming)
     if (!incoming)
         return;
     if (incoming == server->handing) {
-        server->let_go = true; /* whoever is being handed it may still be reading */
+        server->let_go = true; /* on_request may still be reading it */
         return;
     }
     if (server->spare || incoming_memory(incoming) > HTTP_SPARE_MAX) {
@@ -78,7 +78,7 @@ static struct http_incoming *incoming_create(struct http_server *server)
 void exchange_free(struct http_server *server, struct http_exchange *exchange)
 {
     incoming_free(server, exchange->incoming);
-    mem_free(exchange); /* never reused at once: who still holds it is found out */
+    mem_free(exchange); /* never reused at once, so that a stale use is found */
 }
 
 void spare_free(struct http_server *server)
@@ -109,7 +109,7 @@ static void conn_count(struct http_conn *conn, size_t queued)
     share_count(conn, now);
 }
 
-/* What left the queue so far. Wraps as `put` does, which equality does not mind. */
+/* The bytes that left the queue so far. Wraps as `put` does, which does not matter for equality. */
 static size_t conn_taken(const struct http_conn *conn, size_t queued)
 {
     return conn->put - queued;
@@ -123,12 +123,12 @@ static void conn_wait(struct http_conn *conn, enum http_wait wait, int64_t ms)
 
     conn->wait = (uint8_t)wait;
     conn->deadline = now + ms;
-    /* A timer that rings earlier is left as it is, and moved when it rings: that is cheaper. */
+    /* A timer that fires earlier is left as it is, and moved when it fires: that is cheaper. */
     if (!heap_has(&conn->timer.node) || conn->timer.node.at > conn->deadline)
         timer_set(conn->server->loop, &conn->timer, ms, on_deadline, conn);
 }
 
-/* How long the body may be silent from now on. One that comes too slowly has less and less. */
+/* How long the body may be silent from now on. If it comes too slowly, this gets less and less. */
 static int64_t body_patience(const struct http_conn *conn)
 {
     const struct http_limits *limits = &conn->server->opts.limits;
@@ -144,7 +144,7 @@ static int64_t body_patience(const struct http_conn *conn)
     return left < 0 ? 0 : left < limits->body_ms ? left : limits->body_ms;
 }
 
-/* A stranger has one deadline, from the beginning to its first whole head. */
+/* A stranger has one deadline, from accepting to its first whole head. */
 static bool awaits_first(const struct http_conn *conn)
 {
     return conn->wait == HTTP_WAIT_FIRST &&
@@ -287,7 +287,8 @@ void conn_close(struct http_conn *conn)
     conn_count(conn, 0);
 }
 
-/* No more requests: shut our side once all is sent, and wait for the client to shut its own. */
+/* No more requests: shuts our side once everything is sent, and waits for the client to shut its
+ * own. */
 static void conn_end(struct http_conn *conn)
 {
     conn->ending = true;
@@ -316,8 +317,8 @@ bool conn_idle(const struct http_conn *conn)
 
 /* --- requests --- */
 
-/* Room for `more` bytes, beside what all others have counted and this request holds by now. False
- * after a refusal. */
+/* Is there room for `more` bytes, beside all others and what this request holds? False: it was
+ * refused. */
 static bool memory_allows(struct http_conn *conn, size_t more)
 {
     int status = share_refuses(conn, incoming_memory(conn->incoming), more);
@@ -329,7 +330,7 @@ static bool memory_allows(struct http_conn *conn, size_t more)
     return !status;
 }
 
-/* An answer in between, so that a client that waits for leave sends its body. */
+/* An interim answer, so that a client that waits for permission sends its body. */
 static void say_continue(struct http_conn *conn)
 {
     struct str go_on = STR("HTTP/1.1 100 Continue\r\n\r\n");
@@ -339,7 +340,7 @@ static void say_continue(struct http_conn *conn)
 
 /*
  * The ruling is the answer. A short body that follows is read and dropped, so that the connection
- * can go on with the next request; otherwise it ends here.
+ * can go on with the next request. Otherwise it ends here.
  */
 static bool head_answered(struct http_conn *conn, const struct http_ruling *ruling)
 {
@@ -404,7 +405,7 @@ static bool head_arrived(struct http_conn *conn, size_t input_left)
     return true;
 }
 
-/* By how much it grows for these bytes: it doubles, but not past the length that was declared. */
+/* By how much the buffer grows for these bytes: it doubles, but not past the declared length. */
 static size_t body_growth(const struct buf *body, size_t more)
 {
     size_t room = body->room <= body->limit / 2 ? body->room * 2 : body->limit;
@@ -420,7 +421,7 @@ static bool body_arrived(struct http_conn *conn, struct str piece)
         return true;
     if (piece.len > body->room - body->len && !memory_allows(conn, body_growth(body, piece.len)))
         return false;
-    buf_add(body, piece); /* the parser has seen to it that it is within body_max */
+    buf_add(body, piece); /* the parser has made sure that it is within body_max */
     return true;
 }
 
@@ -450,7 +451,7 @@ static void request_arrived(struct http_conn *conn)
         incoming_free(server, incoming);
 }
 
-/* It was answered when its head was there. */
+/* The request was answered when its head was there. */
 static void request_dropped(struct http_conn *conn)
 {
     incoming_free(conn->server, conn->incoming);
@@ -458,7 +459,7 @@ static void request_dropped(struct http_conn *conn)
     conn->wait = HTTP_WAIT_NONE;
 }
 
-/* Feeds until the bytes are used up or one request has been handed over. */
+/* Feeds until the bytes are used up, or until one request has been handed over. */
 static void conn_parse(struct http_conn *conn, struct str *in)
 {
     struct str piece;
@@ -507,13 +508,13 @@ static void conn_take(struct http_conn *conn, struct str *in)
         *in = STR_NONE;
 }
 
-/* Keeps what came before its turn; past the limit the client has to wait. */
+/* Keeps bytes that came ahead. Past the limit the client has to wait. */
 static void conn_keep(struct http_conn *conn, struct str in)
 {
     size_t room;
 
     if (share_refuses(conn, incoming_memory(conn->incoming), in.len)) {
-        conn_close(conn); /* an error here would be taken for the answer to the request before it */
+        conn_close(conn); /* an error here would be taken for the answer to the previous request */
         return;
     }
     if (!conn->ahead) {
@@ -530,8 +531,7 @@ static void conn_keep(struct http_conn *conn, struct str in)
     }
 }
 
-/* Goes on with what was kept. Deferred, so that answering one request never re-enters on_request.
- */
+/* Goes on with what was kept. Deferred, so that answering a request never re-enters on_request. */
 static void conn_resume(void *data)
 {
     struct http_conn *conn = data;
@@ -587,7 +587,7 @@ void conn_answered(struct http_conn *conn, bool keep_alive)
         return;
     }
     if (conn->taking)
-        return; /* whoever is taking goes on, and settles */
+        return; /* conn_take is on the stack: it goes on, and settles */
     conn_resume_later(conn);
     conn_settle_soon(conn);
 }
@@ -617,7 +617,7 @@ static void on_end(struct stream *stream, int error)
 
     conn->ended = true;
     if (error == 0 && conn->ending && stream_queued(conn->stream) > 0)
-        return; /* the last response is still going out */
+        return; /* the last response is still being sent */
     conn_close(conn);
 }
 
@@ -649,7 +649,7 @@ static void on_closed(struct stream *stream)
 
 static const struct stream_events conn_events = { on_read, on_end, on_drain, on_closed };
 
-/* The time a stranger has for its first head runs from here. */
+/* The time that a stranger has for its first head begins here. */
 static void conn_await_first(struct http_conn *conn)
 {
     int ms = conn->server->opts.limits.stranger_ms;

@@ -1,18 +1,19 @@
 /*
- * net/http_cork: what is said in one turn of the loop goes out at its end, one write a connection.
+ * net/http_cork: what is written in one turn of the loop is sent at its end, in one write for each
+ * connection.
  *
  * A head, a first event and a second one are written one after the other, by code that knows
- * nothing of packets; and when many clients are served in one turn, a write after each of their
- * requests would wake each of them while the next one is being worked on. So responses are gathered
- * here, by connection, and handed to the streams together: before the loop waits for I/O, when a
- * connection ends, or when too much has come together.
+ * nothing of packets. And if many clients are served in one turn, a write after each request would
+ * wake each client while the next one is being worked on. So responses are gathered here, by
+ * connection, and handed to the streams together: before the loop waits for I/O, when a connection
+ * ends, or when too much has been gathered.
  *
- * The bytes of all connections stand one behind the other in one buffer of the server. A connection
- * has at most one piece there, and says more at its end. If another has said something since, a
- * small piece is moved to the end of the buffer first, and a larger one is written.
+ * The bytes of all connections follow each other in one buffer of the server. A connection has at
+ * most one piece there, and adds to its end. If another connection has written in between, a small
+ * piece is moved to the end of the buffer first, and a larger one is sent.
  *
- * Holds always: the bytes of a connection reach its stream in the order they were written; what is
- * held is at most HTTP_HELD_MAX bytes and one response more, whatever the number of connections.
+ * Holds always: the bytes of a connection reach its stream in the order in which they were written.
+ * At most HTTP_HELD_MAX bytes and one more response are held, whatever the number of connections.
  */
 #include "net/http_private.h"
 
@@ -20,12 +21,12 @@
 
 enum {
     PIECES_FIRST = 16,
-    PIECE_MOVED_MAX = 1024, /* bytes of a piece that is moved, so that it grows in one place */
+    PIECE_MOVED_MAX = 1024, /* bytes of a piece that is moved, so that it stays in one place */
 };
 
-/* What one connection has said. */
+/* What one connection has written. */
 struct http_piece {
-    struct http_conn *conn; /* NULL: it is written */
+    struct http_conn *conn; /* NULL: it was sent */
     size_t from;
     size_t len;
 };
@@ -43,7 +44,7 @@ size_t cork_held(const struct http_conn *conn)
 void cork_init(struct http_cork *cork)
 {
     *cork = (struct http_cork){ 0 };
-    buf_init(&cork->bytes, HTTP_HELD_MAX + 2 * HTTP_CORK_MAX); /* never met */
+    buf_init(&cork->bytes, HTTP_HELD_MAX + 2 * HTTP_CORK_MAX); /* never reached */
 }
 
 void cork_finish(struct http_cork *cork)
@@ -80,7 +81,7 @@ static void flush_all(void *data)
         if (!conn)
             continue;
         cork_flush(conn);
-        conn_settle(conn); /* the queue, and with it the deadline, may have changed */
+        conn_settle(conn); /* the queue, and so the deadline, may have changed */
     }
 }
 
@@ -119,7 +120,7 @@ static struct http_piece *piece_move(struct http_conn *conn)
     return piece;
 }
 
-/* The connection's piece, with the end of the buffer for its end. */
+/* The connection's piece, at the end of the buffer. */
 static struct http_piece *piece_at_end(struct http_conn *conn)
 {
     if (conn->held && conn->held == conn->server->cork.piece_count)

@@ -1,9 +1,9 @@
 /*
  * net/http_names: headers by name.
  *
- * A request is asked for the same ten headers every time. The parser tells them apart as it reads
- * the head and notes where they stand, so that asking for one is no search; all others are looked
- * for by name. Both ways give the same answer.
+ * Every request is asked for the same ten headers. The parser recognises them as it reads the head
+ * and notes where they are, so that asking for one needs no search. All others are searched for by
+ * name. Both ways give the same answer.
  */
 #include "net/http.h"
 
@@ -20,8 +20,7 @@ static const struct str names[HTTP_NAMES] = {
     [HTTP_NAME_ORIGIN] = STR_INIT("Origin"),
 };
 
-/* Length and first letter leave one name that it can be. The letter's case is not among the bits.
- */
+/* Length and first letter leave one possible name. The case of the letter does not matter. */
 enum { LENGTHS = 18, LETTERS = 4 };
 
 #define LETTER(c)             ((unsigned char)(c) >> 1 & (LETTERS - 1))

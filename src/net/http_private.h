@@ -4,11 +4,12 @@
  * http.c           the server: listening, counting, draining, closing
  * http_conn.c      a connection: reading requests, timeouts, refusing, going away
  * http_response.c  an exchange: replying whole or streamed
- * http_cork.c      what is written in one turn goes out at its end
+ * http_cork.c      what is written in one turn is sent at its end
  * http_share.c     strangers and owners: who may hold how much
+ * http_names.c     headers by name
  *
- * Ownership: the server has its connections, a connection its stream, its partial request and its
- * exchange, an exchange its request. An idle connection is this struct and its stream, no more.
+ * Ownership: the server owns its connections; a connection its stream, its partial request and its
+ * exchange; an exchange its request. An idle connection is this struct and its stream, no more.
  */
 #ifndef NOD_NET_HTTP_PRIVATE_H
 #define NOD_NET_HTTP_PRIVATE_H
@@ -20,22 +21,22 @@
 #include "net/listener.h"
 
 enum {
-    HTTP_LINGER_MS = 1000,        /* for the client to read a last response and close */
+    HTTP_LINGER_MS = 1000,        /* time for the client to read a last response and close */
     HTTP_AHEAD_MAX = 16 * 1024,   /* pipelined bytes kept before reading stops */
     HTTP_REFUSED_MAX = 64,        /* connections past connections_max that are told so */
-    HTTP_DROPPED_MAX = 64 * 1024, /* a refused body up to this is read and dropped, not cut off */
+    HTTP_DROPPED_MAX = 64 * 1024, /* a refused body up to this is read and dropped */
     HTTP_OWNERS_MAX = 100000,     /* owners with connections; others have no share of their own */
     HTTP_HEAD_MAX = 256 * 1024,   /* bytes of a response's head; headers past it are left out */
-    HTTP_FRAMING_MAX = 1024,      /* of these, kept for status line, Date and framing */
+    HTTP_FRAMING_MAX = 1024,      /* bytes of these, kept for status line, Date and framing */
     HTTP_SPARE_MAX = 16 * 1024,   /* a request that holds more is not kept as a spare */
-    HTTP_CORK_MAX = 16 * 1024,    /* of one connection, gathered before it is written */
-    HTTP_HELD_MAX = 256 * 1024,   /* of all connections */
+    HTTP_CORK_MAX = 16 * 1024,    /* bytes of one connection, gathered before they are sent */
+    HTTP_HELD_MAX = 256 * 1024,   /* bytes of all connections */
     HTTP_STATUS_LEN = 17,         /* "HTTP/1.1 200 OK" and its line end */
     HTTP_DATE_LEN = 37,           /* "Date: ..." and its line end */
     HTTP_PREFIX_LEN = HTTP_STATUS_LEN + HTTP_DATE_LEN,
 };
 
-/* What goes out at the end of the turn: http_cork.c. */
+/* What is sent at the end of the turn: http_cork.c. */
 struct http_cork {
     struct buf bytes;
     struct http_piece *pieces;
@@ -50,23 +51,23 @@ struct http_server {
     struct http1_limits parse_limits;
     struct listener *listener; /* NULL while draining, or without a socket */
     int port;
-    struct list connections; /* but for the strangers */
+    struct list connections; /* all but the strangers */
     struct list strangers;   /* oldest first */
-    size_t connection_count; /* of both */
+    size_t connection_count; /* both lists */
     size_t stranger_count;
     size_t memory;          /* what the connections have counted */
-    size_t stranger_memory; /* of that, the strangers */
+    size_t stranger_memory; /* the strangers' part of that */
     struct map owners;      /* name -> struct http_owner */
     struct buf head;        /* response heads are built here */
-    struct str head_lines;  /* what stands behind the prefix in `head` */
-    int64_t head_prefix_at; /* the prefix_at of that prefix; 0: `head` begins otherwise */
+    struct str head_lines;  /* what follows the prefix in `head` */
+    int64_t head_prefix_at; /* the prefix_at of that prefix; 0: `head` begins with something else */
     struct http_cork cork;
     struct loop_last flush;
-    struct http_incoming *spare; /* kept for the next request, which mostly comes after this one */
-    struct http_incoming *handing;    /* on_request is being called with it: it goes behind that */
-    bool let_go;                      /* and nobody holds it any more */
+    struct http_incoming *spare; /* kept for the next request, which usually comes after this one */
+    struct http_incoming *handing; /* on_request is being called with it: it is freed after that */
+    bool let_go;                   /* nobody holds it any more */
     char prefix[HTTP_PREFIX_LEN + 1]; /* of a 200: status line and Date, renewed once a second */
-    int64_t prefix_at;                /* the second it is of, by the loop's clock, plus one */
+    int64_t prefix_at; /* the second for which it was made, by the loop's clock, plus one */
     struct timer grace;
     void (*drained)(void *data);
     void *drained_data;
@@ -78,14 +79,14 @@ struct http_server {
 struct http_incoming {
     struct http1 parser;
     struct buf body;
-    int64_t body_from; /* its head was complete */
-    struct str lines;  /* of the ruling */
+    int64_t body_from; /* when its head was complete */
+    struct str lines;  /* from the ruling */
     struct http_mark mark;
     bool answered; /* by the ruling */
-    bool unkept;   /* its body is dropped: nobody vouches for it, or wants it */
+    bool unkept;   /* its body is dropped: its sender is not trusted, or nobody wants it */
 };
 
-/* What one owner holds. Here as long as it has a connection. */
+/* What one owner holds. It exists while the owner has a connection. */
 struct http_owner {
     size_t connections;
     size_t memory;
@@ -106,7 +107,7 @@ enum http_wait {
 
 struct http_ahead {
     struct buf bytes;
-    size_t from; /* what is before was taken */
+    size_t from; /* everything before it was taken */
 };
 
 struct http_conn {
@@ -115,21 +116,22 @@ struct http_conn {
     struct stream *stream;
     struct http_incoming *incoming; /* NULL: no byte of a request yet */
     struct http_exchange *exchange; /* NULL: nothing to answer */
-    struct http_ahead *ahead;       /* NULL: nothing came early */
-    struct http_owner *owner;       /* NULL: nobody's */
-    struct timer timer;             /* rings at the deadline or before it */
+    struct http_ahead *ahead;       /* NULL: nothing came ahead */
+    struct http_owner *owner;       /* NULL: it has none */
+    struct timer timer;             /* fires at the deadline or before it */
     int64_t deadline;
     size_t counted; /* in server->memory */
     size_t put;     /* bytes handed to the stream so far; wraps */
-    size_t taken;   /* of these, what had left the queue when the reader was last seen taking */
-    uint32_t held;  /* the place of its piece in the cork, from 1; 0: it has none */
+    /* of these, how many had left the queue when the reader was last seen taking some */
+    size_t taken;
+    uint32_t held; /* the number of its piece in the cork, from 1; 0: it has none */
     struct peer peer;
     uint8_t wait;
     bool stranger;
     bool taking; /* inside conn_take */
-    bool paused; /* not reading: too much came early, or too much is unsent */
-    bool ending; /* no request is read any more; bytes are dropped */
-    bool ended;  /* the client has finished */
+    bool paused; /* not reading: too much came ahead, or too much is unsent */
+    bool ending; /* no more requests are read; bytes are dropped */
+    bool ended;  /* the client has closed its side */
     bool closed;
     bool resuming; /* a deferred call holds the connection */
     bool released; /* the stream is gone; free it when that call has run */
@@ -142,9 +144,9 @@ struct http_exchange {
     void *gone_data;
     void (*drained)(void *data);
     void *drained_data;
-    struct str lines; /* of the ruling */
+    struct str lines; /* from the ruling */
     bool begun;
-    bool head_only; /* HEAD: no body, whatever is written */
+    bool head_only; /* HEAD: no body is sent, whatever is written */
     bool bodiless;  /* 204, 304 */
     bool chunked;
     bool keep_alive;
@@ -152,21 +154,21 @@ struct http_exchange {
 };
 
 void conn_create(struct http_server *server, struct stream *stream, const struct peer *peer);
-/* Now; tells an open exchange that its client is gone. */
+/* Closes it now; an open exchange is told that its client is gone. */
 void conn_close(struct http_conn *conn);
 bool conn_idle(const struct http_conn *conn);
 void conn_write(struct http_conn *conn, const struct str *parts, size_t count);
-/* The same for a piece that others may follow at once: it goes out with them. See http_cork.c. */
+/* The same for a piece that others may follow at once: they are sent together. See http_cork.c. */
 void cork_init(struct http_cork *cork);
 void cork_finish(struct http_cork *cork);
 void cork_put(struct http_conn *conn, const struct str *parts, size_t count);
 void cork_flush(struct http_conn *conn);
 size_t cork_held(const struct http_conn *conn);
-/* The exchange has been answered (and freed): go on with the next request, or end. */
+/* The exchange was answered (and freed): goes on with the next request, or ends. */
 void conn_answered(struct http_conn *conn, bool keep_alive);
-/* Recounts what the connection holds and sets the deadline that fits what it waits for. */
+/* Counts anew what the connection holds, and sets the deadline for what it waits for. */
 void conn_settle(struct http_conn *conn);
-/* The same for one that may have something to be written in this turn: it is settled then. */
+/* The same if something may still be written in this turn: it is settled then. */
 void conn_settle_soon(struct http_conn *conn);
 void incoming_free(struct http_server *server, struct http_incoming *incoming);
 void exchange_free(struct http_server *server, struct http_exchange *exchange);
@@ -180,25 +182,26 @@ void server_forget(struct http_server *server, struct http_conn *conn);
 struct str server_prefix(struct http_server *server);
 /* A whole plain-text response that ends the connection, for a request that was refused. */
 void response_refuse(struct http_conn *conn, int status, const char *why);
-/* The answer that on_head has given, to the request that is being read. */
+/* Sends the answer that on_head has given to the request that is being read. */
 void response_rule(struct http_conn *conn, const struct http_ruling *ruling, bool keep_alive);
 
 /* --- http_share.c --- */
 
-/* A connection begins as a stranger's; the oldest one may have to go for it. */
+/* A connection begins as a stranger's. The oldest stranger may have to go for it. */
 void share_stranger(struct http_conn *conn);
-/* It is none any more: somebody vouches for it, or it is being closed. */
+/* It is no longer a stranger's: on_head trusts it, or it is being closed. */
 void share_known(struct http_conn *conn);
-/* It is this owner's from now on. False: the owner has as many as it may. */
+/* It belongs to this owner from now on. False: the owner has as many as it may have. */
 bool share_own(struct http_conn *conn, struct str who);
 void share_disown(struct http_conn *conn);
 /* The connection holds `now` bytes instead of conn->counted. */
 void share_count(struct http_conn *conn, size_t now);
-/* Strangers hold more than they may: the oldest go, but for this one. */
+/* Strangers hold more than they may: the oldest are closed, but not this one. */
 void share_bound_strangers(struct http_conn *conn);
-/* Room for `more` bytes beside what is held: 0, or the status that says whose room is short. */
+/* Is there room for `more` bytes beside what is held? 0, or the status that says whose room is
+ * short. */
 int share_refuses(const struct http_conn *conn, size_t held, size_t more);
-/* Room for one more connection in all, if need be instead of a stranger's. */
+/* Is there room for one more connection? If not, a stranger's may be closed for it. */
 bool share_has_place(struct http_server *server);
 
 #endif

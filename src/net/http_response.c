@@ -1,13 +1,13 @@
 /*
- * net/http_response: answering an exchange, whole or in pieces.
+ * net/http_response: answers an exchange, whole or in pieces.
  *
- * A head is built in the server's one buffer and leaves together with the first bytes of the body,
- * in one write. A header that could end its own line (CR, LF, NUL) is left out and logged: no text
- * from outside can begin a header or a response of its own.
+ * A head is built in one buffer of the server, and is sent together with the first bytes of the
+ * body, in one write. A header that could end its own line (CR, LF, NUL) is left out and logged, so
+ * no text from outside can begin another header or response.
  *
- * Holds always: an exchange is answered once; when the response is complete the exchange is freed,
- * before the connection goes on. The request lives until the head of the response is out, because
- * the caller may send slices of it.
+ * Holds always: an exchange is answered once. When the response is complete the exchange is freed,
+ * before the connection goes on. The request is valid until the head of the response is written,
+ * because the caller may send slices of it.
  */
 #include "net/http_private.h"
 
@@ -58,7 +58,7 @@ static void head_add(struct buf *head, struct str name, struct str value)
     head->len += len;
 }
 
-/* Leaves room for the framing, without which the rest would be worth nothing. */
+/* Leaves room for the framing, without which the rest would be useless. */
 static bool head_fits(const struct buf *head, const struct http_header *header)
 {
     size_t used = head->len + strlen(": \r\n");
@@ -79,14 +79,14 @@ static void head_status(struct buf *head, int status)
     buf_add(head, STR("\r\n"));
 }
 
-/* Most responses of a second begin alike, and the lines are constants: then it is there already. */
+/* Most responses of a second begin in the same way, and the lines are constants: reuse them. */
 static bool head_is_begun(const struct http_server *server, int status, struct str lines)
 {
     return status == 200 && server->head_prefix_at == server->prefix_at &&
            server->head_lines.at == lines.at && server->head_lines.len == lines.len;
 }
 
-/* Status line, Date and lines that are known to be lawful; others and the framing follow. */
+/* Status line, Date, and lines that are known to be valid. Others and the framing follow. */
 static struct buf *head_begin(struct http_server *server, int status, struct str lines)
 {
     struct buf *head = &server->head;
@@ -120,7 +120,7 @@ static void head_headers(struct buf *head, const struct http_header *headers, si
     }
 }
 
-/* "Content-Length: 17" and a line end, put together from the end. */
+/* "Content-Length: 17" and a line end, written backwards. */
 static void head_length(struct buf *head, size_t len)
 {
     static const char name[] = "Content-Length: ";
@@ -262,15 +262,15 @@ static bool queue_allows(const struct http_exchange *exchange, size_t more)
     const struct http_limits *limits = &conn->server->opts.limits;
 
     if (cork_held(conn) + stream_queued(conn->stream) + more > limits->queue_max)
-        cork_flush(exchange->conn); /* only the stream knows what the reader takes */
+        cork_flush(exchange->conn); /* only the stream knows how much the reader takes */
     size_t queued = stream_queued(conn->stream);
     if (!queued)
-        return true; /* what is larger than the queue goes through an empty one */
+        return true; /* what is larger than the queue may go into an empty one */
     return queued < limits->queue_max && more <= limits->queue_max - queued &&
            conn->server->memory < limits->memory_max;
 }
 
-/* "1f4\r\n", written from the end. */
+/* "1f4\r\n", written backwards. */
 static struct str chunk_head(char out[HTTP_CHUNK_HEAD], size_t len)
 {
     size_t at = HTTP_CHUNK_HEAD;
@@ -297,7 +297,7 @@ bool http_write_parts(struct http_exchange *exchange, const struct str *parts, s
     if (!len || exchange->head_only || exchange->bodiless)
         return true;
     if (!queue_allows(exchange, len)) {
-        conn_settle_soon(exchange->conn); /* what was held may have been written to find out */
+        conn_settle_soon(exchange->conn); /* finding out may have sent what was held */
         return false;
     }
     if (exchange->chunked) {
@@ -335,7 +335,7 @@ void http_end(struct http_exchange *exchange)
 
 static struct str refusal_lines(int status)
 {
-    /* Who has done nothing wrong is told when to try again. */
+    /* A client that has done nothing wrong is told when to try again. */
     return status == 429 || status == 503 ? STR(PLAIN_TEXT HTTP_RETRY_LINE) : STR(PLAIN_TEXT);
 }
 

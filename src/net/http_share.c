@@ -1,17 +1,17 @@
 /*
  * net/http_share: strangers and owners, and how much each may hold.
  *
- * A connection begins as a stranger's: nobody has vouched for it. Strangers have a small share of
- * connections and memory, and who comes last is let in at the cost of who has waited longest: an
- * attacker that opens connections and says nothing pushes out its own. Refusing the newcomer
- * instead would shut out everybody, which is what the attacker wants.
+ * A connection begins as a stranger's: it is not known whose it is. Strangers have a small share of
+ * connections and memory. A new one is let in at the cost of the one that has waited longest. So an
+ * attacker that opens connections and sends nothing pushes out its own. If newcomers were refused
+ * instead, everybody would be shut out, which is what the attacker wants.
  *
- * Once on_head has vouched for a connection it is out of that, and counts in the share of the owner
- * that it names. Past that share the owner is told 429; nobody else notices. A connection may carry
- * requests of several owners, one after the other (a proxy's): it is the last one's.
+ * Once on_head trusts a connection, it counts in the share of the owner that on_head names. Past
+ * that share the owner is told 429; nobody else is affected. A connection may carry requests of
+ * several owners, one after the other (a proxy's): it counts for the last one.
  *
- * Holds always: a connection is in one of the two lists until it is freed; what it has counted is
- * counted in the server, and in the strangers' share or its owner's.
+ * Holds always: a connection is in one of the two lists until it is freed. What it holds is counted
+ * in the server, and in the strangers' share or its owner's.
  */
 #include "net/http_private.h"
 
@@ -35,7 +35,7 @@ void share_known(struct http_conn *conn)
     list_append(&server->connections, &conn->link);
 }
 
-/* Who is in the middle of saying something is told, if it listens; nobody waits for it to. */
+/* If it was sending a request it is told why, but nobody waits for it to read that. */
 static void stranger_close(struct http_conn *conn)
 {
     share_known(conn);

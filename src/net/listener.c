@@ -1,14 +1,14 @@
 /*
  * net/listener: see listener.h.
  *
- * "localhost" is two sockets, because a browser may try either address first; the second takes the
- * port that the first one got, and does without where there is no IPv6. Options that every
- * connection needs (no Nagle delay, keep-alive probes) are set once, on the listening socket: an
- * accepted socket inherits them, which saves their system calls on each.
+ * "localhost" is two sockets, because a browser may try either address first. The second takes the
+ * port of the first, and is left out if there is no IPv6. Options that every connection needs (no
+ * Nagle delay, keep-alive probes) are set once, on the listening socket: accepted sockets inherit
+ * them, which saves system calls for each.
  *
- * Where the process can open no more descriptors a connection is neither taken nor refused (libuv's
- * own listener would refuse it), and would be told of again at once: the socket is left alone for a
- * moment then, and its connections wait with the kernel.
+ * If the process can open no more descriptors, a connection can be neither accepted nor refused
+ * (libuv's own listener would refuse it), and would be reported again at once. So the socket is
+ * left alone for a moment, and its connections wait in the kernel.
  */
 #include "net/listener.h"
 
@@ -30,12 +30,12 @@ enum {
     LISTENER_SOCKETS_MAX = 2,
     LISTENER_HOST_MAX = 64,      /* characters of an address */
     LISTENER_KEEPALIVE_SEC = 60, /* silence before the kernel asks whether the peer is alive */
-    LISTENER_ACCEPTS = 64,       /* connections taken before others have their turn */
-    LISTENER_PAUSE_MS = 100,     /* without taking any, where no more descriptors can be had */
+    LISTENER_ACCEPTS = 64,       /* connections accepted before others have their turn */
+    LISTENER_PAUSE_MS = 100,     /* pause if no more descriptors can be had */
 };
 
 struct listener_socket {
-    uv_poll_t poll; /* tells of connections, which are taken without libuv: see above */
+    uv_poll_t poll; /* reports connections, which are accepted without libuv: see above */
     struct listener *listener;
     struct timer pause;
     int fd;
@@ -69,7 +69,7 @@ static void pause_begin(struct listener_socket *socket, int error)
     timer_set(socket->listener->loop, &socket->pause, LISTENER_PAUSE_MS, pause_over, socket);
 }
 
-/* Not what befell one connection, or told that there is none. */
+/* Is it a lack of descriptors or memory, and not about one connection? */
 static bool is_want_of_room(int error)
 {
     return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
@@ -102,7 +102,7 @@ static void on_connections(uv_poll_t *poll, int status, int what)
     struct listener_socket *socket = poll->data;
     struct loop *loop = socket->listener->loop;
 
-    (void)status; /* whatever it is, accept() says it as well */
+    (void)status; /* accept() reports any error as well */
     (void)what;
     clock_hold();
     accept_some(socket);
@@ -135,7 +135,8 @@ static struct listener_socket *socket_open(struct listener *listener, int family
 
 static void option_set(int fd, int level, int option, int value)
 {
-    setsockopt(fd, level, option, &value, sizeof(value)); /* without it, it works a little worse */
+    /* if this fails, the connection only works a little worse */
+    setsockopt(fd, level, option, &value, sizeof(value));
 }
 
 static int listen_address(struct listener *listener, const struct sockaddr *address, socklen_t len)
@@ -191,7 +192,7 @@ static int listen_tcp(struct listener *listener, struct str host, int port)
     return EINVAL;
 }
 
-/* A socket file that nobody listens on is left over from a process that died. */
+/* A socket file on which nobody listens was left by a process that died. */
 static void remove_stale(const struct sockaddr_un *address)
 {
     struct stat info;
@@ -207,8 +208,8 @@ static void remove_stale(const struct sockaddr_un *address)
     close(fd);
 }
 
-/* The file is made for this user alone before listen(), so that there is no moment in which
- * somebody else could connect. */
+/* The file gets its permissions before listen(), so that there is no moment in which another user
+ * could connect. */
 static int listen_bound(struct listener *listener, struct listener_socket *socket,
                         const struct sockaddr_un *address)
 {

@@ -1,13 +1,13 @@
 /*
- * net/loop: libuv, with the three things it leaves to its users.
+ * net/loop: libuv, with three things that it leaves to its users.
  *
- * Timers: one deadline heap over one uv_timer, so that a connection's timer is four words inside
- * the connection. Deferred calls: a queue that is run behind the callback that filled it
+ * Timers: one heap of deadlines over one uv_timer, so that a connection's timer is four words
+ * inside the connection. Deferred calls: a queue that is run after the callback that filled it
  * (loop_settle), and right before and right after waiting for I/O. Posts: a queue under a lock, the
  * only thing here that other threads may touch.
  *
- * Holds always: a queue is run as the batch it was when its turn came, so a call that defers (or
- * posts, or sets a timer of 0 ms) again and again never keeps I/O from being looked at. None of the
+ * Holds always: a queue is run as the batch it was when its turn came. So a call that defers (or
+ * posts, or sets a timer of 0 ms) again and again never keeps I/O from being served. None of the
  * loop's own handles keeps loop_run alive, except the idle handle while something is deferred.
  */
 #include "net/loop.h"
@@ -23,10 +23,10 @@
 enum {
     LOOP_READ_BUFFER = 64 * 1024,
     LOOP_QUEUE_FIRST = 16,
-    LOOP_SETTLE_BATCHES = 16, /* of deferred calls, before other I/O is looked at */
+    LOOP_SETTLE_BATCHES = 16, /* batches of deferred calls, before other I/O is served */
     LOOP_DESTROY_TURNS = 64,  /* turns that closing handles get before a leak is reported */
-    LOOP_LOOKUP_MS = 30000,   /* that a name being looked up on a thread may take to come home */
-    LOOP_LOOKUP_TURN_MS = 50, /* between two looks whether it has */
+    LOOP_LOOKUP_MS = 30000,   /* time for a name lookup on a thread to come back */
+    LOOP_LOOKUP_TURN_MS = 50, /* between two checks whether it has */
 };
 
 struct task {
@@ -53,17 +53,18 @@ struct loop {
     uv_async_t wake;
     uv_prepare_t before_io;
     uv_check_t after_io;
-    uv_idle_t busy; /* active while something is deferred or comes last: the loop does not sleep */
-    bool restless;  /* `busy` is active */
+    /* active while something is deferred or to be done last, so that the loop does not sleep */
+    uv_idle_t busy;
+    bool restless; /* `busy` is active */
     struct heap timers;
     int64_t armed_at; /* of `clock`; 0: not armed */
-    size_t held;      /* what is on its way from other threads */
+    size_t held;      /* things on their way from other threads */
     bool firing;
     bool settling;
     struct task before_wait;
     struct list lasts; /* struct loop_last, to be called before the next wait */
     struct tasks deferred;
-    struct tasks batch; /* memory of the batch being run, kept for the next one */
+    struct tasks batch; /* memory of the batch that is run, kept for the next one */
     uv_mutex_t lock;    /* guards `posted` alone */
     struct tasks posted;
     struct loop_signal_slot signals[LOOP_SIGNALS_MAX];
@@ -88,7 +89,7 @@ static void tasks_run(const struct tasks *tasks)
 
 static void on_busy(uv_idle_t *handle)
 {
-    (void)handle; /* its being active is its use */
+    (void)handle; /* it only has to be active */
 }
 
 static void stir(struct loop *loop)
@@ -99,7 +100,7 @@ static void stir(struct loop *loop)
     uv_idle_start(&loop->busy, on_busy);
 }
 
-/* The loop may sleep, unless there is something to be done before I/O is waited for. */
+/* Lets the loop sleep, unless there is something to be done before waiting for I/O. */
 static void rest(struct loop *loop)
 {
     if (!loop->restless || loop->deferred.count || !list_empty(&loop->lasts))
@@ -121,7 +122,7 @@ static void run_deferred(struct loop *loop)
     loop->batch = now;
 }
 
-/* As the batch it was: one that asks again has its turn after I/O was looked at. */
+/* As one batch: a call that asks again has its turn after I/O was served. */
 static void run_lasts(struct loop *loop)
 {
     struct list batch;
@@ -159,7 +160,7 @@ void loop_last(struct loop *loop, struct loop_last *last, void (*fn)(void *data)
         return;
     list_init(&last->link);
     list_append(&loop->lasts, &last->link);
-    stir(loop); /* a loop that has nothing else to do has this to do */
+    stir(loop); /* keeps a loop awake that has nothing else to do */
 }
 
 void loop_last_stop(struct loop_last *last)
@@ -216,7 +217,7 @@ void loop_post(struct loop *loop, void (*fn)(void *data), void *data)
 {
     uv_mutex_lock(&loop->lock);
     tasks_add(&loop->posted, fn, data);
-    uv_async_send(&loop->wake); /* inside the lock: the loop cannot be gone yet */
+    uv_async_send(&loop->wake); /* inside the lock, so that the loop is not gone yet */
     uv_mutex_unlock(&loop->lock);
 }
 
@@ -235,7 +236,7 @@ void loop_release(struct loop *loop)
 
 static void on_clock(uv_timer_t *handle);
 
-/* Arms the clock for the first deadline, unless it already rings before it. */
+/* Arms the clock for the first deadline, unless it fires before that anyway. */
 static void clock_arm(struct loop *loop)
 {
     const struct heap_node *first = heap_first(&loop->timers);
@@ -304,7 +305,7 @@ bool loop_signal(struct loop *loop, int signo, void (*fn)(void *data), void *dat
     return uv_signal_start(&slot->handle, on_signal, signo) == 0;
 }
 
-/* Writing to a peer that has gone is an error of that stream, not the end of the process. */
+/* Writing to a peer that is gone is an error of that stream, not the end of the process. */
 static void ignore_sigpipe(void)
 {
     struct sigaction now;

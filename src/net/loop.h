@@ -1,8 +1,8 @@
 /*
  * net/loop: one thread, one loop.
  *
- * Everything that does not block runs here. Other threads talk to it through loop_post, one queue
- * in order. Timers are embedded in their objects and cost a heap entry each, not a kernel timer.
+ * Everything that does not block runs here. Other threads talk to it through loop_post, one ordered
+ * queue. Timers are embedded in their objects, and cost a heap entry each, not a kernel timer.
  */
 #ifndef NOD_NET_LOOP_H
 #define NOD_NET_LOOP_H
@@ -30,8 +30,8 @@ void loop_stop(struct loop *loop);
 struct uv_loop_s *loop_uv(struct loop *loop);
 
 /*
- * The one read buffer of the loop. Whoever reads borrows it for the length of a callback: nothing
- * in it outlives the call it was handed to.
+ * The loop's only read buffer. Readers borrow it for the length of a callback: nothing in it
+ * outlives the call that it was handed to.
  */
 char *loop_read_buffer(struct loop *loop, size_t *room);
 
@@ -42,24 +42,25 @@ int64_t loop_now(const struct loop *loop);
 void loop_post(struct loop *loop, void (*fn)(void *data), void *data);
 
 /*
- * On the loop thread: something is on its way through loop_post, so loop_run is not to end for want
- * of anything to wait for. As many releases as holds.
+ * On the loop thread: something is on its way through loop_post, so loop_run must not end because
+ * there is nothing else to wait for. Each hold needs a release.
  */
 void loop_hold(struct loop *loop);
 void loop_release(struct loop *loop);
 
-/* On the loop thread only: fn(data) later in this turn or in the next, before waiting for I/O. */
+/* On the loop thread only: calls fn(data) later in this turn or in the next, before waiting for
+ * I/O. */
 void loop_defer(struct loop *loop, void (*fn)(void *data), void *data);
 
 /*
- * fn(data) each time before the loop waits for I/O, after what was deferred has run: the place to
- * set a timer for a deadline that anything may have moved. One only; fn defers nothing.
+ * Calls fn(data) each time before the loop waits for I/O, after deferred calls have run: the place
+ * to set a timer for a deadline that anything may have moved. Only one; fn must not defer anything.
  */
 void loop_before_wait(struct loop *loop, void (*fn)(void *data), void *data);
 
 /*
- * fn(data) once, before the loop next waits for I/O and behind everything that was deferred: the
- * place to write out in one piece what a whole turn has gathered. Asking again before it was called
+ * Calls fn(data) once, before the loop next waits for I/O and after everything that was deferred:
+ * the place to write in one piece what a whole turn has gathered. Asking again before it was called
  * changes nothing. Embedded in its object, zeroed at first.
  */
 struct loop_last {
@@ -71,9 +72,9 @@ void loop_last(struct loop *loop, struct loop_last *last, void (*fn)(void *data)
 void loop_last_stop(struct loop_last *last);
 
 /*
- * Runs what was deferred now, within a bound: for the outermost callback of a handle, whose stack
- * is clear. What one request leads to is then finished, and its memory free, before the next one is
- * read.
+ * Runs deferred calls now, within a bound: for the outermost callback of a handle, with nothing
+ * else on the stack. So everything that a request leads to is done, and its memory is free, before
+ * the next one is read.
  */
 void loop_settle(struct loop *loop);
 
@@ -83,7 +84,7 @@ struct timer {
     void *data;
 };
 
-/* Sets or moves. Fires once. Does not keep loop_run alive by itself. */
+/* Sets or moves a timer. Fires once. Does not keep loop_run alive. */
 void timer_set(struct loop *loop, struct timer *timer, int64_t after_ms, void (*fn)(void *data),
                void *data);
 void timer_stop(struct loop *loop, struct timer *timer);

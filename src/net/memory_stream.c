@@ -1,12 +1,12 @@
 /*
  * net/memory_stream: a connection without a kernel.
  *
- * Two ends in one process, for tests that need to say exactly how bytes are split and when the
- * reader stops taking them. It behaves as a socket does: what the window does not take is queued on
- * the writer's side, close is seen by the other end as end of input after the bytes before it.
+ * Two ends in one process, for tests that control exactly how bytes are split and when the reader
+ * stops taking them. It behaves like a socket: what the window does not take is queued on the
+ * writer's side, and the other end sees a close as end of input, after the bytes before it.
  *
- * Holds always: at most one deferred turn an end is under way; a turn makes at most one up-call of
- * each kind; only a turn frees.
+ * Holds always: at most one deferred turn of each end is under way. A turn makes at most one
+ * up-call of each kind. Only a turn frees.
  */
 #include "net/stream.h"
 
@@ -23,7 +23,7 @@ struct memory_end {
     struct buf inbox;        /* what the other end wrote within the window */
     struct buf outbox;       /* what this end wrote beyond it */
     bool reading;
-    bool finishing; /* shut down: no more writes; the other end learns it behind the last byte */
+    bool finishing; /* shut down: no more writes; the other end is told after the last byte */
     bool end_due;   /* the other end has finished */
     bool ended;
     bool drained;
@@ -154,7 +154,7 @@ static void end_write(struct stream *stream, const struct str *parts, size_t cou
         buf_add(&end->outbox, parts[i]);
     end_flow(end);
     if (was_empty && !end->outbox.len)
-        end->drained = false; /* taken at once: that is no draining */
+        end->drained = false; /* taken at once, so there is nothing to drain */
 }
 
 static size_t end_queued(const struct stream *stream)

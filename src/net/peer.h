@@ -1,7 +1,7 @@
 /*
- * net/peer: who is at the other end of a connection, as the kernel says it.
+ * net/peer: who is at the other end of a connection, as the kernel reports it.
  *
- * An address of IPv4 that comes mapped into IPv6 (::ffff:10.0.0.1) is taken for what it is.
+ * An IPv4 address that comes mapped into IPv6 (::ffff:10.0.0.1) is treated as the IPv4 address.
  */
 #ifndef NOD_NET_PEER_H
 #define NOD_NET_PEER_H
@@ -9,7 +9,7 @@
 #include "base/str.h"
 
 enum {
-    PEER_ADDRESS_BYTES = 16, /* of an address of IPv6 */
+    PEER_ADDRESS_BYTES = 16, /* bytes of an IPv6 address */
     PEER_TEXT_MAX = 64,      /* bytes of an address as text */
 };
 
@@ -22,13 +22,13 @@ enum peer_kind {
 
 struct peer {
     uint8_t kind;
-    bool same_user; /* PEER_LOCAL: its process belongs to the user that this one runs as */
+    bool same_user; /* PEER_LOCAL: its process runs as the same user as this one */
     uint8_t address[PEER_ADDRESS_BYTES];
 };
 
-/* Of a connected socket, `local`: a Unix one. */
+/* The peer of a connected socket. `local`: a Unix one. */
 void peer_of(int fd, bool local, struct peer *peer);
-/* An address as people write it, without port and brackets. False: it is none. */
+/* An address as people write it, without port and brackets. False: it is not an address. */
 bool peer_parse(struct str text, struct peer *peer);
 /* "203.0.113.7", "2001:db8::1", "unix" or "unknown"; points into `out` or to a constant. */
 struct str peer_text(const struct peer *peer, char out[PEER_TEXT_MAX]);

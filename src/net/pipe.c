@@ -1,15 +1,16 @@
 /*
  * net/pipe: lines over a stream; usually this process's own stdin and stdout.
  *
- * A line that lies whole in what was read is handed up where it is; only a line that comes in
- * pieces is gathered. When the reader of our output is slow and the queue is full, nothing more is
- * read: who does not take answers does not get to send more questions.
+ * A line that was read whole is handed up in place; only a line that comes in pieces is gathered.
+ * If the reader of our output is slow and the queue is full, nothing more is read: a client that
+ * does not take answers cannot send more requests.
  *
- * A pipe is opened anew where the system can do that, because O_NONBLOCK belongs to the open file
- * and not to the descriptor: otherwise `2>&1` would make stderr non-blocking and lose log lines.
+ * A pipe is opened again if the system allows it, because O_NONBLOCK belongs to the open file and
+ * not to the descriptor. Otherwise `2>&1` would make stderr non-blocking, and log lines would be
+ * lost.
  *
- * Holds always: after pipe_close nothing but done() is called; the struct is freed when the stream
- * has gone, right before it.
+ * Holds always: after pipe_close nothing but done() is called. The struct is freed when the stream
+ * is gone, right before done().
  */
 #include "net/pipe.h"
 
@@ -23,7 +24,7 @@
 #include "base/os.h"
 #include "net/stream.h"
 
-/* A gathered line larger than this gives its memory back when it has been handed up. */
+/* A gathered line larger than this gives its memory back after it was handed up. */
 enum { PIPE_KEEP_MAX = 64 * 1024 };
 
 struct pipe_lines {
@@ -69,7 +70,7 @@ static void too_long(struct pipe_lines *pipe)
     pipe->opts.on_line(STR_NONE, pipe->opts.data);
 }
 
-/* The end of a line has come; `rest` is what lies before it in this read. */
+/* The end of a line has come. `rest` is what precedes it in this read. */
 static void finish_line(struct pipe_lines *pipe, struct str rest)
 {
     if (pipe->skipping) {
@@ -172,13 +173,13 @@ struct pipe_lines *pipe_attach(struct loop *loop, struct stream *stream,
     pipe->loop = loop;
     pipe->stream = stream;
     pipe->opts = *opts;
-    buf_init(&pipe->partial, opts->line_max + 1); /* a '\r' may stand behind a line of line_max */
+    buf_init(&pipe->partial, opts->line_max + 1); /* a '\r' may follow a line of line_max bytes */
     stream_own(stream, &pipe_events, pipe);
     stream_read_start(stream);
     return pipe;
 }
 
-/* A descriptor that is ours alone; see the top of the file. -1 with a log line. */
+/* A descriptor of our own; see the top of the file. -1, logged: it failed. */
 static int own_fd(int fd, int flags)
 {
     struct stat info;

@@ -1,9 +1,9 @@
 /*
  * net/sse: see sse.h.
  *
- * An event is handed to http_write in one piece, so that it is either queued whole or refused
- * whole. CR, LF and CRLF in the data all end a line for a reader of event streams, so each of them
- * begins a new "data:" line; the reader joins them with LF again.
+ * An event is handed to http_write in one piece, so it is queued whole or refused whole. CR, LF and
+ * CRLF all end a line for a reader of event streams. So each of them in the data begins a new
+ * "data:" line, and the reader joins the lines with LF.
  */
 #include "net/sse.h"
 
@@ -13,7 +13,7 @@
 #include "base/log.h"
 
 enum {
-    SSE_HEADERS_MAX = 13, /* of the caller's; more are left out */
+    SSE_HEADERS_MAX = 13, /* headers of the caller; more are left out */
     SSE_NUMBER_LEN = 10,  /* digits of an int */
 };
 
@@ -80,7 +80,7 @@ static bool one_line(struct str text)
     return !text.len || (!memchr(text.at, '\n', text.len) && !memchr(text.at, '\r', text.len));
 }
 
-/* Most data is one line of JSON, and goes out from where it stands. */
+/* Most data is one line of JSON, and is sent from where it is. */
 static bool send_line(struct http_exchange *exchange, const struct sse_event *event)
 {
     struct str parts[HTTP_PARTS_MAX];

@@ -1,9 +1,10 @@
 /*
  * net/sse: server-sent events over a streamed response.
  *
- * Each call writes one whole event or comment, or (past the connection's queue limit) nothing and
- * says false: the owner keeps the event and goes on from on_drain. Data is split at line ends, so
- * no byte of it can begin a field of its own; an id or event name with a line end is refused.
+ * Each call writes one whole event or comment. Past the connection's queue limit it writes nothing
+ * and returns false: the owner keeps the event and goes on from on_drain. Data is split at line
+ * ends, so no byte of it can begin a field of its own. An id or event name with a line end is
+ * refused.
  */
 #ifndef NOD_NET_SSE_H
 #define NOD_NET_SSE_H
@@ -14,14 +15,14 @@
 void sse_begin(struct http_exchange *exchange, const struct http_header *extra, size_t extra_count);
 
 struct sse_event {
-    struct str id;    /* none: no id line */
-    struct str event; /* none: "message", not written */
+    struct str id;    /* empty: no id line */
+    struct str event; /* empty: "message", which is not written */
     struct str data;  /* written even if empty */
     int retry_ms;     /* 0: no retry line */
 };
 
 bool sse_send(struct http_exchange *exchange, const struct sse_event *event);
-/* ": text", a keep-alive. */
+/* ": text", which keeps the connection alive. */
 bool sse_comment(struct http_exchange *exchange, struct str text);
 
 #endif

@@ -2,11 +2,11 @@
  * net/stream: a stream over a libuv handle (TCP, Unix socket, pipe, terminal), and the join of two.
  *
  * An idle wire owns the handle and a few words. Reading borrows the loop's buffer. Writing tries
- * the kernel first; only what it refuses is copied, into a queue that exists as long as it is not
- * empty. One uv_write is under way at a time and what comes meanwhile is gathered behind it, so
- * that many small writes to a slow reader cost their bytes and nothing else.
+ * the kernel first; only what it does not take is copied, into a queue that exists while it is not
+ * empty. One uv_write is under way at a time, and what comes in the meantime is gathered for the
+ * next. So many small writes to a slow reader cost their bytes and nothing else.
  *
- * Holds always: events are made by libuv callbacks only, never from inside an op; the memory is
+ * Holds always: events are made by libuv callbacks only, never from inside an op. The memory is
  * freed in the close callback and nowhere else.
  */
 #include "net/stream.h"
@@ -28,7 +28,7 @@ enum { WIRE_SHUTDOWN_NONE, WIRE_SHUTDOWN_WANTED, WIRE_SHUTDOWN_SENT };
 struct wire_queue {
     uv_write_t request;
     struct buf sending; /* under way; not touched until the write is done */
-    struct buf waiting; /* goes next */
+    struct buf waiting; /* written next */
 };
 
 struct wire {
@@ -127,7 +127,7 @@ static void queue_free(struct wire *wire)
 
 static void on_shut(uv_shutdown_t *request, int status)
 {
-    (void)status; /* a peer that is gone already is told by reading */
+    (void)status; /* a peer that is already gone is noticed by reading */
     mem_free(request);
 }
 
@@ -140,7 +140,7 @@ static void wire_shut(struct wire *wire)
         mem_free(request);
 }
 
-/* Starts writing `sending`. An error that libuv sees at once is told later through on_written. */
+/* Starts writing `sending`. An error that libuv sees at once is told later, through on_written. */
 static void queue_send(struct wire *wire)
 {
     struct wire_queue *queue = wire->queue;
@@ -194,7 +194,8 @@ static void queue_add(struct buf *to, const struct str *parts, size_t count, siz
     }
 }
 
-/* What the kernel takes right now; an error counts as nothing, and comes back through the queue. */
+/* Writes what the kernel takes right now. An error counts as nothing, and comes back through the
+ * queue. */
 static size_t write_now(struct wire *wire, const struct str *parts, size_t count, size_t *len)
 {
     uv_buf_t bufs[STREAM_PARTS_MAX];
@@ -229,7 +230,7 @@ static void wire_write(struct stream *stream, const struct str *parts, size_t co
     if (sent == len)
         return;
     wire->queue = MEM_NEW(struct wire_queue);
-    buf_init(&wire->queue->sending, INT_MAX); /* the owner's limit is far below */
+    buf_init(&wire->queue->sending, INT_MAX); /* the owner's limit is much lower */
     buf_init(&wire->queue->waiting, INT_MAX);
     queue_add(&wire->queue->sending, parts, count, sent);
     queue_send(wire);
@@ -337,7 +338,7 @@ static nod_status fd_refused(int fd, int error)
     return NOD_E_IO;
 }
 
-/* A terminal is opened anew by libuv, so that the shell's own descriptor stays blocking. */
+/* libuv opens a terminal anew, so that the shell's own descriptor stays blocking. */
 static nod_status open_tty(struct loop *loop, int fd, struct stream **out)
 {
     struct wire *wire = wire_create(UV_TTY);
@@ -397,7 +398,7 @@ struct joined {
     struct stream *reader;
     struct stream *writer; /* NULL once it was closed by shutdown */
     int open;              /* halves that are not closed yet */
-    bool shutting;         /* the writer is closed as soon as its queue is out */
+    bool shutting;         /* the writer is closed as soon as its queue is empty */
     bool broken;
     bool closed;
 };
@@ -424,7 +425,7 @@ static void half_end(struct stream *half, int error)
     joined->stream.events->on_end(&joined->stream, error);
 }
 
-/* A pipe knows no half-close: its writing side is ended by closing it. */
+/* A pipe has no half-close: closing it ends its writing side. */
 static void joined_end_writer(struct joined *joined)
 {
     stream_close(joined->writer);

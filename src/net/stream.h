@@ -2,19 +2,18 @@
  * net/stream: bytes both ways, whatever carries them.
  *
  * TCP, Unix sockets, pipes, terminals, files, child processes and the in-memory pair are all a
- * struct stream; a filter (TLS) is a stream that owns a lower one. Ops go down, events come up.
+ * struct stream. A filter (TLS) is a stream that owns a lower one. Ops go down, events come up.
  *
  * The rules that every stream keeps:
- *  - A stream has one owner, which sets `events` and `owner` before the first op.
- *  - An op never makes an up-call before it returns. What happened is told on a later turn.
- *  - on_read: the bytes live during the call. Only after stream_read_start.
- *  - on_end(0): the other side sends no more; writing may still work. on_end(negative): broken,
- * both ways. Each at most once, and nothing but on_closed follows the second.
- *  - stream_write takes everything: what the kernel does not take at once is copied and queued. The
- *    owner looks at stream_queued and stops producing; on_drain comes when the queue is empty
- * again.
- *  - stream_close drops what is queued. After it the only event is on_closed, on a later turn; then
- *    the stream is gone. stream_shutdown ends the writing side once the queue is out.
+ * - A stream has one owner, which sets `events` and `owner` before the first op.
+ * - An op never makes an up-call before it returns. What happened is told on a later turn.
+ * - on_read: the bytes are valid during the call. Only after stream_read_start.
+ * - on_end(0): the other side sends no more; writing may still work. on_end(negative): broken, both
+ *   ways. Each at most once, and nothing but on_closed follows the second.
+ * - stream_write takes everything: what the kernel does not take at once is copied and queued. The
+ *   owner looks at stream_queued and stops producing; on_drain comes when the queue is empty again.
+ * - stream_close drops what is queued. After it the only event is on_closed, on a later turn; then
+ *   the stream is gone. stream_shutdown ends the writing side once the queue is empty.
  */
 #ifndef NOD_NET_STREAM_H
 #define NOD_NET_STREAM_H
@@ -91,12 +90,12 @@ static inline void stream_close(struct stream *stream)
 
 /*
  * Takes over a descriptor of any kind: pipe, socket, terminal, regular file, /dev/null. It is
- * closed with the stream; on failure it is closed at once. NOD_E_IO with a log line.
+ * closed with the stream, or at once on failure. NOD_E_IO, logged: it failed.
  */
 nod_status stream_open_fd(struct loop *loop, int fd, struct stream **out);
 
-/* The same for a descriptor that is known to be a connected socket: TCP, or with `local` a Unix
- * one or a pipe. */
+/* The same for a descriptor that is known to be a connected socket: TCP or, with `local`, a Unix
+ * socket or a pipe. */
 nod_status stream_open_socket(struct loop *loop, int fd, bool local, struct stream **out);
 
 /*
@@ -106,12 +105,12 @@ nod_status stream_open_socket(struct loop *loop, int fd, bool local, struct stre
 nod_status stream_unconnected(struct loop *loop, bool local, bool background, struct stream **out,
                               struct uv_stream_s **handle);
 
-/* Reads from the one, writes to the other; owns and closes both. */
+/* Reads from one stream and writes to the other. Owns and closes both. */
 struct stream *stream_join(struct stream *reader, struct stream *writer);
 
-/* Two ends; what is written to the one is read from the other. For tests: see memory_stream.c. */
+/* Two ends: what is written to one is read from the other. For tests: see memory_stream.c. */
 struct memory_opts {
-    size_t piece_max;  /* bytes handed to one on_read; 0: all there are */
+    size_t piece_max;  /* bytes given to one on_read; 0: all there are */
     size_t window_max; /* unread bytes that count as "taken by the kernel"; 0: no bound */
 };
 void memory_stream_pair(struct loop *loop, const struct memory_opts *opts, struct stream **a,

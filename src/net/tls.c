@@ -1,10 +1,10 @@
 /*
  * net/tls: OpenSSL between two streams.
  *
- * OpenSSL sees memory only: what the lower stream brings is put into one BIO, what OpenSSL wants to
- * send is taken out of the other. So it never blocks, and knows no socket.
+ * OpenSSL sees only memory: what the lower stream brings is put into one BIO, and what OpenSSL
+ * wants to send is taken out of the other. So it never blocks, and knows no socket.
  *
- * Holds always: an op makes no up-call; what an op finds out (a write that fails, bytes that were
+ * Holds always: an op makes no up-call. What an op finds out (a write that fails, bytes that were
  * decrypted before reading was stopped) is told by a deferred turn. The object is freed when the
  * lower stream is closed and no turn is under way.
  */
@@ -21,7 +21,7 @@
 #include "base/mem.h"
 
 enum {
-    PLAIN_BYTES = 16 * 1024, /* handed up in one piece: what a record of TLS holds */
+    PLAIN_BYTES = 16 * 1024, /* bytes handed up in one piece: what a TLS record holds */
     HOST_MAX = 255,          /* bytes of a name */
 };
 
@@ -46,8 +46,8 @@ struct tls {
     bool closed;      /* by the owner */
     bool lower_gone;
     bool turning; /* a deferred turn is on its way */
-    bool busy;    /* inside a callback: not to be freed */
-    int failed;   /* negative: to be told */
+    bool busy;    /* inside a callback: must not be freed */
+    int failed;   /* negative: an error that is still to be told */
     char why[TLS_WHY_MAX];
 };
 
@@ -77,7 +77,7 @@ static void note_failure(struct tls *tls, int error, const char *what)
     snprintf(tls->why, sizeof(tls->why), "%s", what);
 }
 
-/* What OpenSSL says went wrong. */
+/* Notes what OpenSSL says went wrong. */
 static void note_ssl_failure(struct tls *tls)
 {
     long verdict = SSL_get_verify_result(tls->ssl);
@@ -152,7 +152,7 @@ static void shake(struct tls *tls)
     } else if (SSL_get_error(tls->ssl, done) != SSL_ERROR_WANT_READ) {
         note_ssl_failure(tls);
     }
-    flush(tls); /* also the alert that says why not */
+    flush(tls); /* including the alert that says why not */
     if (tls->shaken && tls->shutting) {
         say_goodbye(tls);
         stream_shutdown(tls->lower);
@@ -190,7 +190,7 @@ static void decrypt(struct tls *tls)
     }
 }
 
-/* The handshake, or what it protects, as far as the bytes go. */
+/* Goes on with the handshake, or with decrypting, as far as the bytes go. */
 static void advance(struct tls *tls)
 {
     tls->busy = true;
@@ -277,7 +277,7 @@ static void tls_read_start(struct stream *stream)
         return;
     tls->reading = true;
     stream_read_start(tls->lower);
-    if (tls->shaken) /* there may be some that came before */
+    if (tls->shaken) /* some may have come before */
         turn_later(tls);
 }
 
@@ -357,7 +357,7 @@ static bool is_address(const char *host)
     return inet_pton(AF_INET, host, bytes) == 1 || inet_pton(AF_INET6, host, bytes) == 1;
 }
 
-/* Whom the certificate has to name. False: this cannot be anybody's name. */
+/* Whom the certificate has to name. False: this cannot be a name. */
 static bool expect_host(SSL *ssl, struct str host)
 {
     char name[HOST_MAX + 1];
@@ -383,7 +383,7 @@ static struct tls *tls_create(struct loop *loop, struct tls_context *context, st
     tls->ssl = SSL_new(context->ssl);
     tls->in = BIO_new(BIO_s_mem());
     tls->out = BIO_new(BIO_s_mem());
-    BIO_set_mem_eof_return(tls->in, -1); /* nothing there is "later", not "the end" */
+    BIO_set_mem_eof_return(tls->in, -1); /* an empty BIO means "later", not "the end" */
     SSL_set_bio(tls->ssl, tls->in, tls->out);
     stream_own(lower, &lower_events, tls);
     return tls;

@@ -2,12 +2,12 @@
  * provider/form_build: a nod_form as JSON Schema.
  *
  * Each kind of field has a row in a table: its type, its bounds and how the text of its preset is
- * read. Options with titles become oneOf (anyOf in a multiple choice) of const and title, options
- * without become an enum, as MCP has them.
+ * read. Options with titles become oneOf (anyOf in a multiple choice) of const and title; options
+ * without titles become an enum, as MCP demands.
  *
- * Holds always: a schema that is given back has a property for every field, in the order of the
- * form, and each default is valid for its own property's type and options. A program built against
- * an older header hands in smaller fields: what they do not have is unset.
+ * Holds always: a schema that is returned has a property for every field, in the order of the form,
+ * and each default is valid for its own property's type and options. A program built against an
+ * older header has smaller fields: members that they lack count as unset.
  */
 #include "provider/form_build.h"
 
@@ -225,7 +225,7 @@ static struct json *property_build(struct builder *b, const nod_field *field)
     if (kind->options && !set_choices(b, field, property))
         return NULL;
     if (!kind->text && (field->format || field->pattern))
-        return field_problem(b, field->name, "has a format or a pattern, but is no text");
+        return field_problem(b, field->name, "has a format or a pattern, but is not a text");
     set_str(b, property, "format", field->format);
     set_str(b, property, "pattern", field->pattern);
     if (field->preset) {
@@ -239,7 +239,7 @@ static struct json *property_build(struct builder *b, const nod_field *field)
 
 /* --- the form --- */
 
-/* Field `index`; one of another version is made one of ours, in `room`. */
+/* Field `index`. A field of another version is converted to ours, in `room`. */
 static const nod_field *form_field(const nod_form *form, size_t index, nod_field *room)
 {
     const char *at = (const char *)form->fields + index * form->field_size;
@@ -291,7 +291,7 @@ struct json *form_build(const nod_form *form, struct arena *arena, struct str *w
 
         fits = property != NULL;
         if (fits && json_get(properties, str_of(field->name))) {
-            field_problem(&b, field->name, "is there twice");
+            field_problem(&b, field->name, "occurs twice");
             fits = false;
         }
         if (!fits)

@@ -1,8 +1,8 @@
 /*
  * provider/form_build: a nod_form as JSON Schema.
  *
- * The one place where the fields of a form become a schema, for what a person is asked and for what
- * a tool takes alike: {"type": "object", "properties": {...}, "required": [...]}.
+ * Only here do the fields of a form become a schema, both for what a person is asked and for what a
+ * tool takes: {"type": "object", "properties": {...}, "required": [...]}.
  */
 #ifndef NOD_PROVIDER_FORM_BUILD_H
 #define NOD_PROVIDER_FORM_BUILD_H
@@ -11,13 +11,13 @@
 
 enum {
     FORM_FIELDS_MAX = 200,   /* fields of one NOD_FORM */
-    FORM_OPTIONS_MAX = 1000, /* of one field */
+    FORM_OPTIONS_MAX = 1000, /* options of one field */
 };
 
 /*
- * The schema, in the arena. NULL with a sentence part in *why (in the arena, or constant) that
- * names the field where the form makes no sense: no name, a preset of another type, a bound that is
- * none.
+ * The schema, in the arena. NULL: the form makes no sense (a field without a name, a preset of
+ * another type, an invalid bound). *why then names the field and the problem, in the arena or
+ * constant.
  */
 struct json *form_build(const nod_form *form, struct arena *arena, struct str *why);
 

@@ -1,9 +1,9 @@
 /*
- * provider/handler_args: what was asked of a handler.
+ * provider/handler_args: the arguments of a call.
  *
- * The input was checked against the schema before the run. So an argument that is missing here, or
- * of another type, is a mistake of the handler or of its schema, and the call says so by name
- * instead of going on with an empty string.
+ * The arguments were checked against the schema before the run. If one is missing here, or has
+ * another type than the handler reads, that is a mistake of the handler or of its schema. The call
+ * then fails and names the argument, instead of going on with an empty string.
  */
 #include "provider/local_inside.h"
 
@@ -21,7 +21,7 @@ const nod_json *nod_args(nod_call *call)
     return json_out(args_of(call));
 }
 
-/* The argument, or NULL; null counts as not there. */
+/* The argument, or NULL; null counts as missing. */
 static const struct json *arg_find(nod_call *call, const char *name)
 {
     const struct json *v = json_get(args_of(call), str_of(name));
@@ -93,7 +93,8 @@ static bool read_number_text(nod_call *call, const char *name, const struct json
     return true;
 }
 
-/* One pair of getters a type: with a fallback, and where nothing there is a mistake. */
+/* A pair of getters for each type: one with a fallback, one for which a missing argument is a
+ * mistake. */
 #define ARG_GETTERS(suffix, type, nothing)                                                         \
     type nod_arg_##suffix##_or(nod_call *call, const char *name, type fallback)                    \
     {                                                                                              \

@@ -1,11 +1,12 @@
 /*
  * provider/handler_ask: asking for data, for a yes, and for several things in one round.
  *
- * Each function turns its options into an ask_spec and looks at what the journal says. Once
- * NOD_PENDING was given back the run is over: whatever a handler that does not return still asks is
- * pending as well, so an answer it never had cannot be acted upon.
+ * Each function turns its options into an ask_spec and looks into the journal. Once NOD_PENDING was
+ * returned, the run is over. If the handler does not return and asks something else, that is
+ * pending too, so it can never act on an answer that it does not have.
  *
- * A yes is an explicit accept. Everything else (no, dismissed, too late, nobody to ask) is a no.
+ * Only an explicit accept is a yes. Everything else (no, dismissed, too late, nobody to ask) is a
+ * no.
  */
 #include "provider/form_build.h"
 #include "provider/local_inside.h"
@@ -23,7 +24,7 @@ bool call_may_ask(nod_call *call, const char *function, nod_status *status)
     }
     *status = call->stopped ? NOD_PENDING : NOD_OK;
     if (call->run->bug
-            .at) /* the call is lost: nothing more is asked, and above all nothing is done */
+            .at) /* the call fails: nothing more is asked, and above all nothing is done */
         *status = NOD_E_USAGE;
     else if (call->broken != NOD_OK)
         *status = call->broken;
@@ -161,7 +162,7 @@ nod_status nod_elicit_with(nod_call *call, nod_answer *answer, const struct nod_
     return status == NOD_OK ? call->broken : status;
 }
 
-/* One more question of a round; how it ended is nod_await's to say. */
+/* One more question of a round. nod_await reports how it ended. */
 nod_status want_ask(nod_call *call, const struct ask_spec *spec, nod_answer *answer)
 {
     const struct entry *entry;
@@ -178,7 +179,7 @@ nod_status want_ask(nod_call *call, const struct ask_spec *spec, nod_answer *ans
         return NOD_OK;
     case NOD_E_TIMEOUT:
     case NOD_E_INVALID:
-    case NOD_E_NOT_SUPPORTED: /* how it ended is nod_await's to say */
+    case NOD_E_NOT_SUPPORTED: /* nod_await reports how it ended */
         if (call->await == NOD_OK)
             call->await = status;
         return NOD_OK;
@@ -257,7 +258,7 @@ nod_status nod_confirm_with(nod_call *call, bool *yes, const struct nod_confirm_
     return status;
 }
 
-/* Arguments as a person reads them: one member a line, cut where it gets too long. */
+/* Arguments as a person reads them: one member in each line, cut if there is too much. */
 static void show_value(struct buf *out, const struct json *v, int depth)
 {
     bool object = json_is(v, JSON_OBJECT);

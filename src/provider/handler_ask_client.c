@@ -1,10 +1,10 @@
 /*
  * provider/handler_ask_client: pages behind a URL, the client's model, and its roots.
  *
- * A URL is opened by a person because we asked them to, so only https goes, or plain http to this
- * very machine. The elicitation id in it ({id}) is known when the ask is stored: the core puts it
- * in. The one exception is nod_require_url, which ends the call: its id is made of the call and the
- * key, so it is the same on every run.
+ * A person opens a URL because the server asks for it. So only https is allowed, or http to this
+ * very machine. The elicitation id in the URL ({id}) is known when the ask is stored; the core
+ * fills it in. The exception is nod_require_url, which ends the call: its id is made from the call
+ * and the key, so it is the same on every run.
  */
 #include "crypto/digest.h"
 #include "provider/local_inside.h"
@@ -41,7 +41,7 @@ static bool is_loopback(struct str host)
     return true;
 }
 
-/* The authority without its port; false where there is user information, or no host. */
+/* The authority without its port. False: it has user information, or no host. */
 static bool url_host(struct str rest, struct str *host)
 {
     size_t end = 0, colon;
@@ -110,7 +110,7 @@ nod_status nod_elicit_url_with(nod_call *call, nod_answer *answer, const struct 
     return ask_now(call, &spec, answer);
 }
 
-/* The URL with every {id} in it replaced. */
+/* The URL with every {id} replaced. */
 static struct str url_with_id(nod_call *call, struct str url, struct str id)
 {
     struct buf out;
@@ -146,10 +146,10 @@ static nod_status require_unsupported(struct run *run)
 }
 
 /*
- * Where asks travel in results the call need not end: the page is asked for, and the handler runs
- * again when it is done (nod_url_done). Until then it is one and the same question, with its id and
- * its URL, however often the client comes back: that it was opened says nothing yet. If the handler
- * still wants a page after that, it is another question, under the next key.
+ * If asks travel in results, the call need not end: the page is asked for, and the handler runs
+ * again when it is done (nod_url_done). Until then it is the same question, with the same id and
+ * URL, however often the client comes back; that it was opened proves nothing. If the handler still
+ * wants a page after that, it is a new question, under the next key.
  */
 static nod_status require_by_asking(nod_call *call, const struct nod_url_opts *opts)
 {
@@ -232,7 +232,7 @@ static struct json *sample_messages(nod_call *call, const struct nod_sample_opts
     return list;
 }
 
-/* The parameters of the request; NULL, with a bug noted, where the options make none. */
+/* The parameters of the request. NULL: the options make none, and a bug is recorded. */
 static struct json *sample_params(nod_call *call, const struct nod_sample_opts *opts)
 {
     struct arena *arena = &call->run->arena;

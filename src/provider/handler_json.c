@@ -1,9 +1,9 @@
 /*
  * provider/handler_json: JSON values as a handler reads and builds them.
  *
- * A nod_json is the tree of json/, seen from outside. Every tree that is handed to a handler was
- * copied into its run, so each string and each number's text in it ends with a NUL. What is put
- * into another value is copied, because the author may put it in twice or go on changing it.
+ * A nod_json is the tree of json/, seen from outside. Every tree that a handler is given was copied
+ * into its run, so each string, and the text of each number, ends with a NUL. A value that is put
+ * into another is copied, because the author may use it twice or change it later.
  */
 #include "base/mem.h"
 #include "provider/local_inside.h"
@@ -124,7 +124,7 @@ nod_json *nod_int(nod_call *call, int64_t value)
 
 static void set_child(nod_call *call, nod_json *object, const char *key, struct json *child)
 {
-    if (!object || !child) /* past the run's memory, which ends the call by itself */
+    if (!object || !child) /* the run is out of memory, which ends the call by itself */
         return;
     if (own(object)->type != JSON_OBJECT || !key) {
         run_bug(call->run,

@@ -1,8 +1,8 @@
 /*
  * provider/handler_notice: telling the client something while the call goes on.
  *
- * The core counts what a call has said, so that a replay says nothing twice; where the notice goes
- * from there is the matter of run->emit.
+ * The core counts what a call has sent, so that a replay sends nothing twice. run->emit decides
+ * where a notice goes.
  */
 #include <math.h>
 
@@ -55,7 +55,7 @@ void nod_notify(nod_call *call, const char *method, const char *params)
     if (!method || !*method || (params && !json_is(parsed, JSON_OBJECT))) {
         run_bug(call->run,
                 "The %s " STR_FMT
-                " calls nod_notify without a method, or with params that are no JSON object",
+                " calls nod_notify without a method, or with params that are not a JSON object",
                 call_what(call), STR_ARG(call_name(call)));
         return;
     }

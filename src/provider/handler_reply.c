@@ -1,13 +1,13 @@
 /*
- * provider/handler_reply: the result, written as the handler speaks.
+ * provider/handler_reply: the result, written while the handler runs.
  *
- * The body is one JSON object whose array of blocks is open while the handler runs: each
- * nod_reply_* adds one, and reply_close ends it. One text is written, once; a large image is never
- * held twice as JSON.
+ * The body is one JSON object, whose array of blocks stays open while the handler runs: each
+ * nod_reply_* adds a block, and reply_close ends it. The text is written once, so a large image is
+ * never held twice as JSON.
  *
- * What is said after NOD_PENDING was given back is dropped: the next run says it again. What is
- * said inside of a step would be lost on a replay, and is a mistake, but for nod_reply_error, which
- * is the step's own failure.
+ * A reply after NOD_PENDING was returned is dropped: the next run makes it again. A reply inside a
+ * step would be lost on a replay, so it is a mistake. Only nod_reply_error is allowed there: it is
+ * the step's own failure.
  */
 #include <stdio.h>
 
@@ -40,7 +40,7 @@ static void body_begin(nod_call *call)
     jw_array(w);
 }
 
-/* The writer, ready for one more block; NULL where nothing may be said. */
+/* The writer, ready for one more block. NULL: no reply is possible here. */
 static struct json_writer *block_begin(nod_call *call)
 {
     struct json_writer *w = &call->reply.w;
@@ -128,7 +128,7 @@ static void write_content(nod_call *call, const struct content *c)
         write_bytes(call, "blob", c->bytes, c->len);
 }
 
-/* In a resource handler the content itself; elsewhere it is embedded. */
+/* In a resource handler it is the content itself; elsewhere it is embedded. */
 static nod_status reply_content(nod_call *call, const char *uri, const char *mime_type,
                                 struct content *c)
 {

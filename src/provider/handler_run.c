@@ -35,7 +35,7 @@ static bool has_news(const struct run *run)
     return run->news.asks || run->step_done;
 }
 
-/* The sentence of a status that the handler made itself. */
+/* A message for a status that the handler itself returned. */
 static nod_status say_why(nod_call *call, nod_status status)
 {
     struct run *run = call->run;
@@ -88,12 +88,12 @@ static nod_status judge(nod_call *call, nod_status status, struct str *body)
         return NOD_E_USAGE;
     if (call->broken != NOD_OK)
         return say_why(call, call->broken);
-    if (run->arena.exhausted && !run->step_done) /* a step that was done has to be recorded first */
+    if (run->arena.exhausted && !run->step_done) /* a step that was done must be recorded */
         return out_of_memory(call);
     if (call->stopped)
         return NOD_PENDING;
     if (status == NOD_PENDING) {
-        if (run->wanted && !call->awaited) { /* the next run would end the same way, in vain */
+        if (run->wanted && !call->awaited) { /* the next run would end the same way */
             run_bug(run,
                     "The %s " STR_FMT " returned NOD_PENDING after nod_want, without nod_await: "
                     "end the round with NOD_TRY(nod_await(call))",
@@ -107,7 +107,7 @@ static nod_status judge(nod_call *call, nod_status status, struct str *body)
         return NOD_E_USAGE;
     }
     if (status == NOD_E_FAILED && call->reply.is_error && !run->fault.request_error)
-        status = NOD_OK; /* nod_reply_error said which */
+        status = NOD_OK; /* nod_reply_error has given the failure */
     if (status != NOD_OK)
         return say_why(call, status);
     status = judge_ok(call, body);
@@ -126,7 +126,7 @@ static nod_status run_once(nod_call *call, struct str *body)
 
 /* --- the replay check --- */
 
-/* The journal as the second run sees it: with the times and numbers the first one drew. */
+/* The journal for the second run: with the times and random numbers that the first one drew. */
 static bool journal_for_replay(const struct run *first, struct run *again)
 {
     size_t room = first->journal_count + first->news.entries;
@@ -236,7 +236,7 @@ static void emit_nothing(struct run *run, const struct notice *notice)
     (void)notice;
 }
 
-/* The copy of a run that has not begun. Atomics cannot be copied with the rest. */
+/* A copy of a run that has not begun. Atomics cannot be copied with the rest. */
 static void run_again_init(struct run *again, const struct run *run)
 {
     memset(again, 0, sizeof(*again));

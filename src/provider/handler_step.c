@@ -18,7 +18,7 @@
 
 struct nod_step_run {
     nod_call *call;
-    const char *key;          /* for the other side: call id and step key */
+    const char *key;          /* for the other side: made from the call id and the step's key */
     const nod_answer *answer; /* of nod_each; else NULL */
     struct str result;
     struct str error;

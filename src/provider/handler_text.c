@@ -1,9 +1,9 @@
 /*
- * provider/handler_text: text and memory of a run, and what crosses the border as a C string.
+ * provider/handler_text: text and memory of a run, and text that comes or goes as a C string.
  *
- * An author's strings end with a NUL and may hold any bytes; inside, text is a slice of valid
- * UTF-8. This is where the one becomes the other. Bytes that are not UTF-8 become U+FFFD instead of
- * ending the call: a file in an old encoding is still worth reading.
+ * An author's strings end with a NUL and may hold any bytes. Inside nod, text is a slice of valid
+ * UTF-8. This file converts between them. Invalid bytes become U+FFFD and do not end the call: a
+ * file in an old encoding is still worth reading.
  */
 #include <stdio.h>
 
@@ -27,7 +27,7 @@ static size_t good_prefix(struct str text)
     return (size_t)(at - text.at);
 }
 
-/* Nearly every text is: its bytes are looked at eight at a time, the last eight once more. */
+/* Nearly every text is. The bytes are checked eight at a time; the last eight may overlap. */
 static bool is_ascii(struct str text)
 {
     uint64_t word, seen = 0;
@@ -92,7 +92,8 @@ struct json *call_parse(nod_call *call, struct str text)
     struct arena *arena = &call->run->arena;
     const struct json *value = json_parse(arena, text, NULL, NULL);
 
-    return value ? json_copy(arena, value) : NULL; /* which points nowhere into the text */
+    /* json_copy leaves nothing that points into the text */
+    return value ? json_copy(arena, value) : NULL;
 }
 
 bool text_has_nul(const struct json *value)
@@ -168,8 +169,7 @@ void nod_defer(nod_call *call, void (*fn)(void *data), void *data)
 
     if (!fn)
         return;
-    if (!defer) { /* it must be let go, and can only be let go now: the call ends for want of memory
-                   */
+    if (!defer) { /* no memory to keep it: it is called now, and the call ends */
         fn(data);
         return;
     }

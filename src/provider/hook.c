@@ -1,13 +1,13 @@
 /*
- * provider/hook: hooks that are C functions, as nod.h shows them.
+ * provider/hook: hooks that are C functions, as in nod.h.
  *
- * The core calls them and decides what follows (core/hook.h, core/flow.c). What is added here: a
- * nod_call to build values with and, at the gate, to ask with; texts and trees instead of slices;
- * and a way in for other threads. A hook at the gate is judged as a handler is: a NOD_PENDING that
- * it did not pass on counts all the same, and a mistake that was noted ends the flow.
+ * The core calls them and decides what follows (core/hook.h, core/flow.c). This file adds a
+ * nod_call to build values with and, at the gate, to ask with; C strings and trees instead of
+ * slices; and a way in from other threads. A hook at the gate is judged like a handler: a
+ * NOD_PENDING that it did not pass on still counts, and a mistake that was recorded ends the flow.
  *
- * What another thread sends travels to the loop, and finds the hook's run there, or learns that
- * there are no hooks any more. A run is freed only on the loop.
+ * What another thread sends is posted to the loop. There it finds the hook's run, or that there are
+ * no hooks any more. A run is freed only on the loop.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,7 +21,7 @@ enum {
     HOOK_SENTENCE_MAX = 2048, /* bytes of why a hook ends a flow */
 };
 
-struct hooks_alive { /* shared by the provider and by what is on its way */
+struct hooks_alive { /* shared by the provider and by posts on their way */
     atomic_uint refs;
     bool gone; /* loop thread */
 };
@@ -33,18 +33,18 @@ struct local_hook {
     bool named;
 };
 
-struct face { /* of a hook's run */
+struct face { /* what belongs to a hook's run */
     const struct local_hook *hook;
     pthread_t thread;
-    bool inside; /* that thread's */
+    bool inside; /* true on that thread, inside the hook's function */
     bool went_in;
-    bool holds; /* the loop: something is to come from another thread, perhaps */
+    bool holds; /* the loop is kept running: something may come from another thread */
     nod_hook_then *then;
     void *then_data;
     bool called; /* `call` is there */
     struct nod_call call;
-    struct run light;           /* where nothing is asked */
-    struct local_target target; /* where the call's own is not a handler's */
+    struct run light;           /* the run, if nothing is asked */
+    struct local_target target; /* the target, if the call's own is not a handler */
 };
 
 /* --- life --- */
@@ -71,7 +71,7 @@ static void hook_released(void *data)
 {
     struct local_hook *hook = data;
 
-    hook->local->hooks_alive->gone = true; /* they go with the engine, all at once */
+    hook->local->hooks_alive->gone = true; /* hooks are freed all at once, with the engine */
     mem_free(hook);
 }
 
@@ -218,7 +218,7 @@ static void emit_nothing(struct run *run, const struct notice *notice)
     (void)notice;
 }
 
-/* Of a call whose target is another provider's, or that is not known. */
+/* For a call whose target belongs to another provider, or is not known. */
 static void stand_in(struct face *face, const struct target *target, struct str name)
 {
     if (target)
@@ -436,7 +436,7 @@ struct post { /* from any thread to the loop */
     struct hooks_alive *alive;
     nod_hook_run *hook;
     nod_status status;
-    bool next; /* go in; otherwise its end */
+    bool next; /* go in around the stage; otherwise the hook's end */
 };
 
 static nod_status go_in(nod_hook_run *hook)

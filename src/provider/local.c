@@ -1,13 +1,13 @@
 /*
  * provider/local: runs C handlers.
  *
- * A handler runs right here on the loop, or, if it may block, as a work of the pool. Either way it
- * has a run of its own and nothing else: what it records takes effect when its end is reported to
- * the engine, on the loop. Notices from a worker travel the same queue as its end, so they come
- * before it and in order.
+ * A handler runs on the loop or, if it may block, on a thread of the pool. In both cases it has a
+ * run of its own and nothing else: what it records takes effect when its end is reported to the
+ * engine, on the loop. Notices from a worker use the same queue as its end, so they arrive before
+ * it and in order.
  *
- * A run whose call has ended meanwhile (cancelled, out of time) is dead: what it still says is
- * dropped, and its end only frees it. Its target stays held until then, because its code is still
+ * If the call has ended in the meantime (cancelled, out of time), what the run still sends is
+ * dropped, and its end only frees it. Its target is kept until then, because its code is still
  * running.
  */
 #include "provider/local.h"
@@ -20,8 +20,8 @@
 #include "provider/local_inside.h"
 
 enum {
-    NOTICES_IN_FLIGHT_MAX = 1024, /* of one run on a worker; more are dropped */
-    STUCK_AFTER_MS = 1000, /* a dead run that still runs after that long is worth a warning */
+    NOTICES_IN_FLIGHT_MAX = 1024, /* notices of one run on a worker; more are dropped */
+    STUCK_AFTER_MS = 1000, /* a run that goes on for so long after its call has ended is logged */
 };
 
 struct job { /* a run on the pool */
@@ -60,7 +60,8 @@ static void run_here(struct local *local, struct run *run)
     local_call_init(&call, local, run);
     run->emit = run_emit;
     nod_status status = handler_run(&call, &body);
-    clock_look_again(); /* it may have taken its time, which is counted, and so may come late */
+    /* the handler may have taken long, which counts, and may make it too late */
+    clock_look_again();
     run_done(run, status, body);
     handler_finish(&call);
 }
@@ -250,7 +251,7 @@ static nod_status local_complete(struct provider *provider, struct target *targe
     handler_defers(&call);
     clock_look_again();
     if (run.bug.at) {
-        LOG_ERROR("a completion handler is wrong", LOG_STR("target", target->name),
+        LOG_ERROR("a completion handler made a mistake", LOG_STR("target", target->name),
                   LOG_STR("why", run.bug));
         status = NOD_E_USAGE;
     }
@@ -322,7 +323,7 @@ bool local_stop(struct local *local, int wait_ms)
     LIST_EACH (at, &local->jobs) {
         struct job *job = LIST_OF(at, struct job, link);
         timer_stop(local->loop, &job->stuck);
-        atomic_store(&job->run->cancelled, true); /* it says nothing more to a loop that is gone */
+        atomic_store(&job->run->cancelled, true); /* it sends nothing more to a loop that is gone */
     }
     local->workers = NULL;
     return ended;
@@ -337,7 +338,7 @@ void local_destroy(struct local *local)
         if (!t->base.removed)
             catalog_remove(local->catalog, &t->base);
     }
-    while (!list_empty(&local->targets)) /* of calls that were dropped with the engine */
+    while (!list_empty(&local->targets)) /* targets of calls that were dropped with the engine */
         local_target_free(LIST_OF(list_first(&local->targets), struct local_target, link));
     local_hooks_finish(local);
     mem_free(local);

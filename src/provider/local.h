@@ -1,8 +1,8 @@
 /*
  * provider/local: tools, resources and prompts that are C functions.
  *
- * Registers them in the catalog and runs them: on the loop, or on the worker pool for those that
- * may block. A local call resumes by being run again with a longer journal.
+ * Registers them in the catalog and runs them: on the loop, or on the worker pool if they may
+ * block. A local call resumes by being run again with a longer journal.
  */
 #ifndef NOD_PROVIDER_LOCAL_H
 #define NOD_PROVIDER_LOCAL_H
@@ -16,7 +16,7 @@
 struct local;
 
 struct local_opts {
-    nod_server *server; /* what nod_server_of gives; may be NULL */
+    nod_server *server; /* what nod_server_of returns; may be NULL */
     struct catalog *catalog;
     struct loop *loop;
     size_t workers;    /* 0: WORKERS_DEFAULT */
@@ -25,20 +25,20 @@ struct local_opts {
 
 struct local *local_create(const struct local_opts *opts);
 /*
- * Ends the pool, for at most wait_ms, outside of loop_run; see workers_destroy. False: a handler
- * never came back, and what it may use has to stay. To be called while the engine is still there.
+ * Ends the pool, waiting at most wait_ms, outside of loop_run; see workers_destroy. Call it while
+ * the engine is still there. False: a handler did not return, and what it may use has to stay.
  */
 bool local_stop(struct local *local, int wait_ms);
-/* After the engine is gone. Takes everything out of the catalog. */
+/* After the engine is gone. Removes everything from the catalog. */
 void local_destroy(struct local *local);
 
-/* A table is added whole or not at all. What is wrong is logged. */
+/* A table is added whole or not at all. Mistakes are logged. */
 nod_status local_add_tools(struct local *local, const nod_tool *tools, size_t count, size_t size);
 nod_status local_add_resources(struct local *local, const nod_resource *resources, size_t count,
                                size_t size);
 nod_status local_add_prompts(struct local *local, const nod_prompt *prompts, size_t count,
                              size_t size);
-/* A hook of the program's. */
+/* A hook of the program. */
 nod_status local_add_hook(struct local *local, struct engine *engine,
                           const struct nod_hook_opts *opts);
 bool local_remove_tool(struct local *local, struct str name);

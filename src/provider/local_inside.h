@@ -7,16 +7,16 @@
 #include "provider/local.h"
 
 enum {
-    LOCAL_TARGET_BYTES = 4 * 1024 * 1024,     /* of everything that is kept of one target */
-    LOCAL_DESCRIPTOR_BYTES = 2 * 1024 * 1024, /* of its listing */
-    LOCAL_TIMEOUT_MS = 60000,                 /* work of a call, if its tool gives no .timeout_ms */
+    LOCAL_TARGET_BYTES = 4 * 1024 * 1024,     /* bytes of everything that is kept of one target */
+    LOCAL_DESCRIPTOR_BYTES = 2 * 1024 * 1024, /* bytes of its descriptor */
+    LOCAL_TIMEOUT_MS = 60000,                 /* work of a call, if its tool has no .timeout_ms */
     LOCAL_TABLE_MAX = 10000,                  /* rows of one nod_add_* */
     LOCAL_PROMPT_ARGS_MAX = 100,              /* arguments of one prompt */
     LOCAL_TOOL_NAME_MAX = 128,                /* bytes of a tool's name */
-    LOCAL_NAME_MAX = 1024,                    /* of a prompt, or a uri */
+    LOCAL_NAME_MAX = 1024,                    /* bytes of a prompt's name, or of a URI */
 };
 
-struct local_argument { /* of a prompt */
+struct local_argument { /* an argument of a prompt */
     struct str name;
     nod_handler *complete;
 };
@@ -25,9 +25,9 @@ struct local_target {
     struct target base; /* first */
     struct list link;   /* in local.targets */
     struct local *local;
-    struct arena arena; /* every text of it */
+    struct arena arena; /* for all its texts */
     nod_handler *handler;
-    nod_handler *complete; /* of a template's variables */
+    nod_handler *complete; /* completes a template's variables */
     struct local_argument *arguments;
     size_t argument_count;
     struct schema *input;
@@ -51,7 +51,7 @@ struct local {
     bool replay_check;
     void (*stepped)(void *data, const char *key); /* see local_watch_steps */
     void *stepped_data;
-    struct hooks_alive *hooks_alive; /* for what is on its way to hooks; see hook.c */
+    struct hooks_alive *hooks_alive; /* for posts on their way to hooks; see hook.c */
 };
 
 void local_call_init(nod_call *call, struct local *local, struct run *run);
@@ -63,25 +63,25 @@ void local_target_free(struct local_target *target);
 
 /* --- what the registrations have in common (register.c) --- */
 
-/* Logs what is wrong with a registration and gives the status back. */
+/* Logs what is wrong with a registration, and returns the status. */
 nod_status register_refuse(const char *what, const char *name, nod_status status,
                            const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* Row `index` of a table whose rows may be smaller (an older program) or larger (a newer one) than
+/* Row `index` of a table, whose rows may be smaller (an older program) or larger (a newer one) than
  * ours. */
 void register_row(void *out, size_t room, const void *table, size_t index, size_t row_size);
-/* A copy of a C string that is valid UTF-8 and not longer than `max`. False, and logged, otherwise.
- */
+/* Copies a C string that is valid UTF-8 and not longer than `max`. False: it is not, and that is
+ * logged. */
 bool register_text(struct local_target *t, const char *what, const char *name, const char *field,
                    const char *text, size_t max, struct str *out);
-/* Writes key and text, if there is one. */
+/* Writes key and text, if there is a text. */
 void register_key(struct json_writer *w, const char *key, struct str text);
-/* Compiles; NULL, and logged, if it is not a schema. */
+/* Compiles a schema. NULL: it is not one, and that is logged. */
 struct schema *register_schema(struct local_target *t, const char *what, const char *name,
                                const char *field, const struct json *schema,
                                const struct schema_opts *opts);
 
-/* What binds a call that waits to its target: what it takes (a schema, or NULL) and the author's
- * version (or NULL). False: too large. */
+/* What binds a waiting call to its target: the input schema (or NULL) and the author's version (or
+ * NULL). False: too large. */
 bool register_version(struct local_target *t, const struct json *input, const char *version);
 
 struct register_batch {
@@ -90,7 +90,7 @@ struct register_batch {
     struct local_target *(*build)(struct local *local, const void *table, size_t index,
                                   size_t row_size, nod_status *status);
 };
-/* Builds every row, then adds them; all or none. */
+/* Builds every row, then adds them all, or none. */
 nod_status register_all(const struct register_batch *batch, const void *table, size_t count,
                         size_t row_size, size_t least_size);
 

@@ -1,9 +1,9 @@
 /*
  * provider/register: what the registration of tools, resources and prompts has in common.
  *
- * A table is built row by row first, and added to the catalog only when every row was fine: an
- * author who is told about one bad row does not find the others half there. Every refusal is logged
- * with the kind, the name and a sentence that says what to change.
+ * All rows of a table are built first, and added to the catalog only if every row is fine. So an
+ * author who is told about one bad row does not find half of the table registered. Every refusal is
+ * logged with the kind, the name and a sentence that says what to change.
  */
 #include <stdio.h>
 
@@ -133,7 +133,7 @@ static nod_status add_built(const struct register_batch *batch, struct local_tar
     for (size_t i = added; i < count; i++)
         local_target_free(built[i]);
     while (added > 0)
-        catalog_remove(local->catalog, &built[--added]->base); /* released() frees it */
+        catalog_remove(local->catalog, &built[--added]->base); /* released() frees the target */
     return status;
 }
 

@@ -1,8 +1,8 @@
 /*
  * provider/register_prompt: prompts and their arguments.
  *
- * MCP's prompt arguments are strings. The required ones become a schema, so that a get without them
- * is refused before the handler runs.
+ * Arguments of an MCP prompt are strings. The required ones become a schema, so that a prompts/get
+ * without them is refused before the handler runs.
  */
 #include "provider/local_inside.h"
 
@@ -23,7 +23,7 @@ static nod_status prompt_check(const nod_prompt *p)
         for (const nod_prompt_arg *b = p->args; b != a; b++)
             if (strcmp(a->name, b->name) == 0)
                 return register_refuse("prompt", p->name, NOD_E_USAGE,
-                                       "the argument \"%s\" is there twice", a->name);
+                                       "the argument \"%s\" occurs twice", a->name);
     }
     return NOD_OK;
 }

@@ -1,8 +1,8 @@
 /*
  * provider/register_resource: resources and resource templates.
  *
- * A uri with a variable in braces is a template. Only what RFC 6570 calls level 1 is taken, because
- * that is what can be matched backwards: {name}, standing alone, without operators.
+ * A URI with a variable in braces is a template. Only level 1 of RFC 6570 is allowed, because only
+ * that can be matched backwards: {name} alone, without operators.
  */
 #include "provider/local_inside.h"
 
@@ -22,7 +22,7 @@ static bool has_scheme(struct str uri)
     return i > 0 && i < uri.len && uri.at[i] == ':';
 }
 
-/* Braces come in pairs around a name; *variables counts them. */
+/* Do braces come in pairs around a name? *variables counts them. */
 static bool template_fits(struct str uri, size_t *variables)
 {
     bool inside = false;

@@ -2,8 +2,8 @@
  * provider/register_tool: from a row of an author's table to a tool in the catalog.
  *
  * The listing carries the author's schema as it was written: every keyword, `$schema` and the text
- * of each number. A form becomes a schema of its own. What is compiled here is what checks the
- * input before a run, and the structured reply after it.
+ * of each number. A form is turned into a schema. The compiled schemas check the input before a
+ * run, and the structured reply after it.
  */
 #include "provider/form_build.h"
 #include "provider/local_inside.h"
@@ -39,7 +39,7 @@ static nod_status tool_check(const nod_tool *tool)
     if (wrong)
         return register_refuse("tool", name, NOD_E_USAGE, "its %s", wrong);
     if ((unsigned)tool->task > NOD_TASK_REQUIRED)
-        return register_refuse("tool", name, NOD_E_USAGE, "its task is no nod_task_mode");
+        return register_refuse("tool", name, NOD_E_USAGE, "its task is not a nod_task_mode");
     if (tool->task_asks_first && tool->task == NOD_TASK_NEVER)
         return register_refuse("tool", name, NOD_E_USAGE,
                                "it asks before the task (task_asks_first), but is never one");
@@ -82,7 +82,8 @@ static bool is_object_schema(const struct json *schema)
     return str_eq(json_get_str(schema, STR("type")), STR("object"));
 }
 
-/* Arguments that fit can be read: a number is one that the getters have, a choice is there once. */
+/* The getters can read all arguments that fit: numbers are in their range, and no choice occurs
+ * twice. */
 static struct schema *input_schema(struct local_target *t, const nod_tool *tool,
                                    const struct json *schema)
 {
@@ -99,7 +100,7 @@ static struct schema *input_schema(struct local_target *t, const nod_tool *tool,
                                                   .distinct_items = tool->input != NULL });
 }
 
-/* Any schema; to clients of the 2025 era only one of objects is shown (mcp/revision.c). */
+/* Any schema. Clients of the 2025 era are shown it only if it is of an object (mcp/revision.c). */
 static struct schema *output_schema(struct local_target *t, const nod_tool *tool,
                                     const struct json *schema)
 {
@@ -122,8 +123,8 @@ static void write_annotations(struct json_writer *w, const struct local_target *
     if (tool->title)
         jw_key_str(w, STR("title"), t->base.title);
     jw_key_bool(w, STR("readOnlyHint"), tool->read_only);
-    if (!tool->read_only) { /* the two say nothing about a tool that changes nothing */
-        if (tool->destructive || tool->additive) /* else clients assume that it may be */
+    if (!tool->read_only) { /* the two mean nothing for a tool that changes nothing */
+        if (tool->destructive || tool->additive) /* the default of MCP is destructive */
             jw_key_bool(w, STR("destructiveHint"), tool->destructive);
         jw_key_bool(w, STR("idempotentHint"), tool->idempotent);
     }

@@ -1,16 +1,16 @@
 /*
  * provider/workers: threads for handlers that may block.
  *
- * Threads are started when there is work for them and none is idle, up to the size of the pool.
- * What counts against that size are healthy threads alone: a thread in a late work does not, which
- * is how a stuck handler is replaced without anything special being done. When a late work does
- * come back, its thread ends if the pool has grown past its size meanwhile.
+ * A thread is started if there is work and none is idle, up to the size of the pool. Only healthy
+ * threads count towards that size. A thread whose work is late does not count, so a stuck handler
+ * is replaced without special treatment. If late work does come back, its thread ends if the pool
+ * would have more healthy threads than its size.
  *
  * Holds always, under the lock: healthy = alive - late; healthy <= size after any thread had its
- * turn; alive <= size + WORKERS_STUCK_MAX. A work's done() is posted after everything its run()
- * posted.
+ * turn; alive <= size + WORKERS_STUCK_MAX. The done() of a work is posted after everything its
+ * run() posted.
  *
- * Everything the pool's own is guarded by one lock. Nothing of a caller is called with it held.
+ * One lock guards everything that belongs to the pool. No callback is called with it held.
  */
 #include "provider/workers.h"
 
@@ -41,7 +41,7 @@ struct workers {
     size_t idle;
     size_t late;
     bool stopping;
-    bool abandoned; /* nobody listens any more: nothing is posted */
+    bool abandoned; /* nobody listens any more, so nothing is posted */
 };
 
 static size_t healthy(const struct workers *w)
@@ -69,10 +69,10 @@ static void work_unbegun(void *data)
 
 static void wake_only(void *data)
 {
-    (void)data; /* the turn of the loop is what was wanted */
+    (void)data; /* its only purpose is to make the loop turn */
 }
 
-/* With the lock held, which is let go meanwhile. */
+/* With the lock held, which is released during the run. */
 static void work_through(struct workers *w, struct work *work)
 {
     list_remove(&work->link);
@@ -114,7 +114,7 @@ static void *worker_main(void *data)
 
 /* --- threads, with the lock held --- */
 
-/* Signals are the loop's: a worker never takes one. */
+/* Signals are for the loop: a worker blocks them all. */
 static bool worker_start(struct workers *w)
 {
     struct worker *worker = MEM_NEW(struct worker);
@@ -142,7 +142,7 @@ static void staff(struct workers *w)
             break;
 }
 
-/* Threads that have ended are joined here; they hold the lock no more. */
+/* Joins threads that have ended. They no longer need the lock. */
 static void reap(struct workers *w)
 {
     struct list gone;
@@ -224,7 +224,7 @@ void workers_late(struct work *work)
 
 static size_t read_count(const struct workers *workers, const size_t *count)
 {
-    struct workers *w = (struct workers *)workers; /* the lock is not what is constant */
+    struct workers *w = (struct workers *)workers; /* only the lock changes */
 
     pthread_mutex_lock(&w->lock);
     size_t n = *count;
@@ -262,7 +262,7 @@ static void set_true(void *data)
     *(bool *)data = true;
 }
 
-/* Posts come in order: when this one has, so have all that the threads made. */
+/* Posts come in order: when this one has come, so have all that the threads made. */
 static void deliver_posts(struct loop *loop)
 {
     bool delivered = false;

@@ -1,13 +1,13 @@
 /*
- * rpc/message: reading and writing single JSON-RPC messages.
+ * rpc/message: reads and writes single JSON-RPC messages.
  *
  * Reading is one walk over the members of the object, into a small table of the six members that
- * JSON-RPC knows; then the rules, first the ones that need no id, so that a fault carries the id
- * wherever there is a readable one. Nothing is copied but string ids that came with escapes.
+ * JSON-RPC knows. Then the rules are checked. The id is read first, so that a fault carries it if
+ * there is a readable one. Nothing is copied except string ids that came with escapes.
  *
- * Writing builds no tree: the frame of a message is constant text, and what goes between is
- * already JSON. Line ends can stand in JSON only as white space between tokens; the writers turn
- * them into spaces, because a message is a line on stdio and a field in an event stream.
+ * Writing builds no tree: the frame of a message is constant text, and what goes between is already
+ * JSON. In JSON a line end can only be white space between tokens. The writers turn it into a
+ * space, because a message is a line on stdio and a field in an event stream.
  *
  * This file knows no method, no session and no transport.
  */
@@ -30,7 +30,7 @@ static bool is_integer(struct str number)
     return true;
 }
 
-/* Already as our writer would write it? Most ids are, and need no copy. */
+/* Is it already as our writer would write it? Most ids are, and need no copy. */
 static bool is_plain_string(struct str id)
 {
     if (id.len < 2 || id.len > RPC_ID_MAX || id.at[0] != '"' || id.at[id.len - 1] != '"')
@@ -39,7 +39,7 @@ static bool is_plain_string(struct str id)
     return utf8_plain(id.at + 1, end) == end;
 }
 
-/* The same for a string that was parsed: every escape is longer than what it stands for. */
+/* The same for a parsed string: every escape is longer than what it stands for. */
 static bool came_without_escapes(const struct json *string)
 {
     return string->raw.len == string->text.len + 2 && string->raw.len <= RPC_ID_MAX;
@@ -82,7 +82,7 @@ struct str rpc_id_text(struct arena *arena, struct str id)
 
 enum member { JSONRPC, ID, METHOD, PARAMS, RESULT, ERROR, MEMBERS };
 
-/* MEMBERS: none of them. By the length first: behind it each name is one comparison of words. */
+/* MEMBERS: none of them. By the length first; then each name is one comparison of words. */
 static enum member member_of(struct str key)
 {
     switch (key.len) {
@@ -109,7 +109,7 @@ static nod_status refuse(struct rpc_fault *fault, const char *why)
     return NOD_E_INVALID;
 }
 
-/* False if a member is there twice: a value that was built or parsed loosely. */
+/* False: a member occurs twice, in a value that was built or parsed loosely. */
 static bool members_of(const struct json *object, const struct json *found[MEMBERS])
 {
     JSON_EACH (child, object) {
@@ -146,7 +146,7 @@ static nod_status read_error(const struct json *const found[MEMBERS], struct rpc
     const struct json *error = found[ERROR];
     const struct json *text = json_get(error, STR("message"));
 
-    /* The sender could not read our id: null, or (by later revisions of MCP) nothing at all. */
+    /* The sender could not read our id: null or, in later revisions of MCP, no id at all. */
     if (!found[ID] || json_is(found[ID], JSON_NULL))
         out->id = STR("null");
     if (out->id.len == 0)
@@ -159,7 +159,7 @@ static nod_status read_error(const struct json *const found[MEMBERS], struct rpc
     return NOD_OK;
 }
 
-/* Whatever its shape: it is an error, and says so to whoever waits for a response. */
+/* Whatever its shape, it is an error, and ends the wait for a response. */
 static void note_error(const struct json *const found[MEMBERS], struct rpc_message *out)
 {
     if (!found[ERROR] || found[METHOD])
@@ -195,7 +195,7 @@ nod_status rpc_read(const struct json *value, struct arena *arena, struct rpc_me
     if (!json_is(value, JSON_OBJECT))
         return refuse(fault, "a message must be an object");
     if (!members_of(value, found))
-        return refuse(fault, "a member is there twice");
+        return refuse(fault, "a member occurs twice");
     out->id = rpc_id_of(arena, found[ID]);
     if (out->id.len)
         fault->id = out->id;
@@ -246,7 +246,7 @@ nod_status rpc_batch_of(const struct json *value, struct rpc_batch *out, struct 
     *out = (struct rpc_batch){ .next = value, .left = 1 };
     *fault = (struct rpc_fault){ .id = STR("null") };
     if (!rpc_is_batch(value))
-        return NOD_OK; /* whatever it is, rpc_read will say */
+        return NOD_OK; /* rpc_read will report what is wrong with it */
 
     uint32_t count = 0;
     JSON_EACH (child, value) {
@@ -308,7 +308,7 @@ static void add_json(struct buf *out, struct str json)
     blank(added, json.len, '\r');
 }
 
-/* What the writer refuses as text: keeps the ASCII of it. */
+/* Text that the writer refuses: keeps its ASCII. */
 static void add_mangled_text(struct buf *out, struct str text)
 {
     static const char hex[] = "0123456789abcdef";
@@ -341,7 +341,7 @@ static void add_text(struct buf *out, struct str text)
     add_mangled_text(out, text);
 }
 
-/* Ends a message: on overflow the part of it that did fit is taken back. */
+/* Ends a message. On overflow the part that did fit is removed. */
 static void finish(struct buf *out, size_t from)
 {
     buf_add_char(out, '}');
@@ -394,7 +394,7 @@ void rpc_write_result(struct buf *out, struct str id, struct str result)
     finish(out, from);
 }
 
-/* Behind what begins the message. */
+/* After the beginning of the message. */
 static void add_error(struct buf *out, int64_t code, struct str message, struct str data)
 {
     char number[24];

@@ -1,14 +1,14 @@
 /*
  * rpc/message: JSON-RPC 2.0 messages.
  *
- * A message is read strictly: "jsonrpc" is "2.0", an id is a string or an integer and is kept
- * exactly as its JSON text (so "1" and 1 differ, and large integers survive), params is an object
- * or an array, a response has exactly one of result and error. What cannot be read gives the error
- * to answer with, and the id where there was a readable one.
+ * A message is read strictly: "jsonrpc" is "2.0"; an id is a string or an integer, and is kept
+ * exactly as its JSON text (so "1" and 1 differ, and large integers survive); params is an object
+ * or an array; a response has exactly one of result and error. For a message that cannot be read
+ * there is an error to answer with, and its id if that was readable.
  *
- * One string has one id text: an id that came with escapes ("\u0061") is kept as our own writer
- * would write it ("a"), so that ids may be compared byte by byte. Members that JSON-RPC does not
- * know are let through; `whole` has them.
+ * A string has exactly one id text: an id that came with escapes ("\u0061") is kept as our own
+ * writer would write it ("a"), so that ids can be compared byte by byte. Members that JSON-RPC does
+ * not know are let through; `whole` has them.
  */
 #ifndef NOD_RPC_MESSAGE_H
 #define NOD_RPC_MESSAGE_H
@@ -33,9 +33,10 @@ enum {
 
 struct rpc_message {
     enum rpc_kind kind;
-    struct str id;     /* JSON text of the id, e.g. `7` or `"abc"`; empty on notifications; `null`
-                          possible on RPC_ERROR */
-    struct str method; /* requests, notifications */
+    /* JSON text of the id, e.g. `7` or `"abc"`; empty on notifications; may be `null` on
+     * RPC_ERROR */
+    struct str id;
+    struct str method;         /* requests, notifications */
     const struct json *params; /* may be NULL */
     const struct json *result; /* RPC_RESULT */
     int64_t code;              /* RPC_ERROR */
@@ -52,31 +53,30 @@ struct rpc_fault {
 };
 
 /*
- * The message of an already parsed value. NOD_OK, or NOD_E_INVALID with what to answer. An error
- * response without the shape of one is invalid too, but `out` then is of the kind RPC_ERROR, with
- * its id and, if it can be read, its code: whoever waits for that response waits in vain (see
- * rpc_is_broken_error).
+ * The message of a parsed value. NOD_OK, or NOD_E_INVALID with what to answer. A malformed error
+ * response is invalid too, but then `out` is of the kind RPC_ERROR, with its id and, if it can be
+ * read, its code: whoever waits for that response would wait in vain (see rpc_is_broken_error).
  */
 nod_status rpc_read(const struct json *value, struct arena *arena, struct rpc_message *out,
                     struct rpc_fault *fault);
-/* After NOD_E_INVALID: it was meant as an error response to something we have sent. */
+/* After NOD_E_INVALID: it was meant as an error response to a request of ours. */
 static inline bool rpc_is_broken_error(const struct rpc_message *message,
                                        const struct rpc_fault *fault)
 {
     return fault->response && message->kind == RPC_ERROR && message->id.len > 0;
 }
-/* Parses (duplicate keys refused) and reads. An array is NOT taken here: see rpc_parse_batch. */
+/* Parses (duplicate keys are refused) and reads. Does not accept an array: see rpc_parse_batch. */
 nod_status rpc_parse(struct arena *arena, struct str text, struct rpc_message *out,
                      struct rpc_fault *fault);
 
 /*
- * Several messages in one array, as revision 2025-03-26 has them. A text that is one message alone
- * is taken as well, so that a reader of that revision needs one path only; `array` says which it
- * was. An empty array and one of more than RPC_BATCH_MAX are invalid requests as a whole.
+ * Several messages in one array, as in revision 2025-03-26. A single message is accepted as well,
+ * so that a reader of that revision needs only one path; `array` says which it was. An empty array,
+ * and one of more than RPC_BATCH_MAX, is an invalid request as a whole.
  *
  *     while (rpc_batch_next(&batch, &arena, &message, &fault, &status)) ...
  *
- * gives each element in order, with a status and a fault of its own.
+ * gives each element in order, with its own status and fault.
  */
 struct rpc_batch {
     const struct json *next;
@@ -89,22 +89,23 @@ nod_status rpc_parse_batch(struct arena *arena, struct str text, struct rpc_batc
                            struct rpc_fault *fault);
 /* The same for a value that is parsed already. */
 nod_status rpc_batch_of(const struct json *value, struct rpc_batch *out, struct rpc_fault *fault);
-/* False when there is no more. */
+/* False: there are no more. */
 bool rpc_batch_next(struct rpc_batch *batch, struct arena *arena, struct rpc_message *out,
                     struct rpc_fault *fault, nod_status *status);
 
-/* The id text of a value ("requestId" in params); {NULL, 0} if it is no string and no integer. */
+/* The id text of a value ("requestId" in params); {NULL, 0} if it is neither a string nor an
+ * integer. */
 struct str rpc_id_of(struct arena *arena, const struct json *value);
 /* The id text of a string: quoted and escaped. {NULL, 0} if it is not UTF-8 or too long. */
 struct str rpc_id_json(struct arena *arena, struct str text);
-/* The string behind an id text, or {NULL, 0} where the id is a number. */
+/* The string of an id text; {NULL, 0} if the id is a number. */
 struct str rpc_id_text(struct arena *arena, struct str id);
 
 /*
- * Writers: each adds one whole message, on one line, or (past the buffer's limit) nothing; the
- * buffer's `overflow` tells. `id`, `params`, `result` and `data` are JSON text that came out of a
- * parser or a writer. Empty params and data are left out, an empty result is {}, an empty id null.
- * In methods and error messages a byte that is not UTF-8 is written as a question mark.
+ * Writers: each adds one whole message, on one line, or (past the buffer's limit) nothing;
+ * `overflow` of the buffer tells. `id`, `params`, `result` and `data` are JSON text from a parser
+ * or a writer. Empty params and data are left out, an empty result is {}, an empty id null. In
+ * methods and error messages a byte that is not UTF-8 is written as a question mark.
  */
 void rpc_write_request(struct buf *out, struct str id, struct str method, struct str params);
 void rpc_write_notification(struct buf *out, struct str method, struct str params);
@@ -112,12 +113,12 @@ void rpc_write_result(struct buf *out, struct str id, struct str result);
 void rpc_write_error(struct buf *out, struct str id, int64_t code, struct str message,
                      struct str data);
 /*
- * The same for the body of an HTTP error: MCP has it without an `id` where no request is known that
- * it would answer.
+ * The same for the body of an HTTP error. If it answers no known request, it has no `id`, as MCP
+ * demands.
  */
 void rpc_write_refusal(struct buf *out, struct str id, int64_t code, struct str message,
                        struct str data);
-/* The answer to what could not be read. */
+/* The answer to a message that could not be read. */
 void rpc_write_fault(struct buf *out, const struct rpc_fault *fault);
 
 #endif

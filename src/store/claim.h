@@ -1,27 +1,27 @@
 /*
- * store/claim: what the three stores decide alike about a claim (core/store.h).
+ * store/claim: what all three stores decide in the same way about a claim (core/store.h).
  */
 #ifndef NOD_STORE_CLAIM_H
 #define NOD_STORE_CLAIM_H
 
 #include "core/store.h"
 
-/* NOD_E_USAGE: it makes no sense, whatever is stored. */
+/* NOD_E_USAGE: the claim makes no sense, whatever is stored. */
 nod_status claim_check(const struct claim_spec *claim);
 
-/* A person's word, which comes too late once the time of the ask is over. */
+/* Is it a person's answer, which comes too late once the time of the ask is over? */
 bool claim_is_word(const struct claim_item *item);
 
-/* Is this how the ask ended? What was given in confidence may be gone by now. */
+/* Did the ask end with this answer? Its sensitive content may have been erased since. */
 bool claim_is_same(const struct ask_record *ask, const struct claim_spec *claim,
                    const struct claim_item *item);
 
-/* The ask was ended before, through the same way and by another answer: a submission that is one
- * thing must not go on. `mine`: it was this very claim. */
+/* The ask was ended before, through the same `via`, by another answer: a `whole` submission must
+ * not go on. `mine`: this very claim ended it. */
 bool claim_contradicts(const struct ask_record *ask, bool mine, const struct claim_spec *claim,
                        const struct claim_item *item);
 
-/* As it would be asked of the store: these, and nothing else, stand in clear beside a record. */
+/* Only a `via` of these characters is allowed: it is kept unsealed beside a record. */
 bool claim_via_is_plain(struct str via);
 
 #endif

@@ -2,13 +2,12 @@
  * store/memory: the store of one process, in its memory.
  *
  * A transition happens inside the call that asks for it; only its completion comes later, through
- * the `defer` it was given. So the order of transitions is the order of the calls, whatever the
- * order of the completions, and the tests can delay, reorder and lose replies as a store far away
- * would.
+ * the given `defer`. So the order of transitions is the order of the calls, whatever the order of
+ * the completions. Tests can delay, reorder and lose replies, as with a remote store.
  *
- * Holds always: an ask that is not pending never changes again, but that what was given in
- * confidence is erased when its call ends. A call's record, and what is packed of one that has
- * ended, outlives every completion that is on its way with a view of it (refs).
+ * Holds always: an ask that is not pending never changes again, except that sensitive content is
+ * erased when its call ends. The record of a call, packed or not, outlives every completion on its
+ * way that shows it (refs).
  */
 #include "store/memory_inside.h"
 
@@ -19,7 +18,7 @@ void memory_id_set(struct id *id, struct str s)
     *id = (struct id){ 0 };
     if (s.len == ID_LEN)
         memcpy(id->text, s.at, ID_LEN);
-    else if (s.len) /* no id of ours, and kept for what it is */
+    else if (s.len) /* not an id of ours: kept as it is */
         memcpy(id->text, s.at, s.len < ID_LEN ? s.len : ID_LEN);
 }
 
@@ -53,7 +52,7 @@ static struct stored_call *call_add(struct memory_store *memory, const struct ca
     return call;
 }
 
-/* One who held it does so no more: nobody finds it now, or a reply is over that showed it. */
+/* One holder less: it can no longer be found, or a reply that showed it is over. */
 void memory_call_release(struct memory_store *memory, struct call_facts *call)
 {
     if (--call->refs > 0)
@@ -70,7 +69,7 @@ static void idle_leave(struct memory_store *memory, struct stored_call *call)
     call->left = false;
 }
 
-/* One that has not ended. */
+/* A call that has not ended. */
 void memory_call_drop(struct memory_store *memory, struct stored_call *call)
 {
     for (struct stored_ask *ask = call->asks; ask; ask = ask->next) {
@@ -146,7 +145,7 @@ void memory_ask_close(struct memory_store *memory, struct stored_ask *ask, enum 
     ask->call->pending--;
 }
 
-/* What a person gave in confidence is needed no longer: it goes, and from the journal too. */
+/* Sensitive content is no longer needed: it is erased, in the journal too. */
 static void ask_erase(struct stored_ask *ask)
 {
     struct ask_ending *end = &ask->end->is;
@@ -167,7 +166,7 @@ static void journal_erase(struct stored_call *call)
     }
 }
 
-/* From now on it is found as it is packed; who looks at it now sees it ended. */
+/* From now on the packed record is found. Replies that show the old one see it ended. */
 static void call_close(struct memory_store *memory, struct stored_call *call, enum call_state state,
                        struct str result)
 {
@@ -197,7 +196,7 @@ static void call_close(struct memory_store *memory, struct stored_call *call, en
 
 /* --- transitions --- */
 
-/* Whoever comes next may take it; who waits for it here is told. */
+/* Any node may take the call. Whoever waits for it here is told. */
 void memory_call_runnable(struct memory_store *memory, struct stored_call *call)
 {
     int64_t now = memory_now(memory);
@@ -210,13 +209,13 @@ void memory_call_runnable(struct memory_store *memory, struct stored_call *call)
     memory_hint(memory, call);
 }
 
-/* What is said of a call that is not found. */
+/* The status for a call that is not found. */
 static nod_status gone(struct memory_store *memory, struct str call_id)
 {
     return idmap_get(&memory->spent, call_id) ? NOD_E_STALE : NOD_E_NOT_FOUND;
 }
 
-/* A call that waits here and has gone on elsewhere gives way to what its client has brought. */
+/* A call that waits here but has gone on elsewhere is replaced by what its client has brought. */
 static bool is_behind(const struct park_spec *park, struct call_facts *call)
 {
     return park->open && call->state == CALL_STORED_WAITING &&
@@ -224,7 +223,7 @@ static bool is_behind(const struct park_spec *park, struct call_facts *call)
            memory_journal_count(memory_stored_call(call)) < park->entry_count;
 }
 
-/* What comes back with its call was let in before. */
+/* Questions that come back with their call are not counted again. */
 static size_t new_ones(const struct ask_record *asks, size_t count)
 {
     size_t new = 0;
@@ -234,8 +233,8 @@ static size_t new_ones(const struct ask_record *asks, size_t count)
     return new;
 }
 
-/* The call that a park or an append is about, as it was; NULL: it happens not (*status), or has
- * happened. */
+/* The call that a park or an append is about, as it was. NULL: the operation does not happen
+ * (*status), or has happened already. */
 static struct stored_call *running_call(struct memory_store *memory, const struct park_spec *park,
                                         bool parks, struct store_reply *reply, nod_status *status)
 {
@@ -247,19 +246,19 @@ static struct stored_call *running_call(struct memory_store *memory, const struc
 
     *status = NOD_OK;
     if (call && memory_id_is(&call->token, park->token))
-        return NULL; /* this very operation has happened */
+        return NULL; /* this very operation has happened already */
     if (!call && (!park->open || idmap_get(&memory->spent, park->call_id)))
         *status = gone(memory, park->call_id);
     else if (call && !behind &&
              (park->open || call->epoch != park->epoch || call->state != CALL_STORED_RUNNING))
-        *status = NOD_E_STALE; /* with `open`: it is here already */
+        *status = NOD_E_STALE; /* with `open`: the call is stored already */
     else if ((reply->quota =
                   memory_quota_full(memory, tally, new_ones(park->asks, park->ask_count))))
         *status = NOD_E_LIMIT;
     if (*status != NOD_OK)
         return NULL;
     if (behind) {
-        call->tally->calls++; /* so that it is there for the one that takes the place */
+        call->tally->calls++; /* so that the tally is still there for the replacement */
         memory_call_drop(memory, memory_stored_call(call));
         call = NULL;
     }

@@ -1,9 +1,9 @@
 /*
  * store/memory: the store of one process, in its memory.
  *
- * The library's default. It keeps the contract of core/store.h but survives nothing. In tests its
- * completions can be delayed, reordered and made to fail, before or after the operation has
- * happened.
+ * It is the library's default. It keeps the contract of core/store.h, but nothing outlives the
+ * process. In tests its completions can be delayed, reordered and made to fail, before or after the
+ * operation has happened.
  */
 #ifndef NOD_STORE_MEMORY_H
 #define NOD_STORE_MEMORY_H
@@ -19,16 +19,17 @@ struct memory_opts {
     void *defer_ctx;
     enum memory_fault (*fault)(void *ctx, const char *verb); /* tests; NULL: never */
     void *fault_ctx;
-    int64_t keep_ms; /* ended calls are kept so long, for those who ask late; 0: MEMORY_KEEP_MS */
+    /* how long ended calls are kept, for clients that come late; 0: MEMORY_KEEP_MS */
+    int64_t keep_ms;
     int64_t abandoned_ms;              /* 0: STORE_ABANDONED_MS */
-    size_t keep_most;                  /* and no more of them than this; 0: MEMORY_KEEP_MOST */
+    size_t keep_most;                  /* at most so many of them; 0: MEMORY_KEEP_MOST */
     size_t pending_asks;               /* questions that may wait, in all; 0: no bound */
-    size_t pending_asks_per_principal; /* and for one principal */
+    size_t pending_asks_per_principal; /* the same for one principal */
 };
 
 enum {
-    MEMORY_KEEP_MS = 600000, /* an ended call is kept for those who ask late */
-    MEMORY_KEEP_MOST = 4096, /* of them; the oldest go first */
+    MEMORY_KEEP_MS = 600000, /* how long an ended call is kept, for clients that come late */
+    MEMORY_KEEP_MOST = 4096, /* ended calls that are kept; the oldest go first */
 };
 
 struct store *memory_store_create(const struct memory_opts *opts);

@@ -16,7 +16,7 @@ static struct call_facts *call_of(struct ask_facts *ask)
     return ask->packed ? &memory_packed_of(ask)->is : &memory_stored_ask(ask)->call->is;
 }
 
-/* It was ended before, through the same way and by another answer. */
+/* Was the ask ended before, through the same `via`, by another answer? */
 static bool contradicts(struct ask_facts *ask, const struct claim_spec *claim,
                         const struct claim_item *item)
 {
@@ -31,7 +31,7 @@ static bool contradicts(struct ask_facts *ask, const struct claim_spec *claim,
     return claim_contradicts(&record, memory_id_is(&end->token, claim->token), claim, item);
 }
 
-/* It has its place in the journal. */
+/* Gives the ask its place in the journal. */
 static void ask_journal(struct stored_ask *ask, struct str token)
 {
     memory_id_set(&ask->end->is.token, token);
@@ -39,14 +39,14 @@ static void ask_journal(struct stored_ask *ask, struct str token)
     ask->call->claimed++;
 }
 
-/* False: it is refused, and pending still. */
+/* False: the item is refused, and its ask stays pending. */
 static bool claim_item(struct memory_store *memory, struct stored_ask *ask,
                        const struct claim_spec *claim, const struct claim_item *item)
 {
     bool due = memory_now(memory) >= ask->is.expires_ms;
 
     if (item->again && memory_id_is(&ask->again, claim->token))
-        return true; /* it was put up again by this very claim */
+        return true; /* this very claim has put it up again before */
     if (item->attempt && item->attempt != ask->is.attempt)
         return false;
     if (due && claim_is_word(item)) {
@@ -64,7 +64,7 @@ static bool claim_item(struct memory_store *memory, struct stored_ask *ask,
     return true;
 }
 
-/* Its last question has ended, perhaps. The epoch in which it is taken, or 0. */
+/* The call's last question may have ended. Returns the epoch in which it is taken, or 0. */
 static uint64_t call_claimed(struct memory_store *memory, struct stored_call *call,
                              struct str take_for)
 {
@@ -78,7 +78,7 @@ static uint64_t call_claimed(struct memory_store *memory, struct stored_call *ca
     return call->is.epoch;
 }
 
-/* Their time was up long ago, and nobody said so. */
+/* The time of the ask was up long ago, and no claim has ended it. */
 void memory_ask_expire(struct memory_store *memory, struct stored_ask *ask)
 {
     memory_ask_close(memory, ask, ASK_EXPIRED, STR_NONE, STR("nod"), STR("clock"));
@@ -86,7 +86,7 @@ void memory_ask_expire(struct memory_store *memory, struct stored_ask *ask)
     call_claimed(memory, ask->call, STR_NONE);
 }
 
-/* The asks of its items, which are all there and of one call. */
+/* The asks of the items, which must all exist and belong to one call. */
 static nod_status claim_find(struct memory_store *memory, const struct claim_spec *claim,
                              struct reply_item *items)
 {

@@ -1,14 +1,14 @@
 /*
- * store/memory: when the records go of calls that have ended.
+ * store/memory: when the records of ended calls are dropped.
  *
- * Nearly all of them are kept for one of a few times: the store's own, or the one that a protocol
- * gives all its calls. Those that are kept about equally long go about in the order they came, so
- * they stand in a ring, each behind one that goes no later; those that fit into no ring stand in a
- * heap.
+ * Nearly all of them are kept for one of a few times: the store's own, or the time that a protocol
+ * gives all its calls. Calls that are kept for about the same time are dropped in about the order
+ * in which they ended. So they are in a ring, each after one that goes no later. Calls that fit
+ * into no ring are in a heap.
  *
- * A record that goes was touched last thousands of calls ago, and has left the processor's cache
- * by now. Dropping it would wait for memory, and so would the one that is written in its place; a
- * ring knows who goes next, so it is fetched some drops ahead.
+ * A record that is dropped was last touched thousands of calls ago, and has left the processor's
+ * cache. Dropping it would wait for memory, and so would writing the next record into its place. A
+ * ring knows which records come next, so they are fetched some drops ahead.
  *
  * Holds always: an ended call is in one of the rings or in the heap until it is dropped.
  */
@@ -17,10 +17,10 @@
 #include "base/mem.h"
 
 enum {
-    RING_FIRST = 16, /* a power of two, as every room of the ring */
+    RING_FIRST = 16, /* a power of two, like every size of a ring */
     CACHE_LINE = 64,
-    FETCHED = 512,       /* bytes of a record: most have no more */
-    AHEAD_OF_PLACES = 2, /* drops; where a record is to be found is known when it has come */
+    FETCHED = 512,       /* bytes of a record: most are not longer */
+    AHEAD_OF_PLACES = 2, /* drops; the places in the maps are known once the record was fetched */
     AHEAD_OF_CALL = 4,
 };
 
@@ -69,7 +69,7 @@ static void ring_add(struct ended_ring *ring, struct ended_call *call)
     *ring_at(ring, ring->count++) = call;
 }
 
-/* The one whose last goes latest of those that go no later than this; else one that nobody uses; or
+/* The ring whose last call goes latest, but not later than this one; otherwise an empty ring; or
  * NULL. */
 static struct ended_ring *ring_for(struct ended *ended, int64_t until)
 {
@@ -125,7 +125,7 @@ static void fetch(const void *at, size_t len)
         __builtin_prefetch((const char *)at + i, 1);
 }
 
-/* What the drops to come will touch. */
+/* Fetches what the next drops will touch. */
 static void fetch_ahead(struct memory_store *memory, const struct ended_ring *ring)
 {
     if (ring->count <= AHEAD_OF_CALL)
@@ -157,8 +157,7 @@ static struct ended_call *timed_take(struct heap *by_time)
     return call;
 }
 
-/* When the first of them goes. *of: the ring it is in; NULL: it is in the heap, or there is none.
- */
+/* When the first of them goes. *of: its ring; NULL: it is in the heap, or there is none. */
 static int64_t ended_first(struct ended *ended, struct ended_ring **of)
 {
     const struct heap_node *timed = heap_first(&ended->by_time);

@@ -1,15 +1,15 @@
 /*
- * store/memory: which asks wait, and which have ended, by page.
+ * store/memory: lists of asks that wait, and of asks that have ended, by page.
  *
- * The asks that wait stand in two trees, in the order in which they were asked: all of them, and
- * those of their principal. A page begins where the last one ended, however many there are.
+ * Waiting asks are in two trees, in the order in which they were asked: one of all, one of their
+ * principal. A page begins where the last one ended, at the same cost however many there are.
  *
- * Those that have ended stand in no tree. At most some thousands of ended calls are kept, and a
- * page looks at all of their asks; asks that have ended in calls that have not stand in one list.
- * So a call pays nothing for a list that is hardly ever looked at.
+ * Ended asks are in no tree. Only some thousands of ended calls are kept, and a page looks at all
+ * of their asks; ended asks of calls that have not ended are in one list. So a call pays nothing
+ * for a list that is hardly ever looked at.
  *
- * Holds always: an ask is in the trees exactly as long as it is pending, and in the list exactly
- * from its end to the end of its call.
+ * Holds always: an ask is in the trees exactly while it is pending, and in the list exactly from
+ * its end to the end of its call.
  */
 #include "store/memory_inside.h"
 
@@ -71,15 +71,15 @@ struct paged {
     struct id id;
 };
 
-struct page { /* what is shown: ids, because a row may lead to anything */
+struct page { /* ids of what is shown: a row's callback may change anything */
     struct paged *rows;
     size_t count, most;
-    struct paged last;      /* that was looked at */
+    struct paged last;      /* the last that was looked at */
     const struct tally *of; /* NULL: of all */
     const struct cursor *cursor;
 };
 
-/* Those that wait, in order. True: there may be more. */
+/* Waiting asks, in order. True: there may be more. */
 static bool page_waiting(struct memory_store *memory, struct page *page)
 {
     const struct tree *tree = page->of ? &page->of->waiting : &memory->waiting;
@@ -105,7 +105,7 @@ static int newer(int64_t at, const struct id *id, int64_t than_at, const char *t
     return at != than_at ? (at > than_at ? -1 : 1) : -memcmp(id->text, than_id, ID_LEN);
 }
 
-/* It has its place in the page, if it is among the newest behind the cursor. */
+/* Adds the ask, if it is among the newest after the cursor. */
 static void page_ended_add(struct page *page, const struct ask_facts *ask, int64_t at)
 {
     const struct cursor *cursor = page->cursor;

@@ -1,11 +1,17 @@
 /*
  * store/memory: what its files share.
  *
- * memory.c has the transitions of calls, memory_claim.c those of asks, memory_reply.c their
- * completions; memory_stored.c has the records; memory_packed.c has what becomes of a record when
- * its call ends, and memory_ended.c when it goes; memory_quota.c counts the questions that wait;
- * memory_index.c lists those and the ones that have ended; memory_read.c loads and scans;
- * memory_values.c has the small records.
+ * memory.c          the transitions of calls
+ * memory_claim.c    claims, and questions that run out
+ * memory_reply.c    completions and hints
+ * memory_stored.c   the records of calls that have not ended
+ * memory_packed.c   the records of calls that have ended
+ * memory_ended.c    when those are dropped
+ * memory_sweep.c    dropping records, a few at a time
+ * memory_quota.c    how many questions wait
+ * memory_index.c    asks that wait or have ended, by page
+ * memory_read.c     load and scan
+ * memory_values.c   small records
  */
 #ifndef NOD_STORE_MEMORY_INSIDE_H
 #define NOD_STORE_MEMORY_INSIDE_H
@@ -21,22 +27,21 @@
 #include "store/memory.h"
 
 enum {
-    ENDED_RINGS = 4, /* orders in which calls that have ended stand one behind the other */
-    MEMORY_SPENT_MAX =
-        65536, /* calls that have ended, after their records are gone: some 100 bytes each */
-    MEMORY_HINTS_MAX = 1024, /* hints of asks on their way; past them: look again */
-    DETAIL_PLACES = 16,      /* details of questions that are at hand for the next call that ends */
+    ENDED_RINGS = 4,          /* rings of ended calls; see memory_ended.c */
+    MEMORY_SPENT_MAX = 65536, /* ended calls that are remembered after their records are gone */
+    MEMORY_HINTS_MAX = 1024,  /* hints of asks on their way; past that: look again */
+    DETAIL_PLACES = 16,       /* details of questions that are kept for the next call that ends */
 };
 
-struct ended_ring { /* calls in the order in which they go */
+struct ended_ring { /* calls in the order in which they are dropped */
     struct ended_call **calls;
     size_t first, count, room;
 };
 
-struct ended { /* when the calls go that have ended: see memory_ended.c */
+struct ended { /* when ended calls are dropped: see memory_ended.c */
     struct ended_ring rings[ENDED_RINGS];
-    struct heap by_time; /* struct ended_timed: those that fit into none of them */
-    size_t count;        /* in all of them */
+    struct heap by_time; /* struct ended_timed: calls that fit into no ring */
+    size_t count;        /* in all rings and the heap */
 };
 
 struct memory_store {
@@ -51,24 +56,25 @@ struct memory_store {
         answered; /* struct ask_end: ended asks of calls that have not ended, oldest first */
     struct ended ended;
     struct shared_text *details[DETAIL_PLACES]; /* by their length; not held; or NULL */
-    struct heap idle;   /* runnable ones, by when nothing is left that could bring them back */
-    struct heap left;   /* those of them for whom that time has come, by when they are abandoned */
+    struct heap idle;   /* runnable calls, by when nothing is left that could bring them back */
+    struct heap left;   /* those for which that time has come, by when they are abandoned */
     struct idmap spent; /* struct spent */
     struct heap spent_due;
-    struct id id;       /* of the store */
-    struct heap due;    /* pending asks by expiry; these are counted */
-    struct heap lapsed; /* pending ones that ran out, by when nobody is expected to come for them */
-    struct map tallies; /* principal -> struct tally, of whom there are calls */
-    size_t pending;     /* in due */
+    struct id id;        /* of the store */
+    struct heap due;     /* pending asks by expiry; these are counted */
+    struct heap lapsed;  /* pending asks that ran out, by when nobody is expected to end them */
+    struct map tallies;  /* principal -> struct tally, of principals that have calls */
+    size_t pending;      /* in due */
     struct list replies; /* completions on their way */
     uint64_t version;
-    int64_t due_at; /* no record goes before, but to make room, and no question runs out */
-    int64_t now_ms; /* of the operation that is under way: see memory_begin */
+    /* until then no record is dropped (but to make room) and no question runs out */
+    int64_t due_at;
+    int64_t now_ms; /* the time of the operation under way: see memory_begin */
     void (*wake)(void *data, struct str call_id);
     void *wake_data;
     void (*told)(void *data, const struct ask_hint *hint); /* NULL: nobody watches the asks */
     void *told_data;
-    struct told_ask *hints; /* of asks, that are to be told; MEMORY_HINTS_MAX of them, or NULL */
+    struct told_ask *hints; /* hints of asks to be told; room for MEMORY_HINTS_MAX, or NULL */
     size_t hint_count;
     bool hints_lost; /* there were more */
     bool hinting;    /* their delivery is on its way */
@@ -81,25 +87,24 @@ struct told_ask {
 };
 
 /*
- * Millions of these may wait, so they are small: texts stand one behind the other in one piece of
- * memory, each NUL-terminated, and become records (memory_call_view, memory_ask_view) when somebody
- * looks.
+ * Millions of these may wait, so they are small. Their texts are in one block, one after the other,
+ * each with a NUL. They become records (memory_call_view, memory_ask_view) when somebody looks.
  */
 enum call_text { TEXT_SCOPE, TEXT_TARGET, TEXT_ARGS, TEXT_URI, TEXT_CALLER, CALL_TEXTS };
 enum ask_text { TEXT_KEY, TEXT_MESSAGE, TEXT_DETAIL, TEXT_URL, ASK_TEXTS };
 
-struct tally { /* of a principal; lives as long as one of its calls, which all share the name */
+struct tally {      /* of a principal; lives as long as one of its calls; they share the name */
     size_t pending; /* its asks in memory->due */
     size_t calls;
     struct tree waiting; /* its asks, as in memory->waiting */
-    uint64_t owner;      /* store_owner of it; 0: nobody wanted to know yet */
+    uint64_t owner;      /* store_owner of it; 0: not needed yet */
     size_t len;
-    char name[]; /* NUL-terminated */
+    char name[]; /* ends with a NUL */
 };
 
 enum { KIND_BITS = 0x3f };
 
-struct call_facts { /* what is kept of every call, whatever else there is of it */
+struct call_facts { /* what is kept of every call, ended or not */
     struct tally *tally;
     uint64_t epoch;
     int64_t keep_until; /* see call_record.keep_until_ms */
@@ -107,11 +112,11 @@ struct call_facts { /* what is kept of every call, whatever else there is of it 
     uint32_t notices;
     uint32_t ask_count;
     uint32_t text_len[CALL_TEXTS];
-    uint32_t refs;          /* replies that show it, and one while it can be found */
+    uint32_t refs;          /* replies that show it, plus one while it can be found */
     unsigned char state;    /* enum call_state */
     unsigned char kind : 6; /* enum target_kind: KIND_BITS */
     bool handed : 1;
-    bool packed : 1; /* it has ended, and is a struct ended_call; else a struct stored_call */
+    bool packed : 1; /* it has ended, and is a struct ended_call; otherwise a struct stored_call */
     struct id id;
     struct id token; /* of the newest operation */
 };
@@ -119,11 +124,11 @@ struct call_facts { /* what is kept of every call, whatever else there is of it 
 struct stored_call {
     struct call_facts is; /* first */
     struct stored_ask *asks, *last_ask;
-    struct entry *entries; /* of its journal, but for those of its asks that were claimed here */
+    struct entry *entries; /* of its journal, without those of asks that were claimed here */
     struct heap_node idle; /* in memory->idle, or in left */
     int64_t idle_since;    /* runnable since then */
     bool left;             /* it is in memory->left */
-    char *result;          /* ended, and still shown by a reply; its own memory */
+    char *result;          /* it has ended, but a reply still shows it; its own memory */
     uint32_t result_len;
     uint32_t entry_count;
     uint32_t claimed; /* asks that have an entry in its journal: see ask_ending.place */
@@ -140,35 +145,35 @@ struct ask_facts { /* what is kept of every ask */
     int attempt;
     uint32_t text_len[ASK_TEXTS];
     unsigned char digest[DIGEST_BYTES];
-    uint32_t number;    /* which of its call's, from 0 */
+    uint32_t number;    /* its number among the call's asks, from 0 */
     unsigned char kind; /* enum ask_kind */
     bool consent : 1;
     bool sensitive : 1;
     bool wait_done : 1;
     unsigned approver : 4; /* role_set */
     bool lapsed : 1;
-    bool packed : 1; /* this is a struct ended_ask; else a struct stored_ask */
+    bool packed : 1; /* it is a struct ended_ask; otherwise a struct stored_ask */
     struct id id;
 };
 
 struct stored_ask {
     struct ask_facts is; /* first */
     struct stored_call *call;
-    struct stored_ask *next;           /* of its call */
+    struct stored_ask *next;           /* the next ask of its call */
     struct heap_node due;              /* in memory->due, or in lapsed */
     struct ask_end *end;               /* NULL: it is pending */
     struct tree_node in_all, of_owner; /* see memory_index.c */
-    struct id again;                   /* token of the claim that put it up again last */
+    struct id again;                   /* token of the claim that last put it up again */
     char text[];
 };
 
 struct ask_ending { /* what is kept of how an ask has ended */
-    uint64_t took;  /* the epoch that the claim took, or 0 */
+    uint64_t took;  /* the epoch in which the claim took the call, or 0 */
     int64_t ended_ms;
     uint32_t content_len;
     uint32_t by_len;
     uint32_t via_len;
-    uint32_t place;      /* of its entry in the journal, from 1; 0: it was withdrawn and has none */
+    uint32_t place;      /* its place in the journal, from 1; 0: it was withdrawn and has none */
     unsigned char state; /* enum ask_state */
     struct id token;     /* of the claim that ended it; empty: it was withdrawn */
 };
@@ -177,31 +182,30 @@ struct ask_end {
     struct ask_ending is;
     struct list link; /* in memory->answered */
     struct stored_ask *ask;
-    char text[]; /* by whom, via what, and the content; each NUL-terminated */
+    char text[]; /* by whom, via what, and the content; each ends with a NUL */
 };
 
 /*
- * A call that has ended, in one piece of memory: its asks stand right behind it, and behind them
- * the texts of the call, its result, and the texts of each ask (but for its detail, which is
- * shared) with by whom it was ended, via what and the content; each NUL-terminated. None of it ever
- * changes.
+ * An ended call in one block of memory. Its asks follow it; then the texts of the call, its result,
+ * and for each ask its texts (except its detail, which is shared), by whom it was ended, via what,
+ * and the content. Each text ends with a NUL. Nothing in it ever changes.
  */
 struct ended_ask {
     struct ask_facts is; /* first */
     struct ask_ending end;
-    struct shared_text *detail; /* held; NULL: it is empty */
+    struct shared_text *detail; /* held; NULL: the ask has none */
 };
 
 struct ended_call {
     struct call_facts is;  /* first */
-    int64_t until;         /* when it goes */
+    int64_t until;         /* when it is dropped */
     struct entry *entries; /* as in a stored_call */
     uint32_t entry_count;
     uint32_t result_len;
     struct ended_ask asks[];
 };
 
-struct spent { /* a call that has ended, when its record had to make room */
+struct spent { /* an ended call whose record had to make room */
     struct id id;
     unsigned char state;  /* enum call_state */
     struct heap_node due; /* until then something could bring it back */
@@ -237,10 +241,10 @@ struct listing {
     struct listed *first;
 };
 
-struct reply_item {        /* what became of one item of a claim */
+struct reply_item {        /* the result of one item of a claim */
     struct ask_facts *ask; /* lives as long as its call */
     bool won;
-    bool put; /* up again, and pending still */
+    bool put; /* put up again, and still pending */
 };
 
 struct reply { /* a completion on its way */
@@ -250,7 +254,7 @@ struct reply { /* a completion on its way */
     void *data;
     nod_status status;
     bool with_call;
-    bool wakes;               /* a hint, not a completion */
+    bool wakes;               /* it is a hint, not a completion */
     struct call_facts *call;  /* held */
     struct ask_facts *ask;    /* lives as long as its call */
     struct reply_item *items; /* of a claim */
@@ -258,8 +262,8 @@ struct reply { /* a completion on its way */
     char *value;
     struct scanning *scanning;
     struct listing *listing;
-    bool tells;                /* the hints of asks; not a completion */
-    struct call_record *spent; /* its texts behind it */
+    bool tells;                /* it delivers hints of asks; not a completion */
+    struct call_record *spent; /* its texts follow it */
     struct store_reply reply;
 };
 
@@ -268,8 +272,8 @@ static inline struct memory_store *memory_of(struct store *store)
     return (struct memory_store *)store;
 }
 
-/* An operation, or the delivery of its rows, begins: everything in it happens at one moment. Every
- * way into the store passes here. */
+/* An operation, or the delivery of its rows, begins. Everything in it happens at one moment. Every
+ * entry into the store passes here. */
 static inline void memory_begin(struct memory_store *memory)
 {
     memory->now_ms = clock_wall(memory->opts.clock);
@@ -281,13 +285,13 @@ static inline struct memory_store *memory_enter(struct store *store)
     return memory_of(store);
 }
 
-/* Of the operation that is under way. */
+/* The time of the operation under way. */
 static inline int64_t memory_now(const struct memory_store *memory)
 {
     return memory->now_ms;
 }
 
-/* Something is to go, or runs out, at that time. */
+/* Something is to be dropped, or runs out, at that time. */
 static inline void memory_note_due(struct memory_store *memory, int64_t at)
 {
     if (at < memory->due_at)
@@ -299,43 +303,43 @@ static inline void memory_note_due(struct memory_store *memory, int64_t at)
 /* A completion; memory_send puts it on its way. */
 struct reply *memory_reply(struct memory_store *memory, store_done *done, void *data,
                            nod_status status);
-/* It shows the call, or the ask and its call, which therefore outlive it. */
+/* The reply shows the call, or the ask and its call, which therefore outlive it. */
 void memory_hold(struct reply *reply, struct call_facts *call);
 void memory_hold_ask(struct reply *reply, struct ask_facts *ask);
-/* The little that is left of a call. */
+/* Shows the little that is left of a call. */
 void memory_show_spent(struct reply *reply, const struct spent *spent);
 void memory_send(struct reply *reply);
-/* Whoever watches is told that the call is worth a look. */
+/* Tells whoever watches that the call is worth a look. */
 void memory_hint(struct memory_store *memory, struct stored_call *call);
-/* Whoever watches the asks is told of this one. */
+/* Tells whoever watches the asks of this one. */
 void memory_hint_ask(struct memory_store *memory, struct stored_ask *ask, bool ended);
 void memory_watch_asks(struct store *store, void (*told)(void *data, const struct ask_hint *hint),
                        void *data);
-/* Those on their way say nothing, and are freed when they are delivered. */
+/* Replies on their way deliver nothing, and are freed when their turn comes. */
 void memory_replies_drop(struct memory_store *memory);
 
-/* True: the test wants this operation not to happen at all; the failure is on its way. */
+/* True: a test wants this operation not to happen. The failure is on its way. */
 bool memory_fails_before(struct memory_store *memory, const char *verb, enum memory_fault *fault,
                          store_done *done, void *data);
-/* On its way, unless the test wants nobody to hear of it. */
+/* Sends the reply, unless a test wants it to be lost. */
 void memory_finish_reply(struct reply *reply, enum memory_fault fault);
 
 /* --- memory.c --- */
 
-/* A token or an id, and whether it is that one. */
+/* Sets a token or an id; and compares one. */
 void memory_id_set(struct id *id, struct str s);
 bool memory_id_is(const struct id *id, struct str s);
 /* The ask leaves pending. */
 void memory_ask_close(struct memory_store *memory, struct stored_ask *ask, enum ask_state state,
                       struct str content, struct str by, struct str via);
-/* Whoever comes next may take it; who waits for it here is told. */
+/* Any node may take the call. Whoever waits for it here is told. */
 void memory_call_runnable(struct memory_store *memory, struct stored_call *call);
-/* It runs, in its next epoch. */
+/* The call runs, in its next epoch. */
 void memory_call_start(struct memory_store *memory, struct stored_call *call);
 
-/* One that has not ended. */
+/* A call that has not ended. */
 void memory_call_drop(struct memory_store *memory, struct stored_call *call);
-/* One who held it does so no more: nobody finds it now, or a reply is over that showed it. */
+/* One holder less: it can no longer be found, or a reply that showed it is over. */
 void memory_call_release(struct memory_store *memory, struct call_facts *call);
 
 /* --- memory_sweep.c --- */
@@ -347,7 +351,7 @@ void memory_sweep(struct memory_store *memory);
 
 void memory_claim(struct store *store, const struct claim_spec *claim, store_done *done,
                   void *data);
-/* Its time was up long ago, and nobody said so. */
+/* The time of the ask was up long ago, and no claim has ended it. */
 void memory_ask_expire(struct memory_store *memory, struct stored_ask *ask);
 
 /* --- memory_stored.c --- */
@@ -362,13 +366,13 @@ static inline struct stored_ask *memory_stored_ask(struct ask_facts *ask)
     return (struct stored_ask *)(void *)ask;
 }
 
-/* Records in the room they need, with these texts and nothing else in them. */
+/* Records with these texts, and nothing else set. */
 struct stored_call *memory_call_make(const struct str texts[CALL_TEXTS]);
 struct stored_ask *memory_ask_make(const struct str texts[ASK_TEXTS]);
 struct ask_end *memory_end_make(struct str content, struct str by, struct str via);
 /* The ask is the last of the call's. */
 void memory_call_append(struct stored_call *call, struct stored_ask *ask);
-/* It is in no list any more. */
+/* The call is in no list any more. */
 void memory_call_free(struct memory_store *memory, struct stored_call *call);
 
 static inline struct ended_call *memory_ended_call(struct call_facts *call)
@@ -381,7 +385,7 @@ static inline struct ended_ask *memory_ended_ask(struct ask_facts *ask)
     return (struct ended_ask *)(void *)ask;
 }
 
-/* How it has ended; NULL: it is pending. */
+/* How the ask has ended; NULL: it is pending. */
 static inline const struct ask_ending *memory_ask_ending(struct ask_facts *ask)
 {
     if (ask->packed)
@@ -389,7 +393,7 @@ static inline const struct ask_ending *memory_ask_ending(struct ask_facts *ask)
     return memory_stored_ask(ask)->end ? &memory_stored_ask(ask)->end->is : NULL;
 }
 
-struct ask_look { /* an ask, whether it is packed or not, and where its texts stand */
+struct ask_look { /* an ask, packed or not, and where its texts are */
     struct call_facts *call;
     struct ask_facts *is;
     const struct ask_ending *end; /* NULL: it is pending */
@@ -398,9 +402,9 @@ struct ask_look { /* an ask, whether it is packed or not, and where its texts st
     const char *url;
     const char *ended; /* by whom, via what, the content; NULL: it is pending */
 };
-/* At this one, whose call is held or can be found. */
+/* Looks at an ask whose call is held or can be found. */
 void memory_ask_look(struct ask_facts *ask, struct ask_look *look);
-/* The first ask of the call, and the one behind another. False: there is none. */
+/* The first ask of the call, and the one after another. False: there is none. */
 bool memory_ask_first(struct call_facts *call, struct ask_look *look);
 bool memory_ask_next(struct ask_look *look);
 
@@ -416,14 +420,14 @@ void memory_ask_view(const struct ask_look *look, struct ask_record *record);
 
 /* --- memory_packed.c --- */
 
-/* What will be asked of this call from now on, in one piece. Takes the entries of its journal, if
- * nobody else looks at them. */
+/* Packs the record of an ended call into one block. Takes the entries of its journal, if nobody
+ * else looks at them. */
 struct ended_call *memory_pack(struct memory_store *memory, struct stored_call *call,
                                struct str result);
 /* The call that this ask is packed with. */
 struct ended_call *memory_packed_of(struct ask_facts *ask);
 void memory_packed_free(struct memory_store *memory, struct ended_call *packed);
-/* Where its texts stand, and its result. */
+/* Where its texts begin; and its result. */
 const char *memory_packed_text(const struct ended_call *packed);
 struct str memory_packed_result(const struct ended_call *packed);
 /* As memory_ask_first and memory_ask_next. */
@@ -435,18 +439,18 @@ bool memory_packed_next(struct ask_look *look);
 void memory_ended_init(struct memory_store *memory);
 void memory_ended_finish(struct memory_store *memory);
 void memory_ended_add(struct memory_store *memory, struct ended_call *call);
-/* One whose time is over, or that has to make room: it is in neither list any more. Or NULL. */
+/* Takes out a call whose time is over, or that has to make room. NULL: there is none. */
 struct ended_call *memory_ended_next(struct memory_store *memory);
-/* When the first of them goes; INT64_MAX: there is none. */
+/* When the first of them is dropped; INT64_MAX: there is none. */
 int64_t memory_ended_due(struct memory_store *memory);
 
-/* Each of them, in no particular order, the newest of a ring first. */
+/* Calls fn for each of them, in no particular order; of a ring, the newest first. */
 void memory_ended_each(struct memory_store *memory,
                        void (*each)(void *data, struct ended_call *call), void *data);
 
 /* --- memory_index.c --- */
 
-/* A question begins to wait, and does not wait any more. */
+/* A question begins to wait; and ends to wait. */
 void memory_index_add(struct memory_store *memory, struct stored_ask *ask);
 void memory_index_remove(struct memory_store *memory, struct stored_ask *ask);
 /* Rows of STORE_ASKS_PENDING and STORE_ASKS_ENDED. */
@@ -456,18 +460,18 @@ void memory_index_scan(struct reply *reply, size_t most);
 
 void memory_quota_init(struct memory_store *memory);
 void memory_quota_finish(struct memory_store *memory);
-/* Of this principal, or NULL; and one for it, which has none. Every call of it counts in it. */
+/* The tally of this principal, or NULL; and a new one. Every call of the principal counts in it. */
 struct tally *memory_tally_find(struct memory_store *memory, struct str principal);
 struct tally *memory_tally_add(struct memory_store *memory, struct str principal);
 void memory_tally_release(struct memory_store *memory, struct tally *tally);
-/* Which bound keeps so many more questions from being put to the principal of this tally (NULL: who
- * has no call yet)? */
+/* Which bound, if any, keeps so many more questions from the principal of this tally (NULL: it has
+ * no call yet)? */
 enum store_quota memory_quota_full(struct memory_store *memory, const struct tally *tally,
                                    size_t more);
-/* A question begins to wait, and does not wait any more. */
+/* A question begins to wait; and ends to wait. */
 void memory_quota_add(struct memory_store *memory, struct stored_ask *ask);
 void memory_quota_remove(struct memory_store *memory, struct stored_ask *ask);
-/* Stops counting those that ran out, at most so many. */
+/* Stops counting questions that ran out, at most so many. */
 void memory_quota_lapse(struct memory_store *memory, size_t most);
 
 static inline struct str memory_principal(const struct call_facts *call)
@@ -480,7 +484,7 @@ static inline size_t memory_journal_count(const struct stored_call *call)
     return (size_t)call->entry_count + call->claimed;
 }
 
-/* What could bring the call back lives so long from now. */
+/* What could bring the call back lives for so long from now. */
 static inline void memory_keep_for(const struct memory_store *memory, struct call_facts *call,
                                    int64_t keep_for_ms)
 {
@@ -498,7 +502,7 @@ static inline void memory_keep_for(const struct memory_store *memory, struct cal
 
 void memory_values_init(struct memory_store *memory);
 void memory_values_finish(struct memory_store *memory);
-/* Rows of a scan, as the store is when its completion is delivered. */
+/* The rows of a scan, as the store is when its completion is delivered. */
 void memory_scan_rows(struct reply *reply);
 
 void memory_load_call(struct store *store, struct str call_id, store_done *done, void *data);

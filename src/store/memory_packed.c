@@ -1,23 +1,22 @@
 /*
- * store/memory: a call that has ended, in one piece.
+ * store/memory: the record of an ended call, in one block.
  *
- * Thousands of calls are kept after they have ended, and hardly anybody ever looks at one of them.
- * What they leave behind passes through the processor's cache and pushes out what is in use, so it
- * is packed as small as it can be, and the memory of the call that has ended is free at once for
- * the one that begins. Who does look sees the texts where they stand: nothing is copied, however
- * large it is and however many look.
+ * Thousands of calls are kept after they have ended, and hardly anybody ever looks at one. What
+ * they leave behind goes through the processor's cache and pushes out what is in use. So it is
+ * packed as small as possible, and the memory of the call is free at once for the next one. Readers
+ * see the texts where they are: nothing is copied, however large it is.
  *
- * The detail of a question is the longest of its texts, and the same in every call of a tool: the
- * form. Calls that have ended share it with the last that came with the same, and it goes with the
- * last of them. That of a sensitive question is its call's own.
+ * The detail of a question (the form) is the longest of its texts, and the same in every call of a
+ * tool. So ended calls share it with the last one that had the same, and it is freed with the last
+ * of them. The detail of a sensitive question is never shared.
  *
- * Holds always: what is packed never changes, and lives as long as somebody looks at it.
+ * Holds always: a packed record never changes, and lives as long as somebody looks at it.
  */
 #include "store/memory_inside.h"
 
 #include "base/mem.h"
 
-/* As they stand one behind the other, each NUL-terminated. */
+/* The size of texts that follow each other, each with a NUL. */
 static size_t texts_bytes(const uint32_t *lens, size_t count)
 {
     size_t bytes = count;
@@ -32,7 +31,7 @@ static size_t call_text_bytes(const struct call_facts *call)
     return texts_bytes(call->text_len, CALL_TEXTS);
 }
 
-/* Those before the detail, and those behind it. */
+/* The texts before the detail, and those after it. */
 static size_t ask_text_before(const struct ask_facts *ask)
 {
     return texts_bytes(ask->text_len, TEXT_DETAIL);
@@ -88,7 +87,8 @@ static struct shared_text *text_make(struct str text)
     return shared;
 }
 
-/* The one that is in its place; else a new one, to which the other gives way. */
+/* The detail that is kept in its place, if it is the same; otherwise a new one, which replaces
+ * that. */
 static struct shared_text *text_share(struct memory_store *memory, struct str text)
 {
     struct shared_text **place = text_place(memory, text.len);
@@ -120,7 +120,7 @@ static size_t packed_bytes(const struct stored_call *call, struct str result)
     return bytes;
 }
 
-/* Who looks at the call now sees its entries for as long as it looks. */
+/* If a reply shows the call, it keeps its entries, and the packed call gets a copy. */
 static struct entry *entries_take(struct stored_call *call)
 {
     struct entry *entries = call->entries;
@@ -196,7 +196,7 @@ struct str memory_packed_result(const struct ended_call *packed)
     return str_n(memory_packed_text(packed) + call_text_bytes(&packed->is), packed->result_len);
 }
 
-/* Its texts begin at `text`. */
+/* The ask's texts begin at `text`. */
 static void look_at(struct ask_look *look, struct ended_ask *ask, const char *text)
 {
     look->is = &ask->is;

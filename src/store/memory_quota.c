@@ -1,11 +1,11 @@
 /*
  * store/memory: how many questions wait, in all and for each principal.
  *
- * A question that waits stands in `due` and is counted; when its time is over it moves to `lapsed`,
- * where it is not: nobody may ever come to end it.
+ * A question that waits is in `due` and is counted. When its time is over it moves to `lapsed` and
+ * is no longer counted, because nobody may ever come to end it.
  *
- * Holds always: a principal has one tally, which counts its asks in `due`, and has it exactly as
- * long as there is a call of it. So it is looked for once a call, and not with every question.
+ * Holds always: a principal has one tally, exactly while it has calls, which counts its asks in
+ * `due`. So the tally is looked up once for each call, and not for every question.
  */
 #include "store/memory_inside.h"
 
@@ -20,7 +20,7 @@ void memory_quota_init(struct memory_store *memory)
 
 void memory_quota_finish(struct memory_store *memory)
 {
-    map_finish(&memory->tallies); /* it is empty: the calls are gone */
+    map_finish(&memory->tallies); /* empty, because the calls are gone */
     heap_finish(&memory->due);
     heap_finish(&memory->lapsed);
 }

@@ -1,5 +1,5 @@
 /*
- * store/memory: what is read of calls and asks.
+ * store/memory: loads and scans of calls and asks.
  *
  * A load holds the record that it shows. A scan shows what is there when its completion is
  * delivered.
@@ -58,7 +58,7 @@ void memory_row_of_ask(struct reply *reply, struct ask_facts *ask)
     row_of_look(reply, &look);
 }
 
-/* The heaps are not sorted; the caller asks again until nothing is due. */
+/* The heaps are not sorted. The caller asks again until nothing is due. */
 static size_t scan_heap(struct reply *reply, const struct heap *heap, int64_t before, size_t most)
 {
     for (size_t i = 0; i < heap->count && most > 0; i++) {
@@ -106,7 +106,7 @@ static void scan_asks_of_call(struct reply *reply, size_t most)
 
     if (!call)
         return;
-    memory_hold(reply, call); /* a row may lead to anything */
+    memory_hold(reply, call); /* the row's callback may change anything */
     for (bool more = memory_ask_first(call, &look); more && most > 0;
          more = memory_ask_next(&look), most--)
         row_of_look(reply, &look);

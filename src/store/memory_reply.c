@@ -1,11 +1,11 @@
 /*
  * store/memory: completions on their way, and hints.
  *
- * A transition has happened when its completion is made; the completion is delivered later, through
- * the `defer` that the store was given, and shows the records as they are then.
+ * When a completion is made, its transition has happened. It is delivered later, through the
+ * `defer` that the store was given, and shows the records as they are then.
  *
- * Holds always: what a completion shows outlives it (refs). One whose store is gone is freed
- * without a word.
+ * Holds always: what a completion shows outlives it (refs). If the store is gone, a completion is
+ * freed and delivers nothing.
  */
 #include "store/memory_inside.h"
 
@@ -63,7 +63,7 @@ void memory_show_spent(struct reply *reply, const struct spent *spent)
     reply->reply.call = record;
 }
 
-/* Nothing is left of it but itself, which its delivery frees. */
+/* Drops what the reply holds. Its delivery frees the reply itself. */
 static void reply_empty(struct reply *reply)
 {
     list_remove(&reply->link);
@@ -84,7 +84,7 @@ struct shown { /* asks of a reply, while it is delivered */
     void *many;
 };
 
-/* Of a claim its items, as they are now; else the ask. */
+/* The items of a claim, as they are now; otherwise the ask. */
 static void asks_show(struct reply *reply, struct shown *shown)
 {
     size_t count = reply->item_count;
@@ -102,7 +102,7 @@ static void asks_show(struct reply *reply, struct shown *shown)
     }
     for (size_t i = 0; i < count; i++) {
         claimed[i].ask = item_record(reply->items[i].ask, &records[i]);
-        /* Somebody may have ended what was put up again, before this is told. */
+        /* What was put up again may have been ended before this is told. */
         claimed[i].won =
             reply->items[i].won && (!reply->items[i].put || claimed[i].ask->state == ASK_PENDING);
     }
@@ -112,7 +112,7 @@ static void asks_show(struct reply *reply, struct shown *shown)
     reply->reply.won = claimed[0].won;
 }
 
-/* What is told may lead to more, which is told by another. */
+/* The callbacks may make more hints: those are delivered by another reply. */
 static void hints_tell(struct reply *reply)
 {
     struct memory_store *memory = reply->memory;
@@ -137,7 +137,7 @@ static void deliver(void *data)
 {
     struct reply *reply = data;
 
-    if (!reply->memory) { /* the store is gone, and nobody is to be told */
+    if (!reply->memory) { /* the store is gone, and nobody is told */
         mem_free(reply);
         return;
     }
@@ -171,7 +171,7 @@ void memory_send(struct reply *reply)
     reply->memory->opts.defer(reply->memory->opts.defer_ctx, deliver, reply);
 }
 
-/* True: the test wants this operation not to happen at all; the failure is on its way. */
+/* True: a test wants this operation not to happen. The failure is on its way. */
 bool memory_fails_before(struct memory_store *memory, const char *verb, enum memory_fault *fault,
                          store_done *done, void *data)
 {
@@ -185,7 +185,7 @@ bool memory_fails_before(struct memory_store *memory, const char *verb, enum mem
 
 void memory_finish_reply(struct reply *reply, enum memory_fault fault)
 {
-    if (fault == MEMORY_FAIL_AFTER) { /* it happened, but nobody hears of it */
+    if (fault == MEMORY_FAIL_AFTER) { /* it happened, but the reply is lost */
         reply->status = NOD_E_STORE;
         reply->with_call = false;
         reply->ask = NULL;
@@ -213,7 +213,7 @@ void memory_replies_drop(struct memory_store *memory)
 {
     LIST_EACH (link, &memory->replies) {
         struct reply *reply =
-            LIST_OF(link, struct reply, link); /* deliver() frees it, without a word */
+            LIST_OF(link, struct reply, link); /* deliver() frees it, and tells nobody */
         reply_empty(reply);
         reply->memory = NULL;
     }
@@ -254,7 +254,7 @@ void memory_watch_asks(struct store *store, void (*told)(void *data, const struc
 
     memory->told = told;
     memory->told_data = data;
-    memory->hints_lost = true; /* what it has seen before is not known */
+    memory->hints_lost = true; /* what the watcher knows is not known */
     if (told)
         hints_send(memory);
 }

@@ -1,9 +1,9 @@
 /*
- * store/memory: the records of calls that have not ended, and how all of them look to others.
+ * store/memory: the records of calls that have not ended, and how all records are shown.
  *
- * The journal of a call is kept in two parts: what its questions have led to is said by the asks
- * themselves, each of which knows its place in the journal; only the other entries are kept as
- * such. They are put together when somebody looks.
+ * The journal of a call is kept in two parts. The entries of questions are made from the asks
+ * themselves, each of which knows its place in the journal. Only the other entries are kept as
+ * such. The two are put together when somebody looks.
  */
 #include "store/memory_inside.h"
 
@@ -156,7 +156,7 @@ static struct str look_via(const struct ask_look *look)
     return look->end ? str_n(look->ended + look->end->by_len + 1, look->end->via_len) : STR_NONE;
 }
 
-/* What the journal says of an ask that was claimed. */
+/* The journal entry of an ask that was claimed. */
 static void entry_of(const struct ask_look *look, struct entry *entry)
 {
     entry->class = ENTRY_ASK;
@@ -171,7 +171,7 @@ static void entry_of(const struct ask_look *look, struct entry *entry)
     entry->sensitive = look->is->sensitive;
 }
 
-/* The asks have their places; the others have those that are left, in their order. */
+/* The asks have their places; the other entries fill the rest, in their order. */
 static void journal_view(struct call_facts *call, const struct entry *other, struct entry *entries,
                          size_t count)
 {
@@ -187,7 +187,7 @@ static void journal_view(struct call_facts *call, const struct entry *other, str
             entries[i] = *other++;
 }
 
-struct call_look { /* a call, whether it is packed or not, and where what it has stands */
+struct call_look { /* a call, packed or not, and where its parts are */
     const char *text;
     struct str result;
     const struct entry *entries;

@@ -1,10 +1,10 @@
 /*
- * store/memory: what goes, and when.
+ * store/memory: dropping records whose time is over.
  *
- * A few records go with each end and each park, so that none piles up. A call that has ended goes
- * after its time, or to make room; then it is remembered in a few bytes that it has ended, as long
- * as something could bring it back. One that could be run goes when it is abandoned, and in no
- * other way.
+ * A few records are dropped with each end and each park, so that none pile up. An ended call is
+ * dropped after its time, or to make room. If it has to make room, a few bytes remember that it has
+ * ended, for as long as something could bring it back. A call that could be run is dropped only
+ * when it is abandoned.
  */
 #include "store/memory_inside.h"
 
@@ -12,7 +12,7 @@
 
 enum {
     SWEEP_MOST = 4,   /* records dropped with one operation */
-    LEFT_MAX = 65536, /* calls that could be run and nothing can bring back */
+    LEFT_MAX = 65536, /* calls that could be run, but that nothing can bring back */
 };
 
 static void ended_drop(struct memory_store *memory, struct ended_call *call)
@@ -31,8 +31,8 @@ static void spent_drop(struct memory_store *memory, struct spent *spent)
     mem_free(spent);
 }
 
-/* Its record goes before its time: that it has ended is remembered in a few bytes. Should there be
- * too many of these, the one goes that would go first. */
+/* The record is dropped before its time: a few bytes remember that the call has ended. If there are
+ * too many of these, the one that would go first goes. */
 static void spent_add(struct memory_store *memory, const struct ended_call *call)
 {
     struct spent *spent = MEM_NEW(struct spent);
@@ -60,7 +60,7 @@ static void ended_sweep(struct memory_store *memory, int64_t now)
     }
 }
 
-/* Questions that ran out, and that nobody came to end: their calls can be run without them. */
+/* Questions that ran out, and that nobody ended: their calls can be run without them. */
 static void lapsed_sweep(struct memory_store *memory, int64_t now)
 {
     struct heap_node *first;
@@ -73,8 +73,8 @@ static void lapsed_sweep(struct memory_store *memory, int64_t now)
     }
 }
 
-/* Calls that could be run. What could bring them back is looked at first, then the rule of those
- * that are abandoned. */
+/* Calls that could be run: first those that something could still bring back, then the rule for
+ * abandoned calls. */
 static void idle_sweep(struct memory_store *memory, int64_t now)
 {
     struct heap_node *first;
@@ -105,7 +105,7 @@ static void spent_sweep(struct memory_store *memory, int64_t now)
     }
 }
 
-/* When the first of all the records goes, or of the questions runs out. */
+/* When the first record is dropped, or the first question runs out. */
 static int64_t earliest_due(struct memory_store *memory)
 {
     const struct heap *heaps[] = { &memory->due, &memory->lapsed, &memory->idle, &memory->left,
@@ -120,7 +120,7 @@ static int64_t earliest_due(struct memory_store *memory)
     return earliest;
 }
 
-/* Drops a few records whose time is over; called with every end, so that none piles up. */
+/* Drops a few records whose time is over. */
 void memory_sweep(struct memory_store *memory)
 {
     int64_t now = memory_now(memory);
@@ -128,7 +128,7 @@ void memory_sweep(struct memory_store *memory)
     if (memory->ended.count > memory->opts.keep_most || memory->due_at <= now)
         ended_sweep(memory, now);
     if (memory->due_at > now)
-        return; /* as nearly always */
+        return; /* the usual case */
     lapsed_sweep(memory, now);
     idle_sweep(memory, now);
     spent_sweep(memory, now);

@@ -1,7 +1,7 @@
 /*
- * store/memory: the small records.
+ * store/memory: small records.
  *
- * One whose time is over is not shown any more, and goes when it is met.
+ * A record whose time is over is no longer shown, and is dropped when it is met.
  */
 #include "store/memory_inside.h"
 
@@ -10,8 +10,8 @@
 
 enum {
     VALUES_MAX = 1000000, /* small records */
-    LIST_MOST = 1000,     /* of one page */
-    LIST_BYTES = 8 << 20, /* and bytes of them, after which it ends early */
+    LIST_MOST = 1000,     /* small records of one page */
+    LIST_BYTES = 8 << 20, /* bytes of one page, after which it ends early */
     LIST_ROOM = 64 << 20, /* memory of one page with its last record */
 };
 
@@ -130,7 +130,7 @@ void memory_del(struct store *store, struct str kind, struct str key, store_done
 
 /* --- listing --- */
 
-/* One that is over goes, and is none. */
+/* Adds a record to the page. False: its time is over, and it is dropped. */
 static bool list_add(struct memory_store *memory, struct listing *listing, struct listed ***end,
                      struct stored_value *value, size_t kind_len)
 {
@@ -151,7 +151,7 @@ static bool list_add(struct memory_store *memory, struct listing *listing, struc
     return true;
 }
 
-/* The one behind it is looked for by its key: the one at hand may go. */
+/* The next record is looked up by key, because the current one may be dropped. */
 static struct stored_value *value_after(struct memory_store *memory, struct str whole, bool itself)
 {
     struct tree_node *node = itself ? tree_from(&memory->values_in_order, &whole, value_order)
@@ -179,7 +179,7 @@ static void list_page(struct memory_store *memory, const struct store_list *list
         at = value_after(memory, last, false);
     }
     if (at && str_starts(whole_of(at), begins)) {
-        /* A dot before the key: the cursor of an empty one is not empty. */
+        /* A dot before the key, so that the cursor of an empty key is not empty. */
         char *text = (char *)last.at + list->kind.len;
         text[0] = '.';
         reply->reply.cursor = str_n(text, last.len - list->kind.len);

@@ -1,12 +1,13 @@
 /*
- * store/record_codec: see codec.h.
+ * store/record_codec: see record_codec.h.
  *
- * A writer adds the fields of a record to a body, one after the other, and a reader takes them in
- * the same order; a reader that met something wrong stays empty and says so once at the end
- * (`bad`). The order of the fields is the format: another order is another CODEC_VERSION.
+ * A writer adds the fields of a record to a body, one after the other. A reader takes them in the
+ * same order. If a reader meets something wrong, it returns nothing from then on, and reports it
+ * once at the end (`bad`). The order of the fields is the format: another order is another
+ * CODEC_VERSION.
  *
- * Holds always: a reader never looks behind its bytes, and never makes room for more entries than
- * the bytes it was given can hold.
+ * Holds always: a reader never looks beyond its bytes, and never makes room for more entries than
+ * its bytes can hold.
  */
 #include "store/record_codec.h"
 
@@ -15,7 +16,7 @@
 #include "base/log.h"
 
 enum { FLAG_PLAIN = 0, FLAG_SEALED = 1 };
-enum { ASK_APPROVER_BIT = 3 }; /* behind the flags of an ask: the role of its approver */
+enum { ASK_APPROVER_BIT = 3 }; /* after the flags of an ask: the role of its approver */
 enum { ENTRY_PLAIN = 0, ENTRY_SENSITIVE = 1 }; /* the end of an entry */
 
 enum {
@@ -63,7 +64,7 @@ static nod_status add_sealed(struct codec *codec, enum codec_kind kind, struct s
     return seal_bytes(codec->ring, &(struct seal_for){ STR("record"), scope, bound, 3 }, body, out);
 }
 
-/* The body becomes a record behind what is in `out`, and is let go of. */
+/* Turns the body into a record, appended to `out`, and frees the body. */
 static nod_status body_done(struct codec *codec, enum codec_kind kind, struct str scope,
                             struct str id, struct buf *body, struct buf *out)
 {
@@ -98,7 +99,7 @@ nod_status codec_write_call(struct codec *codec, const struct call_record *call,
     put_text(&body, call->args);
     put_text(&body, call->uri);
     put_text(&body, call->caller);
-    put_signed(&body, call->version); /* older ones had a time here, in which they were kept */
+    put_signed(&body, call->version); /* older records had a time here, for which they were kept */
     return body_done(codec, CODEC_CALL, call->scope, call->id, &body, out);
 }
 
@@ -111,8 +112,8 @@ nod_status codec_write_ask(struct codec *codec, const struct ask_record *ask, st
     put_text(&body, ask->key);
     put_text(&body, ask->principal);
     put_number(&body, ask->kind);
-    /* An older node does not know of approvers: it refuses such a record, and lets nobody answer.
-     */
+    /* An older node does not know approvers: it refuses such a record, so nobody can answer
+     * there. */
     put_number(&body, (ask->consent ? 1u : 0u) | (ask->sensitive ? 2u : 0u) |
                           (ask->wait_done ? 4u : 0u) | ask->approver << ASK_APPROVER_BIT);
     put_text(&body, ask->target);
@@ -259,7 +260,7 @@ static void get_digest(struct reader *reader, unsigned char *digest)
 
 static bool told_before(struct codec *codec, struct str id)
 {
-    uint64_t hash = 14695981039346656037u; /* FNV-1a: nothing depends on it but a line in the log */
+    uint64_t hash = 14695981039346656037u; /* FNV-1a; only a log line depends on it */
     size_t most = codec->told_count < CODEC_TOLD_MOST ? codec->told_count : CODEC_TOLD_MOST;
 
     for (size_t i = 0; i < id.len; i++)
@@ -287,7 +288,7 @@ static nod_status refuse(struct codec *codec, nod_status status, enum codec_kind
     return status;
 }
 
-/* Takes the head off; what is left is the body, sealed or not. */
+/* Removes the head. The rest is the body, sealed or not. */
 static nod_status open_head(struct codec *codec, enum codec_kind kind, struct str id,
                             struct str bytes, struct str *scope, bool *sealed,
                             struct reader *reader)
@@ -296,14 +297,14 @@ static nod_status open_head(struct codec *codec, enum codec_kind kind, struct st
     *scope = STR_NONE;
     *sealed = false;
     if (bytes.len < 3)
-        return refuse(codec, NOD_E_PARSE, kind, id, "it is no record: too short");
+        return refuse(codec, NOD_E_PARSE, kind, id, "it is not a record: too short");
     unsigned char version = (unsigned char)bytes.at[0];
     if (version > CODEC_VERSION)
         return refuse(codec, NOD_E_PARSE, kind, id,
                       "it was written by a newer nod; run that, or restore an older store");
     if (version != CODEC_VERSION || bytes.at[1] != (char)kind ||
         (unsigned char)bytes.at[2] > FLAG_SEALED)
-        return refuse(codec, NOD_E_PARSE, kind, id, "it is no record of this kind");
+        return refuse(codec, NOD_E_PARSE, kind, id, "it is not a record of this kind");
     *sealed = bytes.at[2] == FLAG_SEALED;
     reader->rest = str_skip(bytes, 3);
     *scope = get_text(reader);
@@ -333,7 +334,7 @@ static nod_status refuse_plain(struct codec *codec, enum codec_kind kind, struct
                   "than the secret");
 }
 
-/* Checks the head and opens the body; *scope is what it was written for. */
+/* Checks the head and opens the body. *scope is what it was written for. */
 static nod_status open_body(struct codec *codec, enum codec_kind kind, struct str id,
                             struct str bytes, struct arena *arena, struct str *scope,
                             struct reader *reader)
@@ -469,7 +470,7 @@ nod_status codec_read_entries(struct codec *codec, struct str call_id, struct st
     return status;
 }
 
-/* The scope has to be the one that is asked for. */
+/* The scope must be the one that is asked for. */
 nod_status codec_read_text(struct codec *codec, enum codec_kind kind, struct str scope,
                            struct str id, struct str bytes, struct arena *arena, struct str *text)
 {

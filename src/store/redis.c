@@ -1,12 +1,12 @@
 /*
  * store/redis: the store that several nodes share.
  *
- * This file opens and ends it, and has the small records and the heartbeats, which are one command
- * or one small script each. The rest is beside it; redis_inside.h says where.
+ * This file opens and closes the store, and has the small records and the heartbeats, which are one
+ * command or one small script each. redis_inside.h says where the rest is.
  *
- * Holds always: nothing here waits. The one exception is the opening, which turns the loop until
- * the first greeting has worked out, so that a wrong address ends a server at its start and not at
- * its first call.
+ * Holds always: nothing here blocks. The one exception is opening: it turns the loop until the
+ * first greeting is done, so that a wrong address ends a server at its start and not at its first
+ * call.
  */
 #include "store/redis.h"
 
@@ -116,8 +116,8 @@ static void op_del(struct store *store, struct str kind, struct str key, store_d
 
 /* --- nodes, sweeping --- */
 
-/* A heartbeat is also how a Redis that takes no writes is noticed, and that it does again: it is a
- * write that needs memory. Others may be let through. */
+/* A heartbeat also shows when Redis takes no writes, and when it does again: it is a write that
+ * needs memory. Other writes may succeed even then. */
 static void beat_reply(struct redis_op *op, size_t at, const struct redis_value *value)
 {
     (void)at;
@@ -127,7 +127,7 @@ static void beat_reply(struct redis_op *op, size_t at, const struct redis_value 
 
 static const struct redis_verb beat_verb = { "beat", beat_reply };
 
-/* --- sweeping: how long nodes were there, then a shard, then what ran in it for too long --- */
+/* --- sweeping: the time in use, then a shard, then calls that have run in it for too long --- */
 
 enum { SWEEP_USED, SWEEP_SHARD, SWEEP_ALIVE, SWEEP_ORPHANS };
 
@@ -181,7 +181,7 @@ static void sweep_orphans(struct redis_op *op, const struct sweeping *sweeping)
     }
 }
 
-/* There is more: in small pieces, so that others come in between. */
+/* There is more to do: in small steps, so that other operations come in between. */
 static void sweep_again(struct redis_op *op, const struct sweeping *sweeping)
 {
     redis_op_more(op);
@@ -329,7 +329,7 @@ static const struct store_ops redis_ops = {
     .destroy = destroy,
 };
 
-/* Greeted on every connection, or known to be useless. */
+/* True: every connection is greeted, or it is known that this server cannot be used. */
 static bool first_greeting(struct redis_store *store, char *why)
 {
     int64_t until = loop_now(store->loop) + store->url.timeout_ms;

@@ -1,9 +1,9 @@
 /*
  * store/redis: what one node tells all of them.
  *
- * One channel for all nodes that share the prefix and the database, and a connection of its own
- * that is subscribed to it. What is said while that connection is away is lost here; nothing that
- * must not be lost is told this way. No operation waits for it.
+ * All nodes that share the prefix and the database have one channel, to which a separate connection
+ * is subscribed. What is sent while that connection is away is lost here, so nothing that must not
+ * be lost is told this way. No operation waits for it.
  */
 #include "base/mem.h"
 #include "store/redis_inside.h"
@@ -61,7 +61,7 @@ void redis_announced_finish(struct redis_store *store)
 
 static void announce_reply(struct redis_op *op, size_t at, const struct redis_value *value)
 {
-    (void)op, (void)at, (void)value; /* how many heard it says nothing about who did not */
+    (void)op, (void)at, (void)value; /* how many nodes got it does not matter */
 }
 
 static const struct redis_verb announce_verb = { "announce", announce_reply };

@@ -1,9 +1,9 @@
 /*
- * store/redis: take, finish and cancel, from this side.
+ * store/redis: take, finish and cancel.
  *
- * Each becomes one script with what it needs: the records, written and sealed here, and what Redis
- * has to see. For that the call's scope has to be known. Mostly it is (redis_known.c). If not, the
- * operation first reads it, and holds what it was given meanwhile.
+ * Each becomes one script, with the records, written and sealed here, and what Redis has to see.
+ * The call's scope has to be known for that. Mostly it is remembered (redis_known.c). If not, the
+ * operation reads it first, and keeps its arguments in the meantime.
  */
 #include "store/redis_inside.h"
 
@@ -18,7 +18,7 @@ enum { TAKE_FIRST, TAKE_ALIVE, TAKE_FROM_GONE };
 
 struct taking {
     struct str token, node;
-    struct str owner, epoch; /* whom it is taken from */
+    struct str owner, epoch; /* the node it is taken from */
 };
 
 static void take_say(struct redis_op *op, const struct taking *taking, bool gone)
@@ -31,8 +31,8 @@ static void take_say(struct redis_op *op, const struct taking *taking, bool gone
     redis_op_script(op, SCRIPT_TAKE, keys, 2, words, sizeof(words) / sizeof(words[0]));
 }
 
-/* It runs somewhere: is that node alive? Nodes lie in other shards than calls. If it beats again
- * right after this look, it finds its epoch gone. */
+/* The call runs on some node: is that node alive? Nodes are in other shards than calls. If the node
+ * comes back right after this look, it finds that its epoch is over. */
 static void take_runs(struct redis_op *op, const struct redis_value *value)
 {
     struct taking *taking = ARENA_NEW(&op->arena, struct taking);

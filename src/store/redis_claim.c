@@ -1,22 +1,21 @@
 /*
- * store/redis: claims, from this side.
+ * store/redis: claims.
  *
  * A claim becomes one script with its items: the answers, written and sealed here, and what Redis
- * has to see. For that the call's scope has to be known, and that they are all of one call. Mostly
- * they are (redis_known.c). If not, the operation first reads it, and holds what it was given
- * meanwhile.
+ * has to see. The call's scope has to be known for that, and that all asks belong to one call.
+ * Mostly both are remembered (redis_known.c). If not, the operation reads them first, and keeps its
+ * arguments in the meantime.
  *
- * Redis does not see what was answered. So of a submission that is one thing it says first what was
- * ended before through the same way; whether that was another answer is found here, and if it was
- * not, the claim is sent again and says so. An ask that has ended never changes: what was found
- * still holds.
+ * Redis does not see what was answered. So for a `whole` submission the script first reports which
+ * asks were ended before through the same `via`. Here it is found out whether that was another
+ * answer. If it was the same, the claim is sent again and says so. An ask that has ended never
+ * changes, so what was found stays true.
  *
- * A claim that may take the call reads it right behind the script, in the same piece. Should it
- * move on in between, what is read is what it has moved on to, and says so by its epoch or its
- * state.
+ * A claim that may take the call reads it right after the script, in the same batch of commands. If
+ * the call has moved on in between, its epoch or state shows it.
  *
- * What differs from a store that sees content: a claim whose asks were remembered here happens
- * before their records were looked at, so a record that was tampered with is refused after it.
+ * One thing differs from a store that sees content: a claim whose asks are remembered here happens
+ * before their records are read. So if a record was tampered with, that is noticed after the claim.
  */
 #include "store/claim.h"
 #include "store/redis_inside.h"
@@ -30,12 +29,12 @@ enum { CLAIM_POINTERS, CLAIM_ASKS, CLAIM_NOW, CLAIM_READ };
 enum { CLAIM_WORDS = 9, ITEM_WORDS = 7, SHOWN_WORDS = 3 };
 enum { VERDICT_REFUSED = 2, VERDICT_MIXES = 5 };
 
-struct claiming { /* what it was given, in the operation's arena */
+struct claiming { /* the arguments, in the operation's arena */
     struct claim_spec spec;
     struct claim_item *items;
-    bool *same;      /* it has ended by this very answer */
-    bool *sensitive; /* of each ask */
-    bool *won;       /* what the script has said of it: whether it was won, and how it stands */
+    bool *same;      /* it ended with this very answer */
+    bool *sensitive; /* for each ask */
+    bool *won;       /* for each ask, what the script said: whether it was won, and its state */
     struct redis_value *shown;
     int64_t verdict;
     struct str scope;
@@ -110,7 +109,7 @@ static void claim_say(struct redis_op *op, const struct claiming *claiming)
     struct str *words = arena_alloc(&op->arena, count * sizeof(*words));
 
     if (!words)
-        return; /* the arena remembers it: nothing is sent */
+        return; /* the arena is exhausted: nothing is sent */
     words[0] = spec->token;
     words[1] = spec->take_for;
     words[2] = call;
@@ -156,7 +155,7 @@ static void say_asks(struct redis_op *op, const struct claiming *claiming)
     }
 }
 
-/* Where it lies. Of asks of two calls nothing is claimed. */
+/* Where the ask is. If asks belong to two calls, nothing is claimed. */
 static void heard_pointer(struct redis_op *op, const struct claiming *claiming, size_t at,
                           const struct redis_value *value)
 {
@@ -201,7 +200,7 @@ static void heard_ask(struct redis_op *op, struct claiming *claiming, size_t at,
 
 /* --- what became of it --- */
 
-/* The script's own reply, kept until all has come. */
+/* The script's own reply, kept until all replies are here. */
 static void script_said(struct redis_op *op, struct claiming *claiming,
                         const struct redis_value *value)
 {
@@ -217,7 +216,8 @@ static void script_said(struct redis_op *op, struct claiming *claiming,
         claiming->shown[i] = redis_keep_value(op, redis_item(redis_item(value, 6), i));
 }
 
-/* As they are now; false: one cannot be read. `pairs` is the call's hash, if it was taken. */
+/* The asks as they are now. False: one cannot be read. `pairs` is the call's hash, if it was
+ * taken. */
 static bool read_shown(struct redis_op *op, const struct claiming *claiming,
                        const struct redis_value *pairs, struct ask_record *asks)
 {
@@ -233,7 +233,8 @@ static bool read_shown(struct redis_op *op, const struct claiming *claiming,
     return op->status == NOD_OK;
 }
 
-/* Something was ended before through the same way. True: by these very answers; it goes on. */
+/* Asks were ended before through the same `via`. True: by these very answers, and the claim goes
+ * on. */
 static bool goes_on(struct redis_op *op, struct claiming *claiming, const struct ask_record *asks)
 {
     bool news = false;
@@ -271,7 +272,7 @@ static void show(struct redis_op *op, const struct claiming *claiming,
     op->reply.won = claimed[0].won;
 }
 
-/* All has come. */
+/* All replies are here. */
 static void claim_done(struct redis_op *op, struct claiming *claiming,
                        const struct redis_value *pairs)
 {
@@ -302,7 +303,7 @@ static void claim_heard(struct redis_op *op, struct claiming *claiming, size_t a
     if (op->status != NOD_OK || at + 1 < op->expected)
         return;
     if (op->reply.taken && op->phase == CLAIM_NOW && op->expected == 1) {
-        redis_op_more(op); /* it was taken by this claim when it came first, with a node's name */
+        redis_op_more(op); /* this claim took it when it was first sent, with a node's name */
         say_call(op);
         op->phase = CLAIM_READ;
         return;
@@ -324,7 +325,7 @@ static void claim_reply(struct redis_op *op, size_t at, const struct redis_value
 
 static const struct redis_verb claim_verb = { "claim", claim_reply };
 
-/* All that has to be known is; false: it has to be read. */
+/* True: everything that has to be known is remembered. False: it has to be read. */
 static bool all_known(struct redis_op *op, struct claiming *claiming)
 {
     const struct known *first = redis_known(op->store, claiming->items[0].ask_id);

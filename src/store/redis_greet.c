@@ -1,12 +1,12 @@
 /*
- * store/redis: what is said and asked when a connection begins.
+ * store/redis: the greeting of a connection.
  *
- * One table of steps, all sent in one piece, each with its own look at the reply: who we are, which
- * database, whether this server can be written to, which of its settings the promise rests on, the
+ * One table of steps, all sent together, each with its own check of the reply: who we are, which
+ * database, whether this server can be written to, the settings on which the promise rests, the
  * scripts, the time. A subscriber says who it is, and subscribes.
  *
- * Holds always: a connection carries operations only after every step was answered well. What a
- * server does not let us read (CONFIG is often refused) is said to be unknown, not guessed.
+ * Holds always: a connection carries operations only after every step has succeeded. A setting that
+ * the server does not let us read (CONFIG is often refused) is reported as unknown, not guessed.
  */
 #include <stdio.h>
 
@@ -17,8 +17,8 @@
 enum fact { FACT_APPENDONLY, FACT_FSYNC, FACT_POLICY, FACT_MAXMEMORY };
 
 enum {
-    STEPS_MOST = 18 + SCRIPTS, /* of a greeting */
-    SKEW_SAID_MS = 1000,       /* that the clock of this node may be off before it is said */
+    STEPS_MOST = 18 + SCRIPTS, /* steps of a greeting */
+    SKEW_SAID_MS = 1000,       /* how far this node's clock may be off before it is logged */
 };
 
 struct step {
@@ -92,7 +92,7 @@ static bool heard_select(struct redis_link *link, unsigned which, const struct r
     (void)which;
     if (value->type != REDIS_IS_ERROR)
         return true;
-    return refuse(link, true, "it does not give us the database", value->text);
+    return refuse(link, true, "it does not let us select the database", value->text);
 }
 
 /* --- what it is --- */
@@ -114,13 +114,13 @@ static bool heard_role(struct redis_link *link, unsigned which, const struct red
     if (redis_error_is(value, "NOAUTH"))
         return refuse(link, true, "it wants a password, and the address has none", STR(""));
     if (redis_error_is(value, "NOPERM"))
-        return true; /* a replica that hides its role refuses to be written to */
+        return true; /* a replica that hides its role will refuse writes */
     if (value->type == REDIS_IS_ERROR)
         return refuse(link, false, "it does not say what it is", value->text);
     if (str_eq(role, STR("master")))
         return true;
     return refuse(link, true,
-                  "it is no primary, and cannot be written to: name the primary. Its role is",
+                  "it is not a primary, and cannot be written to: name the primary. Its role is",
                   role.len ? role : STR("unknown"));
 }
 
@@ -198,7 +198,7 @@ static bool speaks_for_all(const struct redis_link *link)
     return for_commands(link) && link->lane == 0;
 }
 
-/* Which store this is: whoever comes first says it, and then it is asked. */
+/* Which store this is: the first connection sets the id, and then it is read. */
 static void id_key(const struct redis_link *link, char key[REDIS_PREFIX_MAX + 16])
 {
     snprintf(key, REDIS_PREFIX_MAX + 16, "%s{00}id", link->url->prefix);
@@ -219,7 +219,7 @@ static bool heard_id(struct redis_link *link, unsigned which, const struct redis
 {
     (void)link;
     (void)which;
-    (void)value; /* what stands there is asked next */
+    (void)value; /* the id that is there is read next */
     return true;
 }
 
@@ -339,7 +339,7 @@ static const char *shortcoming(const struct redis_link *link)
 static void say_settings(struct redis_link *link, const char *lacks)
 {
     if (link->lane || (strcmp(link->told, lacks) == 0 && link->settled))
-        return; /* it was said */
+        return; /* already logged */
     snprintf(link->told, sizeof(link->told), "%s", lacks);
     if (lacks[0])
         LOG_WARN("the store cannot keep the whole promise", LOG_CSTR("store", "redis"),

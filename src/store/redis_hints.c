@@ -1,10 +1,10 @@
 /*
- * store/redis: who watches the asks is told which come up and end, on whatever node.
+ * store/redis: tells a watcher which asks come up and end, on whatever node.
  *
- * A connection of its own is subscribed to the channel of asks, as long as somebody watches. A
- * message says whether they have come up or ended, whose they are (a digest), their call, and their
- * ids. No operation waits for it, and nothing is kept here: what was said while nobody listened is
- * lost, and whoever watches is told to look again when the subscription is there.
+ * While somebody watches, a separate connection is subscribed to the channel of asks. A message
+ * says whether asks have come up or ended, whose they are (a digest), their call, and their ids. No
+ * operation waits for it, and nothing is kept: what was sent while the connection was away is lost,
+ * and the watcher is told to look again when the subscription is there.
  */
 #include "store/redis_inside.h"
 
@@ -26,7 +26,7 @@ static void on_down(struct redis_link *link, const char *why)
     (void)why; /* it connects again by itself */
 }
 
-/* False: it is no digest; then it is nobody's. */
+/* False: it is not a digest, and belongs to no principal. */
 static bool owner_read(struct str digits, uint64_t *owner)
 {
     *owner = 0;
@@ -40,7 +40,7 @@ static bool owner_read(struct str digits, uint64_t *owner)
     return true;
 }
 
-/* Whoever is told may destroy the store, or stop watching: then the link has no owner any more. */
+/* The callback may destroy the store, or end the watch: then the link has no owner any more. */
 static void on_value(struct redis_link *link, const struct redis_value *value)
 {
     struct str text = redis_text(redis_item(value, 2));
@@ -77,7 +77,7 @@ void redis_watch_asks(struct store *base, void (*told)(void *data, const struct 
         redis_link_destroy(store->hints);
         store->hints = NULL;
     }
-    if (told) /* what the channels of nodes begin with: it is no node's */
+    if (told) /* the prefix of the nodes' channels, which is itself no node's */
         store->hints = redis_link_create(store->loop, &store->url, store->tls, store->channels,
                                          &hint_events, store);
 }

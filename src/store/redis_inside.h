@@ -1,42 +1,44 @@
 /*
  * store/redis: what its files share.
  *
- *     redis.c          the store: opening, the vtable, small records
- *     redis_save.c     park, append
- *     redis_calls.c    claim, take, finish, cancel
- *     redis_words.c    what these have in common
- *     redis_quota.c    how many questions wait
- *     redis_scan.c     load, scan
- *     redis_live.c     the calls that could be run
- *     redis_list.c     asks and small records by page
- *     redis_reseal.c   every record under the newest secret
- *     redis_known.c    what is remembered of calls and asks
- *     redis_op.c       operations on their way: queue, deadlines, delivery
- *     redis_link.c     one connection: connecting, greeting, connecting again
- *     redis_greet.c    what is said and asked when a connection begins
- *     redis_reply.c    bytes of the server become values
- *     redis_read.c     values become records
- *     redis_scripts.c  the transitions: holds the files of redis/, in Lua
- *     redis_wake.c     the second connection: hints of calls from other nodes
- *     redis_hints.c    the third, if somebody watches the asks
- *     redis_url.c      the address
+ *     redis.c           the store: opening, the vtable, small records
+ *     redis_save.c      park, append
+ *     redis_claim.c     claim
+ *     redis_calls.c     take, finish, cancel
+ *     redis_words.c     what these have in common
+ *     redis_quota.c     how many questions wait
+ *     redis_scan.c      load, scan
+ *     redis_live.c      calls that could be run
+ *     redis_list.c      asks and small records by page
+ *     redis_reseal.c    seals every record with the newest secret
+ *     redis_known.c     what is remembered of calls and asks
+ *     redis_op.c        operations on their way: queue, deadlines, delivery
+ *     redis_link.c      one connection: connecting, greeting, reconnecting
+ *     redis_greet.c     the greeting of a connection
+ *     redis_reply.c     turns the server's bytes into values
+ *     redis_read.c      turns values into records
+ *     redis_scripts.c   the transitions, in Lua: holds the files of redis/
+ *     redis_wake.c      a connection for hints of calls from other nodes
+ *     redis_hints.c     a connection for hints of asks, if somebody watches them
+ *     redis_announce.c  a connection for what one node tells all
+ *     redis_url.c       the address
  *
- * The keys. All that belongs to a call is in the shard of the call's id, and a shard is a hash tag:
- * one script touches one slot of a Redis Cluster, the shard's indexes included.
+ * The keys. Everything that belongs to a call is in the shard of the call's id, and a shard is a
+ * hash tag. So one script touches one slot of a Redis Cluster, including the shard's indexes.
  *
  *     {shard of the call}c:CALL      hash: the call, its journal, its asks (redis_scripts.c)
- *     {shard of the call}r           hash: running and runnable calls -> their node, or ""
- *     {shard of the call}d           sorted set: pending asks (CALL ASK) by expiry
- *     {shard of the call}a           sorted set: asks (ASK CALL OWNER), pending ones by when they
- *                                    were asked, others by when they ended, as a negative number
- *     {shard of the call}o:OWNER     sorted set: the same, of one principal
- *     {shard of the ask}p:ASK        the ask's call; written before the ask, and only a pointer
- *     {shard of the record}k:N:KIND:KEY  hash: a small record; N is the length of KIND
- *     {shard of the record}l         sorted set: N:KIND:KEY of the small records, in their order
- *     {shard of the node}n:NODE      there while the node is alive
+ *     {shard of the call}r           hash: running and runnable calls that are handed -> node, or
+ * "" {shard of the call}i           sorted set: all running and runnable calls (sweep.lua) {shard
+ * of the call}d           sorted set: pending asks (CALL ASK) by expiry {shard of the call}a sorted
+ * set: asks (ASK CALL OWNER), pending ones by when they were asked, others by when they ended, as a
+ * negative number {shard of the call}o:OWNER     sorted set: the same, of one principal {shard of
+ * the ask}p:ASK        the ask's call; written before the ask, and only a pointer {shard of the
+ * record}k:N:KIND:KEY  hash: a small record; N is the length of KIND {shard of the record}l sorted
+ * set: N:KIND:KEY of the small records, in their order {shard of the node}n:NODE      exists while
+ * the node is alive
  *
- * Pointers cross shards, so they cannot be in the transition. They are written before it: one that
- * leads to nothing is harmless, and none is ever missing.
+ * Pointers cross shards, so they cannot be part of the transition. They are written before it: a
+ * pointer that leads to nothing is harmless, and none is ever missing.
  */
 #ifndef NOD_STORE_REDIS_INSIDE_H
 #define NOD_STORE_REDIS_INSIDE_H
@@ -53,35 +55,35 @@
 struct redisReader;
 
 enum {
-    REDIS_SHARDS = 64,         /* hash tags that calls, pointers and records are spread over */
+    REDIS_SHARDS = 64,         /* hash tags over which calls, pointers and records are spread */
     REDIS_LANES = 4,           /* connections for commands: Redis reads 16 KiB of each at once */
     REDIS_QUEUE_MOST = 200000, /* operations on their way */
-    REDIS_QUEUE_BYTES = 256 << 20, /* of operations on their way */
-    REDIS_WRITE_BYTES = 2048,      /* that are worth a write before the turn is over */
+    REDIS_QUEUE_BYTES = 256 << 20, /* bytes of operations on their way */
+    REDIS_WRITE_BYTES = 2048,      /* bytes that are worth a write before the turn is over */
     REDIS_REPLY_BYTES = 96 << 20,  /* memory of one reply */
-    REDIS_LINE_MAX = 64 << 10,     /* of a reply's line that is no bulk */
-    REDIS_UNREAD_BYTES = 64 << 20, /* of a reply that is not complete yet */
-    REDIS_BACKOFF_MIN_MS = 50,     /* the first pause before connecting again; they double */
-    REDIS_BACKOFF_MOST_MS = 2000,  /* the longest */
+    REDIS_LINE_MAX = 64 << 10,     /* bytes of a line in a reply that is not a bulk string */
+    REDIS_UNREAD_BYTES = 64 << 20, /* bytes of a reply that is not complete yet */
+    REDIS_BACKOFF_MIN_MS = 50,     /* the first pause before reconnecting; the pauses double */
+    REDIS_BACKOFF_MOST_MS = 2000,  /* the longest pause */
     REDIS_SCAN_MOST = 1000,        /* rows of one scan */
-    REDIS_SCAN_BYTES = 8 << 20,    /* and bytes of its records, after which it ends early */
-    REDIS_KNOWN_MOST = 65536,      /* calls and asks whose scope is remembered here */
+    REDIS_SCAN_BYTES = 8 << 20,    /* bytes of its records, after which it ends early */
+    REDIS_KNOWN_MOST = 65536,      /* calls and asks that are remembered here */
     REDIS_TALLIES_MOST = 4096,     /* principals whose count is remembered here */
-    REDIS_COUNT_MS = 1000,         /* that a count of waiting questions is believed */
-    REDIS_COUNT_OLD_MS = 60000,    /* and while the next one is on its way */
-    REDIS_LAPSE_EVERY_MS = 100,    /* that asks which have run out are looked for, to make room */
-    REDIS_SWEEP_EVERY_MS = 5000,   /* how often the indexes of one shard are looked through */
-    REDIS_USED_STEP_MS = 60000,    /* that counts as time with nodes between two looks, at most */
-    REDIS_ASKS_MOST = 1000,        /* of one transition */
-    REDIS_OP_BYTES = 96 << 20,     /* memory of one operation with what it reads */
+    REDIS_COUNT_MS = 1000,         /* how long a count of waiting questions is trusted */
+    REDIS_COUNT_OLD_MS = 60000,    /* the same, while the next count is on its way */
+    REDIS_LAPSE_EVERY_MS = 100,  /* between two searches for asks that have run out, to make room */
+    REDIS_SWEEP_EVERY_MS = 5000, /* how often one shard is swept */
+    REDIS_USED_STEP_MS = 60000,  /* the most that counts as time in use between two sweeps */
+    REDIS_ASKS_MOST = 1000,      /* asks of one transition */
+    REDIS_OP_BYTES = 96 << 20,   /* memory of one operation with what it reads */
 };
 
 /* --- redis_url.c --- */
 
 enum {
-    REDIS_HOST_MAX = 256,   /* bytes of a host, with its end */
+    REDIS_HOST_MAX = 256,   /* bytes of a host, with its NUL */
     REDIS_PATH_MAX = 1024,  /* of a file's name */
-    REDIS_SECRET_MAX = 512, /* of a user's name, of a password */
+    REDIS_SECRET_MAX = 512, /* of a user's name, or of a password */
     REDIS_PREFIX_MAX = 128, /* of the prefix of keys */
 };
 
@@ -99,7 +101,7 @@ struct redis_url {
     char ca[REDIS_PATH_MAX];
     char cert[REDIS_PATH_MAX];
     char key[REDIS_PATH_MAX];
-    char shown[REDIS_WHY_MAX]; /* the address without what is secret */
+    char shown[REDIS_WHY_MAX]; /* the address without its password */
 };
 
 bool redis_url_parse(struct str text, struct redis_url *out, char why[REDIS_WHY_MAX]);
@@ -116,18 +118,18 @@ struct redis_value {
     size_t count;
 };
 
-struct redis_replies; /* bytes in, values out */
+struct redis_replies; /* takes bytes, gives values */
 
 struct redis_replies *redis_replies_create(void);
 void redis_replies_destroy(struct redis_replies *replies);
 void redis_replies_feed(struct redis_replies *replies, struct str bytes);
-/* The next value, which lives until the next call; NULL: not complete yet, or `why` says what is
- * wrong with it, and nothing comes any more. */
+/* The next value, valid until the next call. NULL: it is not complete yet, or `why` says what is
+ * wrong with it, and no more values follow. */
 const struct redis_value *redis_replies_next(struct redis_replies *replies, const char **why);
 
-/* The item of a list, or a nil. */
+/* An item of a list, or a nil. */
 const struct redis_value *redis_item(const struct redis_value *list, size_t at);
-/* 0 for what is no number, also as text. */
+/* 0 if it is not a number, not even as text. */
 int64_t redis_number(const struct redis_value *value);
 struct str redis_text(const struct redis_value *value);
 
@@ -150,7 +152,7 @@ enum redis_script {
 
 struct str redis_script_text(enum redis_script script);
 
-/* What a script says first; behind it the time. */
+/* The first word of a script's reply. The second is the time. */
 enum { SAID_DONE, SAID_NOT_FOUND, SAID_STALE, SAID_RUNS, SAID_LIMIT };
 
 /* --- redis_link.c, redis_greet.c --- */
@@ -159,7 +161,7 @@ struct redis_link;
 
 struct redis_link_events {
     void (*ready)(struct redis_link *link);
-    void (*down)(struct redis_link *link, const char *why); /* was ready, and is no more */
+    void (*down)(struct redis_link *link, const char *why); /* it was ready, and no longer is */
     void (*value)(struct redis_link *link, const struct redis_value *value);
 };
 
@@ -171,11 +173,11 @@ struct redis_link {
     struct tls_context *tls;
     const struct redis_link_events *events;
     void *owner;        /* NULL: it was let go of, and frees itself */
-    struct str channel; /* a subscriber's; empty: for commands */
+    struct str channel; /* of a subscriber; empty: for commands */
     struct connecting *connecting;
     struct stream *stream;
     struct redis_replies *replies;
-    struct buf out; /* goes out at the end of the turn */
+    struct buf out; /* written at the end of the turn */
     struct loop_last flush;
     struct timer timer; /* the greeting's deadline, or the pause before the next try */
     int64_t pause_ms;
@@ -183,47 +185,47 @@ struct redis_link {
     bool strict;
     unsigned lane;
     bool settled;    /* greeted, or failed, at least once */
-    bool hopeless;   /* what failed does not get better by itself */
-    int busy;        /* inside of its own callbacks */
-    size_t greeting; /* replies that the greeting has */
-    size_t greeted;  /* that have come */
+    bool hopeless;   /* trying again will not help */
+    int busy;        /* inside its own callbacks */
+    size_t greeting; /* replies that the greeting expects */
+    size_t greeted;  /* replies that have come */
     char shas[SCRIPTS][SHA_LEN + 1];
-    int64_t offset_ms;        /* Redis's wall clock less loop_now */
-    struct id store_id;       /* which store this is: only of the first connection */
+    int64_t offset_ms;        /* Redis's wall clock minus loop_now */
+    struct id store_id;       /* which store this is; only on the first connection */
     char facts[4][64];        /* appendonly, appendfsync, maxmemory-policy, cluster */
-    char told[REDIS_WHY_MAX]; /* what was last said of the settings */
-    char why[REDIS_WHY_MAX];  /* it is not ready */
+    char told[REDIS_WHY_MAX]; /* what was last logged about the settings */
+    char why[REDIS_WHY_MAX];  /* why it is not ready */
     uint64_t writes;
 };
 
 struct redis_link *redis_link_create(struct loop *loop, const struct redis_url *url,
                                      struct tls_context *tls, struct str channel,
                                      const struct redis_link_events *events, void *owner);
-/* No event any more; it is freed when its stream is closed. */
+/* No more events. Freed when its stream is closed. */
 void redis_link_destroy(struct redis_link *link);
 /* Only while it is ready. */
 void redis_link_write(struct redis_link *link, struct str bytes);
-/* Drops the connection, and begins another after a pause. */
+/* Drops the connection, and makes another after a pause. */
 void redis_link_fail(struct redis_link *link, const char *why);
 
-/* What is said first; the number of replies to it. */
+/* Writes the greeting, and returns the number of replies it expects. */
 size_t redis_greeting(struct redis_link *link, struct buf *out);
 /* The next reply to it. False: this server cannot be used, and link->why says why. */
 bool redis_greeting_reply(struct redis_link *link, size_t at, const struct redis_value *value);
-/* All were fine: says what the settings mean. False: they are refused. */
+/* All replies were fine: logs what the settings mean. False: they are refused. */
 bool redis_greeting_done(struct redis_link *link);
 
-/* One command as bytes behind what is in `out`. */
+/* Appends one command to `out`, as bytes. */
 void redis_command(struct buf *out, const struct str *words, size_t count);
-/* True for an error of the server that begins so. */
+/* True for an error of the server that begins with this text. */
 bool redis_error_is(const struct redis_value *value, const char *begin);
 
 /* --- the store --- */
 
 /*
- * What is remembered of a call or an ask that went through here: its scope, which a record is
- * sealed for, and an ask's call, which says where it is. Never changes, so it is never wrong; what
- * is not remembered is read first.
+ * What is remembered of a call or an ask that went through here: its scope, for which its records
+ * are sealed, and an ask's call, which says where it is. It never changes, so it is never wrong.
+ * What is not remembered is read first.
  */
 struct known {
     struct list link; /* oldest first */
@@ -234,15 +236,15 @@ struct known {
     char scope[];
 };
 
-/* Questions that wait, as they were counted last: for a principal, and in all. */
+/* Waiting questions as they were last counted: of a principal, and in all. */
 struct redis_tally {
     struct list link; /* oldest first */
-    char owner[17];   /* "": in all */
+    char owner[17];   /* "": of all */
     size_t waiting;
     int64_t counted_ms;
     int64_t sent_ms; /* when a count was last sent */
-    uint64_t passed; /* by this node, ever */
-    uint64_t base;   /* of them, when that count was sent */
+    uint64_t passed; /* let pass by this node, ever */
+    uint64_t base;   /* let pass when that count was sent */
 };
 
 struct redis_home { /* outlives the store while a deferred call is on its way */
@@ -256,26 +258,26 @@ struct redis_store {
     struct loop *loop;
     struct redis_url url;
     struct tls_context *tls;
-    struct redis_link *lanes[REDIS_LANES]; /* for commands; the first speaks for all */
+    struct redis_link *lanes[REDIS_LANES]; /* for commands; the first stands for all */
     struct redis_link *wakes;              /* NULL: nobody watches */
     struct redis_home *home;
     struct codec codec;
-    struct buf record; /* one being written */
+    struct buf record; /* a record being written */
     int64_t keep_ms;
     int64_t abandoned_ms;
-    int64_t used_ms; /* for how long nodes were there, as it was last heard; 0: never yet */
+    int64_t used_ms; /* the time in use, as last heard; 0: not known yet */
 
-    struct list waiting;           /* for a connection */
-    struct list sent[REDIS_LANES]; /* for a reply, in order */
-    struct list finished;          /* to be told on another turn */
+    struct list waiting;           /* operations that wait for a connection */
+    struct list sent[REDIS_LANES]; /* operations that wait for a reply, in order */
+    struct list finished;          /* operations whose end is told on another turn */
     size_t in_flight;
     size_t bytes;
     struct timer deadline;
     struct timer sweep;
-    unsigned swept;        /* the shard that is next */
-    bool told;             /* that it is away; until it is back */
+    unsigned swept;        /* the next shard to be swept */
+    bool told;             /* it was logged that the store is away */
     int64_t complained_ms; /* when a refusal was last logged */
-    const char *refusing;  /* why it takes no writes, though it answers; NULL: it does */
+    const char *refusing;  /* why it takes no writes, although it answers; NULL: it takes them */
 
     struct map known; /* id -> struct known */
     struct list known_order;
@@ -286,20 +288,20 @@ struct redis_store {
     struct map tallies; /* owner -> struct redis_tally */
     struct list tally_order;
 
-    struct str node; /* that watches; its own memory */
+    struct str node; /* the node that watches; its own memory */
     char *node_text;
     char *channel_text;
-    struct str channels; /* what those of all nodes begin with */
+    struct str channels; /* what the channels of all nodes begin with */
     char channels_text[REDIS_PREFIX_MAX + 32];
     void (*wake)(void *data, struct str call_id);
     void *wake_data;
     struct redis_link *hints; /* NULL: nobody watches the asks */
     void (*hinted)(void *data, const struct ask_hint *hint);
     void *hinted_data;
-    int64_t lapsed_ms; /* when asks that have run out were last looked for */
+    int64_t lapsed_ms; /* the last search for asks that have run out */
     uint64_t commands_sent;
 
-    struct redis_link *announcements; /* NULL: nobody here listens to what nodes tell all */
+    struct redis_link *announcements; /* NULL: nobody here listens to announcements */
     char *announce_channel;
     void (*announced)(void *data, struct str text);
     void *announced_data;
@@ -310,7 +312,7 @@ static inline struct redis_store *redis_of(struct store *store)
     return (struct redis_store *)(void *)store;
 }
 
-/* Redis's wall clock, as well as it is known without asking. */
+/* Redis's wall clock, as far as it is known without asking. */
 static inline int64_t redis_now(const struct redis_store *store)
 {
     return loop_now(store->loop) + store->lanes[0]->offset_ms;
@@ -322,8 +324,8 @@ struct redis_op;
 
 struct redis_verb {
     const char *name;
-    /* Reply `at` of op->expected. Behind the last one the operation has ended, unless it has said
-     * something new (redis_op_more). */
+    /* Reply `at` of op->expected. After the last one the operation has ended, unless there are new
+     * commands (redis_op_more). */
     void (*reply)(struct redis_op *op, size_t at, const struct redis_value *value);
 };
 
@@ -339,16 +341,16 @@ struct redis_op {
     store_done *done; /* NULL: nobody waits */
     void *data;
     int64_t deadline;
-    unsigned shard;   /* that it is about: says which connection it takes */
+    unsigned shard;   /* what it is about; decides the connection */
     struct buf bytes; /* the commands */
-    size_t counted;   /* of them, in store->bytes */
+    size_t counted;   /* of these, counted in store->bytes */
     size_t expected;  /* replies */
     size_t got;
-    bool again; /* a script was not known: all is said again */
-    bool more;  /* there is something new to say */
-    bool wakes; /* the call's node, which is this one */
+    bool again; /* Redis did not know a script: everything is sent again */
+    bool more;  /* there are new commands */
+    bool wakes; /* the call's node, which is this one, is to be woken */
     bool leave; /* the server can no longer be used */
-    int tries;  /* that it was said again */
+    int tries;  /* how often it was sent again */
     nod_status status;
     struct store_reply reply;
     struct arena arena;
@@ -356,7 +358,7 @@ struct redis_op {
 
     struct id call;
     struct id ask;
-    const void *with; /* of a verb that says more than once: what it is about, in the arena */
+    const void *with; /* of a verb with several rounds of commands: its state, in the arena */
     struct str kind;  /* of a small record */
     struct str key;
     store_row_fn *row; /* of a scan */
@@ -367,30 +369,30 @@ struct redis_op {
 
 struct redis_op *redis_op_new(struct redis_store *store, const struct redis_verb *verb,
                               store_done *done, void *data);
-/* Commands of the operation, one behind the other. */
+/* Adds a command to the operation. */
 void redis_op_say(struct redis_op *op, const struct str *words, size_t count);
 void redis_op_script(struct redis_op *op, enum redis_script script, const struct str *keys,
                      size_t key_count, const struct str *args, size_t arg_count);
 void redis_op_send(struct redis_op *op);
-/* Ends it with this status, on another turn; instead of sending. */
+/* Ends the operation with this status, on another turn, instead of sending it. */
 void redis_op_end(struct redis_op *op, nod_status status);
-/* Inside of verb->reply: forget what was said, the next is to come. */
+/* Inside verb->reply: the old commands are dropped, and new ones follow. */
 void redis_op_more(struct redis_op *op);
-/* A script's reply: its first two words. False: the operation ends here, with op->status. */
+/* The first two words of a script's reply. False: the operation ends here, with op->status. */
 bool redis_op_said(struct redis_op *op, const struct redis_value *value);
-/* The server has said no: NOD_E_STORE, and a line in the log. */
+/* The server has refused it: NOD_E_STORE, and a line in the log. */
 void redis_op_refused(struct redis_op *op, const struct redis_value *value);
-/* A write that Redis refuses when it is short of anything was taken. */
+/* Redis has taken a write that it refuses when it is short of something. */
 void redis_writes(struct redis_store *store);
-/* Sends what waits, if it may go out now. */
+/* Sends what waits, if it may be sent now. */
 void redis_ops_flow(struct redis_store *store);
-/* Everything on its way is dropped without a word. */
+/* Drops all operations on their way, without calling done(). */
 void redis_ops_drop(struct redis_store *store);
 extern const struct redis_link_events redis_command_events;
-/* Every connection for commands is there; if not, why. */
+/* Is every connection for commands ready? If not, *why says why. */
 bool redis_lanes_ready(const struct redis_store *store, const char **why);
 
-/* A key: prefix, shard of `of` as a hash tag, a letter, and texts behind it. Lives in the arena. */
+/* A key: prefix, shard of `of` as a hash tag, a letter, and texts after it. In the arena. */
 struct str redis_key(struct redis_op *op, struct str of, const char *letter, struct str tail);
 struct str redis_shard_key(struct redis_op *op, unsigned shard, const char *letter,
                            struct str tail);
@@ -406,38 +408,38 @@ void redis_announced_finish(struct redis_store *store);
 
 /* --- redis_words.c --- */
 
-/* No life is longer, and none is negative. */
+/* A lifetime within the bounds of Redis, and not negative. */
 int64_t redis_life(int64_t ms);
 struct str redis_digits(struct redis_op *op, int64_t n);
 struct str redis_copy(struct redis_op *op, struct str s);
 /* What was just written into store->record, kept with the operation; or its status. */
 struct str redis_kept(struct redis_op *op, nod_status status);
-/* For how long nodes were there, as an index has it. */
+/* The time in use, as the index needs it. */
 struct str redis_used(struct redis_op *op);
 /* What the channels of nodes begin with. */
 struct str redis_my_channel(struct redis_op *op);
-/* What stands in a call's head has to be told apart there. */
+/* Can these be parts of a call's head, where they have to be told apart? */
 bool redis_plain(struct str token, struct str node);
-/* Sends what was said, unless writing it has failed. */
+/* Sends the operation, unless writing its records has failed. */
 void redis_op_send_or_end(struct redis_op *op);
-/* Before the transition: the call's own record, for its scope; and the reply to that. False: the
- * operation ends here. */
+/* Before the transition: reads the call's own record, for its scope; and the reply to that. False:
+ * the operation ends here. */
 void redis_say_look(struct redis_op *op);
 bool redis_looked(struct redis_op *op, const struct redis_value *value, struct str *scope);
 struct str redis_known_scope(const struct known *known);
 
 /* --- redis_quota.c --- */
 
-/* A principal as it is listed and counted. */
+/* A principal, as it is listed and counted. */
 struct str redis_owner(struct redis_op *op, struct str principal);
-/* NULL: there is room for so many more questions. Else they have to be counted first. */
+/* NULL: there is room for so many more questions. Otherwise they have to be counted first. */
 struct redis_count *redis_count_wanted(struct redis_op *op, struct str principal, size_t more);
 void redis_count_say(struct redis_op *op, struct redis_count *count);
 void redis_count_heard(struct redis_count *count, size_t at, const struct redis_value *value);
-/* All was heard: which bound leaves no room? */
+/* All counts are here: which bound, if any, leaves no room? */
 enum store_quota redis_count_full(struct redis_store *store, struct redis_count *count);
-/* Asks that have run out may be counted still: true, if they are looked for now, in every shard,
- * and the count begins anew behind that. */
+/* Asks that have run out may still be counted. True: every shard is searched for them now, and the
+ * count begins anew after that. */
 bool redis_lapse_say(struct redis_op *op, struct redis_count *count);
 void redis_tallies_finish(struct redis_store *store);
 
@@ -462,7 +464,7 @@ void redis_know(struct redis_store *store, struct str id, struct str call, struc
                 bool sensitive);
 void redis_forget(struct redis_store *store, struct str id);
 void redis_forget_all(struct redis_store *store);
-/* Ids are of one length, and nothing else is looked for. */
+/* Ids have one length, and nothing else is looked up. */
 bool redis_is_id(struct str id);
 void redis_id_set(struct id *id, struct str s);
 
@@ -476,9 +478,9 @@ void redis_scan(struct store *store, const struct store_scan *scan, store_row_fn
                 store_done *done, void *data);
 
 void redis_row_add(struct redis_op *op, struct store_row row);
-/* A value that is read after its reply is gone. */
+/* A copy of a value, to be read after its reply is gone. */
 struct redis_value redis_keep_value(struct redis_op *op, const struct redis_value *value);
-/* meta, record and answer of an ask. */
+/* Reads meta, record and answer of an ask. */
 void redis_say_ask(struct redis_op *op, struct str call, struct str ask);
 
 /* --- redis_live.c, redis_list.c --- */
@@ -490,22 +492,22 @@ void redis_scan_asks(struct store *store, const struct store_scan *scan, store_r
                      store_done *done, void *data);
 void redis_list(struct store *store, const struct store_list *list, store_row_fn *row,
                 store_done *done, void *data);
-/* The key of a small record behind its letter: N:KIND:KEY. */
+/* The key of a small record after its letter: N:KIND:KEY. */
 struct str redis_value_name(struct redis_op *op, struct str kind, struct str key);
 
 /* --- redis_read.c --- */
 
 /*
- * `pairs` is a call's hash as HGETALL gives it. NOD_E_NOT_FOUND when it is empty. With `journal`
- * its entries too.
+ * `pairs` is a call's hash as HGETALL gives it. NOD_E_NOT_FOUND if it is empty. With `journal` the
+ * entries are read too.
  */
 nod_status redis_read_call(struct codec *codec, struct str id, const struct redis_value *pairs,
                            bool journal, struct arena *arena, struct call_record *out);
-/* meta, record and answer as they stand in the call's hash. */
+/* meta, record and answer as they are in the call's hash. */
 nod_status redis_read_ask(struct codec *codec, struct str id, const struct redis_value *meta,
                           const struct redis_value *record, const struct redis_value *answer,
                           struct arena *arena, struct ask_record *out);
-/* Each ask of a call, in order, up to one that cannot be read: then its status. */
+/* Each ask of a call, in order. If one cannot be read, it stops there with its status. */
 nod_status redis_read_asks(struct codec *codec, const struct redis_value *pairs,
                            struct arena *arena, size_t most, store_row_fn *row, void *data);
 /* One of them. */

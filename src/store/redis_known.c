@@ -1,9 +1,10 @@
 /*
  * store/redis: what is remembered of calls and asks that went through here.
  *
- * A record is sealed for its call's scope, and an ask lies with its call; whoever finishes a call
- * or answers an ask names neither. Most do so on the node where the call was opened, so that node
- * remembers both, up to a bound, and spares itself a look. The oldest are forgotten first.
+ * A record is sealed for its call's scope, and an ask is stored with its call. But an operation
+ * that finishes a call or answers an ask names neither. Most such operations come to the node where
+ * the call was opened. So that node remembers both, up to a bound, and saves itself a read. The
+ * oldest are forgotten first.
  */
 #include "base/mem.h"
 #include "store/redis_inside.h"

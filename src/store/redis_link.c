@@ -3,14 +3,14 @@
  *
  *     connecting ─▶ greeting ─▶ ready ─▶ (broken) ─▶ pause ─▶ connecting ...
  *
- * What is written while it is ready is gathered and goes out at the end of the loop's turn, or as
- * soon as it is worth a write of its own: Redis works on it while we are busy with the next. The
- * pauses double up to a bound and are drawn at random below it, so that many nodes do not come back
- * in step.
+ * What is written while it is ready is gathered, and sent at the end of the loop's turn, or earlier
+ * if it is worth a write of its own: then Redis works on it while we prepare the next. The pauses
+ * double up to a bound, and each is chosen at random below that, so that many nodes do not come
+ * back at once.
  *
  * Holds always: `ready` is told once for each connection that greeted well, and `down` once for
- * each of those; no event after redis_link_destroy. The object is freed when nothing of it is left
- * below: no stream, no callback of its own on the stack.
+ * each of those. There is no event after redis_link_destroy. The object is freed when nothing
+ * refers to it: no stream, and no callback of its own on the stack.
  */
 #include <hiredis/hiredis.h>
 #include <stdio.h>
@@ -76,7 +76,7 @@ static void nothing_ended(struct stream *stream, int error)
     (void)error;
 }
 
-/* Of a stream that is closed and no longer ours. */
+/* For a stream that is closed and no longer ours. */
 static const struct stream_events orphan_events = { nothing_read, nothing_ended, NULL,
                                                     stream_gone };
 

@@ -1,14 +1,13 @@
 /*
  * store/redis: asks and small records, by page.
  *
- * Both stand in sorted sets, one a shard: asks by a time and their id, small records by their key.
- * A page asks every shard for the first few behind the cursor, and puts together what they say. A
- * shard that has said as many as it was asked for may have more, so what lies behind its last one
- * is left for the next page: nothing is shown before something that comes before it. Then the
- * records are read, and each decides whether it is shown.
+ * Both are in sorted sets, one in each shard: asks by a time and their id, small records by their
+ * key. A page asks every shard for the first few names after the cursor, and merges them. A shard
+ * that returned as many as it was asked for may have more, so everything after its last name is
+ * left for the next page. So nothing is shown before something that precedes it. Then the records
+ * are read, and each decides whether it is shown.
  *
- * Holds always: what stands in a set during the whole walk, with its place unchanged, is shown
- * once.
+ * Holds always: what is in a set during the whole walk, in the same place, is shown once.
  */
 #include "store/redis_inside.h"
 
@@ -18,9 +17,9 @@
 #include "store/cursor.h"
 
 enum {
-    LIST_EACH_LEAST = 8,    /* names that a shard is asked for at least */
-    LIST_EACH_MOST = 65536, /* and at most, where so many have the same time */
-    LIST_EACH_GROWS = 4,    /* times as many, when a page would have shown nothing */
+    LIST_EACH_LEAST = 8,    /* names that a shard is asked for, at least */
+    LIST_EACH_MOST = 65536, /* and at most, if so many have the same time */
+    LIST_EACH_GROWS = 4,    /* times as many, if a page would have shown nothing */
     MEMBER_CALL = ID_LEN,   /* where the call's id begins in the member of an ask */
     MEMBER_OWNER = 2 * ID_LEN,
 };
@@ -40,9 +39,9 @@ struct page {
     size_t each;
     struct named *found;
     size_t count, room;
-    struct named horizon; /* the last of a shard that may have more */
+    struct named horizon; /* the last name of a shard that may have more */
     bool far;             /* there is such a shard */
-    size_t next;          /* whose record is read next */
+    size_t next;          /* the next whose record is read */
     bool more;
 };
 
@@ -74,7 +73,7 @@ static void page_add(struct redis_op *op, struct page *page, struct named named)
         size_t room = page->room ? 2 * page->room : 256;
         struct named *found = arena_alloc(&op->arena, room * sizeof(*found));
         if (!found)
-            return; /* the arena remembers it */
+            return; /* the arena is exhausted */
         if (page->count)
             memcpy(found, page->found, page->count * sizeof(*found));
         page->found = found;
@@ -83,7 +82,7 @@ static void page_add(struct redis_op *op, struct page *page, struct named named)
     page->found[page->count++] = named;
 }
 
-/* `last`: the shard has said as many as it was asked for, and this is the last of them. */
+/* `last`: the shard has returned as many as it was asked for, and this is the last of them. */
 static void page_heard(struct redis_op *op, struct page *page, struct named named, bool last)
 {
     struct named cursor = { .at = page->cursor.at, .name = page->cursor.name };
@@ -98,7 +97,7 @@ static void page_heard(struct redis_op *op, struct page *page, struct named name
     }
 }
 
-/* In order, up to the horizon and no more than wanted. False: more has to be asked for. */
+/* In order, up to the horizon and no more than wanted. False: more names are needed. */
 static bool page_settle(struct page *page)
 {
     size_t all = page->count;
@@ -197,7 +196,7 @@ static void asks_read(struct redis_op *op, const struct page *page)
         op->more = false;
 }
 
-/* The principal is a digest in the index: the record says whether it is the one. */
+/* The index knows a digest of the principal. The record decides whether it is the same. */
 static bool ask_fits(const struct redis_op *op, const struct page *page,
                      const struct ask_record *ask)
 {
@@ -228,7 +227,7 @@ static void ask_row(struct redis_op *op, const struct page *page, const struct r
     redis_row_add(op, (struct store_row){ .ask = ask });
 }
 
-/* Where the next page begins: behind the last whose record was looked at. */
+/* The next page begins after the last name whose record was looked at. */
 static void asks_end(struct redis_op *op, const struct page *page)
 {
     char *text = arena_alloc(&op->arena, CURSOR_TEXT_MAX);
@@ -285,7 +284,7 @@ void redis_scan_asks(struct store *base, const struct store_scan *scan, store_ro
 
 /* --- small records --- */
 
-/* The kind stands behind its length, so that no two records share a name. */
+/* The kind follows its length, so that no two records share a name. */
 struct str redis_value_name(struct redis_op *op, struct str kind, struct str key)
 {
     struct str len = redis_digits(op, (int64_t)kind.len);
@@ -314,8 +313,8 @@ static struct str marked(struct redis_op *op, char mark, struct str name)
     return str_n(at, name.len + 1);
 }
 
-/* The first name behind all that begin so: the last byte that can be raised is. There is one, for a
- * name has a colon in it. */
+/* The first name after all that begin so: the last byte that can be raised is raised. There is one,
+ * because a name contains a colon. */
 static struct str behind(struct redis_op *op, struct str prefix)
 {
     struct str end = arena_str(&op->arena, prefix);
@@ -353,7 +352,7 @@ static void values_named(struct redis_op *op, struct page *page, const struct re
     }
 }
 
-/* What a name has before the key. */
+/* The length of what precedes the key in a name. */
 static size_t before_key(struct redis_op *op, const struct page *page)
 {
     return redis_value_name(op, page->kind, STR_NONE).len;

@@ -1,11 +1,11 @@
 /*
  * store/redis: the calls that could be run.
  *
- * Calls that run and calls that could be run stand in one hash a shard, each with its node. All of
- * it is walked in steps, the first of them twice, to learn which nodes are alive: their calls are
- * passed by, so that however many run, none that could be run is hidden. Of those that are left, so
- * many are remembered and no more; if there are more, any of them, so that what nobody takes does
- * not hide the rest for ever. Then the records are read, and decide.
+ * Running and runnable calls are in one hash in each shard, with their nodes. All hashes are walked
+ * in steps; the first step is made twice, to learn which nodes are alive. Calls of living nodes are
+ * passed over, so however many calls run, they hide none that could be run. Of the others a bounded
+ * number is remembered. If there are more, a random choice of them is, so that calls which nobody
+ * takes do not hide the rest for ever. Then the records are read, and decide.
  */
 #include "store/redis_inside.h"
 
@@ -22,29 +22,29 @@ enum { LIVE_NAMES, LIVE_NODES, LIVE_CALLS };
 struct node {
     struct node *next;
     struct str name;
-    bool asked; /* whether it is alive */
+    bool asked; /* it is known whether it is alive */
     bool alive;
 };
 
 struct live_call {
     struct id id;
-    const struct node *with; /* NULL: with none */
+    const struct node *with; /* NULL: it has no node */
 };
 
 struct living {
     size_t most;
     uint64_t cursors[REDIS_SHARDS];
-    unsigned shards[REDIS_SHARDS]; /* that were asked, in the order of the replies */
+    unsigned shards[REDIS_SHARDS]; /* those that were asked, in the order of the replies */
     struct node *nodes;
     size_t node_count;
     struct node *asking; /* whose reply is next */
     struct live_call *calls;
     size_t count;
-    bool learning;   /* which nodes there are: the first step is made twice */
-    uint64_t met;    /* of those that are left, also those that are not remembered */
-    uint32_t start;  /* the one that is read first */
+    bool learning;   /* the first step, which is made twice, to learn the nodes */
+    uint64_t met;    /* calls that are left, including those that are not remembered */
+    uint32_t start;  /* where reading begins */
     size_t next;     /* how many were read */
-    size_t left_out; /* bytes of what could not be read */
+    size_t left_out; /* bytes used for what could not be read */
 };
 
 static struct living *living_of(const struct redis_op *op)
@@ -72,7 +72,7 @@ static void names_say(struct redis_op *op, struct living *living)
     }
 }
 
-/* NULL: there are too many nodes. One that is not asked about counts as alive. */
+/* NULL: there are too many nodes. A node that is not asked about counts as alive. */
 static const struct node *node_of(struct redis_op *op, struct living *living, struct str name)
 {
     struct node *at = living->nodes;
@@ -91,7 +91,7 @@ static const struct node *node_of(struct redis_op *op, struct living *living, st
     return at;
 }
 
-/* Each of those that are met has the same chance to be among those that are remembered. */
+/* Each call that is met has the same chance to be remembered. */
 static void call_met(struct living *living, struct str id, const struct node *with)
 {
     uint64_t chance;
@@ -117,7 +117,7 @@ static void names_heard(struct redis_op *op, struct living *living, unsigned sha
     uint64_t cursor;
 
     if (!str_to_u64(redis_text(redis_item(value, 0)), &cursor) || cursor == 0)
-        cursor = UINT64_MAX; /* that was all of it */
+        cursor = UINT64_MAX; /* the whole hash was walked */
     if (!living->learning)
         living->cursors[shard] = cursor;
     for (size_t i = 0; i + 1 < (pairs->type == REDIS_IS_LIST ? pairs->count : 0); i += 2) {
@@ -156,7 +156,7 @@ static void nodes_say(struct redis_op *op, struct living *living)
                      2);
 }
 
-/* Those of nodes that are alive are not remembered any more. */
+/* Forgets calls whose nodes are alive. */
 static void pass_by(struct living *living)
 {
     size_t left = 0;
@@ -171,7 +171,7 @@ static void pass_by(struct living *living)
 
 /* --- records --- */
 
-/* If there are more than are shown they are shown from anywhere on. */
+/* If there are more than are shown, the first is chosen at random. */
 static struct str call_at(const struct living *living, size_t i)
 {
     return id_str(&living->calls[(living->start + i) % living->count].id);
@@ -196,7 +196,7 @@ static bool room_left(const struct redis_op *op, const struct living *living)
     return op->row_count < living->most && op->arena.used - living->left_out < REDIS_SCAN_BYTES;
 }
 
-/* False: it has moved on, or cannot be read. */
+/* False: the call has moved on, or cannot be read. */
 static bool call_row(struct redis_op *op, struct str id, const struct redis_value *value)
 {
     struct call_record *call = ARENA_NEW(&op->arena, struct call_record);
@@ -281,7 +281,7 @@ void redis_scan_live(struct store *base, const struct store_scan *scan, store_ro
         return;
     }
     living->most = scan->limit && scan->limit < REDIS_SCAN_MOST ? scan->limit : REDIS_SCAN_MOST;
-    living->left_out = op->arena.used; /* what is remembered is no row */
+    living->left_out = op->arena.used; /* does not count as rows */
     living->learning = true;
     op->row = row;
     op->with = living;

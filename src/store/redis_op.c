@@ -1,22 +1,21 @@
 /*
  * store/redis: operations on their way.
  *
- * An operation says one or more commands, which go out together, and hears as many replies. Those
- * that find no connection wait for one. Replies come in the order of the commands, so what is sent
- * is a queue, and so are the deadlines: all commands have the same time, and the first in the queue
- * is the first whose time is over.
+ * An operation has one or more commands, which are sent together, and as many replies. Without a
+ * connection it waits for one. Replies come in the order of the commands, so sent operations form a
+ * queue. They also form a queue of deadlines, because all commands have the same time.
  *
  * There are a few connections, each with its queue, because Redis reads no more than 16 KiB of one
- * before it writes (and, under appendfsync always, syncs) and answers. Which one an operation takes
- * is decided by its shard: what is about one call, or one small record, keeps its order.
+ * before it writes (and, with appendfsync always, syncs) and answers. An operation's shard decides
+ * its connection, so operations on one call, or one small record, keep their order.
  *
- * When a connection is lost, everything that was sent completes with NOD_E_STORE: it may have
- * happened or not, and whoever asked sends it again with the same token to find out. Nothing is
+ * When a connection is lost, everything that was sent on it completes with NOD_E_STORE: it may or
+ * may not have happened, and the caller sends it again with the same token to find out. Nothing is
  * sent again here, with one exception: a script that Redis did not know (it was restarted, or its
- * scripts were flushed) has certainly not run, and is said again behind the scripts themselves.
+ * scripts were flushed) has certainly not run. It is sent again after the scripts themselves.
  *
- * Holds always: done() is called once, on a turn after the call that began it, and not at all after
- * the store was destroyed, which done() itself may do.
+ * Holds always: done() is called once, on a later turn than the call that began the operation, and
+ * not at all after the store was destroyed, which done() itself may do.
  */
 #include <stdio.h>
 
@@ -62,7 +61,7 @@ struct str redis_key(struct redis_op *op, struct str of, const char *letter, str
     return redis_shard_key(op, redis_shard(of), letter, tail);
 }
 
-/* Channels know no databases, so the number is part of the name. */
+/* Channels are not separated by database, so the number is part of the name. */
 struct str redis_channel(const struct redis_store *store, struct arena *arena, struct str node)
 {
     return arena_fmt(arena, "%swake:%d:" STR_FMT, store->url.prefix, store->url.db, STR_ARG(node));
@@ -129,7 +128,7 @@ static void uncount(struct redis_op *op)
     op->counted = 0;
 }
 
-/* Tells, and frees. The store may be gone after this. */
+/* Calls done(), and frees the operation. The store may be gone after this. */
 static void op_tell(struct redis_op *op)
 {
     struct redis_store *store = op->store;
@@ -164,9 +163,9 @@ static void tell_finished(void *data)
             mem_free(home);
         return;
     }
-    home->telling++; /* it has to outlive what it tells */
+    home->telling++; /* the home has to outlive the callbacks */
     struct redis_store *store = home->store;
-    struct list *last = store->finished.prev; /* what is added meanwhile has its own turn */
+    struct list *last = store->finished.prev; /* what is added meanwhile is told on its own turn */
     while (home->store && !list_empty(&store->finished)) {
         struct list *first = list_first(&store->finished);
         bool end = first == last;
@@ -210,13 +209,13 @@ static void say_away(struct redis_store *store, const char *what, const char *wh
     if (store->told)
         return;
     store->told = true;
-    LOG_ERROR("the store is away: what needs it fails, what waits goes on waiting",
+    LOG_ERROR("the store is away: operations fail, and waiting calls go on waiting",
               LOG_CSTR("store", "redis"), LOG_CSTR("where", store->url.shown),
               LOG_CSTR("what", what), LOG_CSTR("why", why));
 }
 
-/* Refusals that say something of the server, and not of the operation: it takes no writes until
- * somebody has mended that. Where they come from inside a script they may stand behind its name. */
+/* Errors that are about the server, not about the operation: it takes no writes until somebody has
+ * fixed that. If they come from inside a script, they may follow its name. */
 static const struct {
     struct str text;
     const char *why;
@@ -306,7 +305,7 @@ static void deadline_set(struct redis_store *store)
     const struct redis_op *first = first_of(&store->waiting);
 
     if (heap_has(&store->deadline.node))
-        return; /* it rings early at worst */
+        return; /* at worst the timer fires early */
     for (unsigned i = 0; i < REDIS_LANES; i++) {
         const struct redis_op *op = first_of(&store->sent[i]);
         if (op && (!first || op->deadline < first->deadline))
@@ -351,7 +350,7 @@ static void deadline_due(void *data)
              (long long)store->url.timeout_ms);
     for (unsigned i = 0; i < REDIS_LANES; i++)
         if (overdue(store, &store->sent[i]))
-            redis_link_fail(store->lanes[i], why); /* fails all that was sent */
+            redis_link_fail(store->lanes[i], why); /* fails all that was sent on it */
     deadline_set(store);
 }
 
@@ -419,7 +418,8 @@ void redis_op_more(struct redis_op *op)
 
 /* --- replies --- */
 
-/* The scripts, and then once more what needed them. Their own replies are nobody's. */
+/* Sends the scripts, and then the operation that needed them. The scripts' own replies are
+ * ignored. */
 static void say_again(struct redis_op *op)
 {
     struct redis_store *store = op->store;
@@ -431,7 +431,7 @@ static void say_again(struct redis_op *op)
             load,
             (struct str[]){ STR("SCRIPT"), STR("LOAD"), redis_script_text((enum redis_script)i) },
             3);
-    load->shard = op->shard; /* the same connection: in this order */
+    load->shard = op->shard; /* on the same connection, so that they are in this order */
     op->tries++;
     uncount(op);
     redis_op_send(load);
@@ -456,7 +456,7 @@ static void on_value(struct redis_link *link, const struct redis_value *value)
     struct list *first = list_first(&store->sent[link->lane]);
 
     if (!first) {
-        redis_link_fail(link, "it sends what nobody asked for");
+        redis_link_fail(link, "it sends replies that nobody asked for");
         return;
     }
     struct redis_op *op = LIST_OF(first, struct redis_op, link);
@@ -487,7 +487,7 @@ static void on_ready(struct redis_link *link)
     struct redis_store *store = link->owner;
 
     if (!flows(store))
-        return; /* the others are not there yet */
+        return; /* the other connections are not ready yet */
     if (store->told)
         LOG_INFO("the store is back", LOG_CSTR("store", "redis"),
                  LOG_CSTR("where", store->url.shown));

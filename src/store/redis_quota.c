@@ -1,15 +1,15 @@
 /*
  * store/redis: how many questions wait, in all and for each principal.
  *
- * Both are counted from indexes that change with the records: the pending asks of every shard, and
- * those of a principal in every shard; what has run out does not count, whether it was ended or
- * not: in the list of a principal it is looked for when there is no room. Counting asks all shards,
- * so it is done seldom: a node believes a count for a second, and while the next one is on its way,
- * and lets itself use a quarter of the room that it has left. So questions that are asked at the
- * same moment go past a bound only where it is all but reached, and by little.
+ * Both are counted from indexes that change with the records: the pending asks in every shard, and
+ * those of a principal in every shard. Asks that have run out do not count, even if nobody has
+ * ended them; in the index of a principal they are searched for when there is no room. Counting
+ * asks all shards, so it is done rarely. A node trusts a count for a second, and while the next one
+ * is on its way, and allows itself a quarter of the room that is left. So questions that are asked
+ * at the same moment exceed a bound only if it is nearly reached, and by little.
  *
- * Holds always: what this node has let pass, and has been told is stored, before a count was sent
- * is in that count; what it has let pass since the count was sent is added to it.
+ * Holds always: what this node let pass, and was told is stored, before a count was sent is in that
+ * count. What it has let pass since then is added to it.
  */
 #include "store/redis_inside.h"
 
@@ -21,11 +21,11 @@
 enum {
     OWNER_BYTES = 8,
     ROOM_SHARE = 4,
-    LAPSE_LOOKS_MOST = 256, /* asks of one shard that have run out, looked at to make room */
+    LAPSE_LOOKS_MOST = 256, /* asks of one shard that have run out, removed to make room */
 };
 
 struct redis_count {
-    bool principal; /* is counted now */
+    bool principal; /* the count under way is that of the principal */
     bool in_all;
     uint64_t principal_base, in_all_base;
     size_t principal_waiting, in_all_waiting;
@@ -86,14 +86,14 @@ void redis_tallies_finish(struct redis_store *store)
     map_finish(&store->tallies);
 }
 
-/* The last count says that there is plenty. */
+/* Does the last count say that there is plenty of room? */
 static bool plenty(const struct redis_store *store, const struct redis_tally *tally, size_t bound,
                    size_t more)
 {
     int64_t now = loop_now(store->loop);
     bool fresh = tally->counted_ms && now - tally->counted_ms < REDIS_COUNT_MS;
 
-    /* Whoever comes while one counts need not count as well. */
+    /* If a count is under way, no other is needed. */
     if (tally->counted_ms && now - tally->sent_ms < REDIS_COUNT_MS)
         fresh = now - tally->counted_ms < REDIS_COUNT_OLD_MS;
     if (!bound)
@@ -204,7 +204,7 @@ enum store_quota redis_count_full(struct redis_store *store, struct redis_count 
     struct redis_tally *tally = count->owner[0] ? tally_of(store, count->owner) : NULL;
     bool fits = true, fits_all = true;
 
-    if (count->principal && tally) /* which may have been forgotten and begun anew meanwhile */
+    if (count->principal && tally) /* the tally may have been forgotten and begun anew */
         fits = room(store, tally,
                     count->principal_base < tally->passed ? count->principal_base : tally->passed,
                     count->principal_waiting, store->pending_asks_per_principal, count->more);

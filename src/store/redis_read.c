@@ -1,10 +1,10 @@
 /*
- * store/redis: values become records.
+ * store/redis: turns values into records.
  *
- * Whatever a server says, reading is bounded and linear: a call's hash is put into a map once, and
- * everything else is looked up there. What stands in clear beside a record (states, times) is
- * believed only as far as it goes: an answer whose sealed state is not the one beside it is
- * refused, and so is a person's word without its record.
+ * Whatever a server sends, reading is bounded and linear: a call's hash is put into a map once, and
+ * everything else is looked up there. What is kept unsealed beside a record (states, times) is
+ * trusted only so far: an answer whose sealed state differs from the state beside it is refused,
+ * and so is a person's answer without its record.
  */
 #include "store/claim.h"
 #include "store/redis_inside.h"
@@ -53,7 +53,7 @@ static bool read_meta(struct str meta, struct ask_record *out)
     return true;
 }
 
-/* Ends that nobody's word has brought about: they have no answer. */
+/* Ends that no answer has brought about. */
 static bool ends_alone(enum ask_state state)
 {
     return state == ASK_PENDING || state == ASK_EXPIRED || state == ASK_WITHDRAWN;
@@ -141,7 +141,7 @@ struct head {
     int64_t opened_ms;
     uint32_t notices;
     bool handed;
-    struct str asks; /* ids, one behind the other */
+    struct str asks; /* ids, one after the other */
 };
 
 enum {
@@ -155,7 +155,7 @@ enum {
     HEAD_NUMBERS
 };
 
-static const int64_t no_time_ms = 1000000000000; /* less than this is no wall clock, but a life */
+static const int64_t no_time_ms = 1000000000000; /* anything less is not a time but a duration */
 
 static bool read_head(struct str text, struct head *out)
 {

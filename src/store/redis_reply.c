@@ -1,13 +1,13 @@
 /*
- * store/redis: bytes of the server become values.
+ * store/redis: turns the server's bytes into values.
  *
- * hiredis's reader cuts the bytes; the values it tells us of are made in one arena, which is begun
- * anew with every reply. So a reply costs no allocation of its own, and whatever the bytes say, it
- * takes no more memory than the arena's cap: a list that claims to be longer than that is refused
- * before there is room for it.
+ * hiredis's reader splits the bytes. The values are made in one arena, which is reset with every
+ * reply. So a reply costs no allocation of its own, and whatever the bytes say, it takes no more
+ * memory than the arena may have: a list that claims to be longer is refused before there is room
+ * for it.
  *
- * Holds always: what is not complete yet is bounded too (REDIS_UNREAD_BYTES, and REDIS_LINE_MAX for
- * a line whose end has not come), so that a server which never ends a reply is let go of.
+ * Holds always: an incomplete reply is bounded too (REDIS_UNREAD_BYTES, and REDIS_LINE_MAX for a
+ * line without an end), so a server that never completes a reply is disconnected.
  */
 #include <hiredis/hiredis.h>
 
@@ -16,12 +16,12 @@
 
 struct redis_replies {
     redisReader *reader;
-    struct arena arena; /* of the newest value, whole or not */
+    struct arena arena; /* of the newest value, complete or not */
     bool began;         /* the newest value is being read */
     bool broken;
 };
 
-/* Where the task's value goes: into its list, or alone. */
+/* Where the task's value goes: into its list, or to the top. */
 static struct redis_value *place(const redisReadTask *task)
 {
     struct redis_replies *replies = task->privdata;
@@ -78,12 +78,12 @@ static void *make_number(const redisReadTask *task, long long number)
 
 static void *make_nil(const redisReadTask *task)
 {
-    return place(task); /* zeroed: a nil */
+    return place(task); /* zeroed, which is a nil */
 }
 
 static void forget(void *value)
 {
-    (void)value; /* it goes with its arena */
+    (void)value; /* freed with its arena */
 }
 
 static redisReplyObjectFunctions makers = {
@@ -123,7 +123,7 @@ void redis_replies_feed(struct redis_replies *replies, struct str bytes)
         replies->broken = true;
 }
 
-/* Why what has come so far will never be a reply; NULL: it may. */
+/* Why the bytes so far can never become a reply; NULL: they can. */
 static const char *never(const redisReader *reader)
 {
     size_t unread = reader->len - reader->pos;

@@ -1,16 +1,16 @@
 /*
- * store/redis: every record under the newest secret, while servers use them.
+ * store/redis: seals every record with the newest secret, while servers use them.
  *
- * Walks the keys that hold records, one kind after the other, with SCAN. A key is read, each record
- * in it that an older secret sealed is written again if it is still what was read (SCRIPT_RESEAL),
- * and then the key is read once more: it is left only when nothing in it was to be done. So what a
- * server has changed in between is seen, and a run that was stopped is simply begun again. A server
- * that seals with the newest secret adds nothing to be done; one that does not may go on for ever,
- * and so there is an end to the tries.
+ * Walks the keys that hold records, kind by kind, with SCAN. A key is read, and each record in it
+ * that an older secret sealed is replaced if it is still what was read (SCRIPT_RESEAL). Then the
+ * key is read again; it is left only when nothing in it had to be done. So changes of a server in
+ * between are seen, and a run that was stopped is simply begun again. A server that seals with the
+ * newest secret adds no work. One that does not might do so for ever, so the number of tries is
+ * bounded.
  *
  * Holds always: a record is replaced only by itself, bound to what it was bound to, and lives no
- * longer than before. One that does not open stays where it is, is named in the log, and is refused
- * by the servers as before. Records are counted in the reading that left the key; a key that SCAN
+ * longer than before. A record that does not open stays as it is, is named in the log, and is still
+ * refused by the servers. Records are counted in the last reading of their key; a key that SCAN
  * names twice, as it may while keys come and go, is counted twice.
  */
 #include "store/redis_inside.h"
@@ -18,18 +18,18 @@
 #include <stdio.h>
 
 enum {
-    RESEAL_KEYS_MOST = 128,     /* keys that are named by one step of the walk */
+    RESEAL_KEYS_MOST = 128,     /* keys that one step of the walk names */
     RESEAL_AT_ONCE_MOST = 4,    /* keys that are worked on at the same time */
-    RESEAL_BYTES = 1 << 20,     /* of records written before their key is read again */
-    RESEAL_FRUITLESS_MOST = 64, /* readings of one key in which none could be replaced */
-    RESEAL_TURN_MS = 20,        /* the loop waits no longer for replies before it looks around */
+    RESEAL_BYTES = 1 << 20,     /* bytes of records written before their key is read again */
+    RESEAL_FRUITLESS_MOST = 64, /* readings of one key in which nothing could be replaced */
+    RESEAL_TURN_MS = 20,        /* the longest wait for replies in one turn of the loop */
 };
 
 struct resealing;
 struct item;
 
 struct walk {
-    const char *letter; /* behind the shard */
+    const char *letter; /* after the shard */
     const char *type;
     bool (*named)(struct resealing *work, struct item *item, struct str tail);
     void (*read)(struct redis_op *op, const struct item *item);
@@ -40,16 +40,16 @@ struct item { /* a key */
     struct item *next;
     const struct walk *walk;
     struct str key;
-    struct str id; /* what its records are bound to, or those of a call */
+    struct str id; /* what its records are bound to */
 };
 
 struct resealing {
     struct redis_store *store;
     struct reseal_counts *counts;
     bool plain;
-    struct codec quiet;  /* names nothing in the log */
-    struct arena opened; /* one record */
-    struct arena naming; /* the items of one step */
+    struct codec quiet;  /* logs nothing */
+    struct arena opened; /* for one record */
+    struct arena naming; /* for the items of one step */
     struct item *first, **end;
     size_t busy; /* operations on their way */
     size_t walk;
@@ -57,12 +57,12 @@ struct resealing {
     nod_status status;
 };
 
-struct visit { /* of a key: what its operation is about */
+struct visit { /* the state of an operation on a key */
     struct resealing *work;
     const struct item *item;
     size_t seen, refused; /* in this reading */
-    bool asked;           /* replies are those of SCRIPT_RESEAL */
-    bool changed;         /* one of them said so */
+    bool asked;           /* the replies are those of SCRIPT_RESEAL */
+    bool changed;         /* one of them replaced a record */
     int fruitless;
 };
 
@@ -95,7 +95,7 @@ static nod_status reseal_record(struct redis_op *op, struct codec *codec, enum c
     return status;
 }
 
-/* The log names what is refused only when the key is left, so that it is named once. */
+/* Refused records are logged only when the key is left, so that each is named once. */
 static struct codec *codec_for(struct resealing *work, bool loud)
 {
     return loud ? &work->store->codec : &work->quiet;
@@ -115,7 +115,7 @@ static void call_read(struct redis_op *op, const struct item *item)
     redis_op_say(op, (struct str[]){ STR("HGETALL"), item->key }, 2);
 }
 
-/* Of which kind the field is, and what it is bound to. False: it is no record. */
+/* The kind of the field, and what it is bound to. False: it is not a record. */
 static bool field_is(struct str call, struct str field, struct str record, enum codec_kind *kind,
                      struct str *id)
 {
@@ -133,7 +133,8 @@ static bool field_is(struct str call, struct str field, struct str record, enum 
             continue;
         *kind = known[i].kind;
         *id = known[i].ask ? str_skip(field, 1) : call;
-        bool named = *kind == CODEC_ENTRIES && str_starts(record, STR("@")); /* an ask that ended */
+        /* an ask that has ended */
+        bool named = *kind == CODEC_ENTRIES && str_starts(record, STR("@"));
         return redis_is_id(*id) && !named;
     }
     return false;
@@ -254,7 +255,7 @@ static void visit_reply(struct redis_op *op, size_t at, const struct redis_value
     op->shard = shard;
     if (op->expected > 0)
         return;
-    op->more = false; /* nothing is to be done */
+    op->more = false; /* there is nothing to do */
     visit->work->counts->records += visit->seen;
     visit->work->counts->refused += visit->refused;
 }
@@ -321,7 +322,7 @@ static void names_reply(struct redis_op *op, size_t at, const struct redis_value
 
 static const struct redis_verb names_verb = { "reseal: name the keys", names_reply };
 
-/* Keys of the letter in every shard. What means something in a pattern is taken literally. */
+/* Keys of the letter in every shard. Special characters of patterns are escaped. */
 static struct str pattern(struct redis_op *op, const char *letter)
 {
     char prefix[2 * REDIS_PREFIX_MAX + 1];

@@ -1,12 +1,12 @@
 /*
- * store/redis: park and append, from this side.
+ * store/redis: park and append.
  *
- * One script with the records, written and sealed here, and what Redis has to see. Two things may
- * have to be read first: the call's scope, if it is not remembered here, and how many questions
- * wait, if the last count does not say that there is room (redis_quota.c). Meanwhile the operation
- * holds what it was given.
+ * Each is one script, with the records, written and sealed here, and what Redis has to see. Two
+ * things may have to be read first: the call's scope, if it is not remembered here, and the number
+ * of waiting questions, if the last count does not say that there is room (redis_quota.c). In the
+ * meantime the operation keeps its arguments.
  *
- * Pointers to the asks go out in front of the script, in the same piece.
+ * Pointers to the asks are sent before the script, in the same batch of commands.
  */
 #include "core/record.h"
 #include "store/redis_inside.h"
@@ -27,8 +27,7 @@ struct saving {
 
 enum { SAVE_WORDS = 18, ASK_WORDS = 7 };
 
-/* Its call, for whoever comes with its id alone. It outlives the ask for as long as the call may.
- */
+/* The ask's call, for operations that know only the ask's id. It lives as long as the call may. */
 static void say_pointer(struct redis_op *op, const struct ask_record *ask, int64_t keep_for_ms)
 {
     int64_t left = ask->expires_ms ? ask->expires_ms - redis_now(op->store) : ask->ttl_ms;
@@ -70,7 +69,7 @@ static struct str save_entries(struct redis_op *op, const struct saving *saving,
                                               &op->store->record));
 }
 
-/* The same without what is sensitive; nothing if that is nothing. */
+/* The same without sensitive content; nothing if there is none. */
 static struct str save_erased(struct redis_op *op, const struct saving *saving, struct str scope)
 {
     struct entry *entries = NULL;
@@ -81,7 +80,7 @@ static struct str save_erased(struct redis_op *op, const struct saving *saving, 
         if (!entries) {
             entries = arena_alloc(&op->arena, saving->entry_count * sizeof(*entries));
             if (!entries)
-                return STR_NONE; /* the arena remembers it: nothing is sent */
+                return STR_NONE; /* the arena is exhausted: nothing is sent */
             memcpy(entries, saving->entries, saving->entry_count * sizeof(*entries));
         }
         entries[i].content = STR_NONE;
@@ -142,11 +141,11 @@ static void save_say(struct redis_op *op, const struct saving *saving, struct st
 
 enum { SAVE_LOOK, SAVE_COUNT, SAVE_LAPSE, SAVE_NOW };
 
-struct held { /* what it was given, until it can be said */
+struct held { /* the arguments, until they can be sent */
     struct saving saving;
     struct str scope;
     struct redis_count *count; /* NULL: there is room */
-    enum store_quota quota;    /* there is none */
+    enum store_quota quota;    /* there is no room */
 };
 
 static void save_held(struct redis_op *op, const struct held *held, bool refuse)
@@ -155,7 +154,7 @@ static void save_held(struct redis_op *op, const struct held *held, bool refuse)
     op->phase = SAVE_NOW;
 }
 
-/* For want of room, perhaps: by which bound? */
+/* It may have been refused for lack of room: by which bound? */
 static void save_refused(struct redis_op *op, const struct held *held)
 {
     const struct redis_store *store = op->store;
@@ -247,7 +246,8 @@ static const struct call_record *copy_call(struct redis_op *op, const struct cal
     return made;
 }
 
-/* Everything it needs later. What does not fit is remembered by the arena, and nothing is sent. */
+/* Keeps everything the operation needs later. If it does not fit, the arena is exhausted, and
+ * nothing is sent. */
 static struct held *hold(struct redis_op *op, const struct saving *saving, struct str scope)
 {
     struct held *held = ARENA_NEW(&op->arena, struct held);
@@ -269,7 +269,7 @@ static struct held *hold(struct redis_op *op, const struct saving *saving, struc
     return held->saving.asks && (held->saving.open || !saving->open) ? held : NULL;
 }
 
-/* Questions that are new: what comes back with its call was let in before. */
+/* New questions: those that come back with their call are not counted again. */
 static size_t new_asks(const struct saving *saving)
 {
     size_t count = 0;
@@ -323,7 +323,7 @@ static void save(struct store *base, const struct redis_verb *verb, struct str c
         else
             redis_count_say(op, count);
     }
-    if (list_empty(&op->link)) /* it was not ended for its size */
+    if (list_empty(&op->link)) /* it was not ended because of its size */
         redis_op_send_or_end(op);
 }
 

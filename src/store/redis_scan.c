@@ -1,22 +1,22 @@
 /*
  * store/redis: load, scan.
  *
- * What one call holds is read with one command. What spans calls is in the indexes of the shards:
- * they are all asked in one piece, and what they name is then read in another; the record decides
- * whether it is shown, because it may have moved on in between. A record that cannot be read is
- * left out (the codec has logged it, once), and counts for nothing: as long as there are too few
- * rows, the next that an index names are read.
+ * Everything of one call is read with one command. Scans over several calls use the indexes of the
+ * shards: all shards are asked in one batch, and what they name is read in another. The record
+ * decides whether it is shown, because it may have changed in between. A record that cannot be read
+ * is left out (the codec has logged it, once) and does not count: while there are too few rows, the
+ * next names of an index are read.
  */
 #include "store/redis_inside.h"
 
 #include <stdio.h>
 
 enum {
-    SHARD_ROWS_MOST = 64,    /* candidates that one shard names in one scan */
-    CANDIDATES_MOST = 16384, /* of one scan */
+    SHARD_ROWS_MOST = 64,    /* asks that one shard names in one scan */
+    CANDIDATES_MOST = 16384, /* asks looked at in one scan */
 };
 
-/* The call is what follows a shard's letter. */
+/* Reads the call whose id follows a shard's letter. */
 static void say_call(struct redis_op *op, struct str call)
 {
     redis_op_say(op, (struct str[]){ STR("HGETALL"), redis_key(op, call, "c:", call) }, 2);
@@ -118,10 +118,10 @@ struct scanning {
     size_t most;
     struct candidate *first, **end;
     size_t count;
-    struct candidate *at; /* whose reply is next */
-    size_t page;          /* of what a shard names: asks that are due */
-    bool full_page;       /* one of them may name more */
-    size_t left_out;      /* bytes of what could not be read */
+    struct candidate *at; /* the next whose reply comes */
+    size_t page;          /* how many a shard names at a time: asks that are due */
+    bool full_page;       /* one shard may name more */
+    size_t left_out;      /* bytes used for what could not be read */
 };
 
 static bool room_left(const struct redis_op *op, const struct scanning *scanning)
@@ -165,7 +165,7 @@ struct redis_value redis_keep_value(struct redis_op *op, const struct redis_valu
     return made;
 }
 
-/* False: there is none, or it cannot be read. */
+/* False: it does not exist, or cannot be read. */
 static bool row_ask(struct redis_op *op, struct str id, const struct redis_value *value)
 {
     struct redis_value meta = redis_keep_value(op, redis_item(value, 0));
@@ -179,7 +179,7 @@ static bool row_ask(struct redis_op *op, struct str id, const struct redis_value
     op->store->codec.again = false;
     if (!read || ask->state != ASK_PENDING)
         return false;
-    /* Whoever ends it now comes with its id alone, and its pointer may be gone by now. */
+    /* The operation that ends it will know only its id, and its pointer may be gone by now. */
     redis_know(op->store, id, ask->call_id, ask->scope, ask->sensitive);
     redis_row_add(op, (struct store_row){ .ask = ask });
     return true;
@@ -205,13 +205,13 @@ static void of_call_reply(struct redis_op *op, size_t at, const struct redis_val
     (void)at;
     op->status =
         redis_read_asks(&op->store->codec, value, &op->arena, scanning->most, keep_row, op);
-    if (op->status == NOD_E_NOT_FOUND) /* it is named, and not there */
+    if (op->status == NOD_E_NOT_FOUND) /* it is named, but does not exist */
         op->status = NOD_E_PARSE;
 }
 
 static const struct redis_verb of_call_verb = { "scan the asks of a call", of_call_reply };
 
-/* They are in the call's hash, which is read whole in any case. */
+/* The asks are in the call's hash, which is read whole in any case. */
 static void with_asks_reply(struct redis_op *op, size_t at, const struct redis_value *value)
 {
     load_call_reply(op, at, value);
@@ -277,7 +277,7 @@ static void due_named(struct redis_op *op, struct scanning *scanning,
 
 enum { DUE_NAMES, DUE_ASKS };
 
-/* What was named could not be read, or has moved on: the next. */
+/* What was named could not be read, or has changed: reads the next. */
 static void due_more(struct redis_op *op, struct scanning *scanning)
 {
     redis_op_more(op);

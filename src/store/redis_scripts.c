@@ -1,46 +1,45 @@
 /*
  * store/redis: the transitions, in Lua.
  *
- * One script a transition, each run whole or not at all by Redis, with Redis's clock. They are the
- * files of redis/, embedded by scripts/embed-lua; redis/parts/ has what several of them have in
- * common.
- * What each may do and what it answers is said in core/store.h; one that finds its own token has
- * happened, and changes nothing. The first two things that a script says are a number (0 done, 1
- * not found, 2 stale, 3 it runs somewhere, 4 no room) and the time, or 0 where it did not look.
+ * Each transition is one script, which Redis runs whole or not at all, with Redis's clock. The
+ * scripts are the files of redis/, embedded by scripts/embed-lua; redis/parts/ has what several of
+ * them have in common. core/store.h says what each may do and what it answers. A script that finds
+ * its own token has happened before, and changes nothing. The first two values of a script's reply
+ * are a number (0 done, 1 not found, 2 stale, 3 it runs somewhere, 4 no room) and the time, or 0 if
+ * it did not look at it.
  *
- * What a script costs Redis is counted by bench/redis: each argument and each text that Lua makes
- * is hashed, a function is made anew at every run, and every command that it calls costs a
- * microsecond before it does anything. So parts are pasted, a command that changes nothing is not
- * called, and what is only read is read by Redis itself, right behind the script.
+ * bench/redis counts what a script costs Redis. Each argument, and each text that Lua makes, is
+ * hashed. A function is made anew at every run. Every command costs a microsecond before it does
+ * anything. So parts are pasted, commands that change nothing are not called, and what is only read
+ * is read by a plain command right after the script.
  *
- * A call's hash. It has few fields, because every field costs Redis more than the text in it:
+ * A call's hash has few fields, because every field costs Redis more than the text in it:
  *
  *     x         the head (redis/parts/head.lua)
  *     c, r      the call's record, the result's
  *     j0 j1 ..  an item of the journal: a record of entries, or "@" and an ask that has ended
- *     y0 ..     the item without what is sensitive, to take its place when the call ends
- *     m<ask>    "state asked expires ended took sensitive token attempt via"; the token is of the
- *               claim that ended it, or put it up again last
+ *     y0 ..     the item without sensitive content, which replaces it when the call ends
+ *     m<ask>    "state asked expires ended took sensitive token attempt via"; the token is that of
+ *               the claim that ended it, or last put it up again
  *     q<ask>    the question's record
  *     a<ask>    the answer's record
- *     z<ask>    the answer's without content, to take its place when the call ends
+ *     z<ask>    the answer's record without content, which replaces it when the call ends
  *
- * Numbers of states are those of enum call_state and enum ask_state (redis_calls.c asserts them).
- * The journal names asks instead of repeating their answers, so that an answer which is erased is
- * erased from the journal too, and a claim need not know what was asked.
+ * Numbers of states are those of enum call_state and enum ask_state (asserted in redis_calls.c and
+ * redis_claim.c). The journal names asks instead of repeating their answers. So an answer that is
+ * erased is erased from the journal too, and a claim need not know what was asked.
  *
- * Only a call that has ended has a time to live. One that runs or could be run stands in the index
- * i of its shard, by how long nodes had been there when it came to that: sweep.lua removes those
- * that are abandoned.
+ * Only a call that has ended has a time to live. A call that runs or could be run is in the index i
+ * of its shard, by the time in use when it became so: sweep.lua removes abandoned calls.
  *
- * Older records are read as well: their keep_until is a time in milliseconds, and their m ends with
- * the token.
+ * Older records are read as well: their keep_until is a duration in milliseconds, and their m ends
+ * with the token.
  *
  * Holds always: r, d, a and o of the shard list exactly the calls and asks whose records say so,
- * until a record is removed because its time is over; sweep.lua looks for what that leaves. Three
- * exceptions: an ask that has run out may stand in d alone until it is ended; one that ended longer
- * ago than ends are kept is not listed; what was pending when the indexes a and o came is not in
- * them until it ends.
+ * until a record is removed because its time is over; sweep.lua finds what that leaves behind.
+ * There are three exceptions: an ask that has run out may be only in d until it is ended; an ask
+ * that ended longer ago than ends are kept is not listed; an ask that was pending when the indexes
+ * a and o were introduced is not in them until it ends.
  */
 #include "store/redis_inside.h"
 

@@ -2,10 +2,10 @@
  * store/redis: the address.
  *
  * An address is scheme://[user[:password]@][host[:port]][/path][?name=value&...]. Each part is
- * percent-decoded after it was cut out, so a password may hold any byte but NUL. What is not known
- * is an error that names it: a misspelt option must not silently mean its default.
+ * percent-decoded after it was cut out, so a password may hold any byte but NUL. An unknown part is
+ * an error that names it: a misspelt option must not silently mean its default.
  *
- * Holds always: no sentence made here, and no text in `shown`, has the password in it.
+ * Holds always: no message made here, and no text in `shown`, contains the password.
  */
 #include <stdio.h>
 
@@ -28,7 +28,7 @@ static int hex(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* False: too long, badly encoded, or with a NUL in it. */
+/* False: too long, badly encoded, or it contains a NUL. */
 static bool decode(struct str text, char *out, size_t room)
 {
     size_t len = 0;
@@ -140,7 +140,7 @@ static bool parse_user(struct redis_url *url, struct str text, char *why)
     struct str user, password;
     bool both = str_cut(text, ':', &user, &password);
 
-    /* What cannot be decoded may be the password: it is not repeated. */
+    /* What cannot be decoded may be the password, so it is not repeated. */
     if (!decode(user, url->user, sizeof(url->user)) ||
         (both && !decode(password, url->password, sizeof(url->password))))
         return refuse(why, "its user or password is too long, or badly percent-encoded", STR(""));
@@ -156,14 +156,14 @@ static bool parse_host(struct redis_url *url, struct str text, char *why)
         if (!str_cut(str_skip(host, 1), ']', &host, &port))
             return refuse(why, "its host has no closing bracket", STR(""));
         if (port.len && port.at[0] != ':')
-            return refuse(why, "something stands behind its host: ", port);
+            return refuse(why, "there is something after its host: ", port);
         port = str_skip(port, 1);
     } else {
         str_cut(text, ':', &host, &port);
     }
     if (port.len) {
         if (!number(port, PORT_MOST, &n) || n == 0)
-            return refuse(why, "its port is no port: ", port);
+            return refuse(why, "its port is not a port number: ", port);
         url->port = (int)n;
     }
     if (!decode(host.len ? host : STR("127.0.0.1"), url->host, sizeof(url->host)))
@@ -178,7 +178,7 @@ static bool parse_place(struct redis_url *url, struct str rest, bool local, char
     struct str authority = str_n(rest.at, cut), path = str_skip(rest, cut), host = authority;
     struct str user = STR("");
 
-    for (size_t i = authority.len; i > 0; i--) { /* the last one: a host has none */
+    for (size_t i = authority.len; i > 0; i--) { /* the last @: a host contains none */
         if (authority.at[i - 1] != '@')
             continue;
         user = str_n(authority.at, i - 1);
@@ -197,7 +197,7 @@ static bool parse_place(struct redis_url *url, struct str rest, bool local, char
         return false;
     path = str_skip(path, 1);
     return !path.len || set_db(url, path) ||
-           refuse(why, "behind its host stands no number of a database: ", path);
+           refuse(why, "what follows its host is not the number of a database: ", path);
 }
 
 static void make_shown(struct redis_url *url)
@@ -232,7 +232,7 @@ bool redis_url_parse(struct str text, struct redis_url *out, char why[REDIS_WHY_
         make_shown(out);
         return true;
     }
-    return refuse(why, "it is none of redis://, rediss://, redis+unix://", STR(""));
+    return refuse(why, "it must begin with redis://, rediss:// or redis+unix://", STR(""));
 }
 
 bool redis_address_shown(const char *url, char shown[REDIS_WHY_MAX], char why[REDIS_WHY_MAX])

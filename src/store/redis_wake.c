@@ -1,11 +1,11 @@
 /*
  * store/redis: hints from other nodes.
  *
- * A connection of its own is subscribed to this node's channel; a message is a call's id and
- * nothing else. Operations wait until the subscription is confirmed, at the start and whenever the
- * connection was lost: a question that is asked after it cannot be answered unheard. What was said
- * while nobody listened is lost; the record is the truth, and whoever waits is told to look at it
- * when the subscription is there again.
+ * A separate connection is subscribed to this node's channel. A message is a call's id and nothing
+ * else. Operations wait until the subscription is confirmed, at the start and whenever the
+ * connection was lost. So no answer to a question that is asked after that goes unheard. What was
+ * sent while the connection was away is lost; the record is the truth, and every waiting call looks
+ * at it when the subscription is back.
  */
 #include "base/mem.h"
 #include "store/redis_inside.h"
@@ -22,7 +22,7 @@ static void on_ready(struct redis_link *link)
 static void on_down(struct redis_link *link, const char *why)
 {
     (void)link;
-    (void)why; /* operations wait from now on; one that does so for too long says why */
+    (void)why; /* operations wait from now on; if one waits too long, it says why */
 }
 
 static void on_value(struct redis_link *link, const struct redis_value *value)

@@ -1,8 +1,8 @@
 /*
- * store/redis: the words that the transitions have in common.
+ * store/redis: what the transitions have in common.
  *
- * Numbers as text, records as they were just written, and the call's scope, which a record is
- * sealed for: mostly it is remembered (redis_known.c), and if not it is read first.
+ * Numbers as text, records as they were just written, and the call's scope, for which a record is
+ * sealed. Mostly the scope is remembered (redis_known.c); if not, it is read first.
  */
 #include "store/redis_inside.h"
 
@@ -56,14 +56,14 @@ struct str redis_copy(struct redis_op *op, struct str s)
     return s.len ? arena_str(&op->arena, s) : STR_NONE;
 }
 
-/* What stands in a call's head has to be told apart there. */
+/* Can these be parts of a call's head, where they have to be told apart? */
 bool redis_plain(struct str token, struct str node)
 {
     return redis_is_id(token) && !memchr(token.at, ' ', token.len) &&
            !memchr(token.at, '\n', token.len) && (!node.len || !memchr(node.at, '\n', node.len));
 }
 
-/* Sends what was said, unless writing it has failed. */
+/* Sends the operation, unless writing its records has failed. */
 void redis_op_send_or_end(struct redis_op *op)
 {
     if (op->status != NOD_OK)
@@ -72,7 +72,7 @@ void redis_op_send_or_end(struct redis_op *op)
         redis_op_send(op);
 }
 
-/* Before the transition: the call's own record, for its scope. */
+/* Before the transition: reads the call's own record, for its scope. */
 void redis_say_look(struct redis_op *op)
 {
     struct str call = id_str(&op->call);

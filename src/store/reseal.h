@@ -1,5 +1,5 @@
 /*
- * store/reseal: what a store says when its records were brought under the newest secret.
+ * store/reseal: what a store reports when its records were sealed with the newest secret.
  */
 #ifndef NOD_STORE_RESEAL_H
 #define NOD_STORE_RESEAL_H
@@ -9,7 +9,7 @@
 struct reseal_counts {
     uint64_t records;
     uint64_t resealed;
-    uint64_t refused; /* none of the secrets opens them: they stay as they are */
+    uint64_t refused; /* no secret opens them: they stay as they are */
 };
 
 #endif

@@ -1,11 +1,11 @@
 /*
  * store/sqlite: the store of one server, in a file.
  *
- * This file is the loop's part: an operation is copied, gets the time, and goes into the queue of
- * the writer or of the reader; when it comes back it is delivered here, and freed.
+ * This file is the loop's part. An operation is copied, gets the time, and goes into the queue of
+ * the writer or of the reader. When it comes back it is delivered here, and freed.
  *
- * Holds always: between submit and delivery an operation belongs to one thread. Completions that
- * are on their way when the store is destroyed find the mailbox empty, and are dropped.
+ * Holds always: between submission and delivery an operation belongs to one thread. Completions
+ * that are on their way when the store is destroyed find the mailbox empty, and are dropped.
  */
 #include "store/sqlite_inside.h"
 
@@ -67,7 +67,7 @@ static void op_tell(struct sqlite_mailbox *mailbox, struct sqlite_op *op)
         sqlite_hints_tell(mailbox, op);
 }
 
-/* On the loop. Whoever is told may destroy the store. */
+/* On the loop. The callback may destroy the store. */
 static void arrive(void *data)
 {
     struct delivery *delivery = data;
@@ -255,7 +255,7 @@ static void op_claim(struct store *store, const struct claim_spec *claim, store_
                      void *data)
 {
     struct sqlite_op *op = op_new(of(store), &verb_claim, done, data);
-    size_t count = claim_check(claim) == NOD_OK ? claim->count : 0; /* none: it is refused */
+    size_t count = claim_check(claim) == NOD_OK ? claim->count : 0; /* 0: it is refused */
     struct claim_item *items = arena_alloc(&op->arena, (count + 1) * sizeof(*items));
 
     op->token = copy(op, claim->token);
@@ -394,7 +394,7 @@ static void op_beat(struct store *store, struct str node, int64_t ttl_ms, store_
     op_submit(of(store), &of(store)->writer, op);
 }
 
-/* One process owns the file, so there is one node to give hints to. */
+/* One process owns the file, so there is only one node to give hints to. */
 static void set_watch(struct store *store, struct str node,
                       void (*wake)(void *data, struct str call_id), void *data)
 {
@@ -405,8 +405,8 @@ static void set_watch(struct store *store, struct str node,
 
 /* --- the whole --- */
 
-/* For the writer its time is what counts: the batch looks for what is over by then, and at the
- * files. The reader has to read something to find out whether it can. */
+/* For the writer only the time matters: the batch then looks for what is over, and at the files.
+ * The reader has to read something to find out whether it can. */
 static void look_run(struct sqlite_side *side, struct sqlite_op *op)
 {
     if (side->writes)

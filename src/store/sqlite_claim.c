@@ -1,8 +1,8 @@
 /*
  * store/sqlite: claims, on the writer's thread.
  *
- * All items are looked at before anything is written. What ends is written once: the entries of the
- * journal in one record, each ask's row, and the call's.
+ * All items are checked before anything is written. Then each end is written once: the journal
+ * entries in one record, the row of each ask, and the row of the call.
  *
  * Holds always: calls.pending is the number of the call's pending asks.
  */
@@ -12,12 +12,12 @@
 struct ask_row {
     struct ask_record *record;
     int64_t n;
-    struct str token; /* of the claim that ended it, or put it up again last */
-    bool won;         /* by the claim at hand */
-    bool ends;        /* the claim at hand has just ended it */
+    struct str token; /* of the claim that ended it, or last put it up again */
+    bool won;         /* by this claim */
+    bool ends;        /* this claim has just ended it */
 };
 
-/* Its call into *call. False: it is not there, or it was refused. */
+/* Reads an ask, and its call into *call. False: it does not exist, or it was refused. */
 static bool ask_find(struct sqlite_side *side, struct sqlite_op *op, struct str id,
                      struct ask_row *row, struct sqlite_call_row *call, uint64_t *took)
 {
@@ -41,7 +41,7 @@ static bool ask_find(struct sqlite_side *side, struct sqlite_op *op, struct str 
     return found && !side->error && !side->refused;
 }
 
-/* False: op->status says why, or the side does. */
+/* False: op->status or side->error says why. */
 static bool claim_find(struct sqlite_side *side, struct sqlite_op *op, struct ask_row *rows,
                        struct sqlite_call_row *call, uint64_t *took)
 {
@@ -79,7 +79,7 @@ static void put_again(struct sqlite_side *side, struct sqlite_op *op, struct ask
     row->won = true;
 }
 
-/* One that is pending. False: it is refused. */
+/* Claims a pending ask. False: it is refused. */
 static bool claim_item(struct sqlite_side *side, struct sqlite_op *op, struct ask_row *row,
                        const struct claim_item *item)
 {
@@ -88,7 +88,7 @@ static bool claim_item(struct sqlite_side *side, struct sqlite_op *op, struct as
     bool late = due && claim_is_word(item);
 
     if (item->again && row->won)
-        return true; /* by this very claim, before */
+        return true; /* this very claim has happened before */
     if ((item->attempt && item->attempt != ask->attempt) ||
         (item->outcome == ASK_EXPIRED && !item->again && !due))
         return false;
@@ -122,7 +122,7 @@ static void ask_closed(struct sqlite_side *side, struct sqlite_op *op, const str
     query_run(&q);
 }
 
-/* The call has so many pending asks less, and is perhaps taken: in this epoch, or 0. */
+/* The call has so many pending asks less, and may be taken. Returns the epoch, or 0. */
 static uint64_t call_claimed(struct sqlite_side *side, struct sqlite_op *op,
                              struct sqlite_call_row *call, struct str call_id, int64_t ended)
 {
@@ -153,7 +153,7 @@ static uint64_t call_claimed(struct sqlite_side *side, struct sqlite_op *op,
     return took;
 }
 
-/* Those that have just ended: in the journal, in their rows, and no longer counted. */
+/* Asks that have just ended: into the journal and their rows, and no longer counted. */
 static int64_t claim_end(struct sqlite_side *side, struct sqlite_op *op, struct ask_row *rows,
                          struct sqlite_call_row *call)
 {

@@ -1,16 +1,16 @@
 /*
- * store/sqlite: the files on the disk, and whose they are.
+ * store/sqlite: the files on the disk, and which process owns them.
  *
  * Four files belong together: PATH, SQLite's log and index beside it (PATH-wal, PATH-shm), and
  * PATH.lock, which says which process owns them. The lock that counts is on PATH itself (flock,
- * which SQLite's own locks never meet): whatever the file is called, and whatever becomes of the
- * other three, no second process gets it.
+ * which does not interfere with SQLite's own locks). Whatever the file is called, and whatever
+ * happens to the other three, no second process gets it.
  *
- * Each is known by its device and number from the moment it was opened. One that was removed or
- * replaced can still be written to, and nobody would find it there: so they are looked at before
- * every commit, and once a second, and a store that has lost one of them acknowledges nothing. When
- * it is the log or the index, what was committed before is moved into PATH at once, so that even a
- * kill loses nothing of it.
+ * Each file is known by its device and inode from the moment it was opened. A file that was removed
+ * or replaced can still be written to, but nobody would find it. So the files are checked before
+ * every commit and once a second, and a store that has lost one of them acknowledges nothing. If it
+ * is the log or the index, what was committed before is moved into PATH at once, so that even a
+ * kill loses nothing.
  */
 #include "store/sqlite_inside.h"
 
@@ -29,7 +29,7 @@ enum { LOCK_TEXT_MAX = 32 }; /* bytes of a process id */
 
 static const struct {
     const char *tail;
-    const char *lost; /* as it is told to those who ask whether the store is ready */
+    const char *lost; /* the text for those who ask whether the store is ready */
 } parts[LITE_PARTS] = {
     [LITE_PART_FILE] = { "", "its file was removed or replaced" },
     [LITE_PART_LOCK] = { ".lock",
@@ -78,11 +78,11 @@ static bool open_lock(struct sqlite_store *store, char *why)
            say_owner(store->lock_fd, store->path, why);
 }
 
-/* The descriptor stays open until SQLite has closed its own: closing any of them would take
- * SQLite's locks away. */
+/* The descriptor stays open until SQLite has closed its own: closing any descriptor of the file
+ * would release SQLite's locks. */
 static bool open_file(struct sqlite_store *store, char *why)
 {
-    /* Nobody else is to read it; SQLite gives its other files the same rights. */
+    /* Nobody else may read it. SQLite gives its other files the same rights. */
     store->file_fd = open(store->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (store->file_fd < 0) {
         snprintf(why, LITE_WHY_MAX, "%s cannot be opened: %s", store->path, strerror(errno));
@@ -91,7 +91,7 @@ static bool open_file(struct sqlite_store *store, char *why)
     if (flock(store->file_fd, LOCK_EX | LOCK_NB) == 0)
         return true;
     if (errno == EWOULDBLOCK)
-        return say_owner(-1, store->path, why); /* by another name, or without its lock */
+        return say_owner(-1, store->path, why); /* by another name, or without its .lock file */
     snprintf(why, LITE_WHY_MAX, "%s cannot be locked: %s", store->path, strerror(errno));
     return false;
 }
@@ -105,7 +105,7 @@ bool sqlite_file_lock(struct sqlite_store *store, char *why)
     int len = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
     if (pwrite(store->lock_fd, pid, (size_t)len, 0) != len ||
         ftruncate(store->lock_fd, (off_t)len) != 0)
-        LOG_WARN("the lock of the store cannot say who holds it", LOG_CSTR("store", store->path));
+        LOG_WARN("the lock file of the store cannot be written", LOG_CSTR("store", store->path));
     return true;
 }
 
@@ -121,7 +121,7 @@ void sqlite_file_finish(struct sqlite_store *store)
 
 /* --- are they there? --- */
 
-/* The first time it is seen it is ours: the lock was there before it. */
+/* When it is first seen it is ours, because the lock was held before. */
 static bool part_is_there(struct sqlite_known *known)
 {
     struct stat about;

@@ -1,8 +1,8 @@
 /*
- * store/sqlite: whoever watches the asks is told what an operation has changed.
+ * store/sqlite: tells a watcher of the asks what an operation has changed.
  *
- * One process owns the file, so what it has stored itself is all there is to tell. It is told on
- * the loop, behind the completion, from what the operation holds anyway; nothing waits in a queue.
+ * One process owns the file, so there is nothing to tell but what this process has stored. It is
+ * told on the loop, after the completion, from what the operation holds anyway. There is no queue.
  */
 #include "store/sqlite_inside.h"
 
@@ -24,7 +24,7 @@ static void tell_ask(struct sqlite_mailbox *mailbox, const struct ask_record *as
                                       .ended = ended });
 }
 
-/* As it stands in the file: the same digest, read as a number of this machine. */
+/* The number in the file is the same digest, as this machine reads it. */
 static uint64_t owner_of_row(int64_t stored)
 {
     unsigned char bytes[sizeof(stored)];

@@ -3,21 +3,21 @@
  *
  *     sqlite.c         the vtable: operations are copied and queued, completions delivered
  *     sqlite_side.c    a thread with its connection and its queue; group commit
- *     sqlite_write.c   the transitions
- *     sqlite_claim.c   those of asks
+ *     sqlite_write.c   the transitions of calls
+ *     sqlite_claim.c   claims
  *     sqlite_quota.c   how many questions wait, in all and for each principal
- *     sqlite_sweep.c   what is over goes, a slice at a time
- *     sqlite_read.c    rows back into records; load, scan, get, list
- *     sqlite_hints.c   whoever watches the asks is told what an operation has changed
- *     sqlite_reseal.c  every record under the newest secret
+ *     sqlite_sweep.c   removes what is over, a slice at a time
+ *     sqlite_read.c    turns rows into records; load, scan, get, list
+ *     sqlite_hints.c   tells a watcher of the asks what an operation has changed
+ *     sqlite_reseal.c  seals every record with the newest secret
  *     sqlite_file.c    the files on the disk: their lock, and whether they are there
- *     sqlite_log.c     the log stays short
- *     sqlite_schema.c  what stands in the file: pragmas, tables, migrations
+ *     sqlite_log.c     keeps the log short
+ *     sqlite_schema.c  what is in the file: pragmas, tables, migrations
  *     sqlite_query.c   prepared statements
  *
- * Holds always: a connection is used by its own thread alone, after the store was opened and until
- * its thread was joined. Threads read no wall clock: an operation carries the time it was asked
- * for.
+ * Holds always: a connection is used only by its own thread, from the opening of the store until
+ * the thread was joined. The threads read no wall clock: an operation carries the time at which it
+ * was asked for.
  */
 #ifndef NOD_STORE_SQLITE_INSIDE_H
 #define NOD_STORE_SQLITE_INSIDE_H
@@ -40,22 +40,22 @@ enum {
     LITE_BATCH_MOST = 1024,     /* operations in one commit */
     LITE_OP_BYTES = 96 << 20,   /* memory of one operation with what it reads */
     LITE_SCAN_MOST = 1000,      /* rows of one scan */
-    LITE_SCAN_BYTES = 8 << 20,  /* and bytes of its records, after which it ends early */
-    LITE_SWEEP_EVERY_MS = 5000, /* how often what is over is looked for */
-    LITE_USED_STEP_MS = 60000,  /* that the file counts as in use between two looks, at most */
-    LITE_SWEEP_CALLS = 32,      /* removed in one commit */
-    LITE_SWEEP_ROWS = 128,      /* of small records */
-    LITE_RESEAL_MOST = 256,     /* records brought under the newest secret in one commit */
-    LITE_GATHER_NS = 2000000,   /* that a commit may wait for others to share it */
+    LITE_SCAN_BYTES = 8 << 20,  /* bytes of its records, after which it ends early */
+    LITE_SWEEP_EVERY_MS = 5000, /* how often the store looks for what is over */
+    LITE_USED_STEP_MS = 60000,  /* the most that counts as time in use between two looks */
+    LITE_SWEEP_CALLS = 32,      /* calls removed in one commit */
+    LITE_SWEEP_ROWS = 128,      /* small records removed in one commit */
+    LITE_RESEAL_MOST = 256,     /* records sealed anew in one commit */
+    LITE_GATHER_NS = 2000000,   /* how long a commit may wait for others to share it */
     LITE_LAPSE_MOST = 512,      /* questions that ran out, looked at in one commit */
     LITE_TALLIES_MOST = 4096,   /* principals whose counts are kept in memory */
-    LITE_LOOK_EVERY_MS = 1000,  /* how often the files are looked at, and a failure tried */
-    LITE_TRY_BYTES = 64 << 10,  /* written to see whether a store that failed works again */
-    LITE_LOG_PAGES = 1000,      /* of the log, before it is moved into the file */
-    LITE_LOG_BYTES = 4 << 20,   /* of it that are kept when it begins anew */
-    LITE_LOG_MOST_PAGES = 2000, /* before the writer waits until it was moved */
-    LITE_LOG_QUIET_PAGES = 64,  /* between two sweeps: little happens, and the log is cut */
-    LITE_BUSY_MS = 5000,        /* that somebody else may hold the file */
+    LITE_LOOK_EVERY_MS = 1000, /* how often the files are checked, and a failed store tries again */
+    LITE_TRY_BYTES = 64 << 10, /* bytes written to see whether a store that failed works again */
+    LITE_LOG_PAGES = 1000,     /* pages of the log, before it is moved into the file */
+    LITE_LOG_BYTES = 4 << 20,  /* bytes of the log that are kept when it begins anew */
+    LITE_LOG_MOST_PAGES = 2000, /* pages of the log, at which the writer waits until it was moved */
+    LITE_LOG_QUIET_PAGES = 64,  /* fewer new pages between two sweeps: the log is cut */
+    LITE_BUSY_MS = 5000,        /* how long somebody else may hold the file */
 };
 
 struct sqlite_store;
@@ -74,7 +74,7 @@ struct sqlite_row { /* of a scan */
     struct store_row row;
 };
 
-/* Everything it points to lies in its arena. */
+/* Everything it points to is in its arena. */
 struct sqlite_op {
     struct list link;
     const struct sqlite_verb *verb;
@@ -86,7 +86,7 @@ struct sqlite_op {
     int64_t now;
 
     struct str token;
-    struct str id; /* of the call, or of the ask; key */
+    struct str id; /* of the call, of the ask; or a key */
     struct str node;
     uint64_t epoch;
     uint32_t notices;
@@ -97,7 +97,7 @@ struct sqlite_op {
     size_t entry_count;
     struct ask_record *asks;
     size_t ask_count;
-    size_t new_asks; /* of them: not asked before */
+    size_t new_asks; /* those that were not asked before */
     struct claim_spec claim;
     struct str content; /* result; value */
     struct str kind;    /* of a small record */
@@ -107,12 +107,12 @@ struct sqlite_op {
     struct store_list list;
     store_row_fn *row;
     size_t row_count;
-    size_t skipped_bytes; /* of records that a scan could not read */
+    size_t skipped_bytes; /* used for records that a scan could not read */
     struct sqlite_row *rows;
     struct sqlite_row **rows_end;
-    struct str wake;       /* a call to give a hint of, when it is done */
+    struct str wake;       /* a call of which a hint is given when it is done */
     int64_t owner;         /* of the call that it has ended */
-    struct str *withdrawn; /* its asks that were pending */
+    struct str *withdrawn; /* asks of that call that were pending */
     size_t withdrawn_count;
 };
 
@@ -186,56 +186,57 @@ struct sqlite_side {
     sqlite3_stmt *statements[SQL_COUNT];
     struct codec codec;
     struct buf buf;     /* a record being written */
-    int error;          /* SQLite's, of the operation at hand; 0: none */
-    nod_status refused; /* the operation at hand met a record that was refused */
-    uint64_t newest;    /* version of a small record; the writer's */
-    int64_t now;        /* of the newest operation; the writer's */
+    int error;          /* SQLite's error in the current operation; 0: none */
+    nod_status refused; /* the current operation met a record that was refused */
+    uint64_t newest;    /* newest version of a small record; the writer's */
+    int64_t now;        /* time of the newest operation; the writer's */
     int64_t swept_ms;   /* the writer's */
-    int64_t used_ms;    /* for so long the file was in use, as of used_at; the writer's */
-    int64_t used_at;    /* 0: it was not read yet */
+    int64_t used_ms;    /* the time in use, as of used_at; the writer's */
+    int64_t used_at;    /* 0: not read yet */
     bool sweep_on;      /* there is more to remove */
-    int told;           /* the failure that was logged; 0: it works */
+    int told;           /* the failure that was logged; 0: the store works */
     struct map
-        tallies; /* owner -> struct tally, as they will be with the next commit; the writer's */
-    int64_t lapsed_ms; /* questions that ran out until then are not counted any more */
+        tallies; /* owner -> struct tally, as they will be after the next commit; the writer's */
+    int64_t lapsed_ms; /* questions that ran out until then are no longer counted */
     bool lapsed_known; /* lapsed_ms was read */
-    bool lapsed_ahead; /* it is further on than in the file */
-    bool mark_wanted;  /* somebody relied on it: it has to be saved */
-    int64_t moved;     /* by so many the operation at hand changes what waits */
+    bool lapsed_ahead; /* it is later than in the file */
+    bool mark_wanted;  /* something relied on it: it has to be saved */
+    int64_t moved;     /* by how many the current operation changes the waiting questions */
     int64_t moved_owner;
-    int64_t commit_ns;  /* what the last commit took; the writer's */
-    size_t crowd;       /* operations that were there when it ended, its own included */
-    bool settled;       /* what the last owner left behind was put in order; the writer's */
-    int wal_pages;      /* of the log, after the last commit; the writer's, as what follows */
+    int64_t commit_ns; /* how long the last commit took; the writer's */
+    size_t crowd;      /* operations that were there when it ended, including its own */
+    bool settled;      /* what the last owner left behind was put in order; the writer's */
+    /* pages of the log after the last commit; this and the following are the writer's */
+    int wal_pages;
     bool log_asked;     /* the reader was asked to move it */
-    int64_t log_used;   /* pages that were written to it since it was cut */
-    int64_t log_looked; /* log_used when it was last looked at */
+    int64_t log_used;   /* pages written to it since it was cut */
+    int64_t log_looked; /* log_used at the last look */
     int64_t looked_ms;
-    int lost;       /* as store->lost, before it is said */
-    int log_waited; /* the log was waited for in vain: so long before it is again */
+    int lost;       /* as store->lost, before it is reported */
+    int log_waited; /* waiting for the log was in vain: not again before it has so many pages */
     int log_told;   /* why it cannot be moved; 0: it can */
 
     pthread_t thread;
     bool started;
-    pthread_mutex_t lock; /* guards what follows */
+    pthread_mutex_t lock; /* guards the following */
     pthread_cond_t wake;
     struct list queue;
     size_t queued;
-    size_t wanted;   /* so many have to be queued to wake the writer, which gathers; 0: one */
-    bool checkpoint; /* the reader's: wanted */
+    size_t wanted;   /* how many must be queued to wake a writer that gathers; 0: one */
+    bool checkpoint; /* the reader's: the log is to be moved */
     bool stopping;
 };
 
-/* Outlives the store for as long as completions are on their way to the loop. */
+/* Outlives the store while completions are on their way to the loop. */
 struct sqlite_mailbox {
-    struct sqlite_store *store; /* NULL: the store is gone. The loop thread's alone */
+    struct sqlite_store *store; /* NULL: the store is gone. Loop thread only */
     atomic_uint refs;
 };
 
 /* The files that belong together; see sqlite_file.c. */
 enum sqlite_part { LITE_PART_FILE, LITE_PART_LOCK, LITE_PART_LOG, LITE_PART_INDEX, LITE_PARTS };
 
-/* A file as it was opened: another one in its place is not it. */
+/* A file as it was opened: another file in its place is not the same. */
 struct sqlite_known {
     char *path;
     dev_t device;
@@ -253,19 +254,19 @@ struct sqlite_store {
     enum sqlite_sync synchronous;
     int64_t keep_ms;
     int64_t abandoned_ms;
-    int64_t pending_most;                  /* questions that wait, in all; 0: no bound */
-    int64_t pending_most_each;             /* and for one principal */
+    int64_t pending_most;                  /* bound on waiting questions, in all; 0: none */
+    int64_t pending_most_each;             /* the same for one principal */
     struct sqlite_known known[LITE_PARTS]; /* the writer's, once it runs */
-    atomic_int lost;                       /* a part that is not there any more, plus 1 */
-    atomic_int failing;    /* SQLite's error, while what is written does not come to the disk */
-    atomic_int unreadable; /* the same, of what is read */
-    atomic_int damaged;    /* the same, for good: the file is not what SQLite has written */
-    atomic_bool log_moved; /* the reader has done what it was asked for */
+    atomic_int lost;                       /* a part that is no longer there, plus 1 */
+    atomic_int failing;                    /* SQLite's error, while writes do not reach the disk */
+    atomic_int unreadable;                 /* the same for reads */
+    atomic_int damaged;    /* the same, for good: the file was changed by something else */
+    atomic_bool log_moved; /* the reader has moved the log, as it was asked to */
     struct sqlite_side writer;
     struct sqlite_side reader;
     struct sqlite_mailbox *mailbox;
     struct timer look;
-    size_t in_flight; /* operations that keep the loop waiting; the loop thread's */
+    size_t in_flight; /* operations that keep the loop running; loop thread only */
     void (*wake)(void *data, struct str call_id);
     void *wake_data;
     void (*told)(void *data, const struct ask_hint *hint); /* NULL: nobody watches the asks */
@@ -276,44 +277,44 @@ struct sqlite_store {
 struct query;
 
 /* sqlite.c */
-/* A store without its threads: the file is locked and up to date, and the writer's connection is
- * the caller's. NULL: see why. Ends with ops->destroy. */
+/* A store without its threads: the file is locked and up to date, and the writer's connection
+ * belongs to the caller. NULL: see why. Ends with ops->destroy. */
 struct sqlite_store *sqlite_store_offline(const struct sqlite_opts *opts, char *why);
 void sqlite_deliver(struct sqlite_store *store, struct list *ops); /* from a side's thread */
 
 /* sqlite_side.c */
 bool sqlite_side_start(struct sqlite_side *side);
-/* The writer first works through its queue; the reader's is dropped. */
+/* The writer first works through its queue; the reader's queue is dropped. */
 void sqlite_side_stop(struct sqlite_side *side);
-/* False: too many wait. */
+/* False: too many operations wait. */
 bool sqlite_side_submit(struct sqlite_side *side, struct sqlite_op *op);
 
 /* sqlite_file.c */
 void sqlite_file_names(struct sqlite_store *store, const char *path);
 bool sqlite_file_lock(struct sqlite_store *store, char *why);
-/* Unlocks; only after both connections were closed. */
+/* Unlocks. Only after both connections were closed. */
 void sqlite_file_finish(struct sqlite_store *store);
-/* False, with side->error: one of them was removed or replaced, and a commit would reach nobody. */
+/* False, with side->error: a file was removed or replaced, and a commit would be lost. */
 bool sqlite_file_is_there(struct sqlite_side *side);
-/* Saves what is in the log, and says it: from then on nobody is told that it is ready. Outside of a
+/* Saves what is in the log, and records the loss: from then on the store is not ready. Outside of a
  * transaction. */
 void sqlite_file_say_lost(struct sqlite_side *side);
-/* Which one, as a sentence that lives on; NULL: none. */
+/* Which one, as a constant sentence; NULL: none. */
 const char *sqlite_file_lost(const struct sqlite_store *store);
 
 /* sqlite_log.c */
-void sqlite_log_grew(struct sqlite_side *side, int pages); /* it has so many now */
+void sqlite_log_grew(struct sqlite_side *side, int pages); /* it has so many pages now */
 void sqlite_log_watch(struct sqlite_side *writer);         /* after a commit */
-void sqlite_log_move(struct sqlite_side *side);            /* waits for nobody, cuts nothing */
-void sqlite_log_quiet(struct sqlite_side *writer);         /* now and then */
+void sqlite_log_move(struct sqlite_side *side);    /* does not wait, and does not cut the log */
+void sqlite_log_quiet(struct sqlite_side *writer); /* called now and then */
 void sqlite_log_cut(struct sqlite_side *writer);
-/* False, with side->error: it is too long, and cannot be moved. */
+/* False, with side->error: the log is too long, and cannot be moved. */
 bool sqlite_log_has_room(struct sqlite_side *writer);
 
 /* sqlite_schema.c */
 bool sqlite_connect(struct sqlite_side *side, char *why);
 bool sqlite_migrate(struct sqlite_side *side, char *why);
-/* What a new owner does first, in its first transaction. False: side->error. */
+/* What a new owner of the file does, in its first transaction. False: side->error. */
 bool sqlite_settle(struct sqlite_side *side);
 void sqlite_disconnect(struct sqlite_side *side);
 
@@ -328,14 +329,14 @@ struct sqlite_call_row {
     bool handed;
     struct str scope;
     struct str node;
-    int64_t idle_ms; /* only of a runnable one */
-    int64_t owner;   /* its principal, as sqlite_quota.c counts */
-    bool sensitive;  /* one of its questions is */
+    int64_t idle_ms; /* only if it is runnable */
+    int64_t owner;   /* its principal, as sqlite_quota.c counts it */
+    bool sensitive;  /* one of its questions is sensitive */
 };
 
-/* The columns of ROW_COLUMNS. */
+/* Reads the columns of ROW_COLUMNS. */
 void sqlite_row_read(struct query *q, struct arena *arena, struct sqlite_call_row *row);
-/* A record that is too large is the operation's fault, and not a failure of the store. */
+/* False: the record is too large, which is the operation's fault and no failure of the store. */
 bool sqlite_wrote(struct sqlite_side *side, nod_status status);
 /* What was just written. */
 struct str sqlite_fresh(struct sqlite_side *side);
@@ -350,7 +351,8 @@ void sqlite_cancel(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_put(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_del(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_beat(struct sqlite_side *side, struct sqlite_op *op);
-/* A call with all that belongs to it; how many of its questions were counted. */
+/* Drops a call with everything that belongs to it. Returns how many of its questions were
+ * counted. */
 int64_t sqlite_call_drop(struct sqlite_side *side, int64_t n, int64_t pending);
 
 /* sqlite_claim.c */
@@ -364,26 +366,26 @@ void sqlite_watch_asks(struct store *store, void (*told)(void *data, const struc
 
 /* sqlite_sweep.c: removes a slice of what is over. */
 void sqlite_sweep(struct sqlite_side *side);
-/* For how long the file was in use: time in which nobody could run a call does not count. */
+/* The time in use of the file: time in which nobody could run a call does not count. */
 int64_t sqlite_used(struct sqlite_side *side);
 
 /* sqlite_quota.c */
-/* A principal as a number; never 0, which stands for nobody in particular. */
+/* A principal as a number; never 0, which stands for all. */
 int64_t sqlite_quota_owner(struct str principal);
-/* Which bound keeps so many more questions from waiting? */
+/* Which bound, if any, keeps so many more questions from waiting? */
 enum store_quota sqlite_quota_full(struct sqlite_side *side, int64_t owner, int64_t more,
                                    int64_t now);
-/* So many more of them, or fewer. */
+/* So many more questions wait, or fewer. */
 void sqlite_quota_move(struct sqlite_side *side, int64_t owner, int64_t by);
 /* Is a question with this deadline counted? */
 bool sqlite_quota_counts(struct sqlite_side *side, int64_t expires_ms);
-/* Of a call: its questions that wait and are counted. */
+/* How many questions of a call wait and are counted. */
 int64_t sqlite_quota_of_call(struct sqlite_side *side, int64_t n);
-/* Stops counting a slice of what has run out by then. True: there is more. */
+/* Stops counting a slice of the questions that ran out by then. True: there are more. */
 bool sqlite_quota_lapse(struct sqlite_side *side, int64_t now);
 /* Before a commit. */
 void sqlite_quota_save(struct sqlite_side *side);
-/* After a transaction was undone: what was counted in it did not happen. */
+/* After a rollback: what was counted in the transaction did not happen. */
 void sqlite_quota_forget(struct sqlite_side *side);
 
 /* sqlite_read.c */
@@ -392,7 +394,7 @@ void sqlite_load_ask(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_scan(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_get(struct sqlite_side *side, struct sqlite_op *op);
 void sqlite_list(struct sqlite_side *side, struct sqlite_op *op);
-/* The call with its journal; NULL: side->error or side->refused is set, or it is not there. */
+/* The call with its journal. NULL: side->error or side->refused is set, or it does not exist. */
 const struct call_record *sqlite_read_call(struct sqlite_side *side, struct sqlite_op *op,
                                            struct str id);
 /* The same, by its number. */
@@ -409,24 +411,24 @@ struct query {
 };
 
 struct query query(struct sqlite_side *side, enum sql name);
-/* Each binds the next parameter. What is bound has to live until the query has ended. */
+/* Each binds the next parameter. What is bound must live until the query has ended. */
 void query_text(struct query *q, struct str s);
 void query_blob(struct query *q, struct str s);
 void query_int(struct query *q, int64_t n);
 void query_null(struct query *q);
-/* True: a row is there. A query that gives no more rows, or fails (side->error), has ended. */
+/* True: there is a row. A query without more rows, or that fails (side->error), has ended. */
 bool query_row(struct query *q);
 void query_end(struct query *q);
-/* Binds are done: runs a statement without rows. False: side->error is set. */
+/* After the binds: runs a statement without rows. False: side->error is set. */
 bool query_run(struct query *q);
-/* Each takes the next column. Text and blobs are copied into the arena. */
+/* Each returns the next column. Text and blobs are copied into the arena. */
 int64_t query_get_int(struct query *q);
 struct str query_get_bytes(struct query *q, struct arena *arena);
 /* Sets side->error, as a failed statement does. */
 void query_fail(struct sqlite_side *side, int error);
 
-/* The ask of a row whose columns are, from the next: id, state, asked_ms, expires_ms, ended_ms,
- * record, answer, attempt, via. False: it was refused (side->refused), or side->error. */
+/* Reads the ask of a row whose next columns are: id, state, asked_ms, expires_ms, ended_ms, record,
+ * answer, attempt, via. False: it was refused (side->refused), or side->error. */
 bool sqlite_read_ask(struct query *q, struct arena *arena, struct ask_record *out);
 
 #endif

@@ -1,22 +1,22 @@
 /*
- * store/sqlite: the log (WAL) stays short.
+ * store/sqlite: keeps the log (WAL) short.
  *
- * Every commit lengthens it. From LITE_LOG_PAGES on the reader moves it into the file, between two
- * of its batches, so that no commit waits for that; what came meanwhile is little, and the writer
- * moves it after its next commit and lets the log begin anew. SQLite alone would not get there:
- * while commits never pause, the one that moves the log always finds it longer at its end. The
- * writer waits for nobody over it, unless the log has reached LITE_LOG_MOST_PAGES; a log that is so
- * long and cannot be moved is a failure of the store, for it would take the whole disk.
+ * Every commit lengthens the log. From LITE_LOG_PAGES on, the reader moves it into the file,
+ * between two of its batches, so that no commit waits for that. What was added in the meantime is
+ * little: the writer moves it after its next commit, and lets the log begin anew. SQLite alone
+ * would not get there: while commits never pause, whoever moves the log always finds it longer at
+ * the end. The writer waits for this only when the log has reached LITE_LOG_MOST_PAGES. A log that
+ * is so long and cannot be moved is a failure of the store, because it would fill the disk.
  *
- * The file of the log is kept, up to LITE_LOG_PAGES, because one that has its room already is
- * faster to write; when little happens it is cut to nothing. So it is when writing has failed: a
- * disk that the log has filled has room again.
+ * The log's file is kept, up to LITE_LOG_BYTES, because writing is faster if its space is already
+ * allocated. If little happens, or writing has failed, it is cut to nothing: a disk that the log
+ * has filled has room again.
  */
 #include "store/sqlite_inside.h"
 
 #include "base/log.h"
 
-/* Moves it; SQLITE_BUSY: somebody reads what stands there. */
+/* Moves it. SQLITE_BUSY: somebody reads a part of it. */
 static int move(struct sqlite_side *side, int mode, int patience_ms)
 {
     sqlite3_busy_timeout(side->db, patience_ms);
@@ -30,7 +30,7 @@ static bool is_busy(int error)
     return (error & 0xff) == SQLITE_BUSY || (error & 0xff) == SQLITE_LOCKED;
 }
 
-/* Once for each way in which it fails. */
+/* Logs each kind of failure once. */
 static void tell(struct sqlite_side *side, int error)
 {
     if (is_busy(error))
@@ -81,7 +81,7 @@ void sqlite_log_watch(struct sqlite_side *side)
     if (side->wal_pages < LITE_LOG_PAGES)
         return;
     if (side->wal_pages >= LITE_LOG_MOST_PAGES && side->wal_pages >= side->log_waited)
-        /* Whoever reads that long is not waited for again with every commit. */
+        /* A reader that takes so long is not waited for again with every commit. */
         side->log_waited = begin_anew(side, SQLITE_CHECKPOINT_RESTART, LITE_BUSY_MS)
                                ? 0
                                : side->wal_pages + LITE_LOG_PAGES;

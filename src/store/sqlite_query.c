@@ -1,9 +1,9 @@
 /*
  * store/sqlite: prepared statements.
  *
- * Each side prepares a statement when it first needs it and keeps it. An error sticks to the side
- * (side->error) until the operation is over, so that a transition can be written straight down and
- * looked at once at its end.
+ * Each side prepares a statement when it first needs it, and keeps it. An error stays with the side
+ * (side->error) until the operation is over. So a transition can be written without checks, and the
+ * error is looked at once, at its end.
  */
 #include "store/sqlite_inside.h"
 
@@ -43,7 +43,7 @@ static const char *const texts[SQL_COUNT] = {
                      " keep_until_ms = ?, handed = ?, idle_ms = NULL, drop_ms = ? WHERE n = ?",
     [SQL_CALL_LOAD] = "SELECT " CALL_COLUMNS " FROM calls WHERE id = ?",
     [SQL_CALL_LOAD_NUMBER] = "SELECT " CALL_COLUMNS " FROM calls WHERE n = ?",
-    /* In another order at each look, which is made of numbers alone. */
+    /* In another order at each look; the order is made from numbers only. */
     [SQL_CALLS_RUNNABLE] =
         "SELECT " CALL_COLUMNS " FROM (SELECT n AS m FROM calls WHERE state IN (0, 2)"
         " AND handed = 1 AND (state = 2 OR NOT EXISTS (SELECT 1 FROM nodes"
@@ -163,7 +163,7 @@ static void check(struct query *q, int error)
     query_end(q);
 }
 
-/* An empty text is not NULL, wherever its pointer points. */
+/* An empty text must not be bound as NULL, wherever it points. */
 static const char *somewhere(struct str s)
 {
     return s.len ? s.at : "";

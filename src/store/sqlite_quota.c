@@ -1,17 +1,16 @@
 /*
  * store/sqlite: how many questions wait, in all and for each principal.
  *
- * The counts stand in the file (`quota`), so that they hold after a restart without anybody
- * counting a million rows. In memory is what the transactions of now have touched; it is written
- * once before a commit, however many transitions it has, and forgotten when the transaction is
- * undone.
+ * The counts are in the file (`quota`), so that a restart need not count a million rows. Memory
+ * holds the counts that the current transaction has touched. They are written once before a commit,
+ * however many transitions it has, and forgotten when the transaction is rolled back.
  *
  * A question counts from when it is stored until it ends, or until its time is over and the mark
- * `lapsed_ms` has passed it: nobody may ever come to end it.
+ * `lapsed_ms` has passed it, because nobody may ever come to end it.
  *
  * Holds always: after a commit, a principal's count is the number of its pending asks whose
- * expires_ms lies behind lapsed_ms. Principals are numbers here, made of a digest. Asks that were
- * stored before there were counts (version 1 of the tables) count in all only.
+ * expires_ms is later than lapsed_ms. Principals are numbers here, made from a digest. Asks that
+ * were stored before there were counts (version 1 of the tables) count only in all.
  */
 #include "store/sqlite_inside.h"
 
@@ -143,7 +142,7 @@ bool sqlite_quota_lapse(struct sqlite_side *side, int64_t now)
     query_int(&q, now);
     for (int count = 0; query_row(&q); count++) {
         int64_t expires_ms = query_get_int(&q);
-        if (count >= LITE_LAPSE_MOST && expires_ms != last) { /* the mark lies between two times */
+        if (count >= LITE_LAPSE_MOST && expires_ms != last) { /* the mark is between two times */
             more = true;
             break;
         }
@@ -156,8 +155,7 @@ bool sqlite_quota_lapse(struct sqlite_side *side, int64_t now)
     return more;
 }
 
-/* The mark goes into the file only with something that depends on it: an idle store writes nothing.
- */
+/* The mark is saved only with something that depends on it: an idle store writes nothing. */
 static void mark_save(struct sqlite_side *side)
 {
     struct query q = query(side, SQL_MARK_SET);
@@ -183,7 +181,7 @@ void sqlite_quota_save(struct sqlite_side *side)
         tally->changed = false;
         side->mark_wanted = true;
     }
-    /* A commit that changes nothing would say nothing about the disk, when that has failed. */
+    /* After a failure of the disk, a commit that changes nothing would prove nothing. */
     if ((side->mark_wanted && side->lapsed_ahead) || atomic_load(&side->store->failing))
         mark_save(side);
     if (side->tallies.count > LITE_TALLIES_MOST)

@@ -1,9 +1,9 @@
 /*
- * store/sqlite: rows back into records.
+ * store/sqlite: turns rows into records.
  *
- * Runs on the reader's thread, and on the writer's where a transition shows what it changed. A
- * record that the codec refuses ends a load with that status; in a scan it is left out, so that one
- * bad record does not hide the others. Either way the codec has logged it.
+ * Runs on the reader's thread, and on the writer's if a transition shows what it changed. A record
+ * that the codec refuses ends a load with that status. A scan leaves it out, so that one bad record
+ * does not hide the others. In both cases the codec has logged it.
  */
 #include "store/sqlite_inside.h"
 
@@ -40,7 +40,7 @@ bool sqlite_read_ask(struct query *q, struct arena *arena, struct ask_record *ou
         return false;
     if (answer.len && !refused(side, codec_read_answer(&side->codec, answer, arena, out)))
         return false;
-    if (answer.len && out->state != state) { /* a state that was changed beside its answer */
+    if (answer.len && out->state != state) { /* the state beside the answer was changed */
         side->refused = NOD_E_REFUSED;
         return false;
     }
@@ -49,7 +49,7 @@ bool sqlite_read_ask(struct query *q, struct arena *arena, struct ask_record *ou
     out->expires_ms = expires_ms;
     out->ended_ms = ended_ms;
     out->via = via;
-    if (attempt > 0 && attempt <= INT_MAX) /* 0: it is older than the column */
+    if (attempt > 0 && attempt <= INT_MAX) /* 0: the record is older than the column */
         out->attempt = (int)attempt;
     if (state == ASK_WITHDRAWN)
         out->by = STR("nod");
@@ -72,7 +72,7 @@ void sqlite_load_ask(struct sqlite_side *side, struct sqlite_op *op)
 
 /* --- calls --- */
 
-/* The columns of CALL_COLUMNS; the row's number into *n. */
+/* Reads the columns of CALL_COLUMNS; the row's number goes into *n. */
 static bool read_call(struct query *q, struct arena *arena, struct call_record *out, int64_t *n)
 {
     struct sqlite_side *side = q->side;
@@ -197,7 +197,7 @@ static void row_add(struct sqlite_op *op, struct store_row row)
     op->rows_end = &added->next;
 }
 
-/* A scan shows the records it can read. The others count for nothing, and are logged once. */
+/* A scan shows the records it can read. The others do not count, and are logged once. */
 static void row_skip(struct sqlite_side *side, struct sqlite_op *op, size_t before)
 {
     side->refused = NOD_OK;
@@ -240,7 +240,7 @@ static void scan_asks(struct query *q, struct sqlite_op *op, size_t most)
 
 /* --- pages --- */
 
-/* The bound that the page begins behind: a time, and the number of a row. */
+/* Where the page begins: a time, and the number of a row. */
 static bool page_bound(struct sqlite_op *op, bool ended, int64_t *at, int64_t *n)
 {
     struct cursor cursor;
@@ -274,7 +274,7 @@ static void page_rows(struct query *q, struct sqlite_op *op, size_t most)
         struct ask_record *ask = ARENA_NEW(&op->arena, struct ask_record);
         at = query_get_int(q);
         n = query_get_int(q);
-        /* Principals are numbers in the index: the record says whether it is the one. */
+        /* The index knows principals as numbers. The record decides whether it is the same. */
         if (ask && sqlite_read_ask(q, &op->arena, ask) &&
             (!op->id.len || str_eq(ask->principal, op->id)))
             row_add(op, (struct store_row){ .ask = ask });
@@ -381,7 +381,7 @@ static bool list_row(struct query *q, struct sqlite_op *op, struct str key)
     return true;
 }
 
-/* The cursor is the last key that was looked at, behind a dot. */
+/* The cursor is a dot and the last key that was looked at. */
 void sqlite_list(struct sqlite_side *side, struct sqlite_op *op)
 {
     const struct store_list *list = &op->list;

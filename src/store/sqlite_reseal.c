@@ -1,12 +1,12 @@
 /*
- * store/sqlite: every record under the newest secret.
+ * store/sqlite: seals every record with the newest secret.
  *
- * Walks the columns that hold records, one after the other, by row number, a slice a transaction. A
- * record that the newest secret sealed is opened and left alone; so a run that was stopped is
- * simply begun again. The file is locked meanwhile, as by a server.
+ * Walks the columns that hold records, one after the other, by row number, a slice in each
+ * transaction. A record that is sealed with the newest secret is left alone, so a run that was
+ * stopped is simply begun again. The file is locked in the meantime, as by a server.
  *
- * Holds always: a record is replaced only by itself, bound to what it was bound to. One that does
- * not open stays where it is, and is refused by the server as before.
+ * Holds always: a record is replaced only by itself, bound to what it was bound to. A record that
+ * does not open stays as it is, and is still refused by the server.
  */
 #include "store/sqlite_inside.h"
 
@@ -14,7 +14,7 @@
 
 struct column {
     enum codec_kind kind;
-    const char *rows;   /* number, id and record of the rows after a number, so many */
+    const char *rows;   /* number, id and record of so many rows after a number */
     const char *change; /* record, number */
 };
 
@@ -87,7 +87,7 @@ static void run(struct resealing *work, const char *sql)
     check(work, sqlite3_exec(work->side->db, sql, NULL, NULL, NULL));
 }
 
-/* False: that was the last slice, or it failed. */
+/* False: this was the last slice, or it failed. */
 static bool reseal_slice(struct resealing *work, enum codec_kind kind, int64_t *after)
 {
     int count = 0;

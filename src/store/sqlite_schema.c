@@ -1,12 +1,12 @@
 /*
- * store/sqlite: what stands in the file.
+ * store/sqlite: what is in the file.
  *
- * The tables have a version (user_version); an older file is brought up to date, one step a
- * transaction, each noted in `migrations`; a newer one is refused.
+ * The tables have a version (user_version). An older file is brought up to date, one step in each
+ * transaction, each noted in `migrations`. A newer file is refused.
  *
- * Content stands in columns that hold records of store/record_codec (record, result, answer,
- * entries, value). Everything else is what has to be found or compared: ids, states, epochs, times,
- * the node that owns a call.
+ * Content is in columns that hold records of store/record_codec (record, result, answer, entries,
+ * value). The other columns have to be found or compared: ids, states, epochs, times, the node that
+ * owns a call.
  */
 #include "store/sqlite_inside.h"
 
@@ -14,7 +14,7 @@
 
 #include "base/log.h"
 
-enum { APPLICATION_ID = 0x6e6f6421 }; /* how `file` and others tell it from any SQLite file */
+enum { APPLICATION_ID = 0x6e6f6421 }; /* tells it from other SQLite files, for `file` and others */
 
 struct migration {
     const char *what;
@@ -58,8 +58,8 @@ static const struct migration steps[LITE_SCHEMA] = {
       "CREATE TABLE quota (owner INTEGER PRIMARY KEY, pending INTEGER NOT NULL) STRICT;"
       "CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;"
       "INSERT INTO quota SELECT 0, count(*) FROM asks WHERE state = 0;" },
-    /* Before, a call was removed some time after its last question, ended or not, and how long its
-     * end was kept was said once. What could bring an older one back is guessed from its asks. */
+    /* In older versions a call was removed some time after its last question, ended or not, and
+     * that time was set once. What could bring an older call back is guessed from its asks. */
     { "how long something lives that could bring a call back, and who holds it",
       "ALTER TABLE calls RENAME COLUMN called TO handed;"
       "ALTER TABLE calls ADD COLUMN keep_until_ms INTEGER NOT NULL DEFAULT 0;"
@@ -76,7 +76,7 @@ static const struct migration steps[LITE_SCHEMA] = {
       "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;"
       "INSERT INTO about VALUES ('id', substr(lower(hex(randomblob(16))), 1, 22));" },
     { "no events of streams any more", "DROP TABLE events;" },
-    /* The number of a row stands at the end of every index, and makes their order complete. */
+    /* The number of the row is the last part of every index, which makes the order complete. */
     { "which questions wait, and which have ended, of all and of each principal",
       "ALTER TABLE asks ADD COLUMN owner INTEGER NOT NULL DEFAULT 0;"
       "UPDATE asks SET owner = coalesce((SELECT owner FROM calls WHERE calls.n = asks.call), 0);"
@@ -97,7 +97,7 @@ static bool run(struct sqlite_side *side, const char *sql, char *why)
     return false;
 }
 
-/* The one number that a statement gives; -1: it failed. */
+/* The single number that a statement returns; -1: it failed. */
 static int64_t ask_number(struct sqlite_side *side, const char *sql, char *why)
 {
     sqlite3_stmt *stmt = NULL;
@@ -148,7 +148,7 @@ bool sqlite_connect(struct sqlite_side *side, char *why)
     }
     sqlite3_extended_result_codes(side->db, 1);
     sqlite3_busy_timeout(side->db, LITE_BUSY_MS);
-    /* What was erased must not be found in the file: freed space is overwritten. */
+    /* Erased content must not be found in the file: freed space is overwritten. */
     char limit[64];
 
     snprintf(limit, sizeof(limit), "PRAGMA journal_size_limit = %d", LITE_LOG_BYTES);
@@ -186,8 +186,8 @@ static bool step_up(struct sqlite_side *side, int version, char *why)
     return false;
 }
 
-/* Nodes of an earlier process are gone: this one alone owns the file. What ran on them can be run
- * again. */
+/* Nodes of an earlier process are gone: only this one owns the file. Calls that ran on them can be
+ * run again. */
 static bool forget_nodes(struct sqlite_side *side, char *why)
 {
     return run(side, "DELETE FROM nodes", why);
@@ -233,13 +233,13 @@ static int settle_now(struct sqlite_side *side, char *why)
     return error;
 }
 
-/* A disk without room for it is said, and is no reason not to start: what is stored can be read,
- * and the first commit that works does it. */
+/* If the disk has no room for it, that is logged, and the store starts nevertheless: what is stored
+ * can be read, and the first commit that works does it. */
 static bool settle_if_possible(struct sqlite_side *side, char *why)
 {
     int error = settle_now(side, why);
 
-    /* A process that was killed may have left a log that is all the room it takes. */
+    /* A process that was killed may have left a log that takes all the room. */
     if (error == SQLITE_FULL || side->wal_pages >= LITE_LOG_PAGES)
         sqlite_log_cut(side);
     if (error == SQLITE_FULL)
@@ -248,7 +248,7 @@ static bool settle_if_possible(struct sqlite_side *side, char *why)
         return true;
     if ((error & 0xff) != SQLITE_FULL && error != SQLITE_IOERR_WRITE)
         return false;
-    LOG_ERROR("the store starts, and cannot be written to", LOG_CSTR("store", "sqlite"),
+    LOG_ERROR("the store starts, but cannot be written to", LOG_CSTR("store", "sqlite"),
               LOG_CSTR("file", side->store->path), LOG_CSTR("why", sqlite3_errstr(error)),
               LOG_CSTR("instead", "make room on its disk: it goes on by itself"));
     side->told = error;

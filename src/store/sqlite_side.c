@@ -2,16 +2,18 @@
  * store/sqlite: a thread with its connection and its queue.
  *
  * Group commit: the writer takes everything that waits, runs it in one transaction and commits
- * once; meanwhile the next ones gather, for a little longer where a commit takes long and as many
- * are about to come as came before. Completions leave after the COMMIT. A transition that fails
- * looks before it writes, so that nearly always there is nothing to undo. Where there is, the batch
- * is undone and run again with each transition in a savepoint of its own, which costs more, and the
- * one that fails is undone alone. When the transaction itself is lost, or cannot be committed,
- * every operation of the batch failed, and whoever sent them sends them again with their tokens.
+ * once. In the meantime the next operations gather. If a commit takes long, it waits a little
+ * longer, for about as many as came before. Completions are sent after the COMMIT.
  *
- * A store that cannot keep what it is given acknowledges nothing: it looks at its files before it
+ * A transition checks before it writes, so if it fails there is nearly always nothing to undo. If
+ * there is, the batch is rolled back and run again, each transition in its own savepoint, which
+ * costs more, and only the one that fails is undone. If the transaction itself is lost or cannot be
+ * committed, every operation of the batch has failed, and the callers send them again with their
+ * tokens.
+ *
+ * A store that cannot keep what it is given acknowledges nothing. It checks its files before it
  * writes, writes nothing more to a file that was found damaged, and while it fails it tries again
- * by itself, with something that is really written.
+ * by itself, with a write that really reaches the disk.
  */
 #include "store/sqlite_inside.h"
 
@@ -37,7 +39,7 @@ static void tell_failure(struct sqlite_side *side, const char *what)
     const char *lost = sqlite_file_lost(store);
     int kind = side->error & 0xff;
 
-    /* Once, and not with every try, until it works again or fails in another way. */
+    /* Logged once, not with every try, until it works again or fails in another way. */
     if (side->told != side->error)
         LOG_ERROR("the store failed", LOG_CSTR("store", "sqlite"),
                   LOG_CSTR("file", side->store->path), LOG_CSTR("what", what),
@@ -68,13 +70,13 @@ static void op_clear(struct sqlite_op *op, nod_status status)
     op->wake = STR_NONE;
 }
 
-/* What became of an operation that ran; clears the side for the next one. */
+/* The result of an operation that ran. Prepares the side for the next one. */
 static bool op_failed(struct sqlite_side *side, struct sqlite_op *op)
 {
     bool failed = side->error || side->refused || op->arena.exhausted;
 
     if (side->error && (side->error & 0xff) == SQLITE_CONSTRAINT)
-        op_clear(op, NOD_E_STALE); /* an id that is there already, of another operation */
+        op_clear(op, NOD_E_STALE); /* the id exists already, by another operation */
     else if (op->arena.exhausted)
         op_clear(op, NOD_E_LIMIT);
     else if (side->error)
@@ -97,7 +99,7 @@ static void fail_all(struct sqlite_side *side, struct list *ops, const char *wha
         op_clear(LIST_OF(at, struct sqlite_op, link), NOD_E_STORE);
     side->error = SQLITE_OK;
     side->refused = NOD_OK;
-    side->sweep_on = false; /* not again and again on a disk that fails: the next timer asks */
+    side->sweep_on = false; /* not again and again on a disk that fails: the next timer tries it */
     side->swept_ms = side->now;
     if (!sqlite3_get_autocommit(side->db))
         run_plain(side, SQL_ROLLBACK);
@@ -108,8 +110,8 @@ static void fail_all(struct sqlite_side *side, struct list *ops, const char *wha
 
 enum batch_end {
     BATCH_WHOLE,
-    BATCH_TORN, /* a transition failed in the middle: what it wrote has to be undone */
-    BATCH_LOST, /* the transaction is gone */
+    BATCH_TORN, /* a transition failed after it had written something, which has to be undone */
+    BATCH_LOST, /* the transaction is lost */
 };
 
 static enum batch_end run_bare(struct sqlite_side *side, struct sqlite_op *op)
@@ -193,12 +195,12 @@ static bool may_write(struct sqlite_side *side)
         return false;
     }
     if (failed == SQLITE_FULL || failed == SQLITE_IOERR)
-        sqlite_log_cut(side); /* that may be all the room it takes */
+        sqlite_log_cut(side); /* the log may take all the room */
     return sqlite_log_has_room(side);
 }
 
-/* A store that has failed works again only if there is room for more than the little that is asked
- * of it now. It is swept soon. */
+/* A store that has failed works again only if there is room for more than the little that is
+ * written now. It is swept soon. */
 static void try_room(struct sqlite_side *side)
 {
     static const char bytes[LITE_TRY_BYTES];
@@ -212,7 +214,7 @@ static void try_room(struct sqlite_side *side)
         sqlite_put(side, &op);
 }
 
-/* What comes before the operations of a batch, in their transaction. */
+/* What precedes the operations of a batch, in their transaction. */
 static void begin_batch(struct sqlite_side *side)
 {
     run_plain(side, SQL_BEGIN);
@@ -221,7 +223,7 @@ static void begin_batch(struct sqlite_side *side)
     try_room(side);
 }
 
-/* As they were before they ran. */
+/* Resets the operations to what they were before they ran. */
 static void begin_again(struct sqlite_side *side, struct list *ops)
 {
     run_plain(side, SQL_ROLLBACK);
@@ -285,7 +287,7 @@ static void write_batch(struct sqlite_side *side, struct list *ops)
     if (!all_fine(ops) || !side->told)
         return;
     tell_recovery(side);
-    sqlite_log_cut(side); /* now there is room for it in the file, and perhaps not later */
+    sqlite_log_cut(side); /* there is room for it in the file now, and perhaps not later */
 }
 
 static void look_after_log(struct sqlite_side *side)
@@ -299,8 +301,8 @@ static void look_after_log(struct sqlite_side *side)
 
 /* --- the reader --- */
 
-/* One snapshot for the batch: it is as new as everything that was told before its operations came.
- */
+/* One snapshot for the batch: it includes everything that was completed before its operations
+ * came. */
 static void read_batch(struct sqlite_side *side, struct list *ops)
 {
     bool fine = true;
@@ -334,9 +336,9 @@ static bool has_work(const struct sqlite_side *side)
 }
 
 /*
- * With the lock held. Whoever was told of the last commit is about to send the next operation: a
- * commit that waits for most of them, a fraction of what it takes itself, serves them all. One that
- * comes alone does not wait.
+ * With the lock held. The callers of the last commit are about to send their next operations. If a
+ * commit waits for most of them, for a fraction of the time that it takes itself, it serves them
+ * all. An operation that comes alone does not wait.
  */
 static void gather(struct sqlite_side *side)
 {
@@ -410,7 +412,7 @@ bool sqlite_side_start(struct sqlite_side *side)
 {
     sigset_t all, before;
 
-    /* Signals are the loop's. */
+    /* Signals are for the loop. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     side->started = pthread_create(&side->thread, NULL, side_main, side) == 0;

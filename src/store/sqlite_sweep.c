@@ -1,9 +1,8 @@
 /*
- * store/sqlite: what is over goes, a slice at a time.
+ * store/sqlite: removes what is over, a slice at a time.
  *
- * Runs on the writer's thread inside a batch's transaction, now and then, and with every commit as
- * long as there is more (side->sweep_on). A slice is small, so that no transition waits long for
- * it.
+ * Runs on the writer's thread, inside a batch's transaction, now and then, and with every commit
+ * while there is more (side->sweep_on). A slice is small, so that no transition waits long for it.
  */
 #include "store/sqlite_inside.h"
 
@@ -43,7 +42,7 @@ static void used_save(struct sqlite_side *side)
 
 /* --- calls --- */
 
-/* What ran on nodes that are gone could be run by others from now on. */
+/* Calls that ran on nodes that are gone can be run by others from now on. */
 static void note_orphans(struct sqlite_side *side)
 {
     struct query q = query(side, SQL_CALLS_ORPHANED);
@@ -75,7 +74,7 @@ static size_t drop_found(struct sqlite_side *side, struct query *q)
     return count;
 }
 
-/* Those that have ended and are over. */
+/* Removes calls that have ended and whose time is over. */
 static size_t sweep_calls(struct sqlite_side *side)
 {
     struct query q = query(side, SQL_CALLS_OVER);
@@ -85,7 +84,7 @@ static size_t sweep_calls(struct sqlite_side *side)
     return drop_found(side, &q);
 }
 
-/* The rule of those that could be run, and nobody came for: see STORE_ABANDONED_MS. */
+/* Removes calls that could be run, and that nobody came for: see STORE_ABANDONED_MS. */
 static size_t sweep_abandoned(struct sqlite_side *side)
 {
     struct query q = query(side, SQL_CALLS_ABANDONED);

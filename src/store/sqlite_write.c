@@ -1,13 +1,14 @@
 /*
- * store/sqlite: the transitions, on the writer's thread.
+ * store/sqlite: the transitions of calls, on the writer's thread.
  *
- * Each runs inside the batch's transaction (sqlite_side.c), looks first and writes then. What it
- * may do and what it answers is said in core/store.h; an operation that finds its own token has
- * happened and changes nothing. It may be run twice, the first time undone.
+ * Each runs inside the batch's transaction (sqlite_side.c), and checks before it writes.
+ * core/store.h says what it may do and what it answers. An operation that finds its own token has
+ * happened before, and changes nothing. An operation may be run twice, after the first run was
+ * undone.
  *
  * Holds always: calls.pending is the number of the call's pending asks. A call that has ended has a
- * drop_ms, after which it is removed. A runnable one has an idle_ms: how long the file had been in
- * use when it became so (sqlite_sweep.c).
+ * drop_ms, after which it is removed. A runnable call has an idle_ms: the time in use when it
+ * became runnable (sqlite_sweep.c).
  */
 #include "store/sqlite_inside.h"
 
@@ -45,7 +46,7 @@ static bool has_ended(const struct sqlite_call_row *row)
     return row->state == CALL_STORED_FINISHED || row->state == CALL_STORED_CANCELLED;
 }
 
-/* What could bring it back lives so much longer. */
+/* What could bring the call back lives so much longer. */
 static void row_keep(struct sqlite_call_row *row, const struct sqlite_op *op)
 {
     int64_t until;
@@ -59,7 +60,7 @@ static void row_keep(struct sqlite_call_row *row, const struct sqlite_op *op)
         row->keep_until_ms = until;
 }
 
-/* A record that is too large is the operation's fault, and not a failure of the store. */
+/* False: the record is too large, which is the operation's fault and no failure of the store. */
 bool sqlite_wrote(struct sqlite_side *side, nod_status status)
 {
     if (status != NOD_OK)
@@ -100,7 +101,7 @@ void sqlite_query_idle(struct query *q, const struct sqlite_call_row *row)
         query_null(q);
 }
 
-/* False, with row->n 0 and no error: it is stored already. */
+/* False, with row->n 0 and no error: the call is stored already. */
 static bool call_add(struct sqlite_side *side, struct sqlite_op *op, struct sqlite_call_row *row)
 {
     const struct call_record *open = op->open;
@@ -191,7 +192,7 @@ static void asks_set_times(struct sqlite_op *op)
     }
 }
 
-/* A call that waits here and has gone on elsewhere gives way to what its client has brought. */
+/* A call that waits here but has gone on elsewhere is replaced by what its client has brought. */
 static bool is_behind(struct sqlite_side *side, struct sqlite_op *op,
                       const struct sqlite_call_row *row)
 {
@@ -235,7 +236,7 @@ static void add_parts(struct sqlite_side *side, struct sqlite_op *op,
     }
 }
 
-/* What comes back with its call was let in before. */
+/* Questions that come back with their call are not counted again. */
 static bool room_for_asks(struct sqlite_side *side, struct sqlite_op *op, int64_t owner)
 {
     const struct sqlite_store *store = side->store;
@@ -250,7 +251,7 @@ static bool room_for_asks(struct sqlite_side *side, struct sqlite_op *op, int64_
     return quota == STORE_QUOTA_NONE;
 }
 
-/* False: it is stored already, or something failed. */
+/* False: the call is stored already, or something failed. */
 static bool open_call(struct sqlite_side *side, struct sqlite_op *op)
 {
     struct sqlite_call_row row = { .epoch = 1,
@@ -262,7 +263,7 @@ static bool open_call(struct sqlite_side *side, struct sqlite_op *op)
         if (call_find(side, op, op->id, &found)) {
             op->reply.quota = STORE_QUOTA_NONE;
             op->reply.quota_most = 0;
-            return false; /* perhaps by this very operation */
+            return false; /* it may have been stored by this very operation */
         }
         op->status = NOD_E_LIMIT;
         return true;
@@ -274,7 +275,7 @@ static bool open_call(struct sqlite_side *side, struct sqlite_op *op)
     return true;
 }
 
-/* One that was stored before. */
+/* A call that was stored before. */
 static void save_call(struct sqlite_side *side, struct sqlite_op *op)
 {
     struct sqlite_call_row row;
@@ -285,10 +286,10 @@ static void save_call(struct sqlite_side *side, struct sqlite_op *op)
         return;
     }
     if (str_eq(row.token, op->token))
-        return; /* this very operation has happened */
+        return; /* this very operation has happened already */
     if (is_behind(side, op, &row)) {
         if (!room_for_asks(side, op, row.owner)) {
-            op->status = NOD_E_LIMIT; /* and the one that waits goes on waiting */
+            op->status = NOD_E_LIMIT; /* the call that waits is not replaced */
             return;
         }
         side->moved -= sqlite_call_drop(side, row.n, row.pending);
@@ -296,7 +297,7 @@ static void save_call(struct sqlite_side *side, struct sqlite_op *op)
         return;
     }
     if (op->open || row.epoch != op->epoch || row.state != CALL_STORED_RUNNING) {
-        op->status = NOD_E_STALE; /* with `open`: it is here already */
+        op->status = NOD_E_STALE; /* with `open`: the call is stored already */
         return;
     }
     if (!room_for_asks(side, op, row.owner)) {
@@ -428,7 +429,7 @@ static void erase_entries(struct sqlite_side *side, struct sqlite_op *op,
     }
 }
 
-/* For whoever watches the asks. */
+/* For a watcher of the asks. */
 static void note_withdrawn(struct sqlite_side *side, struct sqlite_op *op,
                            const struct sqlite_call_row *row)
 {
@@ -450,7 +451,7 @@ static void call_close(struct sqlite_side *side, struct sqlite_op *op,
     int64_t until = op->now + side->store->keep_ms;
 
     row_keep(&kept, op);
-    if (row->sensitive) { /* what was given in confidence is needed no longer */
+    if (row->sensitive) { /* sensitive content is no longer needed */
         erase_answers(side, op, row);
         erase_entries(side, op, row);
     }
@@ -524,7 +525,8 @@ static uint64_t small_version(struct sqlite_side *side, struct sqlite_op *op)
 
 enum { VERSION_STEP = 1024 };
 
-/* Grows for ever, also past a restart after the newest record was removed: it follows the clock. */
+/* It always grows, even after a restart and after the newest record was removed: it follows the
+ * clock. */
 static uint64_t version_next(struct sqlite_side *side, int64_t now)
 {
     uint64_t by_clock = (uint64_t)(now > 0 ? now : 0) * VERSION_STEP;

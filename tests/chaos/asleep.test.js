@@ -1,5 +1,5 @@
-// Asleep, not dead: a node is stopped in the middle of a deed, past its heartbeat. Another takes over and finishes. When
-// the first one wakes it may write nothing, and the client has one result.
+// Asleep, not dead: a node is stopped in the middle of a deed, for longer than its heartbeat. Another takes over and
+// finishes. When the first one wakes up, it may write nothing, and the client gets one result.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { combinations, openHouse, pause, startRedis } from './house.js';

@@ -1,4 +1,4 @@
-// Redis goes away in the middle of many pending asks, by kill -9, and comes back: none is lost, and readiness said so.
+// Redis goes away in the middle of many pending asks, by kill -9, and comes back. None is lost, and /readyz told.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { combinations, openHouse, pause, startRedis } from './house.js';

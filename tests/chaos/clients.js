@@ -1,20 +1,20 @@
-// Clients that come back, as a client would.
+// Clients that come back.
 //
-//   2025    keeps its session and the last event id; takes the stream of a call up again by GET with Last-Event-ID; sends
-//           an answer again whose POST got no reply
+//   2025    keeps its session and the last event id; resumes the stream of a call by GET with Last-Event-ID; sends an
+//           answer again if its POST got no reply
 //   2026    sends the same request again
 //   tasks   asks for the task again
 //
-// A client has manners, which are what the rounds vary:
+// How a client behaves can be varied:
 //
 //   pick       which node the next request goes to; otherwise one after the other
-//   twice      every request that has a handle is sent twice, and once more when the call has ended: whoever is told of
-//              the end is told the same end
-//   sameId     a request of 2025 that got no response is sent again under its id: it is the same call, whoever has it
+//   twice      every request that has a handle is sent twice, and once more when the call has ended; every response must
+//              tell the same end
+//   sameId     a request of 2025 that got no response is sent again with its id: it is the same call, on any node
 //   disorder   the second question of a round is answered before the first
 //
-// A call that the client has no handle to (no event id, no requestState, no task id) is simply begun again: that is what
-// the promise leaves out. Whatever else does not come to its end is lost: `Lost` says what was seen last.
+// If the client has no handle to a call (no event id, no requestState, no task id), the call is simply begun again: the
+// promise does not cover it. Any other call that does not come to its end is lost: `Lost` says what was seen last.
 import assert from 'node:assert/strict';
 import { defaultHeaders, initializeMessage, pause, sseEvents, textOf } from '../wire/harness.js';
 import { Modern, word } from '../wire/modern.js';

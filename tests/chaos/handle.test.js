@@ -1,5 +1,5 @@
 // No effect before a handle: what a client of the 2025 era holds when the server dies around the first step of its call,
-// and what becomes of the call then.
+// and what then becomes of the call.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { HttpPeer, PATIENCE_MS, nextAsk, pause, textOf, within } from '../wire/harness.js';

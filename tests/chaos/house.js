@@ -1,12 +1,11 @@
-// The house the chaos tests run in: servers that are killed and brought back, the Redis they share, and the folder in
-// which their deeds can be counted.
+// The setting of the chaos tests: servers that are killed and brought back, the Redis they share, and the folder in which
+// their deeds can be counted.
 //
 //   const house = await openHouse(t, 'sqlite')     a folder with a store and a secret
 //   const node = await house.node()                a server on it; it comes back on the same port
 //   house.deeds('tag')                             how often the deed of that tag was done
 //
-// A server may die by the SIGKILL it was given, and by nothing else: whatever a sanitizer reports, and every other way
-// to end, fails the test.
+// A server may die only by the SIGKILL it was given: a sanitizer's report, and every other way to end, fails the test.
 import { spawn } from 'node:child_process';
 import assert from 'node:assert/strict';
 import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// Two nodes, one Redis, behind nginx round-robin: no request of a call need reach the node that the one before reached.
+// Two nodes, one Redis, behind nginx round-robin: each request of a call may reach another node.
 // Then the same with one node killed every second and brought back.
 import test from 'node:test';
 import assert from 'node:assert/strict';

@@ -1,5 +1,5 @@
-// Killed at every point: for each named instant, in both eras, on both stores, the server dies there and is brought
-// back; its clients go on as clients would. Every call has its right result, and its deed was done once.
+// Killed at every point: for each crash point, in both eras, on both stores, the server dies there and is brought back,
+// and its clients come back. Every call gets the right result, and its deed was done once.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

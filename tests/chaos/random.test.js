@@ -1,8 +1,8 @@
-// Killed at random: rounds of calls on servers that are killed again and again, by the clock or at a named instant.
+// Killed at random: rounds of calls on servers that are killed again and again, at random times or at a crash point.
 //
-// The rounds vary in what has hidden faults before: two nodes and requests to any of them, a node whose clock is an hour
-// off, every request sent twice, answers in the wrong order, and a stop of all servers that is longer than ends are kept
-// without a reason. So do the tools: a deed before the first question, two questions at once, questions that wait for
+// The rounds vary what has revealed faults before: two nodes and requests to any of them, a node whose clock is an hour
+// off, every request sent twice, answers in the wrong order, and a stop of all servers that is longer than ends are
+// usually kept. The tools vary too: a deed before the first question, two questions at once, questions that wait for
 // hours, questions that are put again.
 //
 //   SEED=n      repeats what is random in a run (what the machine adds is not)

@@ -1,12 +1,11 @@
 // A rolling restart: two nodes, one Redis, behind nginx, and SIGTERM for one node after the other while calls come and go.
-// Nothing is lost, nothing is done twice, and what a client sees of it is what every client library deals with by itself:
+// Nothing is lost, nothing is done twice, and a client sees only what every client library handles by itself:
 //
-//   2025    the stream of a call that waits ends; it is taken up again by GET with Last-Event-ID
-//   both    a request that a node has no more room for on its way out is sent again: the connection is closed on it, or it
-//           gets 502 (nginx: the node hung up on a request it had not looked at) or 503 with Retry-After
+//   2025    the stream of a waiting call ends, and is resumed by GET with Last-Event-ID
+//   both    a request that a stopping node no longer takes is sent again: its connection is closed, or it gets 502 (nginx:
+//           the node closed the connection before it had read the request) or 503 with Retry-After
 //
-// The same request, sent again, goes through: in 2025 under its id, so that it is one call even if the node had begun with
-// it. Any other status, and any JSON-RPC error, fails the test.
+// The same request, sent again, goes through; in 2025 with its id, so that it is one call even if the node had begun it. Any other status, and any JSON-RPC error, fails the test.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { combinations, openHouse, pause, startRedis } from './house.js';

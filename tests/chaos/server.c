@@ -1,14 +1,14 @@
 /*
- * tests/chaos: a server whose tools can be counted.
+ * tests/chaos: a server whose effects can be counted.
  *
- * Every tool asks for two words, then does a deed, and replies with both; they differ in the shapes
- * that a promise can break in: a deed before the first question, two questions at once, questions
- * that wait for hours, questions that are put again. The deed is a file in
- * CHAOS_DIR that is made with O_EXCL and named after the call's tag and the step's idempotency key:
- * what is there was done, and it cannot be done twice. A second attempt finds its file; it is
- * counted in CHAOS_DIR/again and taken for done, as another system would do with a key it knows.
+ * Every tool asks for two words, then does a deed, and replies with both. The tools differ in ways
+ * in which a promise can break: a deed before the first question, two questions at once, questions
+ * that wait for hours, questions that are put again. The deed is a file in CHAOS_DIR, made with
+ * O_EXCL and named after the call's tag and the step's idempotency key. So a file proves that the
+ * deed was done, and it cannot be done twice. A second attempt finds the file: it is counted in
+ * CHAOS_DIR/again and counts as done, as with another system that knows the key.
  *
- * Knows nothing of nod but its header, and nothing of what is done to it.
+ * It knows nothing of nod but its header, and nothing of what is done to it.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 // SIGTERM is no worse than SIGKILL: a server that is told to stop while blocking calls run, wait for a worker, or have just
-// done their step ends none of them. They go on at the next start, or on another node, and each deed is done once.
+// done their step, ends none of them. They go on at the next start, or on another node, and each deed is done once.
 //
 // Four workers: two are in a step that is longer than any stop (it is done again, with its key), two in one that ends
-// after the drain and before the end of the process, and the rest of the calls wait behind them with their answers taken.
+// after the drain and before the end of the process, and the other calls wait behind them, with their answers taken.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { combinations, openHouse, pause, startRedis } from './house.js';

@@ -1,5 +1,5 @@
-// Tasks and their nodes: whoever looks is told how a task stands, whichever node works on it; an answer that was
-// acknowledged counts; nothing is done for a task whose client does not know its id; a node with a wrong clock fails nothing.
+// Tasks on several nodes: every node tells how a task stands, whichever node works on it; an answer that was acknowledged
+// counts; nothing is done for a task whose client does not know its id; a node with a wrong clock makes no task fail.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { openHouse, pause, startRedis, stores } from './house.js';

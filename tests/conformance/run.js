@@ -1,10 +1,10 @@
-// Runs the official conformance suite against examples/everything, and counts what it says.
+// Runs the official conformance suite against examples/everything, and counts its results.
 //
-// Both requirement sets run against one and the same process, one after the other: what the one leaves behind must
-// not disturb the other.
+// Both requirement sets run against the same process, one after the other: what the first leaves behind must not
+// disturb the second.
 //
 // The suite itself decides its exit code by the scored scenarios. We are stricter: every server scenario of a
-// requirement set, scored or not, has to have succeeded in something, and to have failed and warned of nothing.
+// requirement set, scored or not, must have at least one success, and no failure or warning.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';

@@ -1,6 +1,6 @@
 /*
- * tests/fuzz/codec: arbitrary bytes as every kind of record. What is read without a complaint must
- * read the same after it was written again; with a keyring nothing that was not sealed may be read.
+ * tests/fuzz/codec: arbitrary bytes as every kind of record. What can be read must read the same
+ * after it was written again. With a keyring nothing that was not sealed may be read.
  */
 #include <stdint.h>
 #include <stdlib.h>

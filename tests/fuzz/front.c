@@ -1,9 +1,9 @@
 /*
  * tests/fuzz/front: heads that anybody can send, and the options that an operator writes.
  *
- * The first line is read as a public URL, a net, a pattern and a line of a token file. The second
- * is a method and a path, the others are headers; together they are a request that the gate decides
- * of, from a proxy that is trusted, from one that is not, and over a Unix socket.
+ * The first line is read as a public URL, a network, a pattern and a line of a token file. The
+ * second is a method and a path, the others are headers. Together they are a request on which the
+ * gate decides: from a trusted proxy, from an untrusted one, and over a Unix socket.
  */
 #include <stdlib.h>
 

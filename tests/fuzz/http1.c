@@ -2,8 +2,8 @@
  * tests/fuzz/http1: the request parser, fed whole and fed in pieces.
  *
  * The first two bytes seed how the rest is cut. Both ways must give the same events, byte for byte,
- * also if the parser goes on in its memory from one request to the next; and a request that was
- * taken has the same headers by whichever way one asks for them.
+ * even if the parser is reused for the next request. A request that was accepted has the same
+ * headers however one asks for them.
  */
 #include <stdint.h>
 #include <stdlib.h>

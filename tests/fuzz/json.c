@@ -1,8 +1,7 @@
 /*
- * tests/fuzz/json: any bytes, parsed both ways. What is taken must come out of the writer (raw, and
- * walked from a copy) as text that parses to an equal tree, on one line; and the canonical form of
- * a canonical form is itself. A parser that knows one of its members reads the text, and half of
- * it, as one that does not.
+ * tests/fuzz/json: any bytes, parsed both ways. What is accepted must come out of the writer (raw,
+ * and walked from a copy) as text on one line that parses to an equal tree. The canonical form of a
+ * canonical form is itself.
  */
 #include <stdint.h>
 #include <stdlib.h>

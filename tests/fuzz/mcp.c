@@ -1,9 +1,8 @@
 /*
- * tests/fuzz/mcp: arbitrary lines as a client on stdio. Whatever they are, every line that comes
+ * tests/fuzz/mcp: arbitrary lines from a client on stdio. Whatever they are, every line that comes
  * back is one JSON-RPC message, every call ends, and nothing is left behind.
  *
- * A byte 0x01 in the input stands for the id of the question that was asked last, so that answers
- * can be found.
+ * A byte 0x01 in the input stands for the id of the last question, so that answers can be found.
  */
 #include <fcntl.h>
 #include <stdint.h>

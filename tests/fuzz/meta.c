@@ -1,9 +1,8 @@
 /*
  * tests/fuzz/meta: _meta, the headers that repeat the body, and annotations of schemas.
  *
- * A line for each: the JSON of params (of which arguments are looked at), the JSON of a schema, and
- * then headers, `name: value`. Whatever they are, the answer is yes, or a fault with a code that
- * MCP has.
+ * The lines are: the JSON of params (with its arguments), the JSON of a schema, and then headers,
+ * `name: value`. Whatever they are, the answer is yes, or a fault with a code of MCP.
  */
 #include <stdlib.h>
 

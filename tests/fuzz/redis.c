@@ -1,7 +1,7 @@
 /*
- * tests/fuzz/redis: arbitrary bytes as replies of a Redis, and what they say as a call and its
- * asks. However the bytes are cut, the same values come out; reading is bounded; with a keyring no
- * content comes out that was not sealed.
+ * tests/fuzz/redis: arbitrary bytes as replies of a Redis, read as a call and its asks. However the
+ * bytes are cut, the same values come out. Reading is bounded. With a keyring no content comes out
+ * that was not sealed.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * tests/fuzz/rpc: arbitrary bytes as a message or a batch. Whatever could be read is written again
- * and must read back as the same message; whatever could not must give a fault that can be sent.
+ * tests/fuzz/rpc: arbitrary bytes as a message or a batch. What could be read is written again and
+ * must read back as the same message. What could not must give a fault that can be sent.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * tests/fuzz/schema: a schema and a value, apart by a NUL or a newline, from anybody.
+ * tests/fuzz/schema: a schema and a value, separated by a NUL or a newline, from anybody.
  *
  * Compiles, checks, and reads the schema as a form of every revision. Whatever the bytes are: no
  * crash, no hang, a refusal always says why, and a form made for a revision is a form of that

@@ -1,7 +1,7 @@
 /*
- * tests/fuzz/seal: arbitrary bytes as a sealed thing, as sealed text and as a token. Nothing that
- * was not sealed may open, and what base64url takes it must give back letter by letter. The first
- * byte says what to try; 'R' puts a right header in front, so that the tag check is reached.
+ * tests/fuzz/seal: arbitrary bytes as sealed bytes, as sealed text and as a token. Nothing that was
+ * not sealed may open, and what base64url accepts it must give back letter by letter. The first
+ * byte says what to try; 'R' puts a valid header in front, so that the tag check is reached.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /*
- * tests/fuzz/state: opening a requestState.
+ * tests/fuzz/state: opens a requestState.
  *
  * The first byte chooses what is attacked: the sealed text as it comes from a client; a text whose
- * seal is right, so that the reader behind it is reached; or the reader alone. What can be read is
- * written back and has to be the same bytes.
+ * seal is valid, so that the reader after it is reached; or the reader alone. What can be read is
+ * written back, and must be the same bytes.
  */
 #include <stdlib.h>
 

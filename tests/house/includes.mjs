@@ -5,7 +5,7 @@
 //     store ─▶ core's store.h and record.h, net, json, crypto, base
 //
 // Arrows point down only. A folder may include itself and what its row names; a row names folders, or single headers.
-// Whoever makes a new folder gives it a row.
+// A new folder needs a row.
 import { readdirSync, readFileSync, existsSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";

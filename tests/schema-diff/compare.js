@@ -1,10 +1,10 @@
 /*
- * tests/schema-diff/compare: does nod's validator say what Ajv says?
+ * tests/schema-diff/compare: does nod's validator agree with Ajv?
  *
  *     node compare.js <driver> [count] [seed]
  *
  * Each pair goes to both. A disagreement fails the test unless `decided` has an entry for it, with the line of the
- * standard that decides it. Every keyword must come up often enough to mean something.
+ * standard that decides it. Every keyword must occur often enough for the result to mean something.
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -1,8 +1,8 @@
 /*
- * tests/schema-diff/driver: nod's validator behind a pipe.
+ * tests/schema-diff/driver: nod's validator over a pipe.
  *
- * Each line of the input is {"schema": ..., "instance": ..., "formats": bool}; each line of the
- * output is true, false, or "error" with a sentence, for a schema that does not compile or a bound
+ * Each line of the input is {"schema": ..., "instance": ..., "formats": bool}. Each line of the
+ * output is true, false, or "error" with a message, for a schema that does not compile or a bound
  * that was hit.
  */
 #include <stdio.h>

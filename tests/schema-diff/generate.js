@@ -2,7 +2,7 @@
  * tests/schema-diff/generate: pairs of schema and value, the same ones every time.
  *
  * A schema is grown from a table with one entry per keyword. A value is grown half at random and half from the schema
- * itself, so that about as many pairs fit as do not. All of it hangs on one seed.
+ * itself, so that about as many pairs fit as do not. One seed decides all of it.
  */
 
 /** xorshift32: small, and the same on every machine. */

@@ -2,7 +2,7 @@
  * tests/sim/client: clients, what they hold, and what they do with it.
  *
  * A client remembers what it was told: a handle, and every question it was ever shown, with the
- * number of its offer. It comes back with the handle to any node, and answers any of the questions,
+ * number of its offer. It comes back with the handle to any node. It answers any of the questions,
  * old ones too, at any node, in any order, well or badly, and sends the same answer again. It
  * learns only what arrives.
  */

@@ -1,10 +1,10 @@
 /*
  * tests/sim/handlers: the tools of this world.
  *
- * Each is a shape in which a promise could break: an effect before the first question, after it,
- * at most once, after two questions at once, after a question that may be asked again, and after
- * nobody has answered. An effect is done with all that its run knows from people: if it is done
- * again with anything else, the ledger says so.
+ * Each has a form in which a promise could break: an effect before the first question, after it, at
+ * most once, after two questions at once, after a question that may be asked again, and after
+ * nobody has answered. An effect includes everything that its run has learned from people. If it is
+ * done again with anything else, the ledger reports it.
  */
 #include "sim.h"
 

@@ -1,20 +1,20 @@
 /*
- * tests/sim/ledger: what has really happened, and the rules that it must keep.
+ * tests/sim/ledger: what has really happened, and the rules that it must obey.
  *
  * The ledger is written where things happen: in the store (from link.c), in handlers, and where a
  * client is told something. Each rule is checked at the moment it could be broken:
  *
- *   - one end for each call: it is stored once, nothing is written, taken or opened after it, and
- *     whoever is told is told that one, and not before it is stored
- *   - a call is run only in an epoch that the store gave to that node, with all that was journalled
- *     when it was given
- *   - an ask leaves pending once; whoever was told that its answer counts finds it in the journal,
- *     and every run reads that answer and no other
- *   - an answer to an old offer never ends a newer one; wrong content ends a question only when
- *     every offer has had some; two submissions of a round never mix
- *   - an effect is always done with the same, under the same key; not again once its result is
- *     stored; with at_most_once not again at all; and of a call without a handle not by recovery
- *   - what a client holds a handle of comes to its end, and is known as long as the handle lives
+ * - A call has one end. It is stored once; nothing is written, taken or opened after it. Everybody
+ *   who is told an end is told that one, and not before it is stored.
+ * - A call is run only in an epoch that the store gave to that node, with everything that was
+ *   journalled when it was given.
+ * - An ask leaves pending once. An answer that was acknowledged is in the journal, and every run
+ *   reads that answer and no other.
+ * - An answer to an old offer never ends a newer one. Wrong content ends a question only when every
+ *   offer has had some. Two submissions of a round never mix.
+ * - An effect under one key is always done with the same content; not again once its result is
+ *   stored; with at_most_once not again at all; and for a call without a handle not by recovery.
+ * - A call whose handle a client holds comes to its end, and is known as long as the handle lives.
  */
 #include "sim.h"
 

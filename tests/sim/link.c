@@ -1,12 +1,12 @@
 /*
- * tests/sim/link: the way of a node to the store, and back.
+ * tests/sim/link: the way from a node to the store and back.
  *
- * An operation reaches the memory store at once, or not at all; its reply is copied and put on its
- * way, and comes late, in any order, or as a failure. Since it is the world that decides who acts
- * next, operations of two nodes meet in every order all the same.
+ * An operation reaches the memory store at once, or not at all. Its reply is copied and put on its
+ * way, and comes late, in any order, or as a failure. The world decides who acts next, so
+ * operations of two nodes still meet in every order.
  *
- * The memory store knows one node. What a shared store knows beside it is added here: which node a
- * running call belongs to, which nodes are alive, and that a call of a node that is gone can be
+ * The memory store knows one node. What a shared store knows beyond that is added here: to which
+ * node a running call belongs, which nodes are alive, and that a call of a node that is gone can be
  * taken. Every transition is written into the ledger as it happens.
  */
 #include "sim.h"

@@ -2,10 +2,10 @@
  * tests/sim/node: a node of this world.
  *
  * An engine with its own clock, and what a protocol would add to it: seats, which are the requests
- * of clients, and a provider whose handlers may take their time. A seat does what a caller must:
- * the handle goes out first, and only then is the store told that the client can come back.
+ * of clients, and a provider whose handlers may take long. A seat does what a caller must do: the
+ * handle goes out first, and only then is the store told that the client can come back.
  *
- * A crash takes all of it, without a word. The next start has another name.
+ * A crash takes all of it, and nobody is told. The next start has another name.
  */
 #include "sim.h"
 

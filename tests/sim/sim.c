@@ -1,10 +1,10 @@
 /*
  * tests/sim: how many worlds, and from which seeds.
  *
- *   NOD_SIM_SEED=n     that one alone, with everything that happens in it
- *   NOD_SIM_BASE=n     the first seed; otherwise it is thrown anew, and printed
- *   NOD_SIM_ROUNDS=n   so many
- *   NOD_SIM_JOBS=n     in so many processes; otherwise one for each processor
+ *   NOD_SIM_SEED=n     only this one, with everything that happens in it
+ *   NOD_SIM_BASE=n     the first seed; otherwise it is random, and printed
+ *   NOD_SIM_ROUNDS=n   how many
+ *   NOD_SIM_JOBS=n     in how many processes; otherwise one for each processor
  *   NOD_SOAK=1         1,000,000, on all processors; otherwise a sample of bounded time
  */
 #include "sim.h"

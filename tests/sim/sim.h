@@ -2,18 +2,18 @@
  * tests/sim: a small world in which the core's rules are checked.
  *
  * Two nodes (real engines) share one store (the memory store, made to look shared and durable).
- * Between a node and the store lies a link that delays, reorders, fails and cuts; each node has a
- * clock of its own; nodes crash, fall asleep and come back; clients lose replies, repeat
- * themselves, answer late, wrongly and twice, and come back to any node with the handle they hold.
- * One seed decides it all, so what was seen once can be seen again.
+ * Between a node and the store is a link that delays, reorders, fails and cuts. Each node has its
+ * own clock. Nodes crash, fall asleep and come back. Clients lose replies, repeat themselves,
+ * answer late, wrongly and twice, and come back to any node with the handle they hold. One seed
+ * decides everything, so every history can be repeated.
  *
- *   world.c     the dice, the clocks, what happens next, and how it comes to an end
- *   link.c      the way of a node to the store, and back
+ *   world.c     the dice, the clocks, what happens next, and how it ends
+ *   link.c      the way from a node to the store and back
  *   snapshot.c  a reply as it was when the store gave it
- *   node.c      a node: its engine, its seats, its beginnings and ends
+ *   node.c      a node: its engine, its seats, its starts and crashes
  *   client.c    clients: what they hold, and what they do with it
- *   handlers.c  the tools: shapes of handlers, and their effects
- *   ledger.c    what has really happened, and the rules that it must keep
+ *   handlers.c  the tools: kinds of handlers, and their effects
+ *   ledger.c    what has really happened, and the rules that it must obey
  *   sim.c       seeds, counts and processes
  */
 #ifndef NOD_TESTS_SIM_H

@@ -1,7 +1,7 @@
 /*
  * tests/sim/snapshot: a reply as it was when the store gave it.
  *
- * A reply that travels shows what was, not what is: whoever gets it late must find out that it is
+ * A reply on its way shows what was, not what is: if it comes late, the node must notice that it is
  * old. So everything in it is copied at the moment of the transition.
  */
 #include "sim.h"

@@ -3,8 +3,8 @@
  *
  * First the dice choose the world: how many nodes, how far their clocks are off, how slow and how
  * bad the links are, how long things are kept. Then they choose what happens, one thing after the
- * other. At last the faults stop, every node is up, and clients press on: now everything that a
- * client holds a handle of must come to its end.
+ * other. At the end the faults stop, every node is up, and clients keep trying: now every call
+ * whose handle a client holds must come to its end.
  */
 #include "sim.h"
 

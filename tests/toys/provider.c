@@ -1,12 +1,12 @@
 /*
  * tests/toys/provider: a provider in one file.
  *
- * It stands for anything that keeps something of its own for each call it works on: a connection, a
+ * It stands for any provider that keeps something for each call it works on: a connection, a
  * process, a live app. So it does not migrate: it keeps a session for each call it has begun, goes
- * on with it when the answer comes, and lets go of it when it is told of the end. Nothing in core/,
- * mcp/ or front/ knows of it: it fills in core's provider seam.
+ * on with it when the answer comes, and frees it when it is told of the end. Nothing in core/, mcp/
+ * or front/ knows of it: it fills in core's provider seam.
  *
- * The tests below end its calls in every way there is, and look at what it still keeps.
+ * The tests below end its calls in every possible way, and check what it still keeps.
  */
 #include "../unit/core/loaded.h"
 

@@ -1,7 +1,7 @@
 // The attacks of hostile peers, and a client with a token that must not notice them.
 //
 // Two servers of the same program: one is attacked, the other is not. A client asks both in turns, each time on a
-// connection of its own and on one that it has; what each took is compared by the median. A sample of the connections
+// new connection and on one that it keeps; the median times are compared. A sample of the connections
 // by default; all of them with NOD_SOAK=1.
 import test from 'node:test';
 import assert from 'node:assert/strict';

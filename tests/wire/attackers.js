@@ -1,7 +1,7 @@
 // The attackers of attack.test.js, in a process of their own: node attackers.js URL KIND COUNT
 //
-// Opens COUNT connections of a kind, says `ready` when each has done its worst once, holds them, goes on with it (a
-// byte now and then, a new connection for one that was closed), and ends with its input, or after two minutes.
+// Opens COUNT connections of a kind, prints `ready` when each has done its worst once, and goes on (a byte now and then, a
+// new connection for each that was closed). It ends with its input, or after two minutes.
 import net from 'node:net';
 import { BOB, metaOf, VERSION } from './modern.js';
 

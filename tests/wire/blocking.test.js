@@ -1,4 +1,4 @@
-// Handlers that block: they run beside the loop, and never hold it up.
+// Handlers that block run on threads beside the loop, and never delay it.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { connect, onBoth, rawPeer, callTool, resultOf, textOf, pause } from './harness.js';

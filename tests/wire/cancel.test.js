@@ -1,4 +1,4 @@
-// Taking back: a call that is cancelled, a session that ends, a server that stops.
+// A call that is cancelled, a session that ends, a server that stops.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { connect, onBoth, rawPeer, startHttp, callTool, nextAsk, accept, resultOf, pause, within, PATIENCE_MS } from './harness.js';

@@ -1,4 +1,4 @@
-// What the client has declared decides what it is asked, and nothing else does.
+// Only what the client has declared decides what it is asked.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { CreateMessageRequestSchema, ListRootsRequestSchema, UrlElicitationRequiredError } from '@modelcontextprotocol/sdk/types.js';

@@ -1,4 +1,4 @@
-// Several questions at once: each answer finds its own question, and no other.
+// Several questions at once: each answer reaches its own question, and no other.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { connect, onBoth, rawPeer, startHttp, callTool, nextAsk, accept, answer, resultOf, textOf } from './harness.js';

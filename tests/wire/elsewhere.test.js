@@ -1,5 +1,5 @@
-// A client of the 2025 era, and what it can meet on its way between the nodes of a house: records that are about to run
-// out, questions that were put twice, hints that nobody heard.
+// A client of the 2025 era that moves between nodes: records that are about to expire, questions that were put twice, hints
+// that were lost.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { HttpPeer, startHttp, rawPeer, callTool, nextAsk, accept, isAsk, resultOf, textOf, pause, within, PATIENCE_MS } from './harness.js';

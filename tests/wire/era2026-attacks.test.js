@@ -1,5 +1,5 @@
-// A requestState is in the hands of the client. Whatever is done to it or with it, there is one refusal, with one
-// message and one status, and nothing is executed.
+// A requestState is in the hands of the client. Whatever is done to it or with it, the refusal is always the same, with the
+// same message and status, and nothing is executed.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { startHttp } from './harness.js';

@@ -1,5 +1,5 @@
-// Every example, driven by the official client of the second generation: in the 2026 era and in its legacy way, over
-// stdio and HTTP. The handlers are the same and so are the outcomes; examples.test.js does it with the first client.
+// Every example, driven by the second generation of the official client: in the 2026 era and in its legacy mode, over stdio
+// and HTTP. Handlers and outcomes are the same; examples.test.js uses the first generation.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';

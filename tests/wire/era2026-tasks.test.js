@@ -1,5 +1,5 @@
-// Tasks as a client lives with them: the example that is one, its question, its status, and who is told of it. The rules
-// one by one are in tests/unit/mcp_tasks.c; the suite's own scenario for notifications is always skipped, so it is here.
+// Tasks as a client sees them: the example that is one, its question, its status, and who is told of it. The single rules
+// are tested in tests/unit/mcp/tasks.c; the suite's own scenario for notifications is always skipped, so it is here.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { connect, defaultHeaders, pause, rawPeer, sseEvents, startHttp, textOf, within, PATIENCE_MS } from './harness.js';

@@ -1,4 +1,4 @@
-// A new version of a server finds calls that wait: what their tools say of themselves may change, what they take may not.
+// A new version of a server finds waiting calls: the texts of their tools may change, their input may not.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-// Every example, as its opening comment tells it, over both transports.
+// Every example, as its opening comment describes it, over both transports.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// The front door: what is listened on, and who comes in by which address.
+// The front door: the addresses that a server listens on, and who gets in through which.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import http from 'node:http';

@@ -1,4 +1,4 @@
-// A hook asks a person, and the server is killed: whoever comes back answers, and the call goes on where it waited.
+// A hook asks a person, and the server is killed: the client comes back and answers, and the call goes on where it waited.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-// Hostile and clumsy peers: those without a token, those who take too much, and what browsers need.
+// Hostile and clumsy peers: without a token, or with too many requests; and what browsers need.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import net from 'node:net';

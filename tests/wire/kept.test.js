@@ -1,4 +1,4 @@
-// What is kept of calls that have ended: as long as something could bring them back, and no longer.
+// Ended calls are kept as long as something could bring them back, and no longer.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { DatabaseSync } from 'node:sqlite';

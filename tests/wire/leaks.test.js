@@ -1,5 +1,5 @@
-// A server that is told to stop with requests in flight, while its store hangs: it ends in its time, and gives back what
-// they held. The sanitizer looks for leaks when it ends.
+// A server is told to stop with requests in flight, while its store hangs: it ends in time, and frees what they held. The
+// sanitizer looks for leaks when it ends.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { callTool, initializeMessage, nextAsk, pause, rawPeer, startHttp } from './harness.js';

@@ -1,9 +1,9 @@
-// What the tests of the 2026 era share: the official client of the second generation, and requests by hand.
+// What the tests of the 2026 era share: the second generation of the official client, and requests by hand.
 //
 //   connectModern(t, 'http', 'delete-account', {...})   the official client; `legacy: true` for its 2025 way
 //   new Modern(server.url, {...})                       requests by fetch, one by one
 //
-// Whatever arrives is kept, byte by byte, and looked through at the end of the test for what this era never says.
+// Everything that arrives is kept, and searched at the end of the test for what must never be sent in this era.
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// /healthz and /readyz: what those who watch a server, and send it requests, go by.
+// /healthz and /readyz, for monitors and load balancers.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { closeSync, openSync, renameSync, statSync, truncateSync, unlinkSync, writeSync } from 'node:fs';

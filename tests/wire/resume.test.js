@@ -1,4 +1,4 @@
-// Streams that break and are taken up again: nothing is lost, nothing comes twice.
+// Streams that break and are resumed: nothing is lost, nothing comes twice.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { connect, rawPeer, callTool, nextAsk, accept, resultOf, textOf, pause, within, PATIENCE_MS } from './harness.js';

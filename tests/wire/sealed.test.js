@@ -1,5 +1,5 @@
-// What lies in a store is sealed when a secret is set: nothing of it can be read there, and what was tampered with is not
-// believed. Secrets are replaced without losing anything.
+// If a secret is set, the records in a store are sealed: nobody can read them there, and records that were tampered with are
+// refused. Secrets are replaced without losing anything.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { PATIENCE_MS, connect, pause, runOnce, startHttp, textOf } from './harness.js';
@@ -278,7 +278,7 @@ test('the command says what is wrong with its command line', async () => {
   for (const args of [[], ['store'], ['store', 'reseal'], ['store', 'reseal', '--store'], ['store', 'reseal', '--what']])
     assert.equal((await runOnce('nod', args, secrets(FIRST))).code, 2, args.join(' '));
   for (const [address, why] of [['memory:', /outlives/], ['sqlite:', /names no file/], ['sqlite:/nowhere/store.db', /no such file/],
-    ['redis://:confidence@127.0.0.1:1?timeout=200', /cannot be used/], ['redi://:confidence@127.0.0.1', /it is none of/]]) {
+    ['redis://:confidence@127.0.0.1:1?timeout=200', /cannot be used/], ['redi://:confidence@127.0.0.1', /it must be memory:/]]) {
     const { code, stderr } = await runOnce('nod', ['store', 'reseal', '--store', address], secrets(FIRST));
     assert.equal(code, 1);
     assert.match(stderr, why);

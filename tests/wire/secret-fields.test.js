@@ -1,4 +1,4 @@
-// A field that looks like a secret is refused, unless an operator has allowed it.
+// A field that asks for a secret is refused, unless the operator has allowed it.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { connect, startHttp } from './harness.js';

@@ -1,10 +1,9 @@
 /*
- * probe: the server that the wire tests put questions to, for what no example would do.
+ * probe: the server for the wire tests, with everything that no example would do.
  *
  * Its tools time out, ask too much, forget to reply, change their minds on a replay, sleep too
- * long. What the tests want to know afterwards (how often did the handler run, how often the step)
- * is kept in counters and read with the tool `counters`. Options of the server come from the
- * environment: PROBE_...
+ * long. What the tests want to know afterwards (how often the handler or the step ran) is counted
+ * and read with the tool `counters`. Options of the server come from the environment: PROBE_...
  */
 #include "rounds.h"
 #include "values.h"

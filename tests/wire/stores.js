@@ -1,5 +1,5 @@
-// The stores that outlive a process, one row each, as the tests of encryption see them: where they are, what lies on the
-// disk, and how somebody who can write there would tamper with it.
+// The durable stores, one row each, as the tests of encryption see them: where they are, what is on the disk, and how
+// somebody who can write there would tamper with it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { DatabaseSync } from 'node:sqlite';

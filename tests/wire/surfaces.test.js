@@ -1,5 +1,5 @@
 // A question that is up in two places: at the MCP client and on a toy surface (toy_surface.c), in both eras and on every
-// store. The first answer wins, and nobody is left with a question that no longer counts.
+// store. The first answer wins, and no question that no longer counts stays up.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import net from 'node:net';

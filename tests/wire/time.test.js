@@ -1,4 +1,4 @@
-// Clocks: how long a question waits, what a late answer does, and what the client hears meanwhile.
+// Clocks: how long a question waits, what a late answer does, and what the client is sent in the meantime.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { connect, onBoth, rawPeer, callTool, nextAsk, accept, answer, resultOf, textOf, pause, within } from './harness.js';

@@ -1,8 +1,8 @@
 /*
  * tests/wire/toy_route: a server with a route of its own.
  *
- * All that a new endpoint takes: a handler and a row of the table. It stands beside /mcp, behind
- * the same tokens, roles and rules, and says what its handler was given.
+ * A new endpoint needs only a handler and a row of the table. It is beside /mcp, behind the same
+ * tokens, roles and rules, and reports what its handler was given.
  */
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /*
  * toys: a server with a toy surface (toy_surface.c), for what only two surfaces can show.
  *
- * Its tools ask for words; what they do after that is a line in the file TOYS_DEEDS, so that a test
+ * Its tools ask for words. What they do after that is a line in the file TOYS_DEEDS, so that a test
  * can count it.
  */
 #include <fcntl.h>

@@ -1,16 +1,16 @@
 /*
  * tests/wire/toy_surface: a surface in one file.
  *
- * It is what anybody would write who wants people to be asked somewhere else: a struct surface_ops,
- * given to the engine, and nothing of core/, mcp/ or front/ changed. Its people connect to a port
- * on loopback and speak lines of JSON. They are sent
+ * This is all that is needed to ask people somewhere else: a struct surface_ops, given to the
+ * engine; nothing of core/, mcp/ or front/ is changed. Its people connect to a port on loopback and
+ * speak lines of JSON. They are sent
  *
  *     {"offer":{"id":...,"call":...,"key":...,"message":...,"principal":...}}
  *     {"withdraw":{"id":...,"why":...,"state":...,"by":...,"via":...}}
  *     {"answered":{"n":...,"status":...,"state":...,"by":...,"via":...,"pending":...}}
  *
  * and send {"n":1,"id":...,"action":"accept","content":{...},"by":...,"roles":[...]}, where `n` is
- * theirs. An ask is answered by its id, whether it is up here or was put up by another node.
+ * theirs. An ask is answered by its id, whether it is up here or on another node.
  */
 #include "toy_surface.h"
 

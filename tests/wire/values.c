@@ -1,5 +1,5 @@
 /*
- * values: tools of the probe that show what became of a value on its way to the handler.
+ * values: tools of the probe that show how a value reaches the handler.
  */
 #include "values.h"
 

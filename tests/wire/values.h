@@ -1,5 +1,5 @@
 /*
- * values: the probe's tools for what people and programs may say: numbers of any size, nothing at
+ * values: the probe's tools for what people and programs may send: numbers of any size, nothing at
  * all, structured results of every type.
  */
 #ifndef NOD_TESTS_VALUES_H

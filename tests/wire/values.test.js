@@ -1,5 +1,5 @@
-// What people and programs may say, in both eras: numbers of any size, too much, nothing, the same thing twice, errors
-// without a shape; and what a tool may say.
+// What people and programs may send, in both eras: numbers of any size, too much, nothing, the same thing twice, malformed
+// errors; and what a tool may reply.
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { onBoth, rawPeer, callTool, nextAsk, startHttp, textOf } from './harness.js';

@@ -2,12 +2,12 @@
 --
 -- claim.
 -- KEYS call, live, due.
--- ARGV as the names say (taker: the node that takes the call, or ''); and of each item: ask, outcome, answer, the answer
--- without its content ('': the same), the offer or 0, 1 if it is put up again, 1 if it is known to have ended by this
+-- ARGV as named below (taker: the node that takes the call, or ''), and for each item: ask, outcome, answer, the answer
+-- without its content ('': the same), the offer or 0, 1 if it is put up again, 1 if it is known to have ended with this
 -- very answer.
--- Says the epoch that was taken, whether this very node is to be woken, 0 or 2 (refused) or 5 (it would mix), which were
--- won, and if it was not taken the meta, record and answer of each ask. If it was, whoever took it reads its hash behind
--- this: as a reply of Redis itself it costs a third of what it does through here.
+-- Returns the epoch that was taken, whether this very node is to be woken, 0 or 2 (refused) or 5 (submissions would mix),
+-- which items were won, and if the call was not taken the meta, record and answer of each ask. If it was taken, the node
+-- reads its hash right after this: a plain command costs a third of what it would cost in the script.
 local ITEM_FIRST, ITEM_WORDS = 10, 7
 -- The parts of an ask's meta, field m of the call.
 local STATE, EXPIRES, ENDED, TOOK, TOKEN, ATTEMPT, VIA = 1, 3, 4, 5, 7, 8, 9

@@ -1,6 +1,6 @@
 -- del: a small record.
 -- KEYS record, list.
--- ARGV what it is in the list.
--- Says 1 if there was one.
+-- ARGV its member in the list.
+-- Returns 1 if there was one.
 redis.call('ZREM', KEYS[2], ARGV[1])
 return redis.call('DEL', KEYS[1])

@@ -2,7 +2,7 @@
 --
 -- finish, cancel.
 -- KEYS call, live, due.
--- ARGV as the names say; epoch '': any.
+-- ARGV as named below; epoch '': any.
 local call_key, due_key = KEYS[1], KEYS[3]
 local token, its_epoch, its_state, result_record, id, me, channels, ends_kept_ms, keep_ms, hands = unpack(ARGV)
 
@@ -14,7 +14,7 @@ if state == '3' or state == '4' or (its_epoch ~= '' and epoch ~= its_epoch) then
 
 local over = ''
 if pending ~= '0' or confidences ~= '0' then
-  -- What is pending is withdrawn, what was given in confidence is erased.
+  -- Pending asks are withdrawn, and sensitive content is erased.
   for i = 1, #asks - 21, 22 do
     local ask = asks:sub(i, i + 21)
     local fields = call('HMGET', call_key, 'm' .. ask, 'z' .. ask)

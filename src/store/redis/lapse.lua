@@ -1,9 +1,9 @@
 -- uses clock head
 --
--- Asks that have run out, and that nobody has ended yet: they are not listed as pending, and not counted for their
--- principal any more.
+-- Asks that have run out, and that nobody has ended yet, are no longer listed as pending, and no longer counted for their
+-- principal.
 -- KEYS due.
--- ARGV what the keys of the shard's calls begin with, how many are looked at.
+-- ARGV the prefix of the keys of the shard's calls, how many asks are looked at.
 local due_key = KEYS[1]
 local shard = due_key:sub(1, -2)
 local call_keys, most = unpack(ARGV)

@@ -1,9 +1,9 @@
 -- uses clock head indexes
 --
--- A call has run for very long. If its node is gone it is runnable, and whoever comes may take it; if nobody does, it is
+-- A call has run for very long. If its node is gone it is runnable, and any node may take it. If nobody does, it is
 -- abandoned after its time.
 -- KEYS call, live.
--- ARGV as the names say.
+-- ARGV as named below.
 local call_key = KEYS[1]
 local id, its_node, its_epoch, is_gone, in_use = unpack(ARGV)
 

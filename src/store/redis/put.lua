@@ -2,8 +2,8 @@
 --
 -- put: a small record.
 -- KEYS record, list.
--- ARGV version or 0 or new, ttl or 0, value, what it is in the list.
--- Says its version, which grows for ever, also past a removal: it follows the clock.
+-- ARGV version or 0 or new, ttl or 0, value, its member in the list.
+-- Returns its version, which always grows, even after a removal: it follows the clock.
 local over, ttl, value, member = unpack(ARGV)
 local version = call('HGET', KEYS[1], 'v')
 if over ~= '0' and (version or 'new') ~= over then return {2, now} end

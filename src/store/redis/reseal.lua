@@ -1,7 +1,7 @@
--- A record that was sealed anew takes the place of the old one, if that is still what it was.
+-- A record that was sealed anew replaces the old one, if that is still what was read.
 -- KEYS its key.
 -- ARGV field ('': the whole value), old, new.
--- Says 1 if it was replaced.
+-- Returns 1 if it was replaced.
 local call, key = redis.call, KEYS[1]
 local field, old, new = unpack(ARGV)
 if field == '' then

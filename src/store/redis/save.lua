@@ -2,8 +2,8 @@
 --
 -- park, append.
 -- KEYS call, live, due.
--- ARGV as the names say; and of each ask: id, asked, expires, ttl, sensitive, attempt, record.
--- Says whether this very node is to be woken.
+-- ARGV as named below, and for each ask: id, asked, expires, ttl, sensitive, attempt, record.
+-- Returns whether this very node is to be woken.
 local ASK_FIRST, ASK_WORDS = 19, 7
 local call_key, due_key = KEYS[1], KEYS[3]
 local token, its_epoch, its_node, its_notices, what, opens, call_record, entries_record, entry_count, id, me, channels,
@@ -22,7 +22,7 @@ elseif not open then
 end
 if no_room == '1' then return {4, now} end
 if behind then
-  -- It has gone on elsewhere: what is here is replaced.
+  -- The call has gone on where this store is not shared: the stored one is replaced.
   for i = 1, #asks - 21, 22 do
     local ask = asks:sub(i, i + 21)
     local member = ask .. id .. owner

@@ -1,11 +1,11 @@
 -- uses clock head
 --
--- What a record that is over has left in the indexes of its shard; asks that ended so long ago that they are not listed any
--- more; and calls that are abandoned.
+-- Removes what records that are gone have left in the indexes of their shard, asks that ended so long ago that they are no
+-- longer listed, and calls that are abandoned.
 -- KEYS live, due.
--- ARGV as the names say; call_keys is what the keys of the shard's calls begin with, abandoned the time in use after which
--- a call is, ends_kept_ms how long an ask is listed after its end.
--- Says which of those that were looked at run (call, node, epoch), and 1 if there is more to do.
+-- ARGV as named below; call_keys: the prefix of the keys of the shard's calls; abandoned: the time in use after which a
+-- call is abandoned; ends_kept_ms: how long an ask is listed after its end.
+-- Returns which of the calls that were looked at run (call, node, epoch), and 1 if there is more to do.
 local live_key, due_key = KEYS[1], KEYS[2]
 local shard = live_key:sub(1, -2)
 local idle_key, asks_key, list_key = shard .. 'i', shard .. 'a', shard .. 'l'
@@ -49,7 +49,7 @@ for _, id in ipairs(call('ZRANGEBYSCORE', idle_key, '-inf', old, 'LIMIT', 0, mos
   if found and state == '0' then
     for _, word in ipairs({id, node, epoch}) do runs[#runs + 1] = word end
   elseif found and state == '2' and #keep_until > 12 and tonumber(keep_until) > now then
-    -- Something could bring it back.
+    -- Something could still bring it back.
     call('ZADD', idle_key, in_use, id)
   else
     if found and state == '2' then
@@ -62,7 +62,7 @@ for _, id in ipairs(call('ZRANGEBYSCORE', idle_key, '-inf', old, 'LIMIT', 0, mos
     call('ZREM', idle_key, id)
   end
 end
--- Those whose node did not know the time in use yet.
+-- Calls whose node did not know the time in use yet.
 for _, id in ipairs(call('ZRANGEBYSCORE', idle_key, '+inf', '+inf', 'LIMIT', 0, most)) do
   call('ZADD', idle_key, in_use, id)
 end

@@ -2,8 +2,8 @@
 --
 -- take.
 -- KEYS call, live.
--- ARGV as the names say; the node and the epoch that are gone only when the node it runs on was found to be gone.
--- Says the call's hash; or 3, its node and its epoch: it runs there.
+-- ARGV as named below; is_gone: the node that it runs on, in that epoch, was found to be gone.
+-- Returns the call's hash; or 3, its node and its epoch: it runs there.
 local call_key = KEYS[1]
 local token, taker, id, is_gone, gone_node, gone_epoch, in_use = unpack(ARGV)
 
@@ -14,7 +14,7 @@ if newest ~= token then
   local gone = is_gone == '1' and node == gone_node and epoch == gone_epoch
   if state == '0' and not gone then return {3, now, node, epoch} end
   if state == '1' and node ~= taker then
-    -- It waits: whoever wanted it is told first.
+    -- It waits: the node that wanted it is hinted first.
     node_before, node = node, taker
     -- paste head_text
     call('HSET', call_key, 'x', head)

@@ -1,9 +1,9 @@
 -- uses clock
 --
--- For how long nodes were there.
--- KEYS where that stands.
--- ARGV how much counts between two looks at most.
--- Says it.
+-- The time in use: for how long nodes have been there.
+-- KEYS where it is kept.
+-- ARGV the most that counts between two looks.
+-- Returns it.
 local stood = call('HMGET', KEYS[1], 'used', 'at')
 local used, at = tonumber(stood[1] or 0), tonumber(stood[2] or now)
 used = used + math.max(0, math.min(now - at, tonumber(ARGV[1])))

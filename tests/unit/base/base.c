@@ -1,5 +1,7 @@
-/* tests/unit/base/base: arena, buf, map, heap, list, str, clock. The log and ids have files of
- * their own. */
+/*
+ * tests/unit/base/base: arena, buf, map, heap, list, str, clock. The log and ids have their own
+ * files.
+ */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stddef.h>

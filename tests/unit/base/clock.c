@@ -1,5 +1,6 @@
 /*
- * clock: how often an event reads the system's clocks, and how soon it sees that one was set.
+ * tests/unit/base/clock: how often an event reads the system's clocks, and how soon it sees that
+ * one was set.
  *
  * The system's clock is replaced here by one that is moved by hand and counts how often it is read.
  */

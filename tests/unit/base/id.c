@@ -1,4 +1,6 @@
-/* The ids and the randomness of base/id. */
+/*
+ * tests/unit/base/id: ids and random bytes.
+ */
 #include "base/id.h"
 
 #include <pthread.h>

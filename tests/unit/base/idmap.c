@@ -1,4 +1,6 @@
-/* tests/unit/base/idmap: an object is found by its id, whatever comes and goes beside it. */
+/*
+ * tests/unit/base/idmap: an object is found by its id, whatever is added and removed beside it.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,6 @@
-/* The heap of base/mem: what is given back comes again, and is never smaller than it was wanted. */
+/*
+ * tests/unit/base/mem: freed memory is reused, and is never smaller than what was asked for.
+ */
 #include "base/mem.h"
 
 #include <malloc.h>

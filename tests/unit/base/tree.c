@@ -1,4 +1,6 @@
-/* tests/unit/base/tree: what is in comes in order, whatever comes and goes. */
+/*
+ * tests/unit/base/tree: nodes come in order, whatever is added and removed.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

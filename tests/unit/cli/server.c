@@ -1,5 +1,5 @@
 /*
- * tests/unit/cli/server: nod_main as a process of its own.
+ * tests/unit/cli/server: nod_main as a separate process.
  *
  * The program starts itself again with "serve" as its first argument, and is then a server that the
  * tests talk to through pipes and signals.

@@ -1,4 +1,6 @@
-/* tests/unit/core/adopt: a call that comes back, and a call that is let go of, in every state. */
+/*
+ * tests/unit/core/adopt: calls that come back, and calls whose caller leaves, in every state.
+ */
 #include "loaded.h"
 
 #include "base/log.h"

@@ -1,14 +1,14 @@
 /*
- * tests/unit/core/chaos: ten thousand interleavings, or as many as fit in some seconds, from a seed
- * that is thrown anew and printed; a hundred thousand with NOD_SOAK=1. NOD_CHAOS_SEED=n repeats
- * one, NOD_CHAOS_BASE=n all from there.
+ * tests/unit/core/chaos: ten thousand interleavings, or as many as fit into some seconds, from a
+ * random seed that is printed; a hundred thousand with NOD_SOAK=1. NOD_CHAOS_SEED=n repeats one of
+ * them, NOD_CHAOS_BASE=n all from there on.
  *
- * Each is a small world: one to three calls that ask one after another, ask two at once, and have
- * effects; against them answers (right, wrong, repeated, foreign), timeouts, cancels, callers that
- * go and come back with what they knew, clients that drop a prompt, blocking handlers, and a store
+ * Each is a small world: one to three calls that ask one question after the other, ask two at once,
+ * and have effects. Against them: answers (right, wrong, repeated, foreign), timeouts, cancels,
+ * callers that leave and come back, clients that drop a prompt, blocking handlers, and a store
  * whose completions come late, in any order, or not at all. Then the faults stop, time passes, and
- * everything must have come to its end: each call finished once, each ask left pending once, each
- * effect journalled once, nothing stranded.
+ * everything must have ended: each call finished once, each ask left pending once, each effect
+ * journalled once, nothing stranded.
  */
 #include "loaded.h"
 

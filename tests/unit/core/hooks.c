@@ -1,9 +1,9 @@
 /*
  * tests/unit/core/hooks: hooks on every stage of the three pipelines.
  *
- * Each test walks a call that asks once through its life: it is called, its question is put, the
- * answer comes, it ends. What hooks of the four kinds do on the way (look, object, finish later,
- * leave out, replace, write, ask) is tried at every stage where it can be done.
+ * Each test takes a call that asks once through its life: it is called, its question is put, the
+ * answer comes, it ends. Hooks of the four kinds look, object, finish later, skip, replace, write
+ * and ask, at every stage where that is possible.
  */
 #include "loaded.h"
 

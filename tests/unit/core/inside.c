@@ -1,9 +1,9 @@
 /*
- * tests/unit/core/inside: what is called from inside of the engine may call back into it.
+ * tests/unit/core/inside: what the engine calls may call back into the engine.
  *
  * Hooks, callers, surfaces and answerers are told things while a call is in the middle of
  * something. Whatever they do then (cancel, answer, refuse) must leave one end and no dangling
- * memory; the sanitizers are the judges of the second.
+ * memory. The sanitizers check the latter.
  */
 #include "world.h"
 

@@ -2,7 +2,7 @@
  * tests/unit/core/late: replies that come late, and ends that are told.
  *
  * Two replies may give a node the same call, and the older one may come last. A call may have ended
- * elsewhere, long ago, before this node hears of it. A store may be away when a call is cancelled.
+ * elsewhere long before this node hears of it. A store may be away when a call is cancelled.
  */
 #include "loaded.h"
 

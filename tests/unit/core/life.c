@@ -1,5 +1,6 @@
-/* tests/unit/core/life: every arrow of the life of an ask, and of the call around it, with a fake
- * clock. */
+/*
+ * tests/unit/core/life: every transition in the life of an ask and of its call, with a fake clock.
+ */
 #include "world.h"
 
 #include "base/log.h"

@@ -1,8 +1,8 @@
 /*
- * tests/unit/core/loaded: a call's record as a caller that comes back has it.
+ * tests/unit/core/loaded: a call's record, as a caller that comes back has it.
  *
- * Two looks at the store, which may come home in any order and are old by then: the record, and its
- * pending asks. Everything is copied.
+ * It takes two reads of the store, which may complete in any order and may be old by then: the
+ * record, and its pending asks. Everything is copied.
  */
 #ifndef NOD_TESTS_CORE_LOADED_H
 #define NOD_TESTS_CORE_LOADED_H

@@ -1,7 +1,8 @@
 /*
- * tests/unit/core/offers: questions that several nodes put, and what a store that was away leaves.
+ * tests/unit/core/offers: questions that several nodes put, and what is left after the store was
+ * away.
  *
- * The other node is the store's own operations, as another engine would send them.
+ * The other node is played by operations on the store, as another engine would send them.
  */
 #include "world.h"
 

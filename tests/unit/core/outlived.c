@@ -1,9 +1,9 @@
 /*
  * tests/unit/core/outlived: what finishes after the call that it belongs to has gone.
  *
- * A hook takes its time, a look at the store is under way, another node is faster: meanwhile the
- * call is unloaded, cancelled, ended or taken over. Nothing that was given may be lost by that,
- * nothing done twice, and nothing touched that is gone.
+ * A hook takes long, a read of the store is under way, another node is faster: in the meantime the
+ * call is unloaded, cancelled, ended or taken over. Nothing may be lost by that, nothing done
+ * twice, and nothing touched that is gone.
  */
 #include "loaded.h"
 

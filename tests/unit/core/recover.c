@@ -1,7 +1,7 @@
 /*
  * tests/unit/core/recover: calls that no node works on, and calls that another node has taken over.
  *
- * The other nodes are played by hand: what they would do to the store is done to it.
+ * The other nodes are played by operations on the store.
  */
 #include "world.h"
 
@@ -761,7 +761,7 @@ static void line13_an_end_that_is_no_longer_kept_is_not_called_another_request(v
     world_settle(&world);
     assert_int_equal(second->finished, 1);
     assert_int_equal(second->status, NOD_E_NOT_FOUND);
-    assert_string_equal(second->message, "The call has ended, and how is no longer known");
+    assert_string_equal(second->message, "The call has ended, but its result is no longer known");
     end();
 }
 

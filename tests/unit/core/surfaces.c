@@ -2,7 +2,7 @@
  * tests/unit/core/surfaces: an ask that is up on several surfaces, and who may answer it.
  *
  * The first surface stands for the client that made the call, the second for any other place. The
- * other node is the store's own operations, as another engine would send them.
+ * other node is played by operations on the store, as another engine would send them.
  */
 #include "loaded.h"
 

@@ -2,7 +2,7 @@
  * tests/unit/core/world: a whole core in memory, with a clock that is moved by hand.
  *
  * The world has one engine on a memory store, one surface that remembers what it was shown, and a
- * provider whose handlers are plain functions over struct run. Completions of the store lie in a
+ * provider whose handlers are plain functions over struct run. Completions of the store are in a
  * queue: world_turn delivers them in order, or (chaos) in any order, late, and with failures before
  * or after the operation has happened.
  */

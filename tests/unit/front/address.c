@@ -1,4 +1,6 @@
-/* tests/unit/front/address: nets, and whose word about an address is taken. */
+/*
+ * tests/unit/front/address: networks, and whose X-Forwarded-For is believed.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

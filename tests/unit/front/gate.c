@@ -1,4 +1,7 @@
-/* tests/unit/front/gate: what is decided of a head: where from, who, and whether they may. */
+/*
+ * tests/unit/front/gate: decisions on the head of a request: where it comes from, who it is, what
+ * it may do.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,6 @@
-/* tests/unit/front/origin: the rules of Host and Origin. */
+/*
+ * tests/unit/front/origin: the rules for Host and Origin.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

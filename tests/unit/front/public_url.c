@@ -1,4 +1,6 @@
-/* tests/unit/front/public_url: the address under which the world knows a server. */
+/*
+ * tests/unit/front/public_url: the address under which clients reach a server.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /*
- * tests/unit/json/hostile: texts made to cost much. Time is that of this process alone, best of
- * several runs, and growth is compared with growth: eight times the text may take twenty-four times
- * as long at most, where quadratic work would take sixty-four.
+ * tests/unit/json/hostile: texts that are made to cost much. Only the time of this process counts,
+ * the best of several runs, and growth is compared: eight times the text may take at most
+ * twenty-four times as long; quadratic work would take sixty-four times.
  */
 #include <time.h>
 

@@ -1,4 +1,6 @@
-/* tests/unit/json/number: numbers of any size, compared and converted without a rounding. */
+/*
+ * tests/unit/json/number: numbers of any size, compared and converted without rounding.
+ */
 #include <float.h>
 #include <locale.h>
 #include <math.h>

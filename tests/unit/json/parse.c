@@ -1,4 +1,6 @@
-/* tests/unit/json/parse: what the parser takes, what it refuses, and what it says then. */
+/*
+ * tests/unit/json/parse: what the parser accepts, what it refuses, and how it says so.
+ */
 #include <dirent.h>
 
 #include "tree.h"
@@ -99,19 +101,19 @@ static void what_is_wrong_is_said_with_its_place(void **state)
         { "[1", 2, "the text ends within an array" },
         { "[1,", 3, "expected a value" },
         { "{", 1, "the text ends within an object" },
-        { "{\"a\"", 4, "expected a colon behind the member name" },
+        { "{\"a\"", 4, "expected a colon after the member name" },
         { "{\"a\":", 5, "expected a value" },
         { "{\"a\":1", 6, "the text ends within an object" },
         { "{\"a\":1,}", 7, "expected a member name in double quotes" },
         { "{a:1}", 1, "expected a member name in double quotes" },
-        { "{\"a\" 1}", 5, "expected a colon behind the member name" },
+        { "{\"a\" 1}", 5, "expected a colon after the member name" },
         { "{\"a\":1]", 6, "expected a comma or a closing brace" },
         { "[[1] ", 5, "the text ends within an array" },
         { "{\"a\":[1]", 8, "the text ends within an object" },
         { "[ \n", 3, "the text ends within an array" },
         { "[\"a] ", 5, "the text ends within a string" },
-        { "[1] x", 4, "expected nothing behind the value" },
-        { "[1]]", 3, "expected nothing behind the value" },
+        { "[1] x", 4, "expected nothing after the value" },
+        { "[1]]", 3, "expected nothing after the value" },
         { "[,]", 1, "expected a value" },
         { "[tru]", 1, "expected a value" },
         { "\"abc", 4, "the text ends within a string" },
@@ -133,13 +135,13 @@ static void what_is_wrong_is_said_with_its_place(void **state)
         { "{\"\xFF\":1}", 2, "a string that is not valid UTF-8" },
         { "01", 0, "a number must not begin with a zero" },
         { "-", 1, "expected a digit" },
-        { "1.", 2, "expected a digit behind the decimal point" },
+        { "1.", 2, "expected a digit after the decimal point" },
         { "1e+", 3, "expected a digit in the exponent" },
         { "+1", 0, "expected a value" },
         { "NaN", 0, "expected a value" },
         { "tru", 0, "expected a value" },
-        { "1 2", 2, "expected nothing behind the value" },
-        { "null\v", 4, "expected nothing behind the value" },
+        { "1 2", 2, "expected nothing after the value" },
+        { "null\v", 4, "expected nothing after the value" },
         { "\xEF\xBB\xBF{}", 0, "the text begins with a byte order mark" },
     };
 

@@ -1,10 +1,9 @@
 /*
  * tests/unit/json/schema_suite: the published JSON Schema test suite, draft 2020-12.
  *
- * Reads the suite from $NOD_SHARED_DATA/json-schema-2020-12 and says so where it is not there.
- * Every test must come out as the suite says, but for the rows of `excluded`, each with its reason.
- * An exclusion that no longer matches anything, or that is not needed, fails too: the list cannot
- * rot.
+ * Reads the suite from $NOD_SHARED_DATA/json-schema-2020-12, and says so if it is missing. Every
+ * test must come out as the suite says, except the rows of `excluded`, each with its reason. An
+ * exclusion that matches nothing, or that is not needed, fails too, so the list stays true.
  */
 #include <stdarg.h>
 #include <stddef.h>

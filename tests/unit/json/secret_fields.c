@@ -1,9 +1,9 @@
 /*
  * tests/unit/json/secret_fields: how well a field that asks for a secret is recognised.
  *
- * Two lists of fields, each with its label, written by somebody who had not seen the detector: one
- * was there while it was built, the other was held back until it was done. What is printed for the
- * second is what to expect of fields nobody has thought of.
+ * Two lists of labelled fields were written by somebody who had not seen the detector. One was used
+ * while it was built, the other was held back until it was done. The figures printed for the second
+ * are what to expect for fields that nobody has thought of.
  */
 #include <setjmp.h>
 #include <stdarg.h>

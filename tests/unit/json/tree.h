@@ -1,7 +1,7 @@
 /*
  * tests/unit/json/tree: one arena and one buffer for the JSON tests, and short ways to parse and
- * write. A text that is handed to json_parse is first copied into a block of its exact size, so
- * that a sanitizer sees a read past its end.
+ * write. Before a text is given to json_parse it is copied into a block of its exact size, so that
+ * a sanitizer sees a read past its end.
  */
 #ifndef NOD_TESTS_JSON_TREE_H
 #define NOD_TESTS_JSON_TREE_H

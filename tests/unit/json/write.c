@@ -1,4 +1,6 @@
-/* tests/unit/json/write: the writer cannot be talked into invalid JSON. */
+/*
+ * tests/unit/json/write: the writer cannot be made to write invalid JSON.
+ */
 #include <math.h>
 
 #include "tree.h"

@@ -1,8 +1,7 @@
 /*
  * tests/unit/mcp/ask2026: questions in results, answers in requests; over real sockets.
  *
- * Every exchange is a connection of its own: nothing but the requestState leads from one to the
- * next.
+ * Every exchange has its own connection: only the requestState leads from one to the next.
  */
 #include "world.h"
 

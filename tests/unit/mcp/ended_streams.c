@@ -1,6 +1,6 @@
 /*
- * tests/unit/mcp/kept: what a 2025 client can count on after the server has said something: answers
- * that were acknowledged, streams that have ended, sessions with something in them.
+ * tests/unit/mcp/ended_streams: what a 2025 client can rely on after the server has sent something:
+ * answers that were acknowledged, streams that have ended, sessions that hold something.
  */
 #include "world.h"
 

@@ -1,8 +1,8 @@
 /*
  * tests/unit/mcp/listing: a target says to whom it is listed.
  *
- * Whoever is not shown a tool cannot call it either, and learns no more than that there is none of
- * that name; unless the tool says that it may be called all the same.
+ * A client that is not shown a tool cannot call it either, and is told that there is no tool of
+ * that name; unless the tool may be called unlisted.
  */
 #include "world.h"
 

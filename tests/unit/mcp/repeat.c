@@ -96,7 +96,7 @@ static void line13_the_same_id_with_other_params_is_refused(void **state)
     for (size_t i = 0; i < 2; i++) {
         whole(&client, &talk, others[i]);
         assert_true(talk_has(&talk, "-32600"));
-        assert_true(talk_has(&talk, "This id was given to another request"));
+        assert_true(talk_has(&talk, "This id was used for another request"));
         talk_close(&talk);
     }
     /* Another id, and a text that reads like the number, are requests of their own. */
@@ -192,7 +192,7 @@ static void line13_in_flight_other_params_are_refused_too(void **state)
     client_post(&client, &first, CALL("5", "hold", "{}"));
     WORLD_AWAIT(&world, world.held);
     whole(&client, &second, CALL("5", "hold", "{\"other\":true}"));
-    assert_true(talk_has(&second, "This id was given to another request"));
+    assert_true(talk_has(&second, "This id was used for another request"));
     world_let_go(&world);
     talk_await_end(&first);
     assert_true(talk_has(&first, "\"result\""));
@@ -239,7 +239,7 @@ static void line13_after_a_restart_an_id_still_names_its_call(void **state)
     assert_true(talk_has(&talk, "\"text\":\"done\""));
     talk_close(&talk);
     whole(&client, &talk, CALL("5", "echo", "{}"));
-    assert_true(talk_has(&talk, "This id was given to another request"));
+    assert_true(talk_has(&talk, "This id was used for another request"));
     talk_close(&talk);
     client_post(&client, &talk, CALL("6", "deed", "{}"));
     asked_id(&talk, same);

@@ -1,5 +1,6 @@
-/* tests/unit/mcp/request_state: a requestState opens for what it was made for, and for nothing
- * else. */
+/*
+ * tests/unit/mcp/request_state: a requestState opens only for what it was made for.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

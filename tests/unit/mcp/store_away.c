@@ -1,7 +1,7 @@
 /*
- * tests/unit/mcp/store_away: what a 2025 client is told, and what it costs, while the store takes
- * nothing: an end is told when it is stored, the same answer is on its way once, and a request in
- * flight goes with the server.
+ * tests/unit/mcp/store_away: what a 2025 client is told, and what that costs, while the store takes
+ * nothing. An end is told when it is stored, the same answer is on its way once, and a request in
+ * flight is freed with the server.
  */
 #include "world.h"
 

@@ -1,8 +1,8 @@
 /*
- * tests/unit/mcp/task_talk: what the tests of tasks share: tools that are tasks, and one exchange
- * after the other.
+ * tests/unit/mcp/task_talk: what the tests of tasks share: tools that are tasks, and single
+ * exchanges.
  *
- * Every exchange is a connection of its own: nothing but the task's id leads from one to the next.
+ * Every exchange has its own connection: only the task's id leads from one to the next.
  */
 #ifndef NOD_TESTS_TASK_TALK_H
 #define NOD_TESTS_TASK_TALK_H

@@ -1,6 +1,6 @@
 /*
- * tests/unit/mcp/tasks: calls that are left and come back to, over real sockets: who gets a task,
- * how it lives, what it asks.
+ * tests/unit/mcp/tasks: calls that a client leaves and comes back to, over real sockets: who gets a
+ * task, how it lives, what it asks.
  */
 #include "task_talk.h"
 

@@ -1,9 +1,8 @@
 /*
- * tests/unit/mcp/tasks_hiccup: tasks and a store that fails for a while, loses a reply, or has
+ * tests/unit/mcp/tasks_hiccup: tasks on a store that fails for a while, loses a reply, or has
  * forgotten.
  *
- * The store is the memory store, which says that it outlives the process, with some of its
- * operations replaced.
+ * It is the memory store, which pretends to be durable, with some of its operations replaced.
  */
 #include "task_talk.h"
 

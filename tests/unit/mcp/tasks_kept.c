@@ -1,6 +1,6 @@
 /*
  * tests/unit/mcp/tasks_kept: who is told of tasks, how many are kept, and what is left of them
- * after the process.
+ * after a restart.
  */
 #include "task_talk.h"
 

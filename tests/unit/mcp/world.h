@@ -2,9 +2,8 @@
  * tests/unit/mcp/world: a whole server in one thread, and clients that talk to it over loopback
  * sockets.
  *
- * Engine, memory store and protocol are the real ones; the targets are small and live in
- * mcp_world.c. Time (the engine's and the sessions') is a fake clock; the loop is real, and every
- * wait turns it.
+ * Engine, memory store and protocol are the real ones. The targets are small, and in world.c. Time
+ * (the engine's and the sessions') is a fake clock; the loop is real, and every wait turns it.
  */
 #ifndef NOD_TESTS_MCP_WORLD_H
 #define NOD_TESTS_MCP_WORLD_H

@@ -1,5 +1,5 @@
 /*
- * tests/unit/net/http1: what the request parser takes, what it refuses and with which status, and
+ * tests/unit/net/http1: what the request parser accepts, what it refuses and with which status, and
  * that it does not matter how the bytes are cut.
  */
 #include <stdarg.h>

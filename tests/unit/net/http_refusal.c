@@ -1,4 +1,6 @@
-/* tests/unit/net/http_refusal: limits, timeouts and what is refused, over real sockets. */
+/*
+ * tests/unit/net/http_refusal: limits, timeouts and refusals, over real sockets.
+ */
 #include "http_talk.h"
 
 /* --- refusing --- */

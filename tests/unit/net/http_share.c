@@ -1,8 +1,8 @@
 /*
- * tests/unit/net/http_share: what is decided when a head is there, and how much strangers and
+ * tests/unit/net/http_share: what is decided when a head has arrived, and how much strangers and
  * owners may hold; over real sockets.
  *
- * A request is trusted if it names an owner in the header `Owner`; /open is served to anybody, and
+ * A request is trusted if it names an owner in the header `Owner`. /open is served to anybody, and
  * everything else is answered with 401.
  */
 #include "http_talk.h"

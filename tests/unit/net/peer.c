@@ -1,4 +1,6 @@
-/* tests/unit/net/peer: who is at the other end, as the kernel says it. */
+/*
+ * tests/unit/net/peer: who is at the other end, as the kernel reports it.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

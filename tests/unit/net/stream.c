@@ -1,8 +1,8 @@
 /*
  * tests/unit/net/stream: streams over accepted sockets, TCP and Unix.
  *
- * The peer is a plain descriptor of the same thread: what it does is done when the call returns,
- * and what comes of it is seen in the turns of the loop that follow.
+ * The peer is a plain descriptor in the same thread: what it does is done when the call returns,
+ * and the effect is seen in the following turns of the loop.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * tests/unit/net/tls: outgoing connections, and TLS over them and over streams that bring a byte at
- * a time.
+ * tests/unit/net/tls: outgoing connections, and TLS over them and over streams that bring single
+ * bytes.
  */
 #include <fcntl.h>
 #include <setjmp.h>

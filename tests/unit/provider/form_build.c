@@ -170,7 +170,7 @@ static void fields_must_be_named_once_and_be_of_a_known_kind(void **state)
     expect_refused(NOD_FORM({ .name = "f", .kind = (nod_field_kind)77 }), "does not know");
     expect_refused(NOD_FORM(NOD_CHOICE("f", NULL)), "no options");
     expect_refused(NOD_FORM(NOD_CHOICE("f", NOD_OPTIONS({ "a" }, { "a" }))), "same option twice");
-    expect_refused(NOD_FORM(NOD_INT("f", .format = "email")), "no text");
+    expect_refused(NOD_FORM(NOD_INT("f", .format = "email")), "not a text");
 }
 
 static void a_form_of_an_older_header_is_read_with_its_own_field_size(void **state)

@@ -1,6 +1,6 @@
 /*
- * tests/unit/provider/handler_bench: C handlers on a real engine with the memory store, a surface
- * and a caller that write down what they are told, and a clock that the test moves.
+ * tests/unit/provider/handler_bench: C handlers on a real engine with the memory store, with a
+ * surface and a caller that record what they are told, and a clock that the test moves.
  */
 #ifndef NOD_TESTS_HANDLER_BENCH_H
 #define NOD_TESTS_HANDLER_BENCH_H

@@ -1,8 +1,8 @@
 /*
- * tests/unit/provider/hooks: hooks as nod.h shows them.
+ * tests/unit/provider/hooks: hooks as in nod.h.
  *
- * The stages, kinds and orders are tested in the core (core/hooks.c); here it is what a C function
- * reads, writes, asks and returns, and what is said to one that does it wrong.
+ * Stages, kinds and orders are tested in the core (core/hooks.c). Here it is what a C function
+ * reads, writes, asks and returns, and what it is told when it makes a mistake.
  */
 #include "handler_bench.h"
 

@@ -1,6 +1,5 @@
 /*
- * tests/unit/provider/numbers: what a number is when a handler reads it: never another one than was
- * given.
+ * tests/unit/provider/numbers: a handler never reads another number than was sent.
  */
 #include "handler_bench.h"
 

@@ -1,5 +1,6 @@
-/* tests/unit/provider/registration: what is taken into the catalog, how it is listed, and what it
- * replies.
+/*
+ * tests/unit/provider/registration: what is accepted into the catalog, how it is listed, and what
+ * it replies.
  */
 #include "handler_bench.h"
 

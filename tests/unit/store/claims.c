@@ -1,5 +1,5 @@
 /*
- * tests/unit/store/claims: claims of several asks, of offers, and who hears of what.
+ * tests/unit/store/claims: claims of several asks, of offers, and who is told what.
  */
 #include "suite.h"
 

@@ -1,11 +1,11 @@
 /*
- * tests/unit/store/disk: a disk that is small, and files that are taken away.
+ * tests/unit/store/disk: a disk that is small, and files that are removed.
  *
- * A SQLite VFS gives the store's file and its log so much room together and no more. What a second
- * process does, or one that is killed, is done by this program itself, started again with the name
- * of the act and the path (see main).
+ * A SQLite VFS limits the room of the store's file and its log together. What a second process
+ * does, or one that is killed, is done by this program itself, started again with the name of the
+ * act and the path (see main).
  *
- * The tests use small records alone: what is looked at here is the file, and not what is in it.
+ * The tests use only small records: they are about the file, not about what is in it.
  */
 #include <stdarg.h>
 #include <stddef.h>

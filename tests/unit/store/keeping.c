@@ -1,5 +1,5 @@
 /*
- * tests/unit/store/keeping: how long what is kept, what is never removed, and which store it is.
+ * tests/unit/store/keeping: how long things are kept, what is never removed, and the id of a store.
  */
 #include "suite.h"
 

@@ -1,12 +1,12 @@
 /*
  * tests/unit/store/plug: the plug is pulled, again and again.
  *
- * A SQLite VFS stands between the store and its files. What was written reaches the next process
- * only if it was synced: at a random write the power goes, nothing can be written any more, and the
- * files become what was synced before, with some of the later writes or none of them. Then the
- * store is opened again, 200 times over, and everything that was acknowledged has to be there.
+ * A SQLite VFS is between the store and its files. What was written reaches the next process only
+ * if it was synced. At a random write the power goes: nothing more can be written, and the files
+ * become what was synced before, with some of the later writes or none. Then the store is opened
+ * again. This is done 200 times, and everything that was acknowledged has to be there.
  *
- * The same VFS can say that the disk is full, or that it fails, for a while.
+ * The same VFS can report that the disk is full, or that it fails, for a while.
  *
  * The seed is printed; NOD_SEED sets it.
  */
@@ -49,10 +49,11 @@ static uint64_t random_next(void)
     return seed;
 }
 
-/* --- the disk ---------------------------------------------------------------------------------
+/*
+ * --- the disk ---
  *
- * One image a file: what is synced, and the writes since. Both files of the store pass through
- * here; the shared memory does not, it dies with the process anyway.
+ * One image for each file: what is synced, and the writes since. Both files of the store pass
+ * through here. The shared memory does not: it dies with the process anyway.
  */
 
 struct lost_write {

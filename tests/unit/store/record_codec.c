@@ -1,4 +1,6 @@
-/* tests/unit/store/record_codec: records as bytes and back; what is refused, and why. */
+/*
+ * tests/unit/store/record_codec: records to bytes and back; what is refused, and why.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -1,4 +1,6 @@
-/* tests/unit/store/records: scans, events, small records, retention and size, in every store. */
+/*
+ * tests/unit/store/records: scans, small records, retention and size, in every store.
+ */
 #include "suite.h"
 
 #include <stdlib.h>

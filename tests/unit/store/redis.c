@@ -1,6 +1,6 @@
 /*
- * tests/unit/store/redis: the store suite against a real redis-server: plain, with a password, as a
- * user of its own, over TLS, over a Unix socket, sealed, and as a node of a Redis Cluster.
+ * tests/unit/store/redis: the store suite against a real redis-server: plain, with a password, as
+ * another user, over TLS, over a Unix socket, sealed, and as a node of a Redis Cluster.
  */
 #include "suite.h"
 

@@ -1,8 +1,8 @@
 /*
- * tests/unit/store/redis_faults: Redis as it is when something goes wrong.
+ * tests/unit/store/redis_faults: Redis when something goes wrong.
  *
- * A proxy stands between the store and a real redis-server and loses what it is told to lose; the
- * server is killed, turned into a replica, emptied of its scripts, and its records meddled with.
+ * A proxy between the store and a real redis-server loses what it is told to lose. The server is
+ * killed, made a replica, loses its scripts, and its records are tampered with.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -582,11 +582,11 @@ static void a_replica_is_refused_also_when_it_becomes_one(void **state)
     server_do(&server, "REPLICAOF 127.0.0.1 1");
     assert_int_equal(park(&pair), NOD_E_STORE);
     wait_ready(false);
-    for (int i = 0; i < 100 && (is_ready(reason), !strstr(reason, "no primary")); i++)
+    for (int i = 0; i < 100 && (is_ready(reason), !strstr(reason, "not a primary")); i++)
         loop_turn(loop, 20);
-    assert_non_null(strstr(reason, "it is no primary"));
+    assert_non_null(strstr(reason, "it is not a primary"));
     assert_null(open_at(url));
-    assert_non_null(strstr(why, "it is no primary"));
+    assert_non_null(strstr(why, "it is not a primary"));
     server_do(&server, "REPLICAOF NO ONE");
     wait_ready(true);
     assert_int_equal(park(&pair), NOD_OK);

@@ -1,6 +1,6 @@
 /*
- * tests/unit/store/redis_refused: a Redis that will not do, a server that is none and says whatever
- * it likes, and addresses; each is refused with its reason.
+ * tests/unit/store/redis_refused: a Redis that cannot be used, a server that is not a Redis and
+ * sends anything, and addresses; each is refused with its reason.
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -77,7 +77,7 @@ static void a_database_that_is_not_there_is_said(void **state)
     server_start(&server);
     snprintf(url, sizeof(url), "redis://127.0.0.1:%d/99", server.port);
     assert_null(open_at(url));
-    assert_non_null(strstr(why, "does not give us the database"));
+    assert_non_null(strstr(why, "does not let us select the database"));
 }
 
 static void settings_that_cannot_keep_the_promise_are_refused_when_strict(void **state)
@@ -216,7 +216,7 @@ static void an_address_is_read_or_refused_with_its_reason(void **state)
         { "redis+unix:///a/b?db=3", "redis+unix:///a/b, database 3", NULL },
         { "unix:///a", "redis+unix:///a, database 0", NULL },
         { "redis://h?prefix=x%3A&timeout=1&strict=1", "redis://h:6379/0", NULL },
-        { "http://h", NULL, "none of" },
+        { "http://h", NULL, "must begin with" },
         { "redis://h:0", NULL, "port" },
         { "redis://h:65536", NULL, "port" },
         { "redis://h:x", NULL, "port" },

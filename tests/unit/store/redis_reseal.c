@@ -1,9 +1,9 @@
 /*
  * tests/unit/store/redis_reseal: a secret is replaced in a real Redis.
  *
- * What was written with the older secret is brought under the newer one, by itself, while a server
- * moves the same records, and in pieces because the connection is cut again and again. Afterwards
- * the newer secret alone has to open everything.
+ * Records of the older secret are sealed with the newer one: alone, while a server changes the same
+ * records, and in pieces because the connection is cut again and again. Afterwards the newer secret
+ * alone must open everything.
  */
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,8 +1,8 @@
 /*
- * tests/unit/store/redis_server: a real redis-server of the test's own.
+ * tests/unit/store/redis_server: a real redis-server for a test.
  *
- * On loopback, on a free port, in a folder that goes with it. It dies with the test, whatever
- * becomes of that.
+ * It is on loopback, on a free port, in a folder that is removed with it. It dies with the test,
+ * however that ends.
  */
 #ifndef NOD_TESTS_REDIS_SERVER_H
 #define NOD_TESTS_REDIS_SERVER_H

@@ -1,6 +1,6 @@
 /*
- * tests/unit/store/sqlite: the store suite against SQLite, plain and sealed, and what is its own:
- * the lock, the version of the tables, records that were tampered with, a disk that is full.
+ * tests/unit/store/sqlite: the store suite against SQLite, plain and sealed, and what only SQLite
+ * has: the lock, the version of the tables, records that were tampered with, a disk that is full.
  */
 #include "suite.h"
 

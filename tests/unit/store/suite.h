@@ -1,11 +1,11 @@
 /*
  * tests/unit/store/suite: one suite of behaviours that every store passes.
  *
- * A rig makes stores of one kind and drives them. The suite sees struct store alone. Each test
+ * A rig makes stores of one kind and drives them. The suite sees only struct store. Each test
  * begins with rig->begin (nothing stored) and one handle from rig->open.
  *
  * Time: rig->advance moves the store's clock on, by hand or by waiting. Tests that let time pass
- * use lives of SUITE_SHORT_MS, and otherwise SUITE_LONG_MS.
+ * use lifetimes of SUITE_SHORT_MS, and otherwise SUITE_LONG_MS.
  */
 #ifndef NOD_TESTS_STORE_SUITE_H
 #define NOD_TESTS_STORE_SUITE_H

@@ -1,4 +1,4 @@
--- What time it is, by Redis's clock, and how a time is written: in digits, however large it is.
+-- The time, by Redis's clock, and a function that writes a time in digits, however large it is.
 local call = redis.call
 local clock = call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)

@@ -1,4 +1,4 @@
--- Pasted: an older record has a time to live, and a life in milliseconds in place of the time until which it is kept.
+-- Pasted: an older record has a time to live in Redis, and a duration in keep_until instead of a time: both are changed.
 if #keep_until < 13 then
   keep_until = digits(now + keep_until)
   call('PERSIST', call_key)

@@ -1,4 +1,4 @@
--- Whom it concerns is told that a call is worth a look: another node by a message, this very one by the reply.
+-- Tells a node that a call is worth a look: another node by a message, this very one by the reply.
 local woken = 0
 local function tell(whom, me, channels, id)
   if whom == '' then return end
