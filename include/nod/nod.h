@@ -55,7 +55,7 @@
  *
  * OPTIONS. `nod_confirm(call, &yes, .message = "...")` is a macro around nod_confirm_with, which
  * takes a pointer to a struct whose first member is its size. Programs built against an older
- * header keep working. C++ and other languages call the _with functions.
+ * header keep working. C++ has <nod/nod.hpp>; other languages call the _with functions.
  */
 #ifndef NOD_NOD_H
 #define NOD_NOD_H

@@ -17,7 +17,7 @@ export { freePort, pause };
 
 const SECRET = 'the-secret-that-outlives-every-process-0123456789';
 const NODE_TTL_MS = '1500'; // so that nobody waits long for what a dead node has left
-const program = path.join(process.env.NOD_BIN_DIR, 'tests/chaos/chaos-server');
+const CHAOS_SERVER = 'tests/chaos/chaos-server';
 
 export const stores = ['sqlite', 'redis'];
 export const eras = ['2025', '2026'];
@@ -77,14 +77,14 @@ class Node {
 
   // `crash` names the point at which this life of the server is to end.
   async start(crash) {
-    const { args = [], env = {} } = this.#options;
-    const child = spawn(program, ['--http', `127.0.0.1:${this.port}`, '--store', this.#house.address, '--log', 'debug', ...args], {
+    const { program = CHAOS_SERVER, args = [], env = {} } = this.#options;
+    const child = spawn(path.join(process.env.NOD_BIN_DIR, program), ['--http', `127.0.0.1:${this.port}`, '--store', this.#house.address, '--log', 'debug', ...args], {
       env: environment({ MCP_ELICITATION_SECRET: SECRET, CHAOS_DIR: this.#house.folder, CHAOS_NODE_TTL_MS: NODE_TTL_MS, ...env, ...(crash ? { NOD_CRASH_AT: crash } : {}) }),
       stdio: ['ignore', 'inherit', 'pipe'],
     });
     this.child = child;
     this.crash = crash;
-    this.watched = watchStderr('chaos-server', child.stderr).follow(child);
+    this.watched = watchStderr(program, child.stderr).follow(child);
     this.ended = this.watched.ended.then((end) => {
       this.log += `--- a life (${crash ?? 'no crash point'}) ended by ${JSON.stringify(end)}\n${this.watched.stderr}`;
       return end;
@@ -107,8 +107,11 @@ class Node {
         if (this.stopping) return;
         assert.deepEqual(end, { code: null, signal: 'SIGKILL' }, `the server ended by itself:\n${this.log}`);
         this.deaths++;
-        await this.resting;
-        await (this.starting = this.start(nextCrash()));
+        this.starting = (async () => {
+          await this.resting;
+          return this.start(nextCrash());
+        })();
+        await this.starting;
       }
     })();
     this.kept.catch((error) => (this.failure = error));
@@ -124,6 +127,12 @@ class Node {
   async kill() {
     this.child.kill('SIGKILL');
     await this.ended;
+  }
+
+  // Dies, and is up again (see keep).
+  async killAndReturn() {
+    await this.kill();
+    await this.starting;
   }
 
   // Its crash point may be on the way to its end.

@@ -139,6 +139,16 @@ onBothAndBothEras(test, 'blocking checks the rest after a yes, with progress', a
   assert.equal(await session.text('check_disks'), 'Checked 4 of 8 disks; disk 4 looks bad.');
 });
 
+onBothAndBothEras(test, 'house-rules asks at the gate, keeps the card to itself, and has everything on its record', async (t, kind, how) => {
+  const answers = [accepted({ purpose: 'lunch' }), { action: 'decline' }, accepted(), accepted({ purpose: 'rent' })];
+  const session = await connectModern(t, kind, 'house-rules', { ...how, answer: () => answers.shift() });
+  assert.equal(await session.text('pay', { to: 'Bob', amount: 12 }), 'Paid 12.00 to Bob with ************1111 for lunch.');
+  const no = await session.call('pay', { to: 'Bob', amount: 1500 });
+  assert.equal(no._meta.code, 'TOO_MUCH');
+  assert.equal(await session.text('pay', { to: 'Bob', amount: 1500 }), 'Paid 1500.00 to Bob with ************1111 for rent.');
+  assert.equal(await session.text('show_record'), 'pay: ok\npay: refused\npay: ok');
+});
+
 onBothAndBothEras(test, 'sign-in goes through a page', async (t, kind, how) => {
   const pages = { elicitation: { url: {} } };
   const session = await connectModern(t, kind, 'sign-in', { ...how, capabilities: pages });

@@ -10,6 +10,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import assert from 'node:assert/strict';
+import { createHash, randomInt } from 'node:crypto';
 import path from 'node:path';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,7 +28,7 @@ const binaries = process.env.NOD_BIN_DIR;
 if (!binaries) throw new Error('NOD_BIN_DIR names the build folder; `make test SUITE=wire` sets it');
 
 export function program(name) {
-  const elsewhere = { 'toy-surface': 'tests/wire/toy-surface', probe: 'tests/wire/probe', nod: 'src/cli/nod', 'toy-route': 'tests/wire/toy-route' };
+  const elsewhere = { 'toy-surface': 'tests/wire/toy-surface', probe: 'tests/wire/probe', 'cpp-17': 'tests/wire/cpp-17', 'cpp-20': 'tests/wire/cpp-20', nod: 'src/cli/nod', 'toy-route': 'tests/wire/toy-route' };
   return path.join(binaries, elsewhere[name] ?? `examples/${name}`);
 }
 
@@ -39,6 +40,8 @@ export function environment(extra) {
   const kept = ['ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS', 'LSAN_OPTIONS', 'PATH'];
   const env = Object.fromEntries(kept.filter((name) => process.env[name]).map((name) => [name, process.env[name]]));
   if (env.ASAN_OPTIONS && Math.random() * LEAKS_ONE_IN >= 1) env.ASAN_OPTIONS += ':detect_leaks=0';
+  // NOD_WIRE_SECRET=1: the same tests with servers that have a secret.
+  if (process.env.NOD_WIRE_SECRET === '1') env.MCP_ELICITATION_SECRET = 'a secret of the wire tests, and long enough';
   return { ...env, ...extra };
 }
 
@@ -62,7 +65,7 @@ function eachLine(stream, take) {
 }
 
 // NOD_WIRE_STORE=sqlite: the same tests with servers that keep their calls in a file.
-function storeArgs(t, args) {
+export function storeArgs(t, args) {
   if (process.env.NOD_WIRE_STORE !== 'sqlite' || args.includes('--store') || !t?.after) return [];
   const folder = mkdtempSync(path.join(tmpdir(), 'nod-wire-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -226,7 +229,7 @@ export async function connect(t, kind, name, options = {}) {
 
   let stop;
   if (kind === 'stdio') {
-    session.transport = new StdioClientTransport({ command: program(name), args, env: environment(env), stderr: 'pipe' });
+    session.transport = new StdioClientTransport({ command: program(name), args: [...args, ...storeArgs(t, args)], env: environment(env), stderr: 'pipe' });
     await options.before?.(session);
     const watched = new Watched(name, session.transport.stderr);
     await client.connect(session.transport).catch((error) => {
@@ -465,7 +468,17 @@ export const nextAsk = (peer, wanted = () => true) => peer.next((m) => isAsk(m) 
 export const answer = (peer, id, result) => peer.send({ id, result });
 export const accept = (peer, id, content) => answer(peer, id, { action: 'accept', ...(content ? { content } : {}) });
 
+// NOD_WIRE_SAMPLE=1: each test on one transport only, another one each time; on both with NOD_SOAK=1. NOD_WIRE_SEED=n chooses the
+// same ones again.
+const SAMPLED = process.env.NOD_WIRE_SAMPLE === '1' && process.env.NOD_SOAK !== '1';
+const SEED = process.env.NOD_WIRE_SEED ?? randomInt(2 ** 31);
+if (SAMPLED) console.log(`NOD_WIRE_SEED=${SEED}`);
+
+export function transportsFor(name) {
+  return SAMPLED ? [transports[createHash('sha256').update(`${SEED} ${name}`).digest()[0] % transports.length]] : transports;
+}
+
 // One test on each transport, with the transport's name in front.
 export function onBoth(test, name, body) {
-  for (const kind of transports) test(`${kind}: ${name}`, (t) => body(t, kind));
+  for (const kind of transportsFor(name)) test(`${kind}: ${name}`, (t) => body(t, kind));
 }

@@ -1,0 +1,497 @@
+/*
+ * nod/cpp/server: the server, what is registered with it, and hooks. Included by <nod/nod.hpp>.
+ *
+ * C keeps a pointer to what C++ has written (.data of a row). The server owns that, and lets go of it
+ * only when it is destroyed itself: a call may still be on its way when its tool is removed.
+ */
+#ifndef NOD_CPP_SERVER_HPP
+#define NOD_CPP_SERVER_HPP
+
+#include <nod/cpp/call.hpp>
+
+#include <memory>
+
+namespace nod
+{
+
+/* ------------------------------------------------------------------------------------------
+ * Hooks. `hook` is a handle: a hook that returns NOD_PENDING to finish later may copy it.
+ */
+struct hook_options {
+    nod_hook_kind kind = NOD_WILL;
+    int priority = 0;
+    text name{};
+    text target{};
+    text principal{};
+    nod_ask_kind ask = NOD_ASK_ANY;
+    std::chrono::milliseconds timeout{0};
+};
+
+class hook
+{
+  public:
+    explicit hook(nod_hook_run *at) noexcept : at_(at) {}
+    nod_hook_run *get() const noexcept { return at_; }
+
+    nod_flow flow() const { return nod_hook_flow(at_); }
+    std::string_view stage() const { return detail::view(nod_hook_stage(at_)); }
+    std::string_view call_id() const { return detail::view(nod_hook_call_id(at_)); }
+    std::string_view target() const { return detail::view(nod_hook_target(at_)); }
+    std::string_view principal() const { return detail::view(nod_hook_principal(at_)); }
+    json args() const { return nod_hook_args(at_); }
+    std::string_view ask_id() const { return detail::view(nod_hook_ask_id(at_)); }
+    std::string_view ask_key() const { return detail::view(nod_hook_ask_key(at_)); }
+    nod_ask_kind ask_kind() const { return nod_hook_ask_kind(at_); }
+    std::string_view message() const { return detail::view(nod_hook_message(at_)); }
+    std::string_view action() const { return detail::view(nod_hook_action(at_)); }
+    json content() const { return nod_hook_content(at_); }
+    nod_status status() const { return nod_hook_status(at_); }
+    json result() const { return nod_hook_result(at_); }
+    std::string_view error() const { return detail::view(nod_hook_error(at_)); }
+
+    void set_args(json args) { check(nod_hook_set_args(at_, args.get())); }
+    void set_message(const text &message) { check(nod_hook_set_message(at_, message.c_str())); }
+    void set_content(json content) { check(nod_hook_set_content(at_, content.get())); }
+    void set_result(json result = {}) { check(nod_hook_set_result(at_, result.get())); }
+
+    nod::call call() const { return nod::call(nod_hook_call(at_)); }
+
+    /* Ends the flow, and leaves the hook. */
+    [[noreturn]] void fail(nod_status status, const text &code, const text &sentence)
+    {
+        check(nod_hook_fail(at_, status, code.c_str(), "%s", sentence.c_str()));
+        throw nod::error(NOD_E_FAILED);
+    }
+    /* `return hook.next(then, data);`: `then` is a function of C, which must not throw. */
+    nod_status next(nod_hook_then *then = nullptr, void *data = nullptr)
+    {
+        return nod_hook_next(at_, then, data);
+    }
+    /* After it has returned NOD_PENDING; from any thread. */
+    void done(nod_status status) { nod_hook_done(at_, status); }
+
+  private:
+    nod_hook_run *at_;
+};
+
+/* ------------------------------------------------------------------------------------------
+ * The server.
+ */
+struct server_options {
+    text title{};
+    text instructions{};
+    std::chrono::milliseconds ask_ttl{0};
+    bool one_ask_per_scope = false;
+    int workers = 0;
+    std::chrono::milliseconds heartbeat{0};
+    std::chrono::milliseconds session_idle{0};
+    std::size_t page_size = 0;
+    std::vector<text> boolean_confirm_clients{};
+    std::chrono::milliseconds task_ttl{0};
+    text store{};
+    std::chrono::milliseconds keep{0};
+    std::size_t pending_asks = 0;
+    std::size_t pending_asks_per_principal = 0;
+    std::chrono::milliseconds node_ttl{0};
+    std::size_t sessions_per_principal = 0;
+    std::size_t calls_per_principal = 0;
+    std::size_t listeners_per_principal = 0;
+    std::size_t subscriptions_per_principal = 0;
+    std::size_t tasks_per_principal = 0;
+    bool portable_states = false;
+    std::vector<text> surfaces{};
+    std::size_t journal_entries = 0;
+    std::size_t journal_bytes = 0;
+};
+
+struct tool {
+    text title{};
+    text description{};
+    std::optional<form> input{};
+    text input_schema{};
+    text output_schema{};
+    bool read_only = false;
+    bool destructive = false;
+    bool idempotent = false;
+    bool closed_world = false;
+    bool requires_confirmation = false;
+    text confirm_message{};
+    bool blocking = false;
+    std::chrono::milliseconds timeout{0};
+    nod_task_mode task = NOD_TASK_NEVER;
+    text meta{};
+    bool task_asks_first = false;
+    bool additive = false;
+    text version{};
+    bool portable = false;
+    std::size_t journal_entries = 0;
+    std::size_t journal_bytes = 0;
+};
+
+using handler = std::function<nod_status(call &)>;
+
+namespace detail
+{
+
+/* What C++ has written, as a function that C can keep a pointer to. */
+template <class F> handler handler_of(F f)
+{
+    auto shared = std::make_shared<F>(std::move(f)); /* it may have captured what cannot be copied */
+
+    return [shared](call &one) { return status_of(*shared, one); };
+}
+
+} // namespace detail
+
+/* A handler that suggests values; see "Completions" in nod.h. */
+class completer
+{
+  public:
+    completer() = default;
+    template <class F, class = std::enable_if_t<std::is_invocable_v<F &, call &>>>
+    completer(F f) : run_(detail::handler_of(std::move(f)))
+    {
+    }
+    const handler &get() const noexcept { return run_; }
+
+  private:
+    handler run_;
+};
+
+struct resource {
+    text title{};
+    text description{};
+    text mime_type{};
+    bool subscribable = false;
+    completer complete{};
+    bool blocking = false;
+    text version{};
+};
+
+struct prompt_arg {
+    text name{};
+    text title{};
+    text description{};
+    bool required = false;
+    completer complete{};
+};
+
+struct prompt {
+    text title{};
+    text description{};
+    std::vector<prompt_arg> args{};
+    bool blocking = false;
+    text version{};
+};
+
+namespace detail
+{
+
+/* What a server keeps for a tool, a resource or a prompt: .data of its row in C. */
+struct kept_handler {
+    handler run;
+    handler complete;                                    /* a resource's */
+    std::vector<std::pair<std::string, handler>> argued; /* a prompt's, by the argument's name */
+
+    const handler &completing(std::string_view name) const
+    {
+        for (const auto &[of, one] : argued)
+            if (of == name)
+                return one;
+        return complete;
+    }
+};
+
+struct kept_hook {
+    std::function<nod_status(hook &)> run;
+    std::string stage;
+    hook_options options;
+};
+
+inline nod_status enter(nod_call *at, const handler &run) noexcept
+{
+    return contain(
+        [&] {
+            call one(at);
+            return run(one);
+        },
+        [&](const char *why) {
+            nod_reply_error(at, "%s", why);
+            return NOD_E_FAILED;
+        });
+}
+
+inline nod_status enter_handler(nod_call *at) noexcept
+{
+    return enter(at, static_cast<const kept_handler *>(nod_data(at))->run);
+}
+
+inline nod_status enter_completer(nod_call *at) noexcept
+{
+    return enter(at, static_cast<const kept_handler *>(nod_data(at))->completing(view(nod_completing(at))));
+}
+
+inline nod_status enter_hook(nod_hook_run *at, void *data) noexcept
+{
+    return contain(
+        [&] {
+            hook one(at);
+            return static_cast<const kept_hook *>(data)->run(one);
+        },
+        [&](const char *why) { return nod_hook_fail(at, NOD_E_FAILED, nullptr, "%s", why); });
+}
+
+/* Where something is registered, for the log. */
+struct place {
+    const char *file;
+    int line;
+
+    explicit place(const char *at = __builtin_FILE(), int of = __builtin_LINE()) noexcept
+        : file(at), line(of)
+    {
+    }
+};
+
+/* A list of texts as C has it: NULL at its end, or NULL if it is empty. */
+class c_list
+{
+  public:
+    explicit c_list(const std::vector<text> &from)
+    {
+        for (const text &one : from)
+            at_.push_back(one.c_str());
+        if (!at_.empty())
+            at_.push_back(nullptr);
+    }
+    const char *const *get() const noexcept { return at_.empty() ? nullptr : at_.data(); }
+
+  private:
+    std::vector<const char *> at_;
+};
+
+} // namespace detail
+
+/*
+ * Owns the server and the handlers. If it cannot be made, or something cannot be registered, the
+ * reason is on stderr, ok() is false, and run() returns 1 at once. Whoever registers while it runs
+ * looks at the status.
+ */
+class server
+{
+  public:
+    server(text name, text version, server_options o = {})
+        : name_(std::move(name)), version_(std::move(version)), options_(std::move(o)),
+          clients_(options_.boolean_confirm_clients), surfaces_(options_.surfaces)
+    {
+        nod_server_opts opts{};
+
+        opts.size = sizeof(opts);
+        opts.name = name_.c_str();
+        opts.version = version_.c_str();
+        opts.title = options_.title.c_str();
+        opts.instructions = options_.instructions.c_str();
+        opts.ask_ttl_ms = options_.ask_ttl.count();
+        opts.one_ask_per_scope = options_.one_ask_per_scope;
+        opts.workers = options_.workers;
+        opts.heartbeat_ms = options_.heartbeat.count();
+        opts.session_idle_ms = options_.session_idle.count();
+        opts.page_size = options_.page_size;
+        opts.boolean_confirm_clients = clients_.get();
+        opts.task_ttl_ms = options_.task_ttl.count();
+        opts.store = options_.store.c_str();
+        opts.keep_ms = options_.keep.count();
+        opts.pending_asks = options_.pending_asks;
+        opts.pending_asks_per_principal = options_.pending_asks_per_principal;
+        opts.node_ttl_ms = options_.node_ttl.count();
+        opts.sessions_per_principal = options_.sessions_per_principal;
+        opts.calls_per_principal = options_.calls_per_principal;
+        opts.listeners_per_principal = options_.listeners_per_principal;
+        opts.subscriptions_per_principal = options_.subscriptions_per_principal;
+        opts.tasks_per_principal = options_.tasks_per_principal;
+        opts.portable_states = options_.portable_states;
+        opts.surfaces = surfaces_.get();
+        opts.journal_entries = options_.journal_entries;
+        opts.journal_bytes = options_.journal_bytes;
+        at_ = nod_server_create(&opts);
+        ok_ = at_ != nullptr;
+    }
+    template <class Set, class = detail::if_sets<Set, server_options, void>>
+    server(text name, text version, Set &&set)
+        : server(std::move(name), std::move(version),
+                 detail::options_by<server_options>(std::forward<Set>(set)))
+    {
+    }
+    ~server() { nod_server_destroy(at_); }
+    server(const server &) = delete;
+    server &operator=(const server &) = delete;
+
+    bool ok() const noexcept { return ok_; }
+    nod_server *get() const noexcept { return at_; } /* NULL after run() and release() */
+    /* Gives the server away, to nod_test_create_with. Its handlers stay here, for as long as it lives. */
+    nod_server *release() noexcept { return std::exchange(at_, nullptr); }
+
+    template <class F>
+    nod_status tool(const text &name, const nod::tool &o, F f,
+                    detail::place from = detail::place())
+    {
+        const detail::c_form input(o.input ? &*o.input : nullptr);
+        nod_tool row{};
+
+        row.name = name.c_str();
+        row.handler = detail::enter_handler;
+        row.title = o.title.c_str();
+        row.description = o.description.c_str();
+        row.input = input.get();
+        row.input_schema = o.input_schema.c_str();
+        row.output_schema = o.output_schema.c_str();
+        row.read_only = o.read_only;
+        row.destructive = o.destructive;
+        row.idempotent = o.idempotent;
+        row.closed_world = o.closed_world;
+        row.requires_confirmation = o.requires_confirmation;
+        row.confirm_message = o.confirm_message.c_str();
+        row.blocking = o.blocking;
+        row.timeout_ms = o.timeout.count();
+        row.task = o.task;
+        row.meta = o.meta.c_str();
+        row.task_asks_first = o.task_asks_first;
+        row.additive = o.additive;
+        row.version = o.version.c_str();
+        row.portable = o.portable;
+        row.journal_entries = o.journal_entries;
+        row.journal_bytes = o.journal_bytes;
+        row.data = keep(detail::handler_of(std::move(f)));
+        return note(from, [&] { return nod_add_tools(at_, &row, 1, sizeof(row)); });
+    }
+    template <class Set, class F>
+    detail::if_sets<Set, nod::tool, nod_status> tool(const text &name, Set &&set, F f,
+                                                     detail::place from = detail::place())
+    {
+        return tool(name, detail::options_by<nod::tool>(std::forward<Set>(set)), std::move(f), from);
+    }
+    bool remove_tool(const text &name) { return at_ && nod_remove_tool(at_, name.c_str()); }
+
+    template <class F>
+    nod_status resource(const text &uri, const text &name, const nod::resource &o, F f,
+                        detail::place from = detail::place())
+    {
+        detail::kept_handler *kept = keep(detail::handler_of(std::move(f)));
+        nod_resource row{};
+
+        row.uri = uri.c_str();
+        row.name = name.c_str();
+        row.read = detail::enter_handler;
+        row.title = o.title.c_str();
+        row.description = o.description.c_str();
+        row.mime_type = o.mime_type.c_str();
+        row.subscribable = o.subscribable;
+        kept->complete = o.complete.get();
+        row.complete = kept->complete ? detail::enter_completer : nullptr;
+        row.blocking = o.blocking;
+        row.version = o.version.c_str();
+        row.data = kept;
+        return note(from, [&] { return nod_add_resources(at_, &row, 1, sizeof(row)); });
+    }
+
+    template <class F>
+    nod_status prompt(const text &name, const nod::prompt &o, F f,
+                      detail::place from = detail::place())
+    {
+        detail::kept_handler *kept = keep(detail::handler_of(std::move(f)));
+        std::vector<nod_prompt_arg> args;
+        nod_prompt row{};
+
+        for (const nod::prompt_arg &one : o.args) {
+            nod_prompt_arg arg{};
+
+            arg.name = one.name.c_str();
+            arg.title = one.title.c_str();
+            arg.description = one.description.c_str();
+            arg.required = one.required;
+            arg.complete = one.complete.get() ? detail::enter_completer : nullptr;
+            if (arg.name && arg.complete)
+                kept->argued.emplace_back(arg.name, one.complete.get());
+            args.push_back(arg);
+        }
+        args.push_back(nod_prompt_arg{});
+        row.name = name.c_str();
+        row.get = detail::enter_handler;
+        row.title = o.title.c_str();
+        row.description = o.description.c_str();
+        row.args = args.data();
+        row.blocking = o.blocking;
+        row.version = o.version.c_str();
+        row.data = kept;
+        return note(from, [&] { return nod_add_prompts(at_, &row, 1, sizeof(row)); });
+    }
+
+    /* `f` takes a nod::hook &, and returns nothing or a nod_status. */
+    template <class F>
+    nod_status hook(nod_flow flow, const text &stage, const hook_options &o, F f)
+    {
+        auto kept = std::make_unique<detail::kept_hook>();
+        nod_hook_opts opts{};
+
+        auto shared = std::make_shared<F>(std::move(f));
+        kept->run = [shared](nod::hook &one) { return detail::status_of(*shared, one); };
+        kept->stage = stage.c_str() ? stage.c_str() : "";
+        kept->options = o;
+        opts.size = sizeof(opts);
+        opts.flow = flow;
+        opts.stage = kept->stage.c_str();
+        opts.kind = o.kind;
+        opts.fn = detail::enter_hook;
+        opts.data = kept.get();
+        opts.priority = o.priority;
+        opts.name = kept->options.name.c_str();
+        opts.target = kept->options.target.c_str();
+        opts.principal = kept->options.principal.c_str();
+        opts.ask = o.ask;
+        opts.timeout_ms = o.timeout.count();
+        hooks_.push_back(std::move(kept));
+        return note(detail::place(), [&] { return nod_hook_with(at_, &opts); });
+    }
+
+    /* Runs until it is told to stop; returns the exit code of the process. */
+    int run(int argc, char **argv)
+    {
+        const int code = ok_ ? nod_main(at_, argc, argv) : 1;
+
+        if (ok_)
+            at_ = nullptr; /* nod_main has destroyed it */
+        return code;
+    }
+    /* While it runs, from any thread. */
+    void stop() { nod_stop(at_); }
+    void resource_updated(const text &uri) { nod_resource_updated(at_, uri.c_str()); }
+    void url_done(const text &elicitation_id) { nod_url_done(at_, elicitation_id.c_str()); }
+
+  private:
+    detail::kept_handler *keep(handler run)
+    {
+        handlers_.push_back(std::make_unique<detail::kept_handler>());
+        handlers_.back()->run = std::move(run);
+        return handlers_.back().get();
+    }
+
+    template <class Add> nod_status note(detail::place from, Add &&add)
+    {
+        (void)from;
+        const nod_status status = at_ ? add() : NOD_E_USAGE;
+
+        ok_ = ok_ && status == NOD_OK;
+        return status;
+    }
+
+    text name_, version_;
+    server_options options_;
+    detail::c_list clients_, surfaces_;
+    std::vector<std::unique_ptr<detail::kept_handler>> handlers_;
+    std::vector<std::unique_ptr<detail::kept_hook>> hooks_;
+    nod_server *at_ = nullptr;
+    bool ok_ = false;
+};
+
+} // namespace nod
+
+#endif
