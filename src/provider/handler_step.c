@@ -158,7 +158,8 @@ nod_status call_step(nod_call *call, const struct step_spec *spec, const nod_jso
     const struct entry *entry;
     bool go;
 
-    call->step_key = spec->key;
+    call->step_key =
+        arena_str(&call->run->arena, spec->key); /* the author's may be gone by the end */
     nod_status status =
         run_step(call->run, spec->key, spec->at_most_once, spec->idempotent, &entry, &go);
     *ended = status == NOD_OK || status == NOD_E_OUTCOME_UNKNOWN;
