@@ -18,7 +18,8 @@
  *         return nod_test_end(t);
  *     }
  *
- * Every run of a handler is done twice to see that it does the same both times (NOD_REPLAY_CHECK).
+ * Every run of a handler that asks or has a step is done twice, to see that it does the same both
+ * times (NOD_REPLAY_CHECK).
  * Time stands still while a test runs, but for nod_test_expire.
  *
  * What does not hold is printed to stderr with its file and line; the test goes on, and

@@ -85,6 +85,8 @@ static nod_status pay_once(nod_call *call)
 static nod_status visit(nod_call *call)
 {
     static int visits;
+
+    NOD_TRY(nod_step(call, "count", pay, NULL, NULL));
     return nod_reply_textf(call, "visit %d", ++visits);
 }
 

@@ -27,6 +27,7 @@ static nod_status effect(nod_step_run *step, void *arg)
 
 static nod_status counts_outside(nod_call *call)
 {
+    NOD_TRY(nod_step(call, "first", effect, NULL, NULL));
     return nod_reply_textf(call, "This is visit number %d", ++counter);
 }
 
@@ -45,6 +46,9 @@ static char path[64];
 
 static nod_status deletes_outside(nod_call *call)
 {
+    bool yes;
+
+    NOD_TRY(nod_confirm(call, &yes, .message = "Delete it?"));
     return nod_reply_text(call, unlink(path) == 0 ? "deleted" : "there was no such file");
 }
 
@@ -58,6 +62,7 @@ static void an_effect_outside_of_a_step_is_found_by_what_it_leaves(void **state)
     assert_true(file >= 0);
     close(file);
     bench_call(deletes_outside, "{}");
+    bench_answer(ASK_ACCEPTED, NULL);
     expect_failure(NOD_E_NOT_DETERMINISTIC, "there was no such file");
 }
 
@@ -119,6 +124,7 @@ static nod_status steps_differently(nod_call *call)
 
 static nod_status ends_differently(nod_call *call)
 {
+    NOD_TRY(nod_step(call, "first", effect, NULL, NULL));
     return ++counter % 2 ? nod_reply_text(call, "done") : NOD_E_IO;
 }
 
@@ -135,6 +141,20 @@ static void steps_and_ends_that_change_are_found(void **state)
 }
 
 /* --- what is fine --- */
+
+static nod_status runs_once(nod_call *call)
+{
+    return nod_reply_textf(call, "visit %d", ++counter);
+}
+
+static void a_handler_that_asks_nothing_and_has_no_step_runs_once(void **state)
+{
+    (void)state;
+    counter = 0;
+    bench_call(runs_once, "{}");
+    expect_body(TEXT_BODY("visit 1"));
+    assert_int_equal(counter, 1);
+}
 
 static nod_status well_behaved(nod_call *call)
 {
@@ -241,6 +261,7 @@ int main(void)
         T(a_question_that_changes_is_found_before_anybody_is_asked),
         T(an_answer_that_only_one_run_looks_at_is_found),
         T(steps_and_ends_that_change_are_found),
+        T(a_handler_that_asks_nothing_and_has_no_step_runs_once),
         T(a_handler_that_keeps_the_rules_passes_and_its_steps_are_done_once),
         T(a_field_that_the_operator_allows_is_allowed_in_both_runs),
         T(the_function_of_a_step_outside_of_one_is_a_mistake),
