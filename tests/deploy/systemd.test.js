@@ -2,10 +2,10 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
 import path from 'node:path';
-import { connect, environment, freePort, program, watchStderr } from '../wire/harness.js';
+import { connect, environment, freePort, pause, program, watchStderr } from '../wire/harness.js';
 import { scratchFolder } from '../wire/modern.js';
 import { certificate, overTls } from '../wire/tls.js';
 import { blockOf, exchange } from './page.js';
@@ -66,7 +66,13 @@ async function execStart(t, unit, { folder, secret }, ...pairs) {
   return server;
 }
 
-test('the command of the unit serves whom the page gave a token', async (t) => {
+// What stands behind ExecReload=.
+function reload(server) {
+  const command = /^ExecReload=(.+)$/m.exec(blockOf(UNIT, 'ini'))[1];
+  execFileSync('sh', ['-c', exchange(command, ['$MAINPID', String(server.child.pid)])]);
+}
+
+test('the command of the unit serves whom the page gave a token, and the reload takes new tokens', async (t) => {
   const made = prepared(t);
   const port = await freePort();
   const server = await execStart(t, blockOf(UNIT, 'ini'), made, ['127.0.0.1:8080', `127.0.0.1:${port}`]);
@@ -74,8 +80,15 @@ test('the command of the unit serves whom the page gave a token', async (t) => {
   assert.equal((await fetch(at('/readyz'))).status, 200);
   const session = await connect(t, 'http', 'delete-account', { server: { url: at('/mcp'), stderr: () => server.stderr }, token: made.token });
   const call = session.text('delete_account', { userId: 'ada' });
-  (await session.question()).accept({ confirmed: true });
-  assert.equal(await call, 'Deleted ada.');
+  const question = await session.question();
+
+  const other = { Authorization: 'Bearer a-token-that-came-later-0123456789' };
+  assert.equal((await fetch(at('/mcp'), { method: 'POST', headers: other })).status, 401);
+  appendFileSync(path.join(made.folder, 'etc/tokens'), 'a-token-that-came-later-0123456789 bob\n');
+  reload(server);
+  while ((await fetch(at('/mcp'), { method: 'POST', headers: other })).status === 401) await pause(20);
+  question.accept({ confirmed: true });
+  assert.equal(await call, 'Deleted ada.', 'what waited was not touched');
 });
 
 test('the command of the unit with TLS serves, and the reload takes a new certificate', async (t) => {
@@ -92,10 +105,9 @@ test('the command of the unit with TLS serves, and the reload takes a new certif
   const call = session.text('delete_account', { userId: 'ada' });
   const question = await session.question();
 
-  const reload = /^ExecReload=(.+)$/m.exec(blockOf(TLS, 'ini'))[1];
   copyFileSync(next.cert, first.cert);
   copyFileSync(next.key, first.key);
-  execFileSync('sh', ['-c', exchange(reload, ['$MAINPID', String(server.child.pid)])]);
+  reload(server);
   await server.lines.next((line) => /the certificate was read anew/.test(line), 'the certificate is read anew');
   question.accept({ confirmed: true });
   assert.equal(await call, 'Deleted ada.', 'what waited was not touched');

@@ -44,7 +44,7 @@ for (const era of ['legacy', 'modern'])
     t.after(() => run(stop));
     const connected = await run(`${connect} --era ${era}`);
     assert.equal(connected.code, 0, connected.stdout + connected.stderr);
-    const asked = await run(`${call} --format json`);
+    const asked = await run(call);
     assert.equal(asked.code, 0, asked.stdout + asked.stderr);
     const { elicitationId, message, mode } = JSON.parse(asked.stdout).elicitationPending;
     assert.deepEqual([message, mode], ['Permanently delete account ada? This cannot be undone.', 'form']);
