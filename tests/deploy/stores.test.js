@@ -57,7 +57,7 @@ async function redisBy(t, text) {
 }
 
 test('a Redis with the settings of the page keeps the whole promise; its own defaults do not', async (t) => {
-  const good = await redisBy(t, blockOf('Redis', ''));
+  const good = await redisBy(t, blockOf('Redis', 'redis'));
   const server = await startHttp(t, 'probe', { args: ['--store', `redis://127.0.0.1:${good.port}/0?strict=1`], env: SECRET });
   assert.doesNotMatch(server.stderr(), /level=(warn|error)/);
   const plain = await redisBy(t, '');
@@ -68,8 +68,8 @@ test('a Redis with the settings of the page keeps the whole promise; its own def
 });
 
 test('the user of the page may do all that nod does', async (t) => {
-  const redis = await redisBy(t, blockOf('Redis', ''));
-  redis.say(...exchange(blockOf('Redis', '', 1), ['>SECRET', '>a-password']).trim().split(' '));
+  const redis = await redisBy(t, blockOf('Redis', 'redis'));
+  redis.say(...exchange(blockOf('Redis', 'redis', 1), ['>SECRET', '>a-password']).trim().split(' '));
   const address = exchange('redis://nod:SECRET@HOST:6379/0?strict=0', ['SECRET', 'a-password'], ['HOST:6379', `127.0.0.1:${redis.port}`]);
   const deeds = deedsFile(t);
   const server = await startHttp(t, 'probe', { args: ['--store', address], env: { PROBE_FILE: deeds.file, ...SECRET } });

@@ -13,28 +13,41 @@ import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { freePort } from '../chaos/house.js';
-import { environment, startHttp, within } from '../wire/harness.js';
+import { startRedis } from '../chaos/house.js';
+import { startHttp, within } from '../wire/harness.js';
+import { Modern, accepted } from '../wire/modern.js';
 import { openCheckout } from './checkout.js';
-import { anchorsOf, blocksOf, pages, proseOf, root, whereIs } from './pages.js';
+import { anchorsOf, blockNamed, blocksOf, pages, proseOf, root, whereIs } from './pages.js';
 
 const run = promisify(execFile);
 const TOKEN = 'the-token-0123456789abcdef';
 
-// Who runs what is not run here: by page, all of its blocks; or by page and name. The file named has to read the page, or the block by its name.
+// Who runs what is not run here, by page and name. The file has to read the block: by its name, or with the words behind the #.
 const ELSEWHERE = {
-  'docs/clients.md patience': 'tests/wire/clients.test.js', // JavaScript, of a client
-  'docs/clients.md inspector-mcpdo': 'tests/wire/inspector.test.js', // installs it
-  'docs/clients.md inspector-cli': 'tests/wire/inspector.test.js',
-  'docs/deploy.md': 'tests/deploy/page.js', // services of the system, nginx, a container, a machine of its own
-  'docs/operate.md reseal': 'tests/wire/sealed.test.js', // needs a store that two secrets have sealed
-  'README.md install': 'tests/docs/installed.js', // builds the release: scripts/test has one
-  'docs/start.md install-for-start': 'tests/docs/installed.js',
-  'README.md killed': 'scripts/picture', // whose picture is what the block prints
   'CONTRIBUTING.md build-and-test': 'tests/docs/docs.test.js', // the targets themselves take hours: see below
+  'README.md install': 'tests/docs/installed.js', // builds the release: scripts/test has one
+  'README.md killed': 'scripts/picture', // whose picture is what the block prints
+  'docs/clients.md inspector-cli': 'tests/wire/inspector.test.js', // installs it
+  'docs/clients.md inspector-mcpdo': 'tests/wire/inspector.test.js',
+  'docs/clients.md patience': 'tests/wire/clients.test.js', // JavaScript, of a client
+  'docs/deploy.md backup': "tests/deploy/stores.test.js#blockOf('Backups', 'sh')",
+  'docs/deploy.md behind-nginx': "tests/deploy/nginx.test.js#blockOf(HEADING, 'sh')",
+  'docs/deploy.md container': "tests/deploy/container.test.js#blockOf('In a container', 'dockerfile')",
+  'docs/deploy.md nginx-nodes': "tests/chaos/nginx.js#blockOf('Several nodes on Redis, behind nginx', 'nginx')",
+  'docs/deploy.md nginx-sticky': 'tests/docs/docs.test.js',
+  'docs/deploy.md nginx-tls': "tests/deploy/nginx.test.js#blockOf(HEADING, 'nginx')",
+  'docs/deploy.md redis-settings': "tests/deploy/stores.test.js#blockOf('Redis', 'redis')",
+  'docs/deploy.md redis-user': "tests/deploy/stores.test.js#blockOf('Redis', 'redis', 1)",
+  'docs/deploy.md restore': "tests/deploy/stores.test.js#blockOf('Backups', 'sh', 1)",
+  'docs/deploy.md two-nodes': 'tests/docs/docs.test.js',
+  'docs/deploy.md unit': "tests/deploy/systemd.test.js#blockOf(UNIT, 'ini')",
+  'docs/deploy.md unit-tls': "tests/deploy/systemd.test.js#blockOf(TLS, 'ini')",
+  'docs/deploy.md user-and-secrets': "tests/deploy/systemd.test.js#blockOf(UNIT, 'sh')",
+  'docs/operate.md reseal': 'tests/wire/sealed.test.js', // needs a store that two secrets have sealed
+  'docs/start.md install-for-start': 'tests/docs/installed.js',
 };
 const nameOf = (block) => `${block.page} ${block.words.name}`;
-const isElsewhere = (block) => block.page in ELSEWHERE || (block.words.name !== undefined && nameOf(block) in ELSEWHERE);
+const isElsewhere = (block) => nameOf(block) in ELSEWHERE;
 
 // --- what the blocks are ---
 
@@ -47,7 +60,7 @@ test('every block says what it is, and is run by somebody', () => {
   for (const block of pages.flatMap((page) => blocksOf(page))) {
     const { language, words } = block;
     if (words.name !== undefined) named.add(nameOf(block));
-    if (block.page in ELSEWHERE || language === 'text') continue;
+    if (language === 'text') continue;
     if (words.name !== undefined && !isElsewhere(block)) wrong.push(`${whereIs(block)}: nobody runs what is named ${words.name}: see ELSEWHERE in tests/docs/docs.test.js`);
     else if (isElsewhere(block)) continue;
     else if (!(language in RUN)) wrong.push(`${whereIs(block)}: a block of ${language || 'no language'}: run it (sh, c, cpp, json), or mark it as output (output, text)`);
@@ -55,9 +68,10 @@ test('every block says what it is, and is run by somebody', () => {
   }
   for (const [what, by] of Object.entries(ELSEWHERE)) {
     const [page, name] = what.split(' ');
-    if (name && !named.has(what)) wrong.push(`ELSEWHERE: ${page} has no block named ${name}`);
-    const reads = existsSync(path.join(root, by)) && readFileSync(path.join(root, by), 'utf8');
-    if (!reads || !reads.includes(name ?? page)) wrong.push(`ELSEWHERE: ${by} does not read ${what}`);
+    if (!named.has(what)) wrong.push(`ELSEWHERE: ${page} has no block named ${name}`);
+    const [file, words = name] = by.split('#');
+    const reader = path.join(root, file);
+    if (!existsSync(reader) || !readFileSync(reader, 'utf8').includes(words)) wrong.push(`ELSEWHERE: ${file} does not read ${what}`);
   }
   assert.deepEqual(wrong, []);
 });
@@ -172,7 +186,7 @@ async function readJson(checkout, block, next, t) {
   }
 }
 
-for (const page of pages.filter((one) => !(one in ELSEWHERE))) {
+for (const page of pages) {
   const blocks = blocksOf(page).filter((block) => block.language !== 'text');
   if (blocks.some((block) => !isElsewhere(block)))
     test(`${page}: its blocks run, from top to bottom`, async (t) => {
@@ -193,6 +207,33 @@ for (const page of pages.filter((one) => !(one in ELSEWHERE))) {
       }
     });
 }
+
+// --- blocks that need more than a folder ---
+
+test('docs/deploy.md: two nodes on one Redis, and either goes on', async (t) => {
+  const redis = await startRedis(t);
+  const [secret, ...commands] = blockNamed('docs/deploy.md', 'two-nodes').trim().split('\n');
+  assert.match(secret, /^export MCP_ELICITATION_SECRET=\.\.\./);
+  const nodes = [];
+  for (const command of commands) {
+    const [, args] = /^my-server --http 127\.0\.0\.1:808\d (.+)$/.exec(command);
+    const store = args.replace('127.0.0.1:6379', `127.0.0.1:${redis.port}`);
+    assert.notEqual(store, args, 'the store of the block is the Redis of this test');
+    nodes.push(new Modern((await startHttp(t, 'delete-account', { args: store.split(' '), env: { MCP_ELICITATION_SECRET: TOKEN + TOKEN } })).url));
+  }
+  const [first, second] = nodes;
+  const { requestState } = await first.asked('delete_account', { userId: 'ada' });
+  const answered = { requestState, inputResponses: { '#1': accepted({ confirmed: true }) } };
+  assert.equal(await second.ended('delete_account', { userId: 'ada' }, answered), 'Deleted ada.');
+});
+
+test('docs/deploy.md: the configuration of sticky sessions is one that nginx takes', async (t) => {
+  const checkout = await openCheckout(t);
+  const sticky = blockNamed('docs/deploy.md', 'nginx-sticky');
+  writeFileSync(path.join(checkout.folder, 'nginx.conf'), `pid ${checkout.folder}/pid; error_log stderr; events {}
+    http { access_log off; ${sticky} server { listen 127.0.0.1:${checkout.port}; location / { proxy_pass http://nod; } } }`);
+  await run('nginx', ['-t', '-p', checkout.folder, '-c', path.join(checkout.folder, 'nginx.conf'), '-e', 'stderr'], { env: { PATH: `${process.env.PATH}:/usr/sbin` } });
+});
 
 // --- beside the blocks ---
 
