@@ -64,7 +64,7 @@ void host_run(nod_server *server);
 void shutdown_watch(nod_server *server);
 /* `data` is the server: it is to stop, in good order. */
 void shutdown_begin(void *data);
-/* Takes it apart as it stands, as if its process had ended: nothing more is stored. For tests. */
+/* Frees the server as it is, as if its process had ended: nothing more is stored. For tests. */
 void shutdown_crash(nod_server *server);
 
 /* --- cli/reload --- */

@@ -46,7 +46,7 @@ static const char *const *split_names(nod_server *server, struct str list)
     return names;
 }
 
-/* `tool` NULL: what sets no limits of its own, prompts and resources among it. */
+/* `tool` NULL: targets without limits of their own, such as prompts and resources. */
 static bool state_has_room(nod_server *server, const struct target *tool)
 {
     if (mcp_state_carries(server->engine, tool))
@@ -89,7 +89,7 @@ static bool portable_fits(nod_server *server)
     return true;
 }
 
-/* The command line's bounds on what a call may learn. */
+/* The command line's limits on what a call may learn. */
 static bool bound_journals(nod_server *server, const struct options *options)
 {
     const char *wrong = engine_journal_wrong(options->journal_entries, options->journal_bytes);

@@ -79,7 +79,7 @@ static void settle(nod_server *server)
         loop_turn(server->loop, HOST_TURN_MS);
 }
 
-/* What is left of it when nothing of it runs any more; `ended`: no handler does either. */
+/* Frees the rest when nothing of it runs any more. `ended`: no handler runs either. */
 static void take_apart(nod_server *server, bool ended)
 {
     mcp_server_destroy(server->mcp);

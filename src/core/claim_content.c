@@ -246,7 +246,7 @@ static void room_keep(struct claim *claim, const struct ask_record *record)
     claim->coming = bytes;
 }
 
-/* Of the call that asks. Only tools set limits of their own. */
+/* The limits of the call that asks. Only tools have limits of their own. */
 static struct journal_limits limits_of(const struct claim *claim, const struct ask_record *record)
 {
     const struct engine *engine = claim->engine;

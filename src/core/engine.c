@@ -68,7 +68,7 @@ void engine_bound_asks(struct engine *engine, size_t in_all, size_t per_principa
         or_default(per_principal, limits->pending_asks_per_principal);
 }
 
-/* Bytes for a number of things that nobody has given bytes for. */
+/* The bytes for a number of entries, if no bytes were given. */
 static size_t bytes_for(size_t entries)
 {
     return entries < ENGINE_JOURNAL_BYTES_MOST / ENGINE_JOURNAL_ENTRY_BYTES

@@ -36,10 +36,10 @@ enum {
     ENGINE_PENDING_ASKS_PER_PRINCIPAL = 10000, /* and put to one principal */
     ENGINE_JOURNAL_ENTRIES = 64,               /* things a call may learn */
     ENGINE_JOURNAL_BYTES = 256 * 1024,         /* and their bytes; also of one answer */
-    ENGINE_JOURNAL_ENTRIES_MOST = 4096,        /* as many as an option may allow */
+    ENGINE_JOURNAL_ENTRIES_MOST = 4096,        /* the most entries that an option may allow */
     ENGINE_JOURNAL_BYTES_MOST = 4 << 20,       /* and bytes */
-    ENGINE_JOURNAL_BYTES_LEAST = 4096,         /* bytes that an option must leave */
-    ENGINE_JOURNAL_ENTRY_BYTES = 4096, /* for each thing, where a number of them is allowed alone */
+    ENGINE_JOURNAL_BYTES_LEAST = 4096,         /* the fewest bytes that an option may allow */
+    ENGINE_JOURNAL_ENTRY_BYTES = 4096,   /* bytes for each entry, if only their number is given */
     ENGINE_RUN_BYTES = 16 * 1024 * 1024, /* memory of one run of a handler */
     ENGINE_CALLS = 100000,               /* calls live on a node */
     ENGINE_ASK_TTL_MS = 300000,          /* how long a question waits */
@@ -66,7 +66,7 @@ struct engine *engine_create(const struct engine_opts *opts);
  */
 void engine_destroy(struct engine *engine);
 
-/* Another clock than the one it was made with, before its first call. */
+/* Replaces the clock that the engine was made with. Before its first call. */
 void engine_use_clock(struct engine *engine, const struct clock *clock);
 /* Replaces the store that the engine was made with. Before its first call. */
 void engine_use_store(struct engine *engine, struct store *store);
@@ -80,15 +80,15 @@ void engine_use_catalog(struct engine *engine, const struct catalog *catalog);
 void engine_targets_changed(struct engine *engine);
 /* Sets other bounds on the questions that wait here; 0: no change. Before the first call. */
 void engine_bound_asks(struct engine *engine, size_t in_all, size_t per_principal);
-/* Other bounds on what a call may learn; 0: as it is. Before its first call. */
+/* Sets other limits on what a call may learn; 0: no change. Before its first call. */
 void engine_bound_journals(struct engine *engine, size_t entries, size_t bytes);
-/* What is wrong with such bounds, in words; NULL: nothing. 0 is none. */
+/* What is wrong with such limits, in words; NULL: nothing. 0 means none was given. */
 const char *engine_journal_wrong(size_t entries, size_t bytes);
 
 struct journal_limits {
     size_t entries, bytes;
 };
-/* What a call of this target may learn; NULL: of one that sets nothing itself. */
+/* What a call of this target may learn; NULL: of a target without limits of its own. */
 struct journal_limits engine_journal_limits(const struct engine *engine,
                                             const struct target *target);
 

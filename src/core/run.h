@@ -105,8 +105,8 @@ struct run {
     struct arena arena;
     struct run_list news; /* new entries and asks */
     size_t ask_ordinal, now_ordinal, random_ordinal, wanted;
-    bool *entries_used; /* of each entry of the journal: this run has had its result */
-    size_t entry_next;  /* where the next entry is looked for first */
+    bool *entries_used; /* for each entry of the journal: this run has been given its result */
+    size_t entry_next;  /* where the search for the next entry begins */
     bool step_done;     /* a step or an intent was recorded: nothing more may happen in this run */
     bool step_held;     /* the run came to a step, and did not do it */
     bool dry;           /* replay check: steps are not executed */
@@ -137,7 +137,7 @@ nod_status run_check_message(struct run *run, struct str detail, struct str mess
  * recorded. NOD_E_OUTCOME_UNKNOWN: the step was begun, and whether it was done is not known. */
 nod_status run_step(struct run *run, struct str key, bool at_most_once, bool idempotent,
                     const struct entry **entry, bool *go);
-/* Is there room for so many more entries? NOD_E_LIMIT: run->fault says the number, the option, and
+/* Is there room for so many more entries? NOD_E_LIMIT: run->fault names the limit, its option, and
  * what was done so far. */
 nod_status run_room(struct run *run, size_t more);
 /* Has the call learned this already? */

@@ -9,12 +9,12 @@ nod_status run_fail_fmt(struct run *run, nod_status status, const char *format, 
 
 /* --- run_room.c --- */
 
-/* One more question in the round that this run asks? */
+/* May this run ask one more question in its round? */
 nod_status run_room_in_round(struct run *run);
-/* Room for so many entries, and for what comes of a step? What that will be nobody knows: a least
- * of it is kept free. */
+/* Is there room for so many entries, and for the result of a step? Its size is not known, so a part
+ * is kept free. */
 nod_status run_room_for_step(struct run *run, size_t more);
-/* Adds to what is new, if there is room. */
+/* Adds an entry or ask to what is new, if there is room. */
 nod_status run_record(struct run *run, struct run_item *item);
 
 #endif

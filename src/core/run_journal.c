@@ -1,15 +1,15 @@
 /*
- * core/run_journal: looking into the journal, and recording what is new.
+ * core/run_journal: what a run looks up in the journal, and what it records.
  *
- * Everything here touches the run's own memory alone, and reads the journal, which stands still
- * meanwhile: so it is as good on a worker's thread as on the loop. Only run_done (call_run.c) goes
- * back to the engine.
+ * Everything here touches only the run's own memory, and reads the journal, which does not change
+ * during the run. So it works on a worker's thread as well as on the loop. Only run_done
+ * (call_run.c) goes back to the engine.
  *
- * Holds always: a question is checked (form, lengths, somebody can be asked) before it is recorded,
- * and what is recorded under a key has that key's digest. Once a step was done in a run nothing
- * further is recorded: its result has to be committed first. A key gives its result once in a run:
- * to a second question or step with the same key, in a loop for example, the first one's answer
- * would be given, and nobody would notice.
+ * Holds always: a question is checked (its form, its lengths, whether somebody can be asked) before
+ * it is recorded with its digest. Once a step was done in a run nothing further is recorded: the
+ * step's result has to be committed first. A key gives its result once in a run: otherwise a second
+ * question or step with the same key, in a loop for example, would silently be given the result of
+ * the first.
  */
 #include "core/run_inside.h"
 
@@ -114,8 +114,8 @@ static struct str key_of(struct run *run, struct str key)
 
 /* --- what is known --- */
 
-/* A replay comes by the entries in the order they were made: so the next one is looked for first
- * where the last one was found. */
+/* A replay meets the entries in the order in which they were made. So the search for the next
+ * begins where the last was found. */
 static const struct entry *known_entry(struct run *run, enum entry_class class, struct str key)
 {
     for (size_t i = 0; i < run->journal_count; i++) {

@@ -1,18 +1,18 @@
 /*
- * core/run_room: what a call may learn, and what is said when it may learn no more.
+ * core/run_room: how much a call may learn, and what it is told when it may learn no more.
  *
- * A journal has a number of entries and of bytes: the server's, or those of the tool
- * (engine_journal_limits). Room is asked for before an effect, since one that has happened cannot
- * be left out of the journal, and before a question is put to anybody, since an answer that leads
- * nowhere has been asked for in vain.
+ * A journal has limits on its entries and bytes: the server's, or those of the tool
+ * (engine_journal_limits). Room is checked before an effect, because an effect that has happened
+ * cannot be left out of the journal; and before a question is put to anybody, because nobody should
+ * be asked in vain.
  *
- * A call that ends here has done something already, perhaps. So the sentence says the number, where
- * to raise it, and what was done.
+ * A call that ends here may have done something already. So the message names the limit, where to
+ * raise it, and what was done.
  */
 #include "core/engine.h"
 #include "core/run_inside.h"
 
-/* What there is to be told of a call that cannot go on. */
+/* The message for a call that cannot go on. */
 static struct str so_far(struct run *run)
 {
     size_t steps = 0, answers = 0;

@@ -1,9 +1,9 @@
 /*
  * kit/kit: what <nod/test.h> is made of.
  *
- * A test has a store that lives as long as it does, and a server that lives until it crashes. The
- * server is a real one; what the kit puts in its place are the two ends that a test has to hold:
- * the client, which calls and answers, and the clock.
+ * A test has a store that lives as long as the test, and a server that lives until it crashes. The
+ * server is a real one. The kit replaces only the two ends that a test has to hold: the client,
+ * which calls and answers, and the clock.
  */
 #ifndef NOD_KIT_KIT_H
 #define NOD_KIT_KIT_H
@@ -24,7 +24,7 @@ enum {
     KIT_ARENA_BYTES = 256 << 20, /* memory of what a test and its last call have said */
 };
 
-/* What is written down with the operation of the store that it goes wrong at. */
+/* What is noted with the operation of the store at which it goes wrong. */
 enum kit_crash { KIT_NO_CRASH, KIT_CRASH_IN_STEP, KIT_CRASH_AFTER_STEP, KIT_CRASH_AT_POINT };
 
 enum kit_action { KIT_ACCEPT, KIT_DECLINE, KIT_CANCEL, KIT_EXPIRE, KIT_PAGE_DONE };
@@ -41,7 +41,7 @@ struct kit_question {
     struct str key;
     struct str message;
     int attempt;               /* which offer is up */
-    struct kit_answer *answer; /* that this offer gets; NULL: nobody has said */
+    struct kit_answer *answer; /* what this offer is answered with; NULL: nothing in the script */
     bool up;
 };
 
@@ -57,7 +57,7 @@ struct nod_test {
     size_t tool_count, tool_size;
 
     struct fake_clock clock;
-    struct store_ops ops; /* of the memory store, which survives its server */
+    struct store_ops ops; /* of the memory store, which outlives its server */
     void (*store_destroy)(struct store *store);
     struct store *store;
     nod_server *server; /* NULL: it could not be made */
@@ -72,11 +72,11 @@ struct nod_test {
     /* Crashes. */
     enum kit_crash crash;
     size_t crash_at;
-    size_t points; /* that this scenario has come by */
+    size_t points; /* points that this scenario has passed */
     atomic_bool dead;
     size_t crashes;
-    bool gone; /* the server knows nothing of the store any more */
-    struct list undelivered; /* what the store has to say to a server that is gone */
+    bool gone;               /* the server is cut off from the store */
+    struct list undelivered; /* completions for a server that is gone */
 
     /* The last call. */
     struct arena said;
@@ -109,7 +109,7 @@ struct nod_test {
 /* --- the server and its crashes (kit_server.c) --- */
 
 bool kit_server_open(nod_test *test);
-/* Takes the server away as it stands. Nothing reaches the store any more. */
+/* Destroys the server as it is. Nothing more reaches the store. */
 void kit_server_crash(nod_test *test);
 /* An empty store. */
 void kit_store_open(nod_test *test);
@@ -118,7 +118,7 @@ void kit_store_close(nod_test *test);
 /* --- the client (kit_client.c) --- */
 
 extern const struct surface_ops kit_surface_ops;
-/* Calls, answers, comes back after a crash, until the call has ended or cannot go on. */
+/* Calls, answers, and comes back after a crash, until the call has ended or cannot go on. */
 void kit_client_call(nod_test *test);
 
 /* --- what was wrong (kit_expect.c) --- */

@@ -1,11 +1,12 @@
 /*
  * kit/kit_client: the client of a test, which calls, answers from the script, and comes back.
  *
- * A call is opened in the store before it begins, as it is for a client that can come back, so a
- * crash loses nothing but the opening itself: then the client calls again. After any other crash it
- * looks at the record: one that has ended is read, one that waits or can be run is adopted.
+ * A call is opened in the store before it begins, as for any client that can come back. So a crash
+ * loses nothing but the opening itself; then the client calls again. After any other crash it looks
+ * at the record: if the call has ended, the result is read; if it waits or can be run, it is
+ * adopted.
  *
- * Answers are given when nothing moves any more, so that a round is up whole. A question that is
+ * Answers are given when nothing moves any more, so that a round is complete. A question that is
  * put again after a crash gets the answer it was to get before.
  */
 #include "core/catalog.h"
@@ -56,7 +57,7 @@ static void offer(struct surface *surface, struct ask *ask, int attempt, struct 
         ask_offered(ask, surface, OFFER_REFUSED);
         return;
     }
-    if (question->attempt != attempt) /* not the one that a crash has taken down */
+    if (question->attempt != attempt) /* not the one that was lost in a crash */
         question->answer = NULL;
     question->attempt = attempt;
     question->up = true;
@@ -102,7 +103,7 @@ static void outcome_keep(nod_test *test, const struct outcome *outcome)
         .details = arena_str(arena, outcome->details),
     };
     body = outcome->body.len ? json_parse(arena, test->outcome.body, NULL, NULL) : NULL;
-    test->body = body ? json_copy(arena, body) : NULL; /* every text of it has an end */
+    test->body = body ? json_copy(arena, body) : NULL; /* each text ends with a NUL */
 }
 
 static void finished(struct caller *caller, struct call *call, const struct outcome *outcome)
@@ -110,7 +111,7 @@ static void finished(struct caller *caller, struct call *call, const struct outc
     nod_test *test = test_of_caller(caller);
 
     (void)call;
-    if (!atomic_load(&test->dead)) /* a server that is gone tells nobody anything */
+    if (!atomic_load(&test->dead)) /* a server that is gone tells nobody */
         outcome_keep(test, outcome);
 }
 
@@ -140,7 +141,7 @@ static void opened(void *data, nod_status status, const struct store_reply *repl
 
     (void)reply;
     if (status != NOD_OK || atomic_load(&test->dead))
-        return; /* the opening was lost, and is tried again by the next server */
+        return; /* the opening was lost: the next server tries again */
     test->opened = true;
     spec = spec_of(test);
     spec.opened = true;
@@ -228,7 +229,7 @@ static void come_back(nod_test *test)
     arena_finish(&test->back);
 }
 
-/* The server is gone; the next one is there when this returns, or the test has failed. */
+/* The server is gone. When this returns there is the next one, or the test has failed. */
 static void start_again(nod_test *test)
 {
     kit_server_crash(test);
@@ -309,7 +310,7 @@ static void give(nod_test *test, const struct kit_question *question)
                answered, test);
 }
 
-/* What nobody answers is waited for, until its time is over. */
+/* Questions that nobody answers are waited for, until their time is over. */
 static void let_expire(nod_test *test, const struct kit_question *question)
 {
     struct ask *ask = engine_ask(test->server->engine, id_str(&question->id));

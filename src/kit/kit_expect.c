@@ -1,7 +1,8 @@
 /*
- * kit/kit_expect: what a test expects, and how it is told that it is otherwise.
+ * kit/kit_expect: what a test expects, and how it reports what is different.
  *
- * A line for each, as compilers write them: the file and line, what was expected, and what came.
+ * It prints one line for each, as compilers do: the file and line, what was expected, and what
+ * came.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /*
  * kit/kit_server: a server in a test, and how it crashes.
  *
- * The store is the memory store, and says of itself that it survives: it does, the server does not.
- * A crash is that from one moment on nothing reaches the store, and the server is taken apart. What
- * was on its way is lost, as it is when a process is killed. The next server is made by the test's
- * own function and finds the store as it was left.
+ * The store is the memory store, which says that it is durable: it outlives the server. In a crash,
+ * nothing more reaches the store from one moment on, and the server is destroyed. What was on its
+ * way is lost, as when a process is killed. The test's own function makes the next server, which
+ * finds the store as it was left.
  *
- * A crash is possible before and after each operation that changes the store. Before the one that
- * stores what came of a step is also the moment after its effect.
+ * A crash is possible before and after each operation that changes the store. The point before a
+ * step's result is stored is also the point after its effect.
  */
 #include "base/mem.h"
 #include "kit/kit.h"
@@ -15,7 +15,7 @@
 
 /* --- the store --- */
 
-struct told {         /* what the store has to say, on its way */
+struct told {         /* a completion on its way */
     struct list link; /* in undelivered */
     nod_test *test;
     void (*fn)(void *data);
@@ -44,7 +44,7 @@ static void defer(void *ctx, void (*fn)(void *data), void *data)
     loop_defer(test->server->loop, deliver, told);
 }
 
-/* In place of destroy: its server goes, and it stays. */
+/* Instead of destroy: its server goes, but the store stays. */
 static void outlive(struct store *store)
 {
     nod_test *test = (nod_test *)(void *)((char *)store->ops - offsetof(nod_test, ops));
@@ -52,7 +52,7 @@ static void outlive(struct store *store)
 
     memory_store_orphan(store);
     test->gone = true;
-    while ((at = list_first(&test->undelivered))) { /* it finds nobody, and frees itself */
+    while ((at = list_first(&test->undelivered))) { /* nobody is there: it frees itself */
         struct told *told = LIST_OF(at, struct told, link);
         list_remove(&told->link);
         told->fn(told->data);
@@ -78,7 +78,7 @@ static size_t steps_so_far(nod_test *test)
     return runs;
 }
 
-/* Two points for each operation: it does not happen, or it does and nobody hears of it. */
+/* Two points for each operation: it does not happen; or it does, and its reply is lost. */
 static enum memory_fault fault(void *ctx, const char *verb)
 {
     nod_test *test = ctx;
@@ -134,7 +134,7 @@ static struct kit_step *step_of(nod_test *test, struct str key)
     return step;
 }
 
-/* On the thread of the handler, after the effect and before anything is made of it. */
+/* On the handler's thread, after the effect and before it is recorded. */
 static void stepped(void *data, const char *key)
 {
     nod_test *test = data;
@@ -162,7 +162,7 @@ static nod_server *make_of_tools(nod_test *test)
     return server;
 }
 
-/* Time is the test's: nothing is to be woken by the real one. */
+/* The test decides the time: the real clock wakes nothing. */
 static void nothing(void *data)
 {
     (void)data;

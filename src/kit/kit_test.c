@@ -1,7 +1,7 @@
 /*
- * kit/kit_test: <nod/test.h> as a test sees it: the script, the call, and what came of it.
+ * kit/kit_test: <nod/test.h> as a test sees it: the script, the call, and its result.
  *
- * Each test owns all it is made of; two of them know nothing of each other.
+ * Each test owns everything it is made of; two tests know nothing of each other.
  */
 #include <stdio.h>
 
@@ -9,7 +9,7 @@
 #include "core/catalog.h"
 #include "kit/kit.h"
 
-/* Any time will do that is the same for every test. */
+/* Any time will do, if it is the same for every test. */
 #define KIT_WALL_MS INT64_C(1700000000000)
 
 /* --- life --- */
@@ -264,7 +264,7 @@ void nod_test_crash_after_step(nod_test *test, size_t n)
     test->crash_at = n;
 }
 
-/* One run of the scenario, on an empty store. True: it came to the crash. */
+/* Runs the scenario once, on an empty store. True: it reached the crash. */
 static bool scenario_run(nod_test *test, size_t crash_at, nod_test_scenario *scenario, void *data)
 {
     size_t before = test->crashes, failures = test->failures;

@@ -31,7 +31,7 @@ enum {
         512 << 10, /* bytes of a journal and its questions in a portable state */
 };
 
-/* Does a portable state have room for all that a call of this target may learn? */
+/* Does a portable state have room for everything that a call of this target may learn? */
 bool mcp_state_carries(const struct engine *engine, const struct target *target);
 
 struct mcp_opts {

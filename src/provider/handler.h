@@ -93,8 +93,7 @@ struct str call_name(const nod_call *call);
 nod_status handler_run(nod_call *call, struct str *body);
 /* Newest first, even if the call goes on later: what was opened in this run is closed with it. */
 void handler_defers(nod_call *call);
-/* Whose code runs on this thread from now on, for what is called without a call; gives back whose
- * it was. */
+/* Sets whose code runs on this thread, for functions that have no call; returns whose it was. */
 nod_call *handler_enter(nod_call *call);
 /* After run_done: frees what is left of a call. */
 void handler_finish(nod_call *call);
@@ -128,8 +127,8 @@ struct step_spec {
     const nod_answer *answer; /* that nod_step_answer gives; may be NULL */
     bool at_most_once, idempotent;
 };
-/* Does it, or gives back what came of it; `result` may be NULL. *ended: the status is what came of
- * it, also if that is not known, and not why it could not be done. */
+/* Does the step, or returns its journalled result; `result` may be NULL. *ended: the status is the
+ * step's own, even if its outcome is unknown; otherwise it says why the step could not be done. */
 nod_status call_step(nod_call *call, const struct step_spec *spec, const nod_json **result,
                      bool *ended);
 /* nod_reply_error inside a step: the step's own failure, in the run's memory. */

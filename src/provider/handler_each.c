@@ -2,12 +2,12 @@
  * provider/handler_each: a question about each of several things, and a step for each yes.
  *
  * It is a loop that an author could write: nod_want for the questions of a round, nod_await, then
- * nod_step for what was accepted, with an index in every key. What it adds is what such a loop
- * forgets: whether the journal has room for all of it is known before anybody is asked, a person's
- * word is needed, and a step that fails does not keep the others from being done.
+ * nod_step for what was accepted, with an index in every key. It adds what such a loop forgets: it
+ * checks that the journal has room for everything before anybody is asked, it needs a person's
+ * answer, and a step that fails does not stop the others.
  *
- * Holds always: no step of a round is done before all of its questions have ended, and each of them
- * is a step of its own. So a crash in the middle does again only the one that was under way.
+ * Holds always: no step of a round is done before all of its questions have ended, and each is a
+ * separate step. So after a crash only the step that was under way is done again.
  */
 #include "provider/local_inside.h"
 
@@ -18,7 +18,7 @@ struct each {
     char *items;
     size_t count, item_size;
     nod_each_result *results;
-    struct str detail; /* of the form; empty: a yes or a no */
+    struct str detail; /* the form's schema; empty: yes or no */
 };
 
 static struct str key_at(const struct each *each, size_t i)
@@ -31,7 +31,8 @@ static void *item_at(const struct each *each, size_t i)
     return each->items + i * each->item_size;
 }
 
-/* Before the first question, or the first step: for all of them, and for what at most once adds. */
+/* Checked before the first question or step: room for all of them, and for what at_most_once
+ * adds. */
 static nod_status room_for_all(const struct each *each)
 {
     struct run *run = each->call->run;
@@ -47,7 +48,7 @@ static nod_status room_for_all(const struct each *each)
     return run_room(run, each->count * (asks + steps));
 }
 
-/* Asks about one; *waits: the answer is not there. */
+/* Asks about one of them. *waits: there is no answer yet. */
 static nod_status ask_one(const struct each *each, size_t i, bool *waits)
 {
     nod_call *call = each->call;
@@ -157,8 +158,7 @@ nod_status nod_each_with(nod_call *call, const void *items, size_t count, size_t
                          nod_each_result *results, const struct nod_each_opts *given)
 {
     struct each each = { .call = call,
-                         .items =
-                             (char *)items, /* which is the author's, and given back as it was */
+                         .items = (char *)items, /* it belongs to the author, and is restored */
                          .count = count,
                          .item_size = item_size,
                          .results = results };

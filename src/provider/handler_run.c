@@ -1,17 +1,16 @@
 /*
- * provider/handler_run: running a handler, and judging what it did.
+ * provider/handler_run: runs a handler, and judges the result.
  *
- * The handler says how it ended, but some things decide over its word: a mistake that was noted,
- * memory that ran out, a question that another run would not have asked, and a NOD_PENDING that it
- * had and did not pass on. After that a NOD_OK needs a reply, and NOD_PENDING needs something to
+ * The handler returns how it ended, but some things count more: a mistake that was recorded, memory
+ * that ran out, a question that differs from an earlier run, and a NOD_PENDING that the handler was
+ * given and did not pass on. Otherwise NOD_OK needs a reply, and NOD_PENDING needs something to
  * wait for.
  *
- * With the replay check on, every run is done a second time against the same journal, dry: no step
- * is done, nothing is sent. Both must have asked the same, looked up the same, and ended with the
- * same reply, or the handler is not deterministic. That finds questions that change, and also
- * effects outside of steps where they change what the next run does or says: a file that is gone by
- * then, a counter in the reply. A handler that asks nothing and has no step runs once, and is left
- * alone.
+ * With the replay check on, every run is done a second time with the same journal, without effects:
+ * no step is done, nothing is sent. Both must ask the same, look up the same, and end with the same
+ * reply, or the handler is not deterministic. That finds questions that change, and effects outside
+ * of steps if they change what the next run does or says: a file that is gone by then, a counter in
+ * the reply. A handler that asks nothing and has no step runs only once, and is not checked.
  */
 #include "base/log.h"
 #include "provider/local_inside.h"
@@ -153,7 +152,7 @@ static const struct run_item *next_ask(const struct run_item *item)
     return item;
 }
 
-/* A text for a sentence: not too long, and from shortly before the place where it differs. */
+/* A text for a message: not too long, and beginning shortly before the place where it differs. */
 static struct str excerpt(struct str text, struct str other)
 {
     enum { BEFORE = 20, SHOWN = 80 };
@@ -176,7 +175,7 @@ static struct str two_texts(struct arena *arena, const char *what, struct str a,
                      STR_ARG(y));
 }
 
-/* A question that is new, and that only one of the two asked, or asked otherwise. */
+/* A new question that only one of the two asked, or that they asked differently. */
 static struct str asked_otherwise(struct arena *arena, const struct run *a, const struct run *b)
 {
     const struct run_item *x = next_ask(a->news.first), *y = next_ask(b->news.first);
@@ -292,7 +291,7 @@ static nod_status check_replay(nod_call *call, struct ended first)
     return status;
 }
 
-/* It came to its end without a question, a step or a time: it is never run again. */
+/* It ended without a question, a step or a time: it is never run again. */
 static bool runs_once(const struct run *run, nod_status status)
 {
     return status != NOD_PENDING && run->journal_count == 0 && !run->news.first;

@@ -1,16 +1,16 @@
 /*
- * provider/handler_step: side effects that are done once, and values that stay the same.
+ * provider/handler_step: effects that are done once, and values that stay the same.
  *
- * A step whose result is journalled gives it back. Otherwise the effect is done now, its result is
- * recorded, and the run is over: the handler is run again once the result is committed, so nothing
- * is ever done on the strength of a result that could still be lost.
+ * If the result of a step is journalled, it is returned. Otherwise the effect is done now, its
+ * result is recorded, and the run is over. The handler is run again when the result is committed,
+ * so nothing is ever done because of a result that could still be lost.
  *
- * The function of a step is called by nod_step and by nobody else. If a handler calls it itself,
- * its effect is outside of any step and happens on every run: what the function asks its step shows
- * that, because there is none.
+ * Only nod_step may call the function of a step. If a handler calls it directly, its effect is
+ * outside of any step and happens on every run. That is noticed when the function uses its step,
+ * because there is none.
  *
- * A failure is a result. Its sentence (what nod_reply_error said inside the step) is journalled
- * with it.
+ * A failure is a result too. Its message (from nod_reply_error inside the step) is journalled with
+ * it.
  */
 #include "base/crash.h"
 #include "base/log.h"
@@ -35,7 +35,7 @@ nod_call *handler_enter(nod_call *call)
     return outer;
 }
 
-/* Is it the step that runs? It may be one that is over: it is compared, and not looked at. */
+/* Is it the running step? It may be one that is over, so the pointer is only compared. */
 static bool is_running(const nod_step_run *step, const char *function)
 {
     if (step && step == step_now)
@@ -159,7 +159,7 @@ nod_status call_step(nod_call *call, const struct step_spec *spec, const nod_jso
     bool go;
 
     call->step_key =
-        arena_str(&call->run->arena, spec->key); /* the author's may be gone by the end */
+        arena_str(&call->run->arena, spec->key); /* the author's text may be gone by then */
     nod_status status =
         run_step(call->run, spec->key, spec->at_most_once, spec->idempotent, &entry, &go);
     *ended = status == NOD_OK || status == NOD_E_OUTCOME_UNKNOWN;

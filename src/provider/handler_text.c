@@ -152,7 +152,7 @@ const char *nod_key(nod_call *call, const char *format, ...)
     va_start(args, format);
     struct str text = arena_vfmt(&call->run->arena, format, args);
     va_end(args);
-    if (text.at && !text.len) /* no key would be one that nod makes, and not this one */
+    if (text.at && !text.len) /* without a key nod would make one, which is not this one */
         run_bug(call->run, "The %s " STR_FMT " calls nod_key, and it makes an empty key of '%s'",
                 call_what(call), STR_ARG(call_name(call)), format);
     return text.at ? text.at : "";

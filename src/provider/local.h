@@ -43,10 +43,10 @@ nod_status local_add_hook(struct local *local, struct engine *engine,
                           const struct nod_hook_opts *opts);
 bool local_remove_tool(struct local *local, struct str name);
 
-/* As local_opts.replay_check, after it was made. */
+/* Sets local_opts.replay_check afterwards. */
 void local_check_replays(struct local *local, bool check);
-/* fn(data, key of the step) after the effect of each step, and before it is recorded; on the thread
- * of its handler. For tests. */
+/* Calls fn(data, key of the step) after the effect of each step and before it is recorded, on the
+ * handler's thread. For tests. */
 void local_watch_steps(struct local *local, void (*fn)(void *data, const char *key), void *data);
 struct workers *local_workers(struct local *local);
 

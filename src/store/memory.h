@@ -35,8 +35,8 @@ enum {
 struct store *memory_store_create(const struct memory_opts *opts);
 
 /*
- * For tests: whoever used it is gone, and another comes. What was on its way to the first is
- * dropped, and what ran there can be taken, as from a file that is opened again.
+ * For tests: the user of the store is gone, and another comes. Completions for the first are
+ * dropped, and its running calls can be taken, as with a file that is opened again.
  */
 void memory_store_orphan(struct store *store);
 
