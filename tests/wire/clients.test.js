@@ -2,7 +2,7 @@
 // rounds they go, what they declare. Times are small here, set through each client's own options; the defaults that the
 // page names are read from the clients themselves. If a new version of a client behaves otherwise, a test here fails, and
 // the page is to be mended with it.
-import test from 'node:test';
+import test, { describe } from 'node:test';
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
@@ -183,88 +183,91 @@ function cuttable() {
   return { fetch: fetch_, requests, resumed, cut: () => open_.forEach((connection) => connection.abort()) };
 }
 
-for (const generation of sessions)
-  test(`http, ${generation.name}: a lost stream is taken up again with Last-Event-ID, a second later as nod asks`, async (t) => {
-    const line = cuttable();
-    const session = await open(t, 'http', generation, { transport: { fetch: line.fetch } });
-    const call = session.text('ask');
-    const question = await session.question();
-    const cutAt = Date.now();
-    line.cut();
-    await until(() => line.resumed().length > 0, 'the client comes back');
-    const waited = line.resumed()[0].at - cutAt;
-    assert.ok(waited >= 900 && waited < 5000, `${waited} ms`);
-    question.accept({ name: 'Ada' });
-    assert.equal(await call, 'accept {"name":"Ada"}');
-    assert.equal(session.asked, 1, 'nobody is asked twice');
-  });
-
-for (const generation of sessions)
-  test(`http, ${generation.name}: a stream that is lost again before an event came on it is not taken up again; progress is such an event`, async (t) => {
-    const { url } = await startHttp(t, 'probe', { env: { PROBE_HEARTBEAT_MS: '100' } });
-    const lostTwice = async (options, again) => {
+// They wait for seconds, and not for each other.
+describe('coming back', { concurrency: true }, () => {
+  for (const generation of sessions)
+    test(`http, ${generation.name}: a lost stream is taken up again with Last-Event-ID, a second later as nod asks`, async (t) => {
       const line = cuttable();
-      const session = await open(t, 'http', generation, { url, transport: { fetch: line.fetch } });
-      let stream; // of the call; the client has another one, for messages outside of calls
-      const resumed = () => line.resumed().filter(({ lastEventId }) => lastEventId.startsWith(`${stream}_`)).length;
-      const onresumptiontoken = (id) => (stream ??= id.slice(0, id.lastIndexOf('_')));
-      const end = endOf(session.call('ask', {}, { timeout: 6000, onresumptiontoken, ...options(resumed) }));
+      const session = await open(t, 'http', generation, { transport: { fetch: line.fetch } });
+      const call = session.text('ask');
       const question = await session.question();
+      const cutAt = Date.now();
       line.cut();
-      await until(() => resumed() === 1, 'the client comes back');
-      await again();
-      line.cut();
-      await pause(1500); // it would be back after a second
+      await until(() => line.resumed().length > 0, 'the client comes back');
+      const waited = line.resumed()[0].at - cutAt;
+      assert.ok(waited >= 900 && waited < 5000, `${waited} ms`);
       question.accept({ name: 'Ada' });
-      return { ...(await end), resumed: resumed() };
+      assert.equal(await call, 'accept {"name":"Ada"}');
+      assert.equal(session.asked, 1, 'nobody is asked twice');
+    });
+
+  for (const generation of sessions)
+    test(`http, ${generation.name}: a stream that is lost again before an event came on it is not taken up again; progress is such an event`, async (t) => {
+      const { url } = await startHttp(t, 'probe', { env: { PROBE_HEARTBEAT_MS: '100' } });
+      const lostTwice = async (options, again) => {
+        const line = cuttable();
+        const session = await open(t, 'http', generation, { url, transport: { fetch: line.fetch } });
+        let stream; // of the call; the client has another one, for messages outside of calls
+        const resumed = () => line.resumed().filter(({ lastEventId }) => lastEventId.startsWith(`${stream}_`)).length;
+        const onresumptiontoken = (id) => (stream ??= id.slice(0, id.lastIndexOf('_')));
+        const end = endOf(session.call('ask', {}, { timeout: 6000, onresumptiontoken, ...options(resumed) }));
+        const question = await session.question();
+        line.cut();
+        await until(() => resumed() === 1, 'the client comes back');
+        await again();
+        line.cut();
+        await pause(1500); // it would be back after a second
+        question.accept({ name: 'Ada' });
+        return { ...(await end), resumed: resumed() };
+      };
+      let beats = 0;
+      const [silent, beating] = await Promise.all([
+        lostTwice(() => ({}), () => pause(300)),
+        lostTwice((resumed) => ({ onprogress: () => resumed() && beats++ }), () => until(() => beats > 1, 'progress comes')),
+      ]);
+      assert.match(silent.error?.message ?? 'no error', /Request timed out/);
+      assert.equal(silent.resumed, 1);
+      assert.ok(beating.result, beating.error?.message);
+      assert.equal(beating.resumed, 2);
+    });
+
+  // A server on a port of its own, which can go and come back with what it has stored.
+  async function lasting(t, env = {}) {
+    const port = await freePort();
+    const file = path.join(scratchFolder(t), 'nod.db');
+    const house = { url: `http://127.0.0.1:${port}/mcp` };
+    house.start = async () => {
+      house.server = await startHttp(t, 'probe', { args: ['--http', `127.0.0.1:${port}`, '--store', `sqlite:${file}`], env: { ...SECRET, ...env } });
     };
-    let beats = 0;
-    const [silent, beating] = await Promise.all([
-      lostTwice(() => ({}), () => pause(300)),
-      lostTwice((resumed) => ({ onprogress: () => resumed() && beats++ }), () => until(() => beats > 1, 'progress comes')),
-    ]);
-    assert.match(silent.error?.message ?? 'no error', /Request timed out/);
-    assert.equal(silent.resumed, 1);
-    assert.ok(beating.result, beating.error?.message);
-    assert.equal(beating.resumed, 2);
-  });
-
-// A server on a port of its own, which can go and come back with what it has stored.
-async function lasting(t, env = {}) {
-  const port = await freePort();
-  const file = path.join(scratchFolder(t), 'nod.db');
-  const house = { url: `http://127.0.0.1:${port}/mcp` };
-  house.start = async () => {
-    house.server = await startHttp(t, 'probe', { args: ['--http', `127.0.0.1:${port}`, '--store', `sqlite:${file}`], env: { ...SECRET, ...env } });
-  };
-  await house.start();
-  return house;
-}
-
-const PATIENT = { reconnectionOptions: { maxRetries: 60, initialReconnectionDelay: 1000, maxReconnectionDelay: 30000, reconnectionDelayGrowFactor: 1.5 } };
-
-for (const generation of sessions)
-  test(`http, ${generation.name}: a client tries twice, a second apart, and then waits for its timeout; more maxRetries bring it back`, async (t) => {
-    const house = await lasting(t);
-    const begin = async (transport) => {
-      const session = await open(t, 'http', generation, { url: house.url, transport });
-      const end = endOf(session.call('ask', {}, { timeout: 7000 }));
-      return { session, end, question: await session.question() };
-    };
-    const [brief, patient, hasty] = [await begin({}), await begin(PATIENT), await begin(PATIENT)];
-    await house.server.kill();
-    hasty.question.accept({ name: 'Ada' }); // nobody is there to take it
-    await until(() => brief.session.errors.some((message) => /Maximum reconnection attempts \(2\) exceeded/.test(message)), 'it gives up');
-    await until(() => hasty.session.errors.some((message) => /Failed to send response/.test(message)), 'the answer is lost');
     await house.start();
-    patient.question.accept({ name: 'Grace' });
-    const { result, error } = await patient.end;
-    assert.equal(result && textOf(result), 'accept {"name":"Grace"}', error?.message);
-    for (const { session, end } of [brief, hasty]) {
-      assert.match((await end).error?.message ?? 'no error', /Request timed out/);
-      assert.equal(session.asked, 1, 'the question does not come again either');
-    }
-  });
+    return house;
+  }
+
+  const PATIENT = { reconnectionOptions: { maxRetries: 60, initialReconnectionDelay: 1000, maxReconnectionDelay: 30000, reconnectionDelayGrowFactor: 1.5 } };
+
+  for (const generation of sessions)
+    test(`http, ${generation.name}: a client tries twice, a second apart, and then waits for its timeout; more maxRetries bring it back`, async (t) => {
+      const house = await lasting(t);
+      const begin = async (transport) => {
+        const session = await open(t, 'http', generation, { url: house.url, transport });
+        const end = endOf(session.call('ask', {}, { timeout: 7000 }));
+        return { session, end, question: await session.question() };
+      };
+      const [brief, patient, hasty] = [await begin({}), await begin(PATIENT), await begin(PATIENT)];
+      await house.server.kill();
+      hasty.question.accept({ name: 'Ada' }); // nobody is there to take it
+      await until(() => brief.session.errors.some((message) => /Maximum reconnection attempts \(2\) exceeded/.test(message)), 'it gives up');
+      await until(() => hasty.session.errors.some((message) => /Failed to send response/.test(message)), 'the answer is lost');
+      await house.start();
+      patient.question.accept({ name: 'Grace' });
+      const { result, error } = await patient.end;
+      assert.equal(result && textOf(result), 'accept {"name":"Grace"}', error?.message);
+      for (const { session, end } of [brief, hasty]) {
+        assert.match((await end).error?.message ?? 'no error', /Request timed out/);
+        assert.equal(session.asked, 1, 'the question does not come again either');
+      }
+    });
+});
 
 test('v2, 2026: a retry that is cut off in the middle of a step fails, and the same retry brings the result of the one step', async (t) => {
   const deeds = deedsFile(t);
