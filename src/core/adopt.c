@@ -6,6 +6,9 @@
  * record and its pending asks, and goes on where it waited. Importing is the same for a call that
  * our store does not know: it is stored first, in one transition.
  *
+ * Whoever comes back may bring answers: they go in by the same door (brought.c), before anything
+ * runs and before anybody is asked.
+ *
  * A waiting call goes on only with the target it began with: if the target has changed in the
  * meantime, the call ends when it comes back. A call whose answer was taken goes on in any case.
  *
@@ -61,6 +64,7 @@ void call_caller_left(struct call *call)
 {
     call->caller->call = NULL;
     call->caller = &call->engine->nobody;
+    call_brought_unheard(call);
     call->told_waiting = false;
     if (!call->stored)
         call_cancel(call, STR("The caller is gone"));
@@ -76,6 +80,7 @@ void call_change_caller(struct call *call, struct caller *to)
 {
     call->caller->call = NULL;
     call->caller = to;
+    call_brought_unheard(call);
     call->carries = to->ops->carries;
     to->call = call;
 }

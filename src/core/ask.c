@@ -375,8 +375,9 @@ void ask_stored(struct ask *ask)
     int64_t left =
         ask->record.expires_ms ? ask->record.expires_ms - engine_now(engine) : ask->record.ttl_ms;
 
-    if (ask->listed) { /* its call was taken over while it rested */
-        offer_unless_carried(ask);
+    if (ask->listed) { /* its call was taken over while it rested, or answers were brought to it */
+        if (!flow_awaits_hook(&ask->flow)) /* else it is offered when the hook has finished */
+            offer_unless_carried(ask);
         return;
     }
     ask->listed = idmap_set(&engine->asks, ask);
@@ -401,4 +402,9 @@ const struct ask_record *ask_record(const struct ask *ask)
 struct call *ask_call(const struct ask *ask)
 {
     return ask->call;
+}
+
+bool ask_is_opened(const struct ask *ask)
+{
+    return ask->opened;
 }

@@ -105,6 +105,7 @@ void call_free(struct call *call)
     LIST_EACH (at, &call->asks)
         ask_free(LIST_OF(at, struct ask, link));
     due_stop(engine, &call->timeout);
+    call_brought_leave(call);
     if (call->later)
         call->later->call = NULL;
     call_awake(call);
@@ -152,6 +153,14 @@ void call_outcome_ok(struct call *call, struct str body)
     if (!ending->written)
         body = arena_str(&ending->arena, body);
     ending->outcome = (struct outcome){ .status = NOD_OK, .body = body };
+}
+
+void call_outcome_forget(struct call *call)
+{
+    if (!call->ending)
+        return;
+    call->ending->outcome = (struct outcome){ 0 };
+    call->ending->written = false;
 }
 
 void call_outcome_fail(struct call *call, const struct fault *fault)
@@ -631,11 +640,6 @@ struct str call_args(const struct call *call)
 struct str call_uri(const struct call *call)
 {
     return call->uri;
-}
-
-uint32_t call_notices(const struct call *call)
-{
-    return call->notices;
 }
 
 const struct entry *call_journal(const struct call *call, size_t *count)

@@ -42,28 +42,47 @@ static void call_told(struct call *call, enum caller_way way)
         call_make_sure(call);
 }
 
-void call_asked(struct call *call)
+/* Its questions can be found, and are up where they are to be. */
+void call_put_up(struct call *call, bool carried)
+{
+    if (call->journal.bytes) /* a call that has rested has given up its journal already */
+        call->learned = call->journal.bytes;
+    journal_finish(&call->journal); /* the store has it, and a waiting call should cost little */
+    call->carried = carried;
+    call_tell_waiting(call, true);
+    LIST_EACH (at, &call->asks) /* frees no ask */
+        ask_stored(LIST_OF(at, struct ask, link));
+}
+
+void call_tell(struct call *call)
 {
     enum caller_way way = CALLER_HOLDS;
 
-    call->untold = false;
     /* the caller may cancel the call or leave it: that is checked below */
     call->state = LIVE_TELLING;
-    scope_asked(call);
     if (call->caller->ops->asked)
         way = call->caller->ops->asked(call->caller, call);
     if (way == CALLER_LEAVES || call_is_alone(call) || call->cancel_wanted) {
         call_told(call, way);
         return;
     }
-    if (call->journal.bytes) /* a call that has rested has given up its journal already */
-        call->learned = call->journal.bytes;
-    journal_finish(&call->journal); /* the store has it, and a waiting call should cost little */
-    call->carried = way == CALLER_CARRIES;
-    call_tell_waiting(call, true);
-    LIST_EACH (at, &call->asks) /* frees no ask */
-        ask_stored(LIST_OF(at, struct ask, link));
+    call_put_up(call, way == CALLER_CARRIES);
     call_told(call, way);
+}
+
+void call_asked(struct call *call)
+{
+    struct caller *caller = call->caller;
+
+    call->untold = false;
+    call->state = LIVE_TELLING;
+    scope_asked(call);
+    if (!call->cancel_wanted && caller->ops->brings && !caller->ops->brings(caller, call))
+        call_told(call, CALLER_LEAVES);
+    else if (call->brought)
+        call_brought_all(call);
+    else
+        call_tell(call);
 }
 
 /* The questions of this round are not asked. */

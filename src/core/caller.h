@@ -10,6 +10,7 @@
 #include "core/outcome.h"
 #include "core/record.h"
 
+struct answer_result;
 struct ask;
 struct call;
 struct caller;
@@ -38,6 +39,19 @@ struct caller_ops {
      * that comes back is not told twice. 0, or no function: there is no stream.
      */
     uint64_t (*reserve)(struct caller *caller, struct call *call);
+    /*
+     * The answers that it has with it, to questions that are pending now: it gives each with
+     * call_bring. Comes before asked(), which follows if something is left when they are known.
+     * False, and none was given: it has told its client something else, and leaves. May be NULL.
+     */
+    bool (*brings)(struct caller *caller, struct call *call);
+    /* What became of one of them. Nothing may be done to the call here. May be NULL. */
+    void (*answered)(struct caller *caller, struct str ask_id, const struct answer_result *result);
+    /*
+     * One of them is not what was answered before on the same surface; of those that were given
+     * with it none was taken. True: it has told its client, and leaves. May be NULL.
+     */
+    bool (*contradicted)(struct caller *caller, struct call *call);
     /*
      * The asks are stored and not offered yet. A held stream sends its priming event here. Also
      * called after engine_adopt, for asks that were pending already.

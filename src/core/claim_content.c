@@ -33,8 +33,9 @@ static bool same_content(struct claim *claim, struct str given, struct str store
 /* Did the ask end with this very answer? */
 bool claim_agrees(struct claim *claim, const struct ask_record *record)
 {
-    bool content = claim->answer.action == ASK_ACCEPTED && record->detail.len &&
-                   (record->kind == ASK_FORM || record->kind == ASK_APPROVAL);
+    bool form = record->kind == ASK_FORM || record->kind == ASK_APPROVAL;
+    bool content = claim->answer.action == ASK_ACCEPTED && record->kind != ASK_URL &&
+                   (record->detail.len || !form); /* the empty form takes none */
     struct str given = claim->content.len ? claim->content : STR("{}");
 
     return record->state == claim->answer.action && str_eq(record->by, claim->answer.by) &&

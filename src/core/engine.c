@@ -157,6 +157,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     heap_init(&engine->due);
     list_init(&engine->claims);
     list_init(&engine->sets);
+    list_init(&engine->brought);
     list_init(&engine->returns);
     list_init(&engine->cancels);
     list_init(&engine->openings);
@@ -193,6 +194,7 @@ void engine_destroy(struct engine *engine)
     struct idmap_walk walk = { 0 };
     for (struct call *call; (call = idmap_next(&engine->calls, &walk));)
         call_free(call);
+    brought_drop(engine); /* of calls that went before */
     schemas_forget(engine);
     for (struct tally *tally; (tally = map_next(&engine->tallies, &at));)
         mem_free(tally);

@@ -19,6 +19,7 @@
 #include "core/store.h"
 #include "core/surface.h"
 
+struct answer;
 struct catalog;
 struct engine;
 
@@ -207,8 +208,9 @@ void engine_call(struct engine *engine, const struct call_spec *spec);
 /*
  * Goes on with a call that was unloaded, here or on another node, or whose state the client brings
  * back. `asks` are the pending ones. With `import` the store does not know the call: it is stored
- * first. asked() follows if something is pending; otherwise the call is taken and runs. False, and
- * nothing happened: the call is live here already (engine_find).
+ * first. If something is pending, what the caller brings (caller_ops.brings) is claimed, and
+ * asked() follows if that leaves anything; otherwise the call is taken and runs. False, and nothing
+ * happened: the call is live here already (engine_find).
  */
 struct adopt_spec {
     const struct call_record *record;
@@ -224,6 +226,9 @@ struct adopt_spec {
 };
 bool engine_adopt(struct engine *engine, const struct adopt_spec *spec);
 struct call *engine_find(const struct engine *engine, struct str call_id);
+/* From caller_ops.brings: the answer to this ask, which has a surface. Its content may go when
+ * brings() has returned. */
+void call_bring(struct ask *ask, const struct answer *answer);
 
 /* Sets how often an ask was put to its client, if the client's state knows better than the
  * store. */
@@ -276,11 +281,11 @@ bool call_is_stored(const struct call *call); /* the store knows it */
 bool call_working(const struct call *call);
 struct str call_args(const struct call *call);
 struct str call_uri(const struct call *call);
-uint32_t call_notices(const struct call *call);
 /* Could a surface other than this one put such a question to the person behind this call? */
 bool engine_can_elsewhere(const struct engine *engine, const struct call *call, enum ask_kind kind,
                           bool consent, const struct surface *but);
-/* What the call has learned. Valid during asked(), and while it runs. */
+/* What the call has learned. Valid while it runs, during finished(), and during asked(), unless
+ * answers were brought before that: then only the store has it. */
 const struct entry *call_journal(const struct call *call, size_t *count);
 /* The pending asks of a call, in order. */
 struct ask *call_ask_first(const struct call *call);
@@ -291,6 +296,8 @@ struct ask *call_ask_next(const struct call *call, const struct ask *ask);
 const struct ask_record *ask_record(
     const struct ask *ask); /* Valid while the ask is pending here. */
 struct call *ask_call(const struct ask *ask);
+/* Its page was agreed to, by the caller that is here, and is not done yet. */
+bool ask_is_opened(const struct ask *ask);
 /* A pending ask of this node, or NULL. */
 struct ask *engine_ask(const struct engine *engine, struct str ask_id);
 

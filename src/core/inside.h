@@ -16,6 +16,7 @@
  * claim_content.c  the content of an answer: read, checked, measured
  * claim_same.c     the same answer again, while the first is on its way
  * answer_set.c     answers that are given together
+ * brought.c        answers that a caller has with it
  * take.c           a call becomes ours to run again, or turns out to have ended elsewhere
  * adopt.c          a call that comes back, or whose caller leaves it
  * resting.c        a call that waits without its client, because it can be answered elsewhere
@@ -74,6 +75,7 @@ struct engine {
     size_t pending;                /* asks on their way to the store, or waiting */
     struct list claims;            /* answers under way */
     struct list sets;              /* answers that are given together */
+    struct list brought;           /* answers that callers have brought */
     struct list returns;           /* calls that are being given back to the store */
     struct list cancels;           /* of calls that are not live here, under way */
     struct list openings;          /* of calls that have not begun, under way */
@@ -232,8 +234,9 @@ struct call {
     struct ask_record *saving;    /* views for the store, during a park */
     struct entry *saving_entries; /* behind `saving`, in the same block */
     size_t saving_asks, saving_count;
-    bool saving_lent;      /* `saving` is the record of its only ask, not a copy */
-    struct ending *ending; /* made when the call comes to its end: see call_ending */
+    bool saving_lent;        /* `saving` is the record of its only ask, not a copy */
+    struct ending *ending;   /* made when the call comes to its end: see call_ending */
+    struct brought *brought; /* answers that its caller has brought, until they are known */
 };
 
 /* --- its stages (call.c), and what hooks see and write of it (call_hooks.c) --- */
@@ -278,6 +281,8 @@ void call_make_sure(struct call *call);
 /* The call cannot be opened because it is stored already: goes on with that one, if it is the
  * same. */
 void call_known(struct call *call);
+/* An operation has completed, and the call waits. True: it is already decided how it goes on. */
+bool call_decided(struct call *call);
 /* After engine_adopt: goes on where the call waited. */
 void call_go_on(struct call *call);
 /* The call was taken in this epoch, but cannot be run here: makes it runnable for others. */
@@ -298,8 +303,13 @@ void call_fail_here(struct call *call, nod_status status, struct str message);
 struct ending *call_ending(struct call *call);
 struct call *call_create(struct engine *engine, const struct call_spec *spec, struct str args);
 void call_flow_done(struct flow *flow, void *subject, nod_status status);
-/* The asks are stored: tells the caller, then the surfaces. The call may be gone after this. */
+/* The asks are stored: claims what the caller brings, then tells the caller, then the surfaces. The
+ * call may be gone after this. */
 void call_asked(struct call *call);
+/* Tells the caller of the asks that are left, then the surfaces. Likewise. */
+void call_tell(struct call *call);
+/* Its asks can be found, and are up on surfaces; `carried`: its client has them. */
+void call_put_up(struct call *call, bool carried);
 struct call_record call_record_of(const struct call *call);
 /* How long from now something lives that could bring the call back, with the questions that are
  * being saved; 0: nothing. */
@@ -326,6 +336,8 @@ bool call_take_over(struct call *call, const struct adopt_spec *spec);
 void call_outcome_fail(struct call *call, const struct fault *fault);
 /* Sets the outcome of a call that went well. */
 void call_outcome_ok(struct call *call, struct str body);
+/* The call has no outcome after all: it may run again. */
+void call_outcome_forget(struct call *call);
 /* Sets the outcome of a call that failed, and goes to the stage finish. */
 void call_fail(struct call *call, nod_status status, const char *code, struct str message);
 void call_end_cancelled(struct call *call);
@@ -434,6 +446,16 @@ void claim_overdue(struct engine *engine, struct str ask_id, answered_fn *done, 
 void claims_drop(struct engine *engine);
 /* A newer question has replaced it (one_ask_per_scope): it ends as cancelled. */
 void claim_replaced(struct engine *engine, struct str ask_id);
+
+/* --- answers that a caller brings (brought.c) --- */
+
+/* It has given all; goes on when they are known. */
+void call_brought_all(struct call *call);
+/* The call goes, or they are known. */
+void call_brought_leave(struct call *call);
+/* Its caller leaves, or is another from now on. */
+void call_brought_unheard(struct call *call);
+void brought_drop(struct engine *engine);
 
 /* --- one question at a time (scope.c) --- */
 

@@ -41,6 +41,7 @@ static void forget_client(struct ask *ask)
 {
     const struct engine *engine = ask->call->engine;
 
+    ask->opened = false;
     for (size_t i = 0; i < engine->surface_count; i++)
         if (engine->surfaces[i]->ops->client) {
             ask->up &= ~(1u << i);

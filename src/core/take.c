@@ -127,8 +127,7 @@ bool call_taken(struct call *call, const struct store_reply *reply)
     return true;
 }
 
-/* True: it is already decided how the call goes on. */
-static bool decided(struct call *call)
+bool call_decided(struct call *call)
 {
     call->state = LIVE_WAITING;
     if (call->cancel_wanted)
@@ -142,7 +141,7 @@ static bool decided(struct call *call)
 
 void call_go_on(struct call *call)
 {
-    if (decided(call))
+    if (call_decided(call))
         return;
     if (call_is_alone(call))
         call_rest(call);
@@ -177,6 +176,8 @@ static void deliver_stored(struct call *call, const struct call_record *record)
         outcome_read(&ending->arena, arena_str(&ending->arena, record->result), &ending->outcome);
 
     ending->found = true;
+    journal_finish(&call->journal); /* for whoever is told: what it had learned by then */
+    journal_make(&call->journal, record->entries, record->entry_count, NULL, 0);
     ending->outcome.elsewhere =
         record->state == CALL_STORED_CANCELLED && ending->outcome.status == NOD_E_CANCELLED;
     if (status == NOD_OK)
@@ -218,7 +219,7 @@ static void asks_done(struct op *op, nod_status status, const struct store_reply
     struct call *call = OP_OF(op, struct call, op);
 
     (void)reply;
-    if (decided(call))
+    if (call_decided(call))
         return;
     if (call_is_alone(call))
         call_unload(call);
@@ -289,7 +290,7 @@ static void seen_done(struct op *op, nod_status status, const struct store_reply
     struct call *call = OP_OF(op, struct call, op);
 
     (void)reply;
-    if (decided(call))
+    if (call_decided(call))
         return;
     if (call_is_alone(call) && !call_is_resting(call)) {
         call_rest(call);
@@ -361,7 +362,7 @@ static void look_done(struct op *op, nod_status status, const struct store_reply
 {
     struct call *call = OP_OF(op, struct call, op);
 
-    if (decided(call))
+    if (call_decided(call))
         return;
     if (call_is_resting(call) && status == NOD_OK)
         rests_elsewhere(call, reply->call);
@@ -423,7 +424,7 @@ static void take_done(struct op *op, nod_status status, const struct store_reply
     CRASH_POINT(take_after);
     if (status == NOD_OK && call->taken_early)
         call_taken(call, reply); /* a claim took it too; the newer epoch counts */
-    if (decided(call))
+    if (call_decided(call))
         return;
     if (status == NOD_OK && call_taken(call, reply))
         return;
@@ -460,10 +461,11 @@ void call_wake(struct call *call)
     call_take(call);
 }
 
-/* Nobody was told of the asks of this run, and the run does not count. */
+/* Nobody was told of the asks of this run, and neither the run nor its outcome counts. */
 void call_lost(struct call *call)
 {
     LOG_INFO("a call has been taken over by another node", LOG_STR("call", id_str(&call->id)));
+    call_outcome_forget(call);
     LIST_EACH (at, &call->asks)
         ask_free(LIST_OF(at, struct ask, link));
     journal_finish(&call->journal);
@@ -511,7 +513,7 @@ static void known_found(struct op *op, nod_status status, const struct store_rep
                        STR("This id was used for another request; give each request its own"));
         return;
     }
-    if (decided(call))
+    if (call_decided(call))
         return;
     if (call_is_alone(call))
         call_unload(call);

@@ -336,41 +336,25 @@ static bool keep_args(struct caller2026 *caller, const struct json *args)
 }
 
 /*
- * Most answers are claimed while their request is still there, and not needed again. So their text
- * is kept, and parsed again if it is needed. Large ones become a tree of our own at once, so that
- * their memory counts from the beginning.
+ * The tree of the request is freed with it. Of most answers the text is kept, and parsed when it is
+ * needed. Large ones become a tree of our own at once, so that their memory counts from the
+ * beginning.
  */
 static void keep_answers(struct caller2026 *caller, const struct json *responses)
 {
     if (!json_first(responses))
         return;
-    if (responses->raw.len && responses->raw.len <= GIVEN_TEXT_MAX) {
+    if (responses->raw.len && responses->raw.len <= GIVEN_TEXT_MAX)
         caller->given_text = arena_str(&caller->arena, responses->raw);
-        caller->given = caller->given_text.len ? responses : NULL;
-    } else {
+    else
         caller->given = json_copy(&caller->arena, responses);
-    }
-    caller->answers = caller->given != NULL;
 }
 
-/* The tree of the request is freed with it. */
-static void let_request_go(struct caller2026 *caller)
-{
-    caller->starting = false;
-    if (caller->given_text.len)
-        caller->given = NULL;
-}
-
-static const struct json *caller_given(struct caller2026 *caller)
+const struct json *caller_given(struct caller2026 *caller)
 {
     if (!caller->given && caller->given_text.len)
         caller->given = json_parse(&caller->arena, caller->given_text, NULL, NULL);
     return caller->given;
-}
-
-const struct json *caller_answers(struct caller2026 *caller)
-{
-    return caller->answers ? caller_given(caller) : NULL;
 }
 
 bool caller_same(struct caller2026 *a, struct caller2026 *b)
@@ -448,7 +432,6 @@ void caller2026_start(struct request *request, const struct caller2025_spec *spe
         return;
     keep_answers(caller, responses);
     caller->resumed = state.at != NULL;
-    caller->starting = true;
     response_take(&caller->own.response, request, waiter_gone);
 
     caller->busy++; /* during this function */
@@ -477,9 +460,6 @@ void caller2026_start(struct request *request, const struct caller2025_spec *spe
                                          .hold_steps = caller_holds_steps(caller),
                                          .caller = &caller->caller });
     }
-    if (caller->feeds && !caller->over)
-        round_feed(caller);
-    let_request_go(caller);
     caller->busy--;
     /* The request is held now, and its memory is not needed. */
     const struct response *response = &caller->own.response;
@@ -574,18 +554,13 @@ void caller_refuse(struct caller2026 *caller)
     caller_fail(caller, 400, RPC_INVALID_PARAMS, STR("Invalid or expired requestState"), STR_NONE);
 }
 
-static enum caller_way caller_asked(struct caller *base, struct call *call)
-{
-    return round_asked((struct caller2026 *)(void *)base, call);
-}
-
 static void caller_finished(struct caller *base, struct call *call, const struct outcome *outcome)
 {
     struct caller2026 *caller = (struct caller2026 *)(void *)base;
 
-    (void)call;
-    if (caller->server && !caller->over && outcome->status == NOD_OK && resume_unsure(caller)) {
-        resume_anew(caller);
+    if (caller->server && !caller->over && outcome->status == NOD_OK &&
+        resume_contested(caller, call)) {
+        resume_later(caller);
         return;
     }
     if (caller->resumed && outcome->status == NOD_E_STALE) {
@@ -619,7 +594,10 @@ static void caller_stepping(struct caller *base, struct call *call)
 
 static const struct caller_ops caller2026_ops = {
     .stepping = caller_stepping,
-    .asked = caller_asked,
+    .brings = round_brings,
+    .answered = round_answered,
+    .contradicted = round_contradicted,
+    .asked = round_asked,
     .notify = caller_notify,
     .finished = caller_finished,
     .carries = true,
@@ -641,6 +619,8 @@ void callers_drain(struct mcp_server *server, bool pipe)
             continue;
         if (heap_has(&caller->timer.node)) /* it only waits */
             timer_set(server->opts.loop, &caller->timer, 0, caller->timer.fn, caller->timer.data);
+        else if (caller->caller.call)
+            round_drain(caller);
         caller->until = 0;
     }
 }

@@ -69,24 +69,16 @@ struct caller2026 {
     struct arena arena;        /* for what follows */
     uint8_t can;               /* what the client of the request that made it can be asked */
     bool tasks;                /* it may be answered with a task */
-    bool starting;             /* its request is still there, and what was parsed of it */
-    bool feeds;                /* when it has started, its answers are to be claimed */
-    bool answers;              /* its inputResponses are still to be looked at */
     bool resumed;              /* it came with a requestState */
-    bool opened;               /* a page was agreed to, and is not done yet */
-    bool won, beaten;          /* an answer of this request counted; another's came first */
-    bool no_task;              /* its call is known not to be a task yet */
-    bool checked;              /* its answers were compared with the journal */
-    bool yields;               /* those that differ were given on another surface */
+    bool won;                  /* an answer of this request counted */
     bool over;                 /* no waiter is left, and none may come */
     unsigned busy;             /* completions on their way that point here */
     struct deferred deferred;  /* the first of them; further ones have their own memory */
-    size_t feeding;            /* answers that are being claimed */
     struct note *notes;
+    const struct json *given; /* inputResponses: see caller_given */
+    struct str given_text;
 
     /* With a requestState. */
-    const struct json *given; /* inputResponses as they came: see caller_given */
-    struct str given_text;
     struct str state_text;
     struct str args; /* JSON */
     struct ask_record *asks;
@@ -136,8 +128,8 @@ struct state_bound caller_bound(const struct caller2026 *caller);
 /* Keeps the arguments and their digest. `args` NULL: they are parsed from the text. False: not
  * JSON. */
 bool caller_keep_args(struct caller2026 *caller, struct str text, const struct json *args);
-/* Its inputResponses. NULL: there are none, or they have been used. */
-const struct json *caller_answers(struct caller2026 *caller);
+/* Its inputResponses. NULL: there are none. */
+const struct json *caller_given(struct caller2026 *caller);
 /* Do both bring the same state, with the same answers, from clients that can be asked the same? */
 bool caller_same(struct caller2026 *a, struct caller2026 *b);
 struct str waiter_id(const struct waiter *waiter);
@@ -147,24 +139,34 @@ void waiter_move(struct waiter *waiter, struct caller2026 *to);
 /* May the call of this request become a task? */
 bool caller_holds_steps(const struct caller2026 *caller);
 
-/* resume2026.c: goes on with the call of caller->state_text. */
-void resume_begin(struct caller2026 *caller);
-/* The target of a request does not exist here. True: the request came with the state of a call of
- * that target, and is told how the call ended. If it has not ended it ends now, unless another node
- * may have the target. */
+/* gone2026.c: the target of a request does not exist here. True: the request came with the state of
+ * a call of that target, and is told how the call ended. If it has not ended it ends now, unless
+ * another node may have the target. */
 bool resume_gone(struct request *request, struct str method, struct str name,
                  const struct json *args);
-/* Its call goes on, but not by these answers: was it the same answers, or somebody else's? */
-bool resume_unsure(const struct caller2026 *caller);
-/* The call was unloaded: the store is asked again. */
-void resume_anew(struct caller2026 *caller);
-/* round2026.c: the asks of a call go out, and answers come in. */
-enum caller_way round_asked(struct caller2026 *caller, struct call *call);
+/* resume2026.c: goes on with the call of caller->state_text. */
+void resume_begin(struct caller2026 *caller);
+/* Are the responses to journalled questions the journalled answers? */
+bool responses_agree(const struct json *responses, const struct entry *entries, size_t count,
+                     struct arena *arena);
+/* Why nothing can be said of a call whose record could not be read. */
+struct str resume_why_not(nod_status status);
+extern const char resume_other_answers[], resume_other_store[];
+/* Since it was looked at, the call was told something elsewhere: perhaps not what this request
+ * says. */
+bool resume_contested(struct caller2026 *caller, const struct call *call);
+/* So it is looked at once more, when it is not live here. */
+void resume_later(struct caller2026 *caller);
+/* Tells every waiter that the questions were answered before, with other answers. */
+void resume_refuse_answers(struct caller2026 *caller);
+/* round2026.c: the asks of a call go out, and answers come in: see caller_ops. */
+bool round_brings(struct caller *base, struct call *call);
+void round_answered(struct caller *base, struct str ask_id, const struct answer_result *result);
+bool round_contradicted(struct caller *base, struct call *call);
+enum caller_way round_asked(struct caller *base, struct call *call);
 /* Tells every waiter that input is required. `requests` is JSON, and may be empty. */
 void round_respond(struct caller2026 *caller, struct str requests, struct str state);
-/* Claims the answers, now that the asks can be found. */
-void round_feed(struct caller2026 *caller);
-/* Sends the asks that are still open again. */
-void round_again(struct caller2026 *caller);
+/* The server is shutting down: if its call waits, what is asked goes out soon. */
+void round_drain(struct caller2026 *caller);
 
 #endif

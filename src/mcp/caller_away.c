@@ -201,13 +201,6 @@ static void orphan_without_target(struct mcp_server *server, const struct call_r
     engine_end(engine, record->id, &outcome, NULL, NULL);
 }
 
-void caller_away_end_gone(struct mcp_server *server, struct str call_id,
-                          const struct outcome *outcome)
-{
-    if (!engine_store(server->opts.engine)->ops->shared)
-        engine_end(server->opts.engine, call_id, outcome, NULL, NULL);
-}
-
 /* --- coming and going --- */
 
 static void go_on(struct mcp_server *server, const struct call_record *record,

@@ -30,13 +30,6 @@ uint8_t caller_away_can(const struct call *call, bool held);
 /* The client is back, with a new caller. False: the call's client was not away. */
 bool caller_away_give_way(struct call *call, struct caller *to);
 
-/*
- * The target of a call is not here. Without other nodes the call ends. If nodes share the store,
- * another may have the target, and the call ends only when nobody has taken it for MCP_GONE_MS.
- */
-void caller_away_end_gone(struct mcp_server *server, struct str call_id,
-                          const struct outcome *outcome);
-
 /* The server is being destroyed. */
 void caller_away_stop(struct mcp_server *server);
 

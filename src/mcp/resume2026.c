@@ -17,21 +17,20 @@
  *   not known                               imported from the state
  *   waiting, with a shorter journal         imported: it went on at another node
  *
- * Answers to questions that are already journalled must be the very same: a state that is presented
- * again with other answers is told so, and executes nothing. All other refusals are the same: they
- * do not say what is wrong with a state.
+ * Answers to questions that are pending go in with the adoption (round_brings). Answers to
+ * questions that are journalled already must be the very same: a state that is presented again with
+ * other answers is told so, and executes nothing. But where somebody answered on another surface,
+ * they came first, and the client gets the result, or the next question. All other refusals are the
+ * same: they do not say what is wrong with a state.
  */
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "core/json_digest.h"
-#include "mcp/caller_away.h"
 #include "mcp/caller2026.h"
 #include "mcp/ask2026.h"
-#include "mcp/pipe2026.h"
 #include "mcp/result.h"
 #include "mcp/tasks.h"
-#include "mcp/work.h"
 
 enum { MCP_WAITERS_MAX = 64 }; /* requests that wait for the end of one call */
 
@@ -40,15 +39,20 @@ _Static_assert((STATE_ASKS_MAX & (STATE_ASKS_MAX - 1)) == 0 &&
                    (ASKS_AT_FIRST & (ASKS_AT_FIRST - 1)) == 0,
                "doubling must meet the most");
 
-static const char other_answers[] =
+const char resume_other_answers[] =
     "These questions were answered before, with other answers; nothing of this request counts.";
-static const char other_store[] =
+const char resume_other_store[] =
     "This requestState belongs to another server, which has another store: bring it there, or make "
     "the call again.";
 
-static const char invalid_state[] = "Invalid or expired requestState";
-
 static void look(struct caller2026 *caller);
+
+struct str resume_why_not(nod_status status)
+{
+    return status == NOD_E_STORE
+               ? STR("The store cannot be reached; try again later.")
+               : STR("What the store has of this call cannot be read; make the call again.");
+}
 
 /* --- waiting for a better moment --- */
 
@@ -70,14 +74,8 @@ static void look_later(struct caller2026 *caller)
     timer_set(caller->server->opts.loop, &caller->timer, MCP_HOLD_LOOK_MS, look_again, caller);
 }
 
-bool resume_unsure(const struct caller2026 *caller)
+void resume_later(struct caller2026 *caller)
 {
-    return caller->resumed && caller->answers && !caller->won && !caller->checked;
-}
-
-void resume_anew(struct caller2026 *caller)
-{
-    caller->checked = true;
     look_later(caller);
 }
 
@@ -127,39 +125,60 @@ static void keep_ask(void *data, const struct store_row *row)
     ask->target = caller->target->name;
 }
 
+/* --- answers that were given before --- */
+
 /* Other answers came first. Whoever has the state was asked, so it may be told. */
-static void refuse_answers(struct caller2026 *caller)
+void resume_refuse_answers(struct caller2026 *caller)
 {
-    caller_fail(caller, 400, RPC_INVALID_PARAMS, str_of(other_answers), STR_NONE);
+    caller_fail(caller, 400, RPC_INVALID_PARAMS, str_of(resume_other_answers), STR_NONE);
 }
 
-/* Are the responses to journalled questions the journalled answers? *known counts them. */
-static bool responses_agree(const struct json *responses, const struct call_record *record,
-                            struct arena *arena, size_t *known)
+bool responses_agree(const struct json *responses, const struct entry *entries, size_t count,
+                     struct arena *arena)
 {
-    *known = 0;
-    for (size_t i = 0; i < record->entry_count; i++) {
-        const struct entry *entry = &record->entries[i];
+    for (size_t i = 0; responses && i < count; i++) {
         const struct json *response =
-            entry->class == ENTRY_ASK ? json_get(responses, entry->key) : NULL;
-        if (response && !ask2026_same(entry, response, arena))
+            entries[i].class == ENTRY_ASK ? json_get(responses, entries[i].key) : NULL;
+        if (response && !ask2026_same(&entries[i], response, arena))
             return false;
-        *known += response != NULL;
     }
     return true;
 }
 
-static bool answers_agree(struct caller2026 *caller, const struct call_record *record)
+static bool stands_in(const struct entry *entries, size_t count, struct str ask_id)
 {
-    const struct json *responses = caller_answers(caller);
-    size_t known, given = 0;
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].class == ENTRY_ASK && str_eq(entries[i].ask_id, ask_id))
+            return true;
+    return false;
+}
 
-    if (!responses_agree(responses, record, &caller->arena, &known))
+static bool is_pending(const struct call *call, struct str ask_id)
+{
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
+        if (str_eq(ask_record(ask)->id, ask_id))
+            return true;
+    return false;
+}
+
+/* What the record had when it was found has been judged. A question of the state that was pending
+ * then, and is not now, was answered in between. */
+bool resume_contested(struct caller2026 *caller, const struct call *call)
+{
+    if (!caller->resumed || caller->won || !caller_given(caller))
         return false;
-    JSON_EACH (response, responses)
-        given++;
-    caller->checked |= known == given;
-    return true;
+    const struct call_record *known = &caller->record;
+    size_t count, seen = known->entry_count;
+    const struct entry *entries = call_journal(call, &count);
+
+    for (size_t i = 0; i < caller->state.ask_count; i++) {
+        struct str id = caller->state.asks[i].id;
+        if (!is_pending(call, id) && !stands_in(known->entries, seen, id) &&
+            !stands_in(entries, count, id))
+            return true;
+    }
+    return count > seen &&
+           !responses_agree(caller_given(caller), entries + seen, count - seen, &caller->arena);
 }
 
 /* --- a target that is another one --- */
@@ -171,12 +190,34 @@ static bool has_changed(const struct caller2026 *caller)
     return memcmp(caller->state.version, caller->target->version, DIGEST_BYTES) != 0;
 }
 
+static void changed_stored(void *data, nod_status status)
+{
+    struct caller2026 *caller = data;
+
+    if (caller->server && !caller->over) {
+        struct outcome outcome = outcome_changed(&caller->arena, caller->target->name);
+        if (status == NOD_OK || status == NOD_E_NOT_FOUND) /* nor does our store know it */
+            caller_end(caller, &outcome);
+        else if (status == NOD_E_STORE)
+            caller_fail(caller, 200, RPC_INTERNAL_ERROR, resume_why_not(status), STR_NONE);
+        else
+            look_later(caller); /* it had ended before, or goes on here: the store knows */
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+/* With a shared store it is not ended: another node may have what it began with. */
 static void end_changed(struct caller2026 *caller)
 {
+    struct engine *engine = caller->server->opts.engine;
     struct outcome outcome = outcome_changed(&caller->arena, caller->target->name);
 
-    caller_away_end_gone(caller->server, caller->state.call_id, &outcome);
-    caller_end(caller, &outcome);
+    caller->busy++;
+    if (engine_store(engine)->ops->shared)
+        changed_stored(caller, NOD_OK);
+    else
+        engine_end(engine, caller->state.call_id, &outcome, changed_stored, caller);
 }
 
 /* --- adopting --- */
@@ -234,17 +275,10 @@ static void import(struct caller2026 *caller)
         ask->principal = ask->scope = caller->principal;
         ask->target = caller->target->name;
     }
-    if (answers_agree(caller, &caller->record))
+    if (responses_agree(caller_given(caller), state->entries, state->entry_count, &caller->arena))
         adopt(caller, true);
     else
-        refuse_answers(caller);
-}
-
-static struct str why_not(nod_status status)
-{
-    return status == NOD_E_STORE
-               ? STR("The store cannot be reached; try again later.")
-               : STR("What the store has of this call cannot be read; make the call again.");
+        resume_refuse_answers(caller);
 }
 
 static void asks_scanned(void *data, nod_status status, const struct store_reply *reply)
@@ -256,7 +290,7 @@ static void asks_scanned(void *data, nod_status status, const struct store_reply
         if (status == NOD_OK)
             adopt(caller, false);
         else
-            caller_fail(caller, 200, RPC_INTERNAL_ERROR, why_not(status), STR_NONE);
+            caller_fail(caller, 200, RPC_INTERNAL_ERROR, resume_why_not(status), STR_NONE);
     }
     caller->busy--;
     caller_settle(caller);
@@ -296,123 +330,138 @@ static void respond_stored(struct caller2026 *caller, struct str text)
     arena_finish(&arena);
 }
 
-/* --- answers that are not the journalled ones --- */
+/* --- looking --- */
+
+static void record_keep(struct caller2026 *caller, const struct call_record *record)
+{
+    if (record != &caller->record)
+        caller->record = call_record_copy(&caller->arena, record);
+}
+
+static void go_on(struct caller2026 *caller, const struct call_record *record)
+{
+    switch (record->state) {
+    case CALL_STORED_WAITING:
+        if (has_changed(caller)) {
+            end_changed(caller);
+        } else if (caller->state.entry_count > record->entry_count) {
+            import(caller); /* portable: it went on at a node that shares no store with us */
+        } else {
+            record_keep(caller, record);
+            if (engine_store(caller->server->opts.engine)->ops->load_with_asks)
+                adopt(caller, false);
+            else
+                scan_asks(caller);
+        }
+        break;
+    case CALL_STORED_RUNNABLE:
+    case CALL_STORED_RUNNING:
+        record_keep(caller, record);
+        asks_forget(caller);
+        adopt(caller, false);
+        break;
+    case CALL_STORED_FINISHED:
+    case CALL_STORED_CANCELLED: /* by its client, or with its target: no answer was taken */
+        respond_stored(caller, record->result);
+        break;
+    }
+}
+
+static void not_a_task(struct caller2026 *caller, bool was)
+{
+    if (!was && caller->server && !caller->over)
+        go_on(caller, &caller->record);
+}
+
+/* What it brings is what the call was told, as far as it was told anything by this client. */
+static void agreed(struct caller2026 *caller, const struct call_record *record)
+{
+    struct task *task = task_find(caller->server, record->id, caller->principal);
+
+    if (task && caller->tasks) { /* it has become one already, by the very same answers */
+        tasks_respond(caller, task);
+    } else if (task) {
+        caller_refuse(caller);
+    } else if (caller_holds_steps(caller) && server_survives(caller->server)) {
+        record_keep(caller, record); /* perhaps another node has made it one */
+        tasks_resumed(caller, caller->record.id, not_a_task);
+    } else {
+        go_on(caller, record);
+    }
+}
+
+/* A look at who it was that answered otherwise, and where. */
+struct contest {
+    struct caller2026 *caller;
+    bool own; /* it was this client */
+};
 
 static void contested_ask(void *data, const struct store_row *row)
 {
-    struct caller2026 *caller = data;
+    struct contest *contest = data;
+    struct caller2026 *caller = contest->caller;
     const struct ask_record *ask = row->ask;
-    const struct json *response = ask ? json_get(caller_answers(caller), ask->key) : NULL;
+    const struct json *response = ask ? json_get(caller_given(caller), ask->key) : NULL;
 
-    if (!response || ask->state == ASK_PENDING)
+    if (!response || ask->state == ASK_PENDING ||
+        !str_eq(ask->via, str_of(caller->server->mrtr->ops->name)))
         return;
     struct entry entry = { .state = ask->state, .content = ask->content, .by = ask->by };
-    if (str_eq(ask->via, str_of(caller->server->mrtr->ops->name)) &&
-        !ask2026_same(&entry, response, &caller->arena))
-        caller->yields = false;
+    contest->own |= !ask2026_same(&entry, response, &caller->arena);
 }
 
 static void contested(void *data, nod_status status, const struct store_reply *reply)
 {
-    struct caller2026 *caller = data;
+    struct contest *contest = data;
+    struct caller2026 *caller = contest->caller;
 
     (void)reply;
     if (caller->server && !caller->over) {
-        if (status != NOD_OK) {
-            caller_fail(caller, 200, RPC_INTERNAL_ERROR, why_not(status), STR_NONE);
-        } else if (caller->yields) {
-            caller->checked = true;
-            look(caller);
-        } else {
-            refuse_answers(caller);
-        }
+        if (status != NOD_OK)
+            caller_fail(caller, 200, RPC_INTERNAL_ERROR, resume_why_not(status), STR_NONE);
+        else if (contest->own)
+            resume_refuse_answers(caller);
+        else
+            agreed(caller, &caller->record);
     }
+    mem_free(contest);
     caller->busy--;
     caller_settle(caller);
 }
 
-/* Who answered otherwise? If it was this client, it is told so. If it was somebody on another
- * surface, they came first: the client gets the result, or the next question. */
-static void contest(struct caller2026 *caller, struct str call_id)
+/* If it was this client, it is told so. If it was somebody on another surface, they came first: the
+ * client gets the result, or the next question. */
+static void contest_begin(struct caller2026 *caller, const struct call_record *record)
 {
     struct store *store = engine_store(caller->server->opts.engine);
 
     if (!engine_asks_together(caller->server->opts.engine)) {
-        refuse_answers(caller);
+        resume_refuse_answers(caller);
         return;
     }
-    caller->yields = true;
+    struct contest *contest = MEM_NEW(struct contest);
+    record_keep(caller, record);
+    contest->caller = caller;
     caller->busy++;
-    store->ops->scan(store, &(struct store_scan){ .index = STORE_ASKS_OF_CALL, .key = call_id },
-                     contested_ask, contested, caller);
+    store->ops->scan(store,
+                     &(struct store_scan){ .index = STORE_ASKS_OF_CALL, .key = caller->record.id },
+                     contested_ask, contested, contest);
 }
 
-/* --- looking --- */
-
-static void not_a_task(struct caller2026 *caller, bool was)
-{
-    caller->no_task = !was;
-    if (!was && caller->server && !caller->over)
-        look(caller);
-}
-
-/* `asks_too`: its asks came with the record, if it waits. */
-static void found(struct caller2026 *caller, const struct call_record *record, bool asks_too)
+static void found(struct caller2026 *caller, const struct call_record *record)
 {
     if (!str_eq(record->principal, caller->principal) || record->kind != caller->target->kind ||
         !str_eq(record->target, caller->target->name)) {
         caller_refuse(caller);
         return;
     }
-    if (record->state == CALL_STORED_CANCELLED) { /* no answer was taken */
-        respond_stored(caller, record->result);
-        return;
-    }
-    if (!caller->yields && !answers_agree(caller, record)) {
-        contest(caller, record->id);
-        return;
-    }
-    struct task *task = task_find(caller->server, record->id, caller->principal);
-    if (task) { /* it has become a task already, by the very same answers */
-        if (caller->tasks)
-            tasks_respond(caller, task);
-        else
-            caller_refuse(caller);
-        return;
-    }
-    if (!caller->no_task && caller_holds_steps(caller) &&
-        server_survives(caller->server)) { /* another node may have made it a task */
-        tasks_resumed(caller, record->id, not_a_task);
-        return;
-    }
-    switch (record->state) {
-    case CALL_STORED_WAITING:
-        if (has_changed(caller)) {
-            end_changed(caller);
-            break;
-        }
-        if (caller->state.entry_count > record->entry_count) {
-            import(caller); /* portable: it went on at a node that does not share our store */
-            break;
-        }
-        caller->record = call_record_copy(&caller->arena, record);
-        if (asks_too)
-            adopt(caller, false);
-        else
-            scan_asks(caller);
-        break;
-    case CALL_STORED_RUNNABLE:
-    case CALL_STORED_RUNNING:
-        caller->record = call_record_copy(&caller->arena, record);
-        caller->ask_count = 0;
-        adopt(caller, false);
-        break;
-    case CALL_STORED_FINISHED:
-        respond_stored(caller, record->result);
-        break;
-    case CALL_STORED_CANCELLED:
-        break; /* handled above */
-    }
+    if (record->state == CALL_STORED_CANCELLED)
+        go_on(caller, record);
+    else if (responses_agree(caller_given(caller), record->entries, record->entry_count,
+                             &caller->arena))
+        agreed(caller, record);
+    else
+        contest_begin(caller, record);
 }
 
 static void call_loaded(void *data, nod_status status, const struct store_reply *reply)
@@ -423,14 +472,13 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
         if (status == NOD_OK && reply->call->forgotten)
             caller_refuse(caller); /* it has ended, and its result is no longer known */
         else if (status == NOD_OK)
-            found(caller, reply->call,
-                  engine_store(caller->server->opts.engine)->ops->load_with_asks != NULL);
+            found(caller, reply->call);
         else if (status == NOD_E_NOT_FOUND && caller->state.store.len == 0)
             import(caller);
         else if (status == NOD_E_NOT_FOUND)
             caller_refuse(caller); /* our store knew it: it has ended, and is forgotten */
         else
-            caller_fail(caller, 200, RPC_INTERNAL_ERROR, why_not(status), STR_NONE);
+            caller_fail(caller, 200, RPC_INTERNAL_ERROR, resume_why_not(status), STR_NONE);
     }
     caller->busy--;
     caller_settle(caller);
@@ -496,182 +544,7 @@ void resume_begin(struct caller2026 *caller)
     if (open_state(caller) != NOD_OK)
         caller_refuse(caller);
     else if (!str_eq(caller->state.store, caller_store(server)))
-        caller_fail(caller, 400, RPC_INVALID_PARAMS, str_of(other_store), STR_NONE);
+        caller_fail(caller, 400, RPC_INVALID_PARAMS, str_of(resume_other_store), STR_NONE);
     else
         look(caller);
-}
-
-/* --- a target that is not here --- */
-
-/* A request that came with the state of such a call, while the store is asked about it. */
-struct homeless {
-    struct server_work work; /* first */
-    struct response response;
-    struct in_flight in_flight;
-    enum target_kind kind;
-    enum revision_part part;
-    struct arena arena;         /* for what follows */
-    struct str id;              /* of the request: JSON */
-    struct str name, principal; /* of the target; of the client */
-    const struct json *responses;
-    struct state state;
-};
-
-static void homeless_gone(struct response *response)
-{
-    (void)response; /* it is over, which is checked when the store has answered */
-}
-
-static void homeless_cancelled(struct in_flight *in_flight)
-{
-    struct homeless *homeless = LIST_OF(in_flight, struct homeless, in_flight);
-
-    homeless->response.over = true;
-    pipe_remove(in_flight);
-}
-
-static void homeless_free(struct homeless *homeless)
-{
-    server_work_done(&homeless->work);
-    arena_finish(&homeless->arena);
-    mem_free(homeless);
-}
-
-static int homeless_error(struct homeless *homeless, int status, int64_t code, struct str message)
-{
-    rpc_write_error(&homeless->work.server->out, homeless->id, code, message, STR_NONE);
-    return status;
-}
-
-static int homeless_refuse(struct homeless *homeless)
-{
-    return homeless_error(homeless, 400, RPC_INVALID_PARAMS, str_of(invalid_state));
-}
-
-static int homeless_ended(struct homeless *homeless, const struct call_record *record)
-{
-    struct mcp_server *server = homeless->work.server;
-    struct outcome outcome;
-
-    if (outcome_read(&homeless->arena, record->result, &outcome) != NOD_OK ||
-        outcome.status == NOD_E_CANCELLED)
-        return homeless_refuse(homeless);
-    if (record->state == CALL_STORED_CANCELLED)
-        return homeless_error(homeless, 200, RPC_INVALID_PARAMS, outcome.message);
-    return result_respond(&server->out, &server->opts, homeless->id, homeless->part, &outcome);
-}
-
-/* Other nodes may have its target, or it runs here with the one it began with. */
-static bool may_still_end(const struct mcp_server *server, struct str call_id)
-{
-    return server->opts.portable_states || engine_store(server->opts.engine)->ops->shared ||
-           engine_find(server->opts.engine, call_id);
-}
-
-static int homeless_not_ended(struct homeless *homeless)
-{
-    struct mcp_server *server = homeless->work.server;
-    struct outcome outcome = outcome_gone(&homeless->arena, homeless->name);
-
-    if (may_still_end(server, homeless->state.call_id))
-        return homeless_error(homeless, 503, RPC_INTERNAL_ERROR,
-                              arena_fmt(&homeless->arena,
-                                        STR_FMT " is not at this node, and its call has not ended; "
-                                                "send the request again later.",
-                                        STR_ARG(homeless->name)));
-    caller_away_end_gone(server, homeless->state.call_id, &outcome);
-    return homeless_error(homeless, 200, RPC_INVALID_PARAMS, outcome.message);
-}
-
-static int homeless_found(struct homeless *homeless, const struct call_record *record)
-{
-    size_t known;
-
-    if (record->forgotten || !str_eq(record->principal, homeless->principal) ||
-        record->kind != homeless->kind || !str_eq(record->target, homeless->name))
-        return homeless_refuse(homeless);
-    if (record->state == CALL_STORED_CANCELLED)
-        return homeless_ended(homeless, record);
-    if (!responses_agree(homeless->responses, record, &homeless->arena, &known))
-        return homeless_error(homeless, 400, RPC_INVALID_PARAMS, str_of(other_answers));
-    return record->state == CALL_STORED_FINISHED ? homeless_ended(homeless, record)
-                                                 : homeless_not_ended(homeless);
-}
-
-static void homeless_loaded(void *data, nod_status status, const struct store_reply *reply)
-{
-    struct homeless *homeless = data;
-    struct mcp_server *server = homeless->work.server;
-    int http = 0;
-
-    if (server && !homeless->response.over) {
-        buf_clear(&server->out);
-        if (status == NOD_OK)
-            http = homeless_found(homeless, reply->call);
-        else if (status == NOD_E_NOT_FOUND && server->opts.portable_states)
-            http = homeless_not_ended(homeless);
-        else if (status == NOD_E_NOT_FOUND)
-            http = homeless_refuse(homeless);
-        else
-            http = homeless_error(homeless, 200, RPC_INTERNAL_ERROR, why_not(status));
-        response_end(&homeless->response, http, buf_str(&server->out));
-        buf_clear(&server->out);
-    }
-    if (server)
-        pipe_remove(&homeless->in_flight);
-    homeless_free(homeless);
-}
-
-/* False: the state is not that of a call of this target. */
-static bool homeless_open(struct homeless *homeless, struct request *request, struct str method,
-                          const struct json *args)
-{
-    struct mcp_server *server = request->server;
-    struct digest digest;
-
-    if (!args)
-        digest_of(STR("{}"), &digest);
-    else if (digest_of_json(args, &digest) != NOD_OK)
-        return false;
-    struct state_bound bound = { .principal = homeless->principal,
-                                 .method = method,
-                                 .target = homeless->name,
-                                 .args = digest_str(&digest) };
-    return state_open(server->rounds->keyring, &bound, json_str(request->has.state),
-                      caller_state_max(server), engine_now(server->opts.engine), &homeless->arena,
-                      &homeless->state) == NOD_OK;
-}
-
-bool resume_gone(struct request *request, struct str method, struct str name,
-                 const struct json *args)
-{
-    struct mcp_server *server = request->server;
-    struct store *store = engine_store(server->opts.engine);
-
-    if (!request->meta || !json_str(request->has.state).len)
-        return false;
-    struct homeless *homeless = MEM_NEW(struct homeless);
-    list_init(&homeless->work.link);
-    arena_init(&homeless->arena, MCP_TREE_MAX + STATE_ARENA_MAX);
-    bool tool = str_eq(method, STR("tools/call"));
-    homeless->kind = tool ? TARGET_TOOL : TARGET_PROMPT;
-    homeless->part = tool ? PART_TOOL_RESULT : PART_PROMPT_RESULT;
-    homeless->name = arena_str(&homeless->arena, name);
-    homeless->principal = arena_str(&homeless->arena, request->principal);
-    homeless->id = arena_str(&homeless->arena, request->id);
-    bool opened = homeless_open(homeless, request, method, args);
-    bool ours = opened && str_eq(homeless->state.store, caller_store(server));
-
-    if (opened && !ours)
-        reply_error(request, RPC_INVALID_PARAMS, str_of(other_store));
-    if (!ours || !pipe_add(request, &homeless->in_flight, homeless->id, homeless_cancelled)) {
-        homeless_free(homeless);
-        return opened;
-    }
-    homeless->responses =
-        request->has.responses ? json_copy(&homeless->arena, request->has.responses) : NULL;
-    response_take(&homeless->response, request, homeless_gone);
-    server_work_add(server, &homeless->work);
-    store->ops->load_call(store, homeless->state.call_id, homeless_loaded, homeless);
-    return true;
 }

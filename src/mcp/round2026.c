@@ -2,9 +2,9 @@
  * mcp/round2026: one round of a call: its asks go out in a result, answers come in with a request.
  *
  * When a call asks, the request that made it is answered with the questions and the call's state,
- * and the live call is unloaded. If a request brings answers, they are claimed first, all in one
- * transition. What is still open after that (not answered, or not fitting) is sent again, with a
- * new state. A page that was agreed to is waited for, within MCP_HOLD_MS.
+ * and the live call is unloaded. If a request brings answers, the core claims them first, all in
+ * one transition (core/brought.c). What is still open after that (not answered, or not fitting) is
+ * sent again, with a new state. A page that was agreed to is waited for, within MCP_HOLD_MS.
  *
  * Answers to a question that was not asked before, on a first request or for a later round, count
  * for data only, never for a confirmation or an approval.
@@ -50,10 +50,10 @@ static struct str note_of(const struct caller2026 *caller, struct str key)
 
 enum { ASKS_FEW = 2 }; /* most calls ask no more at a time, and need no memory for it */
 
-/* Everything that is asked now, as the store knows it or will know it. The journal is included only
- * if no store has it. */
-static bool state_of_call(struct caller2026 *caller, struct call *call, const struct entry *entries,
-                          size_t entry_count, uint32_t notices, struct buf *plain)
+/* Everything that is asked now, as the store knows it or will know it. What the call has learned
+ * (`known`) is included only if no store has it. */
+static bool state_of_call(struct caller2026 *caller, struct call *call,
+                          const struct call_record *known, struct buf *plain)
 {
     struct mcp_server *server = caller->server;
     int64_t now = engine_now(server->opts.engine);
@@ -80,10 +80,10 @@ static bool state_of_call(struct caller2026 *caller, struct call *call, const st
     state.expires_ms += MCP_STATE_GRACE_MS;
     memcpy(state.version, caller->target->version, sizeof(state.version));
     state.store = caller_store(server);
-    if (server->opts.portable_states) {
-        state.notices = notices;
-        state.entries = entries;
-        state.entry_count = entry_count;
+    if (known) {
+        state.notices = known->notices;
+        state.entries = known->entries;
+        state.entry_count = known->entry_count;
     }
     bool fine = asks && state_write(plain, &state);
     arena_finish(&arena);
@@ -179,16 +179,16 @@ static void round_given(struct caller2026 *caller, struct call *call, struct str
 }
 
 /* Tells every waiter what the call asks. */
-static void send_round(struct caller2026 *caller, struct call *call, const struct entry *entries,
-                       size_t entry_count, uint32_t notices)
+static void send_round(struct caller2026 *caller, struct call *call,
+                       const struct call_record *known)
 {
     struct mcp_server *server = caller->server;
     struct buf *plain = &server->rounds->plain, *sealed = &server->rounds->sealed,
                *requests = &server->rounds->requests;
 
-    if (state_of_call(caller, call, entries, entry_count, notices, plain) &&
-        write_requests(caller, call, requests) && know_args(caller, call) &&
-        seal_round(caller, buf_str(plain), sealed) && sealed->len <= caller_state_max(server))
+    if (state_of_call(caller, call, known, plain) && write_requests(caller, call, requests) &&
+        know_args(caller, call) && seal_round(caller, buf_str(plain), sealed) &&
+        sealed->len <= caller_state_max(server))
         round_given(caller, call, buf_str(requests), buf_str(sealed));
     else
         caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR("The questions are too large to be sent."),
@@ -214,15 +214,19 @@ static void look_in(struct caller2026 *caller)
               server_draining(server) ? MCP_HOLD_LOOK_MS : server->opts.hold_ms, hold_over, caller);
 }
 
-static void journal_loaded(void *data, nod_status status, const struct store_reply *reply)
+void round_drain(struct caller2026 *caller)
+{
+    look_in(caller);
+}
+
+static void known_loaded(void *data, nod_status status, const struct store_reply *reply)
 {
     struct caller2026 *caller = data;
     struct call *call = caller->caller.call;
 
     if (caller->server && !caller->over && call && call_waiting(call)) {
         if (status == NOD_OK) {
-            send_round(caller, call, reply->call->entries, reply->call->entry_count,
-                       reply->call->notices);
+            send_round(caller, call, reply->call);
         } else {
             caller_fail(caller, 200, RPC_INTERNAL_ERROR,
                         STR("The store cannot be reached; try again later."), STR_NONE);
@@ -235,31 +239,30 @@ static void journal_loaded(void *data, nod_status status, const struct store_rep
     caller_settle(caller);
 }
 
-void round_again(struct caller2026 *caller)
+/* A portable state needs all that the call has learned, which the store has while it waits. */
+static void send_portable(struct caller2026 *caller, struct call *call)
 {
     struct store *store = engine_store(caller->server->opts.engine);
-    struct call *call = caller->caller.call;
 
-    timer_stop(caller->server->opts.loop, &caller->timer);
-    if (!caller->server->opts.portable_states) {
-        send_round(caller, call, NULL, 0, 0);
-        call_caller_left(call);
-        return;
-    }
     caller->busy++;
-    store->ops->load_call(store, call_id(call), journal_loaded, caller);
+    store->ops->load_call(store, call_id(call), known_loaded, caller);
 }
 
 static void hold_over(void *data)
 {
     struct caller2026 *caller = data;
+    struct call *call = caller->caller.call;
 
-    if (caller->over || !caller->caller.call)
+    if (caller->over || !call)
         return;
-    if (call_waiting(caller->caller.call))
-        round_again(caller);
-    else
+    if (!call_waiting(call)) {
         look_in(caller);
+    } else if (caller->server->opts.portable_states) {
+        send_portable(caller, call);
+    } else {
+        send_round(caller, call, NULL);
+        call_caller_left(call);
+    }
 }
 
 static void hold(struct caller2026 *caller)
@@ -270,79 +273,7 @@ static void hold(struct caller2026 *caller)
               hold_over, caller);
 }
 
-/* --- answers --- */
-
-struct feed {
-    struct caller2026 *caller;
-    struct id ask;
-    struct str key;
-    const struct json *response;
-};
-
-/* Is the round over for this request, or does the call go on by itself? */
-static void decide(void *data)
-{
-    struct caller2026 *caller = data;
-    struct call *call = caller->caller.call;
-
-    if (caller->over || !call)
-        return;
-    if (caller->beaten && resume_unsure(caller)) {
-        call_caller_left(call);
-        resume_anew(caller);
-        return;
-    }
-    if (!call_waiting(call)) {
-        look_in(caller);
-        return;
-    }
-    if (caller->resumed)
-        caller->answers = false; /* they were for this round */
-    struct ask *left = call_ask_first(call);
-    int64_t now = engine_now(caller->server->opts.engine);
-    for (; left; left = call_ask_next(call, left)) {
-        const struct ask_record *record = ask_record(left);
-        bool expired = record->expires_ms && record->expires_ms <= now;
-        if (!(caller->opened && record->kind == ASK_URL && record->wait_done) && !expired)
-            break;
-    }
-    if (left)
-        round_again(caller);
-    else
-        hold(caller); /* a page, the clock or another node decides */
-}
-
-static bool a_person_won(const struct answer_result *result)
-{
-    return (result->state == ASK_ACCEPTED || result->state == ASK_DECLINED ||
-            result->state == ASK_CANCELLED) &&
-           !str_eq(result->by, STR("nod"));
-}
-
-static void fed(void *data, const struct answer_result *result)
-{
-    struct feed *feed = data;
-    struct caller2026 *caller = feed->caller;
-
-    if (result->pending && result->problems.len) {
-        struct note *note = ARENA_NEW(&caller->arena, struct note);
-        if (note) {
-            *note = (struct note){ caller->notes, feed->key,
-                                   arena_str(&caller->arena, result->problems) };
-            caller->notes = note;
-        }
-    }
-    if (result->pending && result->status == NOD_OK)
-        caller->opened = true;
-    else if (result->status == NOD_OK)
-        caller->won = true;
-    else if (result->status == NOD_E_STALE && !result->pending && a_person_won(result))
-        caller->beaten = true;
-    if (--caller->feeding == 0 && caller->server)
-        caller_defer(caller, decide);
-    caller->busy--;
-    caller_settle(caller);
-}
+/* --- answers that came with the request --- */
 
 /* A form without fields asks for consent, not for data: no answer is taken in advance. */
 static bool content_fits(const struct caller2026 *caller, const struct ask_record *ask,
@@ -359,15 +290,6 @@ static bool was_asked(const struct caller2026 *caller, const struct ask_record *
 {
     for (size_t i = 0; caller->resumed && i < caller->state.ask_count; i++)
         if (str_eq(caller->state.asks[i].id, ask->id))
-            return true;
-    return false;
-}
-
-/* Is something that the state asked for still open? */
-static bool is_its_round(const struct caller2026 *caller, const struct call *call)
-{
-    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
-        if (was_asked(caller, ask_record(ask)))
             return true;
     return false;
 }
@@ -402,99 +324,110 @@ static int offer_of(const struct caller2026 *caller, struct str ask_id)
     return 0;
 }
 
-static void feed_one(struct feed *feed, struct answer_set *set)
+static const struct str malformed =
+    STR_INIT("params.inputResponses: a response is not shaped as its request wants it.");
+
+/* Is there a response to what was asked that is none? */
+static bool is_malformed(struct caller2026 *caller, const struct call *call)
 {
-    struct caller2026 *caller = feed->caller;
-    struct mcp_server *server = caller->server;
-    struct ask *ask = engine_ask(server->opts.engine, id_str(&feed->ask));
     struct answer answer;
 
-    if (!ask || !ask2026_read(ask_record(ask), feed->response, &answer)) {
-        fed(feed, &(struct answer_result){ .status = NOD_E_STALE });
-        return;
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
+        const struct ask_record *record = ask_record(ask);
+        const struct json *response = json_get(caller_given(caller), record->key);
+        if (response && was_asked(caller, record) && !ask2026_read(record, response, &answer))
+            return true;
     }
+    return false;
+}
+
+static void bring(struct caller2026 *caller, struct ask *ask, const struct json *response)
+{
+    struct answer answer;
+
+    if (!ask2026_read(ask_record(ask), response, &answer))
+        return;
     content_plain(caller, &answer);
     answer.by = caller->principal;
-    answer.surface = server->mrtr;
-    answer.attempt = offer_of(caller, id_str(&feed->ask));
-    answer.set = set;
-    ask_answer(server->opts.engine, id_str(&feed->ask), &answer, fed, feed);
+    answer.surface = caller->server->mrtr;
+    answer.attempt = offer_of(caller, ask_record(ask)->id);
+    call_bring(ask, &answer);
 }
 
-void round_feed(struct caller2026 *caller)
+bool round_brings(struct caller *base, struct call *call)
 {
-    struct call *call = caller->caller.call;
-    size_t count = 0, at = 0;
+    struct caller2026 *caller = (struct caller2026 *)(void *)base;
 
-    if (caller->over || !call)
-        return;
-    const struct json *responses = caller_answers(caller);
-    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
-        count++;
-    struct feed *feeds = arena_alloc(&caller->arena, (count + 1) * sizeof(*feeds));
-    for (struct ask *ask = call_ask_first(call); feeds && ask; ask = call_ask_next(call, ask)) {
-        const struct ask_record *record = ask_record(ask);
-        const struct json *response = json_get(responses, record->key);
-        if (!response || !counts(caller, record, response))
-            continue;
-        struct feed *feed = &feeds[at++];
-        *feed = (struct feed){ .caller = caller,
-                               .key = arena_str(&caller->arena, record->key),
-                               .response = response };
-        memcpy(feed->ask.text, record->id.at, record->id.len < ID_LEN ? record->id.len : ID_LEN);
+    if (!caller->server || caller->over || !caller_given(caller))
+        return true;
+    bool contested = resume_contested(caller, call);
+    if (contested || is_malformed(caller, call)) {
+        if (contested)
+            resume_later(caller);
+        else
+            caller_fail(caller, 400, RPC_INVALID_PARAMS, malformed, STR_NONE);
+        caller_defer(caller, NULL); /* the engine is still working on it */
+        return false;
     }
-    caller->feeding = at + 1;
-    caller->busy += (unsigned)at;
-    struct answer_set *set = answers_begin(caller->server->opts.engine);
-    for (size_t i = 0; i < at; i++)
-        feed_one(&feeds[i], set);
-    answers_end(set);
-    if (--caller->feeding == 0)
-        caller_defer(caller, decide);
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
+        const struct json *response = json_get(caller_given(caller), ask_record(ask)->key);
+        if (response && counts(caller, ask_record(ask), response))
+            bring(caller, ask, response);
+    }
+    return true;
 }
 
-static void feed_later(void *data)
+void round_answered(struct caller *base, struct str ask_id, const struct answer_result *result)
 {
-    round_feed(data);
+    struct caller2026 *caller = (struct caller2026 *)(void *)base;
+    struct ask *ask = caller->server ? engine_ask(caller->server->opts.engine, ask_id) : NULL;
+    struct note *note = NULL;
+
+    if (ask && result->pending && result->problems.len)
+        note = ARENA_NEW(&caller->arena, struct note);
+    if (note) {
+        *note = (struct note){ caller->notes, arena_str(&caller->arena, ask_record(ask)->key),
+                               arena_str(&caller->arena, result->problems) };
+        caller->notes = note;
+    }
+    caller->won |= result->status == NOD_OK && !result->pending; /* else: a page is opened */
+}
+
+/* If something of it has counted before, what is left yields to what was said first. */
+bool round_contradicted(struct caller *base, struct call *call)
+{
+    struct caller2026 *caller = (struct caller2026 *)(void *)base;
+
+    (void)call;
+    if (caller->won || caller->over)
+        return false;
+    resume_refuse_answers(caller);
+    caller_defer(caller, NULL); /* the engine is still working on it */
+    return true;
 }
 
 /* --- the round --- */
 
 struct view {
-    bool answered;      /* there is a response that counts */
-    bool malformed;     /* there is a response that does not have the right shape */
-    bool expired;       /* the time of one ask is up */
+    bool left;          /* one waits for the client, and not for a page or the clock */
     bool drawable;      /* the client can be asked one of them */
-    bool elsewhere;     /* one is up on another surface */
     struct str missing; /* the capability without which one cannot be asked */
 };
 
 static struct view look(struct caller2026 *caller, struct call *call)
 {
     struct view view = { 0 };
-    int64_t now = engine_now(caller->server->opts.engine);
-    const struct json *responses = caller_answers(caller);
-    struct answer answer;
+    struct engine *engine = caller->server->opts.engine;
+    int64_t now = engine_now(engine);
 
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
         const struct ask_record *record = ask_record(ask);
-        const struct json *response = json_get(responses, record->key);
-        if (response && was_asked(caller, record)) {
-            if (ask2026_read(record, response, &answer))
-                view.answered = true;
-            else
-                view.malformed = true;
-        } else if (response && counts(caller, record, response)) {
-            view.answered = true;
-        }
-        if (record->expires_ms && record->expires_ms <= now)
-            view.expired = true;
+        bool expired = record->expires_ms && record->expires_ms <= now;
+        view.left |= !expired && !ask_is_opened(ask);
         if (ask2026_can(caller->can, record))
             view.drawable = true;
-        else if (engine_can_elsewhere(caller->server->opts.engine, call, record->kind,
-                                      record->consent, caller->server->mrtr))
-            view.elsewhere = true;
-        else
+        else if (!engine_can_elsewhere(engine, call, record->kind, record->consent,
+                                       caller->server->mrtr))
             view.missing = result_capability(record->kind, record->kind == ASK_SAMPLE &&
                                                                caller->can & CLIENT_CAN_SAMPLE);
     }
@@ -510,43 +443,29 @@ static void fail_missing(struct caller2026 *caller, struct str capability)
                 STR("The client does not declare a capability that this request needs."), data);
 }
 
-enum caller_way round_asked(struct caller2026 *caller, struct call *call)
+enum caller_way round_asked(struct caller *base, struct call *call)
 {
-    const struct entry *entries;
-    size_t count;
+    struct caller2026 *caller = (struct caller2026 *)(void *)base;
 
-    if (!caller->server || caller->over) {
-        if (caller->server)
-            caller_defer(caller, NULL);
-        return CALLER_LEAVES;
+    if (caller->server && !caller->over) {
+        struct view view = look(caller, call);
+        if (!view.left) {
+            hold(caller); /* a page or the clock decides */
+            return CALLER_CARRIES;
+        }
+        if (view.missing.len) {
+            fail_missing(caller, view.missing);
+        } else if (!view.drawable) {
+            hold(caller); /* another surface has it */
+            return CALLER_HOLDS;
+        } else if (caller->server->opts.portable_states) {
+            send_portable(caller, call);
+            return CALLER_CARRIES;
+        } else {
+            send_round(caller, call, NULL);
+        }
     }
-    if (resume_unsure(caller) && !is_its_round(caller, call)) {
-        resume_anew(caller);
-        caller_defer(caller, NULL);
-        return CALLER_LEAVES;
-    }
-    struct view view = look(caller, call);
-    if (view.malformed) {
-        caller_fail(caller, 400, RPC_INVALID_PARAMS,
-                    STR("params.inputResponses: a response is not shaped as its request wants it."),
-                    STR_NONE);
-    } else if (view.answered) {
-        caller->feeds = caller->starting;
-        if (!caller->starting)
-            caller_defer(caller, feed_later); /* as soon as the asks can be found */
-        return CALLER_CARRIES;
-    } else if (view.expired) {
-        hold(caller); /* the clock will decide */
-        return CALLER_CARRIES;
-    } else if (view.missing.len) {
-        fail_missing(caller, view.missing);
-    } else if (!view.drawable) {
-        hold(caller); /* another surface has it */
-        return CALLER_HOLDS;
-    } else {
-        entries = call_journal(call, &count);
-        send_round(caller, call, entries, count, call_notices(call));
-    }
-    caller_defer(caller, NULL); /* the engine is still working on it */
+    if (caller->server)
+        caller_defer(caller, NULL); /* the engine is still working on it */
     return CALLER_LEAVES;
 }

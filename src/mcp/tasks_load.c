@@ -20,7 +20,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
-#include "mcp/caller_away.h"
 #include "mcp/drain.h"
 #include "mcp/request_state.h"
 #include "mcp/tasks.h"
@@ -49,6 +48,8 @@ struct loading {
     task_loaded *done;
     void *data;
 };
+
+static store_done call_loaded;
 
 static void loaded(struct loading *loading, struct task *task, nod_status status)
 {
@@ -293,13 +294,50 @@ static void adopted(void *data)
     loaded(loading, task, task ? NOD_OK : NOD_E_STORE);
 }
 
+static struct target *target_of(const struct loading *loading)
+{
+    return catalog_find(loading->work.server->opts.catalog, TARGET_TOOL, loading->call.target);
+}
+
+/* Nobody can go on with its call, and that is stored. */
+static void end_stored(void *data, nod_status status)
+{
+    struct loading *loading = data;
+    struct mcp_server *server = loading->work.server;
+    struct task *task = server ? task_by_id(server, loading->id) : NULL;
+
+    if (server && !task && status == NOD_E_STALE) { /* it had ended before */
+        struct store *store = engine_store(server->opts.engine);
+        store->ops->load_call(store, loading->id, call_loaded, loading);
+        return;
+    }
+    if (server && !task && status == NOD_OK && (task = task_of_record(loading))) {
+        struct target *target = target_of(loading);
+        task->kept = true;
+        if (target) {
+            struct outcome outcome = outcome_changed(&loading->arena, target->name);
+            task_end_outcome(task, &outcome);
+        } else {
+            task_fail(task, RPC_INTERNAL_ERROR, tool_gone);
+        }
+    }
+    loaded(loading, task, task ? NOD_OK : NOD_E_STORE);
+}
+
 static void adopt(struct loading *loading)
 {
     struct mcp_server *server = loading->work.server;
-    struct target *target = catalog_find(server->opts.catalog, TARGET_TOOL, loading->call.target);
+    struct target *target = target_of(loading);
 
     if (!target && engine_store(server->opts.engine)->ops->shared) {
         show(loading); /* another node has the tool, and may be running it */
+        return;
+    }
+    bool waits = loading->call.state == CALL_STORED_WAITING;
+    if (!target || (waits && target_has_changed(target, &loading->call))) {
+        struct outcome outcome = target ? outcome_changed(&loading->arena, target->name)
+                                        : outcome_gone(&loading->arena, loading->call.target);
+        engine_end(server->opts.engine, loading->id, &outcome, end_stored, loading);
         return;
     }
     struct task *task = task_of_record(loading);
@@ -313,29 +351,20 @@ static void adopt(struct loading *loading)
         if (note && note->attempt > loading->asks[i].attempt)
             loading->asks[i].attempt = note->attempt;
     }
-    if (!target) {
-        struct outcome outcome = outcome_gone(&loading->arena, loading->call.target);
-        caller_away_end_gone(server, loading->id, &outcome);
-        task_fail(task, RPC_INTERNAL_ERROR, tool_gone);
-    } else if (loading->call.state == CALL_STORED_WAITING &&
-               target_has_changed(target, &loading->call)) {
-        struct outcome outcome = outcome_changed(&loading->arena, target->name);
-        engine_end(server->opts.engine, loading->id, &outcome, NULL, NULL);
-        task_end_outcome(task, &outcome);
-    } else if (!engine_adopt(server->opts.engine,
-                             &(struct adopt_spec){ .record = &loading->call,
-                                                   .asks = loading->asks,
-                                                   .ask_count = loading->ask_count,
-                                                   .target = target,
-                                                   .keep_ms = task->ttl_ms + TASK_ENDED_KEEP_MS,
-                                                   .handed = true,
-                                                   .caller = &task->caller })) {
+    if (!engine_adopt(server->opts.engine,
+                      &(struct adopt_spec){ .record = &loading->call,
+                                            .asks = loading->asks,
+                                            .ask_count = loading->ask_count,
+                                            .target = target,
+                                            .keep_ms = task->ttl_ms + TASK_ENDED_KEEP_MS,
+                                            .handed = true,
+                                            .caller = &task->caller })) {
         task_forget(task);
         show(loading);
         return;
-    } else if (!loading->ask_count) {
-        task_count(task);
     }
+    if (!loading->ask_count)
+        task_count(task);
     /* Deferred, because the engine has deferred work that comes first. */
     loop_defer(server->opts.loop, adopted, loading);
 }

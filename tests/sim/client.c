@@ -111,11 +111,24 @@ static void note_wrong(const struct submission *submission)
     }
 }
 
-static void send_one(struct node *node, size_t number, size_t at, struct answer_set *set)
+static struct answer answer_of(struct node *node, size_t number, size_t at, struct arena *arena)
 {
     const struct submission *submission = &sim.submissions[number];
-    const struct shown *shown = &submission->asks[at];
     bool carried = submission->call->kind == KIND_CARRY;
+
+    return (struct answer){ .action = submission->action,
+                            .content = content_of(arena, number),
+                            .by = STR("ann"),
+                            .surface = submission->elsewhere ? &node->inbox
+                                       : carried             ? &node->carried
+                                                             : &node->surface,
+                            .roles = submission->elsewhere ? ROLE_ANSWER : ROLES_NONE,
+                            .attempt = submission->asks[at].attempt };
+}
+
+static void send_one(struct node *node, size_t number, size_t at, struct answer_set *set)
+{
+    const struct shown *shown = &sim.submissions[number].asks[at];
     struct waiting *waiting = MEM_NEW(struct waiting);
     struct arena arena;
 
@@ -125,18 +138,36 @@ static void send_one(struct node *node, size_t number, size_t at, struct answer_
     list_init(&waiting->link);
     list_append(&node->answerers, &waiting->link);
     arena_init(&arena, 1 << 14);
-    ask_answer(node->engine, str_of(shown->id),
-               &(struct answer){ .action = submission->action,
-                                 .content = content_of(&arena, number),
-                                 .by = STR("ann"),
-                                 .surface = submission->elsewhere ? &node->inbox
-                                            : carried             ? &node->carried
-                                                                  : &node->surface,
-                                 .roles = submission->elsewhere ? ROLE_ANSWER : ROLES_NONE,
-                                 .set = set,
-                                 .attempt = shown->attempt },
-               heard, waiting);
+    struct answer answer = answer_of(node, number, at, &arena);
+    answer.set = set;
+    ask_answer(node->engine, str_of(shown->id), &answer, heard, waiting);
     arena_finish(&arena);
+}
+
+static const struct shown *shown_in(const struct submission *submission, struct str ask_id)
+{
+    for (size_t i = 0; i < submission->count; i++)
+        if (str_eq(str_of(submission->asks[i].id), ask_id))
+            return &submission->asks[i];
+    return NULL;
+}
+
+bool submission_answer(struct node *node, size_t number, struct str ask_id, struct arena *arena,
+                       struct answer *out)
+{
+    const struct submission *submission = &sim.submissions[number];
+    const struct shown *shown = shown_in(submission, ask_id);
+
+    if (shown)
+        *out = answer_of(node, number, (size_t)(shown - submission->asks), arena);
+    return shown != NULL;
+}
+
+void submission_heard(size_t number, struct str ask_id, const struct answer_result *result)
+{
+    const struct submission *submission = &sim.submissions[number];
+
+    ledger_answered(submission, shown_in(submission, ask_id), result);
 }
 
 static void send_round(struct node *node, size_t number)
@@ -191,7 +222,8 @@ static bool round_of(const struct sim_call *call, struct shown *one, struct show
     return false;
 }
 
-static void answer_something(struct node *node, struct sim_call *call)
+/* 0: there is none. */
+static size_t some_answer(struct sim_call *call)
 {
     static const enum ask_state actions[] = { ASK_ACCEPTED, ASK_ACCEPTED, ASK_ACCEPTED,
                                               ASK_ACCEPTED, ASK_DECLINED, ASK_CANCELLED };
@@ -199,10 +231,10 @@ static void answer_something(struct node *node, struct sim_call *call)
     bool elsewhere = call->seen_count && one_in(2);
 
     if (call->shown_count == 0 && !elsewhere)
-        return;
+        return 0;
     struct submission *submission = submission_new(call);
     if (!submission)
-        return;
+        return 0;
     submission->count = 1;
     submission->elsewhere = elsewhere;
     submission->asks[0] =
@@ -211,25 +243,40 @@ static void answer_something(struct node *node, struct sim_call *call)
         submission->asks[0].attempt = 0;
     submission->action = actions[pick(sizeof(actions) / sizeof(actions[0]))];
     submission->wrong = submission->action == ASK_ACCEPTED && one_in(4);
-    submit(node, (size_t)(submission - sim.submissions));
+    return (size_t)(submission - sim.submissions);
+}
+
+static void answer_something(struct node *node, struct sim_call *call)
+{
+    size_t number = some_answer(call);
+
+    if (number)
+        submit(node, number);
+}
+
+/* Likewise; to both questions of a round, if there is one. */
+static size_t some_round(struct sim_call *call)
+{
+    struct shown one, other;
+
+    if (call->kind != KIND_CARRY || !round_of(call, &one, &other))
+        return some_answer(call);
+    struct submission *submission = submission_new(call);
+    if (!submission)
+        return 0;
+    submission->count = 2;
+    submission->asks[0] = one;
+    submission->asks[1] = other;
+    figures.rounds++;
+    return (size_t)(submission - sim.submissions);
 }
 
 static void answer_round(struct node *node, struct sim_call *call)
 {
-    struct shown one, other;
+    size_t number = some_round(call);
 
-    if (call->kind != KIND_CARRY || !round_of(call, &one, &other)) {
-        answer_something(node, call);
-        return;
-    }
-    struct submission *submission = submission_new(call);
-    if (!submission)
-        return;
-    submission->count = 2;
-    submission->asks[0] = one;
-    submission->asks[1] = other;
-    submit(node, (size_t)(submission - sim.submissions));
-    figures.rounds++;
+    if (number)
+        submit(node, number);
 }
 
 /* The same answer once more, somewhere. */
@@ -277,10 +324,31 @@ static struct node *some_node(void)
     return NULL;
 }
 
+/* What it brings: something new, something it has said before, or nothing. */
+static size_t some_brought(struct sim_call *call)
+{
+    size_t number = 0;
+
+    if (call->kind != KIND_CARRY || one_in(2))
+        return 0;
+    if (one_in(3) && sim.submission_count > 1)
+        number = 1 + pick(sim.submission_count - 1);
+    else if (call->shown_count)
+        number = one_in(2) ? some_round(call) : some_answer(call);
+    if (!number || sim.submissions[number].call != call || sim.submissions[number].elsewhere)
+        return 0;
+    note_wrong(&sim.submissions[number]);
+    figures.brought++;
+    return number;
+}
+
 static void come_back(struct node *node, struct sim_call *call)
 {
-    TRACE("client: comes back for call %zu at %s", call->number, node->name);
-    seat_come_back(node, call);
+    size_t brings = some_brought(call);
+
+    TRACE("client: comes back for call %zu at %s, with answer %zu", call->number, node->name,
+          brings);
+    seat_come_back(node, call, brings);
 }
 
 void client_acts(void)

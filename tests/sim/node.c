@@ -121,6 +121,82 @@ static void show(struct seat *seat, const struct call *call)
         client_shown(seat->call, ask_record(ask), ask_record(ask)->attempt);
 }
 
+static bool stands_in(const struct entry *entries, size_t count, struct str ask_id)
+{
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].class == ENTRY_ASK && str_eq(entries[i].ask_id, ask_id))
+            return true;
+    return false;
+}
+
+/* A round is one thing: what its client brings is compared with what the call was told before, and
+ * all of it must be known. */
+static bool seat_agrees(const struct seat *seat, const struct call *live)
+{
+    const struct submission *submission = &sim.submissions[seat->brings];
+    const struct call_record *record = seat->record ? seat->record->reply.call : NULL;
+    size_t count;
+    const struct entry *entries = call_journal(live, &count);
+
+    for (size_t i = 0; i < submission->count; i++) {
+        struct str id = str_of(submission->asks[i].id);
+        bool pending = false;
+        for (struct ask *ask = call_ask_first(live); ask; ask = call_ask_next(live, ask))
+            pending |= str_eq(ask_record(ask)->id, id);
+        if (pending)
+            continue;
+        if (!(record && stands_in(record->entries, record->entry_count, id)) &&
+            !stands_in(entries, count, id))
+            return false; /* it was answered since it was looked at */
+        const struct ledger_ask *ask = ledger_ask(seat->call, id);
+        if (ask->state == ASK_ACCEPTED && ask->number != (int64_t)seat->brings &&
+            !sim.submissions[ask->number].elsewhere)
+            return false;
+    }
+    return true;
+}
+
+static bool seat_brings(struct caller *caller, struct call *live)
+{
+    struct seat *seat = (struct seat *)(void *)caller;
+    struct answer answer;
+    struct arena arena;
+
+    if (seat->brings && !seat_agrees(seat, live)) {
+        seat->over = true; /* its client is told so, or has to come again */
+        return false;
+    }
+    arena_init(&arena, 1 << 14);
+    for (struct ask *ask = call_ask_first(live); seat->brings && ask;
+         ask = call_ask_next(live, ask))
+        if (submission_answer(seat->node, seat->brings, ask_record(ask)->id, &arena, &answer))
+            call_bring(ask, &answer);
+    arena_finish(&arena);
+    return true;
+}
+
+static void seat_answered(struct caller *caller, struct str ask_id,
+                          const struct answer_result *result)
+{
+    struct seat *seat = (struct seat *)(void *)caller;
+
+    seat->counted |= result->status == NOD_OK && !result->pending;
+    submission_heard(seat->brings, ask_id, result);
+}
+
+static bool seat_contradicted(struct caller *caller, struct call *live)
+{
+    struct seat *seat = (struct seat *)(void *)caller;
+
+    (void)live;
+    TRACE("client: answer %zu to call %zu contradicts what was said", seat->brings,
+          seat->call->number);
+    if (seat->counted)
+        broken("nothing of answer %zu counts, and part of it does", seat->brings);
+    seat->over = true;
+    return true;
+}
+
 static enum caller_way seat_asked(struct caller *caller, struct call *live)
 {
     struct seat *seat = (struct seat *)(void *)caller;
@@ -159,9 +235,13 @@ static void seat_notify(struct caller *caller, struct call *live, const struct n
 static const struct caller_ops held_ops = { .asked = seat_asked,
                                             .notify = seat_notify,
                                             .finished = seat_finished };
-static const struct caller_ops carried_ops = {
-    .asked = seat_asked, .notify = seat_notify, .finished = seat_finished, .carries = true
-};
+static const struct caller_ops carried_ops = { .brings = seat_brings,
+                                               .answered = seat_answered,
+                                               .contradicted = seat_contradicted,
+                                               .asked = seat_asked,
+                                               .notify = seat_notify,
+                                               .finished = seat_finished,
+                                               .carries = true };
 
 /* --- beginning --- */
 
@@ -230,7 +310,8 @@ static void adopt(struct seat *seat)
                                            .keep_ms = sim.keep_ms,
                                            .handed = true,
                                            .caller = &seat->caller });
-    seat_forget(seat);
+    if (!seat->brings)
+        seat_forget(seat);
     if (!done) /* it is live here by now */
         look(seat);
 }
@@ -277,6 +358,7 @@ static void found(void *data, nod_status status, const struct store_reply *reply
         if (arrives(seat))
             ledger_told_stored(seat->call, reply->call->result);
     } else {
+        seat_forget(seat);
         seat->record = message_keep(reply);
         if (reply->call->state != CALL_STORED_WAITING) {
             adopt(seat);
@@ -316,11 +398,12 @@ static void look(struct seat *seat)
     }
 }
 
-void seat_come_back(struct node *node, struct sim_call *call)
+void seat_come_back(struct node *node, struct sim_call *call, size_t brings)
 {
     struct seat *seat = seat_new(node, call);
 
     seat->connected = true;
+    seat->brings = brings;
     look(seat);
 }
 

@@ -90,7 +90,8 @@ static void print_figures(double took)
            "%llu that nobody could come back for),\n"
            "%llu effects (%llu of them again), %llu answers that counted, %llu rounds, "
            "%llu crashes, %llu take-overs, %llu recoveries,\n"
-           "%llu questions of calls that rested, %llu answers elsewhere that counted\n",
+           "%llu questions of calls that rested, %llu answers elsewhere that counted, "
+           "%llu retries with answers\n",
            (unsigned long long)figures.worlds, took, (unsigned long long)figures.calls,
            (unsigned long long)figures.ended_ok, (unsigned long long)figures.ended_otherwise,
            (unsigned long long)figures.cancelled, (unsigned long long)figures.ended_elsewhere,
@@ -98,7 +99,7 @@ static void print_figures(double took)
            (unsigned long long)figures.answers, (unsigned long long)figures.rounds,
            (unsigned long long)figures.crashes, (unsigned long long)figures.takeovers,
            (unsigned long long)figures.recovered, (unsigned long long)figures.rested,
-           (unsigned long long)figures.answers_elsewhere);
+           (unsigned long long)figures.answers_elsewhere, (unsigned long long)figures.brought);
 }
 
 /* Dice that never reach a thing say nothing about it. */
@@ -106,7 +107,7 @@ static bool all_was_reached(void)
 {
     return figures.ended_ok && figures.ended_otherwise && figures.cancelled &&
            figures.repeated_effects && figures.answers && figures.rounds && figures.crashes &&
-           figures.takeovers && figures.recovered;
+           figures.takeovers && figures.recovered && figures.brought;
 }
 
 int main(void)

@@ -27,19 +27,19 @@
 
 enum {
     SIM_NODES = 2,
-    SIM_CALLS = 3,        /* of one world */
-    SIM_ASKS = 8,         /* of one call */
-    SIM_STEPS = 4,        /* of one call */
-    SIM_SHOWN = 24,       /* questions that a client remembers of a call */
-    SIM_UP = 64,          /* questions that are up elsewhere than at a client, on one node */
-    SIM_SUBMISSIONS = 96, /* answers given in one world */
-    SIM_NAMES = 64,       /* of nodes: a new one with every start */
-    SIM_DEFERRED = 1024,  /* functions that wait for their turn, on one node */
-    SIM_HELD = 8,         /* slow handlers at work on one node */
-    SIM_EPOCHS = 64,      /* of one call, that are remembered */
-    SIM_END = 1024,       /* bytes of an outcome */
-    CARRY_ATTEMPTS = 8,   /* offers of a question that its client carries */
-    SHAPES = 7,           /* of handlers */
+    SIM_CALLS = 3,         /* of one world */
+    SIM_ASKS = 8,          /* of one call */
+    SIM_STEPS = 4,         /* of one call */
+    SIM_SHOWN = 24,        /* questions that a client remembers of a call */
+    SIM_UP = 64,           /* questions that are up elsewhere than at a client, on one node */
+    SIM_SUBMISSIONS = 160, /* answers given in one world */
+    SIM_NAMES = 64,        /* of nodes: a new one with every start */
+    SIM_DEFERRED = 1024,   /* functions that wait for their turn, on one node */
+    SIM_HELD = 8,          /* slow handlers at work on one node */
+    SIM_EPOCHS = 64,       /* of one call, that are remembered */
+    SIM_END = 1024,        /* bytes of an outcome */
+    CARRY_ATTEMPTS = 8,    /* offers of a question that its client carries */
+    SHAPES = 7,            /* of handlers */
 };
 
 /* --- dice and trace (world.c) --- */
@@ -235,6 +235,8 @@ struct seat {             /* a request at a node: a caller of the core */
     bool over;
     int looking; /* completions on their way to it */
     struct message *record, *asks;
+    size_t brings; /* a submission that its client brings; 0: none */
+    bool counted;  /* of which something was taken */
 };
 
 struct node {
@@ -282,7 +284,8 @@ bool node_awake(const struct node *node);
 /* An answer that came from there has ended it. */
 void inbox_done(struct node *node, struct str ask_id);
 void seat_begin(struct node *node, struct sim_call *call);
-void seat_come_back(struct node *node, struct sim_call *call);
+/* `brings`: with a submission, which goes in with it; 0: with none. */
+void seat_come_back(struct node *node, struct sim_call *call, size_t brings);
 void seat_disconnect(struct node *node, struct sim_call *call);
 
 /* --- clients (client.c) --- */
@@ -294,6 +297,11 @@ void client_given_handle(struct sim_call *call);
 void client_shown(struct sim_call *call, const struct ask_record *ask, int attempt);
 void people_shown(struct sim_call *call, const struct ask_record *ask);
 void client_lost_node(struct node *node); /* with all who waited for a word from it */
+/* The answer that a submission has to this ask. False: it has none. */
+bool submission_answer(struct node *node, size_t number, struct str ask_id, struct arena *arena,
+                       struct answer *out);
+/* Its client has heard what became of it. */
+void submission_heard(size_t number, struct str ask_id, const struct answer_result *result);
 
 /* --- tools (handlers.c) --- */
 
@@ -338,7 +346,7 @@ extern struct sim sim;
 struct sim_figures {
     uint64_t worlds, calls, ended_ok, ended_otherwise, cancelled, ended_elsewhere;
     uint64_t effects, repeated_effects, answers, rounds, crashes, takeovers, recovered, forgotten;
-    uint64_t answers_elsewhere, rested;
+    uint64_t answers_elsewhere, rested, brought;
 };
 extern struct sim_figures figures;
 

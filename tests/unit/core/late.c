@@ -6,6 +6,8 @@
  */
 #include "loaded.h"
 
+#include "core/hook.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -403,6 +405,58 @@ static void line11_a_submission_that_contradicts_another_counts_for_nothing(void
     world_finish(&world);
 }
 
+/* --- a result that was another's to give --- */
+
+static nod_status asks_once(struct run *run, struct str *body)
+{
+    const struct entry *answer;
+
+    NOD_TRY(world_ask(run, NULL, "How many?", world_ask_form, &answer));
+    *body = STR("{\"ours\":true}");
+    return NOD_OK;
+}
+
+static nod_status gate_said;
+static int gates;
+
+static nod_status gate_writes(struct nod_hook_run *hook, void *data)
+{
+    (void)data;
+    gates++;
+    gate_said = hook_write(hook, HOOK_ARGS, STR("{\"x\":1}"));
+    return gate_said;
+}
+
+static void a_call_that_runs_again_after_its_result_was_refused_has_no_outcome(void **state)
+{
+    struct str body = STR_NONE;
+
+    (void)state;
+    gates = 0;
+    begin_with(asks_once);
+    world_hook(&world, NOD_FLOW_CALL, "gate", NOD_WILL, gate_writes, NULL);
+    world.blocking = true;
+    answer();
+    world_settle(&world);
+    assert_non_null(world.held);
+    taken_for_gone(2);
+    ops.take(world.store, token(), str_of(call_name), STR("other"), other_done, NULL);
+    taken_for_gone(3); /* it was another's, and is anybody's to take now */
+    struct run *run = world.held;
+    world.held = NULL;
+    world.blocking = false;
+    nod_status status = asks_once(run, &body);
+    run_done(run, status, body); /* too late: what it gives is refused */
+    world_settle(&world);
+    for (int i = 0; i < 5; i++)
+        world_advance(&world, 1000);
+    assert_int_equal(gates, 1); /* it was taken again, and came to the gate */
+    assert_int_equal(gate_said, NOD_OK);
+    assert_int_equal(caller->finished, 1);
+    assert_int_equal(caller->status, NOD_OK);
+    world_finish(&world);
+}
+
 static void no_orphan(void *data, const struct call_record *record)
 {
     (void)data, (void)record;
@@ -435,6 +489,7 @@ int main(void)
         cmocka_unit_test(a_result_is_not_told_of_a_call_that_has_ended_and_is_forgotten),
         cmocka_unit_test(line09_a_cancel_is_told_when_it_is_stored_however_long_the_store_is_away),
         cmocka_unit_test(line11_a_submission_that_contradicts_another_counts_for_nothing),
+        cmocka_unit_test(a_call_that_runs_again_after_its_result_was_refused_has_no_outcome),
         cmocka_unit_test(an_engine_goes_with_its_recovery_while_questions_wait),
         cmocka_unit_test(line09_a_cancel_of_a_call_that_is_not_here_outlasts_a_store_that_is_away),
     };

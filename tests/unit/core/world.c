@@ -176,6 +176,64 @@ static enum caller_way caller_asked(struct caller *caller, struct call *call)
     return mine->way;
 }
 
+static struct world_brings *brought_to(struct world_caller *mine, const struct ask_record *ask)
+{
+    for (size_t i = 0; i < WORLD_BRINGS_MAX; i++)
+        if (mine->brings[i].key && str_eq(str_of(mine->brings[i].key), ask->key))
+            return &mine->brings[i];
+    return NULL;
+}
+
+static bool caller_brings(struct caller *caller, struct call *call)
+{
+    struct world_caller *mine = (struct world_caller *)caller;
+    struct arena arena;
+
+    arena_init(&arena, 1 << 16);
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
+        const struct world_brings *one = brought_to(mine, ask_record(ask));
+        if (one)
+            call_bring(ask, &(struct answer){
+                                .action = one->action,
+                                .content = one->content ? json_parse(&arena, str_of(one->content),
+                                                                     NULL, NULL)
+                                                        : NULL,
+                                .by = STR("ann"),
+                                .surface = &world_now->surface,
+                                .attempt = ask_record(ask)->attempt });
+    }
+    arena_finish(&arena);
+    return true;
+}
+
+static void caller_answered(struct caller *caller, struct str ask_id,
+                            const struct answer_result *result)
+{
+    struct world_caller *mine = (struct world_caller *)caller;
+    struct world_brings *one = &mine->brings[0];
+
+    for (size_t i = 0; i < WORLD_BRINGS_MAX; i++)
+        if (mine->brings[i].key && !mine->brings[i].told) { /* they are told in their order */
+            one = &mine->brings[i];
+            break;
+        }
+    (void)ask_id;
+    one->told++;
+    one->status = result->status;
+    one->pending = result->pending;
+    one->same = result->same;
+    copy(one->via, sizeof(one->via), result->via);
+}
+
+static bool caller_contradicted(struct caller *caller, struct call *call)
+{
+    struct world_caller *mine = (struct world_caller *)caller;
+
+    (void)call;
+    mine->contradicted++;
+    return !mine->stays;
+}
+
 static void caller_notify(struct caller *caller, struct call *call, const struct notice *notice)
 {
     struct world_caller *mine = (struct world_caller *)caller;
@@ -210,7 +268,10 @@ static void caller_finished(struct caller *caller, struct call *call, const stru
     copy(mine->details, sizeof(mine->details), outcome->details);
 }
 
-static const struct caller_ops caller_ops = { .asked = caller_asked,
+static const struct caller_ops caller_ops = { .brings = caller_brings,
+                                              .answered = caller_answered,
+                                              .contradicted = caller_contradicted,
+                                              .asked = caller_asked,
                                               .notify = caller_notify,
                                               .finished = caller_finished,
                                               .waiting = caller_waiting };

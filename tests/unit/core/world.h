@@ -25,9 +25,24 @@ enum { WORLD_SHOWN_MAX = 64, WORLD_QUEUE_MAX = 4096, WORLD_CALLS_MAX = 8 };
 
 typedef nod_status world_handler(struct run *run, struct str *body);
 
+enum { WORLD_BRINGS_MAX = 2 };
+
+struct world_brings { /* an answer that a caller has with it, and what became of it */
+    const char *key;  /* NULL: none */
+    enum ask_state action;
+    const char *content; /* JSON, or NULL */
+    int told;
+    nod_status status;
+    bool pending, same;
+    char via[40];
+};
+
 struct world_caller {
     struct caller caller; /* first */
-    enum caller_way way;  /* what it says when it is told of asks */
+    struct world_brings brings[WORLD_BRINGS_MAX];
+    bool stays; /* when it is told that it is contradicted */
+    int contradicted;
+    enum caller_way way; /* what it says when it is told of asks */
     int finished, asked, notices, waiting_changes;
     bool waiting;
     nod_status status;

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { TEXT_MAX = 65536 };
@@ -724,6 +725,47 @@ static void line20_what_is_not_portable_is_refused_before_anybody_is_asked(void 
     world_stop(&world);
 }
 
+/* --- an end is told after it is stored --- */
+
+static void is_told_when_the_cancel_is_stored(const char *what)
+{
+    struct talk talk;
+    char byte;
+
+    world.store_away = "cancel";
+    post(&talk, &(struct ask26){ .name = "deed", .state = one, .responses = AGE("5") });
+    for (int i = 0; i < 40; i++)
+        world_turn(&world);
+    assert_true(world.away_tries > 0);
+    assert_int_equal(recv(talk.fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK), -1);
+    world.store_away = NULL;
+    world_advance(&world, 10000);
+    talk_await_end(&talk);
+    assert_true(talk_has(&talk, what));
+    talk_close(&talk);
+    assert_int_equal(world.deeds, 0);
+}
+
+static void that_a_tool_is_gone_is_told_when_it_is_stored(void **state)
+{
+    (void)state;
+    start(&(struct world_opts){ .survives = true, .hold_ms = 60 });
+    expect(&(struct ask26){ .name = "deed" }, 200, "\"age\"", one);
+    catalog_remove(world.catalog, catalog_find(world.catalog, TARGET_TOOL, STR("deed")));
+    is_told_when_the_cancel_is_stored("is no longer there");
+    world_stop(&world);
+}
+
+static void that_a_tool_has_changed_is_told_when_it_is_stored(void **state)
+{
+    (void)state;
+    start(&(struct world_opts){ .survives = true, .hold_ms = 60 });
+    expect(&(struct ask26){ .name = "deed" }, 200, "\"age\"", one);
+    catalog_find(world.catalog, TARGET_TOOL, STR("deed"))->version[0] ^= 1;
+    is_told_when_the_cancel_is_stored("TOOL_CHANGED");
+    world_stop(&world);
+}
+
 #define TEST(name)        cmocka_unit_test_setup_teardown(name, setup, teardown)
 #define HOLDING(name)     cmocka_unit_test_setup_teardown(name, setup_holding, teardown)
 #define WITH_TOKENS(name) cmocka_unit_test_setup_teardown(name, setup_tokens, teardown_tokens)
@@ -763,6 +805,8 @@ int main(void)
         cmocka_unit_test(line20_with_a_secret_every_step_is_done),
         cmocka_unit_test(line20_another_server_with_the_secret_says_that_it_is_another),
         cmocka_unit_test(line20_what_is_not_portable_is_refused_before_anybody_is_asked),
+        cmocka_unit_test(that_a_tool_is_gone_is_told_when_it_is_stored),
+        cmocka_unit_test(that_a_tool_has_changed_is_told_when_it_is_stored),
     };
 
     return cmocka_run_group_tests_name("mcp-mrtr", tests, NULL, NULL);

@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #include "base/id.h"
 
@@ -401,6 +402,33 @@ static void line02_a_node_without_the_tool_fails_no_task_of_another(void **state
     get(id, WORKING); /* and whoever has it goes on with it */
 }
 
+static void that_the_tool_of_a_task_is_gone_is_told_when_it_is_stored(void **state)
+{
+    struct talk talk;
+    char params[128], byte;
+
+    (void)state;
+    begin("form", NULL, id);
+    get(id, ASKS);
+    world_restart(&world);
+    catalog_remove(world.catalog, catalog_find(world.catalog, TARGET_TOOL, STR("form")));
+    survivor.cancel = cancel_fails;
+    failures = 4;
+    sent = 0;
+    snprintf(params, sizeof(params), "\"taskId\":\"%s\"", id);
+    post(&talk, &(struct exchange){ "tasks/get", id, params });
+    WORLD_AWAIT(&world, sent > 0);
+    for (int i = 0; i < 10; i++)
+        world_turn(&world);
+    assert_int_equal(recv(talk.fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK), -1);
+    failures = 0;
+    world_advance(&world, 10000);
+    talk_await_end(&talk);
+    assert_true(talk_has(&talk, FAILED));
+    talk_close(&talk);
+    assert_int_equal(stored_state(id), CALL_STORED_CANCELLED);
+}
+
 #define FAILING(name) cmocka_unit_test_setup_teardown(name, setup_failing, teardown)
 #define PLAINLY(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
@@ -418,6 +446,7 @@ int main(void)
         FAILING(line12_an_answer_is_not_taken_for_an_offer_that_came_after_it),
         FAILING(line12_a_task_that_was_left_is_not_failed_by_the_clock),
         FAILING(line02_a_node_without_the_tool_fails_no_task_of_another),
+        FAILING(that_the_tool_of_a_task_is_gone_is_told_when_it_is_stored),
         PLAINLY(line12_a_late_answer_is_told_so),
     };
 
