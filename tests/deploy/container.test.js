@@ -76,6 +76,7 @@ function cleanDebian(root) {
     }
   }
   asRoot('tar', ['-C', root, '-xf', kept]);
+  asRoot('chmod', ['755', root]); // the archive has the mode of the folder in which it was made
   asRoot('cp', ['/etc/resolv.conf', path.join(root, 'etc/resolv.conf')]);
 }
 
