@@ -577,6 +577,8 @@ typedef enum nod_action {
     NOD_CANCEL,    /* a person dismissed the question */
     NOD_EXPIRED,   /* nobody answered in time */
     NOD_WITHDRAWN, /* the question was taken back */
+    NOD_UNFIT,     /* what was answered did not fit the form, as often as it was asked */
+    NOD_UNASKED,   /* nobody could be asked */
 } nod_action;
 
 typedef struct nod_answer {
@@ -645,6 +647,7 @@ NOD_API nod_status nod_confirm_with(nod_call *call, bool *yes,
     nod_confirm_with((call), (yes), &(const struct nod_confirm_opts){                              \
                                         .size = sizeof(struct nod_confirm_opts), __VA_ARGS__ })
 
+/* Need not be said: with .form or .schema it is NOD_APPROVAL_FORM. */
 typedef enum nod_approval_type { NOD_APPROVAL, NOD_APPROVAL_FORM } nod_approval_type;
 
 struct nod_approve_opts {
@@ -652,19 +655,21 @@ struct nod_approve_opts {
     const char *message;       /* required */
     const nod_json *arguments; /* shown to the person; NULL: the call's own arguments */
     nod_approval_type type;
-    const nod_form *form; /* NOD_APPROVAL_FORM: what to fill in */
-    const char *schema;
+    const nod_form *form; /* what to fill in while approving; or */
+    const char *schema;   /* the same as JSON Schema text. Neither: nothing */
     const char *key;
     int64_t ttl_ms;
+    int attempts; /* times to ask, in all, while the content does not fit; 0: 8 */
 };
 typedef struct nod_approval {
     bool approved;
     const char *execution_id; /* the ask's id, for your records */
-    const nod_json *data;     /* NOD_APPROVAL_FORM: what was filled in */
-    nod_action action;
+    const nod_json *data;     /* if approved, and there is a form: what was filled in */
+    nod_action action;        /* NOD_ACCEPT, or why it is not approved: NOD_DECLINE (a no), NOD_CANCEL,
+                                 NOD_EXPIRED, NOD_WITHDRAWN, NOD_UNFIT, NOD_UNASKED */
     const char *by;
 } nod_approval;
-/* Like nod_confirm, but shows the arguments and records who approved. */
+/* Like nod_confirm, but shows the arguments, can have a form, and records who approved. */
 NOD_API nod_status nod_approve_with(nod_call *call, nod_approval *approval,
                                     const struct nod_approve_opts *opts) NOD_USE_RESULT;
 #define nod_approve(call, approval, ...)                                                           \

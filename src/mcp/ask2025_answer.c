@@ -57,8 +57,9 @@ static struct response read_elicitation(const struct ask_record *record, bool co
 void ask2025_read_back(const struct ask_record *record, enum form_revision revision,
                        struct arena *arena, struct response *response)
 {
-    if (record->kind != ASK_FORM || !record->detail.len || !response->content ||
-        revision == FORM_2025_11_25)
+    bool form = record->kind == ASK_FORM || record->kind == ASK_APPROVAL;
+
+    if (!form || !record->detail.len || !response->content || revision == FORM_2025_11_25)
         return;
     const struct json *schema = json_parse(arena, record->detail, NULL, NULL);
     response->content = form_read_back(schema, revision, response->content, arena);

@@ -94,7 +94,7 @@ static nod_action action_of(enum ask_state state)
         [ASK_PENDING] = NOD_WAITING,       [ASK_ACCEPTED] = NOD_ACCEPT,
         [ASK_DECLINED] = NOD_DECLINE,      [ASK_CANCELLED] = NOD_CANCEL,
         [ASK_EXPIRED] = NOD_EXPIRED,       [ASK_WITHDRAWN] = NOD_WITHDRAWN,
-        [ASK_UNSUPPORTED] = NOD_WITHDRAWN, [ASK_INVALID] = NOD_WITHDRAWN,
+        [ASK_UNSUPPORTED] = NOD_UNASKED,   [ASK_INVALID] = NOD_UNFIT,
     };
     return actions[state];
 }
@@ -112,7 +112,7 @@ void answer_fill(nod_call *call, nod_answer *answer, const struct entry *entry)
     struct json *content = call_parse(call, entry->content);
     answer->content = json_out(content);
     if (text_has_nul(content)) {
-        answer->action = NOD_WITHDRAWN;
+        answer->action = NOD_UNFIT;
         answer->content = NULL;
         call->broken =
             run_fail(call->run, NOD_E_INVALID, NULL,
@@ -315,13 +315,14 @@ static nod_status approve_spec(nod_call *call, const struct nod_approve_opts *op
         .key = call_text(call, opts->key),
         .message = shown_message(call, opts->message, json_in(arguments)),
         .ttl_ms = opts->ttl_ms,
+        .attempts = opts->attempts ? opts->attempts : APPROVE_ATTEMPTS,
         .consent = true,
     };
-    if (opts->type != NOD_APPROVAL_FORM)
-        return NOD_OK;
-    if (!opts->form && !opts->schema)
-        return missing(call, "nod_approve with NOD_APPROVAL_FORM", "form");
-    return call_form(call, opts->form, opts->schema, &spec->detail);
+    if (opts->form || opts->schema)
+        return call_form(call, opts->form, opts->schema, &spec->detail);
+    return opts->type == NOD_APPROVAL_FORM
+               ? missing(call, "nod_approve with NOD_APPROVAL_FORM", "form")
+               : NOD_OK;
 }
 
 nod_status nod_approve_with(nod_call *call, nod_approval *approval,
@@ -344,10 +345,9 @@ nod_status nod_approve_with(nod_call *call, nod_approval *approval,
     answer_fill(call, &answer, entry);
     approval->approved = answer.action == NOD_ACCEPT;
     approval->execution_id = answer.ask_id;
-    approval->action = answer.action;
+    approval->action = entry ? answer.action : NOD_UNASKED; /* it was not even recorded */
     approval->by = answer.by;
-    if (opts.type == NOD_APPROVAL_FORM)
-        approval->data = answer.content;
+    approval->data = answer.content; /* of an empty form there is none */
     return call->broken;
 }
 

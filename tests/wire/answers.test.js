@@ -3,6 +3,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import { connect, onBoth, rawPeer, callTool, nextAsk, answer, accept, textOf } from './harness.js';
+import { accepted, connectModern, onBothAndBothEras } from './modern.js';
 
 function assertInvalid(result, path) {
   assert.equal(result.isError, true);
@@ -180,6 +181,37 @@ onBoth(test, 'an approval that is declined is not approved', async (t, kind) => 
   const approval = JSON.parse(await session.text('approve', {}));
   assert.equal(approval.approved, false);
   assert.equal(approval.action, 'decline');
+});
+
+onBothAndBothEras(test, 'an approval whose form does not fit is asked again, and says what was wrong', async (t, kind, how) => {
+  const answers = [accepted({}), accepted({ reason: 5 }), accepted({ reason: 'fine' })];
+  const session = await connectModern(t, kind, 'probe', { ...how, answer: () => answers.shift() });
+  const approval = JSON.parse(await session.text('approve', {}));
+  assert.equal(approval.action, 'accept');
+  assert.deepEqual(approval.data, { reason: 'fine' });
+  assert.equal(session.asked.length, 3);
+  assert.match(session.asked[1].message, /^Your last answer could not be used: .*reason.* is required/i);
+  assert.match(session.asked[2].message, /^Your last answer could not be used: .*reason.* expected a string/i);
+});
+
+onBothAndBothEras(test, 'what an approval came to is told as it was, and none of it is taken for another', async (t, kind, how) => {
+  const answers = [{ action: 'decline' }, { action: 'cancel' }, accepted({}), accepted({})];
+  const session = await connectModern(t, kind, 'probe', { ...how, answer: () => answers.shift() });
+  const actions = [];
+  for (const args of [{}, {}, { attempts: 2 }]) {
+    const approval = JSON.parse(await session.text('approve', args));
+    assert.equal(approval.approved, false);
+    actions.push(approval.action);
+  }
+  assert.deepEqual(actions, ['decline', 'cancel', 'unfit']);
+  assert.equal(session.asked.length, 4);
+  const silent = await connectModern(t, kind, 'probe', { ...how, capabilities: {} });
+  assert.equal(JSON.parse(await silent.text('approve', {})).action, 'unasked');
+});
+
+onBoth(test, 'an approval that nobody answers in time has expired', async (t, kind) => {
+  const session = await connect(t, kind, 'probe', { answer: () => new Promise(() => {}) });
+  assert.equal(JSON.parse(await session.text('approve', { ttl: 60 })).action, 'expired');
 });
 
 onBoth(test, 'a tool that requires confirmation starts on accept alone', async (t, kind) => {

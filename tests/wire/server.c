@@ -50,8 +50,8 @@ static nod_status counters(nod_call *call)
 
 static const char *action_name(nod_action action)
 {
-    static const char *const names[] = { "waiting", "accept",  "decline",
-                                         "cancel",  "expired", "withdrawn" };
+    static const char *const names[] = { "waiting", "accept",    "decline", "cancel",
+                                         "expired", "withdrawn", "unfit",   "unasked" };
 
     return names[action];
 }
@@ -125,7 +125,9 @@ static nod_status approve(nod_call *call)
 {
     nod_approval approval;
 
-    NOD_TRY(nod_approve(call, &approval, .message = "Approve this?", .type = NOD_APPROVAL_FORM,
+    NOD_TRY(nod_approve(call, &approval, .message = "Approve this?",
+                        .ttl_ms = nod_arg_int_or(call, "ttl", 0),
+                        .attempts = (int)nod_arg_int_or(call, "attempts", 0),
                         .form = NOD_FORM(NOD_TEXT("reason", .required = true))));
     nod_json *result = nod_object(call);
     nod_set_bool(call, result, "approved", approval.approved);
@@ -575,7 +577,8 @@ static const nod_tool tools[] = {
     { .name = "confirm", .handler = confirm, .input = NOD_FORM(TTL) },
     { .name = "approve",
       .handler = approve,
-      .input = NOD_FORM(NOD_TEXT("what"), NOD_NUMBER("amount")) },
+      .input = NOD_FORM(NOD_TEXT("what"), NOD_NUMBER("amount"), NOD_INT("ttl"),
+                        NOD_INT("attempts")) },
     { .name = "three", .handler = three },
     { .name = "two_at_once", .handler = two_at_once },
     { .name = "negative_ttl", .handler = negative_ttl },

@@ -195,7 +195,7 @@ static nod_status approve_with_form(nod_call *call)
 {
     nod_approval approval;
 
-    NOD_TRY(nod_approve(call, &approval, .message = "How much?", .type = NOD_APPROVAL_FORM,
+    NOD_TRY(nod_approve(call, &approval, .message = "How much?",
                         .form = NOD_FORM(NOD_INT("amount", .required = true))));
     return nod_reply_textf(call, "%lld", (long long)nod_get_int(approval.data, "amount"));
 }
