@@ -164,7 +164,7 @@ typedef struct nod_field {
     const char *name;
     nod_field_kind kind;
     const nod_option *options; /* ends with a NULL value; see NOD_OPTIONS */
-    const char *title; /* what people read; NULL: the name */
+    const char *title; /* what people read, also in "Ticket: is required"; NULL: the name */
     const char *description;
     bool required;
     /* Say NOD_MIN(18) and NOD_MAX(99); they set these. A field without them has no bound, and
@@ -175,6 +175,8 @@ typedef struct nod_field {
     const char *pattern; /* text: a regular expression; checked by nod, never sent to a client */
     const char *preset;  /* what the form starts with: "text", "12", "true", a choice's value;
                             for NOD_CHOICES a JSON array: "[\"a\",\"b\"]" */
+    const char *hint;    /* with a pattern: what fits looks like. "T-123" is said as "must look like
+                            T-123", instead of the expression */
 } nod_field;
 
 /* At least and at most: a number's value, how many characters of a text, how many choices. */

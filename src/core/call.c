@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
+#include "core/problems.h"
 #include "json/write.h"
 
 enum {
@@ -202,18 +203,18 @@ void call_fail_here(struct call *call, nod_status status, struct str message)
 static void refuse_arguments(struct call *call, struct arena *arena,
                              const struct schema_problems *problems)
 {
-    struct schema_problem none = { STR(""), STR("not valid") };
-    struct schema_problem first = problems->count ? problems->at[0] : none;
+    struct str list = problems_list(arena, problems, NULL); /* models know arguments by name */
+    struct str said = problems_sentence(arena, list);
 
+    if (!said.len)
+        said = STR("not valid");
     call_outcome_fail(
         call,
-        &(struct fault){
-            .status = NOD_E_INVALID,
-            .code = "INVALID_ARGUMENTS",
-            .message = arena_fmt(arena, "Invalid arguments for " STR_FMT ": " STR_FMT "%s" STR_FMT,
-                                 STR_ARG(call->target->name), STR_ARG(first.path),
-                                 first.path.len ? ": " : "", STR_ARG(first.message)),
-            .details = outcome_problems(arena, problems) });
+        &(struct fault){ .status = NOD_E_INVALID,
+                         .code = "INVALID_ARGUMENTS",
+                         .message = arena_fmt(arena, "Invalid arguments for " STR_FMT ": " STR_FMT,
+                                              STR_ARG(call->target->name), STR_ARG(said)),
+                         .details = list });
 }
 
 bool args_leave_room(const struct call *call, struct str args, size_t *most)

@@ -26,6 +26,7 @@
 #include "base/mem.h"
 #include "core/answerable.h"
 #include "core/catalog.h"
+#include "core/problems.h"
 
 static struct claim *claim_create(struct engine *engine, struct str ask_id,
                                   const struct answer *answer)
@@ -490,7 +491,7 @@ static void say_why(struct claim *claim, const struct fault *fault)
     if (!fault->message.len)
         return;
     problems.at[0] = (struct schema_problem){ STR(""), fault->message };
-    claim->result.problems = outcome_problems(&claim->arena, &problems);
+    claim->result.problems = problems_list(&claim->arena, &problems, NULL);
 }
 
 static void claim_flow_done(struct flow *flow, void *subject, nod_status status)

@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "core/catalog.h"
+#include "core/problems.h"
 #include "json/write.h"
 
 enum {
@@ -160,7 +161,7 @@ static struct str form_problems(struct engine *engine, struct arena *arena, stru
         return STR_NONE;
     if (problems.count == 0)
         return problem_text(arena, "", "took too much work to check");
-    return outcome_problems(arena, &problems);
+    return problems_list(arena, &problems, json_parse(arena, asked, NULL, NULL));
 }
 
 bool ask_fits_form(struct engine *engine, const struct ask_record *ask, const struct json *content)

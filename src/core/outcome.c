@@ -1,10 +1,7 @@
 /* core/outcome: the codes of failures, and an outcome as JSON for the store. */
 #include "core/outcome.h"
 
-#include "json/schema.h"
 #include "json/write.h"
-
-enum { PROBLEMS_MAX = 64 * 1024 }; /* bytes of what is wrong with an input, as JSON */
 
 static const struct {
     nod_status status;
@@ -69,26 +66,6 @@ struct outcome outcome_changed(struct arena *arena, struct str target)
                                      "Make the call again.",
                              STR_ARG(target)),
     };
-}
-
-struct str outcome_problems(struct arena *arena, const struct schema_problems *problems)
-{
-    struct buf buf;
-    struct json_writer w;
-
-    buf_init(&buf, PROBLEMS_MAX);
-    json_writer_init(&w, &buf);
-    jw_array(&w);
-    for (size_t i = 0; i < problems->count; i++) {
-        jw_object(&w);
-        jw_key_str(&w, STR("path"), problems->at[i].path);
-        jw_key_str(&w, STR("message"), problems->at[i].message);
-        jw_end(&w);
-    }
-    jw_end(&w);
-    struct str text = json_writer_done(&w) ? arena_str(arena, buf_str(&buf)) : STR("[]");
-    buf_finish(&buf);
-    return text;
 }
 
 bool outcome_write(struct buf *out, const struct outcome *outcome)

@@ -17,7 +17,7 @@ struct outcome {
     struct str body;    /* JSON object: the result, without what the protocol adds */
     const char *code;   /* failures: "ELICITATION_TIMEOUT", "INVALID_INPUT", ... */
     struct str message; /* failures: a sentence */
-    struct str details; /* failures: JSON or empty: [{path, message}] */
+    struct str details; /* failures: JSON or empty: see problems.h */
     /* failures: JSON object of further facts, or empty: {"elicitationId":..., "ttl":...} */
     struct str meta;
     struct str error_id; /* failures: to find it in the log */
@@ -42,10 +42,6 @@ struct outcome outcome_changed(struct arena *arena, struct str target);
 
 /* The code of a status: "ELICITATION_TIMEOUT" for NOD_E_TIMEOUT, ...; never NULL. */
 const char *outcome_code(nod_status status);
-
-struct schema_problems;
-/* [{"path": ..., "message": ...}] in the arena. */
-struct str outcome_problems(struct arena *arena, const struct schema_problems *problems);
 
 /* To and from the store. */
 bool outcome_write(struct buf *out, const struct outcome *outcome);

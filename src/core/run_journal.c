@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "core/problems.h"
 #include "core/record.h"
 #include "crypto/digest.h"
 #include "json/form.h"
@@ -196,6 +197,8 @@ static nod_status not_deterministic(struct run *run, struct str key)
 /* The status that the handler gets for a journalled ask that no person has answered. */
 static nod_status entry_status(struct run *run, const struct entry *entry, enum ask_kind kind)
 {
+    struct str said;
+
     switch (entry->state) {
     case ASK_EXPIRED:
         run_fail_fmt(run, NOD_E_TIMEOUT, "Nobody answered within %lld ms",
@@ -209,7 +212,9 @@ static nod_status entry_status(struct run *run, const struct entry *entry, enum 
         run->fault.meta = arena_fmt(&run->arena, "{\"mode\":\"%s\"}", kind_mode(kind));
         return NOD_E_NOT_SUPPORTED;
     case ASK_INVALID:
-        run_fail(run, NOD_E_INVALID, NULL, STR("Invalid elicitation result content"));
+        said = problems_sentence(&run->arena, entry->content);
+        fail_fmt(run, NOD_E_INVALID, "Invalid elicitation result content%s" STR_FMT,
+                 said.len ? ": " : "", STR_ARG(said));
         run->fault.details = arena_str(&run->arena, entry->content);
         run->fault.meta =
             arena_fmt(&run->arena, "{\"elicitationId\":\"" STR_FMT "\"}", STR_ARG(entry->ask_id));

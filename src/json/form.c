@@ -7,8 +7,8 @@
  * walks it again and writes only what the revision knows.
  *
  * Beyond the types of schema.ts a form must make sense: bounds in order, choices that differ,
- * defaults that fit, required names that exist. An author may use `pattern`: it is checked on the
- * server and never sent, since no revision knows it.
+ * defaults that fit, required names that exist. `pattern` and its hint are taken from the author,
+ * used on the server, and never sent, since no revision knows them.
  */
 #include "json/form.h"
 
@@ -267,6 +267,7 @@ static const struct form_keyword keywords[] = {
     { STR_INIT("maxLength"), BIT(FORM_TEXT), FORM_2025_06_18, value_is_count },
     { STR_INIT("format"), BIT(FORM_TEXT), FORM_2025_06_18, value_is_format },
     { STR_INIT("pattern"), BIT(FORM_TEXT), NEVER_SENT, value_is_text },
+    { STR_INIT(SCHEMA_HINT), BIT(FORM_TEXT), NEVER_SENT, value_is_text },
     { STR_INIT("minimum"), BIT(FORM_NUMBER), FORM_2025_06_18, value_is_number },
     { STR_INIT("maximum"), BIT(FORM_NUMBER), FORM_2025_06_18, value_is_number },
     { STR_INIT("enum"), BIT(FORM_CHOICE), FORM_2025_06_18, value_is_choices },
@@ -372,6 +373,14 @@ static bool check_numbers_of_choices(struct form *form, const struct form_path *
     return true;
 }
 
+static bool check_hint(struct form *form, const struct form_path *path, const struct json *field)
+{
+    struct form_path here = { .up = path, .key = STR(SCHEMA_HINT) };
+
+    return !json_get(field, here.key) || json_get(field, STR("pattern")) ||
+           refuse(form, &here, "goes with a pattern, and there is none");
+}
+
 /* Compiles the field as a schema of its own: this also finds patterns that do not compile. */
 static bool check_default(struct form *form, const struct form_path *path, const struct json *field)
 {
@@ -414,7 +423,8 @@ static bool check_field(struct form *form, const struct form_path *path, const s
     if (kind == FORM_MANY && !json_get(field, STR("items")))
         return refuse(form, path, "must have items: a form asks for a list of choices only");
     return check_keywords(form, path, field, kind) && check_order(form, path, field) &&
-           check_numbers_of_choices(form, path, field) && check_default(form, path, field);
+           check_numbers_of_choices(form, path, field) && check_hint(form, path, field) &&
+           check_default(form, path, field);
 }
 
 /* --- the whole --- */

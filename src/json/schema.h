@@ -20,6 +20,10 @@ struct schema_problem {
     struct str message; /* "expected a number, got a string" */
 };
 
+/* nod's own keyword beside `pattern`: what fits looks like this ("T-123"). A problem says that
+ * instead of the expression. */
+#define SCHEMA_HINT "patternHint"
+
 enum { SCHEMA_PROBLEMS_MAX = 16 }; /* problems that are reported for one input */
 
 enum {

@@ -89,7 +89,9 @@ bool check_string(struct check *c, const struct string_rules *rules, const struc
     if (rules->pattern && (fits || !check_enough(c))) {
         if (!check_pattern(c, rules->pattern, v->text, at, &matches))
             return false;
-        if (!matches)
+        if (!matches && rules->hint.len)
+            fits = check_wrong(c, at, "must look like " STR_FMT, STR_ARG(rules->hint));
+        else if (!matches)
             fits = check_wrong(c, at, "must match the pattern " STR_FMT,
                                STR_ARG(rules->pattern->text));
     }

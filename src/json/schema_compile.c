@@ -381,6 +381,8 @@ KEYWORD(compile_pattern)
         return expected(c, place, "a regular expression", value);
     if (string_of(c, node))
         node->string->pattern = pattern_for(c, value->text, place);
+    if (node->string)
+        node->string->hint = json_get_str(node->source, STR(SCHEMA_HINT));
     return node->string && node->string->pattern;
 }
 

@@ -123,6 +123,7 @@ struct string_rules {
     uint64_t min;
     uint64_t max;
     const struct named_pattern *pattern;
+    struct str hint; /* what fits the pattern looks like, in an author's words; or empty */
     const struct format *format;
 };
 

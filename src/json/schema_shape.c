@@ -26,6 +26,7 @@ static const struct {
     { STR_INIT("default"), PART_WORDS },
     { STR_INIT("deprecated"), PART_WORDS },
     { STR_INIT("enumNames"), PART_WORDS },
+    { STR_INIT(SCHEMA_HINT), PART_WORDS },
     { STR_INIT("properties"), PART_SCHEMAS },
     { STR_INIT("patternProperties"), PART_SCHEMAS },
     { STR_INIT("$defs"), PART_SCHEMAS },

@@ -13,9 +13,12 @@
 
 #include <math.h>
 
+#include "json/schema.h"
+
 struct builder {
     struct arena *arena;
     struct str why;
+    bool plain; /* only what JSON Schema knows */
 };
 
 struct field_kind {
@@ -228,6 +231,10 @@ static struct json *property_build(struct builder *b, const nod_field *field)
         return field_problem(b, field->name, "has a format or a pattern, but is not a text");
     set_str(b, property, "format", field->format);
     set_str(b, property, "pattern", field->pattern);
+    if (field->hint && !field->pattern)
+        return field_problem(b, field->name, "has a hint, but no pattern that it could explain");
+    if (!b->plain)
+        set_str(b, property, SCHEMA_HINT, field->hint);
     if (field->preset) {
         struct json *preset = kind->preset(b, field);
         if (!preset)
@@ -275,9 +282,9 @@ static bool shape_check(struct builder *b, const nod_form *form)
     return false;
 }
 
-struct json *form_build(const nod_form *form, struct arena *arena, struct str *why)
+static struct json *build(const nod_form *form, bool plain, struct arena *arena, struct str *why)
 {
-    struct builder b = { arena, STR("the form is too large") };
+    struct builder b = { arena, STR("the form is too large"), plain };
     struct json *schema = json_new_object(arena);
     struct json *properties = json_new_object(arena);
     struct json *required = json_new_array(arena);
@@ -306,4 +313,14 @@ struct json *form_build(const nod_form *form, struct arena *arena, struct str *w
         return schema;
     *why = b.why;
     return NULL;
+}
+
+struct json *form_build(const nod_form *form, struct arena *arena, struct str *why)
+{
+    return build(form, false, arena, why);
+}
+
+struct json *form_build_plain(const nod_form *form, struct arena *arena, struct str *why)
+{
+    return build(form, true, arena, why);
 }

@@ -20,5 +20,7 @@ enum {
  * constant.
  */
 struct json *form_build(const nod_form *form, struct arena *arena, struct str *why);
+/* The same without hints, which are nod's own keyword: for a listing, which others read. */
+struct json *form_build_plain(const nod_form *form, struct arena *arena, struct str *why);
 
 #endif

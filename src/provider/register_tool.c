@@ -188,6 +188,7 @@ static bool tool_listing(struct local_target *t, const nod_tool *tool)
 {
     struct json *input = tool_input(t, tool);
     struct json *output = NULL, *meta = NULL;
+    struct str why;
 
     t->base.input = t->input = input_schema(t, tool, input);
     if (!t->input || !tool_param_headers(t, tool->name, input))
@@ -205,6 +206,8 @@ static bool tool_listing(struct local_target *t, const nod_tool *tool)
             return false;
         }
     }
+    if (tool->input)
+        input = form_build_plain(tool->input, &t->arena, &why);
     if (!write_descriptor(t, tool, input, output, meta) ||
         !register_version(t, input, tool->version)) {
         register_refuse("tool", tool->name, NOD_E_LIMIT, "its listing is too large");

@@ -7,7 +7,8 @@ import { accepted, connectModern, onBothAndBothEras } from './modern.js';
 
 function assertInvalid(result, path) {
   assert.equal(result.isError, true);
-  assert.equal(result.content[0].text, 'Invalid elicitation result content');
+  assert.match(result.content[0].text, /^Invalid elicitation result content: \w/, 'the text says what was wrong, not only _meta');
+  assert.doesNotMatch(result.content[0].text, /: \//, 'no pointers');
   assert.equal(result._meta.code, 'INVALID_INPUT');
   assert.ok(result._meta.errorId, 'an errorId, to find it in the log');
   assert.ok(Array.isArray(result._meta.details) && result._meta.details.length > 0);
@@ -190,8 +191,29 @@ onBothAndBothEras(test, 'an approval whose form does not fit is asked again, and
   assert.equal(approval.action, 'accept');
   assert.deepEqual(approval.data, { reason: 'fine' });
   assert.equal(session.asked.length, 3);
-  assert.match(session.asked[1].message, /^Your last answer could not be used: .*reason.* is required/i);
-  assert.match(session.asked[2].message, /^Your last answer could not be used: .*reason.* expected a string/i);
+  assert.match(session.asked[1].message, /^Your last answer could not be used: reason: is required\.\n/);
+  assert.match(session.asked[2].message, /^Your last answer could not be used: reason: expected a string/);
+});
+
+onBothAndBothEras(test, 'people read titles and hints, not pointers and patterns; the model reads the same in the text', async (t, kind, how) => {
+  const answers = [accepted({ ticket: 'x', hours: -1 }), accepted({ ticket: 'T-5' }), accepted({ ticket: 'x' }), accepted({ hours: 1 })];
+  const session = await connectModern(t, kind, 'probe', { ...how, answer: () => answers.shift() });
+  assert.equal(await session.text('ticket'), 'accept {"ticket":"T-5"}');
+  assert.match(session.asked[1].message, /^Your last answer could not be used: Ticket: must look like T-123; Hours spent: must be at least 0\.\n\nWhich one\?$/);
+  assert.doesNotMatch(JSON.stringify(session.asked), /pattern/, 'neither the pattern nor its hint is sent as a keyword');
+
+  const result = await session.call('ticket');
+  assert.equal(result.content[0].text, 'Invalid elicitation result content: Ticket: is required');
+  assert.equal(result._meta.details[0].title, 'Ticket');
+});
+
+onBoth(test, 'arguments that do not fit are told to the model by their names, all of them, in the text', async (t, kind) => {
+  const session = await connect(t, kind, 'probe', { answer: () => accepted({ ticket: 'T-5' }) });
+  const result = await session.call('ticket', { code: 'abc', n: 9 });
+  assert.equal(result.content[0].text, 'Invalid arguments for ticket: code: must look like ABC; n: must be at most 5');
+  const { tools } = await session.client.listTools();
+  const { code } = tools.find(({ name }) => name === 'ticket').inputSchema.properties;
+  assert.deepEqual(code, { type: 'string', pattern: '^[A-Z]{3}$' }, 'the hint is no keyword of JSON Schema');
 });
 
 onBothAndBothEras(test, 'what an approval came to is told as it was, and none of it is taken for another', async (t, kind, how) => {

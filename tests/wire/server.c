@@ -78,6 +78,17 @@ static nod_status ask(nod_call *call)
     return nod_reply_text(call, answer_text(call, &answer));
 }
 
+static nod_status ticket(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .message = "Which one?", .attempts = 2,
+                       .form = NOD_FORM(NOD_TEXT("ticket", .title = "Ticket", .required = true,
+                                                 .pattern = "^T-[0-9]+$", .hint = "T-123"),
+                                        NOD_INT("hours", .title = "Hours spent", NOD_MIN(0)))));
+    return nod_reply_text(call, answer_text(call, &answer));
+}
+
 static nod_status ask_plain(nod_call *call)
 {
     nod_answer answer;
@@ -577,8 +588,12 @@ static const nod_tool tools[] = {
     { .name = "confirm", .handler = confirm, .input = NOD_FORM(TTL) },
     { .name = "approve",
       .handler = approve,
-      .input = NOD_FORM(NOD_TEXT("what"), NOD_NUMBER("amount"), NOD_INT("ttl"),
-                        NOD_INT("attempts")) },
+      .input =
+          NOD_FORM(NOD_TEXT("what"), NOD_NUMBER("amount"), NOD_INT("ttl"), NOD_INT("attempts")) },
+    { .name = "ticket",
+      .handler = ticket,
+      .input = NOD_FORM(NOD_TEXT("code", .pattern = "^[A-Z]{3}$", .hint = "ABC"),
+                        NOD_INT("n", .title = "How many", NOD_MAX(5))) },
     { .name = "three", .handler = three },
     { .name = "two_at_once", .handler = two_at_once },
     { .name = "negative_ttl", .handler = negative_ttl },

@@ -207,7 +207,7 @@ static void what_does_not_fit_is_asked_again_and_says_why(void **state)
     (void)state;
     expect(&(struct ask26){ .name = "deed" }, 200, "\"age\":{\"method\"", one);
     expect(&(struct ask26){ .name = "deed", .state = one, .responses = AGE("\"old\"") }, 200,
-           "\"message\":\"Your last answer could not be used: /age: ", two);
+           "\"message\":\"Your last answer could not be used: age: ", two);
     expect(&(struct ask26){ .name = "deed", .state = two, .responses = AGE("5") }, 200, "done",
            NULL);
     assert_int_equal(world.deeds, 1);
@@ -489,7 +489,7 @@ static void a_format_counts_for_an_answer_that_comes_ahead_and_for_one_that_was_
     expect(&(struct ask26){ .name = "mail", .responses = MAIL("no address") }, 200,
            "\"message\":\"To whom?\"", one);
     expect(&(struct ask26){ .name = "mail", .state = one, .responses = MAIL("no address") }, 200,
-           "\"message\":\"Your last answer could not be used: /to: ", two);
+           "\"message\":\"Your last answer could not be used: to: ", two);
     expect(&(struct ask26){ .name = "mail", .state = two, .responses = MAIL("ada@example.org") },
            200, "sent", NULL);
 }

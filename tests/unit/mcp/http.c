@@ -141,7 +141,7 @@ static void with_attempts_it_is_asked_again_under_another_id(void **state)
     client_post(&client, &talk, CALL("1", "form", "{\"attempts\":2}"));
     asked_id(&talk, id);
     client_answer(&client, id, "\"result\":{\"action\":\"accept\",\"content\":{\"age\":\"x\"}}");
-    talk_await(&talk, "Your last answer could not be used: /age: ");
+    talk_await(&talk, "Your last answer could not be used: age: ");
     snprintf(second, sizeof(second), "%s.2", id);
     assert_true(talk_has(&talk, second));
     client_answer(&client, id, "\"result\":{\"action\":\"accept\",\"content\":{\"age\":1}}");

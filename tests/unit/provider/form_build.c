@@ -92,6 +92,18 @@ static void a_bound_that_was_filled_in_by_half_is_refused(void **state)
     expect_refused(&form, "has_max");
 }
 
+static void a_hint_goes_with_a_pattern_and_not_into_a_listing(void **state)
+{
+    const nod_form *form = NOD_FORM(NOD_TEXT("f", .pattern = "^T-", .hint = "T-1"));
+    struct str why = STR_NONE;
+    (void)state;
+
+    expect(form, PROPERTY("{\"type\":\"string\",\"pattern\":\"^T-\",\"patternHint\":\"T-1\"}"));
+    assert_null(
+        json_pointer(form_build_plain(form, &arena, &why), STR("/properties/f/patternHint")));
+    expect_refused(NOD_FORM(NOD_TEXT("f", .hint = "T-1")), "no pattern");
+}
+
 static void required_fields_are_listed_in_order(void **state)
 {
     (void)state;
@@ -221,6 +233,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_empty_form_is_an_object_without_properties, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(every_kind_has_its_type_and_its_bounds, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_hint_goes_with_a_pattern_and_not_into_a_listing, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_bound_of_zero_is_a_bound_and_no_bound_is_none, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_bound_that_was_filled_in_by_half_is_refused, setup,

@@ -1,0 +1,86 @@
+/* core/problems: see problems.h. */
+#include "core/problems.h"
+
+#include "base/buf.h"
+#include "json/write.h"
+
+enum {
+    PROBLEMS_MAX = 64 * 1024,         /* bytes of what is wrong with an input, as JSON */
+    PROBLEMS_SAID_MAX = 8,            /* problems in one sentence */
+    PROBLEMS_SENTENCE_MAX = 8 * 1024, /* bytes of that sentence */
+};
+
+/* The path up to its second slash: the field, and not what is inside it. */
+static struct str field_of(struct str path)
+{
+    const char *slash = path.len > 1 ? memchr(path.at + 1, '/', path.len - 1) : NULL;
+
+    return slash ? str_n(path.at, (size_t)(slash - path.at)) : path;
+}
+
+static struct str title_of(struct arena *arena, const struct json *schema, struct str path)
+{
+    struct str at = arena_fmt(arena, "/properties" STR_FMT "/title", STR_ARG(field_of(path)));
+
+    return schema && path.len && at.at ? str_trim(json_str(json_pointer(schema, at))) : STR_NONE;
+}
+
+struct str problems_list(struct arena *arena, const struct schema_problems *problems,
+                         const struct json *schema)
+{
+    struct buf buf;
+    struct json_writer w;
+
+    buf_init(&buf, PROBLEMS_MAX);
+    json_writer_init(&w, &buf);
+    jw_array(&w);
+    for (size_t i = 0; i < problems->count; i++) {
+        struct str title = title_of(arena, schema, problems->at[i].path);
+        jw_object(&w);
+        jw_key_str(&w, STR("path"), problems->at[i].path);
+        if (title.len)
+            jw_key_str(&w, STR("title"), title);
+        jw_key_str(&w, STR("message"), problems->at[i].message);
+        jw_end(&w);
+    }
+    jw_end(&w);
+    struct str text = json_writer_done(&w) ? arena_str(arena, buf_str(&buf)) : STR("[]");
+    buf_finish(&buf);
+    return text;
+}
+
+/* Its title; else its name; deeper inside, where a name alone says too little, the pointer. */
+static void add_label(struct buf *text, const struct json *problem)
+{
+    struct str title = json_get_str(problem, STR("title"));
+    struct str path = json_get_str(problem, STR("path"));
+
+    if (!title.len)
+        title = field_of(path).len == path.len ? str_skip(path, 1) : path;
+    if (!title.len)
+        return;
+    buf_add(text, title);
+    buf_add(text, STR(": "));
+}
+
+struct str problems_sentence(struct arena *arena, struct str list)
+{
+    const struct json *problems = list.len ? json_parse(arena, list, NULL, NULL) : NULL;
+    struct buf text;
+    size_t said = 0;
+
+    if (!json_is(problems, JSON_ARRAY) || !json_first(problems))
+        return STR_NONE;
+    buf_init(&text, PROBLEMS_SENTENCE_MAX);
+    JSON_EACH (problem, problems) {
+        if (said == PROBLEMS_SAID_MAX)
+            break;
+        if (said++)
+            buf_add(&text, STR("; "));
+        add_label(&text, problem);
+        buf_add(&text, json_get_str(problem, STR("message")));
+    }
+    struct str sentence = arena_str(arena, buf_str(&text));
+    buf_finish(&text);
+    return sentence;
+}

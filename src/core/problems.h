@@ -1,0 +1,20 @@
+/*
+ * core/problems: what is wrong with an input, for programs and for people.
+ *
+ * Programs are given a list: [{"path": "/ticket", "title": "Ticket", "message": "is required"}].
+ * The title is what the form calls the field, and is there only if the form gives it one. People
+ * are given a sentence made of that list, which names fields by their titles and never by pointers.
+ */
+#ifndef NOD_CORE_PROBLEMS_H
+#define NOD_CORE_PROBLEMS_H
+
+#include "json/schema.h"
+
+/* The list as JSON, in the arena. `schema` is what the input was checked against, for the titles;
+ * NULL: names will do. */
+struct str problems_list(struct arena *arena, const struct schema_problems *problems,
+                         const struct json *schema);
+/* "Ticket: must look like T-123; Age: is required", in the arena; empty if there is no list. */
+struct str problems_sentence(struct arena *arena, struct str list);
+
+#endif
