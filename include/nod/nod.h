@@ -213,7 +213,9 @@ struct nod_server_opts {
     const char *version;      /* required */
     const char *title;
     const char *instructions; /* for the model: how to use this server */
-    int64_t ask_ttl_ms;       /* how long a question waits; 0: 300000 */
+    int64_t ask_ttl_ms;       /* how long a person may take to answer; 0: 300000, five minutes. At most
+                                 ten years. A tool's .ask_ttl_ms and a question's .ttl_ms count
+                                 instead; --ask-ttl overrides it */
     bool one_ask_per_scope;   /* a new question cancels the older one of the same session; in the 2026
                                  era, which has no sessions, of the same principal */
     int workers;              /* threads for blocking handlers; 0: 4 */
@@ -307,6 +309,7 @@ typedef struct nod_tool {
     /* What one call of this tool may learn, instead of the server's. See LOOPS. */
     size_t journal_entries;
     size_t journal_bytes;
+    int64_t ask_ttl_ms; /* how long a person may take for each question of this tool; 0: the server's */
 } nod_tool;
 
 /* --- resources and templates --- */
@@ -346,8 +349,8 @@ typedef struct nod_prompt {
 } nod_prompt;
 
 /*
- * Registration checks names, schemas, forms that ask for secrets and missing handlers, and says what
- * is wrong on stderr. The tables are copied.
+ * Registration checks names, titles, schemas, formats, presets and missing handlers, and says what is
+ * wrong on stderr. An argument that looks like a secret is a warning. The tables are copied.
  *
  * You may also register while the server runs, on the server's own thread; the clients are then told
  * that a list has changed. But calls in a store may be waiting for a tool: register such tools before
@@ -363,16 +366,22 @@ NOD_API nod_status nod_add_prompts(nod_server *server, const nod_prompt *prompts
 /* True if there was a tool with that name. */
 NOD_API bool nod_remove_tool(nod_server *server, const char *name);
 
-/* The same for whole arrays: nod_tools(server, tools). */
-#define NOD_COUNT_(array)            (sizeof(array) / sizeof((array)[0]))
-#define nod_tools(server, array)     nod_add_tools((server), (array), NOD_COUNT_(array), sizeof((array)[0]))
-#define nod_resources(server, array) nod_add_resources((server), (array), NOD_COUNT_(array), sizeof((array)[0]))
-#define nod_prompts(server, array)   nod_add_prompts((server), (array), NOD_COUNT_(array), sizeof((array)[0]))
+/* What is registered after this is from there: the log says so beside a mistake of a handler. */
+NOD_API void nod_source(nod_server *server, const char *file, int line);
+
+/* The same for whole arrays, with the file they are in: nod_tools(server, tools). */
+#define NOD_COUNT_(array) (sizeof(array) / sizeof((array)[0]))
+#define NOD_ADD_(add, server, array)                                                               \
+    (nod_source((server), __FILE__, __LINE__),                                                     \
+     add((server), (array), NOD_COUNT_(array), sizeof((array)[0])))
+#define nod_tools(server, array)     NOD_ADD_(nod_add_tools, server, array)
+#define nod_resources(server, array) NOD_ADD_(nod_add_resources, server, array)
+#define nod_prompts(server, array)   NOD_ADD_(nod_add_prompts, server, array)
 
 /*
  * Runs the server until it is told to stop; returns the process's exit code and destroys the server.
  * Every server gets the same command line: stdio by default, --http HOST:PORT, --token-file FILE,
- * --log LEVEL, --help, --version.
+ * --ask-ttl TIME, --log LEVEL, --help, --version.
  */
 NOD_API int nod_main(nod_server *server, int argc, char **argv);
 /*
@@ -596,7 +605,7 @@ struct nod_elicit_opts {
     const nod_form *form; /* what to ask for; or */
     const char *schema;   /* the same as JSON Schema text. Neither: {response: string} */
     const char *key;      /* a name for this question in the call; NULL: its number. See KEYS */
-    int64_t ttl_ms;       /* how long it waits; unset (0): the server's; negative is refused */
+    int64_t ttl_ms;       /* how long it waits; 0: the tool's, or the server's; negative is refused */
     int attempts;         /* times to ask, in all, while the content is invalid; 0: the surface's rule */
     bool sensitive;       /* the answer is erased as soon as the call ends; after that nod cannot tell
                              a different answer from the same one sent again */

@@ -52,7 +52,7 @@ static bool opts_fit(const struct nod_server_opts *opts)
     else if (opts->ask_ttl_ms < 0)
         wrong = "ask_ttl_ms is negative";
     else if (opts->workers < 0 || opts->workers > WORKERS_MAX)
-        wrong = "workers is negative, or more than there may be (WORKERS_MAX)";
+        wrong = "workers is negative, or more than 256";
     else if (opts->heartbeat_ms < 0)
         wrong = "heartbeat_ms is negative";
     else if (opts->task_ttl_ms < 0)
@@ -65,6 +65,7 @@ static bool opts_fit(const struct nod_server_opts *opts)
         wrong = "keep_ms is negative";
     else
         wrong = engine_journal_wrong(opts->journal_entries, opts->journal_bytes);
+    _Static_assert(WORKERS_MAX == 256, "as the message says");
     if (wrong)
         LOG_ERROR("the server's options are not valid", LOG_CSTR("why", wrong));
     return !wrong;
@@ -149,6 +150,12 @@ nod_server *nod_server_create(const struct nod_server_opts *given)
 }
 
 /* --- what an author registers --- */
+
+void nod_source(nod_server *server, const char *file, int line)
+{
+    if (server) /* whoever could not make one is told by what comes next */
+        local_source(server->local, file, line);
+}
 
 nod_status nod_add_tools(nod_server *server, const nod_tool *tools, size_t count, size_t tool_size)
 {

@@ -132,6 +132,11 @@ static bool take_keep(struct options *options, const char *value)
     return options_duration(str_of(value), &options->keep_ms);
 }
 
+static bool take_ask_ttl(struct options *options, const char *value)
+{
+    return options_duration(str_of(value), &options->ask_ttl_ms);
+}
+
 static bool read_count(struct str text, size_t *count)
 {
     int64_t n;
@@ -215,6 +220,7 @@ static const struct option table[] = {
     { "--store", "memory:, sqlite:PATH or redis://HOST:PORT", false, take_store },
     { "--ephemeral", NULL, false, take_ephemeral },
     { "--portable-states", NULL, false, take_portable },
+    { "--ask-ttl", "a time such as 90s, 30m, 24h or 7d", false, take_ask_ttl },
     { "--keep", "a time such as 90s, 30m, 24h or 7d", false, take_keep },
     { "--pending", "a number of questions", false, take_pending },
     { "--pending-per-principal", "a number of questions", false, take_pending_each },
@@ -253,6 +259,8 @@ const char *options_help(void)
            "  --portable-states      calls of 2026 clients go on at any server with the same "
            "secret,\n"
            "                         without a store they share; only tools that say .portable\n"
+           "  --ask-ttl TIME         how long a person may take to answer, unless the tool or the\n"
+           "                         question says otherwise: 90s, 30m, 24h, 7d; default 5m\n"
            "  --keep TIME            how long calls that have ended are kept: 90s, 30m, 24h, 7d;\n"
            "                         default 24h, in memory 10m\n"
            "  --pending N            questions that may wait, in all; default 1000000\n"

@@ -51,7 +51,8 @@ struct options {
     const char *store;    /* an address; NULL: what the program sets */
     bool ephemeral;
     bool portable_states;
-    int64_t keep_ms; /* 0: what the program sets */
+    int64_t keep_ms;    /* 0: what the program sets */
+    int64_t ask_ttl_ms; /* the same */
     size_t pending_asks;
     size_t pending_asks_per_principal;
     size_t journal_entries, journal_bytes; /* of a call; 0: as the program says */

@@ -123,6 +123,8 @@ bool host_open_store(nod_server *server, const struct options *options)
     if (!store)
         return false;
     engine_bound_asks(server->engine, in_all, each);
+    if (options->ask_ttl_ms)
+        engine_ask_ttl(server->engine, options->ask_ttl_ms);
     engine_use_store(server->engine, store);
     server->store->ops->destroy(server->store); /* it was still empty */
     server->store = store;

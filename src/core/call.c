@@ -164,6 +164,38 @@ void call_outcome_forget(struct call *call)
     call->ending->written = false;
 }
 
+static const char *kind_name(enum target_kind kind)
+{
+    static const char *const names[] = {
+        [TARGET_TOOL] = "tool", [TARGET_RESOURCE] = "resource", [TARGET_PROMPT] = "prompt"
+    };
+    return names[kind];
+}
+
+/* A mistake in the program is an error, and one may have to look at its source. That nobody could
+ * be asked is a warning of its own: see call_unasked. The sentences are nod's own, which never hold
+ * what a person has said, or the author's. */
+static void log_failure(const struct call *call, const struct outcome *outcome)
+{
+    bool bug = outcome->status == NOD_E_USAGE || outcome->status == NOD_E_NOT_DETERMINISTIC ||
+               outcome->status == NOD_E_BAD_SCHEMA;
+    enum log_level level = bug ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO;
+    struct log_field fields[] = {
+        LOG_STR("why", outcome->message),
+        LOG_CSTR("code", outcome->code),
+        LOG_STR(kind_name(call->target->kind), call->target->name),
+        LOG_STR("principal", call->principal),
+        LOG_STR("error", outcome->error_id),
+        LOG_STR("call", id_str(&call->id)),
+        LOG_STR("source", call->target->source),
+    };
+    size_t count = sizeof(fields) / sizeof(fields[0]);
+
+    if (log_enabled(level))
+        log_write(level, bug ? "call failed: a mistake in the program" : "call failed", fields,
+                  bug && call->target->source.len ? count : count - 1);
+}
+
 void call_outcome_fail(struct call *call, const struct fault *fault)
 {
     struct arena *arena = &call_ending(call)->arena;
@@ -180,9 +212,7 @@ void call_outcome_fail(struct call *call, const struct fault *fault)
                           .error_id = arena_str(arena, id_str(&error_id)),
                           .request_error = fault->request_error,
                           .error_data = arena_str(arena, fault->error_data) };
-    LOG_INFO(
-        "call failed", LOG_STR("call", id_str(&call->id)), LOG_STR("target", call->target->name),
-        LOG_CSTR("code", call_ending(call)->outcome.code), LOG_STR("error", id_str(&error_id)));
+    log_failure(call, &call_ending(call)->outcome);
 }
 
 void call_fail(struct call *call, nod_status status, const char *code, struct str message)

@@ -10,6 +10,7 @@
  */
 #include "core/inside.h"
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
 
@@ -90,6 +91,9 @@ static int64_t ask_ttl_of(const struct call *call)
 {
     const struct caller_ops *ops = call->caller->ops;
     int64_t least = call->engine->opts.ask_ttl_ms;
+
+    if (call->target->ask_ttl_ms) /* the author's word counts, as that of a single question does */
+        return call->target->ask_ttl_ms;
     int64_t wanted = ops->ask_ttl_ms ? ops->ask_ttl_ms(call->caller, call) : 0;
 
     if (wanted > RUN_TTL_MAX_MS)
@@ -237,6 +241,18 @@ void call_pending(struct call *call)
     }
 }
 
+/* A handler may take it for a no and go on: the operator is told that nobody said it. Once a call.
+ */
+void call_unasked(struct call *call, const struct run *run)
+{
+    if (!run->unasked.len || call->unasked)
+        return;
+    call->unasked = true;
+    LOG_WARN("nobody could be asked", LOG_STR("why", run->unasked),
+             LOG_STR("target", call->target->name), LOG_STR("principal", call->principal),
+             LOG_STR("call", id_str(&call->id)));
+}
+
 void run_done(struct run *run, nod_status status, struct str body)
 {
     struct call *call = run->call;
@@ -251,13 +267,17 @@ void run_done(struct run *run, nod_status status, struct str body)
         call->notices = run->notice_ordinal;
     call->state = LIVE_ASKING; /* no longer with the provider */
 
+    call_unasked(call, run);
     if (run->bug.at) {
         call_outcome_fail(call, &(struct fault){ .status = NOD_E_USAGE, .message = run->bug });
     } else if (run->arena.exhausted && !(status == NOD_PENDING && run->step_done)) {
         call_outcome_fail(
-            call, &(struct fault){
-                      .status = NOD_E_LIMIT,
-                      .message = STR("The run has used all the memory that a run may have") });
+            call,
+            &(struct fault){ .status = NOD_E_LIMIT,
+                             .message = arena_fmt(
+                                 &call_ending(call)->arena,
+                                 "The run has used up the %zu bytes of memory that a run may have",
+                                 call->engine->opts.limits.run_bytes) });
     } else if (status == NOD_PENDING) {
         call_pending(call);
         return;

@@ -133,10 +133,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     limits->journal_bytes = or_default(limits->journal_bytes, ENGINE_JOURNAL_BYTES);
     limits->run_bytes = or_default(limits->run_bytes, ENGINE_RUN_BYTES);
     limits->calls = or_default(limits->calls, ENGINE_CALLS);
-    if (engine->opts.ask_ttl_ms <= 0)
-        engine->opts.ask_ttl_ms = ENGINE_ASK_TTL_MS;
-    if (engine->opts.ask_ttl_ms > RUN_TTL_MAX_MS)
-        engine->opts.ask_ttl_ms = RUN_TTL_MAX_MS;
+    engine_ask_ttl(engine, engine->opts.ask_ttl_ms);
     engine->clock = opts->clock;
     if (opts->node.len) {
         engine->node_text = str_dup(opts->node);
@@ -208,6 +205,13 @@ void engine_destroy(struct engine *engine)
     heap_finish(&engine->due);
     mem_free(engine->node_text);
     mem_free(engine);
+}
+
+void engine_ask_ttl(struct engine *engine, int64_t ms)
+{
+    if (ms <= 0)
+        ms = ENGINE_ASK_TTL_MS;
+    engine->opts.ask_ttl_ms = ms < RUN_TTL_MAX_MS ? ms : RUN_TTL_MAX_MS;
 }
 
 void engine_allow_fields(struct engine *engine, const char *const *fields)

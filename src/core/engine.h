@@ -111,6 +111,8 @@ struct str engine_surface_names(const struct engine *engine, struct arena *arena
 bool engine_has_surface(const struct engine *engine, const struct surface *surface);
 /* Several surfaces were named: asks that a client carries are up elsewhere as well. */
 bool engine_asks_together(const struct engine *engine);
+/* How long a question waits from now on, if nobody says otherwise; at most RUN_TTL_MAX_MS. */
+void engine_ask_ttl(struct engine *engine, int64_t ms);
 /*
  * "tool.field" each, NULL at the end: form fields that may be asked for although they look like
  * secrets. The operator decides this, never the author of a tool; every use is logged. The list is

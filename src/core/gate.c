@@ -67,9 +67,17 @@ static nod_status not_confirmed(struct nod_hook_run *hook, const struct entry *a
     if (answer && answer->state == ASK_DECLINED)
         return hook_fail(hook, NOD_E_REFUSED, "CONFIRMATION_DECLINED",
                          STR("A person did not confirm this; nothing was done"));
+    if (answer && answer->state == ASK_EXPIRED)
+        return hook_fail(hook, NOD_E_REFUSED, "CONFIRMATION_REQUIRED",
+                         STR("This needs a person's confirmation, and nobody answered in time; "
+                             "nothing was done"));
+    if (answer && answer->state == ASK_INVALID)
+        return hook_fail(hook, NOD_E_REFUSED, "CONFIRMATION_REQUIRED",
+                         STR("This needs a person's confirmation, and what was answered is neither "
+                             "a yes nor a no; nothing was done"));
     return hook_fail(hook, NOD_E_REFUSED, "CONFIRMATION_REQUIRED",
-                     STR("This needs a person's confirmation, but nobody could be asked, or nobody "
-                         "answered in time; nothing was done"));
+                     STR("This needs a person's confirmation, and nobody could be asked; nothing "
+                         "was done"));
 }
 
 /* If the question could not even be made, that is the error, not a missing confirmation. */

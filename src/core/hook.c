@@ -200,6 +200,8 @@ static nod_status hook_returned(struct nod_hook_run *hook, nod_status status)
 {
     hook->inside = false;
     clock_look_again(); /* the hook may have taken long */
+    if (hook->run && hook->run->call)
+        call_unasked(hook->run->call, hook->run);
     if (status == NOD_PENDING && hook->finished)
         status = hook->result; /* it was finished before it returned */
     if (status > NOD_OK || status < NOD_E_FAILED)

@@ -213,6 +213,7 @@ struct call {
     int64_t keep_ms, keep_asked_ms; /* see call_spec */
     bool handed; /* the client can come back: the store is told with the next transition */
     uint32_t notices;
+    bool unasked; /* it was logged that nobody could be asked */
     uint64_t epoch;
     int64_t worked_ms;
     int64_t run_began;
@@ -352,6 +353,8 @@ void call_ended_before(struct call *call);
 /* Cancels when the stack is clear: we may be inside its handler, its stages, or a hook. */
 void call_cancel_later(struct call *call);
 
+/* Logs, once a call, that a question of this run could be put to nobody. */
+void call_unasked(struct call *call, const struct run *run);
 void call_run_begin(struct call *call);
 /* Stores and asks what call->run has recorded. The call goes on when that is done. */
 void call_pending(struct call *call);

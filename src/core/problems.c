@@ -18,11 +18,17 @@ static struct str field_of(struct str path)
     return slash ? str_n(path.at, (size_t)(slash - path.at)) : path;
 }
 
+/* What the form calls the field: its title, or else its name. Empty: there is no such field. */
 static struct str title_of(struct arena *arena, const struct json *schema, struct str path)
 {
-    struct str at = arena_fmt(arena, "/properties" STR_FMT "/title", STR_ARG(field_of(path)));
+    struct str at = STR_NONE;
 
-    return schema && path.len && at.at ? str_trim(json_str(json_pointer(schema, at))) : STR_NONE;
+    if (schema && path.len)
+        at = arena_fmt(arena, "/properties" STR_FMT, STR_ARG(field_of(path)));
+    const struct json *field = at.at ? json_pointer(schema, at) : NULL;
+    struct str title = field ? str_trim(json_get_str(field, STR("title"))) : STR_NONE;
+
+    return title.len || !field ? title : field->key;
 }
 
 struct str problems_list(struct arena *arena, const struct schema_problems *problems,
@@ -49,7 +55,8 @@ struct str problems_list(struct arena *arena, const struct schema_problems *prob
     return text;
 }
 
-/* Its title; else its name; deeper inside, where a name alone says too little, the pointer. */
+/* As the form calls it. An argument of a tool by its name or, deeper inside, where a name alone
+ * says too little, by the pointer. */
 static void add_label(struct buf *text, const struct json *problem)
 {
     struct str title = json_get_str(problem, STR("title"));

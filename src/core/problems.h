@@ -2,8 +2,8 @@
  * core/problems: what is wrong with an input, for programs and for people.
  *
  * Programs are given a list: [{"path": "/ticket", "title": "Ticket", "message": "is required"}].
- * The title is what the form calls the field, and is there only if the form gives it one. People
- * are given a sentence made of that list, which names fields by their titles and never by pointers.
+ * The title is what a form calls the field: its title, or else its name. People are given a
+ * sentence made of that list, which names fields by these and never by pointers.
  */
 #ifndef NOD_CORE_PROBLEMS_H
 #define NOD_CORE_PROBLEMS_H

@@ -51,7 +51,9 @@ struct target {
     struct str confirm_message;
     int64_t timeout_ms;                    /* of work, not of waiting */
     size_t journal_entries, journal_bytes; /* what a call of it may learn; 0: the engine's */
-    unsigned in_use;                       /* calls that point here: it is freed only at 0 */
+    int64_t ask_ttl_ms;                    /* how long its questions wait; 0: as the engine says */
+    struct str source; /* where it was registered, "tools.c:120"; empty: not known */
+    unsigned in_use;   /* calls that point here: it is freed only at 0 */
     bool removed;
     enum target_detach detach; /* may, or must, a call of it be detached from its request? */
     bool detach_after_asks; /* what it asks before its first step is asked before it is detached */

@@ -113,6 +113,7 @@ struct run {
     uint32_t notice_ordinal;
     struct fault fault; /* the newest one */
     struct str bug;     /* a mistake of the handler; the call ends with an error that names it */
+    struct str unasked; /* nobody could be asked: what is missing for it */
     void *handle;       /* for the provider */
     void (*emit)(struct run *run,
                  const struct notice *notice); /* Set by the provider, which decides the thread. */

@@ -210,6 +210,7 @@ static nod_status entry_status(struct run *run, const struct entry *entry, enum 
         run_fail_fmt(run, NOD_E_NOT_SUPPORTED,
                      "The client cannot put this question to a person (mode %s)", kind_mode(kind));
         run->fault.meta = arena_fmt(&run->arena, "{\"mode\":\"%s\"}", kind_mode(kind));
+        run->unasked = run->fault.message;
         return NOD_E_NOT_SUPPORTED;
     case ASK_INVALID:
         said = problems_sentence(&run->arena, entry->content);
@@ -294,6 +295,8 @@ static nod_status check_form(struct run *run, struct str detail, struct str mess
 
 nod_status run_check_message(struct run *run, struct str detail, struct str message)
 {
+    if (!str_trim(message).len)
+        return fail_fmt(run, NOD_E_INVALID, "A question may not have a blank message");
     if (message.len > RUN_MESSAGE_MAX)
         return run_fail_fmt(run, NOD_E_LIMIT, "A question may have a message of %d bytes",
                             RUN_MESSAGE_MAX);
@@ -327,6 +330,7 @@ static nod_status check_question(struct run *run, const struct ask_spec *spec)
                      : spec->kind == ASK_URL   ? "elicitation in url mode"
                                                : "elicitation in form mode");
         run->fault.meta = arena_fmt(&run->arena, "{\"mode\":\"%s\"}", kind_mode(spec->kind));
+        run->unasked = run->fault.message;
         return NOD_E_NOT_SUPPORTED;
     }
     return NOD_OK;

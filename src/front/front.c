@@ -39,6 +39,11 @@ static void on_request(struct http_exchange *exchange, const struct http_request
     route->handle(&request, route->data);
 }
 
+void front_about(struct front *front, struct str about)
+{
+    front->about = about;
+}
+
 /* --- making one --- */
 
 /* File descriptors run out first: some are kept for the store, files and everything else. */

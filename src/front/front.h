@@ -63,6 +63,9 @@ void front_destroy(struct front *front);
 
 /* False, logged: the route cannot be added. */
 bool front_route(struct front *front, const struct route *route);
+/* A sentence for those who come to the wrong path, or with the wrong method: what is here, and
+ * where. It is constant. */
+void front_about(struct front *front, struct str about);
 /*
  * For web pages of allowed origins: further headers that they may send, by name or as a prefix with
  * a star ("Mcp-Param-*"), NULL-terminated; and one that they may read.

@@ -42,6 +42,7 @@ struct front {
     struct front_opts opts;
     struct arena texts; /* for opts */
     struct routes *routes;
+    struct str about;         /* what is here, and where: for those who came to the wrong place */
     struct http_server *http; /* NULL once it is closed */
     struct listener *listeners[FRONT_LISTENERS_MAX];
     size_t listener_count;

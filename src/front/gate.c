@@ -23,6 +23,16 @@ static enum http_verdict answer(struct http_ruling *ruling, int status, struct s
     return HTTP_ANSWER;
 }
 
+/* Programs are answered in JSON; people, who look with a browser, in plain text. */
+static bool wants_text(const struct http_request *http, const struct route *path)
+{
+    struct str accept = http_named(http, HTTP_NAME_ACCEPT);
+
+    if (str_find(accept, STR("text/html")) >= 0 || str_find(accept, STR("text/plain")) >= 0)
+        return true;
+    return !path && str_find(accept, STR("json")) < 0;
+}
+
 static void write_refusal(struct buf *body, struct str why)
 {
     struct json_writer w;
@@ -35,32 +45,69 @@ static void write_refusal(struct buf *body, struct str why)
 }
 
 /* The route `path` decides how its clients are told; NULL: there is no such path. */
-static enum http_verdict forbid(struct front *front, struct http_ruling *ruling,
-                                const struct route *path, struct str why)
+static enum http_verdict refuse(struct front *front, const struct http_request *http,
+                                struct http_ruling *ruling, const struct route *path, int status,
+                                struct str why)
 {
     struct str type = path && path->refused_type.len ? path->refused_type : STR("application/json");
 
     buf_clear(&front->refusal);
-    if (path && path->refused)
+    if (wants_text(http, path)) {
+        type = STR("text/plain; charset=utf-8");
+        buf_add(&front->refusal, why);
+        buf_add_char(&front->refusal, '\n');
+    } else if (path && path->refused) {
         path->refused(&front->refusal, why);
-    else
+    } else {
         write_refusal(&front->refusal, why);
+    }
     ruling->body = buf_str(&front->refusal);
-    return answer(ruling, 403, STR("Content-Type"), type);
+    return answer(ruling, status, STR("Content-Type"), type);
 }
 
-static enum http_verdict unauthorized(struct http_ruling *ruling, bool given)
+/* The sentence, and behind it what is here. */
+static enum http_verdict refuse_about(struct front *front, const struct http_request *http,
+                                      struct http_ruling *ruling, const struct route *path,
+                                      int status, struct str why)
 {
-    return answer(ruling, 401, STR("WWW-Authenticate"),
-                  given ? STR("Bearer realm=\"nod\", error=\"invalid_token\"")
-                        : STR("Bearer realm=\"nod\""));
+    struct buf text;
+
+    buf_init(&text, FRONT_REFUSAL_MAX / 2);
+    buf_add(&text, why);
+    if (front->about.len)
+        buf_fmt(&text, " " STR_FMT, STR_ARG(front->about));
+    enum http_verdict verdict = refuse(front, http, ruling, path, status, buf_str(&text));
+    buf_finish(&text);
+    return verdict;
 }
 
-static enum http_verdict not_allowed(struct front *front, struct http_ruling *ruling,
-                                     struct str path)
+static enum http_verdict unauthorized(struct front *front, const struct http_request *http,
+                                      struct http_ruling *ruling, const struct route *path,
+                                      bool given)
 {
-    routes_allow(front->routes, path, &front->allowed);
-    return answer(ruling, 405, STR("Allow"), buf_str(&front->allowed));
+    answer(ruling, 401, STR("WWW-Authenticate"),
+           given ? STR("Bearer realm=\"nod\", error=\"invalid_token\"")
+                 : STR("Bearer realm=\"nod\""));
+    return refuse(front, http, ruling, path, 401,
+                  given
+                      ? STR("This token is not one that the server knows; the operator keeps them "
+                            "in the token file.")
+                      : STR("This needs a token: send the header \"Authorization: Bearer TOKEN\", "
+                            "with one from the operator's token file."));
+}
+
+static enum http_verdict not_allowed(struct front *front, const struct http_request *http,
+                                     struct http_ruling *ruling, const struct route *path)
+{
+    struct buf why;
+
+    routes_allow(front->routes, http->path, &front->allowed);
+    answer(ruling, 405, STR("Allow"), buf_str(&front->allowed));
+    buf_init(&why, FRONT_REFUSAL_MAX / 4);
+    buf_fmt(&why, "This path takes " STR_FMT " only.", STR_ARG(buf_str(&front->allowed)));
+    enum http_verdict verdict = refuse_about(front, http, ruling, path, 405, buf_str(&why));
+    buf_finish(&why);
+    return verdict;
 }
 
 /* --- who --- */
@@ -89,7 +136,7 @@ static bool is_local(const struct front *front, const struct http_request *http)
 
 /* HTTP_TRUST with the principal of the token, or 401. */
 static enum http_verdict authenticate(struct front *front, const struct http_request *http,
-                                      struct http_ruling *ruling)
+                                      const struct route *path, struct http_ruling *ruling)
 {
     const struct tokens *tokens = front->opts.tokens;
     struct str header = http_named(http, HTTP_NAME_AUTHORIZATION), scheme, token;
@@ -99,11 +146,11 @@ static enum http_verdict authenticate(struct front *front, const struct http_req
         return HTTP_TRUST;
     }
     if (!tokens || !str_cut(header, ' ', &scheme, &token) || !str_eq_nocase(scheme, STR("Bearer")))
-        return unauthorized(ruling, false);
+        return unauthorized(front, http, ruling, path, false);
     const struct principal *owner = tokens_find(tokens, str_trim(token));
     if (!owner) {
         log_refused(front, http, "token refused");
-        return unauthorized(ruling, true);
+        return unauthorized(front, http, ruling, path, true);
     }
     ruling->mark.who = owner;
     ruling->who = owner->name;
@@ -129,7 +176,7 @@ static enum http_verdict forbid_role(struct front *front, const struct http_requ
             buf_fmt(&why, STR_FMT " or ", STR_ARG(role_name((enum role)role)));
     buf_add(&why, STR("admin, which the operator gives in the token file."));
     log_refused(front, http, "role refused");
-    enum http_verdict verdict = forbid(front, ruling, route, buf_str(&why));
+    enum http_verdict verdict = refuse(front, http, ruling, route, 403, buf_str(&why));
     buf_finish(&why);
     return verdict;
 }
@@ -143,10 +190,10 @@ static enum http_verdict let_in(struct front *front, const struct http_request *
         ruling->mark.what = found->route;
         return HTTP_SERVE;
     }
-    if (found->guarded && authenticate(front, http, ruling) == HTTP_ANSWER)
+    if (found->guarded && authenticate(front, http, found->path, ruling) == HTTP_ANSWER)
         return HTTP_ANSWER;
     if (!found->route)
-        return not_allowed(front, ruling, http->path);
+        return not_allowed(front, http, ruling, found->path);
     if (!may(found->route, ruling))
         return forbid_role(front, http, ruling, found->route);
     ruling->mark.what = found->route;
@@ -171,15 +218,15 @@ enum http_verdict gate_head(const struct http_request *http, struct http_ruling 
 
     routes_find(front->routes, http->method, http->path, &found);
     if (!host_ok(front, http, found.path))
-        return forbid(front, ruling, found.path,
-                      STR("This Host is not allowed; use a loopback name, or allow it in the "
-                          "server's settings."));
+        return refuse(front, http, ruling, found.path, 403,
+                      STR("This Host is not allowed; use a loopback name, or allow it with "
+                          "--allow-host."));
     if (origin_allowed(&front->origins, origin, &place))
         ruling->lines = front->origin_lines[place];
     else if (!origin_ok(&front->origins, origin))
-        return forbid(front, ruling, found.path,
-                      STR("This Origin is not allowed; allow it in the server's settings."));
+        return refuse(front, http, ruling, found.path, 403,
+                      STR("This Origin is not allowed; allow it with --allow-origin."));
     if (!found.path)
-        return answer(ruling, 404, STR_NONE, STR_NONE);
+        return refuse_about(front, http, ruling, NULL, 404, STR("There is nothing at this path."));
     return let_in(front, http, &found, ruling);
 }

@@ -219,7 +219,14 @@ static void send_progress(struct caller2025 *call, double value, double total, s
 /* A step so small that it stays behind what the handler will report next. */
 static double next_progress(const struct caller2025 *call)
 {
-    return call->progressed ? call->progress + (fabs(call->progress) + 1) * 1e-6 : 0;
+    double parts = 1000, next;
+
+    if (!call->progressed)
+        return 0;
+    while (fabs(call->progress) * parts > 1e14) /* where thousandths are lost in a double */
+        parts /= 10;
+    next = floor(call->progress * parts + 0.5) + 1;
+    return next / parts > call->progress ? next / parts : call->progress * (1 + 1e-6);
 }
 
 static void call_beat(void *data)

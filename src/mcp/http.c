@@ -30,7 +30,15 @@ void endpoint_error(struct http_exchange *exchange, int status, int64_t code, co
 
 void endpoint_not_allowed(struct http_exchange *exchange, struct str allow)
 {
-    http_reply(exchange, 405, &(struct http_header){ STR("Allow"), allow }, 1, STR_NONE);
+    const struct http_header headers[] = { { STR("Allow"), allow },
+                                           { STR("Content-Type"), STR("application/json") } };
+    struct buf body;
+
+    buf_init(&body, MCP_MESSAGE_MAX);
+    rpc_write_refusal(&body, STR_NONE, RPC_INVALID_REQUEST,
+                      STR("Since 2026-07-28 every message is sent with POST."), STR_NONE);
+    http_reply(exchange, 405, headers, 2, buf_str(&body));
+    buf_finish(&body);
 }
 
 void endpoint_fault(struct mcp_server *server, struct http_exchange *exchange,
@@ -235,12 +243,33 @@ static void handle_post(struct mcp_server *server, struct http_exchange *exchang
     }
 }
 
+/* No MCP client says that it takes HTML: a person has opened the address. */
+static bool is_browser(const struct http_request *http)
+{
+    return str_eq(http->method, STR("GET")) &&
+           str_find(http_named(http, HTTP_NAME_ACCEPT), STR("text/html")) >= 0;
+}
+
+static void reply_browser(struct http_exchange *exchange)
+{
+    static const struct http_header type = { STR_INIT("Content-Type"),
+                                             STR_INIT("text/plain; charset=utf-8") };
+
+    http_reply(exchange, 406, &type, 1,
+               STR("This is an MCP server, made with nod. There is nothing to see here with a "
+                   "browser: give this address to an MCP client (Streamable HTTP).\n"));
+}
+
 /* GET, DELETE and all other methods: only the 2025 era uses them. */
 static void handle_other(struct mcp_server *server, struct http_exchange *exchange,
                          const struct http_request *http, struct str principal)
 {
     struct str version = http_header(http, STR(HEADER_VERSION));
 
+    if (is_browser(http)) {
+        reply_browser(exchange);
+        return;
+    }
     switch (era_of(&(struct era_opening){ .http = true, .version = version })) {
     case ERA_2025:
         era2025_http(server, exchange, http, principal);
@@ -278,15 +307,21 @@ static void write_refused(struct buf *body, struct str why)
 
 /* --- routes --- */
 
+/* With a slash behind it as well: whoever has typed one means the same. */
 static bool add_route(struct mcp_server *server, struct front *front, struct str method)
 {
-    return front_route(front, &(struct route){ .method = method,
-                                               .pattern = STR("/mcp"),
-                                               .who = ROLE_ASK,
-                                               .endless = true,
-                                               .handle = on_request,
-                                               .refused = write_refused,
-                                               .data = server });
+    struct route route = { .method = method,
+                           .pattern = STR("/mcp"),
+                           .who = ROLE_ASK,
+                           .endless = true,
+                           .handle = on_request,
+                           .refused = write_refused,
+                           .data = server };
+
+    if (!front_route(front, &route))
+        return false;
+    route.pattern = STR("/mcp/");
+    return front_route(front, &route);
 }
 
 nod_status mcp_http_start(struct mcp_server *server, struct front *front)
@@ -301,6 +336,7 @@ nod_status mcp_http_start(struct mcp_server *server, struct front *front)
         !add_route(server, front, STR("DELETE")))
         return NOD_E_REFUSED;
     front_web_headers(front, sent, HEADER_SESSION);
+    front_about(front, STR("This is an MCP server: clients connect to /mcp (Streamable HTTP)."));
     server->front = front;
     return NOD_OK;
 }

@@ -87,7 +87,8 @@ void endpoint_too_many_sessions(struct mcp_server *server, struct http_exchange 
                        shares_sentence(server, MCP_SHARE_SESSIONS, why));
     else
         endpoint_error(exchange, 503, RPC_INTERNAL_ERROR,
-                       "There are too many sessions; try again later.");
+                       "There are 20000 sessions, as many as there may be; try again later.");
+    _Static_assert(MCP_SESSIONS_MAX == 20000, "as the message says");
 }
 
 static void post_initialize(struct mcp_server *server, struct http_exchange *exchange,

@@ -29,7 +29,7 @@ void reply_end(struct request *request, struct json_writer *w)
     jw_end(w);
     jw_end(w);
     if (!json_writer_done(w))
-        reply_error(request, RPC_INTERNAL_ERROR, STR("The result is too large to be sent."));
+        reply_error(request, RPC_INTERNAL_ERROR, MCP_TOO_LARGE("The result"));
 }
 
 void reply_empty(struct request *request)

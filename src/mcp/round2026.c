@@ -139,8 +139,7 @@ static void write_required(struct caller2026 *caller, struct str id, struct str 
     if (!out->overflow)
         return;
     buf_clear(out);
-    rpc_write_error(out, id, RPC_INTERNAL_ERROR, STR("The questions are too large to be sent."),
-                    STR_NONE);
+    rpc_write_error(out, id, RPC_INTERNAL_ERROR, MCP_TOO_LARGE("What is asked"), STR_NONE);
 }
 
 void round_respond(struct caller2026 *caller, struct str requests, struct str state)

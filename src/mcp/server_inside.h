@@ -28,6 +28,10 @@ enum {
     MCP_FLUSH_MS = 2000,                 /* time for the last bytes at the end */
 };
 
+/* "The result" and the like, which we cannot send. */
+#define MCP_TOO_LARGE(what) STR(what " is larger than the 16 MiB that a message may have.")
+_Static_assert(MCP_MESSAGE_MAX == 16 << 20, "as MCP_TOO_LARGE says");
+
 struct mcp_server {
     struct mcp_opts opts;
     struct arena texts;   /* for opts */

@@ -128,10 +128,11 @@ static void on_line(struct str line, void *data)
     if (value) {
         take_value(stdio, value);
     } else {
-        struct str why = line.at
-                             ? arena_fmt(&server->message, "The line is not JSON: at byte %zu, %s.",
-                                         error.offset, error.what)
-                             : STR("The line is too long.");
+        struct str why =
+            line.at
+                ? arena_fmt(&server->message, "The line is not JSON: at byte %zu, %s.",
+                            error.offset, error.what)
+                : arena_fmt(&server->message, "The line is longer than %d bytes.", MCP_LINE_MAX);
         send_fault(stdio,
                    &(struct rpc_fault){ .code = line.at ? RPC_PARSE_ERROR : RPC_INVALID_REQUEST,
                                         .message = why });

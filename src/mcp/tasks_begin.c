@@ -15,6 +15,7 @@
 #include "core/catalog.h"
 #include "mcp/caller2026.h"
 #include "mcp/result.h"
+#include "mcp/shares.h"
 #include "mcp/tasks.h"
 
 static const struct str not_stored = STR_INIT("The task could not be stored; try again later.");
@@ -134,11 +135,12 @@ static void begin(struct request *request, struct target *target, const struct j
     buf_finish(&text);
     if (!task) {
         bool own = tasks_full(server, request->principal);
-        reply_error(
-            request, RPC_INTERNAL_ERROR,
-            own ? STR("You have as many tasks as one principal may have; wait for one to "
-                      "end.")
-                : STR("This server has as many tasks as it may have; wait for one to end."));
+        char why[SHARES_SENTENCE_MAX];
+        _Static_assert(TASKS_MAX == 20000, "as the message says");
+        reply_error(request, RPC_INTERNAL_ERROR,
+                    own ? str_of(shares_sentence(server, MCP_SHARE_TASKS, why))
+                        : STR("There are 20000 tasks, as many as there may be; wait for one to "
+                              "end."));
         request->status = own ? 429 : 503;
     } else if (survives) {
         begin_stored(request, task, target, args);

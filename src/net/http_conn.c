@@ -22,6 +22,7 @@
 #include "net/http_private.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #include "base/mem.h"
 
@@ -196,6 +197,32 @@ static void conn_refuse(struct http_conn *conn, int status, const char *why)
     incoming_free(conn->server, conn->incoming);
     conn->incoming = NULL;
     conn_end(conn);
+}
+
+/* What was over a limit says which, in numbers. */
+static void refuse_parsed(struct http_conn *conn, const struct http1 *parser)
+{
+    const struct http1_limits *limits = parser->limits;
+    char why[160];
+
+    switch (parser->status) {
+    case 413:
+        snprintf(why, sizeof(why), "%s: at most %zu bytes are taken", parser->why,
+                 (size_t)limits->body_max);
+        break;
+    case 414:
+        snprintf(why, sizeof(why), "%s: at most %zu bytes are taken", parser->why,
+                 (size_t)limits->line_max);
+        break;
+    case 431:
+        snprintf(why, sizeof(why), "%s: at most %zu headers of %zu bytes in all are taken",
+                 parser->why, (size_t)limits->header_count_max, (size_t)limits->headers_max);
+        break;
+    default:
+        conn_refuse(conn, parser->status, parser->why);
+        return;
+    }
+    conn_refuse(conn, parser->status, why);
 }
 
 static void write_stalled(struct http_conn *conn)
@@ -484,7 +511,7 @@ static void conn_parse(struct http_conn *conn, struct str *in)
                 request_arrived(conn);
             return;
         case HTTP1_REFUSED:
-            conn_refuse(conn, parser->status, parser->why);
+            refuse_parsed(conn, parser);
             return;
         case HTTP1_MORE:
             return;

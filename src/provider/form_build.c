@@ -39,6 +39,12 @@ static struct json *field_problem(struct builder *b, const char *field, const ch
     return NULL;
 }
 
+/* Given, and nothing to be seen of it. */
+static bool is_blank(const char *text)
+{
+    return text && !str_trim(str_of(text)).len;
+}
+
 static bool options_have(const nod_option *options, struct str value)
 {
     for (; options && options->value; options++)
@@ -163,7 +169,12 @@ static bool options_fit(struct builder *b, const nod_field *field, bool *titled)
     *titled = false;
     for (const nod_option *o = field->options; o && o->value; o++) {
         if (++count > FORM_OPTIONS_MAX) {
-            field_problem(b, field->name, "has too many options");
+            b->why = arena_fmt(b->arena, "the field \"%s\" has more than %d options", field->name,
+                               FORM_OPTIONS_MAX);
+            return false;
+        }
+        if (is_blank(o->title)) {
+            field_problem(b, field->name, "has an option with a blank title");
             return false;
         }
         if (options_have(o + 1, str_of(o->value))) {
@@ -215,6 +226,16 @@ static bool set_choices(struct builder *b, const nod_field *field, struct json *
     return true;
 }
 
+static bool is_format(const char *text)
+{
+    static const char *const formats[] = { "email", "uri", "date", "date-time" };
+
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (strcmp(text, formats[i]) == 0)
+            return true;
+    return false;
+}
+
 static struct json *property_build(struct builder *b, const nod_field *field)
 {
     const struct field_kind *kind = &field_kinds[field->kind];
@@ -229,6 +250,9 @@ static struct json *property_build(struct builder *b, const nod_field *field)
         return NULL;
     if (!kind->text && (field->format || field->pattern))
         return field_problem(b, field->name, "has a format or a pattern, but is not a text");
+    if (field->format && !is_format(field->format))
+        return field_problem(b, field->name,
+                             "has a format that is none of email, uri, date and date-time");
     set_str(b, property, "format", field->format);
     set_str(b, property, "pattern", field->pattern);
     if (field->hint && !field->pattern)
@@ -264,16 +288,22 @@ static bool field_check(struct builder *b, const nod_field *field)
         b->why = STR("a field of the form has no name");
         return false;
     }
-    if ((size_t)field->kind < sizeof(field_kinds) / sizeof(field_kinds[0]))
-        return true;
-    field_problem(b, field->name, "is of a kind that this version does not know");
-    return false;
+    if ((size_t)field->kind >= sizeof(field_kinds) / sizeof(field_kinds[0])) {
+        field_problem(b, field->name, "is of a kind that this version does not know");
+        return false;
+    }
+    if (is_blank(field->title)) {
+        field_problem(b, field->name, "has a blank title: leave it out, or say something");
+        return false;
+    }
+    return true;
 }
 
 static bool shape_check(struct builder *b, const nod_form *form)
 {
     if (form->count > FORM_FIELDS_MAX) {
-        b->why = STR("the form has too many fields");
+        b->why = arena_fmt(b->arena, "the form has %zu fields, and may have %d", form->count,
+                           FORM_FIELDS_MAX);
         return false;
     }
     if (form->count == 0 || (form->fields && form->field_size >= offsetof(nod_field, options)))

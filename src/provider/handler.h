@@ -16,8 +16,8 @@ struct local;
 struct local_target;
 
 enum {
-    REPLY_BYTES_MAX = 16 * 1024 * 1024,  /* bytes of a result as JSON */
-    APPROVE_SHOWN_MAX = 4096,            /* bytes of arguments shown to a person; the rest is cut */
+    REPLY_BYTES_MAX = 16 * 1024 * 1024, /* bytes of a result as JSON */
+    APPROVE_SHOWN_MAX = 4096,           /* bytes of arguments shown to a person; the rest is cut */
     APPROVE_ATTEMPTS = 8, /* times an approval is asked for while what comes back does not fit */
     COMPLETION_BYTES_MAX = 1024 * 1024,  /* memory of a completion handler */
     HANDLER_TEXT_MAX = 16 * 1024 * 1024, /* bytes of one JSON text made by nod_text */
@@ -103,6 +103,9 @@ void handler_finish(nod_call *call);
 bool call_may_ask(nod_call *call, const char *function, nod_status *status);
 
 /* --- asking (handler_ask.c) --- */
+
+/* A question needs a message that says something; else a bug is noted that names the function. */
+nod_status call_message(nod_call *call, const char *function, const char *message);
 
 /* Asks, or returns the journalled answer, and keeps the call's flags. `*answer` may stay NULL. */
 nod_status call_ask(nod_call *call, const struct ask_spec *spec, const struct entry **answer);

@@ -59,6 +59,17 @@ static nod_status missing(nod_call *call, const char *function, const char *opti
     return NOD_E_USAGE;
 }
 
+nod_status call_message(nod_call *call, const char *function, const char *message)
+{
+    if (!message)
+        return missing(call, function, "message");
+    if (str_trim(str_of(message)).len)
+        return NOD_OK;
+    run_bug(call->run, "The %s " STR_FMT " calls %s with a blank .message: say what is asked",
+            call_what(call), STR_ARG(call_name(call)), function);
+    return NOD_E_USAGE;
+}
+
 static nod_status bad_form(nod_call *call, struct str why)
 {
     struct run *run = call->run;
@@ -91,10 +102,10 @@ nod_status call_form(nod_call *call, const nod_form *form, const char *schema, s
 static nod_action action_of(enum ask_state state)
 {
     static const nod_action actions[] = {
-        [ASK_PENDING] = NOD_WAITING,       [ASK_ACCEPTED] = NOD_ACCEPT,
-        [ASK_DECLINED] = NOD_DECLINE,      [ASK_CANCELLED] = NOD_CANCEL,
-        [ASK_EXPIRED] = NOD_EXPIRED,       [ASK_WITHDRAWN] = NOD_WITHDRAWN,
-        [ASK_UNSUPPORTED] = NOD_UNASKED,   [ASK_INVALID] = NOD_UNFIT,
+        [ASK_PENDING] = NOD_WAITING,     [ASK_ACCEPTED] = NOD_ACCEPT,
+        [ASK_DECLINED] = NOD_DECLINE,    [ASK_CANCELLED] = NOD_CANCEL,
+        [ASK_EXPIRED] = NOD_EXPIRED,     [ASK_WITHDRAWN] = NOD_WITHDRAWN,
+        [ASK_UNSUPPORTED] = NOD_UNASKED, [ASK_INVALID] = NOD_UNFIT,
     };
     return actions[state];
 }
@@ -129,8 +140,7 @@ static const char response_schema[] =
 static nod_status elicit_spec(nod_call *call, const char *function,
                               const struct nod_elicit_opts *opts, struct ask_spec *spec)
 {
-    if (!opts->message)
-        return missing(call, function, "message");
+    NOD_TRY(call_message(call, function, opts->message));
     *spec = (struct ask_spec){
         .kind = ASK_FORM,
         .key = call_text(call, opts->key),
@@ -244,8 +254,7 @@ nod_status nod_confirm_with(nod_call *call, bool *yes, const struct nod_confirm_
     *yes = false;
     if (!call_may_ask(call, "nod_confirm", &status))
         return status;
-    if (!opts.message)
-        return missing(call, "nod_confirm", "message");
+    NOD_TRY(call_message(call, "nod_confirm", opts.message));
     struct ask_spec spec = {
         .kind = ASK_FORM,
         .key = call_text(call, opts.key),
@@ -308,8 +317,7 @@ static nod_status approve_spec(nod_call *call, const struct nod_approve_opts *op
 {
     const nod_json *arguments = opts->arguments ? opts->arguments : nod_args(call);
 
-    if (!opts->message)
-        return missing(call, "nod_approve", "message");
+    NOD_TRY(call_message(call, "nod_approve", opts->message));
     *spec = (struct ask_spec){
         .kind = ASK_APPROVAL,
         .key = call_text(call, opts->key),

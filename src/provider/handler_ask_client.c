@@ -77,6 +77,8 @@ bool url_is_safe(struct str url)
 
 static nod_status url_check(nod_call *call, const char *function, const struct nod_url_opts *opts)
 {
+    if (opts->message)
+        NOD_TRY(call_message(call, function, opts->message));
     if (!opts->message || !opts->url) {
         run_bug(call->run, "The %s " STR_FMT " calls %s without .message or .url", call_what(call),
                 STR_ARG(call_name(call)), function);
@@ -142,6 +144,7 @@ static nod_status require_unsupported(struct run *run)
     run_fail(run, NOD_E_NOT_SUPPORTED, NULL,
              STR("The client does not support elicitation in url mode"));
     run->fault.meta = STR("{\"mode\":\"url\"}");
+    run->unasked = run->fault.message;
     return NOD_E_NOT_SUPPORTED;
 }
 
@@ -174,7 +177,8 @@ static nod_status require_by_asking(nod_call *call, const struct nod_url_opts *o
         spec.key = arena_fmt(arena, STR_FMT ".%d", STR_ARG(base), i);
     }
     return run_fail(call->run, NOD_E_LIMIT, NULL,
-                    STR("The page was opened many times, and is still not done"));
+                    arena_fmt(arena, "The page was opened %d times, and is still not done",
+                              REQUIRE_ROUNDS_MAX - 1));
 }
 
 nod_status nod_require_url_with(nod_call *call, const struct nod_url_opts *given)
@@ -197,7 +201,8 @@ nod_status nod_require_url_with(nod_call *call, const struct nod_url_opts *given
     struct str id = required_id(call, call_text(call, opts.key));
     struct str url = url_with_id(call, call_text(call, opts.url), id);
     if (!url.at)
-        return run_fail(run, NOD_E_LIMIT, NULL, STR("The URL is too long"));
+        return run_fail(run, NOD_E_LIMIT, NULL,
+                        arena_fmt(arena, "The URL is longer than %d bytes", RUN_URL_MAX));
     struct json *data = json_new_object(arena), *list = json_new_array(arena),
                 *one = json_new_object(arena);
     json_set(arena, one, STR("mode"), json_new_str(arena, STR("url")));

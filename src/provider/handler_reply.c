@@ -371,7 +371,9 @@ nod_status reply_close(nod_call *call, struct str *body)
     jw_end(w);
     if (!json_writer_done(w))
         return run_fail(call->run, NOD_E_LIMIT, NULL,
-                        STR("The reply is larger than a reply may be (REPLY_BYTES_MAX)"));
+                        arena_fmt(&call->run->arena,
+                                  "The reply is larger than the %d bytes that a reply may have",
+                                  REPLY_BYTES_MAX));
     *body = buf_str(&reply->out);
     return NOD_OK;
 }

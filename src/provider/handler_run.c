@@ -310,6 +310,11 @@ nod_status handler_run(nod_call *call, struct str *body)
         status = check_replay(call, (struct ended){ status, *body });
     if (status != NOD_OK)
         *body = STR_NONE;
+    else if (call->reply.is_error)
+        LOG_INFO("call failed", LOG_STR("why", call->reply.error),
+                 LOG_CSTR("code", outcome_code(NOD_E_FAILED)),
+                 LOG_STR(call_what(call), call_name(call)),
+                 LOG_STR("principal", call->run->principal), LOG_STR("call", call->run->call_id));
     return status;
 }
 

@@ -13,6 +13,7 @@
 #include "provider/local.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -21,6 +22,7 @@
 
 enum {
     NOTICES_IN_FLIGHT_MAX = 1024, /* notices of one run on a worker; more are dropped */
+    LOOP_HELD_MS = 100,           /* a handler on the loop that takes longer is named in the log */
     STUCK_AFTER_MS = 1000, /* a run that goes on for so long after its call has ended is logged */
 };
 
@@ -52,6 +54,22 @@ void local_call_init(nod_call *call, struct local *local, struct run *run)
 
 /* --- on the loop --- */
 
+/* While a handler runs here nobody else is served. The first time it is said, and again when it has
+ * become twice as long. */
+static void loop_was_held(const struct target *target, const char *what, int64_t began_ms)
+{
+    struct local_target *t =
+        (struct local_target *)target; /* what was said of it changes nothing */
+    int64_t ms = clock_mono(clock_system()) - began_ms;
+
+    if (ms <= LOOP_HELD_MS || ms < 2 * t->held_ms)
+        return;
+    t->held_ms = ms;
+    LOG_WARN("a handler held the loop, and nobody else was served meanwhile: make it .blocking",
+             LOG_CSTR("handler", what), LOG_STR("target", target->name), LOG_INT("ms", ms),
+             LOG_INT("most", LOOP_HELD_MS), LOG_STR("source", target->source));
+}
+
 static void run_here(struct local *local, struct run *run)
 {
     struct nod_call call;
@@ -59,7 +77,9 @@ static void run_here(struct local *local, struct run *run)
 
     local_call_init(&call, local, run);
     run->emit = run_emit;
+    int64_t began_ms = clock_mono(clock_system());
     nod_status status = handler_run(&call, &body);
+    loop_was_held(run->target, call_what(&call), began_ms);
     /* the handler may have taken long, which counts, and may make it too late */
     clock_look_again();
     run_done(run, status, body);
@@ -247,8 +267,10 @@ static nod_status local_complete(struct provider *provider, struct target *targe
     arena_init(&run.arena, COMPLETION_BYTES_MAX);
     local_call_init(&call, (struct local *)provider, &run);
     call.completion = completion;
+    int64_t began_ms = clock_mono(clock_system());
     nod_status status = complete(&call);
     handler_defers(&call);
+    loop_was_held(target, "completion", began_ms);
     clock_look_again();
     if (run.bug.at) {
         LOG_ERROR("a completion handler made a mistake", LOG_STR("target", target->name),
@@ -285,6 +307,7 @@ struct local_target *local_target_new(struct local *local, enum target_kind kind
     t->base.kind = kind;
     t->base.provider = &local->provider;
     arena_init(&t->arena, LOCAL_TARGET_BYTES);
+    t->base.source = arena_str(&t->arena, str_of(local->source));
     list_init(&t->link);
     return t;
 }
@@ -298,6 +321,17 @@ void local_target_free(struct local_target *t)
     schema_destroy(t->output);
     arena_finish(&t->arena);
     mem_free(t);
+}
+
+/* The end of a path that is too long says more than its beginning. */
+void local_source(struct local *local, const char *file, int line)
+{
+    size_t len = file ? strlen(file) : 0, most = LOCAL_SOURCE_MAX - 16;
+
+    snprintf(local->source, sizeof(local->source), "%s:%d",
+             file ? file + (len > most ? len - most : 0) : "", line);
+    if (!len)
+        local->source[0] = '\0';
 }
 
 struct local *local_create(const struct local_opts *opts)

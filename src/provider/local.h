@@ -32,6 +32,8 @@ bool local_stop(struct local *local, int wait_ms);
 /* After the engine is gone. Removes everything from the catalog. */
 void local_destroy(struct local *local);
 
+/* Where the program registers from now on, for messages: see nod_source. */
+void local_source(struct local *local, const char *file, int line);
 /* A table is added whole or not at all. Mistakes are logged. */
 nod_status local_add_tools(struct local *local, const nod_tool *tools, size_t count, size_t size);
 nod_status local_add_resources(struct local *local, const nod_resource *resources, size_t count,

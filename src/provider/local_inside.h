@@ -13,6 +13,7 @@ enum {
     LOCAL_TABLE_MAX = 10000,                  /* rows of one nod_add_* */
     LOCAL_PROMPT_ARGS_MAX = 100,              /* arguments of one prompt */
     LOCAL_TOOL_NAME_MAX = 128,                /* bytes of a tool's name */
+    LOCAL_SOURCE_MAX = 256,                   /* bytes of the place where it was registered */
     LOCAL_NAME_MAX = 1024,                    /* bytes of a prompt's name, or of a URI */
 };
 
@@ -35,6 +36,7 @@ struct local_target {
     struct str description;
     struct str mime_type;
     bool blocking;
+    int64_t held_ms; /* the longest that it held the loop, of what was logged */
     void *data;
 };
 
@@ -51,6 +53,7 @@ struct local {
     bool replay_check;
     void (*stepped)(void *data, const char *key); /* see local_watch_steps */
     void *stepped_data;
+    char source[LOCAL_SOURCE_MAX];   /* "tools.c:120", of what is registered now; or empty */
     struct hooks_alive *hooks_alive; /* for posts on their way to hooks; see hook.c */
 };
 

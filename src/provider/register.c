@@ -55,6 +55,12 @@ bool register_text(struct local_target *t, const char *what, const char *name, c
     *out = STR_NONE;
     if (!text)
         return true;
+    if (!str_trim(given).len &&
+        (strcmp(field, "title") == 0 || strcmp(field, "confirm_message") == 0)) {
+        register_refuse(what, name, NOD_E_USAGE, "its %s is blank: leave it out, or say something",
+                        field);
+        return false;
+    }
     if (given.len > max) {
         register_refuse(what, name, NOD_E_USAGE, "its %s is longer than %zu bytes", field, max);
         return false;
@@ -123,9 +129,13 @@ static nod_status add_built(const struct register_batch *batch, struct local_tar
             list_append(&local->targets, &built[added]->link);
             added++;
         } else {
-            register_refuse(batch->what, target->name.at, status, "%s",
-                            status == NOD_E_LIMIT ? "there are too many"
-                                                  : "there is another one of that name");
+            if (status == NOD_E_LIMIT)
+                register_refuse(batch->what, target->name.at, status,
+                                "there are %d already, as many as there may be",
+                                CATALOG_TARGETS_MAX);
+            else
+                register_refuse(batch->what, target->name.at, status,
+                                "there is another one of that name");
         }
     }
     if (status == NOD_OK)

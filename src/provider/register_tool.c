@@ -5,6 +5,8 @@
  * of each number. A form is turned into a schema. The compiled schemas check the input before a
  * run, and the structured reply after it.
  */
+#include "base/log.h"
+#include "json/form.h"
 #include "provider/form_build.h"
 #include "provider/local_inside.h"
 
@@ -38,6 +40,10 @@ static nod_status tool_check(const nod_tool *tool)
     const char *wrong = engine_journal_wrong(tool->journal_entries, tool->journal_bytes);
     if (wrong)
         return register_refuse("tool", name, NOD_E_USAGE, "its %s", wrong);
+    if (tool->ask_ttl_ms < 0 || tool->ask_ttl_ms > RUN_TTL_MAX_MS)
+        return register_refuse("tool", name, NOD_E_USAGE,
+                               "its ask_ttl_ms is negative, or more than ten years (%lld)",
+                               (long long)RUN_TTL_MAX_MS);
     if ((unsigned)tool->task > NOD_TASK_REQUIRED)
         return register_refuse("tool", name, NOD_E_USAGE, "its task is not a nod_task_mode");
     if (tool->task_asks_first && tool->task == NOD_TASK_NEVER)
@@ -98,6 +104,44 @@ static struct schema *input_schema(struct local_target *t, const nod_tool *tool,
                            &(struct schema_opts){ .assert_formats = true,
                                                   .getter_numbers = true,
                                                   .distinct_items = tool->input != NULL });
+}
+
+/* What a form starts with must be something that could be sent. A property that is no schema of its
+ * own, because it refers to others, is left to the clients. */
+static bool presets_fit(struct local_target *t, const char *name, const struct json *input)
+{
+    static const struct schema_opts opts = { .assert_formats = true, .getter_numbers = true };
+
+    JSON_EACH (property, json_get(input, STR("properties"))) {
+        const struct json *preset = json_get(property, STR("default"));
+        struct schema_problems problems = { 0 };
+        struct schema *schema =
+            preset ? schema_compile(property, &opts, &t->arena, &problems) : NULL;
+        bool fits = !schema || schema_check(schema, preset, &t->arena, &problems) == NOD_OK;
+
+        schema_destroy(schema);
+        if (fits)
+            continue;
+        register_refuse("tool", name, NOD_E_BAD_SCHEMA,
+                        "its input cannot be used: the preset of \"" STR_FMT
+                        "\" does not fit the field: it " STR_FMT,
+                        STR_ARG(property->key),
+                        STR_ARG(problems.count ? problems.at[0].message : STR("is not valid")));
+        return false;
+    }
+    return true;
+}
+
+/* It may be meant (a tool that stores a key), but arguments pass through the model, and are shown
+ * to whoever has to confirm the call. */
+static void warn_of_secrets(const char *name, const struct json *input)
+{
+    struct str field;
+
+    if (form_asks_secret(input, STR(""), NULL, NULL, &field))
+        LOG_WARN("a tool takes what looks like a secret as an argument: the model will see it; "
+                 "nod_elicit_url asks a person for it instead",
+                 LOG_CSTR("tool", name), LOG_STR("argument", field));
 }
 
 /* Any schema. Clients of the 2025 era are shown it only if it is of an object (mcp/revision.c). */
@@ -191,8 +235,10 @@ static bool tool_listing(struct local_target *t, const nod_tool *tool)
     struct str why;
 
     t->base.input = t->input = input_schema(t, tool, input);
-    if (!t->input || !tool_param_headers(t, tool->name, input))
+    if (!t->input || !tool_param_headers(t, tool->name, input) ||
+        !presets_fit(t, tool->name, input))
         return false;
+    warn_of_secrets(tool->name, input);
     if (tool->output_schema) {
         output = parse_text(t, tool->name, "output_schema", tool->output_schema);
         t->output = output_schema(t, tool, output);
@@ -210,7 +256,8 @@ static bool tool_listing(struct local_target *t, const nod_tool *tool)
         input = form_build_plain(tool->input, &t->arena, &why);
     if (!write_descriptor(t, tool, input, output, meta) ||
         !register_version(t, input, tool->version)) {
-        register_refuse("tool", tool->name, NOD_E_LIMIT, "its listing is too large");
+        register_refuse("tool", tool->name, NOD_E_LIMIT, "its listing is larger than %d bytes",
+                        LOCAL_DESCRIPTOR_BYTES);
         return false;
     }
     return true;
@@ -244,6 +291,7 @@ static struct local_target *tool_build(struct local *local, const void *table, s
     t->base.detach_after_asks = tool.task_asks_first;
     t->base.journal_entries = tool.journal_entries;
     t->base.journal_bytes = tool.journal_bytes;
+    t->base.ask_ttl_ms = tool.ask_ttl_ms;
     t->base.timeout_ms = tool.timeout_ms ? tool.timeout_ms : LOCAL_TIMEOUT_MS;
     return t;
 refused:

@@ -103,7 +103,7 @@ test('one address of several that cannot be listened on ends the start', async (
 test('a path without a route is 404, a method without one is 405 and says which there are', async (t) => {
   const server = await startHttp(t, 'probe');
   const at = (name, options) => fetch(new URL(name, server.url), options);
-  assert.equal((await at('/mcp/')).status, 404);
+  assert.equal((await at('/mcp/x')).status, 404);
   assert.equal((await at('/%6dcp')).status, 404);
   const put = await at('/mcp', { method: 'PUT' });
   assert.equal(put.status, 405);
@@ -115,6 +115,45 @@ test('a path without a route is 404, a method without one is 405 and says which 
   const head = await at('/readyz', { method: 'HEAD' });
   assert.equal(head.status, 200);
   assert.equal(await head.text(), '');
+});
+
+test('whoever comes to the wrong place is told what is here and what to do', async (t) => {
+  const server = await startHttp(t, 'probe');
+  const at = (name, accept, options = {}) => fetch(new URL(name, server.url), { ...options, headers: { ...options.headers, Accept: accept } });
+  const browser = 'text/html,application/xhtml+xml,*/*;q=0.8';
+  const root = await at('/', browser);
+  assert.deepEqual([root.status, root.headers.get('content-type')], [404, 'text/plain; charset=utf-8']);
+  assert.match(await root.text(), /nothing at this path\. This is an MCP server: clients connect to \/mcp/);
+  assert.match(await (await at('/', '*/*')).text(), /clients connect to \/mcp/);
+  assert.match((await (await at('/', 'application/json')).json()).error, /clients connect to \/mcp/);
+
+  const looked = await at('/mcp', browser);
+  assert.equal(looked.status, 406);
+  assert.match(await looked.text(), /^This is an MCP server.*give this address to an MCP client/);
+
+  const put = await at('/mcp', defaultHeaders.Accept, { method: 'PUT' });
+  assert.equal(put.status, 405);
+  assert.match((await put.json()).error.message, /takes GET, POST, DELETE only\. .*\/mcp/);
+  const old = await at('/mcp', defaultHeaders.Accept, { headers: { 'MCP-Protocol-Version': '2026-07-28' } });
+  assert.deepEqual([old.status, old.headers.get('allow')], [405, 'POST']);
+  assert.match((await old.json()).error.message, /sent with POST/);
+});
+
+test('an address that ends with a slash works', async (t) => {
+  const server = await startHttp(t, 'probe');
+  const session = await connect(t, 'http', 'probe', { server, url: `${server.url}/`, answer: () => ({ action: 'accept', content: {} }) });
+  assert.equal(await session.text('confirm'), 'yes');
+});
+
+test('401 says how to get in, as JSON-RPC to a client and in words to a browser', async (t) => {
+  const server = await startHttp(t, 'probe', { args: ['--token-file', tokenFile(t)] });
+  const none = await fetch(server.url, { method: 'POST', headers: defaultHeaders, body: '{}' });
+  const { error, jsonrpc } = await none.json();
+  assert.deepEqual([none.status, jsonrpc], [401, '2.0']);
+  assert.match(error.message, /Authorization: Bearer TOKEN/);
+  const wrong = await fetch(server.url, { headers: { Accept: 'text/html', ...bearer('wrong-token-0123456789') } });
+  assert.equal(wrong.status, 401);
+  assert.match(await wrong.text(), /^This token is not one that the server knows; the operator keeps them in the token file\.\n$/);
 });
 
 async function shownTo(url, ca) {

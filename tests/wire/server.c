@@ -149,6 +149,17 @@ static nod_status approve(nod_call *call)
     return nod_reply_text(call, nod_text(call, result));
 }
 
+static nod_status approve_extras(nod_call *call)
+{
+    nod_approval approval;
+
+    NOD_TRY(nod_approve(
+        call, &approval, .message = "With what?",
+        .form = NOD_FORM(NOD_CHOICES("extras", NOD_OPTIONS({ "a", "Anchor" }, { "b", "Boat" })))));
+    return nod_reply_text(call, approval.data ? nod_text(call, approval.data)
+                                              : action_name(approval.action));
+}
+
 static const nod_form one_word = { sizeof(nod_field),
                                    (const nod_field[]){ NOD_TEXT("word", .required = true) }, 1 };
 
@@ -590,6 +601,8 @@ static const nod_tool tools[] = {
       .handler = approve,
       .input =
           NOD_FORM(NOD_TEXT("what"), NOD_NUMBER("amount"), NOD_INT("ttl"), NOD_INT("attempts")) },
+    { .name = "approve_extras", .handler = approve_extras },
+    { .name = "hurry", .handler = ask_plain, .ask_ttl_ms = 150 },
     { .name = "ticket",
       .handler = ticket,
       .input = NOD_FORM(NOD_TEXT("code", .pattern = "^[A-Z]{3}$", .hint = "ABC"),

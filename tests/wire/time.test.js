@@ -1,7 +1,7 @@
 // Clocks: how long a question waits, what a late answer does, and what the client is sent in the meantime.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { connect, onBoth, rawPeer, callTool, nextAsk, accept, answer, resultOf, textOf, pause, within } from './harness.js';
+import { connect, onBoth, rawPeer, callTool, nextAsk, accept, answer, resultOf, runOnce, textOf, pause, within } from './harness.js';
 
 onBoth(test, 'a question that nobody answers ends in a timeout with its id and time to live', async (t, kind) => {
   const peer = await rawPeer(t, kind, 'probe');
@@ -33,6 +33,20 @@ onBoth(test, 'the time to live of the server counts where a question has none', 
   const result = await session.call('ask');
   assert.equal(result._meta.code, 'ELICITATION_TIMEOUT');
   assert.equal(result._meta.ttl, 250);
+});
+
+onBoth(test, 'how long a person may take: the command line before the server, the tool before both, the question before all', async (t, kind) => {
+  const session = await connect(t, kind, 'probe', { env: { PROBE_TTL_MS: '600000' }, args: ['--ask-ttl', '1s'] });
+  const ttl = async (tool, args) => (await session.call(tool, args))._meta.ttl;
+  assert.equal(await ttl('ask', { ttl: 100 }), 100);
+  assert.equal(await ttl('hurry'), 150);
+  assert.equal(await ttl('ask'), 1000);
+});
+
+test('--ask-ttl takes a time, and says so', async () => {
+  const wrong = await runOnce('probe', ['--ask-ttl', '0']);
+  assert.notEqual(wrong.code, 0);
+  assert.match(wrong.stderr, /--ask-ttl takes a time such as 90s, 30m, 24h or 7d/);
 });
 
 onBoth(test, 'a late answer changes nothing and does not answer the next question', async (t, kind) => {
@@ -86,6 +100,7 @@ onBoth(test, 'progress rises while a call waits for a person', async (t, kind) =
   question.accept({});
   assert.equal(await call, 'yes');
   for (let i = 1; i < values.length; i++) assert.ok(values[i] > values[i - 1], `rising: ${values}`);
+  assert.deepEqual(values.slice(0, 4), [0, 0.001, 0.002, 0.003], 'round numbers, for those who show them');
 });
 
 onBoth(test, 'heartbeats and the own progress of a tool rise together', async (t, kind) => {
