@@ -295,7 +295,7 @@ static nod_status check_form(struct run *run, struct str detail, struct str mess
 
 nod_status run_check_message(struct run *run, struct str detail, struct str message)
 {
-    if (!str_trim(message).len)
+    if (str_blank(message))
         return fail_fmt(run, NOD_E_INVALID, "A question may not have a blank message");
     if (message.len > RUN_MESSAGE_MAX)
         return run_fail_fmt(run, NOD_E_LIMIT, "A question may have a message of %d bytes",

@@ -42,7 +42,7 @@ static struct json *field_problem(struct builder *b, const char *field, const ch
 /* Given, and nothing to be seen of it. */
 static bool is_blank(const char *text)
 {
-    return text && !str_trim(str_of(text)).len;
+    return text && str_blank(str_of(text));
 }
 
 static bool options_have(const nod_option *options, struct str value)

@@ -63,7 +63,7 @@ nod_status call_message(nod_call *call, const char *function, const char *messag
 {
     if (!message)
         return missing(call, function, "message");
-    if (str_trim(str_of(message)).len)
+    if (!str_blank(str_of(message)))
         return NOD_OK;
     run_bug(call->run, "The %s " STR_FMT " calls %s with a blank .message: say what is asked",
             call_what(call), STR_ARG(call_name(call)), function);

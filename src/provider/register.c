@@ -55,7 +55,7 @@ bool register_text(struct local_target *t, const char *what, const char *name, c
     *out = STR_NONE;
     if (!text)
         return true;
-    if (!str_trim(given).len &&
+    if (str_blank(given) &&
         (strcmp(field, "title") == 0 || strcmp(field, "confirm_message") == 0)) {
         register_refuse(what, name, NOD_E_USAGE, "its %s is blank: leave it out, or say something",
                         field);

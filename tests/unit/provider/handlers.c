@@ -173,7 +173,7 @@ static void an_approval_shows_the_arguments_and_keeps_the_id(void **state)
     expect_body(TEXT_BODY("0 2 id"));
     b.can = 0;
     bench_call(approve_it, "{}");
-    expect_body(TEXT_BODY("0 0 none"));
+    expect_body(TEXT_BODY("0 7 none")); /* NOD_UNASKED */
 }
 
 static void arguments_too_long_to_show_are_cut_between_characters(void **state)
