@@ -216,7 +216,8 @@ static void send_progress(struct caller2025 *call, double value, double total, s
     buf_clear(out);
 }
 
-/* A step so small that it stays behind what the handler will report next. */
+/* A step so small that it stays behind what the handler will report next, and round, because people
+ * are shown it. */
 static double next_progress(const struct caller2025 *call)
 {
     double parts = 1000, next;
@@ -225,7 +226,7 @@ static double next_progress(const struct caller2025 *call)
         return 0;
     while (fabs(call->progress) * parts > 1e14) /* where thousandths are lost in a double */
         parts /= 10;
-    next = floor(call->progress * parts + 0.5) + 1;
+    next = (double)(int64_t)(call->progress * parts + (call->progress < 0 ? -0.5 : 0.5)) + 1;
     return next / parts > call->progress ? next / parts : call->progress * (1 + 1e-6);
 }
 

@@ -157,7 +157,7 @@ static void while_a_person_thinks_progress_goes_on_rising(void **state)
     send_line("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
               "\"confirm\",\"_meta\":{\"progressToken\":7}}}");
     await("\"progressToken\":7,\"progress\":0,");
-    await("\"progressToken\":7,\"progress\":0.000001,");
+    await("\"progressToken\":7,\"progress\":0.001,");
 }
 
 static void the_end_of_input_lets_work_end_and_cancels_what_waits(void **state)

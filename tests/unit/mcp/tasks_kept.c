@@ -103,7 +103,7 @@ static void a_principal_may_have_so_many_tasks_and_ended_ones_make_room(void **s
         begin("form", NULL, id);
     of_task("tasks/get", other, NULL, 200, UNKNOWN);
     expect(&(struct exchange){ "tools/call", "form", "\"name\":\"form\",\"arguments\":{}" }, 429,
-           "You have as many tasks as one principal may have");
+           "You have as many tasks here as one principal may have (");
     cancel(id);
     WORLD_AWAIT(&world, engine_calls(world.engine) == 999);
     begin("form", NULL, id);
