@@ -214,8 +214,8 @@ static nod_status entry_status(struct run *run, const struct entry *entry, enum 
         return NOD_E_NOT_SUPPORTED;
     case ASK_INVALID:
         said = problems_sentence(&run->arena, entry->content);
-        fail_fmt(run, NOD_E_INVALID, "Invalid elicitation result content%s" STR_FMT,
-                 said.len ? ": " : "", STR_ARG(said));
+        run_fail_fmt(run, NOD_E_INVALID, "Invalid elicitation result content%s" STR_FMT,
+                     said.len ? ": " : "", STR_ARG(said));
         run->fault.details = arena_str(&run->arena, entry->content);
         run->fault.meta =
             arena_fmt(&run->arena, "{\"elicitationId\":\"" STR_FMT "\"}", STR_ARG(entry->ask_id));
@@ -296,7 +296,7 @@ static nod_status check_form(struct run *run, struct str detail, struct str mess
 nod_status run_check_message(struct run *run, struct str detail, struct str message)
 {
     if (str_blank(message))
-        return fail_fmt(run, NOD_E_INVALID, "A question may not have a blank message");
+        return run_fail_fmt(run, NOD_E_INVALID, "A question may not have a blank message");
     if (message.len > RUN_MESSAGE_MAX)
         return run_fail_fmt(run, NOD_E_LIMIT, "A question may have a message of %d bytes",
                             RUN_MESSAGE_MAX);
