@@ -145,6 +145,7 @@ const LANGUAGES = {
 async function compile(checkout, block) {
   const { words, body, language } = block;
   if ('file' in words) return writeFileSync(path.join(checkout.folder, words.file), body); // a later block compiles it
+  if (language === 'cpp' && !/\bint main\(/.test(body)) return void (checkout.together ??= []).push(block); // see compileTogether
   const { compiler, wrapper, standard, above, around } = LANGUAGES[language];
   const inBody = 'body' in words;
   const whole = /\bint main\(/.test(body);
@@ -158,6 +159,21 @@ async function compile(checkout, block) {
   if (!whole) return;
   await checkout.run(`PKG_CONFIG_PATH=home/.local/lib/pkgconfig; export PKG_CONFIG_PATH; ${wrapper} -std=${standard} ${path.basename(file)} -o block $(pkg-config --cflags --libs nod)`);
   await listTools(new StdioClientTransport({ command: path.join(checkout.folder, 'block'), env: { ...checkout.env, LD_LIBRARY_PATH: path.join(checkout.env.HOME, '.local/lib') } }));
+}
+
+// The pieces of C++ of a page are compiled in one go for each standard: the headers take most of the time.
+async function compileTogether(checkout) {
+  const { compiler, standard, above, around } = LANGUAGES.cpp;
+  const blocks = checkout.together ?? [];
+  for (const chosen of new Set(blocks.map(({ words }) => words.standard ?? standard.slice('c++'.length)))) {
+    const file = path.join(checkout.folder, `together-${chosen}.cpp`);
+    const pieces = blocks.filter(({ words }) => (words.standard ?? standard.slice('c++'.length)) === chosen).map((block, i) => {
+      const text = `#line ${block.line + 1} "${block.page}"\n${block.body}`;
+      return 'body' in block.words ? `${around[0].replace('block(', `block_${i}(`)}${text}${around[1]}` : text;
+    });
+    writeFileSync(file, `${above}${pieces.join('')}`);
+    await run(compiler, [`-std=c++${chosen}`, ...WARNINGS, `-I${root}/include`, '-fsyntax-only', file]);
+  }
 }
 
 async function listTools(transport) {
@@ -205,6 +221,7 @@ for (const page of pages) {
           throw error;
         }
       }
+      await compileTogether(checkout);
     });
 }
 
