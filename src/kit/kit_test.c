@@ -95,7 +95,8 @@ static void add(nod_test *test, enum kit_action action, const char *key, const c
         return;
     }
     if (text.len && !json_parse(arena, text, NULL, NULL)) {
-        kit_fail(test, NULL, 0, "the content of an answer is not JSON: %s", content);
+        kit_fail(test, NULL, 0, "the content of an answer is not JSON: %.*s", (int)text.len,
+                 text.at);
         return;
     }
     test->answers[test->answer_count++] = (struct kit_answer){ .action = action,
