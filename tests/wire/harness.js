@@ -33,7 +33,7 @@ export function program(name) {
 }
 
 // On aarch64 the sanitizer takes four seconds of CPU to look for leaks when a process ends, however small it is. There, one
-// server in a hundred is looked at, another one each time, and all of them if NOD_LEAKS_ONE_IN is 1; elsewhere all of them always.
+// server in a hundred is looked at, another one each time (NOD_LEAKS_ONE_IN=1: all of them); elsewhere all of them always.
 const LEAKS_ONE_IN = Number(process.env.NOD_LEAKS_ONE_IN ?? (process.arch === 'arm64' ? 100 : 1));
 
 export function environment(extra) {
