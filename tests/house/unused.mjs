@@ -24,7 +24,6 @@ const NOT_IN_SRC = {
     rpc_write_request: "a message as a client writes it",
     rpc_write_result: "likewise",
     meta_can: "capabilities without a whole _meta",
-    json_pointer: "finding a value",
     digest_hex: "published digests are in hex",
     hex_decode: "published digests and keys are in hex",
     hkdf_sha256: "is compared with the published keys; sealing has it inside",
