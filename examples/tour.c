@@ -117,7 +117,7 @@ static nod_status pay_invoice(nod_call *call)
     nod_approval approval;
 
     NOD_TRY(nod_approve(
-        call, &approval, .message = "Pay this invoice?", .type = NOD_APPROVAL_FORM,
+        call, &approval, .message = "Pay this invoice?",
         .form = NOD_FORM(
             NOD_CHOICE("account", NOD_OPTIONS({ "checking", "Checking" }, { "savings", "Savings" }),
                        .title = "Account", .required = true),

@@ -38,6 +38,7 @@ struct approve_options {
     text schema{}; /* instead of a form */
     text key{};
     std::chrono::milliseconds ttl{0};
+    int attempts = 0;
 };
 
 struct url_options {
@@ -555,9 +556,9 @@ class call
         opts.arguments = o.arguments.get();
         opts.form = shown.get();
         opts.schema = o.schema.c_str();
-        opts.type = opts.form || opts.schema ? NOD_APPROVAL_FORM : NOD_APPROVAL;
         opts.key = o.key.c_str();
         opts.ttl_ms = o.ttl.count();
+        opts.attempts = o.attempts;
         check(nod_approve_with(at_, &got, &opts));
         return {got.approved, detail::view(got.execution_id), got.data, got.action,
                 detail::view(got.by)};

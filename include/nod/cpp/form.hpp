@@ -35,6 +35,7 @@ struct field_options {
     std::optional<double> max{};
     text format{};
     text pattern{};
+    text hint{};
     text preset{};
 };
 
@@ -53,6 +54,7 @@ class field
     field &max(double value) { return set(more_.max, std::optional<double>(value)); }
     field &format(text value) { return set(more_.format, std::move(value)); }
     field &pattern(text value) { return set(more_.pattern, std::move(value)); }
+    field &hint(text value) { return set(more_.hint, std::move(value)); }
     template <class V> field &preset(const V &value)
     {
         return set(more_.preset, text(cat(value)));
@@ -80,6 +82,7 @@ class field
         out.max_value = more_.max.value_or(0);
         out.format = more_.format.c_str();
         out.pattern = more_.pattern.c_str();
+        out.hint = more_.hint.c_str();
         out.preset = more_.preset.c_str();
         return out;
     }

@@ -124,6 +124,7 @@ struct tool {
     bool additive = false;
     text version{};
     bool portable = false;
+    std::chrono::milliseconds ask_ttl{0};
     std::size_t journal_entries = 0;
     std::size_t journal_bytes = 0;
 };
@@ -358,6 +359,7 @@ class server
         row.additive = o.additive;
         row.version = o.version.c_str();
         row.portable = o.portable;
+        row.ask_ttl_ms = o.ask_ttl.count();
         row.journal_entries = o.journal_entries;
         row.journal_bytes = o.journal_bytes;
         row.data = keep(detail::handler_of(std::move(f)));
@@ -476,7 +478,8 @@ class server
 
     template <class Add> nod_status note(detail::place from, Add &&add)
     {
-        (void)from;
+        if (at_)
+            nod_source(at_, from.file, from.line);
         const nod_status status = at_ ? add() : NOD_E_USAGE;
 
         ok_ = ok_ && status == NOD_OK;
