@@ -2,6 +2,9 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { blockNamed, root } from '../docs/pages.js';
 import { startHttp } from './harness.js';
 import { scratchFolder } from './modern.js';
@@ -9,8 +12,7 @@ import { scratchFolder } from './modern.js';
 const INSTALL_MS = 240000; // the first time it is installed
 
 // Runs lines of the page in a checkout, for the server at `url`: what it keeps is of this test alone. Resolves to { code, stdout, stderr }.
-function shell(t, url) {
-  const home = scratchFolder(t);
+function shell(t, url, home = scratchFolder(t)) {
   return (command) => new Promise((resolve) => {
     execFile('sh', ['-c', command.replaceAll('http://127.0.0.1:8080/mcp', url)], { cwd: root, timeout: INSTALL_MS,
       env: { PATH: process.env.PATH, HOME: process.env.HOME, NOD_INSPECTOR_HOME: home } }, (error, stdout, stderr) =>
@@ -39,9 +41,13 @@ for (const era of ['legacy', 'modern'])
 for (const era of ['legacy', 'modern'])
   test(`mcpdo, ${era}: is asked, answers, and gets the result`, async (t) => {
     const { url } = await startHttp(t, 'delete-account');
-    const run = shell(t, url);
+    const home = mkdtempSync(path.join(tmpdir(), 'nod-wire-'));
+    const run = shell(t, url, home);
     const [connect, call, respond, stop] = linesOf('inspector-mcpdo');
-    t.after(() => run(stop));
+    t.after(async () => {
+      assert.equal((await run(stop)).code, 0, 'its daemon is stopped'); // while its socket is there
+      rmSync(home, { recursive: true, force: true });
+    });
     const connected = await run(`${connect} --era ${era}`);
     assert.equal(connected.code, 0, connected.stdout + connected.stderr);
     const asked = await run(call);
