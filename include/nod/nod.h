@@ -194,15 +194,15 @@ typedef struct nod_form {
     (&(const nod_form){ sizeof(nod_field), (const nod_field[]){ __VA_ARGS__ },                     \
                         sizeof((const nod_field[]){ __VA_ARGS__ }) / sizeof(nod_field) })
 /* NOD_TEXT("name", .title = "Name", ...): the name first, then whatever else is to be said. */
-#define NOD_TEXT(...)   { .kind = NOD_FIELD_TEXT, .name = __VA_ARGS__ }
-#define NOD_NUMBER(...) { .kind = NOD_FIELD_NUMBER, .name = __VA_ARGS__ }
-#define NOD_INT(...)    { .kind = NOD_FIELD_INT, .name = __VA_ARGS__ }
-#define NOD_BOOL(...)   { .kind = NOD_FIELD_BOOL, .name = __VA_ARGS__ }
+#define NOD_TEXT(...)   { .name = __VA_ARGS__, .kind = NOD_FIELD_TEXT }
+#define NOD_NUMBER(...) { .name = __VA_ARGS__, .kind = NOD_FIELD_NUMBER }
+#define NOD_INT(...)    { .name = __VA_ARGS__, .kind = NOD_FIELD_INT }
+#define NOD_BOOL(...)   { .name = __VA_ARGS__, .kind = NOD_FIELD_BOOL }
 /* NOD_CHOICE("size", NOD_OPTIONS({ "s", "Small" }, { "l", "Large" }), ...): name and options first. */
 #define NOD_CHOICE(field_name, ...)                                                                \
-    { .kind = NOD_FIELD_CHOICE, .name = (field_name), .options = __VA_ARGS__ }
+    { .name = (field_name), .options = __VA_ARGS__, .kind = NOD_FIELD_CHOICE }
 #define NOD_CHOICES(field_name, ...)                                                               \
-    { .kind = NOD_FIELD_CHOICES, .name = (field_name), .options = __VA_ARGS__ }
+    { .name = (field_name), .options = __VA_ARGS__, .kind = NOD_FIELD_CHOICES }
 
 /* ------------------------------------------------------------------------------------------
  * The server.

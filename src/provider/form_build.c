@@ -246,6 +246,11 @@ static struct json *property_build(struct builder *b, const nod_field *field)
     set_str(b, property, "description", field->description);
     if (!set_bounds(b, field, kind, property))
         return NULL;
+    if (!kind->options && field->options)
+        return field_problem(
+            b, field->name,
+            "has options, which its kind does not take; if they were meant as bounds, "
+            "say NOD_MIN and NOD_MAX");
     if (kind->options && !set_choices(b, field, property))
         return NULL;
     if (!kind->text && (field->format || field->pattern))

@@ -171,6 +171,7 @@ static void bounds_that_make_no_sense_are_refused(void **state)
     expect_refused(NOD_FORM(NOD_INT("f", NOD_MIN(2), NOD_MAX(1))), "above its upper");
     expect_refused(NOD_FORM(NOD_NUMBER("f", NOD_MIN(NAN))), "finite");
     expect_refused(NOD_FORM(NOD_BOOL("f", NOD_MIN(1))), "does not take");
+    expect_refused(NOD_FORM(NOD_INT("f", .options = NOD_OPTIONS({ "1" }))), "say NOD_MIN");
 }
 
 static void fields_must_be_named_once_and_be_of_a_known_kind(void **state)
