@@ -162,14 +162,15 @@ static nod_status close_tickets(nod_call *call)
 static nod_status draft_reply(nod_call *call)
 {
     nod_answer draft;
-    bool yes;
+    bool yes = false;
 
     NOD_TRY(nod_sample(
         call, &draft, .key = "draft", .max_tokens = 200,
         .prompt = nod_fmt(call, "Answer in one sentence: %s", nod_arg_str(call, "question"))));
     const char *text = nod_get_str(nod_get(draft.content, "content"), "text");
-    NOD_TRY(nod_confirm(call, &yes, .key = "send?",
-                        .message = nod_fmt(call, "Send this?\n\n%s", text)));
+    if (*text) /* the model may refuse, or answer with something else than text */
+        NOD_TRY(nod_confirm(call, &yes, .key = "send?",
+                            .message = nod_fmt(call, "Send this?\n\n%s", text)));
     if (!yes)
         return nod_reply_text(call, "Nothing was sent.");
     NOD_TRY(nod_step(call, "send", write_down, (void *)text, NULL));

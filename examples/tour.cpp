@@ -134,7 +134,8 @@ void draft_reply(nod::call &call)
                                    {.max_tokens = 200, .key = "draft"});
     const auto text = draft["content"]["text"].as_str();
 
-    if (!call.confirm(cat("Send this?\n\n", text), {.key = "send?"}))
+    /* The model may refuse, or answer with something else than text. */
+    if (text.empty() || !call.confirm(cat("Send this?\n\n", text), {.key = "send?"}))
         return call.reply("Nothing was sent.");
     call.step("send", [&](nod::step &step) { write_down(step, text); });
     call.reply("Sent: ", text);

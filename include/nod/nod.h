@@ -518,7 +518,8 @@ NOD_API nod_status nod_hook_set_result(nod_hook_run *hook, const nod_json *resul
  * The call as a handler sees it. Use it to build values (nod_object, nod_fmt, nod_parse) and replies.
  * At gate you can also ask with it: nod_confirm, nod_elicit, nod_approve, nod_want, nod_step, nod_now.
  * A hook at gate follows the rules of handlers: all hooks of gate are called again with each answer,
- * also after a restart, and get the answers that were already given. A hook's keys are its own.
+ * also after a restart, and get the answers that were already given. A hook's keys are its own: they
+ * are made of its .name, which has no dot.
  */
 NOD_API nod_call *nod_hook_call(nod_hook_run *hook);
 
@@ -791,7 +792,8 @@ NOD_API const nod_answer *nod_step_answer(const nod_step_run *step);
  * steps are done in order; then comes the next round. Only a person's accept is a yes, as with
  * nod_confirm. A step that fails is told in its result, and the others are done all the same.
  *
- * Whether the journal has room for everything (LOOPS) is checked before anyone is asked: NOD_E_LIMIT.
+ * Whether the journal has entries for everything (LOOPS) is checked before anyone is asked:
+ * NOD_E_LIMIT. Its bytes are not: how large the results of steps will be is not known then.
  */
 typedef struct nod_each_result {
     bool yes;               /* a person accepted it; without .ask always true */

@@ -77,6 +77,9 @@ static nod_status spec_check(const struct hooks *hooks, const struct hook_spec *
     if (spec->name.len > HOOK_NAME_MAX || spec->target.len > HOOK_FILTER_MAX ||
         spec->principal.len > HOOK_FILTER_MAX)
         return refuse(spec, NOD_E_USAGE, "its name or one of its patterns is too long");
+    if (str_find(spec->name, STR(".")) >= 0)
+        return refuse(spec, NOD_E_USAGE,
+                      "its name has a dot, which ends the name in the keys that are made of it");
     if (name_taken(hooks, spec->name))
         return refuse(spec, NOD_E_USAGE, "another hook has that name");
     if (spec->kind == NOD_STAGE && table->stages[*stage].needed)

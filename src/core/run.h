@@ -106,10 +106,11 @@ struct run {
     struct run_list news; /* new entries and asks */
     size_t ask_ordinal, now_ordinal, random_ordinal, wanted;
     bool *entries_used; /* for each entry of the journal: this run has been given its result */
-    size_t entry_next;  /* where the search for the next entry begins */
-    bool step_done;     /* a step or an intent was recorded: nothing more may happen in this run */
-    bool step_held;     /* the run came to a step, and did not do it */
-    bool dry;           /* replay check: steps are not executed */
+    struct run_refused *refused; /* keys of questions that this client cannot be asked */
+    size_t entry_next;           /* where the search for the next entry begins */
+    bool step_done; /* a step or an intent was recorded: nothing more may happen in this run */
+    bool step_held; /* the run came to a step, and did not do it */
+    bool dry;       /* replay check: steps are not executed */
     uint32_t notice_ordinal;
     struct fault fault; /* the newest one */
     struct str bug;     /* a mistake of the handler; the call ends with an error that names it */

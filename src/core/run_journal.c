@@ -336,6 +336,33 @@ static nod_status check_question(struct run *run, const struct ask_spec *spec)
     return NOD_OK;
 }
 
+/*
+ * A question that cannot be asked leaves nothing in the journal. Its key is used all the same: if
+ * another question of this run had it, the next run would take that one's answer for the first.
+ */
+struct run_refused {
+    struct str key;
+    struct run_refused *next;
+};
+
+static bool was_refused(const struct run *run, struct str key)
+{
+    for (const struct run_refused *at = run->refused; at; at = at->next)
+        if (str_eq(at->key, key))
+            return true;
+    return false;
+}
+
+static void remember_refused(struct run *run, struct str key)
+{
+    struct run_refused *refused = arena_zalloc(&run->arena, sizeof(*refused));
+
+    if (!refused)
+        return;
+    *refused = (struct run_refused){ arena_str(&run->arena, key), run->refused };
+    run->refused = refused;
+}
+
 nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct entry **answer)
 {
     unsigned char digest[DIGEST_BYTES];
@@ -361,10 +388,14 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
         *answer = known;
         return entry_status(run, known, spec->kind);
     }
-    if (news_find(run, ENTRY_ASK, key))
+    if (news_find(run, ENTRY_ASK, key) || was_refused(run, key))
         return used_twice(run, ENTRY_ASK, key);
     NOD_TRY(run_room_in_round(run));
-    NOD_TRY(check_question(run, spec));
+    nod_status able = check_question(run, spec);
+    if (able != NOD_OK) {
+        remember_refused(run, key);
+        return able;
+    }
 
     struct run_item *item = item_new(run, ENTRY_ASK, key);
     if (!item)

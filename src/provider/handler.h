@@ -108,6 +108,8 @@ bool call_may_ask(nod_call *call, const char *function, nod_status *status);
 nod_status call_message(nod_call *call, const char *function, const char *message);
 
 /* Asks, or returns the journalled answer, and keeps the call's flags. `*answer` may stay NULL. */
+/* NOD_OK, or a bug of the handler: keys that begin with "nod." are nod's own. */
+nod_status call_check_key(nod_call *call, const char *does, struct str key);
 nod_status call_ask(nod_call *call, const struct ask_spec *spec, const struct entry **answer);
 /* The same for one question of a round that nod_await waits for. */
 nod_status want_ask(nod_call *call, const struct ask_spec *spec, nod_answer *answer);

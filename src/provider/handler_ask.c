@@ -36,16 +36,21 @@ static bool is_fatal(nod_status status)
     return status == NOD_E_NOT_DETERMINISTIC;
 }
 
+nod_status call_check_key(nod_call *call, const char *does, struct str key)
+{
+    if (!str_starts(key, STR(RUN_RESERVED_PREFIX)))
+        return NOD_OK;
+    run_bug(call->run,
+            "The %s " STR_FMT " %s under the key '" STR_FMT "': keys that begin "
+            "with '" RUN_RESERVED_PREFIX "' are nod's own",
+            call_what(call), STR_ARG(call_name(call)), does, STR_ARG(key));
+    return NOD_E_USAGE;
+}
+
 nod_status call_ask(nod_call *call, const struct ask_spec *spec, const struct entry **answer)
 {
     *answer = NULL;
-    if (str_starts(spec->key, STR(RUN_RESERVED_PREFIX))) {
-        run_bug(call->run,
-                "The %s " STR_FMT " asks under the key '" STR_FMT "': keys that begin "
-                "with '" RUN_RESERVED_PREFIX "' are nod's own",
-                call_what(call), STR_ARG(call_name(call)), STR_ARG(spec->key));
-        return NOD_E_USAGE;
-    }
+    NOD_TRY(call_check_key(call, "asks", spec->key));
     nod_status status = run_ask(call->run, spec, answer);
     if (is_fatal(status) && call->broken == NOD_OK)
         call->broken = status;

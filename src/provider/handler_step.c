@@ -158,6 +158,7 @@ nod_status call_step(nod_call *call, const struct step_spec *spec, const nod_jso
     const struct entry *entry;
     bool go;
 
+    NOD_TRY(call_check_key(call, "does a step", spec->key));
     call->step_key =
         arena_str(&call->run->arena, spec->key); /* the author's text may be gone by then */
     nod_status status =

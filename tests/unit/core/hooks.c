@@ -467,6 +467,8 @@ static void what_cannot_be_registered_is_refused(void **state)
     assert_int_equal(hooks_add(hooks, &named), NOD_OK);
     named.stage = "start";
     assert_int_equal(hooks_add(hooks, &named), NOD_E_USAGE);
+    named.name = STR("a.b"); /* its key "c" would be the key "b.c" of the hook "a" */
+    assert_int_equal(hooks_add(hooks, &named), NOD_E_USAGE);
     named.name = STR_NONE;
     while (hooks->count < HOOKS_MAX)
         assert_int_equal(hooks_add(hooks, &named), NOD_OK);

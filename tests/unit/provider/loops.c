@@ -21,6 +21,43 @@ static nod_status fails(nod_step_run *step, void *arg)
 
 /* --- keys --- */
 
+static nod_status steps_under_a_key_of_ours(nod_call *call)
+{
+    NOD_TRY(nod_step(call, "nod.guard.charge", charge, NULL, NULL));
+    return nod_reply_text(call, "charged");
+}
+
+static void a_step_has_no_key_of_nods_own(void **state)
+{
+    (void)state;
+    effects = 0;
+    bench_call(steps_under_a_key_of_ours, "{}");
+    expect_failure(NOD_E_USAGE, "keys that begin with 'nod.' are nod's own");
+    assert_string_equal(b.code, "HANDLER_BUG");
+    assert_int_equal(effects, 0);
+}
+
+static nod_status asks_otherwise_under_the_same_key(nod_call *call)
+{
+    nod_answer answer;
+    nod_status status =
+        nod_elicit_url(call, &answer, .key = "who", .message = "Sign in", .url = "https://a.test/");
+
+    if (status == NOD_E_NOT_SUPPORTED)
+        status = nod_elicit(call, &answer, .key = "who", .message = "Who are you?");
+    NOD_TRY(status);
+    return nod_reply_text(call, "done");
+}
+
+static void a_key_of_a_question_that_could_not_be_asked_is_used(void **state)
+{
+    (void)state;
+    b.can = 1u << ASK_FORM;
+    bench_call(asks_otherwise_under_the_same_key, "{}");
+    expect_failure(NOD_E_USAGE, "uses the key 'who' for two questions in one run");
+    assert_int_equal(b.ask_count, 0);
+}
+
 static nod_status charges_under_one_key(nod_call *call)
 {
     for (int i = 0; i < ITEMS; i++)
@@ -585,6 +622,8 @@ int main(void)
 #define T(test) cmocka_unit_test_setup_teardown(test, bench_setup, bench_teardown)
     const struct CMUnitTest tests[] = {
         T(a_step_in_a_loop_needs_a_key_for_each_turn),
+        T(a_step_has_no_key_of_nods_own),
+        T(a_key_of_a_question_that_could_not_be_asked_is_used),
         T(one_yes_does_not_count_three_times),
         T(another_question_under_the_key_is_told_as_the_same_mistake),
         T(a_round_with_a_key_twice_is_refused_before_anybody_is_asked),
