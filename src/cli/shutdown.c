@@ -6,7 +6,7 @@
  *   2. /readyz says that the server is stopping, so that balancers send no new clients.
  *   3. The protocol drains (mcp/drain.c): there are no new requests; running calls may end, within
  *      HOST_DRAIN_MS; calls that wait for a person are cancelled or, with a durable or shared
- * store, left to it; the last bytes are sent, and the store takes the last records.
+ *      store, left to it; the last bytes are sent, and the store takes the last records.
  *   4. The loop stops, and host_run returns. nod_server_destroy does the rest:
  *   5. The engine starts nothing any more; blocking handlers have HOST_WORKERS_MS to return.
  *   6. What was done, and what is given back, reaches the store, within HOST_SETTLE_MS.

@@ -1,5 +1,5 @@
 /*
- * core/claim: an answer on its way to the store, for the files that handle it.
+ * core/claim: how an ask is claimed by an answer. The first answer that the store takes wins.
  *
  * claim.c          the way of one answer: who gives it, the claim, what follows
  * claim_content.c  what it brings: read, checked against the question, measured

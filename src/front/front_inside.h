@@ -2,7 +2,7 @@
  * front/front_inside: the front door as the files of front/ see it. No other file includes this.
  *
  * front.c        making it, handing requests to handlers, ending
- * gate.c         what is decided about a request once its head has arrived
+ * admit.c        what is decided about a request once its head has arrived
  * listen.c       the addresses that the server listens on
  * certificate.c  TLS on them, and reading the certificate again
  * origin.c       the rules for Host and Origin
@@ -68,7 +68,7 @@ struct front {
     bool stopping;
 };
 
-/* gate.c: the on_head of the HTTP server; data is the front. */
+/* admit.c: the on_head of the HTTP server; data is the front. */
 enum http_verdict gate_head(const struct http_request *http, struct http_ruling *ruling,
                             void *data);
 

@@ -6,7 +6,7 @@
  */
 #include "mcp/ask2025_inside.h"
 
-#include "mcp/message_again.h"
+#include "mcp/ask_again_message.h"
 
 static void write_empty_form(struct json_writer *w, bool confirm)
 {

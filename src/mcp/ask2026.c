@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "json/form.h"
 #include "mcp/caller2026.h"
-#include "mcp/message_again.h"
+#include "mcp/ask_again_message.h"
 #include "mcp/session.h"
 
 enum { ASK2026_ARENA_MAX = 8 << 20 }; /* memory of a question while it is written */

@@ -139,7 +139,7 @@ void waiter_move(struct waiter *waiter, struct caller2026 *to);
 /* May the call of this request become a task? */
 bool caller_holds_steps(const struct caller2026 *caller);
 
-/* gone2026.c: the target of a request does not exist here. True: the request came with the state of
+/* target_gone2026.c: the target of a request does not exist here. True: the request came with the state of
  * a call of that target, and is told how the call ended. If it has not ended it ends now, unless
  * another node may have the target. */
 bool resume_gone(struct request *request, struct str method, struct str name,

@@ -1,7 +1,7 @@
 /*
  * mcp/http: the HTTP endpoint, before the era of a request is known.
  *
- * A request that comes here has passed the front door (front/gate), which has checked its head.
+ * A request that comes here has passed the front door (front/admit), which has checked its head.
  * This file finds out whether there is a message, and of which era (mcp/era). Then the era's own
  * file goes on.
  */

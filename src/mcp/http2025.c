@@ -16,7 +16,7 @@
 #include "mcp/headers.h"
 #include "mcp/era2025.h"
 #include "mcp/resume2025.h"
-#include "mcp/session_calls.h"
+#include "mcp/session_cancel.h"
 #include "mcp/session_store.h"
 #include "mcp/shares.h"
 #include "mcp/work.h"

@@ -1,10 +1,10 @@
 /*
- * net/http: the server itself. http_private.h lists the files it is made of.
+ * net/http: the server itself. http_inside.h lists the files it is made of.
  *
  * It accepts connections, counts them and their memory, drains and closes. It is freed when it has
  * been closed and the last connection is gone; until then the loop may still call into it.
  */
-#include "net/http_private.h"
+#include "net/http_inside.h"
 
 #include <time.h>
 

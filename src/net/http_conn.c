@@ -19,7 +19,7 @@
  * read. The connection is freed in one place, after its stream is gone and no deferred call holds
  * it.
  */
-#include "net/http_private.h"
+#include "net/http_inside.h"
 
 #include <assert.h>
 #include <stdio.h>

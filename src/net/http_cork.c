@@ -15,7 +15,7 @@
  * Holds always: the bytes of a connection reach its stream in the order in which they were written.
  * At most HTTP_HELD_MAX bytes and one more response are held, whatever the number of connections.
  */
-#include "net/http_private.h"
+#include "net/http_inside.h"
 
 #include "base/mem.h"
 

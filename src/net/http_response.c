@@ -9,7 +9,7 @@
  * before the connection goes on. The request is valid until the head of the response is written,
  * because the caller may send slices of it.
  */
-#include "net/http_private.h"
+#include "net/http_inside.h"
 
 #include <assert.h>
 #include <stdio.h>

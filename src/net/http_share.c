@@ -13,7 +13,7 @@
  * Holds always: a connection is in one of the two lists until it is freed. What it holds is counted
  * in the server, and in the strangers' share or its owner's.
  */
-#include "net/http_private.h"
+#include "net/http_inside.h"
 
 #include "base/mem.h"
 

@@ -9,7 +9,7 @@
 #include "store/memory_inside.h"
 
 #include "base/mem.h"
-#include "store/claim.h"
+#include "store/claim_rules.h"
 
 static struct call_facts *call_of(struct ask_facts *ask)
 {

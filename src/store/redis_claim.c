@@ -17,7 +17,7 @@
  * One thing differs from a store that sees content: a claim whose asks are remembered here happens
  * before their records are read. So if a record was tampered with, that is noticed after the claim.
  */
-#include "store/claim.h"
+#include "store/claim_rules.h"
 #include "store/redis_inside.h"
 
 _Static_assert(ASK_PENDING == 0 && ASK_ACCEPTED == 1 && ASK_DECLINED == 2 && ASK_CANCELLED == 3 &&

@@ -6,7 +6,7 @@
  * trusted only so far: an answer whose sealed state differs from the state beside it is refused,
  * and so is a person's answer without its record.
  */
-#include "store/claim.h"
+#include "store/claim_rules.h"
 #include "store/redis_inside.h"
 
 enum {

@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/record.h"
-#include "store/claim.h"
+#include "store/claim_rules.h"
 
 static struct sqlite_store *of(struct store *store)
 {

@@ -6,7 +6,7 @@
  *
  * Holds always: calls.pending is the number of the call's pending asks.
  */
-#include "store/claim.h"
+#include "store/claim_rules.h"
 #include "store/sqlite_inside.h"
 
 struct ask_row {

@@ -8,7 +8,7 @@
 
 #include "crypto/digest.h"
 #include "crypto/seal.h"
-#include "crypto/token.h"
+#include "crypto/link_token.h"
 
 enum { ARENA_CAP = 4 << 20, OUT_LIMIT = 1 << 20 };
 

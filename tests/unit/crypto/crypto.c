@@ -9,7 +9,7 @@
 
 #include "crypto/digest.h"
 #include "crypto/seal.h"
-#include "crypto/token.h"
+#include "crypto/link_token.h"
 
 enum { ARENA_CAP = 1 << 20, OUT_LIMIT = 1 << 16 };
 

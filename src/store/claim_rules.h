@@ -1,8 +1,8 @@
 /*
- * store/claim: what all three stores decide in the same way about a claim (core/store.h).
+ * store/claim_rules: what all three stores decide in the same way about a claim (core/store.h).
  */
-#ifndef NOD_STORE_CLAIM_H
-#define NOD_STORE_CLAIM_H
+#ifndef NOD_STORE_CLAIM_RULES_H
+#define NOD_STORE_CLAIM_RULES_H
 
 #include "core/store.h"
 

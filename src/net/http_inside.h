@@ -1,5 +1,5 @@
 /*
- * net/http_private: what the files of the HTTP server share, and nobody else sees.
+ * net/http_inside: what the files of the HTTP server share, and nobody else sees.
  *
  * http.c           the server: listening, counting, draining, closing
  * http_conn.c      a connection: reading requests, timeouts, refusing, going away
@@ -11,8 +11,8 @@
  * Ownership: the server owns its connections; a connection its stream, its partial request and its
  * exchange; an exchange its request. An idle connection is this struct and its stream, no more.
  */
-#ifndef NOD_NET_HTTP_PRIVATE_H
-#define NOD_NET_HTTP_PRIVATE_H
+#ifndef NOD_NET_HTTP_INSIDE_H
+#define NOD_NET_HTTP_INSIDE_H
 
 #include "base/buf.h"
 #include "base/list.h"

@@ -1,5 +1,5 @@
 /*
- * tests/unit/front/gate: decisions on the head of a request: where it comes from, who it is, what
+ * tests/unit/front/admit: decisions on the head of a request: where it comes from, who it is, what
  * it may do.
  */
 #include <stdarg.h>

@@ -1,12 +1,12 @@
 /*
- * mcp/session_calls: cancels the calls of a session that wait in the store.
+ * mcp/session_cancel: cancels the calls of a session that wait in the store.
  *
  * A client that ends its session does not want its calls any more, including those that were begun
  * on a node that is gone. Waiting calls have questions, and questions are listed by principal. So
  * the pages of this principal's questions are searched for this session, and the calls are
  * cancelled, page by page.
  */
-#include "mcp/session_calls.h"
+#include "mcp/session_cancel.h"
 
 #include "base/mem.h"
 #include "mcp/work.h"

@@ -1,10 +1,10 @@
 /*
- * mcp/message_again: the message of a question that is asked again.
+ * mcp/ask_again_message: the message of a question that is asked again.
  *
  * In both eras it says what was wrong with the last answer, because some clients show a person
  * nothing but the message.
  */
-#include "mcp/message_again.h"
+#include "mcp/ask_again_message.h"
 
 #include "core/problems.h"
 

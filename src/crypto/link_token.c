@@ -1,9 +1,9 @@
 /*
- * crypto/token: a token is the sealed form of an expiry and a random id. The two texts it is for
+ * crypto/link_token: a token is the sealed form of an expiry and a random id. The two texts it is for
  * are associated data. So there is one cipher, one key derivation and one rotation to trust, and no
  * comparison of ours that could leak by its timing: the cipher checks the tag.
  */
-#include "crypto/token.h"
+#include "crypto/link_token.h"
 
 #include <openssl/crypto.h>
 

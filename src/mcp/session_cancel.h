@@ -1,8 +1,8 @@
 /*
- * mcp/session_calls: cancels the calls of a session that wait in the store.
+ * mcp/session_cancel: cancels the calls of a session that wait in the store.
  */
-#ifndef NOD_MCP_SESSION_CALLS_H
-#define NOD_MCP_SESSION_CALLS_H
+#ifndef NOD_MCP_SESSION_CANCEL_H
+#define NOD_MCP_SESSION_CANCEL_H
 
 #include "mcp/session.h"
 

@@ -1,5 +1,5 @@
 /*
- * mcp/gone2026: a request that comes with the state of a call whose target is not here.
+ * mcp/target_gone2026: a request that comes with the state of a call whose target is not here.
  *
  * Its call may have ended before that, and then the request gets its result. If it has not ended,
  * it ends now, and the request is answered when that is stored. With a shared store, or with

@@ -1,5 +1,5 @@
-/* store/claim: see claim.h. */
-#include "store/claim.h"
+/* store/claim_rules: see claim_rules.h. */
+#include "store/claim_rules.h"
 
 bool claim_via_is_plain(struct str via)
 {

@@ -1,5 +1,5 @@
 /*
- * crypto/token: a short text that proves that this server made it, until it expires.
+ * crypto/link_token: a short text that proves that this server made it, until it expires.
  *
  * A token is made for a purpose ("page", "csrf") and bound to a text (an ask's id, a principal). It
  * verifies only for the same two, with a secret of the keyring, and before it expires. It carries
@@ -9,8 +9,8 @@
  *
  * Threads: as for the keyring.
  */
-#ifndef NOD_CRYPTO_TOKEN_H
-#define NOD_CRYPTO_TOKEN_H
+#ifndef NOD_CRYPTO_LINK_TOKEN_H
+#define NOD_CRYPTO_LINK_TOKEN_H
 
 #include "crypto/seal.h"
 

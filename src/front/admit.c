@@ -1,5 +1,5 @@
 /*
- * front/gate: decides about a request when its head has arrived.
+ * front/admit: decides about a request when its head has arrived.
  *
  * In this order: may it come from there (Host, Origin), does the path exist, is it a preflight
  * request (which never carries a token), who is it (a bearer token, or the local user on loopback

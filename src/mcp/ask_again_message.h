@@ -1,8 +1,8 @@
 /*
- * mcp/message_again: the message of a question that is asked again.
+ * mcp/ask_again_message: the message of a question that is asked again.
  */
-#ifndef NOD_MCP_MESSAGE_AGAIN_H
-#define NOD_MCP_MESSAGE_AGAIN_H
+#ifndef NOD_MCP_ASK_AGAIN_MESSAGE_H
+#define NOD_MCP_ASK_AGAIN_MESSAGE_H
 
 #include "base/arena.h"
 
