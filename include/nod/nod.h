@@ -17,8 +17,8 @@
  *     }
  *
  * HOW A HANDLER RUNS. A handler is a plain function. It runs from the top each time the call learns
- * something new. nod_confirm looks into the call's journal. If the answer is there, it is returned
- * and the handler goes on. If not, the question is recorded, nod_confirm returns NOD_PENDING, and
+ * something new. What it has learned is its journal. nod_confirm looks there first. If it finds the
+ * answer, the handler goes on with it. If not, it records the question and returns NOD_PENDING, and
  * NOD_TRY returns that from the handler. The call then waits for the person, without holding a
  * thread or a stack. This leads to two rules:
  *
@@ -33,17 +33,17 @@
  *     for (int i = 0; i < count; i++)
  *         NOD_TRY(nod_step(call, nod_key(call, "charge-%d", i), charge, &cards[i], NULL));
  *
- * A second use of a key in the same run is a bug in the handler (HANDLER_BUG). A question and a step
- * may have the same key. To try a step again that has failed, use another key as well.
+ * A second use of a key in the same run is a bug in the handler (HANDLER_BUG). A question and a
+ * step may have the same key. To try a failed step again, use another key.
  *
  * LOOPS. Each question, each step and each nod_now or nod_random is an entry of the call's journal
- * (a step with .at_most_once is two). A journal has at most 64 entries and 256 KiB. If a tool needs
- * more, set .journal_entries and .journal_bytes of the tool or of the server (4096 entries, 4 MiB at
- * most). A call that reaches a limit ends with NOD_E_LIMIT before the next question or step, and the
- * message says the number, the option, and what was done so far.
+ * (a step with .at_most_once is two). By default a journal has at most 64 entries and 256 KiB. If a
+ * tool needs more, set .journal_entries and .journal_bytes of the tool or of the server (at most
+ * 4096 entries and 4 MiB). A call that reaches a limit ends with NOD_E_LIMIT before the next
+ * question or step, and the message says the number, the option, and what was done so far.
  *
- * To ask about many things, call nod_want for each and nod_await once: the person gets them in one
- * round, of at most 64 questions. nod_each does it all: it asks about each of N things and does a
+ * To ask about many things, call nod_want for each and nod_await once. Together they are one round,
+ * of at most 64 questions. nod_each does all of that: it asks about each of N things and does a
  * step for each that was accepted.
  *
  * MEMORY. Everything reached through a nod_call (strings, JSON values, answers) lives until the run
@@ -56,6 +56,11 @@
  * OPTIONS. `nod_confirm(call, &yes, .message = "...")` is a macro around nod_confirm_with, which
  * takes a pointer to a struct whose first member is its size. Programs built against an older
  * header keep working. C++ has <nod/nod.hpp>; other languages call the _with functions.
+ *
+ * WORDS. The 2025 era is the MCP revisions 2025-03-26 to 2025-11-25, where a request stays open
+ * while a person thinks. The 2026 era is 2026-07-28, where the client gets the question as a reply
+ * and sends its request again with the answer. A principal is who calls or answers. A surface is a
+ * place where people are asked. A node is one server of several that share a store.
  */
 #ifndef NOD_NOD_H
 #define NOD_NOD_H
@@ -95,12 +100,12 @@ typedef enum nod_status {
     NOD_E_LIMIT = -8,             /* a named limit was reached */
     NOD_E_CANCELLED = -9,         /* the call was cancelled */
     NOD_E_STORE = -10,            /* the store cannot be reached, or refused */
-    NOD_E_STALE = -11,            /* an old epoch, or someone else was first */
+    NOD_E_STALE = -11,            /* someone else was first */
     NOD_E_NOT_FOUND = -12,
     NOD_E_USAGE = -13,   /* the program calls nod in a way it does not allow */
     NOD_E_PARSE = -14,   /* bytes that are not what they should be */
     NOD_E_IO = -15,
-    NOD_E_REFUSED = -16, /* not allowed for this principal */
+    NOD_E_REFUSED = -16, /* not allowed: by a hook, without a confirmation, or for this principal */
     NOD_E_FAILED = -17,  /* the tool's own failure; nod_reply_error says which */
 } nod_status;
 
@@ -116,9 +121,9 @@ NOD_API const char *nod_status_name(nod_status status);
     } while (0)
 
 /*
- * For the macros whose options may all be left out. Standard C before C23 wants something in the
- * place of `...`, so they take their last argument there as well: the first one of these, and the
- * rest with a comma before it (up to seven options).
+ * For macros whose options may all be left out. Before C23, `...` must stand for at least one
+ * argument, so these macros take their last named argument there as well. NOD_FIRST_ gives that
+ * argument; NOD_REST_ gives the options (up to seven), with a comma before them.
  */
 #define NOD_FIRST_(first, ...) first
 #define NOD_REST_(...)                                                                             \
@@ -172,11 +177,11 @@ typedef struct nod_field {
     bool has_min, has_max;
     double min_value, max_value;
     const char *format;  /* text: "email", "uri", "date", "date-time" */
-    const char *pattern; /* text: a regular expression; checked by nod, never sent to a client */
+    const char *pattern; /* text: a regular expression that nod checks; not sent with a question */
     const char *preset;  /* what the form starts with: "text", "12", "true", a choice's value;
                             for NOD_CHOICES a JSON array: "[\"a\",\"b\"]" */
-    const char *hint;    /* with a pattern: what fits looks like. "T-123" is said as "must look like
-                            T-123", instead of the expression */
+    const char *hint;    /* with a pattern: an example of what fits. "T-123" is shown as "must look
+                            like T-123", instead of the expression */
 } nod_field;
 
 /* At least and at most: a number's value, how many characters of a text, how many choices. */
@@ -193,7 +198,7 @@ typedef struct nod_form {
 #define NOD_FORM(...)                                                                              \
     (&(const nod_form){ sizeof(nod_field), (const nod_field[]){ __VA_ARGS__ },                     \
                         sizeof((const nod_field[]){ __VA_ARGS__ }) / sizeof(nod_field) })
-/* NOD_TEXT("name", .title = "Name", ...): the name first, then whatever else is to be said. */
+/* NOD_TEXT("name", .title = "Name", ...): the name first, then the other members. */
 #define NOD_TEXT(...)   { .name = __VA_ARGS__, .kind = NOD_FIELD_TEXT }
 #define NOD_NUMBER(...) { .name = __VA_ARGS__, .kind = NOD_FIELD_NUMBER }
 #define NOD_INT(...)    { .name = __VA_ARGS__, .kind = NOD_FIELD_INT }
@@ -213,9 +218,9 @@ struct nod_server_opts {
     const char *version;      /* required */
     const char *title;
     const char *instructions; /* for the model: how to use this server */
-    int64_t ask_ttl_ms;       /* how long a person may take to answer; 0: 300000, five minutes. At most
-                                 ten years. A tool's .ask_ttl_ms and a question's .ttl_ms count
-                                 instead; --ask-ttl overrides it */
+    int64_t ask_ttl_ms;       /* how long a person may take to answer; 0: 300000, five minutes. At
+                                 most ten years. --ask-ttl overrides it; a tool's .ask_ttl_ms and
+                                 a question's .ttl_ms override both */
     bool one_ask_per_scope;   /* a new question cancels the older one of the same session; in the 2026
                                  era, which has no sessions, of the same principal */
     int workers;              /* threads for blocking handlers; 0: 4 */
@@ -237,9 +242,9 @@ struct nod_server_opts {
     /* With a shared store: a node that has been silent for this long counts as gone, and another node
      * takes over its calls; 0: 5000. */
     int64_t node_ttl_ms;
-    /* What one principal may have at the same time. These count only if there are tokens, except the
-     * one for tasks, which always counts. Past a limit that principal gets 429; nobody else notices.
-     * 0: the default in the comment. */
+    /* What one principal may have at the same time. Without tokens only the limit on tasks counts.
+     * Past a limit that principal gets 429; nobody else notices. 0: the default, which is in the
+     * comment. */
     size_t sessions_per_principal;      /* 2000 */
     size_t calls_per_principal;         /* requests in flight; 2000 */
     size_t listeners_per_principal;     /* streams of messages outside calls; 1000 */
@@ -288,11 +293,11 @@ typedef struct nod_tool {
     bool destructive;          /* see also additive, at the end of this struct. If neither is set,
                                   clients assume that the tool may destroy something */
     bool idempotent;
-    bool closed_world;           /* touches nothing outside this server */
+    bool closed_world;           /* the tool touches nothing outside this server */
     bool requires_confirmation;  /* a person is asked before the handler starts */
     const char *confirm_message; /* what they are asked; NULL: made from title and arguments */
     bool blocking;               /* may block: runs on a worker thread */
-    int64_t timeout_ms;          /* for work; waiting for people does not count; 0: 60000 */
+    int64_t timeout_ms;          /* for the work, without the time of people; 0: 60000 */
     nod_task_mode task;
     void *data; /* yours; nod_data(call) */
     const char *meta; /* JSON object text for _meta of the listing, or NULL */
@@ -353,9 +358,9 @@ typedef struct nod_prompt {
  * wrong on stderr. An argument that looks like a secret is a warning. The tables are copied.
  *
  * You may also register while the server runs, on the server's own thread; the clients are then told
- * that a list has changed. But calls in a store may be waiting for a tool: register such tools before
- * the server runs. If the tool is missing when the client or the answer comes back, the call ends
- * (NOD_E_NOT_FOUND, TOOL_GONE), unless nodes share the store.
+ * that a list has changed. But calls in a durable store may be waiting for a tool: register such
+ * tools before the server runs. If the tool is missing when the client or the answer comes back,
+ * the call ends (NOD_E_NOT_FOUND, TOOL_GONE), unless nodes share the store.
  */
 NOD_API nod_status nod_add_tools(nod_server *server, const nod_tool *tools, size_t count,
                                  size_t tool_size) NOD_USE_RESULT;
@@ -366,7 +371,7 @@ NOD_API nod_status nod_add_prompts(nod_server *server, const nod_prompt *prompts
 /* True if there was a tool with that name. */
 NOD_API bool nod_remove_tool(nod_server *server, const char *name);
 
-/* What is registered after this is from there: the log says so beside a mistake of a handler. */
+/* Where the next rows are registered. The log names it when one of their handlers has a bug. */
 NOD_API void nod_source(nod_server *server, const char *file, int line);
 
 /* The same for whole arrays, with the file they are in: nod_tools(server, tools). */
@@ -379,21 +384,21 @@ NOD_API void nod_source(nod_server *server, const char *file, int line);
 #define nod_prompts(server, array)   NOD_ADD_(nod_add_prompts, server, array)
 
 /*
- * Runs the server until it is told to stop; returns the process's exit code and destroys the server.
- * Every server gets the same command line: stdio by default, --http HOST:PORT, --token-file FILE,
- * --ask-ttl TIME, --log LEVEL, --help, --version.
+ * Runs the server until it is told to stop, destroys it, and returns the exit code of the process.
+ * Every server gets the same command line: stdio by default, --http HOST:PORT, --store ADDRESS,
+ * --token-file FILE and more; --help lists all options.
  */
 NOD_API int nod_main(nod_server *server, int argc, char **argv);
 /*
- * Stops the server. From any thread. You need no signal handler of your own: SIGINT and SIGTERM do
- * this. With a durable or shared store no call ends: calls go on at the next start, or on another
- * node. With the memory store they are cancelled.
+ * From any thread: stops the server. You need no signal handler of your own: SIGINT and SIGTERM do
+ * the same. With SQLite or Redis no call ends: calls go on at the next start, or on another node.
+ * With the memory store they are cancelled.
  */
 NOD_API void nod_stop(nod_server *server);
 
 /* From any thread: tells the subscribers that a resource has changed. */
 NOD_API void nod_resource_updated(nod_server *server, const char *uri);
-/* From any thread: the page behind a nod_elicit_url (its elicitation id) is done. */
+/* From any thread: the page of nod_elicit_url or nod_require_url with this id is done. */
 NOD_API void nod_url_done(nod_server *server, const char *elicitation_id);
 
 /* --- hooks --- */
@@ -415,9 +420,9 @@ NOD_API void nod_url_done(nod_server *server, const char *elicitation_id);
  *
  * If it returns NOD_OK, the flow goes on. If it returns an error, the flow ends and the caller sees
  * the error; in the answer flow the answerer sees it, and the question stays open. If it returns
- * NOD_PENDING, it finishes later (nod_hook_done), goes around the stage (nod_hook_next), or has asked
- * a person (at gate). What is already stored stays: an error after finish or after publishResult
- * changes nothing.
+ * NOD_PENDING, it finishes later (nod_hook_done), has gone into the stage (nod_hook_next), or has
+ * asked a person (at gate). What is already stored stays: an error after finish or after
+ * publishResult changes nothing.
  *
  * Hooks run on the server's thread and must not block. A call that goes on after a restart, or on
  * another node, goes on at gate: the hooks of gate and start are called again for it.
@@ -432,7 +437,7 @@ typedef enum nod_hook_kind {
                    validateRequest, generateElicitId, storePendingRecord; parseInput, lookupPending,
                    validateContent and publishResult of an answer */
     NOD_AROUND, /* around it, the lowest priority outermost: see nod_hook_next. If it returns NOD_OK
-                   without going in, the stage is skipped, if it is one that can be skipped */
+                   without going in, the stage is skipped, unless it cannot be skipped */
 } nod_hook_kind;
 
 typedef enum nod_ask_kind {
@@ -494,7 +499,7 @@ NOD_API const char *nod_hook_message(nod_hook_run *hook);
 /* The answer: "accepted", "declined", "cancelled"; or, if no person gave it, "expired" and others. */
 NOD_API const char *nod_hook_action(nod_hook_run *hook);
 NOD_API const nod_json *nod_hook_content(nod_hook_run *hook);
-/* The state of the call: NOD_PENDING until it has an outcome, that is after start and at finish. */
+/* How the call has ended: NOD_PENDING until after start, when there is an outcome. */
 NOD_API nod_status nod_hook_status(nod_hook_run *hook);
 NOD_API const nod_json *nod_hook_result(nod_hook_run *hook); /* with NOD_OK: {"content": [...], ...} */
 NOD_API const char *nod_hook_error(nod_hook_run *hook);      /* with an error: its sentence */
@@ -519,12 +524,12 @@ NOD_API nod_status nod_hook_set_result(nod_hook_run *hook, const nod_json *resul
  * At gate you can also ask with it: nod_confirm, nod_elicit, nod_approve, nod_want, nod_step, nod_now.
  * A hook at gate follows the rules of handlers: all hooks of gate are called again with each answer,
  * also after a restart, and get the answers that were already given. A hook's keys are its own: they
- * are made of its .name, which has no dot.
+ * are made of its .name, which must not contain a dot.
  */
 NOD_API nod_call *nod_hook_call(nod_hook_run *hook);
 
-/* Ends the flow if the hook returns what this returns. It takes a code for programs (NULL: chosen by
- * the status) and a sentence for people. */
+/* `return nod_hook_fail(...)` ends the flow, with a code for programs (NULL: chosen by the status)
+ * and a sentence for people. */
 NOD_API nod_status nod_hook_fail(nod_hook_run *hook, nod_status status, const char *code,
                                  const char *format, ...) NOD_PRINTF(4, 5);
 
@@ -540,17 +545,17 @@ NOD_API nod_status nod_hook_next(nod_hook_run *hook, nod_hook_then *then, void *
 
 /*
  * Ends a hook that has returned NOD_PENDING to finish later. Call it once, from any thread, before the
- * server is destroyed. Until you call it you may keep the hook run. The thread that calls this may
- * also call nod_hook_fail on it; everything else only the server's thread may call.
+ * server is destroyed. Until you call it you may keep the hook run. The thread that calls
+ * this may also call nod_hook_fail on it. Everything else is for the server's thread alone.
  */
 NOD_API void nod_hook_done(nod_hook_run *hook, nod_status status);
 
 /* ------------------------------------------------------------------------------------------
  * Inside a handler: the arguments and the call.
  *
- * Input is checked against the schema before the handler runs. To read an argument that is not there,
- * without giving a default, is a bug in the handler: the call ends with an error that names the tool
- * and the argument.
+ * Input is checked against the schema before the handler runs. Reading an argument that was not
+ * given, without a default, is a bug in the handler: the call ends with an error that names the
+ * tool and the argument.
  *
  * Numbers: if a schema or a form says "integer" or "number", a value that does not fit int64_t or
  * double is refused before the handler runs. A schema without a type lets every number through: read
@@ -576,7 +581,7 @@ NOD_API const char *nod_principal(nod_call *call); /* who calls, as verified by 
 NOD_API void *nod_data(nod_call *call);            /* .data of the tool, resource or prompt */
 NOD_API nod_server *nod_server_of(nod_call *call);
 
-/* True once the call was cancelled. From any thread, while the handler runs. */
+/* True once the call has been cancelled. From any thread, while the handler runs. */
 NOD_API bool nod_cancelled(const nod_call *call);
 
 /* ------------------------------------------------------------------------------------------
@@ -589,7 +594,7 @@ typedef enum nod_action {
     NOD_CANCEL,    /* a person dismissed the question */
     NOD_EXPIRED,   /* nobody answered in time */
     NOD_WITHDRAWN, /* the question was taken back */
-    NOD_UNFIT,     /* what was answered did not fit the form, as often as it was asked */
+    NOD_UNFIT,     /* no answer fitted the form, however often the person was asked */
     NOD_UNASKED,   /* nobody could be asked */
 } nod_action;
 
@@ -607,7 +612,8 @@ struct nod_elicit_opts {
     const char *schema;   /* the same as JSON Schema text. Neither: {response: string} */
     const char *key;      /* a name for this question in the call; NULL: its number. See KEYS */
     int64_t ttl_ms;       /* how long it waits; 0: the tool's, or the server's; negative is refused */
-    int attempts;         /* times to ask, in all, while the content is invalid; 0: the surface's rule */
+    int attempts;         /* times to ask, in all, while the content does not fit; 0: 8 in the 2026
+                             era, 1 in the 2025 era */
     bool sensitive;       /* the answer is erased as soon as the call ends; after that nod cannot tell
                              a different answer from the same one sent again */
 };
@@ -624,7 +630,7 @@ struct nod_url_opts {
     const char *url;     /* required; https, or http on loopback. {id} in it becomes the elicitation id */
     const char *key;
     int64_t ttl_ms;
-    bool wait_done; /* go on when nod_url_done is called; otherwise when the person agrees to open it */
+    bool wait_done; /* go on when nod_url_done is called, not when the person agrees to open it */
 };
 NOD_API nod_status nod_elicit_url_with(nod_call *call, nod_answer *answer,
                                        const struct nod_url_opts *opts) NOD_USE_RESULT;
@@ -634,9 +640,9 @@ NOD_API nod_status nod_elicit_url_with(nod_call *call, nod_answer *answer,
 /*
  * Ends the call with "open this URL first, then call again" (-32042 in 2025-11-25). Return what it
  * returns. NOD_E_NOT_SUPPORTED if the client cannot open URLs. In the 2026 era the client is asked
- * to open the page, and the call waits (with .wait_done or without). The page calls nod_url_done
- * when it is done, and then the handler runs again. Until then it is the same question with the
- * same URL.
+ * to open the page, and the call waits (with .wait_done or without). Your page calls
+ * nod_url_done when it is done, and then the handler runs again. If the client comes back before
+ * that, it gets the same question with the same URL.
  */
 NOD_API nod_status nod_require_url_with(nod_call *call, const struct nod_url_opts *opts) NOD_USE_RESULT;
 #define nod_require_url(call, ...)                                                                 \
@@ -651,7 +657,7 @@ struct nod_confirm_opts {
 };
 /*
  * *yes is true only if a person explicitly accepts. A decline, a cancel, a client error, no answer in
- * time and no way to ask are all a no. Returns NOD_OK or NOD_PENDING (or a usage error).
+ * time and no way to ask all count as no. Returns NOD_OK or NOD_PENDING (or a usage error).
  */
 NOD_API nod_status nod_confirm_with(nod_call *call, bool *yes,
                                     const struct nod_confirm_opts *opts) NOD_USE_RESULT;
@@ -659,7 +665,7 @@ NOD_API nod_status nod_confirm_with(nod_call *call, bool *yes,
     nod_confirm_with((call), (yes), &(const struct nod_confirm_opts){                              \
                                         .size = sizeof(struct nod_confirm_opts), __VA_ARGS__ })
 
-/* Need not be said: with .form or .schema it is NOD_APPROVAL_FORM. */
+/* May be left out: with .form or .schema it is NOD_APPROVAL_FORM. */
 typedef enum nod_approval_type { NOD_APPROVAL, NOD_APPROVAL_FORM } nod_approval_type;
 
 struct nod_approve_opts {
@@ -709,8 +715,8 @@ NOD_API nod_status nod_roots(nod_call *call, nod_answer *answer) NOD_USE_RESULT;
 
 /*
  * Several questions in one round: call nod_want for each, then NOD_TRY(nod_await(call)). Everything
- * passed to nod_want is copied. An answer that is already there is filled in at once; after nod_await
- * all of them are.
+ * passed to nod_want is copied. An answer that has already come is filled in at once;
+ * after nod_await all of them are.
  */
 NOD_API nod_status nod_want_with(nod_call *call, nod_answer *answer,
                                  const struct nod_elicit_opts *opts) NOD_USE_RESULT;
@@ -743,7 +749,7 @@ typedef enum nod_mode {
     NOD_MODE_SAMPLING,
     NOD_MODE_ROOTS,
 } nod_mode;
-/* Can this be asked on any surface, for this call? */
+/* True if some surface can ask this for this call. */
 NOD_API bool nod_supports(nod_call *call, nod_mode mode);
 
 /* ------------------------------------------------------------------------------------------
@@ -790,7 +796,7 @@ NOD_API const nod_answer *nod_step_answer(const nod_step_run *step);
  * The things are an array, and must be the same on every run: if they may change, read them in a
  * step. They are asked about in rounds of .at_once. When all questions of a round have ended, its
  * steps are done in order; then comes the next round. Only a person's accept is a yes, as with
- * nod_confirm. A step that fails is told in its result, and the others are done all the same.
+ * nod_confirm. A step that fails says so in its result, and the others are done all the same.
  *
  * Whether the journal has entries for everything (LOOPS) is checked before anyone is asked:
  * NOD_E_LIMIT. Its bytes are not: how large the results of steps will be is not known then.
@@ -811,7 +817,7 @@ struct nod_each_opts {
     nod_step_fn *step;    /* its argument is the item; NULL: only questions */
     const nod_form *form; /* what else to ask for with each question; see nod_step_answer */
     const char *schema;
-    int64_t ttl_ms;    /* how long a question waits; 0: the server's */
+    int64_t ttl_ms;    /* how long a question waits; 0: the tool's, or the server's */
     size_t at_once;    /* questions of one round; 0: 64, which is the most. 1: one after the other,
                           each with its step */
     bool at_most_once; /* as in nod_step_opts */
@@ -887,13 +893,13 @@ NOD_API void nod_suggest(nod_call *call, const char *value); /* at most 100 are 
  * Memory and text of a run.
  */
 NOD_API const char *nod_fmt(nod_call *call, const char *format, ...) NOD_PRINTF(2, 3);
-/* A key with what tells it apart from the others: nod_key(call, "item-%d", i). See KEYS, above. */
+/* A key made like a printf text: nod_key(call, "item-%d", i). See KEYS, above. */
 NOD_API const char *nod_key(nod_call *call, const char *format, ...) NOD_PRINTF(2, 3);
 NOD_API void *nod_alloc(nod_call *call, size_t size); /* zeroed; NULL past the run's limit */
 NOD_API void nod_defer(nod_call *call, void (*fn)(void *data), void *data);
 
 /* ------------------------------------------------------------------------------------------
- * JSON values. Getters accept NULL and values of another type, and answer "not there".
+ * JSON values. Getters accept NULL and values of another type, and treat them as absent.
  */
 NOD_API bool nod_has(const nod_json *object, const char *key); /* there and not null */
 NOD_API const nod_json *nod_get(const nod_json *object, const char *key);
