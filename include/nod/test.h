@@ -1,9 +1,9 @@
 /*
  * nod/test.h: run handlers in a unit test, with a person who answers from a script.
  *
- * No network, no client, no process: a test calls a tool of a real server, which runs with its real
- * engine and provider on the memory store. What a person would be asked is answered from a script.
- * The server can be made to crash at any point; it is then made anew, and the call goes on.
+ * A test needs no network, no client and no other process. It calls a tool of a real server on the
+ * memory store. Questions to a person are answered from a script. The server can be made to crash
+ * at any point; a new one is then made, and the call goes on.
  *
  *     #include <nod/test.h>
  *
@@ -19,12 +19,11 @@
  *     }
  *
  * Every run of a handler that asks or has a step is done twice, to see that it does the same both
- * times (NOD_REPLAY_CHECK).
- * Time stands still while a test runs, but for nod_test_expire.
+ * times (NOD_REPLAY_CHECK). Time stands still while a test runs, except in nod_test_expire.
  *
- * What does not hold is printed to stderr with its file and line; the test goes on, and
- * nod_test_end gives 1. A test has one thread. Texts and values that it gives live until its next
- * call.
+ * An expectation that fails is printed to stderr with its file and line; the test goes on, and
+ * nod_test_end returns 1. Use a test from one thread. Texts and values that it returns live until
+ * its next call.
  */
 #ifndef NOD_TEST_H
 #define NOD_TEST_H
@@ -39,31 +38,31 @@ typedef struct nod_test nod_test;
 
 /* --- a test --- */
 
-/* With a server of these tools: nod_test_new(tools) for a whole array. */
+/* A test with a server of these tools: nod_test_new(tools) for a whole array. */
 NOD_API nod_test *nod_test_create(const nod_tool *tools, size_t count, size_t tool_size);
 #define nod_test_new(array) nod_test_create((array), NOD_COUNT_(array), sizeof((array)[0]))
 /*
- * With a server of yours: its options, tools and hooks. `make` is called at the beginning, and
- * again after each crash, as a process would be started again. Its .store is not used.
+ * A test with a server of yours: its options, tools and hooks. `make` is called at the beginning,
+ * and again after each crash, as a process would be started again. Its .store is not used.
  */
 typedef nod_server *nod_test_make(void *data);
 NOD_API nod_test *nod_test_create_with(nod_test_make *make, void *data);
-/* Says on stderr what has failed, answers that nobody asked for among it. 0, or 1 if something did:
- * what main returns. */
+/* Ends the test, and says on stderr what has failed, including answers without a question. Returns
+ * 0, or 1 if something failed: return that from main. */
 NOD_API int nod_test_end(nod_test *test);
 
 /* --- the script: what a person does when asked --- */
 
 /*
- * With a key: to the question with that key (for one without a .key "#1", "#2", ...). Without: to
- * the next question that has none of its own, in the order of the script. An answer is used once.
- * `content` is JSON, or NULL. Content that does not fit is refused as it would be, and if the
- * question is put again, the next answer counts.
+ * With a key, the answer is for the question with that key ("#1", "#2", ... if it has no .key).
+ * Without one, it is for the next question that has no answer of its own, in the order of the
+ * script. An answer is used once. `content` is JSON, or NULL. Content that does not fit is refused,
+ * as it is for a client; if the question is asked again, it gets the next answer.
  */
 NOD_API void nod_test_accept(nod_test *test, const char *key, const char *content);
 NOD_API void nod_test_decline(nod_test *test, const char *key);
 NOD_API void nod_test_cancel(nod_test *test, const char *key);
-/* Nobody answers, and its time passes. */
+/* Nobody answers, and the time of the question passes. */
 NOD_API void nod_test_expire(nod_test *test, const char *key);
 /* The page of a nod_elicit_url with .wait_done was opened, and is done. */
 NOD_API void nod_test_page_done(nod_test *test, const char *key);
@@ -72,24 +71,24 @@ NOD_API void nod_test_cannot(nod_test *test, nod_mode mode);
 
 /* --- crashes --- */
 
-/* In the next call: after the n-th step (from 1) was done, and before its result is stored. So it
- * is done a second time, or ends in NOD_E_OUTCOME_UNKNOWN if it is .at_most_once. */
+/* Crashes in the next call, after the n-th step (from 1) was done and before its result is stored.
+ * So the step is done a second time, or ends in NOD_E_OUTCOME_UNKNOWN if it is .at_most_once. */
 NOD_API void nod_test_crash_in_step(nod_test *test, size_t n);
-/* In the next call: when the result of the n-th step is stored, and before the handler hears of it.
- */
+/* Crashes in the next call, after the result of the n-th step is stored and before the handler gets
+ * it. */
 NOD_API void nod_test_crash_after_step(nod_test *test, size_t n);
 /*
  * Runs a scenario (a script, calls, what is expected of them) without a crash, and then again for
  * each point at which a crash is possible: before and after each thing that is stored. Each time
- * the store is empty; what else it begins with, the scenario sets up. Gives the number of crashes.
+ * the store is empty; the scenario sets up everything else. Returns the number of crashes.
  */
 typedef void nod_test_scenario(nod_test *test, void *data);
 NOD_API size_t nod_test_every_crash(nod_test *test, nod_test_scenario *scenario, void *data);
 
 /* --- the call --- */
 
-/* Calls a tool (arguments: JSON, or NULL) and gives the answers until the call has ended. NOD_OK,
- * also for a result with isError; or how the call failed. */
+/* Calls a tool (arguments: JSON, or NULL) and answers its questions until the call has ended.
+ * Returns NOD_OK, also for a result with isError, or how the call failed. */
 NOD_API nod_status nod_test_call(nod_test *test, const char *tool, const char *arguments);
 
 /* How the last call ended. */
@@ -99,10 +98,10 @@ NOD_API const char *nod_test_code(nod_test *test); /* of a failure: "HANDLER_BUG
 NOD_API const char *nod_test_text(nod_test *test);
 NOD_API bool nod_test_is_error(nod_test *test);              /* isError, or a failure */
 NOD_API const nod_json *nod_test_structured(nod_test *test); /* or NULL */
-/* Different steps that were done in the last call, and how often one of them was. */
+/* How many different steps were done in the last call, and how often the one with this key was. */
 NOD_API size_t nod_test_steps(nod_test *test);
 NOD_API size_t nod_test_step_runs(nod_test *test, const char *key);
-/* Questions of the last call, in their order: a question that was put again counts once. */
+/* Questions of the last call, in their order; a question that was asked again counts once. */
 NOD_API size_t nod_test_questions(nod_test *test);
 NOD_API const char *nod_test_question(nod_test *test, size_t index); /* its message; "" past them */
 NOD_API const char *nod_test_question_key(nod_test *test, size_t index);
@@ -119,7 +118,7 @@ NOD_API bool nod_test_expect_count(nod_test *test, const char *what, size_t expe
 NOD_API bool nod_test_expect_true(nod_test *test, const char *what, bool holds, const char *file,
                                   int line);
 
-/* The text is this; or has this in it. */
+/* The text is this, or contains this. */
 #define NOD_EXPECT_TEXT(test, text)  nod_test_expect_text((test), (text), __FILE__, __LINE__)
 #define NOD_EXPECT_MATCH(test, part) nod_test_expect_match((test), (part), __FILE__, __LINE__)
 /* The structured result is this JSON; the order of members does not matter. */
