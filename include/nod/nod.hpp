@@ -7,8 +7,9 @@
  *     {
  *         nod::server server("files", "1.0");
  *
- *         server.tool("remove_file", {.title = "Delete a file", .destructive = true,
- *                                     .input = nod::form{nod::text_field("path").required()}},
+ *         server.tool("remove_file", {.title = "Delete a file",
+ *                                     .input = nod::form{nod::text_field("path").required()},
+ *                                     .destructive = true},
  *                     [](nod::call &call) {
  *                         std::string path(call.arg_str("path"));
  *
@@ -20,39 +21,39 @@
  *         return server.run(argc, argv);
  *     }
  *
- * nod.h is the manual: what a function of C does, its counterpart here does. This file says what is
- * different.
+ * nod.h is the manual: each function here does what its counterpart in C does. This file says what
+ * is different.
  *
  * HOW A HANDLER WAITS. In C a function returns NOD_PENDING and the handler returns it. Here the
  * function throws nod::pending, which unwinds the handler: every destructor runs, and what the
  * handler held is released while the person thinks. So the values come back directly
- * (`bool yes = call.confirm(...)`). Whatever is thrown ends inside this header, before it gets to a
- * frame of C:
+ * (`bool yes = call.confirm(...)`). This header catches whatever is thrown, before it gets to
+ * C code:
  *
- *   nod::pending     the call waits. It is no std::exception, so `catch (const std::exception &)`
- *                    lets it through. If `catch (...)` swallows it, no harm is done: everything
- *                    that is asked or done in the rest of that run is pending too.
+ *   nod::pending     the call waits. It is not a std::exception, so catching that lets it through. If
+ *                    `catch (...)` swallows it, no harm is done: everything that is asked or done
+ *                    in the rest of that run is pending too.
  *   nod::error       a status of nod that is not NOD_OK, such as NOD_E_TIMEOUT. Catch it to go on;
  *                    otherwise the call ends with that status and nod's sentence.
  *   std::exception   the tool's own failure. The model reads what(): throw nothing it must not read.
  *   anything else    a failure without a sentence.
  *
- * A step that throws has failed. That is its result, and every later run gets it as a nod::error
- * again.
+ * A step that throws has failed. The failure is its result, and every later run gets it as a
+ * nod::error again.
  *
- * OPTIONS. What is required is an argument; everything else is a member of an options struct. With
+ * OPTIONS. Required values are arguments; everything else is a member of an options struct. With
  * C++20 name the members in place: `call.confirm("Go on?", {.key = "go-on", .ttl = 60s})`. With C++17
  * pass a lambda that sets them: `call.confirm("Go on?", [](auto &o) { o.key = "go-on"; })`, or a
- * variable. Times are std::chrono::milliseconds. What an option means is said in nod.h, where times
- * end in _ms.
+ * variable. Times are std::chrono::milliseconds. nod.h says what each option means; there the
+ * names of times end in _ms.
  *
- * MEMORY. A `const char *` given to nod is looked at where it is; std::string and std::string_view
- * are copied, because C needs a NUL at the end. Views that come from a call (std::string_view,
+ * MEMORY. A `const char *` given to nod is used where it is; std::string and std::string_view are
+ * copied, because C needs a NUL at the end. Views that come from a call (std::string_view,
  * nod::json, nod::answer) live until the run returns, and their text ends with a NUL: data() is a C
- * string. A server owns its handlers, until it is destroyed.
+ * string. A server owns its handlers until it is destroyed.
  *
- * THREADS. As in nod.h. A handler of a .blocking tool may run on several threads at once, and so does
- * what its lambda has captured.
+ * THREADS. As in nod.h. A handler of a .blocking tool may run on several threads at once, which
+ * then share what its lambda has captured.
  */
 #ifndef NOD_NOD_HPP
 #define NOD_NOD_HPP
