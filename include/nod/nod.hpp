@@ -30,9 +30,9 @@
  * (`bool yes = call.confirm(...)`). This header catches whatever is thrown, before it gets to
  * C code:
  *
- *   nod::pending     the call waits. It is not a std::exception, so catching that lets it through. If
- *                    `catch (...)` swallows it, no harm is done: everything that is asked or done
- *                    in the rest of that run is pending too.
+ *   nod::pending     the call waits. It is not a std::exception, so catching that lets it through.
+ *                    If `catch (...)` swallows it, no harm is done: everything that is asked or
+ *                    done in the rest of that run is pending too.
  *   nod::error       a status of nod that is not NOD_OK, such as NOD_E_TIMEOUT. Catch it to go on;
  *                    otherwise the call ends with that status and nod's sentence.
  *   std::exception   the tool's own failure. The model reads what(): throw nothing it must not read.
