@@ -77,7 +77,7 @@ static nod_status ask_one(const struct each *each, size_t i, bool *waits)
     }
     if (is_a_no(status)) {
         if (!entry) /* nobody could be asked */
-            result->answer.action = NOD_WITHDRAWN;
+            result->answer.action = NOD_UNASKED;
         return NOD_OK;
     }
     result->yes = status == NOD_OK && result->answer.action == NOD_ACCEPT;

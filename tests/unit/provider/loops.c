@@ -534,7 +534,7 @@ static void nobody_to_ask_is_a_no_for_each(void **state)
     done[0] = '\0';
     b.can = 0;
     bench_call(takes_each, "{}");
-    expect_body(TEXT_BODY("no 5 0, no 5 0, no 5 0"));
+    expect_body(TEXT_BODY("no 7 0, no 7 0, no 7 0")); /* NOD_UNASKED */
     assert_string_equal(done, "");
 }
 
