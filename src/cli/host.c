@@ -100,9 +100,10 @@ static bool keep_opts(nod_server *server, const struct nod_server_opts *opts)
     server->opts.store = keep(server, opts->store);
     server->opts.boolean_confirm_clients = keep_list(server, opts->boolean_confirm_clients);
     server->opts.surfaces = keep_list(server, opts->surfaces);
+    _Static_assert(HOST_TEXT_MAX == 1 << 20, "as the message says");
     if (server->arena.exhausted)
         LOG_ERROR("the server's options are not valid",
-                  LOG_CSTR("why", "their texts are too long"));
+                  LOG_CSTR("why", "their texts have more than 1 MiB in all"));
     return !server->arena.exhausted;
 }
 

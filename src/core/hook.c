@@ -76,7 +76,9 @@ static nod_status spec_check(const struct hooks *hooks, const struct hook_spec *
         return refuse(spec, NOD_E_USAGE, "its kind, its ask or its timeout_ms is not valid");
     if (spec->name.len > HOOK_NAME_MAX || spec->target.len > HOOK_FILTER_MAX ||
         spec->principal.len > HOOK_FILTER_MAX)
-        return refuse(spec, NOD_E_USAGE, "its name or one of its patterns is too long");
+        return refuse(spec, NOD_E_USAGE,
+                      "its name has more than 64 bytes, or one of its patterns more than 1024");
+    _Static_assert(HOOK_NAME_MAX == 64 && HOOK_FILTER_MAX == 1024, "as the message says");
     if (str_find(spec->name, STR(".")) >= 0)
         return refuse(spec, NOD_E_USAGE,
                       "its name has a dot, which ends the name in the keys that are made of it");

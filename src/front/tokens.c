@@ -169,8 +169,9 @@ static bool read_line(struct tokens *tokens, struct token_set *set, const struct
     if (!entry->owner)
         return line_wrong(line, "the file has been read again too often, with too many names; "
                                 "restart the server");
+    _Static_assert(TOKENS_MAX == 10000, "as the message says");
     if (!map_set(&set->by_digest, digest_str(&entry->digest), entry))
-        return line_wrong(line, "too many tokens in one file");
+        return line_wrong(line, "the file has more than 10000 tokens");
     return true;
 }
 

@@ -28,6 +28,8 @@ static bool fail(struct walk *walk, const char *what, struct str name)
     return false;
 }
 
+_Static_assert(PARAM_HEADER_NAME_MAX == 128, "a message of this file names the limit");
+
 static bool is_token(struct str name)
 {
     for (size_t i = 0; i < name.len; i++) {
@@ -64,7 +66,7 @@ static bool take(struct walk *walk, const struct json *property, size_t depth)
     if (!json_is(value, JSON_STRING))
         return fail(walk, "must be a string", json_is(value, JSON_NULL) ? STR("null") : STR("?"));
     if (name.len > PARAM_HEADER_NAME_MAX)
-        return fail(walk, "is too long", str_n(name.at, PARAM_HEADER_NAME_MAX));
+        return fail(walk, "has more than 128 characters", str_n(name.at, PARAM_HEADER_NAME_MAX));
     if (!is_token(name))
         return fail(walk, "is not a token, as header names are", STR(""));
     if (depth == SIZE_MAX || depth == 0)

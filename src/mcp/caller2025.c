@@ -438,8 +438,8 @@ void caller2025_write(struct buf *out, struct str id, enum revision revision,
     jw_end(&w);
     if (!fine || !json_writer_done(&w)) {
         buf_clear(out);
-        rpc_write_error(out, id, RPC_INTERNAL_ERROR,
-                        STR("The result is too large to be sent, or is not valid."), STR_NONE);
+        rpc_write_error(out, id, RPC_INTERNAL_ERROR, MCP_TOO_LARGE_OR_WRONG("The result"),
+                        STR_NONE);
     }
 }
 

@@ -183,9 +183,11 @@ static void go_on(struct session *session, const struct looking *looking,
         refuse(server, looking, exchange, "What this request calls no longer exists.");
         return;
     }
+    _Static_assert(MCP_CALLS_PER_SESSION_MAX == 1024, "as the message says");
     if (session->call_count >= MCP_CALLS_PER_SESSION_MAX) {
-        refuse(server, looking, exchange,
-               "This session has too many requests in flight; wait for one to end.");
+        refuse(
+            server, looking, exchange,
+            "This session has 1024 requests in flight, and may have no more; wait for one to end.");
         return;
     }
     struct mcp_stream *stream = stream_for(session, looking, exchange);

@@ -296,7 +296,6 @@ int result_respond(struct buf *out, const struct mcp_opts *opts, struct str id,
     if (status)
         return status;
     buf_clear(out);
-    rpc_write_error(out, id, RPC_INTERNAL_ERROR,
-                    STR("The result is too large to be sent, or is not valid."), STR_NONE);
+    rpc_write_error(out, id, RPC_INTERNAL_ERROR, MCP_TOO_LARGE_OR_WRONG("The result"), STR_NONE);
     return 200;
 }

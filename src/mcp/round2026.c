@@ -48,6 +48,9 @@ static struct str note_of(const struct caller2026 *caller, struct str key)
 
 /* --- writing --- */
 
+_Static_assert(STATE_TEXT_MAX == 16384 && STATE_PORTABLE_MAX == 1048576,
+               "a message of this file names the limits");
+
 enum { ASKS_FEW = 2 }; /* most calls ask no more at a time, and need no memory for it */
 
 /* Everything that is asked now, as the store knows it or will know it. What the call has learned
@@ -190,7 +193,12 @@ static void send_round(struct caller2026 *caller, struct call *call,
         sealed->len <= caller_state_max(server))
         round_given(caller, call, buf_str(requests), buf_str(sealed));
     else
-        caller_fail(caller, 200, RPC_INTERNAL_ERROR, STR("The questions are too large to be sent."),
+        caller_fail(caller, 200, RPC_INTERNAL_ERROR,
+                    server->opts.portable_states
+                        ? STR("What is asked and was learned does not fit into a requestState, "
+                              "which has at most 1048576 characters.")
+                        : STR("What is asked does not fit into a requestState, which has at most "
+                              "16384 characters."),
                     STR_NONE);
     if (plain->len)
         explicit_bzero(plain->at, plain->len); /* no answers stay in memory */

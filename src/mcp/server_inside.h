@@ -30,6 +30,8 @@ enum {
 
 /* "The result" and the like, which we cannot send. */
 #define MCP_TOO_LARGE(what) STR(what " is larger than the 16 MiB that a message may have.")
+#define MCP_TOO_LARGE_OR_WRONG(what)                                                               \
+    STR(what " is larger than the 16 MiB that a message may have, or is not valid.")
 _Static_assert(MCP_MESSAGE_MAX == 16 << 20, "as MCP_TOO_LARGE says");
 
 struct mcp_server {

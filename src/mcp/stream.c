@@ -486,7 +486,7 @@ static void batch_add(struct mcp_stream *stream, struct str message)
     if (from)
         buf_add_char(stream->batch, '\n');
     if (!buf_add(stream->batch, message)) {
-        LOG_WARN("response dropped: the batch is too large", LOG_INT("bytes", message.len));
+        LOG_WARN("response dropped: the batch has more than 16 MiB", LOG_INT("bytes", message.len));
         stream->batch->len = from;
         stream->batch->overflow = false;
         return;

@@ -365,8 +365,10 @@ void subscriptions_listen(struct request *request)
     }
     if (shares_refuse(request, request->principal, MCP_SHARE_LISTENERS, 1))
         return;
+    _Static_assert(MCP_LISTENERS_MAX == 10000, "as the message says");
     if (server->listeners->count >= MCP_LISTENERS_MAX) {
-        reply_error(request, RPC_INTERNAL_ERROR, STR("There are too many listeners."));
+        reply_error(request, RPC_INTERNAL_ERROR,
+                    STR("This server has 10000 listeners, and takes no more; try again later."));
         request->status = 503;
         return;
     }

@@ -337,14 +337,14 @@ void task_ending_make(struct task_ending *ending, const struct mcp_opts *opts,
         ending->message = outcome->message;
     } else if (is_result) {
         if (!result_of_outcome(&ending->end, opts, PART_TOOL_RESULT, outcome))
-            ending_fail(ending, STR("The result is too large to be kept, or is not valid."));
+            ending_fail(ending, MCP_TOO_LARGE_OR_WRONG("The result"));
     } else {
         ending->status = TASK_FAILED;
         ending->message = outcome->message;
         json_writer_init(&w, &ending->end);
         result_error(&w, PART_TOOL_RESULT, outcome);
         if (!json_writer_done(&w))
-            ending_fail(ending, STR("The error is too large to be kept."));
+            ending_fail(ending, MCP_TOO_LARGE("The error"));
     }
 }
 

@@ -95,8 +95,7 @@ static void write_response(struct mcp_server *server, struct str request_id, str
     if (json_writer_done(&w))
         return;
     buf_clear(out);
-    rpc_write_error(out, request_id, RPC_INTERNAL_ERROR, STR("The task is too large to be sent."),
-                    STR_NONE);
+    rpc_write_error(out, request_id, RPC_INTERNAL_ERROR, MCP_TOO_LARGE("The task"), STR_NONE);
 }
 
 void task_write_created(struct mcp_server *server, struct str request_id, struct task *task)

@@ -236,6 +236,11 @@ static const char *bad(struct http1 *p, const char *at, const char *why)
     return at;
 }
 
+_Static_assert(HTTP1_METHOD_MAX == 32 && HTTP1_CHUNK_DIGITS_MAX == 15 &&
+                   HTTP1_CHUNK_LINE_MAX == 256 && HTTP1_EXTENSIONS_MAX == 16384 &&
+                   HTTP1_TRAILERS_MAX == 4096,
+               "the messages of this file name the limits");
+
 static void over_budget(struct http1 *p)
 {
     switch ((enum group)p->group) {
@@ -246,10 +251,10 @@ static void over_budget(struct http1 *p)
         http1_refuse(p, 431, "the headers are too long");
         break;
     case G_CHUNK:
-        http1_refuse(p, 400, "a chunk's size line is too long");
+        http1_refuse(p, 400, "a chunk's size line has more than 256 bytes");
         break;
     default:
-        http1_refuse(p, 400, "the trailers are too long");
+        http1_refuse(p, 400, "the trailers have more than 4096 bytes in all");
         break;
     }
 }
@@ -289,7 +294,7 @@ static const char *step_method(struct http1 *p, const char *at, const char *end)
     at = skip_while(at, end, HTTP1_METHOD);
     uint32_t len = offset(p, at) - p->method_at;
     if (len > HTTP1_METHOD_MAX)
-        return bad(p, at, "the method is too long");
+        return bad(p, at, "the method has more than 32 letters");
     if (at == end)
         return at;
     if (*at != ' ' || !len)
@@ -506,7 +511,7 @@ static const char *step_chunk_size(struct http1 *p, const char *at, const char *
         if (digit < 0)
             break;
         if (++p->matched > HTTP1_CHUNK_DIGITS_MAX)
-            return bad(p, at, "a chunk size has too many digits");
+            return bad(p, at, "a chunk size has more than 15 digits");
         p->body_left = p->body_left * 16 + (uint64_t)digit;
     }
     if (at == end)
@@ -522,7 +527,7 @@ static const char *step_chunk_extension(struct http1 *p, const char *at, const c
     const char *stop = skip_while(at, end, HTTP1_VALUE);
 
     if ((size_t)(stop - at) > p->extensions_left)
-        return bad(p, at, "the chunk extensions are too long");
+        return bad(p, at, "the chunk extensions have more than 16384 bytes in all");
     p->extensions_left -= (size_t)(stop - at);
     if (stop == end)
         return stop;

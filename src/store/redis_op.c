@@ -391,10 +391,14 @@ void redis_op_send(struct redis_op *op)
     bool full =
         store->in_flight > REDIS_QUEUE_MOST || op->bytes.len > REDIS_QUEUE_BYTES - store->bytes;
 
+    _Static_assert(REDIS_OP_BYTES == 96 << 20 && REDIS_QUEUE_MOST == 200000 &&
+                       REDIS_QUEUE_BYTES == 256 << 20,
+                   "as the message says");
     if (large || full) {
         LOG_ERROR("the store did not take an operation", LOG_CSTR("store", "redis"),
                   LOG_CSTR("where", store->url.shown), LOG_CSTR("what", op->verb->name),
-                  LOG_CSTR("why", large ? "it is too large" : "too many wait for replies"));
+                  LOG_CSTR("why", large ? "it needs more than 96 MiB of memory"
+                                        : "200000 operations, or 256 MiB, wait for replies"));
         redis_op_end(op, large ? NOD_E_LIMIT : NOD_E_STORE);
         return;
     }

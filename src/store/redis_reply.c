@@ -128,8 +128,9 @@ static const char *never(const redisReader *reader)
 {
     size_t unread = reader->len - reader->pos;
 
+    _Static_assert(REDIS_UNREAD_BYTES == 64 << 20, "as the message says");
     if (unread > REDIS_UNREAD_BYTES)
-        return "it sends a reply that is too large";
+        return "it sends a reply of more than 64 MiB";
     if (unread > REDIS_LINE_MAX && !memchr(reader->buf + reader->pos, '\n', REDIS_LINE_MAX))
         return "it does not speak Redis's protocol: a line without an end";
     return NULL;
@@ -146,7 +147,7 @@ const struct redis_value *redis_replies_next(struct redis_replies *replies, cons
     if (!replies->broken && redisReaderGetReply(replies->reader, &value) != REDIS_OK)
         replies->broken = true;
     if (replies->broken) {
-        *why = replies->arena.exhausted ? "it sends a reply that is too large"
+        *why = replies->arena.exhausted ? "it sends a reply of more than 64 MiB"
                                         : "it does not speak Redis's protocol";
         return NULL;
     }

@@ -135,6 +135,9 @@ static const struct {
     { STR_INIT("unix://"), false, true },
 };
 
+_Static_assert(REDIS_HOST_MAX == 256 && REDIS_PATH_MAX == 1024 && REDIS_SECRET_MAX == 512,
+               "the messages below name the limits");
+
 static bool parse_user(struct redis_url *url, struct str text, char *why)
 {
     struct str user, password;
@@ -143,7 +146,9 @@ static bool parse_user(struct redis_url *url, struct str text, char *why)
     /* What cannot be decoded may be the password, so it is not repeated. */
     if (!decode(user, url->user, sizeof(url->user)) ||
         (both && !decode(password, url->password, sizeof(url->password))))
-        return refuse(why, "its user or password is too long, or badly percent-encoded", STR(""));
+        return refuse(why,
+                      "its user or password has more than 511 bytes, or is badly percent-encoded",
+                      STR(""));
     return true;
 }
 
@@ -167,7 +172,8 @@ static bool parse_host(struct redis_url *url, struct str text, char *why)
         url->port = (int)n;
     }
     if (!decode(host.len ? host : STR("127.0.0.1"), url->host, sizeof(url->host)))
-        return refuse(why, "its host is too long, or badly percent-encoded", STR(""));
+        return refuse(why, "its host has more than 255 bytes, or is badly percent-encoded",
+                      STR(""));
     return true;
 }
 
@@ -191,7 +197,8 @@ static bool parse_place(struct redis_url *url, struct str rest, bool local, char
         if (host.len || path.len < 2)
             return refuse(why, "it names no socket: redis+unix:///path", STR(""));
         return decode(path, url->path, sizeof(url->path)) ||
-               refuse(why, "its path is too long, or badly percent-encoded", STR(""));
+               refuse(why, "its path has more than 1023 bytes, or is badly percent-encoded",
+                      STR(""));
     }
     if (!parse_host(url, host, why))
         return false;

@@ -124,10 +124,11 @@ static void op_submit(struct sqlite_store *store, struct sqlite_side *side, stru
         return;
     else
         op->status = NOD_E_STORE;
+    _Static_assert(LITE_OP_BYTES == 96 << 20 && LITE_QUEUE_MOST == 200000, "as the message says");
     LOG_ERROR("the store did not take an operation", LOG_CSTR("store", "sqlite"),
               LOG_CSTR("file", store->path), LOG_CSTR("what", op->verb->name),
-              LOG_CSTR("why", op->status == NOD_E_LIMIT ? "it is too large"
-                                                        : "too many wait for the disk"));
+              LOG_CSTR("why", op->status == NOD_E_LIMIT ? "it needs more than 96 MiB of memory"
+                                                        : "200000 operations wait for the disk"));
     struct list alone;
     list_init(&alone);
     list_append(&alone, &op->link);
