@@ -35,6 +35,7 @@ static int serve(nod_server *server, const struct options *options)
 int nod_main(nod_server *server, int argc, char **argv)
 {
     struct options options;
+    const char *wrong;
     int code = EXIT_FINE;
 
     if (!server) /* nod_server_create has logged why */
@@ -52,7 +53,10 @@ int nod_main(nod_server *server, int argc, char **argv)
         break;
     case OPTIONS_RUN:
         log_setup(&options.log);
-        code = serve(server, &options);
+        wrong = engine_journal_wrong(options.journal_entries, options.journal_bytes);
+        code = wrong ? EXIT_WRONG_USAGE : serve(server, &options);
+        if (wrong)
+            fprintf(stderr, "%s: %s\nTry --help.\n", program_name(argc, argv), wrong);
         break;
     }
     nod_server_destroy(server);

@@ -89,22 +89,9 @@ static bool portable_fits(nod_server *server)
     return true;
 }
 
-/* The command line's limits on what a call may learn. */
-static bool bound_journals(nod_server *server, const struct options *options)
-{
-    const char *wrong = engine_journal_wrong(options->journal_entries, options->journal_bytes);
-
-    if (wrong)
-        LOG_ERROR("the command line is not valid", LOG_CSTR("why", wrong));
-    else
-        engine_bound_journals(server->engine, options->journal_entries, options->journal_bytes);
-    return !wrong;
-}
-
 bool host_open_store(nod_server *server, const struct options *options)
 {
-    if (!bound_journals(server, options))
-        return false;
+    engine_bound_journals(server->engine, options->journal_entries, options->journal_bytes);
     if (!secrets_keyring(&server->ring))
         return false;
     size_t in_all = first_of(options->pending_asks, server->opts.pending_asks, ENGINE_PENDING_ASKS);

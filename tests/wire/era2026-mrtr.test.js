@@ -2,6 +2,9 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { environment, pause, program, startHttp, textOf, within, PATIENCE_MS } from './harness.js';
 import { Modern, VERSION, accepted, assertSecond, connectModern, deedsFile, metaOf, retryOf, word, assertMessageAllowed, assertNothingForbidden } from './modern.js';
 
@@ -406,8 +409,8 @@ test('two requests on one connection may be of different capabilities and eras',
 // --- the pipe ---
 
 class Pipe {
-  constructor(t, env) {
-    const child = spawn(program('probe'), [], { env: environment(env), stdio: ['pipe', 'pipe', 'pipe'] });
+  constructor(t, env, args = []) {
+    const child = spawn(program('probe'), args, { env: environment(env), stdio: ['pipe', 'pipe', 'pipe'] });
     this.child = child;
     this.waiting = new Map();
     this.others = [];
@@ -421,13 +424,19 @@ class Pipe {
       rest = lines.pop();
       for (const line of lines) this.#arrived(JSON.parse(line));
     });
-    const ended = new Promise((resolve) => child.once('close', resolve));
+    this.ended = new Promise((resolve) => child.once('close', resolve));
     t.after(async () => {
       child.stdin.end();
-      assert.equal(await within(PATIENCE_MS, 'the server ends', ended), 0, stderr);
+      assert.equal(await within(PATIENCE_MS, 'the server ends', this.ended), this.killed ? null : 0, stderr);
       assert.doesNotMatch(stderr, /Sanitizer|runtime error:/);
       assertNothingForbidden([this.bytes]);
     });
+  }
+
+  async kill() {
+    this.killed = true;
+    this.child.kill('SIGKILL');
+    await within(PATIENCE_MS, 'the server is gone', this.ended);
   }
 
   #arrived(message) {
@@ -456,6 +465,20 @@ test('stdio: rounds work on a pipe, with both eras side by side on it', async (t
   assert.equal(textOf(third.result), 'a b');
   const foreign = await pipe.request(4, 'tools/call', { name: 'two_rounds', arguments: {}, requestState: 'x', inputResponses: {} });
   assert.deepEqual(foreign.error, { code: -32602, message: 'Invalid or expired requestState' });
+});
+
+test('stdio: a requestState counts at the server that was started again on the same store', async (t) => {
+  const env = { MCP_ELICITATION_SECRET: 'a secret of more than thirty-two characters' };
+  const folder = mkdtempSync(path.join(tmpdir(), 'nod-pipe-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const args = ['--store', `sqlite:${path.join(folder, 'calls.db')}`];
+  const before = new Pipe(t, env, args);
+  const first = await before.request(1, 'tools/call', { name: 'two_rounds', arguments: {} });
+  const second = await before.request(2, 'tools/call', { name: 'two_rounds', arguments: {}, ...retryOf(first.result, { first: word('a') }) });
+  await before.kill();
+  const after = new Pipe(t, env, args);
+  const third = await after.request(1, 'tools/call', { name: 'two_rounds', arguments: {}, ...retryOf(second.result, { second: word('b') }) });
+  assert.equal(textOf(third.result), 'a b');
 });
 
 test('stdio: a cancelled request is not answered', async (t) => {
