@@ -89,6 +89,7 @@ struct nod_test {
     struct kit_question questions[KIT_QUESTIONS_MAX];
     size_t question_count;
     size_t refused;
+    struct str why_refused; /* what was wrong with the last refused answer; in `said` */
 
     /* Steps may be done on a worker's thread. */
     pthread_mutex_t lock;

@@ -271,8 +271,10 @@ static bool find_answer(nod_test *test, struct kit_question *question)
     }
     kit_fail(test, NULL, 0,
              "nobody answers the question \"" STR_FMT "\" (key '" STR_FMT "'): add an answer to "
-             "the script",
-             STR_ARG(question->message), STR_ARG(question->key));
+             "the script%s" STR_FMT,
+             STR_ARG(question->message), STR_ARG(question->key),
+             test->why_refused.len ? "; the last answer did not fit: " : "",
+             STR_ARG(test->why_refused));
     test->lost = true;
     return false;
 }
@@ -281,8 +283,10 @@ static void answered(void *data, const struct answer_result *result)
 {
     nod_test *test = data;
 
-    if (result->status == NOD_E_INVALID)
-        test->refused++;
+    if (result->status != NOD_E_INVALID)
+        return;
+    test->refused++;
+    test->why_refused = arena_str(&test->said, result->problems);
 }
 
 static void give(nod_test *test, const struct kit_question *question)

@@ -149,6 +149,7 @@ static void forget_call(nod_test *test)
     arena_finish(&test->step_text);
     arena_init(&test->step_text, KIT_ARENA_BYTES);
     test->question_count = test->step_count = test->step_runs = test->refused = 0;
+    test->why_refused = STR_NONE;
     test->opened = test->finished = test->lost = false;
     test->outcome = (struct outcome){ .status = NOD_E_FAILED };
     test->body = NULL;

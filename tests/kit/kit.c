@@ -337,11 +337,14 @@ static void a_question_that_nobody_answers_ends_the_test_of_the_call(void **stat
     nod_test_decline(t, NULL);
     nod_test_call(t, "buy", NULL); /* the next call is not disturbed */
     bool next = NOD_EXPECT_TEXT(t, "no size: 2");
+    nod_test_accept(t, "size", "{\"size\":\"large\"}");
+    nod_test_call(t, "buy", NULL);
     int end = nod_test_end(t);
     const char *all = what_was_said();
     assert_true(next);
     assert_int_equal(end, 1);
     assert_non_null(strstr(all, "nobody answers the question \"Which size?\" (key 'size')"));
+    assert_non_null(strstr(all, "; the last answer did not fit: [{\"path\":\"/size\""));
 }
 
 static void every_run_is_checked(void **state)
