@@ -26,6 +26,21 @@ static void peer_ip6(struct peer *peer, const struct in6_addr *address)
     memcpy(peer->address, address->s6_addr, sizeof(peer->address));
 }
 
+void peer_of_address(const struct sockaddr *address, struct peer *peer)
+{
+    *peer = (struct peer){ 0 };
+    switch (address->sa_family) {
+    case AF_INET:
+        peer_ip4(peer, &((const struct sockaddr_in *)(const void *)address)->sin_addr);
+        break;
+    case AF_INET6:
+        peer_ip6(peer, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
+        break;
+    default:
+        break;
+    }
+}
+
 void peer_of(int fd, bool local, struct peer *peer)
 {
     struct sockaddr_storage address;
@@ -37,18 +52,8 @@ void peer_of(int fd, bool local, struct peer *peer)
         peer->same_user = os_peer_is_us(fd);
         return;
     }
-    if (getpeername(fd, (struct sockaddr *)&address, &len) != 0)
-        return;
-    switch (address.ss_family) {
-    case AF_INET:
-        peer_ip4(peer, &((const struct sockaddr_in *)(const void *)&address)->sin_addr);
-        break;
-    case AF_INET6:
-        peer_ip6(peer, &((const struct sockaddr_in6 *)(const void *)&address)->sin6_addr);
-        break;
-    default:
-        break;
-    }
+    if (getpeername(fd, (struct sockaddr *)&address, &len) == 0)
+        peer_of_address((const struct sockaddr *)&address, peer);
 }
 
 bool peer_parse(struct str text, struct peer *peer)

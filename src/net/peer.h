@@ -26,6 +26,10 @@ struct peer {
     uint8_t address[PEER_ADDRESS_BYTES];
 };
 
+struct sockaddr;
+
+/* From an address of the system; PEER_UNKNOWN if it is not an IP address. */
+void peer_of_address(const struct sockaddr *address, struct peer *peer);
 /* The peer of a connected socket. `local`: a Unix one. */
 void peer_of(int fd, bool local, struct peer *peer);
 /* An address as people write it, without port and brackets. False: it is not an address. */

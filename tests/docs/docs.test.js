@@ -281,7 +281,7 @@ test('make run does not say that it listens where somebody else does', async (t)
 
 test('scripts/setup --list says in words what is needed, and installs nothing', async () => {
   const { stdout } = await run(path.join(root, 'scripts/setup'), ['--list'], { env: { PATH: '/usr/bin:/bin' } });
-  for (const word of ['C compiler', 'meson 1.0', 'libuv 1.44', 'OpenSSL 3', 'SQLite 3.37', 'Debian: libhiredis-dev']) assert.ok(stdout.includes(word), word);
+  for (const word of ['C compiler', 'meson 1.0', 'libuv 1.44', 'OpenSSL 3', 'SQLite 3.37', 'libcurl 7.88', 'Debian: libhiredis-dev']) assert.ok(stdout.includes(word), word);
 });
 
 test('CONTRIBUTING.md names targets that make knows', async () => {

@@ -34,6 +34,7 @@ const LIBRARIES = {
     "pcre2.h": ["json"],
     "sqlite3.h": ["store"],
     "hiredis/": ["store"],
+    "curl/": ["net"],
 };
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
