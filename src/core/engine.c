@@ -152,6 +152,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     map_init(&engine->schemas, ENGINE_SCHEMAS_KEPT);
     engine->asks_moved = 1;
     heap_init(&engine->due);
+    list_init(&engine->watches);
     list_init(&engine->claims);
     list_init(&engine->sets);
     list_init(&engine->brought);

@@ -12,6 +12,7 @@
 #define NOD_CORE_ENGINE_H
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "core/flow.h"
 #include "core/roles.h"
 #include "core/caller.h"
@@ -143,6 +144,21 @@ bool engine_ready(const struct engine *engine, struct str *why);
 int64_t engine_now(const struct engine *engine);
 size_t engine_calls(const struct engine *engine);
 size_t engine_pending(const struct engine *engine); /* pending asks */
+
+/* --- asks that come up and end, on whatever node --- */
+
+/* Embedded in its owner, zeroed at first. */
+struct ask_watch {
+    struct list link;
+    /* As in store_ops.watch_asks: only a hint; NULL: look at everything. It may unwatch itself, and
+     * no other. */
+    void (*told)(void *data, const struct ask_hint *hint);
+    void *data;
+};
+/* After engine_use_store. told(NULL) follows, later. */
+void engine_watch_asks(struct engine *engine, struct ask_watch *watch);
+/* Before the store is destroyed. Does nothing if it does not watch. */
+void engine_unwatch_asks(struct engine *engine, struct ask_watch *watch);
 
 /* The store is durable or shared: calls outlive this process, or other nodes see them. */
 bool engine_survives(const struct engine *engine);

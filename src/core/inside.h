@@ -83,6 +83,7 @@ struct engine {
     struct list homes_order;       /* the same, least recently looked at first */
     struct due homes_look;         /* the next look at those that are not live here */
     struct list scopings;          /* questions that replace older ones: see scope.c */
+    struct list watches;           /* struct ask_watch: see watch.c */
     struct caller nobody;          /* the caller of calls whose caller is gone */
     const struct catalog *catalog; /* NULL: not known */
     struct recovery *recovery;
