@@ -280,6 +280,23 @@ NOD_API void nod_server_destroy(nod_server *server);
  */
 typedef enum nod_task_mode { NOD_TASK_NEVER, NOD_TASK_OPTIONAL, NOD_TASK_REQUIRED } nod_task_mode;
 
+/*
+ * How an approval may be remembered, so that the next calls do not ask: for how long, and for which
+ * arguments. The person chooses among what is allowed, in the inbox, when approving. A remembered
+ * approval counts for the principal that called, and for nobody else. It ends when it is revoked, and
+ * when the tool's name, input schema or .version changes.
+ */
+enum nod_remember {
+    NOD_REMEMBER_SESSION = 1,    /* until the session ends, at most a day. In the 2026 era, which has no
+                                    sessions: for .remember_ms */
+    NOD_REMEMBER_PRINCIPAL = 2,  /* until it is revoked */
+    NOD_REMEMBER_TIME = 4,       /* for .remember_ms */
+    NOD_REMEMBER_ARGUMENTS = 8,  /* for calls with exactly these arguments; so it is if neither this nor
+                                    the next is set */
+    NOD_REMEMBER_TOOL = 16,      /* for calls with any arguments. If the tool is destructive, only
+                                    where the operator has named it: --remember TOOL=... */
+};
+
 typedef struct nod_tool {
     const char *name;
     nod_handler *handler;
@@ -315,6 +332,11 @@ typedef struct nod_tool {
     size_t journal_entries;
     size_t journal_bytes;
     int64_t ask_ttl_ms; /* how long a person may take for each question of this tool; 0: the server's */
+    /* How an approval may be remembered: NOD_REMEMBER_... | NOD_REMEMBER_...; 0: not at all. It counts
+     * for .requires_confirmation, and for nod_approve with this tool as .tool_path. --remember
+     * overrides it. */
+    unsigned remember;
+    int64_t remember_ms; /* how long a time is; 0: an hour; at most ten years */
 } nod_tool;
 
 /* --- resources and templates --- */

@@ -24,7 +24,8 @@ static size_t url_room(struct str url)
 struct ask *ask_create(struct call *call, const struct run_item *item)
 {
     const struct ask_spec *spec = &item->spec;
-    size_t text = spec->key.len + spec->message.len + spec->detail.len + url_room(spec->url) + 4;
+    size_t text = spec->key.len + spec->message.len + spec->detail.len + url_room(spec->url) +
+                  spec->remember.len + 5;
     struct ask *ask = mem_alloc(sizeof(*ask) + text);
     struct ask_record *record = &ask->record;
     char *at = ask->text;
@@ -42,7 +43,8 @@ struct ask *ask_create(struct call *call, const struct run_item *item)
     record->target = call->target->name;
     record->message = str_place(&at, spec->message);
     record->detail = str_place(&at, spec->detail);
-    record->url = str_place(&at, spec->url);
+    record->remember = str_place(&at, spec->remember);
+    record->url = str_place(&at, spec->url); /* last: it has room behind it */
     memcpy(record->digest, item->entry.digest, DIGEST_BYTES);
     record->ttl_ms = spec->ttl_ms;
     record->attempts = spec->attempts;
@@ -52,7 +54,8 @@ struct ask *ask_create(struct call *call, const struct run_item *item)
 
 void ask_adopt(struct call *call, const struct ask_record *record)
 {
-    size_t text = record->key.len + record->message.len + record->detail.len + record->url.len + 4;
+    size_t text = record->key.len + record->message.len + record->detail.len + record->url.len +
+                  record->remember.len + 5;
     struct ask *ask = mem_alloc(sizeof(*ask) + text);
     char *at = ask->text;
 
@@ -69,7 +72,8 @@ void ask_adopt(struct call *call, const struct ask_record *record)
     ask->record.message = str_place(&at, record->message);
     ask->record.detail = str_place(&at, record->detail);
     ask->record.url = str_place(&at, record->url);
-    ask->record.content = ask->record.by = STR_NONE;
+    ask->record.remember = str_place(&at, record->remember);
+    ask->record.content = ask->record.by = ask->record.note = STR_NONE;
     if (ask->record.attempt < 1)
         ask->record.attempt = 1;
     ask->tally = tally_add(call->engine, call->principal);

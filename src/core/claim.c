@@ -32,7 +32,7 @@ static struct claim *claim_create(struct engine *engine, struct str ask_id,
                                   const struct answer *answer)
 {
     size_t size = sizeof(struct claim) + ask_id.len + answer->by.len + answer->scope.len +
-                  answer->via.len + 4;
+                  answer->via.len + answer->reason.len + 5;
     struct claim *claim = mem_alloc(size);
     size_t most = engine->opts.limits.journal_bytes;
     char *at = (char *)(claim + 1);
@@ -45,6 +45,12 @@ static struct claim *claim_create(struct engine *engine, struct str ask_id,
     claim->offer = answer->attempt;
     claim->answer.scope = str_place(&at, answer->scope);
     claim->answer.via = str_place(&at, answer->via);
+    claim->answer.reason = str_place(&at, answer->reason);
+    if (answer->remember) {
+        claim->remember = *answer->remember;
+        claim->remember.label = STR_NONE;
+        claim->answer.remember = &claim->remember;
+    }
     arena_init(&claim->arena, CLAIM_ARENA_MAX);
     buf_init(&claim->text, most < CLAIM_ARENA_MAX ? most : CLAIM_ARENA_MAX);
     list_init(&claim->link);
@@ -192,6 +198,9 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
     } else if (record->consent && surface && surface->ops->model) {
         claim->result.pending = true;
         claim_reject(claim, NOD_E_REFUSED);
+    } else if ((claim->result.problems = claim_take_note(claim, record)).len) {
+        claim->result.pending = true;
+        claim_reject(claim, NOD_E_INVALID);
     } else {
         check_target(claim, record);
     }
@@ -256,6 +265,8 @@ struct claim_item claim_as_item(struct claim *claim)
     return (struct claim_item){ .ask_id = claim->ask_id,
                                 .outcome = claim->outcome,
                                 .content = claim->content,
+                                .note =
+                                    claim->outcome == claim->answer.action ? claim->note : STR_NONE,
                                 .attempt = claim->offer - (ask && claim->offer ? ask->ahead : 0),
                                 .again = claim->again };
 }
@@ -369,8 +380,8 @@ void claim_settle(struct claim *claim, const struct claimed *now)
     if (now->won && state == ASK_INVALID)
         claim->result.status = NOD_E_INVALID;
     if (ask) {
-        ask->call->learned +=
-            sizeof(struct entry) + now->ask->key.len + now->ask->content.len + now->ask->by.len;
+        ask->call->learned += sizeof(struct entry) + now->ask->key.len + now->ask->content.len +
+                              now->ask->by.len + now->ask->note.len;
         /* If the claim came after the ask's time, it has ended the ask by the clock, not by its
          * answer. */
         const struct surface *winner =

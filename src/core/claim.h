@@ -3,6 +3,7 @@
  *
  * claim.c          the way of one answer: who gives it, the claim, what follows
  * claim_content.c  what it brings: read, checked against the question, measured
+ * claim_note.c     what it says beside its content: a reason, and what is to be remembered
  * claim_same.c     the same answer again, while the first is on its way
  * answer_set.c     answers that are given together
  */
@@ -44,9 +45,11 @@ struct claim {
     struct id call; /* the call whose journal keeps room for this answer */
     size_t coming;  /* bytes of that room; 0: none, or another answer to the ask keeps as many */
     int offer; /* the offer it answers, or that was up when it was checked; 0: whichever is up */
-    enum ask_state outcome; /* what is claimed: the action, or ASK_INVALID */
-    bool at_door;           /* it is ready, and waits for the others of its set */
-    struct str content;     /* JSON */
+    enum ask_state outcome;          /* what is claimed: the action, or ASK_INVALID */
+    bool at_door;                    /* it is ready, and waits for the others of its set */
+    struct str content;              /* JSON */
+    struct remember_choice remember; /* what answer.remember points to */
+    struct str note;                 /* ask_record.note */
     bool lent;       /* answer.content belongs to the answerer, which is still on the stack */
     struct buf text; /* the content as it was given */
     struct ask_record *record; /* if the ask does not wait here, or may leave; in the arena */
@@ -96,6 +99,11 @@ nod_status claim_write_content(void *subject, size_t stage, enum hook_field fiel
 void claim_keep_content(void *subject);
 /* Did the ask end with this very answer? */
 bool claim_agrees(struct claim *claim, const struct ask_record *record);
+
+/* --- claim_note.c --- */
+
+/* Sets the note. Empty: it can be taken. Otherwise the problems as JSON, and nothing is taken. */
+struct str claim_take_note(struct claim *claim, const struct ask_record *record);
 
 /* --- what the store replied, for one answer and for a set --- */
 

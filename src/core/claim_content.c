@@ -228,12 +228,17 @@ static size_t others_coming(const struct claim *claim, struct str call_id)
     return bytes;
 }
 
+static size_t said_bytes(const struct claim *claim)
+{
+    return claim->content.len + claim->note.len;
+}
+
 /* The answer fits, and room is kept for it until it is in the journal or refused. Of several
  * answers to one ask only one will count, so they need the room of the largest. */
 static void room_keep(struct claim *claim, const struct ask_record *record)
 {
     size_t bytes =
-        sizeof(struct entry) + record->key.len + claim->answer.by.len + claim->content.len;
+        sizeof(struct entry) + record->key.len + claim->answer.by.len + said_bytes(claim);
 
     if (record->call_id.len != ID_LEN)
         return;
@@ -273,7 +278,7 @@ static bool is_small(const struct claim *claim, const struct ask_record *record)
 {
     struct journal_limits limits = limits_of(claim, record);
 
-    return claim->content.len <= limits.bytes / limits.entries / 2;
+    return said_bytes(claim) <= limits.bytes / limits.entries / 2;
 }
 
 /* Empty: it fits. Otherwise the problem as JSON. */
@@ -281,14 +286,14 @@ static struct str weigh(struct claim *claim, const struct ask_record *record, si
 {
     size_t room = room_left(claim, record, learned + others_coming(claim, record->call_id));
 
-    if (claim->content.len <= room) {
+    if (said_bytes(claim) <= room) {
         room_keep(claim, record);
         return STR_NONE;
     }
     return arena_fmt(&claim->arena,
                      "[{\"path\":\"\",\"message\":\"is %zu bytes, and this call may learn at most "
                      "%zu more (of %zu in all)\"}]",
-                     claim->content.len, room, limits_of(claim, record).bytes);
+                     said_bytes(claim), room, limits_of(claim, record).bytes);
 }
 
 static void weighed(void *data, nod_status status, const struct store_reply *reply)

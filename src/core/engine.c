@@ -8,7 +8,7 @@
  * Holds always: an ask is in `asks` exactly while it is pending here and known to the store. For
  * exactly as long it is counted for its principal.
  */
-#include "core/inside.h"
+#include "core/grant_inside.h"
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -204,6 +204,7 @@ void engine_destroy(struct engine *engine)
     homes_drop(engine);
     hooks_finish(&engine->hooks);
     heap_finish(&engine->due);
+    grant_rules_drop(engine);
     mem_free(engine->node_text);
     mem_free(engine);
 }

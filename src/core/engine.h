@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "core/flow.h"
+#include "core/grant.h"
 #include "core/roles.h"
 #include "core/caller.h"
 #include "core/provider.h"
@@ -325,9 +326,12 @@ void ask_offered(struct ask *ask, const struct surface *surface, enum offer_resu
 struct answer {
     enum ask_state action;      /* ASK_ACCEPTED, ASK_DECLINED, ASK_CANCELLED */
     const struct json *content; /* with ASK_ACCEPTED; may be NULL if nothing is asked for */
-    struct str by;              /* the principal who answers, as verified */
-    struct str scope;           /* not empty: the ask must be of this scope */
-    struct str via;             /* where it was given (claim_spec.via); empty: the surface's name */
+    struct str reason;          /* why, in the answerer's words; at most NOTE_REASON_MAX bytes */
+    /* with ASK_ACCEPTED: one of grants_offered, to be remembered; NULL: nothing */
+    const struct remember_choice *remember;
+    struct str by;    /* the principal who answers, as verified */
+    struct str scope; /* not empty: the ask must be of this scope */
+    struct str via;   /* where it was given (claim_spec.via); empty: the surface's name */
     const struct surface *surface;
     role_set roles;         /* the roles of `by`; the client that was asked needs none */
     bool handed;            /* the answerer has shown that the call's client can come back */

@@ -14,6 +14,7 @@
  * answerable.c     who may answer an ask
  * claim.c          an answer: result stages, the claim, what follows
  * claim_content.c  the content of an answer: read, checked, measured
+ * claim_note.c     what an answer says beside its content
  * claim_same.c     the same answer again, while the first is on its way
  * answer_set.c     answers that are given together
  * brought.c        answers that a caller has with it
@@ -27,6 +28,7 @@
  * flow.c           steps through a table of stages
  * hook.c           the list of hooks, and one call of a hook
  * gate.c           asking a person before a call starts
+ * grant*.c         approvals that are remembered: see grant.h
  * op.c             a store operation that is sent again while the store fails
  */
 #ifndef NOD_CORE_INSIDE_H
@@ -89,6 +91,8 @@ struct engine {
     struct recovery *recovery;
     bool stopping;                     /* no run begins any more: see engine_stop */
     const char *const *allowed_fields; /* NULL: none */
+    struct grant_rule *remember;       /* the operator's: see grant_offer.c */
+    size_t remember_count;
 };
 
 struct tally { /* pending asks of a principal */

@@ -49,6 +49,10 @@ struct target {
     size_t param_header_count;
     bool requires_confirmation;
     struct str confirm_message;
+    bool destructive;
+    unsigned
+        remember; /* what an approval may be remembered for: NOD_REMEMBER_*, see core/grant.h */
+    int64_t remember_ms;
     int64_t timeout_ms;                    /* of work, not of waiting */
     size_t journal_entries, journal_bytes; /* what a call of it may learn; 0: the engine's */
     int64_t ask_ttl_ms;                    /* how long its questions wait; 0: as the engine says */

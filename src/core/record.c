@@ -20,7 +20,8 @@ struct str ask_state_name(enum ask_state state)
 
 size_t entry_bytes(const struct entry *entry)
 {
-    return entry->key.len + entry->content.len + entry->by.len + sizeof(struct entry);
+    return entry->key.len + entry->content.len + entry->by.len + entry->note.len +
+           sizeof(struct entry);
 }
 
 size_t entries_text_bytes(const struct entry *entries, size_t count)
@@ -28,8 +29,8 @@ size_t entries_text_bytes(const struct entry *entries, size_t count)
     size_t bytes = 0;
 
     for (size_t i = 0; i < count; i++)
-        bytes +=
-            entries[i].key.len + entries[i].content.len + entries[i].by.len + entries[i].ask_id.len;
+        bytes += entries[i].key.len + entries[i].content.len + entries[i].by.len +
+                 entries[i].ask_id.len + entries[i].note.len;
     return bytes;
 }
 
@@ -51,6 +52,7 @@ void entries_copy(struct entry *to, const struct entry *from, size_t count, char
         to[i].content = place(at, from[i].content);
         to[i].by = place(at, from[i].by);
         to[i].ask_id = place(at, from[i].ask_id);
+        to[i].note = place(at, from[i].note);
     }
 }
 
@@ -99,9 +101,11 @@ struct ask_record ask_record_copy(struct arena *arena, const struct ask_record *
     copy.message = arena_str(arena, from->message);
     copy.detail = arena_str(arena, from->detail);
     copy.url = arena_str(arena, from->url);
+    copy.remember = arena_str(arena, from->remember);
     copy.content = arena_str(arena, from->content);
     copy.by = arena_str(arena, from->by);
     copy.via = arena_str(arena, from->via);
+    copy.note = arena_str(arena, from->note);
     return copy;
 }
 

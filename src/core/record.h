@@ -57,6 +57,8 @@ struct ask_record {
     struct str
         detail; /* JSON: the schema of a form or an approval; a sample's params; else empty */
     struct str url;
+    /* What an approval may be remembered for, and how long (core/grant.h); empty: nothing. */
+    struct str remember;
     unsigned char digest[DIGEST_BYTES]; /* digest of the question */
     int64_t ttl_ms;
     int attempts; /* how often invalid content is asked again; 0: the surface's rule */
@@ -74,6 +76,8 @@ struct ask_record {
     struct str content;
     struct str by;  /* the principal who answered */
     struct str via; /* where: "client", "inbox", "page", "api", "clock", "nod", ...; may be empty */
+    /* What the answerer said beside the content: JSON (core/note.h), or empty. */
+    struct str note;
     int64_t ended_ms;
 };
 
@@ -95,6 +99,7 @@ struct entry {
     struct str ask_id;                  /* ENTRY_ASK */
     struct str content;                 /* JSON, or empty */
     struct str by;                      /* ENTRY_ASK */
+    struct str note;                    /* ENTRY_ASK: as in ask_record; or the grant it passed by */
     bool sensitive; /* ENTRY_ASK: the content is erased as soon as the call ends */
 };
 

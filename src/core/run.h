@@ -27,7 +27,8 @@ struct ask_spec {
     struct str detail; /* JSON text; ASK_FORM, ASK_APPROVAL: the schema (empty: an empty form);
                           ASK_SAMPLE: params */
     struct str url;
-    int64_t ttl_ms; /* 0: the default; negative is refused */
+    struct str remember; /* what the approval may be remembered for: see core/grant.h */
+    int64_t ttl_ms;      /* 0: the default; negative is refused */
     int attempts;
     bool consent;
     bool sensitive;

@@ -137,6 +137,7 @@ struct claim_item {
     struct str ask_id;
     enum ask_state outcome; /* anything but ASK_PENDING and ASK_WITHDRAWN */
     struct str content;     /* JSON, with ASK_ACCEPTED (and ASK_INVALID: the problems) */
+    struct str note;        /* ask_record.note; two answers that differ in it alone are the same */
     int attempt;            /* the offer it answers; 0: whichever is up */
     /* The ask does not end: its attempt, which must be named, goes up by one. Nodes that wait for
      * the call are hinted. `outcome` and `content` are ignored. */

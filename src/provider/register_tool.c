@@ -44,6 +44,13 @@ static nod_status tool_check(const nod_tool *tool)
         return register_refuse("tool", name, NOD_E_USAGE,
                                "its ask_ttl_ms is negative, or more than ten years (%lld)",
                                (long long)RUN_TTL_MAX_MS);
+    if (tool->remember_ms < 0 || tool->remember_ms > GRANT_MS_MAX)
+        return register_refuse("tool", name, NOD_E_USAGE,
+                               "its remember_ms is negative, or more than ten years (%lld)",
+                               (long long)GRANT_MS_MAX);
+    if (tool->remember >= 2 * NOD_REMEMBER_TOOL)
+        return register_refuse("tool", name, NOD_E_USAGE,
+                               "its remember has bits that are no NOD_REMEMBER_...");
     if ((unsigned)tool->task > NOD_TASK_REQUIRED)
         return register_refuse("tool", name, NOD_E_USAGE, "its task is not a nod_task_mode");
     if (tool->task_asks_first && tool->task == NOD_TASK_NEVER)
@@ -287,6 +294,9 @@ static struct local_target *tool_build(struct local *local, const void *table, s
     t->data = tool.data;
     t->base.portable = tool.portable;
     t->base.requires_confirmation = tool.requires_confirmation;
+    t->base.destructive = tool.destructive && !tool.read_only;
+    t->base.remember = tool.remember;
+    t->base.remember_ms = tool.remember_ms;
     t->base.detach = detaches[tool.task];
     t->base.detach_after_asks = tool.task_asks_first;
     t->base.journal_entries = tool.journal_entries;

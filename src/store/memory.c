@@ -105,7 +105,8 @@ static void ask_add(struct memory_store *memory, struct stored_call *call,
     const struct str texts[ASK_TEXTS] = { [TEXT_KEY] = record->key,
                                           [TEXT_MESSAGE] = record->message,
                                           [TEXT_DETAIL] = record->detail,
-                                          [TEXT_URL] = record->url };
+                                          [TEXT_URL] = record->url,
+                                          [TEXT_REMEMBER] = record->remember };
     struct stored_ask *ask = memory_ask_make(texts);
     struct ask_facts *is = &ask->is;
 
@@ -132,9 +133,9 @@ static void ask_add(struct memory_store *memory, struct stored_call *call,
 }
 
 void memory_ask_close(struct memory_store *memory, struct stored_ask *ask, enum ask_state state,
-                      struct str content, struct str by, struct str via)
+                      struct str content, struct str by, struct str via, struct str note)
 {
-    ask->end = memory_end_make(content, by, via);
+    ask->end = memory_end_make(content, by, via, note);
     ask->end->is.state = (unsigned char)state;
     ask->end->is.ended_ms = memory_now(memory);
     ask->end->ask = ask;
@@ -150,7 +151,8 @@ static void ask_erase(struct stored_ask *ask)
 {
     struct ask_ending *end = &ask->end->is;
 
-    explicit_bzero(ask->end->text + end->by_len + 1 + end->via_len + 1, end->content_len);
+    explicit_bzero(ask->end->text + end->by_len + 1 + end->via_len + 1 + end->note_len + 1,
+                   end->content_len);
     end->content_len = 0;
 }
 
@@ -174,7 +176,7 @@ static void call_close(struct memory_store *memory, struct stored_call *call, en
     call->is.state = (unsigned char)state;
     for (struct stored_ask *ask = call->asks; ask; ask = ask->next) {
         if (!ask->end)
-            memory_ask_close(memory, ask, ASK_WITHDRAWN, STR_NONE, STR("nod"), STR_NONE);
+            memory_ask_close(memory, ask, ASK_WITHDRAWN, STR_NONE, STR("nod"), STR_NONE, STR_NONE);
         if (ask->is.sensitive)
             ask_erase(ask);
     }

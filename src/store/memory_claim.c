@@ -50,7 +50,7 @@ static bool claim_item(struct memory_store *memory, struct stored_ask *ask,
     if (item->attempt && item->attempt != ask->is.attempt)
         return false;
     if (due && claim_is_word(item)) {
-        memory_ask_close(memory, ask, ASK_EXPIRED, STR_NONE, STR("nod"), STR("clock"));
+        memory_ask_close(memory, ask, ASK_EXPIRED, STR_NONE, STR("nod"), STR("clock"), STR_NONE);
     } else if (item->again) {
         ask->is.attempt++;
         memory_id_set(&ask->again, claim->token);
@@ -58,7 +58,8 @@ static bool claim_item(struct memory_store *memory, struct stored_ask *ask,
     } else if (item->outcome == ASK_EXPIRED && !due) {
         return false;
     } else {
-        memory_ask_close(memory, ask, item->outcome, item->content, claim->by, claim->via);
+        memory_ask_close(memory, ask, item->outcome, item->content, claim->by, claim->via,
+                         item->note);
     }
     ask_journal(ask, claim->token);
     return true;
@@ -81,7 +82,7 @@ static uint64_t call_claimed(struct memory_store *memory, struct stored_call *ca
 /* The time of the ask was up long ago, and no claim has ended it. */
 void memory_ask_expire(struct memory_store *memory, struct stored_ask *ask)
 {
-    memory_ask_close(memory, ask, ASK_EXPIRED, STR_NONE, STR("nod"), STR("clock"));
+    memory_ask_close(memory, ask, ASK_EXPIRED, STR_NONE, STR("nod"), STR("clock"), STR_NONE);
     ask_journal(ask, STR_NONE);
     call_claimed(memory, ask->call, STR_NONE);
 }

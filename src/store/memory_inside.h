@@ -91,7 +91,7 @@ struct told_ask {
  * each with a NUL. They become records (memory_call_view, memory_ask_view) when somebody looks.
  */
 enum call_text { TEXT_SCOPE, TEXT_TARGET, TEXT_ARGS, TEXT_URI, TEXT_CALLER, CALL_TEXTS };
-enum ask_text { TEXT_KEY, TEXT_MESSAGE, TEXT_DETAIL, TEXT_URL, ASK_TEXTS };
+enum ask_text { TEXT_KEY, TEXT_MESSAGE, TEXT_DETAIL, TEXT_URL, TEXT_REMEMBER, ASK_TEXTS };
 
 struct tally {      /* of a principal; lives as long as one of its calls; they share the name */
     size_t pending; /* its asks in memory->due */
@@ -173,6 +173,7 @@ struct ask_ending { /* what is kept of how an ask has ended */
     uint32_t content_len;
     uint32_t by_len;
     uint32_t via_len;
+    uint32_t note_len;
     uint32_t place;      /* its place in the journal, from 1; 0: it was withdrawn and has none */
     unsigned char state; /* enum ask_state */
     struct id token;     /* of the claim that ended it; empty: it was withdrawn */
@@ -182,13 +183,13 @@ struct ask_end {
     struct ask_ending is;
     struct list link; /* in memory->answered */
     struct stored_ask *ask;
-    char text[]; /* by whom, via what, and the content; each ends with a NUL */
+    char text[]; /* by whom, via what, the note, and the content; each ends with a NUL */
 };
 
 /*
  * An ended call in one block of memory. Its asks follow it; then the texts of the call, its result,
  * and for each ask its texts (except its detail, which is shared), by whom it was ended, via what,
- * and the content. Each text ends with a NUL. Nothing in it ever changes.
+ * the note, and the content. Each text ends with a NUL. Nothing in it ever changes.
  */
 struct ended_ask {
     struct ask_facts is; /* first */
@@ -331,7 +332,7 @@ void memory_id_set(struct id *id, struct str s);
 bool memory_id_is(const struct id *id, struct str s);
 /* The ask leaves pending. */
 void memory_ask_close(struct memory_store *memory, struct stored_ask *ask, enum ask_state state,
-                      struct str content, struct str by, struct str via);
+                      struct str content, struct str by, struct str via, struct str note);
 /* Any node may take the call. Whoever waits for it here is told. */
 void memory_call_runnable(struct memory_store *memory, struct stored_call *call);
 /* The call runs, in its next epoch. */
@@ -369,7 +370,7 @@ static inline struct stored_ask *memory_stored_ask(struct ask_facts *ask)
 /* Records with these texts, and nothing else set. */
 struct stored_call *memory_call_make(const struct str texts[CALL_TEXTS]);
 struct stored_ask *memory_ask_make(const struct str texts[ASK_TEXTS]);
-struct ask_end *memory_end_make(struct str content, struct str by, struct str via);
+struct ask_end *memory_end_make(struct str content, struct str by, struct str via, struct str note);
 /* The ask is the last of the call's. */
 void memory_call_append(struct stored_call *call, struct stored_ask *ask);
 /* The call is in no list any more. */
@@ -400,7 +401,7 @@ struct ask_look { /* an ask, packed or not, and where its texts are */
     const char *text;             /* the key and the message */
     const char *detail;
     const char *url;
-    const char *ended; /* by whom, via what, the content; NULL: it is pending */
+    const char *ended; /* by whom, via what, the note, the content; NULL: it is pending */
 };
 /* Looks at an ask whose call is held or can be found. */
 void memory_ask_look(struct ask_facts *ask, struct ask_look *look);

@@ -44,7 +44,7 @@ static size_t ask_text_behind(const struct ask_facts *ask)
 
 static size_t end_text_bytes(const struct ask_ending *end)
 {
-    return (size_t)end->by_len + end->content_len + end->via_len + 3;
+    return (size_t)end->by_len + end->content_len + end->via_len + end->note_len + 4;
 }
 
 static char *put(char *to, const void *from, size_t len)

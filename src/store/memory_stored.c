@@ -53,14 +53,15 @@ struct stored_ask *memory_ask_make(const struct str texts[ASK_TEXTS])
     return ask;
 }
 
-struct ask_end *memory_end_make(struct str content, struct str by, struct str via)
+struct ask_end *memory_end_make(struct str content, struct str by, struct str via, struct str note)
 {
-    struct ask_end *end = mem_alloc(sizeof(*end) + by.len + content.len + via.len + 3);
+    struct ask_end *end = mem_alloc(sizeof(*end) + by.len + content.len + via.len + note.len + 4);
     char *at = end->text;
 
     end->is = (struct ask_ending){ 0 };
     end->is.by_len = (uint32_t)str_place(&at, by).len;
     end->is.via_len = (uint32_t)str_place(&at, via).len;
+    end->is.note_len = (uint32_t)str_place(&at, note).len;
     end->is.content_len = (uint32_t)str_place(&at, content).len;
     return end;
 }
@@ -147,8 +148,16 @@ static struct str look_content(const struct ask_look *look)
 {
     const struct ask_ending *end = look->end;
 
-    return end ? str_n(look->ended + end->by_len + 1 + end->via_len + 1, end->content_len)
+    return end ? str_n(look->ended + end->by_len + 1 + end->via_len + 1 + end->note_len + 1,
+                       end->content_len)
                : STR_NONE;
+}
+
+static struct str look_note(const struct ask_look *look)
+{
+    const struct ask_ending *end = look->end;
+
+    return end ? str_n(look->ended + end->by_len + 1 + end->via_len + 1, end->note_len) : STR_NONE;
 }
 
 static struct str look_via(const struct ask_look *look)
@@ -168,6 +177,7 @@ static void entry_of(const struct ask_look *look, struct entry *entry)
     entry->ask_id = id_str(&look->is->id);
     entry->content = look_content(look);
     entry->by = look_by(look);
+    entry->note = look_note(look);
     entry->sensitive = look->is->sensitive;
 }
 
@@ -290,9 +300,11 @@ void memory_ask_view(const struct ask_look *look, struct ask_record *record)
     record->message = text_next(&at, is->text_len[TEXT_MESSAGE]);
     record->detail = str_n(look->detail, is->text_len[TEXT_DETAIL]);
     record->url = str_n(look->url, is->text_len[TEXT_URL]);
+    record->remember = str_n(look->url + is->text_len[TEXT_URL] + 1, is->text_len[TEXT_REMEMBER]);
     memcpy(record->digest, is->digest, DIGEST_BYTES);
     record->content = look_content(look);
     record->by = look_by(look);
     record->via = look_via(look);
+    record->note = look_note(look);
     record->ended_ms = look->end ? look->end->ended_ms : 0;
 }

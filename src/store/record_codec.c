@@ -17,7 +17,8 @@
 
 enum { FLAG_PLAIN = 0, FLAG_SEALED = 1 };
 enum { ASK_APPROVER_BIT = 3 }; /* after the flags of an ask: the role of its approver */
-enum { ENTRY_PLAIN = 0, ENTRY_SENSITIVE = 1 }; /* the end of an entry */
+/* The end of an entry: flags, and after ENTRY_NOTED a text. */
+enum { ENTRY_SENSITIVE = 1, ENTRY_NOTED = 2, ENTRY_FLAGS_END = 4 };
 
 enum {
     VARINT_MAX = 10,  /* bytes of a number */
@@ -54,6 +55,14 @@ static void put_text(struct buf *out, struct str s)
 {
     put_number(out, s.len);
     buf_add(out, s);
+}
+
+/* A text that came later to the end of a record. Records without it are as they were before, so
+ * older nodes can read them. */
+static void put_last(struct buf *out, struct str s)
+{
+    if (s.len)
+        put_text(out, s);
 }
 
 static nod_status add_sealed(struct codec *codec, enum codec_kind kind, struct str scope,
@@ -125,6 +134,7 @@ nod_status codec_write_ask(struct codec *codec, const struct ask_record *ask, st
     put_signed(&body, ask->attempts);
     put_signed(&body, ask->attempt);
     put_number(&body, ask->seq);
+    put_last(&body, ask->remember);
     return body_done(codec, CODEC_ASK, ask->scope, ask->id, &body, out);
 }
 
@@ -137,6 +147,7 @@ nod_status codec_write_answer(struct codec *codec, const struct ask_record *ask,
     put_text(&body, ask->content);
     put_text(&body, ask->by);
     put_signed(&body, ask->ended_ms);
+    put_last(&body, ask->note);
     return body_done(codec, CODEC_ANSWER, ask->scope, ask->id, &body, out);
 }
 
@@ -160,7 +171,10 @@ nod_status codec_write_entries(struct codec *codec, struct str scope, struct str
         put_text(&body, entry->ask_id);
         put_text(&body, entry->content);
         put_text(&body, entry->by);
-        buf_add_char(&body, entry->sensitive ? ENTRY_SENSITIVE : ENTRY_PLAIN);
+        buf_add_char(&body, (char)((entry->sensitive ? ENTRY_SENSITIVE : 0) |
+                                   (entry->note.len ? ENTRY_NOTED : 0)));
+        if (entry->note.len)
+            put_text(&body, entry->note);
     }
     return body_done(codec, CODEC_ENTRIES, scope, call_id, &body, out);
 }
@@ -248,6 +262,11 @@ static struct str get_bytes(struct reader *reader, uint64_t len)
 static struct str get_text(struct reader *reader)
 {
     return get_bytes(reader, get_number(reader));
+}
+
+static struct str get_last(struct reader *reader)
+{
+    return reader->rest.len ? get_text(reader) : STR_NONE;
 }
 
 static void get_digest(struct reader *reader, unsigned char *digest)
@@ -408,6 +427,7 @@ nod_status codec_read_ask(struct codec *codec, struct str id, struct str bytes, 
     out->attempts = get_int(&reader);
     out->attempt = get_int(&reader);
     out->seq = get_number(&reader);
+    out->remember = get_last(&reader);
     return close_body(codec, CODEC_ASK, id, &reader);
 }
 
@@ -426,6 +446,7 @@ nod_status codec_read_answer(struct codec *codec, struct str bytes, struct arena
     out->content = get_text(&reader);
     out->by = get_text(&reader);
     out->ended_ms = get_signed(&reader);
+    out->note = get_last(&reader);
     return close_body(codec, CODEC_ANSWER, out->id, &reader);
 }
 
@@ -440,7 +461,9 @@ static void get_entry(struct reader *reader, struct entry *entry)
     entry->ask_id = get_text(reader);
     entry->content = get_text(reader);
     entry->by = get_text(reader);
-    entry->sensitive = get_below(reader, ENTRY_SENSITIVE + 1) == ENTRY_SENSITIVE;
+    unsigned flags = get_below(reader, ENTRY_FLAGS_END);
+    entry->sensitive = flags & ENTRY_SENSITIVE;
+    entry->note = flags & ENTRY_NOTED ? get_text(reader) : STR_NONE;
 }
 
 nod_status codec_read_entries(struct codec *codec, struct str call_id, struct str bytes,
@@ -496,6 +519,7 @@ struct entry codec_entry_of(const struct ask_record *ask)
                            .ask_id = ask->id,
                            .content = ask->content,
                            .by = ask->by,
+                           .note = ask->note,
                            .sensitive = ask->sensitive };
 
     memcpy(entry.digest, ask->digest, DIGEST_BYTES);

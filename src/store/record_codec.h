@@ -62,7 +62,7 @@ void codec_tell(struct codec *codec, const char *record, struct str id, const ch
  */
 nod_status codec_write_call(struct codec *codec, const struct call_record *call, struct buf *out);
 nod_status codec_write_ask(struct codec *codec, const struct ask_record *ask, struct buf *out);
-/* How the ask ended: state, content, by, ended_ms. */
+/* How the ask ended: state, content, by, ended_ms, note. */
 nod_status codec_write_answer(struct codec *codec, const struct ask_record *ask, struct buf *out);
 nod_status codec_write_entries(struct codec *codec, struct str scope, struct str call_id,
                                const struct entry *entries, size_t count, struct buf *out);

@@ -62,6 +62,7 @@ static struct claiming *claim_copy(struct redis_op *op, const struct claim_spec 
         made->items[i] = spec->items[i];
         made->items[i].ask_id = redis_copy(op, spec->items[i].ask_id);
         made->items[i].content = redis_copy(op, spec->items[i].content);
+        made->items[i].note = redis_copy(op, spec->items[i].note);
     }
     made->spec.items = made->items;
     return made;
@@ -77,6 +78,7 @@ static void item_words(struct redis_op *op, const struct claiming *claiming, siz
                                  .state = item->outcome,
                                  .content = item->content,
                                  .by = claiming->spec.by,
+                                 .note = item->note,
                                  .ended_ms = redis_now(store) };
 
     words[0] = item->ask_id;

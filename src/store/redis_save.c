@@ -225,6 +225,7 @@ static const struct ask_record *copy_asks(struct redis_op *op, const struct savi
         asks[i].message = redis_copy(op, ask->message);
         asks[i].detail = redis_copy(op, ask->detail);
         asks[i].url = redis_copy(op, ask->url);
+        asks[i].remember = redis_copy(op, ask->remember);
     }
     return asks;
 }

@@ -190,7 +190,8 @@ static void copy_asks(struct sqlite_op *op, const struct ask_record *asks, size_
         ask->message = copy(op, asks[i].message);
         ask->detail = copy(op, asks[i].detail);
         ask->url = copy(op, asks[i].url);
-        ask->scope = ask->content = ask->by = ask->via = STR_NONE;
+        ask->remember = copy(op, asks[i].remember);
+        ask->scope = ask->content = ask->by = ask->via = ask->note = STR_NONE;
     }
     op->ask_count = count;
 }
@@ -271,6 +272,7 @@ static void op_claim(struct store *store, const struct claim_spec *claim, store_
         items[i] = claim->items[i];
         items[i].ask_id = copy(op, claim->items[i].ask_id);
         items[i].content = copy(op, claim->items[i].content);
+        items[i].note = copy(op, claim->items[i].note);
     }
     op_submit(of(store), &of(store)->writer, op);
 }

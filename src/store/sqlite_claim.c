@@ -99,6 +99,7 @@ static bool claim_item(struct sqlite_side *side, struct sqlite_op *op, struct as
     ask->state = late ? ASK_EXPIRED : item->outcome;
     ask->content = late ? STR_NONE : item->content;
     ask->by = late ? STR("nod") : op->claim.by;
+    ask->note = late ? STR_NONE : item->note;
     ask->via = late ? STR("clock") : op->claim.via;
     ask->ended_ms = op->now;
     row->won = row->ends = true;

@@ -186,6 +186,53 @@ static void line11_many_submissions_at_once_leave_one_whole(void **state)
     assert_true(str_eq(call->entries[0].content, call->entries[1].content));
 }
 
+/* From the question to the record of a call that has ended. */
+static void what_an_answer_says_beside_its_content_is_kept(void **state)
+{
+    const char *note = "{\"reason\":\"caf\xc3\xa9\"}", *remember = "{\"tool\":\"t\"}";
+    struct question question = { .key = "a", .remember = remember, .sensitive = true };
+    struct id call = suite_ask(&question);
+    struct claim_item answer = item(&question, "{\"x\":1}");
+    (void)state;
+
+    assert_str(suite_load_ask(&question.id)->reply.ask->remember, remember);
+    assert_int_equal(suite_load_ask(&question.id)->reply.ask->note.len, 0);
+    answer.note = str_of(note);
+    struct got *got = submit(NULL, &answer, 1);
+    assert_int_equal(got->status, NOD_OK);
+    assert_str(got->reply.claimed[0].ask->note, note);
+    assert_str(got->reply.call->entries[0].note, note);
+    assert_str(got->reply.call->entries[0].content, "{\"x\":1}");
+    assert_str(suite_load_call(&call)->reply.call->entries[0].note, note);
+    assert_int_equal(suite_finish(NULL, &call, 2, "{}")->status, NOD_OK);
+    got = suite_load_ask(&question.id);
+    assert_str(got->reply.ask->note, note);
+    assert_str(got->reply.ask->remember, remember);
+    assert_int_equal(got->reply.ask->content.len, 0); /* it was sensitive */
+}
+
+/* It goes into the journal of a call that nobody was asked for, too. */
+static void a_note_comes_with_an_entry_that_is_appended(void **state)
+{
+    struct question question = { .key = "a" };
+    struct id call = suite_ask(&question);
+    struct entry entry = { .class = ENTRY_ASK,
+                           .key = STR("b"),
+                           .state = ASK_ACCEPTED,
+                           .by = STR("bob"),
+                           .note = STR("{\"grant\":\"00\"}") };
+    (void)state;
+
+    suite_claim(&question.id, ASK_ACCEPTED, "{}", "ada", "node-a");
+    struct parking parking = { .call = call, .epoch = 2, .entries = &entry, .entry_count = 1 };
+    assert_int_equal(suite_append(&parking)->status, NOD_OK);
+    struct got *got = suite_load_call(&call);
+    assert_int_equal(got->reply.call->entry_count, 2);
+    assert_int_equal(got->reply.call->entries[0].note.len, 0);
+    assert_str(got->reply.call->entries[1].note, "{\"grant\":\"00\"}");
+    assert_str(got->reply.call->entries[1].by, "bob");
+}
+
 static void a_claim_that_makes_no_sense_is_refused(void **state)
 {
     struct pair pair = pair_park(), other = pair_park();
@@ -388,6 +435,8 @@ const struct CMUnitTest suite_claims[] = {
     TEST(line11_two_submissions_never_mix),
     TEST(line11_the_same_submission_again_goes_on_where_it_stopped),
     TEST(line11_many_submissions_at_once_leave_one_whole),
+    TEST(what_an_answer_says_beside_its_content_is_kept),
+    TEST(a_note_comes_with_an_entry_that_is_appended),
     TEST(a_claim_that_makes_no_sense_is_refused),
     TEST(line04_offers_are_counted_in_the_record),
     TEST(line04_an_answer_to_an_older_offer_ends_nothing),

@@ -54,9 +54,11 @@ static struct ask_record keep_ask(struct got *got, const struct ask_record *ask)
     copy.message = keep(got, ask->message);
     copy.detail = keep(got, ask->detail);
     copy.url = keep(got, ask->url);
+    copy.remember = keep(got, ask->remember);
     copy.content = keep(got, ask->content);
     copy.by = keep(got, ask->by);
     copy.via = keep(got, ask->via);
+    copy.note = keep(got, ask->note);
     return copy;
 }
 
@@ -192,6 +194,7 @@ static struct ask_record question_of(const struct parking *parking, struct quest
                               .kind = ASK_URL,
                               .consent = true,
                               .sensitive = question->sensitive,
+                              .remember = str_of(question->remember),
                               .wait_done = true,
                               .approver = ROLE_APPROVE,
                               .target = STR("delete_account"),

@@ -81,6 +81,7 @@ struct question {
     const char *message;
     int64_t ttl_ms;
     bool sensitive;
+    const char *remember; /* NULL: nothing */
     int64_t expires_ms; /* 0: as the store says */
     int attempt;        /* 0: 1 */
     struct id id;       /* set when it is parked */

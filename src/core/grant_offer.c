@@ -1,0 +1,359 @@
+/*
+ * core/grant_offer: what may be remembered, and what a person may choose.
+ *
+ * A tool's author says what an approval of it may be remembered for. The operator may say something
+ * else instead, for one tool or for all. An approval of a destructive tool for any arguments is
+ * only remembered if the operator has named that tool: the author's word is not enough for it.
+ *
+ * What is allowed is written into the record of the question when it is asked, so that any node
+ * knows what to offer. It is decided anew when a grant is to be used.
+ */
+#include "core/inside.h"
+
+#include "base/mem.h"
+#include "core/catalog.h"
+#include "core/grant_inside.h"
+#include "core/json_digest.h"
+#include "json/write.h"
+
+enum {
+    SCOPES = NOD_REMEMBER_SESSION | NOD_REMEMBER_PRINCIPAL | NOD_REMEMBER_TIME,
+    MATCHES = NOD_REMEMBER_ARGUMENTS | NOD_REMEMBER_TOOL,
+    REMEMBER_MAX = 4096,       /* bytes of what a question says of what may be remembered */
+    RULE_TIME_DIGITS_MAX = 10, /* of the number in a time */
+};
+
+#define SECOND_MS INT64_C(1000)
+#define MINUTE_MS (60 * SECOND_MS)
+#define HOUR_MS   (60 * MINUTE_MS)
+#define DAY_MS    (24 * HOUR_MS)
+
+/* --- words --- */
+
+static const struct str scope_names[] = {
+    [GRANT_SESSION] = STR_INIT("session"), [GRANT_PRINCIPAL] = STR_INIT("principal")
+};
+static const struct str match_names[] = {
+    [GRANT_ARGUMENTS] = STR_INIT("arguments"), [GRANT_TOOL] = STR_INIT("tool")
+};
+
+struct str grant_scope_name(enum grant_scope scope)
+{
+    return scope_names[scope];
+}
+
+struct str grant_match_name(enum grant_match match)
+{
+    return match_names[match];
+}
+
+bool grant_scope_named(struct str name, enum grant_scope *scope)
+{
+    *scope = str_eq(name, scope_names[GRANT_SESSION]) ? GRANT_SESSION : GRANT_PRINCIPAL;
+    return str_eq(name, scope_names[*scope]);
+}
+
+bool grant_match_named(struct str name, enum grant_match *match)
+{
+    *match = str_eq(name, match_names[GRANT_TOOL]) ? GRANT_TOOL : GRANT_ARGUMENTS;
+    return str_eq(name, match_names[*match]);
+}
+
+/* "1 hour", "90 minutes": in the largest unit that divides it. */
+static struct str time_words(struct arena *arena, int64_t ms)
+{
+    static const struct {
+        int64_t ms;
+        const char *name;
+    } units[] = { { DAY_MS, "day" }, { HOUR_MS, "hour" }, { MINUTE_MS, "minute" } };
+
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (ms % units[i].ms == 0)
+            return arena_fmt(arena, "%lld %s%s", (long long)(ms / units[i].ms), units[i].name,
+                             ms == units[i].ms ? "" : "s");
+    return arena_fmt(arena, "%lld second%s", (long long)(ms / SECOND_MS),
+                     ms == SECOND_MS ? "" : "s");
+}
+
+struct str grant_label(struct arena *arena, enum grant_scope scope, enum grant_match match,
+                       int64_t for_ms)
+{
+    const char *with = match == GRANT_ARGUMENTS ? ", with these arguments" : "";
+
+    if (scope == GRANT_SESSION)
+        return arena_fmt(arena, "Allow for this session%s", with);
+    if (!for_ms)
+        return arena_fmt(arena, "Always allow%s", with);
+    return arena_fmt(arena, "Allow for " STR_FMT "%s", STR_ARG(time_words(arena, for_ms)), with);
+}
+
+/* --- the operator's rules --- */
+
+/* "90s", "30m", "8h", "7d". */
+static bool time_read(struct str word, int64_t *ms)
+{
+    int64_t n, unit;
+
+    if (word.len < 2 || word.len > RULE_TIME_DIGITS_MAX)
+        return false;
+    switch (word.at[word.len - 1]) {
+    case 's':
+        unit = SECOND_MS;
+        break;
+    case 'm':
+        unit = MINUTE_MS;
+        break;
+    case 'h':
+        unit = HOUR_MS;
+        break;
+    case 'd':
+        unit = DAY_MS;
+        break;
+    default:
+        return false;
+    }
+    if (!str_to_i64(str_n(word.at, word.len - 1), &n) || n < 1 || n > GRANT_MS_MAX / unit)
+        return false;
+    *ms = n * unit;
+    return true;
+}
+
+static const char *word_read(struct str word, struct grant_rule *rule)
+{
+    static const struct {
+        struct str word;
+        unsigned bit;
+    } words[] = { { STR_INIT("session"), NOD_REMEMBER_SESSION },
+                  { STR_INIT("principal"), NOD_REMEMBER_PRINCIPAL },
+                  { STR_INIT("arguments"), NOD_REMEMBER_ARGUMENTS },
+                  { STR_INIT("tool"), NOD_REMEMBER_TOOL } };
+    int64_t ms;
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (str_eq(word, words[i].word)) {
+            rule->allows |= words[i].bit;
+            return NULL;
+        }
+    }
+    if (!time_read(word, &ms))
+        return "is none of session, principal, a time such as 30m, 8h or 7d (at most ten years), "
+               "arguments, tool and none";
+    if (rule->allows & NOD_REMEMBER_TIME)
+        return "has two times";
+    rule->allows |= NOD_REMEMBER_TIME;
+    rule->for_ms = ms;
+    return NULL;
+}
+
+const char *grant_rule_read(struct str text, struct grant_rule *rule)
+{
+    struct str what;
+
+    *rule = (struct grant_rule){ 0 };
+    if (!str_cut(text, '=', &rule->tool, &what)) {
+        what = text;
+        rule->tool = STR_NONE;
+    } else if (!rule->tool.len) {
+        return "names no tool before the =";
+    }
+    if (str_eq(what, STR("none")))
+        return NULL;
+    for (bool more = true; more;) {
+        struct str word;
+        more = str_cut(what, ',', &word, &what);
+        const char *wrong = word_read(word, rule);
+        if (wrong)
+            return wrong;
+    }
+    return rule->allows & SCOPES ? NULL : "says neither session nor principal nor a time";
+}
+
+void engine_remember(struct engine *engine, const struct grant_rule *rules, size_t count)
+{
+    grant_rules_drop(engine);
+    engine->remember = mem_alloc((count + 1) * sizeof(*rules));
+    for (size_t i = 0; i < count; i++) {
+        engine->remember[i] = rules[i];
+        engine->remember[i].tool = str_of(str_dup(rules[i].tool));
+    }
+    engine->remember_count = count;
+}
+
+void grant_rules_drop(struct engine *engine)
+{
+    for (size_t i = 0; i < engine->remember_count; i++)
+        mem_free((char *)engine->remember[i].tool.at);
+    mem_free(engine->remember);
+    engine->remember = NULL;
+    engine->remember_count = 0;
+}
+
+/* The operator's rule for this tool, or for all; the last one counts. NULL: there is none. */
+static const struct grant_rule *rule_for(const struct engine *engine, struct str tool)
+{
+    const struct grant_rule *found = NULL;
+
+    for (size_t i = 0; i < engine->remember_count; i++) {
+        const struct grant_rule *rule = &engine->remember[i];
+        if (str_eq(rule->tool, tool) || (!rule->tool.len && !(found && found->tool.len)))
+            found = rule;
+    }
+    return found;
+}
+
+struct grant_rule grant_rule_of(const struct engine *engine, const struct call *call,
+                                struct str path)
+{
+    const struct target *named = grant_target(engine, call, path);
+    const struct grant_rule *operators = rule_for(engine, path);
+    struct grant_rule rule =
+        operators ? *operators
+                  : (struct grant_rule){ .allows = named->remember, .for_ms = named->remember_ms };
+    bool leave = operators && operators->tool.len;
+
+    if (!(rule.allows & SCOPES))
+        return (struct grant_rule){ 0 };
+    if (named->destructive && !leave)
+        rule.allows &= ~(unsigned)NOD_REMEMBER_TOOL;
+    if (!(rule.allows & MATCHES))
+        rule.allows |= NOD_REMEMBER_ARGUMENTS;
+    if (!rule.for_ms)
+        rule.for_ms = GRANT_MS;
+    if (rule.allows & NOD_REMEMBER_SESSION && str_eq(call->scope, call->principal))
+        rule.allows |= NOD_REMEMBER_TIME; /* there is no session: a time is offered instead */
+    return rule;
+}
+
+const struct target *grant_target(const struct engine *engine, const struct call *call,
+                                  struct str path)
+{
+    const struct target *named = str_eq(call->target->name, path) ? call->target
+                                 : engine->catalog
+                                     ? catalog_find(engine->catalog, TARGET_TOOL, path)
+                                     : NULL;
+
+    return named ? named : call->target;
+}
+
+/* --- what a question says of it --- */
+
+static bool is_fraction(const struct json *v)
+{
+    if (!json_is(v, JSON_NUMBER))
+        return false;
+    for (size_t i = 0; i < v->text.len; i++)
+        if (strchr(".eE", v->text.at[i]))
+            return true;
+    return false;
+}
+
+/* Numbers with a fraction, as they were written: the canonical form keeps no more digits of them
+ * than a double has, and a person has approved what was written. */
+static void fractions_add(struct buf *out, const struct json *v)
+{
+    if (is_fraction(v)) {
+        buf_add(out, v->text);
+        buf_add_char(out, ' ');
+    }
+    JSON_EACH (child, v)
+        fractions_add(out, child);
+}
+
+struct str grant_digest(struct arena *arena, const struct json *args)
+{
+    struct digest digest;
+    struct buf fractions;
+    char *hex = arena_alloc_aligned(arena, DIGEST_HEX_LEN + 1, 1);
+
+    if (!hex || digest_of_json(args, &digest) != NOD_OK)
+        return STR_NONE;
+    buf_init(&fractions, DIGEST_JSON_MAX);
+    fractions_add(&fractions, args);
+    bool whole = !fractions.overflow;
+    if (fractions.len) {
+        struct digest canonical = digest;
+        digest_of_parts((struct str[]){ digest_str(&canonical), buf_str(&fractions) }, 2, &digest);
+    }
+    buf_finish(&fractions);
+    digest_hex(&digest, hex);
+    return whole ? str_n(hex, DIGEST_HEX_LEN) : STR_NONE;
+}
+
+struct str grant_version(struct arena *arena, const struct target *target)
+{
+    return arena_fmt(arena, "%lld", (long long)target_version(target));
+}
+
+struct str grant_offer_write(struct arena *arena, const struct grant_rule *rule, struct str path,
+                             struct str digest, struct str version)
+{
+    struct buf out;
+    struct json_writer w;
+
+    buf_init(&out, REMEMBER_MAX);
+    json_writer_init(&w, &out);
+    jw_object(&w);
+    jw_key_str(&w, STR("tool"), path);
+    jw_key_str(&w, STR("digest"), digest);
+    jw_key_str(&w, STR("version"), version);
+    jw_key_i64(&w, STR("allows"), rule->allows);
+    jw_key_i64(&w, STR("forMs"), rule->for_ms);
+    jw_end(&w);
+    struct str text = json_writer_done(&w) ? arena_str(arena, buf_str(&out)) : STR_NONE;
+    buf_finish(&out);
+    return text;
+}
+
+bool grant_offer_read(const struct ask_record *ask, struct arena *arena, struct grant_offer *out)
+{
+    const struct json *v =
+        ask->remember.len ? json_parse(arena, arena_str(arena, ask->remember), NULL, NULL) : NULL;
+    int64_t allows;
+
+    *out = (struct grant_offer){ 0 };
+    if (!json_is(v, JSON_OBJECT) || !json_i64(json_get(v, STR("allows")), &allows) ||
+        !json_i64(json_get(v, STR("forMs")), &out->rule.for_ms))
+        return false;
+    out->rule.allows = (unsigned)allows & (SCOPES | MATCHES);
+    out->tool = json_get_str(v, STR("tool"));
+    out->digest = json_get_str(v, STR("digest"));
+    out->version = json_get_str(v, STR("version"));
+    return out->tool.len > 0;
+}
+
+size_t grant_choices(const struct grant_rule *rule, bool session, bool digest,
+                     struct remember_choice out[GRANT_CHOICES_MAX])
+{
+    size_t count = 0;
+
+    for (int m = GRANT_ARGUMENTS; m <= GRANT_TOOL; m++) {
+        bool allowed = m == GRANT_TOOL ? rule->allows & NOD_REMEMBER_TOOL
+                                       : rule->allows & NOD_REMEMBER_ARGUMENTS && digest;
+        enum grant_match match = (enum grant_match)m;
+        if (!allowed)
+            continue;
+        if (rule->allows & NOD_REMEMBER_SESSION && session)
+            out[count++] = (struct remember_choice){ .scope = GRANT_SESSION, .match = match };
+        if (rule->allows & NOD_REMEMBER_TIME)
+            out[count++] = (struct remember_choice){ .scope = GRANT_PRINCIPAL,
+                                                     .match = match,
+                                                     .for_ms = rule->for_ms };
+        if (rule->allows & NOD_REMEMBER_PRINCIPAL)
+            out[count++] = (struct remember_choice){ .scope = GRANT_PRINCIPAL, .match = match };
+    }
+    return count;
+}
+
+size_t grants_offered(const struct ask_record *ask, struct arena *arena,
+                      struct remember_choice out[GRANT_CHOICES_MAX])
+{
+    struct grant_offer offer;
+
+    if (ask->kind != ASK_APPROVAL || !ask->consent || !grant_offer_read(ask, arena, &offer))
+        return 0;
+    size_t count =
+        grant_choices(&offer.rule, !str_eq(ask->scope, ask->principal), offer.digest.len > 0, out);
+    for (size_t i = 0; i < count; i++)
+        out[i].label = grant_label(arena, out[i].scope, out[i].match, out[i].for_ms);
+    return count;
+}
