@@ -15,6 +15,7 @@
 #include "mcp/server.h"
 #include "net/loop.h"
 #include "provider/local.h"
+#include "surface/inbox.h"
 
 enum {
     HOST_TEXT_MAX = 1024 * 1024, /* of all texts of the options */
@@ -35,6 +36,7 @@ struct nod_server {
     struct local *local;
     struct mcp_server *mcp; /* while it serves */
     struct front *front;    /* likewise, over HTTP */
+    struct inbox *inbox;    /* likewise, unless it is switched off */
     struct tokens *tokens;
     const char *token_file; /* where they are from */
     struct keyring *ring;   /* of the secrets that are set, or NULL */

@@ -256,6 +256,20 @@ static void await_store(nod_server *server)
         loop_turn(server->loop, HOST_TURN_MS);
 }
 
+static bool open_inbox(nod_server *server)
+{
+    const struct nod_server_opts *opts = &server->opts;
+
+    server->inbox = inbox_create(&(struct inbox_opts){ .loop = server->loop,
+                                                       .engine = server->engine,
+                                                       .catalog = server->catalog,
+                                                       .front = server->front,
+                                                       .name = str_of(opts->name),
+                                                       .title = str_of(opts->title),
+                                                       .version = str_of(opts->version) });
+    return server->inbox != NULL;
+}
+
 bool host_open_http(nod_server *server, const struct options *options)
 {
     reload_watch(server);
@@ -275,7 +289,8 @@ bool host_open_http(nod_server *server, const struct options *options)
         .tls_cert = options->tls_cert,
         .tls_key = options->tls_key,
     });
-    return server->front && mcp_http_start(server->mcp, server->front) == NOD_OK;
+    return server->front && mcp_http_start(server->mcp, server->front) == NOD_OK &&
+           open_inbox(server);
 }
 
 static void say_where(const nod_server *server, struct str host, size_t which)

@@ -92,6 +92,8 @@ static void take_apart(nod_server *server, bool ended)
     server->store = NULL;
     engine_destroy(server->engine);
     server->engine = NULL;
+    inbox_destroy(server->inbox);
+    server->inbox = NULL;
     tokens_destroy(server->tokens);
     server->tokens = NULL;
     keyring_destroy(server->ring);

@@ -57,7 +57,7 @@ static enum http_verdict refuse(struct front *front, const struct http_request *
         buf_add(&front->refusal, why);
         buf_add_char(&front->refusal, '\n');
     } else if (path && path->refused) {
-        path->refused(&front->refusal, why);
+        path->refused(&front->refusal, status, why);
     } else {
         write_refusal(&front->refusal, why);
     }

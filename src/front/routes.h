@@ -36,7 +36,7 @@ struct route {
     bool any_host;      /* with tokens, whatever the Host header says: for probes */
     void (*handle)(const struct front_request *request, void *data);
     /* Writes the body of a refusal as this route's clients expect it; NULL: {"error": why}. */
-    void (*refused)(struct buf *body, struct str why);
+    void (*refused)(struct buf *body, int status, struct str why);
     struct str refused_type; /* its media type; empty: application/json */
     void *data;
 };

@@ -30,8 +30,9 @@ static void handle(const struct front_request *request, void *data)
     (void)data;
 }
 
-static void refused_so(struct buf *body, struct str why)
+static void refused_so(struct buf *body, int status, struct str why)
 {
+    (void)status;
     buf_fmt(body, "no: " STR_FMT, STR_ARG(why));
 }
 

@@ -1,0 +1,289 @@
+/*
+ * surface/api: see api.h.
+ *
+ * Replies say no-store: what waits for a person is nobody else's business, and old a moment later.
+ */
+#include "surface/api.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#define API_LINES   "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+#define API_JSON    "Content-Type: application/json\r\n" API_LINES
+#define API_PROBLEM "Content-Type: " API_PROBLEM_TYPE "\r\n" API_LINES
+
+/* --- problems --- */
+
+static struct str title_of(int status)
+{
+    switch (status) {
+    case 400:
+        return STR("Bad request");
+    case 401:
+        return STR("Not signed in");
+    case 403:
+        return STR("Not allowed");
+    case 404:
+        return STR("Not found");
+    case 405:
+        return STR("Wrong method");
+    case 409:
+        return STR("Already ended");
+    case 413:
+        return STR("Too large");
+    case 415:
+        return STR("Wrong media type");
+    case 422:
+        return STR("Does not fit");
+    case 429:
+    case 503:
+        return STR("Try again later");
+    default:
+        return STR("Error");
+    }
+}
+
+static void problem_begin(struct json_writer *w, struct buf *body, int status, struct str detail)
+{
+    json_writer_init(w, body);
+    jw_object(w);
+    jw_key_str(w, STR("type"), STR("about:blank"));
+    jw_key_str(w, STR("title"), title_of(status));
+    jw_key_i64(w, STR("status"), status);
+    jw_key_str(w, STR("detail"), detail);
+}
+
+void api_problem_with(struct http_exchange *exchange, int status, struct str detail,
+                      void (*more)(struct json_writer *w, void *data), void *data)
+{
+    struct json_writer w;
+    struct buf body;
+
+    buf_init(&body, API_PROBLEM_MAX);
+    problem_begin(&w, &body, status, detail);
+    if (more)
+        more(&w, data);
+    jw_end(&w);
+    http_reply_lines(exchange, status,
+                     status == 429 || status == 503 ? STR(API_PROBLEM HTTP_RETRY_LINE)
+                                                    : STR(API_PROBLEM),
+                     buf_str(&body));
+    buf_finish(&body);
+}
+
+void api_problem(struct http_exchange *exchange, int status, struct str detail)
+{
+    api_problem_with(exchange, status, detail, NULL, NULL);
+}
+
+static void write_errors(struct json_writer *w, void *data)
+{
+    jw_key_raw(w, STR("errors"), *(struct str *)data);
+}
+
+void api_invalid(struct http_exchange *exchange, struct str detail, struct str errors)
+{
+    api_problem_with(exchange, 422, detail, write_errors, &errors);
+}
+
+void api_refused(struct buf *body, int status, struct str why)
+{
+    struct json_writer w;
+
+    problem_begin(&w, body, status, why);
+    jw_end(&w);
+}
+
+void api_reply(struct http_exchange *exchange, const struct json_writer *w, struct buf *body)
+{
+    if (json_writer_done(w))
+        http_reply_lines(exchange, 200, STR(API_JSON), buf_str(body));
+    else
+        api_problem(exchange, 500, STR("The reply is larger than a reply may be."));
+    buf_finish(body);
+}
+
+/* --- times --- */
+
+struct str api_time(char *text, int64_t ms)
+{
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm tm = { 0 };
+
+    gmtime_r(&seconds, &tm);
+    size_t len = strftime(text, API_TIME_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
+    int more = snprintf(text + len, API_TIME_MAX - len, ".%03uZ", (unsigned)(ms % 1000) % 1000u);
+    return str_n(text, len + (size_t)more);
+}
+
+void api_key_time(struct json_writer *w, struct str key, int64_t ms)
+{
+    char text[API_TIME_MAX];
+
+    jw_key(w, key);
+    jw_plain_str(w, api_time(text, ms));
+}
+
+/* So many digits at the beginning of *s, which is moved on. -1: they are not there. */
+static int digits(struct str *s, size_t count)
+{
+    int n = 0;
+
+    if (s->len < count)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        if (s->at[i] < '0' || s->at[i] > '9')
+            return -1;
+        n = n * 10 + (s->at[i] - '0');
+    }
+    *s = str_skip(*s, count);
+    return n;
+}
+
+static bool skip_char(struct str *s, char upper)
+{
+    if (!s->len || (s->at[0] != upper && s->at[0] != (upper | 0x20)))
+        return false;
+    *s = str_skip(*s, 1);
+    return true;
+}
+
+static bool read_fraction(struct str *s, int64_t *ms)
+{
+    int64_t unit = 100;
+    size_t count = 0;
+
+    *ms = 0;
+    if (!s->len || s->at[0] != '.')
+        return true;
+    for (*s = str_skip(*s, 1); s->len && s->at[0] >= '0' && s->at[0] <= '9'; *s = str_skip(*s, 1)) {
+        *ms += unit * (s->at[0] - '0');
+        unit /= 10;
+        count++;
+    }
+    return count > 0;
+}
+
+/* "Z", or "+02:00": how many minutes it is ahead of UTC. */
+static bool read_offset(struct str *s, int *minutes)
+{
+    *minutes = 0;
+    if (skip_char(s, 'Z'))
+        return s->len == 0;
+    if (!s->len || (s->at[0] != '+' && s->at[0] != '-'))
+        return false;
+    int sign = s->at[0] == '-' ? -1 : 1;
+    *s = str_skip(*s, 1);
+    int hours = digits(s, 2);
+    if (hours < 0 || hours > 23 || !s->len || s->at[0] != ':')
+        return false;
+    *s = str_skip(*s, 1);
+    int rest = digits(s, 2);
+    *minutes = sign * (hours * 60 + rest);
+    return rest >= 0 && rest <= 59 && s->len == 0;
+}
+
+bool api_time_read(struct str text, int64_t *ms)
+{
+    static const char between[] = { '-', '-', 'T', ':', ':' };
+    static const int least[] = { 1, 1, 0, 0, 0 }, most[] = { 12, 31, 23, 59, 60 };
+    int part[6], minutes;
+    int64_t fraction;
+
+    part[0] = digits(&text, 4);
+    if (part[0] < 0)
+        return false;
+    for (size_t i = 1; i < 6; i++) {
+        bool there = between[i - 1] == 'T' ? skip_char(&text, 'T')
+                                           : text.len > 0 && text.at[0] == between[i - 1];
+        if (there && between[i - 1] != 'T')
+            text = str_skip(text, 1);
+        part[i] = there ? digits(&text, 2) : -1;
+        if (part[i] < least[i - 1] || part[i] > most[i - 1])
+            return false;
+    }
+    if (!read_fraction(&text, &fraction) || !read_offset(&text, &minutes))
+        return false;
+    struct tm tm = { .tm_year = part[0] - 1900,
+                     .tm_mon = part[1] - 1,
+                     .tm_mday = part[2],
+                     .tm_hour = part[3],
+                     .tm_min = part[4],
+                     .tm_sec = part[5] };
+    *ms = ((int64_t)timegm(&tm) - (int64_t)minutes * 60) * 1000 + fraction;
+    return true;
+}
+
+/* --- queries --- */
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Decodes a form value: + is a space. False: it is badly encoded, or has a NUL. */
+static bool decode(struct arena *arena, struct str from, struct str *to)
+{
+    char *text = arena_alloc_aligned(arena, from.len + 1, 1);
+    size_t len = 0;
+
+    for (size_t i = 0; text && i < from.len; i++) {
+        char c = from.at[i];
+        if (c == '%') {
+            int high = from.len - i > 2 ? hex_digit(from.at[i + 1]) : -1;
+            int low = from.len - i > 2 ? hex_digit(from.at[i + 2]) : -1;
+            if (high < 0 || low < 0)
+                return false;
+            c = (char)(high << 4 | low);
+            i += 2;
+        } else if (c == '+') {
+            c = ' ';
+        }
+        text[len++] = c;
+    }
+    *to = str_n(text, len);
+    return text && (!len || !memchr(text, 0, len));
+}
+
+static struct api_param *param_named(struct api_param *params, size_t count, struct str name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_eq(params[i].name, name))
+            return &params[i];
+    return NULL;
+}
+
+static void say_bad(const struct front_request *request, const char *what, struct str name)
+{
+    struct buf detail;
+
+    buf_init(&detail, API_PROBLEM_MAX / 8);
+    buf_fmt(&detail, "The parameter " STR_FMT " %s.", STR_ARG(name), what);
+    api_problem(request->exchange, 400, buf_str(&detail));
+    buf_finish(&detail);
+}
+
+bool api_query(const struct front_request *request, struct arena *arena, struct api_param *params,
+               size_t count)
+{
+    struct str rest = request->http->query, pair, name, value;
+
+    for (bool more = rest.len > 0; more;) {
+        more = str_cut(rest, '&', &pair, &rest);
+        if (!pair.len)
+            continue;
+        value = STR_NONE;
+        str_cut(pair, '=', &name, &value);
+        struct api_param *param = param_named(params, count, name);
+        if (!param || param->given || !decode(arena, value, &param->value)) {
+            say_bad(request, param ? "occurs twice, or is badly encoded" : "is not known here",
+                    param ? name : STR("of this request"));
+            return false;
+        }
+        param->given = true;
+    }
+    return true;
+}

@@ -1,0 +1,53 @@
+/*
+ * surface/api: what all routes below /api have in common.
+ *
+ * Errors are application/problem+json (RFC 9457). Times are RFC 3339 with milliseconds, in UTC.
+ */
+#ifndef NOD_SURFACE_API_H
+#define NOD_SURFACE_API_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "front/front.h"
+#include "json/write.h"
+
+enum {
+    API_TIME_MAX = 32,          /* bytes of a time as text */
+    API_PARAMS_MAX = 16,        /* parameters of a query */
+    API_PROBLEM_MAX = 64 << 10, /* bytes of a problem */
+};
+
+/* A whole reply. `detail` says what to do. */
+void api_problem(struct http_exchange *exchange, int status, struct str detail);
+/* The same with further members, which more(w, data) writes. */
+void api_problem_with(struct http_exchange *exchange, int status, struct str detail,
+                      void (*more)(struct json_writer *w, void *data), void *data);
+/* 422 with errors: [{path, message}], which is JSON. */
+void api_invalid(struct http_exchange *exchange, struct str detail, struct str errors);
+/* route.refused, with API_PROBLEM_TYPE as route.refused_type. */
+void api_refused(struct buf *body, int status, struct str why);
+#define API_PROBLEM_TYPE "application/problem+json"
+
+/* The reply 200 of a writer that is done; if it failed, 500. Finishes the buffer. */
+void api_reply(struct http_exchange *exchange, const struct json_writer *w, struct buf *body);
+
+/* "2026-07-28T09:30:00.250Z". `text` has room for API_TIME_MAX. */
+struct str api_time(char *text, int64_t ms);
+void api_key_time(struct json_writer *w, struct str key, int64_t ms);
+/* RFC 3339, with any offset. False: it is not. */
+bool api_time_read(struct str text, int64_t *ms);
+
+struct api_param {
+    struct str name;
+    struct str value; /* empty if it was not given */
+    bool given;
+};
+
+/*
+ * Reads the query into the parameters, decoded, in the arena. False: it was answered with 400,
+ * because a parameter is unknown, occurs twice or is badly encoded.
+ */
+bool api_query(const struct front_request *request, struct arena *arena, struct api_param *params,
+               size_t count);
+
+#endif

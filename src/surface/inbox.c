@@ -1,0 +1,166 @@
+/*
+ * surface/inbox: see inbox.h.
+ *
+ * The surface has nothing to send: an ask that is up here is one that the store lists. Invalid
+ * content leaves the ask pending, and its answerer tries again (attempts = 0).
+ */
+#include "surface/inbox.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/answerable.h"
+#include "surface/inbox_inside.h"
+
+/* --- the surface --- */
+
+static bool is_shown_kind(enum ask_kind kind)
+{
+    return kind == ASK_FORM || kind == ASK_APPROVAL || kind == ASK_URL;
+}
+
+static bool inbox_can(struct surface *surface, const struct call *call, enum ask_kind kind)
+{
+    const struct inbox *inbox = (const struct inbox *)surface;
+
+    (void)call;
+    return is_shown_kind(kind) && front_has_tokens(inbox->opts.front);
+}
+
+static void inbox_offer(struct surface *surface, struct ask *ask, int attempt, struct str problems)
+{
+    (void)attempt, (void)problems;
+    ask_offered(ask, surface, OFFER_SHOWN);
+}
+
+/* The store has told whoever watches. */
+static void inbox_withdraw(struct surface *surface, struct ask *ask, struct str why,
+                           const struct winner *winner)
+{
+    (void)surface, (void)ask, (void)why, (void)winner;
+}
+
+static const struct surface_ops inbox_ops = {
+    .name = "inbox", .can = inbox_can, .offer = inbox_offer, .withdraw = inbox_withdraw
+};
+
+/* --- who sees what --- */
+
+bool inbox_admits(const struct front_request *request)
+{
+    if (front_has_tokens(request->front) || request->http->peer->kind == PEER_LOCAL)
+        return true;
+    api_problem(request->exchange, 401,
+                STR("This needs a credential: a token of the operator's token file, or the "
+                    "server's Unix socket. Being on the same machine is not enough."));
+    return false;
+}
+
+struct viewer viewer_of(const struct front_request *request)
+{
+    return (struct viewer){ request->principal, request->roles };
+}
+
+bool viewer_sees(const struct viewer *viewer, const struct ask_record *ask)
+{
+    return is_shown_kind(ask->kind) && answerable_by(ask, viewer->principal, viewer->roles);
+}
+
+bool viewer_sees_all(const struct viewer *viewer, const struct ask_record *ask)
+{
+    return str_eq(viewer->principal, ask->principal) ||
+           roles_include(viewer->roles, ROLES_NONE); /* an administrator */
+}
+
+/* --- GET /api/me --- */
+
+static void me_serve(const struct front_request *request, void *data)
+{
+    const struct inbox *inbox = data;
+    const struct inbox_opts *opts = &inbox->opts;
+    struct json_writer w;
+    struct buf body;
+
+    if (!inbox_admits(request))
+        return;
+    buf_init(&body, INBOX_REPLY_MAX);
+    json_writer_init(&w, &body);
+    jw_object(&w);
+    jw_key_str(&w, STR("principal"), request->principal);
+    jw_key(&w, STR("roles"));
+    jw_array(&w);
+    for (role_set role = ROLE_ASK; role <= ROLE_ADMIN; role <<= 1)
+        if (request->roles & role)
+            jw_str(&w, role_name((enum role)role));
+    jw_end(&w);
+    jw_key(&w, STR("csrf"));
+    jw_null(&w);
+    jw_key(&w, STR("server"));
+    jw_object(&w);
+    jw_key_str(&w, STR("name"), opts->name);
+    jw_key_str(&w, STR("title"), opts->title.len ? opts->title : opts->name);
+    jw_key_str(&w, STR("version"), opts->version);
+    jw_end(&w);
+    jw_key_bool(&w, STR("demo"), opts->demo);
+    jw_end(&w);
+    api_reply(request->exchange, &w, &body);
+}
+
+/* --- routes --- */
+
+static const struct route routes[] = {
+    { .method = STR_INIT("GET"),
+      .pattern = STR_INIT("/api/me"),
+      .who = ROLE_ASK | ROLE_ANSWER | ROLE_APPROVE,
+      .handle = me_serve },
+    { .method = STR_INIT("GET"),
+      .pattern = STR_INIT("/api/elicitation"),
+      .who = ROLE_ANSWER | ROLE_APPROVE,
+      .handle = listing_serve },
+    { .method = STR_INIT("GET"),
+      .pattern = STR_INIT("/api/elicitation/{id}"),
+      .who = ROLE_ANSWER | ROLE_APPROVE,
+      .handle = listing_serve_one },
+    { .method = STR_INIT("POST"),
+      .pattern = STR_INIT("/api/elicitation/{id}/resolve"),
+      .who = ROLE_ANSWER | ROLE_APPROVE,
+      .handle = resolve_serve },
+};
+
+static bool add_routes(struct inbox *inbox)
+{
+    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
+        struct route route = routes[i];
+        route.refused = api_refused;
+        route.refused_type = STR(API_PROBLEM_TYPE);
+        route.data = inbox;
+        if (!front_route(inbox->opts.front, &route))
+            return false;
+    }
+    return true;
+}
+
+struct inbox *inbox_create(const struct inbox_opts *opts)
+{
+    struct inbox *inbox = MEM_NEW(struct inbox);
+
+    inbox->surface.ops = &inbox_ops;
+    inbox->opts = *opts;
+    inbox->store = engine_store(opts->engine);
+    list_init(&inbox->requests);
+    if (!engine_add_surface(opts->engine, &inbox->surface) || !add_routes(inbox)) {
+        mem_free(inbox);
+        return NULL;
+    }
+    return inbox;
+}
+
+void inbox_destroy(struct inbox *inbox)
+{
+    struct list *at;
+
+    if (!inbox)
+        return;
+    while ((at = list_first(&inbox->requests)))
+        shown_end(LIST_OF(at, struct shown, link));
+    MEM_DELETE(inbox);
+}

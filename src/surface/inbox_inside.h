@@ -1,0 +1,111 @@
+/*
+ * surface/inbox_inside: the inbox as its files see it. No other file includes this.
+ *
+ * inbox.c    the surface, the table of routes, GET /api/me
+ * shown.c    asks together with what their calls add
+ * item.c     an ask as JSON
+ * listing.c  GET /api/elicitation and GET /api/elicitation/{id}
+ * resolve.c  POST /api/elicitation/{id}/resolve
+ */
+#ifndef NOD_SURFACE_INBOX_INSIDE_H
+#define NOD_SURFACE_INBOX_INSIDE_H
+
+#include "base/list.h"
+#include "json/write.h"
+#include "net/loop.h"
+#include "surface/api.h"
+#include "surface/inbox.h"
+
+enum {
+    INBOX_REQUESTS_MAX = 256,        /* requests of the API that wait for the store, in all */
+    INBOX_ARENA_MAX = 24 << 20,      /* memory of one of them */
+    INBOX_REPLY_MAX = 24 << 20,      /* bytes of its reply */
+    INBOX_PAGE_MAX = 200,            /* asks of one page of a list */
+    INBOX_PAGE_USUAL = 50,           /* asks of a page, if nobody says otherwise */
+    INBOX_SCANS_MAX = 400,           /* pages of the store that one request looks through */
+    INBOX_TEXT_SEARCH_MAX = 1000,    /* the newest asks, in whose texts `q` is looked for */
+    INBOX_ANSWER_TREE_MAX = 8 << 20, /* memory of the body of an answer, as a tree */
+};
+
+struct inbox {
+    struct surface surface; /* first */
+    struct inbox_opts opts;
+    struct store *store;
+    struct list requests; /* struct shown, under way */
+    size_t request_count;
+};
+
+/* Whom something is shown to. */
+struct viewer {
+    struct str principal;
+    role_set roles;
+};
+
+/* Nobody is let in without a credential, however open /mcp is. False: it was answered with 401. */
+bool inbox_admits(const struct front_request *request);
+struct viewer viewer_of(const struct front_request *request);
+/* May the viewer see this ask? The rule of core/answerable.h, for the kinds that the inbox shows.
+ */
+bool viewer_sees(const struct viewer *viewer, const struct ask_record *ask);
+/* May the viewer see what was answered, and what the call led to? */
+bool viewer_sees_all(const struct viewer *viewer, const struct ask_record *ask);
+
+/* --- shown.c --- */
+
+struct shown_ask {
+    struct ask_record ask;
+    bool found;            /* its call is known */
+    bool kept;             /* false: the caller of shown_load does not want it */
+    enum call_state state; /* of its call */
+    struct str args;       /* JSON object, or empty */
+    struct str client;     /* JSON object with name and version, or empty */
+    struct str result;     /* the outcome of the call, as the store keeps it */
+};
+
+/* Asks that are read from the store for one reply. The exchange may go away meanwhile. */
+struct shown {
+    struct inbox *inbox;
+    struct list link; /* in inbox->requests */
+    struct http_exchange *exchange;
+    struct arena arena;
+    struct viewer viewer;
+    struct shown_ask *asks; /* room for `room` */
+    size_t count, room;
+    size_t loaded;  /* asks before this one have their calls */
+    size_t waiting; /* replies of the store that are still to come */
+    bool failed;    /* the store did */
+    /* Does it belong to the reply, now that its call is known? NULL: all do. */
+    bool (*wanted)(struct shown *shown, const struct ask_record *ask,
+                   const struct call_record *call);
+    void (*done)(struct shown *shown);
+};
+
+/* Prepares a request whose struct begins with a struct shown. False: there are too many, and it was
+ * answered with 503. */
+struct shown *shown_begin(struct inbox *inbox, const struct front_request *request, size_t size);
+/* Frees it; answer the exchange before. */
+void shown_end(struct shown *shown);
+/* Makes room for so many asks, and forgets those that were there. */
+void shown_room(struct shown *shown, size_t room);
+/* False: there is no room. */
+bool shown_add(struct shown *shown, const struct ask_record *ask);
+/* Reads the calls of what was added since, all at once; then done(). */
+void shown_load(struct shown *shown);
+/* Reads one ask by its id, and its call; then done(). If it is not there, count is 0. */
+void shown_find(struct shown *shown, struct str id);
+
+/* --- item.c --- */
+
+/* `all`: what was answered and the call's result are shown as well. */
+void item_write(struct json_writer *w, const struct inbox *inbox, const struct shown_ask *shown,
+                bool all);
+/* The word of the protocol for how an ask ended: "accept", ...; empty if nobody answered. */
+struct str item_action(enum ask_state state);
+
+/* --- the handlers of routes --- */
+
+void listing_serve(const struct front_request *request, void *data);
+void listing_serve_one(const struct front_request *request, void *data);
+void resolve_serve(const struct front_request *request, void *data);
+
+#endif

@@ -1,0 +1,371 @@
+/*
+ * surface/resolve: an answer that comes through the API.
+ *
+ *     {"approved": true, "data": {...}, "executionId": "..."}      the way of approvals
+ *     {"action": "accept", "content": {...}}                       the way of MCP
+ *
+ * Both mean the same, and both may carry a reason. This file reads the answer and says what became
+ * of it; whether it counts is decided by the core (core/claim.c), as for every surface.
+ *
+ * An ask that this principal may not answer is not there (404). Content that does not fit leaves
+ * the ask pending (422). If somebody was faster, the reply says who, how and where (409); if that
+ * was this very answer, sent twice, it counts as given.
+ */
+#include <stdio.h>
+
+#include "core/note.h"
+#include "surface/inbox_inside.h"
+
+enum { RESOLVE_DETAIL_MAX = 512 }; /* bytes of a sentence about a bad request */
+
+struct resolve {
+    struct shown shown; /* first */
+    struct str id;
+    struct answer answer;
+    struct str call_id;          /* of the ask */
+    struct str given;            /* executionId */
+    const struct json *remember; /* what the answerer has chosen, or NULL */
+    struct remember_choice choice;
+};
+
+static struct resolve *resolve_of(struct shown *shown)
+{
+    return (struct resolve *)(void *)shown;
+}
+
+/* --- what became of it --- */
+
+static void resolve_taken(struct resolve *resolve, bool pending)
+{
+    struct shown *shown = &resolve->shown;
+    const struct answer *answer = &resolve->answer;
+    bool yes = answer->action == ASK_ACCEPTED;
+    struct json_writer w;
+    struct buf body;
+
+    buf_init(&body, INBOX_REPLY_MAX);
+    json_writer_init(&w, &body);
+    jw_object(&w);
+    jw_key_str(&w, STR("executionId"), resolve->call_id);
+    jw_key_bool(&w, STR("approved"), yes);
+    if (yes && answer->content)
+        jw_key_value(&w, STR("data"), answer->content);
+    jw_key_str(&w, STR("action"), item_action(answer->action));
+    if (pending) /* a page was opened, and has to say that it is done */
+        jw_key_bool(&w, STR("pending"), true);
+    jw_end(&w);
+    api_reply(shown->exchange, &w, &body);
+    shown_end(shown);
+}
+
+static void write_winner(struct json_writer *w, void *data)
+{
+    const struct ask_record *ask = data;
+
+    jw_key_str(w, STR("state"), ask_state_name(ask->state));
+    jw_key(w, STR("answer"));
+    jw_object(w);
+    jw_key(w, STR("action"));
+    struct str action = item_action(ask->state);
+    if (action.len)
+        jw_str(w, action);
+    else
+        jw_null(w);
+    jw_key_str(w, STR("by"), ask->by);
+    jw_key_str(w, STR("via"), ask->via);
+    api_key_time(w, STR("at"), ask->ended_ms);
+    jw_end(w);
+}
+
+static struct str conflict_detail(enum ask_state state)
+{
+    switch (state) {
+    case ASK_ACCEPTED:
+    case ASK_DECLINED:
+    case ASK_CANCELLED:
+        return STR("Somebody has answered this before.");
+    case ASK_EXPIRED:
+        return STR("The time to answer this is over.");
+    case ASK_PENDING:
+        return STR("This was asked anew meanwhile: look at it again.");
+    default:
+        return STR("This is no longer asked.");
+    }
+}
+
+/* How it ended is read from the store: the answer was late, so nobody waits for speed. */
+static void winner_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct shown *shown = data;
+    struct ask_record ask;
+
+    if (shown->exchange && status == NOD_OK) {
+        ask = *reply->ask;
+        api_problem_with(shown->exchange, 409, conflict_detail(ask.state),
+                         ask.state == ASK_PENDING ? NULL : write_winner, &ask);
+    } else if (shown->exchange) {
+        api_problem(shown->exchange, status == NOD_E_NOT_FOUND ? 404 : 503,
+                    status == NOD_E_NOT_FOUND ? STR("There is no such ask.")
+                                              : STR("The store cannot be reached."));
+    }
+    shown_end(shown);
+}
+
+static void resolve_late(struct resolve *resolve)
+{
+    struct store *store = resolve->shown.inbox->store;
+
+    store->ops->load_ask(store, resolve->id, winner_loaded, &resolve->shown);
+}
+
+static void answered(void *data, const struct answer_result *result)
+{
+    struct resolve *resolve = data;
+    struct shown *shown = &resolve->shown;
+    bool twice = result->same && str_eq(result->via, resolve->answer.via);
+
+    if (!shown->exchange) {
+        shown_end(shown);
+        return;
+    }
+    if (result->status == NOD_OK || (result->status == NOD_E_STALE && twice)) {
+        resolve_taken(resolve, result->pending);
+        return;
+    }
+    if (result->status == NOD_E_STALE) {
+        resolve_late(resolve);
+        return;
+    }
+    if (result->problems.len && result->pending)
+        api_invalid(shown->exchange,
+                    result->message.len
+                        ? result->message
+                        : STR("The answer does not fit what was asked; it still waits."),
+                    result->problems);
+    else if (result->status == NOD_E_NOT_FOUND)
+        api_problem(shown->exchange, 404, STR("There is no such ask."));
+    else if (result->status == NOD_E_STORE)
+        api_problem(shown->exchange, 503,
+                    STR("The store cannot be reached. Send the same answer again."));
+    else if (result->message.len)
+        api_problem(shown->exchange, 403, result->message);
+    else
+        api_problem(shown->exchange, 403, STR("This ask may not be answered here."));
+    shown_end(shown);
+}
+
+/* --- giving it --- */
+
+/* One of what was offered, by all but its label. */
+static bool is_choice(const struct json *wanted, const struct remember_choice *choice)
+{
+    const struct json *time = json_get(wanted, STR("for"));
+    int64_t seconds = 0;
+
+    if (time && !json_is(time, JSON_NULL) && (!json_i64(time, &seconds) || seconds <= 0))
+        return false;
+    return str_eq(json_get_str(wanted, STR("scope")), grant_scope_name(choice->scope)) &&
+           str_eq(json_get_str(wanted, STR("match")), grant_match_name(choice->match)) &&
+           seconds == choice->for_ms / 1000;
+}
+
+static bool resolve_choose(struct resolve *resolve, const struct ask_record *ask)
+{
+    struct remember_choice offered[GRANT_CHOICES_MAX];
+    size_t count = 0;
+
+    if (!resolve->remember)
+        return true;
+    if (resolve->answer.action == ASK_ACCEPTED)
+        count = grants_offered(ask, &resolve->shown.arena, offered);
+    for (size_t i = 0; i < count; i++)
+        if (is_choice(resolve->remember, &offered[i])) {
+            resolve->choice = offered[i];
+            resolve->answer.remember = &resolve->choice;
+            return true;
+        }
+    return ask->state != ASK_PENDING; /* then the answerer learns who was faster */
+}
+
+static void resolve_give(struct resolve *resolve, const struct ask_record *ask)
+{
+    struct shown *shown = &resolve->shown;
+
+    resolve->call_id = arena_str(&shown->arena, ask->call_id);
+    if (!resolve_choose(resolve, ask)) {
+        api_invalid(
+            shown->exchange, STR("This cannot be remembered in this way; the ask still waits."),
+            STR("[{\"path\":\"/remember\",\"message\":\"is not one of what is offered\"}]"));
+        shown_end(shown);
+        return;
+    }
+
+    if (resolve->given.len && !str_eq(resolve->given, resolve->call_id)) {
+        api_invalid(shown->exchange, STR("The answer is for another call; the ask still waits."),
+                    STR("[{\"path\":\"/executionId\",\"message\":\"is not the call of this "
+                        "ask\"}]"));
+        shown_end(shown);
+        return;
+    }
+    ask_answer(shown->inbox->opts.engine, resolve->id, &resolve->answer, answered, resolve);
+}
+
+static void ask_found(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct shown *shown = data;
+    struct resolve *resolve = resolve_of(shown);
+
+    if (status == NOD_OK && !viewer_sees(&shown->viewer, reply->ask))
+        status = NOD_E_NOT_FOUND;
+    if (shown->exchange && status == NOD_OK) {
+        resolve_give(resolve, reply->ask);
+        return;
+    }
+    if (shown->exchange && status == NOD_E_STORE)
+        api_problem(shown->exchange, 503, STR("The store cannot be reached."));
+    else if (shown->exchange)
+        api_problem(shown->exchange, 404, STR("There is no such ask."));
+    shown_end(shown);
+}
+
+/* The call is mostly live on this node: then the store need not be asked whose it is. */
+static void resolve_find(struct resolve *resolve)
+{
+    struct inbox *inbox = resolve->shown.inbox;
+    const struct ask *ask = engine_ask(inbox->opts.engine, resolve->id);
+
+    if (ask && viewer_sees(&resolve->shown.viewer, ask_record(ask)))
+        resolve_give(resolve, ask_record(ask));
+    else
+        inbox->store->ops->load_ask(inbox->store, resolve->id, ask_found, &resolve->shown);
+}
+
+/* --- reading it --- */
+
+static bool read_action(const struct json *body, struct answer *answer)
+{
+    const struct json *approved = json_get(body, STR("approved"));
+    struct str action = json_get_str(body, STR("action"));
+
+    if (json_get(body, STR("action"))) {
+        for (enum ask_state state = ASK_ACCEPTED; state <= ASK_CANCELLED; state++)
+            if (str_eq(action, item_action(state))) {
+                answer->action = state;
+                return !approved;
+            }
+        return false;
+    }
+    answer->action = json_true(approved) ? ASK_ACCEPTED : ASK_DECLINED;
+    return json_is(approved, JSON_BOOL);
+}
+
+static bool is_known(struct str name)
+{
+    static const struct str names[] = { STR_INIT("executionId"), STR_INIT("approved"),
+                                        STR_INIT("data"),        STR_INIT("action"),
+                                        STR_INIT("content"),     STR_INIT("reason"),
+                                        STR_INIT("remember") };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (str_eq(name, names[i]))
+            return true;
+    return false;
+}
+
+/* What is wrong with the body; empty: nothing. */
+static struct str read_body(struct resolve *resolve, const struct json *body)
+{
+    const struct json *data = json_get(body, STR("data")),
+                      *content = json_get(body, STR("content")),
+                      *reason = json_get(body, STR("reason")),
+                      *call = json_get(body, STR("executionId")),
+                      *remember = json_get(body, STR("remember"));
+
+    if (!json_is(body, JSON_OBJECT))
+        return STR("The body is not a JSON object.");
+    JSON_EACH (member, body)
+        if (!is_known(member->key))
+            return STR("The body has a member that is not known; the members are executionId, "
+                       "approved and data, or action and content, and reason and remember.");
+    if (!read_action(body, &resolve->answer))
+        return STR("The body says either \"approved\": true or false, or \"action\": \"accept\", "
+                   "\"decline\" or \"cancel\".");
+    if ((data && json_get(body, STR("action"))) || (content && !json_get(body, STR("action"))))
+        return STR("With approved the content is called data, with action it is called content.");
+    if (reason && (!json_is(reason, JSON_STRING) || reason->text.len > NOTE_REASON_MAX))
+        return STR("The reason is a text of at most 2000 bytes.");
+    if (remember && !json_is(remember, JSON_OBJECT) && !json_is(remember, JSON_NULL))
+        return STR("What to remember is one of the objects that the ask offers.");
+    if (call && !json_is(call, JSON_STRING))
+        return STR("The executionId is a text.");
+    data = data ? data : content;
+    resolve->answer.content = json_is(data, JSON_NULL) ? NULL : data;
+    resolve->given = json_str(call);
+    resolve->answer.reason = json_str(reason);
+    resolve->remember = json_is(remember, JSON_NULL) ? NULL : remember;
+    return STR_NONE;
+}
+
+static bool is_json(struct str type)
+{
+    struct str rest;
+
+    str_cut(type, ';', &type, &rest);
+    return str_eq_nocase(str_trim(type), STR("application/json"));
+}
+
+static const struct json *parse_body(struct shown *shown, struct str text)
+{
+    struct json_error error;
+    struct str body = arena_str(&shown->arena, text);
+    const struct json *tree =
+        json_parse(&shown->arena, body, &(struct json_opts){ .refuse_duplicates = true }, &error);
+
+    if (!tree) {
+        char detail[RESOLVE_DETAIL_MAX];
+        int len = snprintf(detail, sizeof(detail), "The body is not JSON: at byte %zu, %s.",
+                           error.offset, error.what);
+        api_problem(shown->exchange, 400, str_n(detail, len > 0 ? (size_t)len : 0));
+    }
+    return tree;
+}
+
+/* Where the answer is given: a page has a session, the terminal says so itself. */
+static struct str via_of(const struct front_request *request)
+{
+    if (str_eq(http_header(request->http, STR("X-Nod-Via")), STR("terminal")))
+        return STR("terminal");
+    return STR("api");
+}
+
+void resolve_serve(const struct front_request *request, void *data)
+{
+    struct inbox *inbox = data;
+
+    if (!is_json(http_named(request->http, HTTP_NAME_CONTENT_TYPE))) {
+        api_problem(request->exchange, 415, STR("Send the answer as application/json."));
+        return;
+    }
+    struct shown *shown = shown_begin(inbox, request, sizeof(struct resolve));
+    if (!shown)
+        return;
+    struct resolve *resolve = resolve_of(shown);
+    const struct json *body = parse_body(shown, request->http->body);
+    if (!body) {
+        shown_end(shown);
+        return;
+    }
+    struct str wrong = read_body(resolve, body);
+    if (wrong.len) {
+        api_problem(shown->exchange, 400, wrong);
+        shown_end(shown);
+        return;
+    }
+    resolve->id = arena_str(&shown->arena, front_var(request, STR("id")));
+    resolve->answer.by = shown->viewer.principal;
+    resolve->answer.roles = shown->viewer.roles;
+    resolve->answer.via = via_of(request);
+    resolve->answer.surface = &inbox->surface;
+    http_release(request->exchange);
+    resolve_find(resolve);
+}

@@ -1,0 +1,174 @@
+/*
+ * surface/shown: asks together with what their calls add: the arguments, the client, the result.
+ *
+ * A reply shows up to a page of asks, and each has a call of its own. All calls are asked for at
+ * once, so a store that is reached over a network is waited for once and not once for each ask.
+ *
+ * Holds always: a request is freed when its last reply of the store has come, or with the inbox,
+ * never before. If its client has gone away, nothing is sent.
+ */
+#include "base/mem.h"
+#include "surface/inbox_inside.h"
+
+struct loading { /* one ask whose call is being read; in the arena */
+    struct shown *shown;
+    size_t at;
+};
+
+static void client_gone(void *data)
+{
+    struct shown *shown = data;
+
+    shown->exchange = NULL;
+}
+
+struct shown *shown_begin(struct inbox *inbox, const struct front_request *request, size_t size)
+{
+    if (!inbox_admits(request))
+        return NULL;
+    if (inbox->request_count >= INBOX_REQUESTS_MAX) {
+        api_problem(request->exchange, 503, STR("Too many requests wait for the store."));
+        return NULL;
+    }
+    struct shown *shown = mem_zalloc(size);
+    shown->inbox = inbox;
+    shown->exchange = request->exchange;
+    arena_init(&shown->arena, INBOX_ARENA_MAX);
+    list_append(&inbox->requests, &shown->link);
+    inbox->request_count++;
+    shown->viewer = viewer_of(request);
+    shown->viewer.principal = arena_str(&shown->arena, shown->viewer.principal);
+    http_on_gone(request->exchange, client_gone, shown);
+    return shown;
+}
+
+void shown_end(struct shown *shown)
+{
+    list_remove(&shown->link);
+    shown->inbox->request_count--;
+    arena_finish(&shown->arena);
+    mem_free(shown);
+}
+
+void shown_room(struct shown *shown, size_t room)
+{
+    shown->asks = arena_zalloc(&shown->arena, room * sizeof(*shown->asks));
+    shown->room = shown->asks ? room : 0;
+    shown->count = shown->loaded = 0;
+}
+
+bool shown_add(struct shown *shown, const struct ask_record *ask)
+{
+    if (shown->count == shown->room)
+        return false;
+    shown->asks[shown->count++] =
+        (struct shown_ask){ .ask = ask_record_copy(&shown->arena, ask), .kept = true };
+    return true;
+}
+
+/* --- calls --- */
+
+/* What the caller has written about the client, if it has: see call_record.caller. */
+static struct str client_of(struct arena *arena, struct str caller)
+{
+    struct arena scratch;
+    struct str found = STR_NONE;
+
+    if (str_find(caller, STR("\"client\"")) < 0)
+        return STR_NONE;
+    arena_init(&scratch, INBOX_ARENA_MAX);
+    const struct json *client = json_get(json_parse(&scratch, caller, NULL, NULL), STR("client"));
+    if (json_is(client, JSON_OBJECT))
+        found = arena_str(arena, client->raw);
+    arena_finish(&scratch);
+    return found;
+}
+
+static void call_fill(struct shown *shown, struct shown_ask *to, const struct call_record *call)
+{
+    to->found = true;
+    to->state = call->state;
+    if (shown->wanted && !shown->wanted(shown, &to->ask, call)) {
+        to->kept = false;
+        return;
+    }
+    to->args = arena_str(&shown->arena, call->args);
+    to->client = client_of(&shown->arena, call->caller);
+    if (to->ask.state != ASK_PENDING && viewer_sees_all(&shown->viewer, &to->ask))
+        to->result = arena_str(&shown->arena, call->result);
+}
+
+/* Those that are not wanted go, and the rest moves up. */
+static void drop_unwanted(struct shown *shown, size_t from)
+{
+    size_t to = from;
+
+    for (size_t i = from; i < shown->count; i++)
+        if (shown->asks[i].kept)
+            shown->asks[to++] = shown->asks[i];
+    shown->count = to;
+}
+
+static void all_loaded(struct shown *shown)
+{
+    size_t from = shown->loaded;
+
+    drop_unwanted(shown, from);
+    shown->loaded = shown->count;
+    shown->done(shown);
+}
+
+static void call_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct loading *loading = data;
+    struct shown *shown = loading->shown;
+    struct shown_ask *to = &shown->asks[loading->at];
+
+    if (status == NOD_OK)
+        call_fill(shown, to, reply->call);
+    else if (status == NOD_E_STORE)
+        shown->failed = true;
+    else if (shown->wanted && !shown->wanted(shown, &to->ask, NULL))
+        to->kept = false;
+    if (--shown->waiting == 0)
+        all_loaded(shown);
+}
+
+void shown_load(struct shown *shown)
+{
+    struct store *store = shown->inbox->store;
+    size_t count = shown->count - shown->loaded;
+    struct loading *loading = arena_alloc(&shown->arena, (count + 1) * sizeof(*loading));
+
+    if (!loading || shown->arena.exhausted || count == 0) {
+        shown->loaded = shown->count;
+        shown->done(shown);
+        return;
+    }
+    shown->waiting = count;
+    for (size_t i = 0; i < count; i++) {
+        loading[i] = (struct loading){ shown, shown->loaded + i };
+        store->ops->load_call(store, shown->asks[shown->loaded + i].ask.call_id, call_loaded,
+                              &loading[i]);
+    }
+}
+
+/* --- one ask --- */
+
+static void ask_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct shown *shown = data;
+
+    shown->failed = status == NOD_E_STORE;
+    if (status == NOD_OK && viewer_sees(&shown->viewer, reply->ask))
+        shown_add(shown, reply->ask);
+    shown_load(shown);
+}
+
+void shown_find(struct shown *shown, struct str id)
+{
+    struct store *store = shown->inbox->store;
+
+    shown_room(shown, 1);
+    store->ops->load_ask(store, id, ask_loaded, shown);
+}
