@@ -34,9 +34,10 @@ struct nod_server {
     struct engine *engine;
     struct catalog *catalog;
     struct local *local;
-    struct mcp_server *mcp; /* while it serves */
-    struct front *front;    /* likewise, over HTTP */
-    struct inbox *inbox;    /* likewise, unless it is switched off */
+    struct mcp_server *mcp;                /* while it serves */
+    struct front *front;                   /* likewise, over HTTP */
+    struct inbox *inbox;                   /* likewise, unless it is switched off */
+    struct front_signin_opts signin_times; /* zeroed: as usual */
     struct tokens *tokens;
     const char *token_file; /* where they are from */
     struct keyring *ring;   /* of the secrets that are set, or NULL */
@@ -56,8 +57,21 @@ bool host_open_http(nod_server *server, const struct options *options);
 bool host_listen(nod_server *server, const struct options *options);
 /* Instead of both: one client, on stdin and stdout. */
 bool host_serve_stdio(nod_server *server);
+/* Makes the front door that the options want, without routes and listeners. */
+bool host_make_front(nod_server *server, const struct options *options);
 /* Until the server was told to stop and what ran has ended. */
 void host_run(nod_server *server);
+
+/* --- cli/inbox --- */
+
+/* Of a server on HTTP, whose front door is there and does not listen yet. False: it cannot serve.
+ */
+bool host_open_inbox(nod_server *server, const struct options *options);
+/* Of a server on stdio: opens it where the options say. If that cannot be, the log says so, and the
+ * server goes on without. False: it cannot serve. */
+bool host_open_inbox_beside_stdio(nod_server *server, const struct options *options);
+/* The server listens: tells the log how the inbox is opened. */
+void host_announce_inbox(nod_server *server);
 
 /* --- cli/shutdown --- */
 

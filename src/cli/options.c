@@ -24,6 +24,19 @@ static bool take_http(struct options *options, const char *value)
     return options_address(str_of(value), &listen->host, &listen->port);
 }
 
+static bool take_no_inbox(struct options *options, const char *value)
+{
+    (void)value;
+    options->no_inbox = true;
+    return true;
+}
+
+static bool take_inbox(struct options *options, const char *value)
+{
+    options->has_inbox = true;
+    return options_address(str_of(value), &options->inbox.host, &options->inbox.port);
+}
+
 static bool take_token_file(struct options *options, const char *value)
 {
     options->token_file = value;
@@ -208,6 +221,8 @@ static bool take_log_format(struct options *options, const char *value)
 
 static const struct option table[] = {
     { "--http", "HOST:PORT or unix:PATH", false, take_http },
+    { "--no-inbox", NULL, false, take_no_inbox },
+    { "--inbox", "HOST:PORT or unix:PATH", false, take_inbox },
     { "--token-file", "FILE", true, take_token_file },
     { "--public-url", "a URL such as https://nod.example.org", true, take_public_url },
     { "--trusted-proxy", "an address or a net such as 10.0.0.0/8", true, take_trusted_proxy },
@@ -241,6 +256,10 @@ const char *options_help(void)
            "  --http HOST:PORT       serve MCP over HTTP at /mcp; --http PORT and --http :PORT\n"
            "                         listen on loopback; port 0 takes a free one; repeatable\n"
            "  --http unix:PATH       the same on a Unix socket of this user\n"
+           "  --no-inbox             without the page at / and its API at /api, where people see\n"
+           "                         and answer what is asked\n"
+           "  --inbox HOST:PORT, --inbox unix:PATH  the page and its API for a server on standard\n"
+           "                         input and output\n"
            "  --token-file FILE      bearer tokens, a line each: token name role...\n"
            "  --public-url URL       where the world reaches this server: what links are made of\n"
            "  --trusted-proxy NET    a proxy whose X-Forwarded-For is believed: an address, or\n"
@@ -361,7 +380,12 @@ enum options_do options_read(struct options *options, int argc, char **argv)
         if (option->http_only)
             needs_http = option->name;
     }
-    if (needs_http && !options->listen_count)
+    if (options->has_inbox && options->listen_count)
+        return wrong(options, "--inbox is for a server on standard input and output; with --http "
+                              "the inbox is at / already");
+    if (options->has_inbox && options->no_inbox)
+        return wrong(options, "--inbox and --no-inbox do not go together");
+    if (needs_http && !options->listen_count && !options->has_inbox)
         return wrong(options, "%s goes with --http only", needs_http);
     if (options->tls_key && !options->tls_cert)
         return wrong(options, "--tls-key needs --tls-cert, the file of its certificate");

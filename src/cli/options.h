@@ -39,6 +39,9 @@ struct options_listen {
 struct options {
     struct options_listen listen[OPTIONS_LISTEN_MAX]; /* addresses of --http */
     size_t listen_count;
+    bool no_inbox;
+    bool has_inbox;              /* of a server on stdio: */
+    struct options_listen inbox; /* where its inbox is */
     const char *token_file;
     const char *public_url;
     const char *trusted_proxies[OPTIONS_NAMES_MAX + 1]; /* NULL-terminated */

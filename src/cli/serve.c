@@ -256,28 +256,13 @@ static void await_store(nod_server *server)
         loop_turn(server->loop, HOST_TURN_MS);
 }
 
-static bool open_inbox(nod_server *server)
-{
-    const struct nod_server_opts *opts = &server->opts;
-
-    server->inbox = inbox_create(&(struct inbox_opts){ .loop = server->loop,
-                                                       .engine = server->engine,
-                                                       .catalog = server->catalog,
-                                                       .front = server->front,
-                                                       .name = str_of(opts->name),
-                                                       .title = str_of(opts->title),
-                                                       .version = str_of(opts->version) });
-    return server->inbox != NULL;
-}
-
-bool host_open_http(nod_server *server, const struct options *options)
+bool host_make_front(nod_server *server, const struct options *options)
 {
     reload_watch(server);
     if (options->token_file && !load_tokens(server, options->token_file))
         return false;
     raise_descriptors();
     await_store(server);
-    make_mcp(server, options->per_principal);
     server->front = front_create(&(struct front_opts){
         .loop = server->loop,
         .engine = server->engine,
@@ -289,8 +274,15 @@ bool host_open_http(nod_server *server, const struct options *options)
         .tls_cert = options->tls_cert,
         .tls_key = options->tls_key,
     });
-    return server->front && mcp_http_start(server->mcp, server->front) == NOD_OK &&
-           open_inbox(server);
+    return server->front != NULL;
+}
+
+bool host_open_http(nod_server *server, const struct options *options)
+{
+    if (!host_make_front(server, options))
+        return false;
+    make_mcp(server, options->per_principal);
+    return mcp_http_start(server->mcp, server->front) == NOD_OK && host_open_inbox(server, options);
 }
 
 static void say_where(const nod_server *server, struct str host, size_t which)
@@ -331,7 +323,10 @@ static bool listen_all(nod_server *server, const struct options *options)
 
 bool host_listen(nod_server *server, const struct options *options)
 {
-    return use_surfaces(server) && listen_all(server, options);
+    if (!use_surfaces(server) || !listen_all(server, options))
+        return false;
+    host_announce_inbox(server);
+    return true;
 }
 
 void host_run(nod_server *server)

@@ -84,12 +84,14 @@ static void take_apart(nod_server *server, bool ended)
 {
     mcp_server_destroy(server->mcp);
     server->mcp = NULL;
-    front_destroy(server->front);
-    server->front = NULL;
+    if (server->front)
+        front_close(server->front);
     timer_stop(server->loop, &server->tick);
     server->store->ops->destroy(
-        server->store); /* first: it drops completions that are on their way to the engine */
+        server->store); /* it drops completions that are on their way to the front and the engine */
     server->store = NULL;
+    front_destroy(server->front);
+    server->front = NULL;
     engine_destroy(server->engine);
     server->engine = NULL;
     inbox_destroy(server->inbox);

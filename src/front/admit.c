@@ -2,15 +2,18 @@
  * front/admit: decides about a request when its head has arrived.
  *
  * In this order: may it come from there (Host, Origin), does the path exist, is it a preflight
- * request (which never carries a token), who is it (a bearer token, or the local user on loopback
- * and on a Unix socket), does the path have the method, may this principal use it. Nothing of the
- * body has been read by then, and for requests that are refused nothing of it is kept.
+ * request (which never carries a token), who is it (a bearer token, the cookie of a sign-in, or the
+ * local user on loopback and on a Unix socket), does the path have the method, may this principal
+ * use it. Nothing of the body has been read by then, and for requests that are refused nothing of
+ * it is kept.
  */
 #include "base/log.h"
 #include "front/front_inside.h"
+#include "front/signin.h"
 #include "json/write.h"
+#include "net/http1.h"
 
-static const struct principal local_user = { .name = STR_INIT("local"), .roles = ROLES_ALL };
+const struct principal admit_local_user = { .name = STR_INIT("local"), .roles = ROLES_ALL };
 
 /* --- answers --- */
 
@@ -44,12 +47,18 @@ static void write_refusal(struct buf *body, struct str why)
     jw_end(&w);
 }
 
-/* The route `path` decides how its clients are told; NULL: there is no such path. */
-static enum http_verdict refuse(struct front *front, const struct http_request *http,
-                                struct http_ruling *ruling, const struct route *path, int status,
-                                struct str why)
+static bool is_inbox(const struct route *path)
 {
-    struct str type = path && path->refused_type.len ? path->refused_type : STR("application/json");
+    return path && (path->credential || path->cookie || path->page);
+}
+
+enum http_verdict admit_refuse(struct front *front, const struct http_request *http,
+                               const struct route *path, struct http_ruling *ruling, int status,
+                               struct str why)
+{
+    struct str type = path && path->refused_type.len ? path->refused_type
+                      : is_inbox(path)               ? FRONT_PROBLEM_TYPE
+                                                     : STR("application/json");
 
     buf_clear(&front->refusal);
     if (wants_text(http, path)) {
@@ -58,6 +67,8 @@ static enum http_verdict refuse(struct front *front, const struct http_request *
         buf_add_char(&front->refusal, '\n');
     } else if (path && path->refused) {
         path->refused(&front->refusal, status, why);
+    } else if (is_inbox(path)) {
+        front_problem(&front->refusal, status, why);
     } else {
         write_refusal(&front->refusal, why);
     }
@@ -76,24 +87,44 @@ static enum http_verdict refuse_about(struct front *front, const struct http_req
     buf_add(&text, why);
     if (front->about.len)
         buf_fmt(&text, " " STR_FMT, STR_ARG(front->about));
-    enum http_verdict verdict = refuse(front, http, ruling, path, status, buf_str(&text));
+    enum http_verdict verdict = admit_refuse(front, http, path, ruling, status, buf_str(&text));
     buf_finish(&text);
     return verdict;
 }
 
-static enum http_verdict unauthorized(struct front *front, const struct http_request *http,
-                                      struct http_ruling *ruling, const struct route *path,
-                                      bool given)
+enum http_verdict admit_no_credential(struct front *front, const struct http_request *http,
+                                      const struct route *path, struct http_ruling *ruling,
+                                      struct str why)
+{
+    if (page_lead(front, http, path, ruling))
+        return HTTP_ANSWER;
+    answer(ruling, 401, STR("WWW-Authenticate"), STR("Bearer realm=\"nod\""));
+    return admit_refuse(front, http, path, ruling, 401, why);
+}
+
+static enum http_verdict unknown_token(struct front *front, const struct http_request *http,
+                                       const struct route *path, struct http_ruling *ruling)
 {
     answer(ruling, 401, STR("WWW-Authenticate"),
-           given ? STR("Bearer realm=\"nod\", error=\"invalid_token\"")
-                 : STR("Bearer realm=\"nod\""));
-    return refuse(front, http, ruling, path, 401,
-                  given
-                      ? STR("This token is not one that the server knows; the operator keeps them "
-                            "in the token file.")
-                      : STR("This needs a token: send the header \"Authorization: Bearer TOKEN\", "
-                            "with one from the operator's token file."));
+           STR("Bearer realm=\"nod\", error=\"invalid_token\""));
+    return admit_refuse(front, http, path, ruling, 401,
+                        STR("This token is not one that the server knows; the operator keeps them "
+                            "in the token file."));
+}
+
+static enum http_verdict unauthorized(struct front *front, const struct http_request *http,
+                                      const struct route *path, struct http_ruling *ruling)
+{
+    struct str why = STR("This needs a token: send the header \"Authorization: Bearer TOKEN\", "
+                         "with one from the operator's token file.");
+
+    if (is_inbox(path))
+        why = front->opts.tokens
+                  ? STR("This needs a sign-in, or a token from the operator's token file: "
+                        "\"Authorization: Bearer TOKEN\".")
+                  : STR("This needs a sign-in: open the link that the server has logged at its "
+                        "start, or one made by `nod login`.");
+    return admit_no_credential(front, http, path, ruling, why);
 }
 
 static enum http_verdict not_allowed(struct front *front, const struct http_request *http,
@@ -108,6 +139,23 @@ static enum http_verdict not_allowed(struct front *front, const struct http_requ
     enum http_verdict verdict = refuse_about(front, http, ruling, path, 405, buf_str(&why));
     buf_finish(&why);
     return verdict;
+}
+
+void front_problem(struct buf *body, int status, struct str why)
+{
+    struct json_writer w;
+
+    json_writer_init(&w, body);
+    jw_object(&w);
+    jw_key(&w, STR("type"));
+    jw_str(&w, STR("about:blank"));
+    jw_key(&w, STR("title"));
+    jw_str(&w, str_of(http1_reason(status)));
+    jw_key(&w, STR("status"));
+    jw_i64(&w, status);
+    jw_key(&w, STR("detail"));
+    jw_str(&w, why);
+    jw_end(&w);
 }
 
 /* --- who --- */
@@ -134,38 +182,104 @@ static bool is_local(const struct front *front, const struct http_request *http)
     return http->peer->same_user && (!front->opts.tokens || !address_is_forwarded(http));
 }
 
-/* HTTP_TRUST with the principal of the token, or 401. */
-static enum http_verdict authenticate(struct front *front, const struct http_request *http,
-                                      const struct route *path, struct http_ruling *ruling)
+struct str admit_bearer(const struct http_request *http)
 {
-    const struct tokens *tokens = front->opts.tokens;
-    struct str header = http_named(http, HTTP_NAME_AUTHORIZATION), scheme, token;
+    struct str scheme, token;
 
-    if (is_local(front, http) && (!tokens || !header.len)) {
-        ruling->mark.who = &local_user; /* the local user has everything, and no share of its own */
-        return HTTP_TRUST;
-    }
-    if (!tokens || !str_cut(header, ' ', &scheme, &token) || !str_eq_nocase(scheme, STR("Bearer")))
-        return unauthorized(front, http, ruling, path, false);
-    const struct principal *owner = tokens_find(tokens, str_trim(token));
+    if (!str_cut(http_named(http, HTTP_NAME_AUTHORIZATION), ' ', &scheme, &token) ||
+        !str_eq_nocase(scheme, STR("Bearer")))
+        return STR_NONE;
+    return str_trim(token);
+}
+
+/* HTTP_TRUST with the principal of the token, or 401. */
+static enum http_verdict by_token(struct front *front, const struct http_request *http,
+                                  const struct route *path, struct http_ruling *ruling)
+{
+    struct str token = admit_bearer(http);
+
+    if (!front->opts.tokens || !token.len)
+        return unauthorized(front, http, path, ruling);
+    const struct principal *owner = tokens_find(front->opts.tokens, token);
     if (!owner) {
         log_refused(front, http, "token refused");
-        return unauthorized(front, http, ruling, path, true);
+        return unknown_token(front, http, path, ruling);
     }
     ruling->mark.who = owner;
     ruling->who = owner->name;
     return HTTP_TRUST;
 }
 
+static enum http_verdict by_local_user(struct http_ruling *ruling)
+{
+    ruling->mark.who = &admit_local_user; /* who has everything, and no share of its own */
+    return HTTP_TRUST;
+}
+
+/*
+ * What the cookie is worth is decided when the request is there (enter.c). Until then it counts as
+ * its principal's if that is known; otherwise without a body as a stranger's, and with one in a
+ * share that all such requests have together.
+ */
+static enum http_verdict by_cookie(struct front *front, const struct http_request *http,
+                                   struct str secret, struct http_ruling *ruling)
+{
+    struct digest digest;
+    const struct principal *known = NULL;
+
+    digest_of(secret, &digest);
+    struct signin *signin = signin_known(front, &digest);
+    if (signin)
+        known = holder_principal(front, &signin->holder);
+    ruling->mark.who = &enter_by_cookie;
+    if (known == &admit_local_user)
+        return HTTP_TRUST;
+    ruling->who = known ? known->name : enter_by_cookie.name;
+    return known || !str_eq(http->method, STR("GET")) ? HTTP_TRUST : HTTP_SERVE;
+}
+
+/* Over the Unix socket as our own user, and not by a browser behind a proxy that runs as that
+ * user. */
+static bool is_own_process(const struct http_request *http)
+{
+    return http->peer->kind == PEER_LOCAL && http->peer->same_user && !address_is_forwarded(http) &&
+           !http_named(http, HTTP_NAME_ORIGIN).len && !http_header(http, STR("Sec-Fetch-Site")).len;
+}
+
+/* Loopback is not consent: what can be reached over it is not a person. */
+static enum http_verdict by_credential(struct front *front, const struct http_request *http,
+                                       const struct route *path, struct http_ruling *ruling)
+{
+    struct str secret = path->cookie && front->signins ? cookie_find(front, http) : STR_NONE;
+
+    if (http_named(http, HTTP_NAME_AUTHORIZATION).len)
+        return by_token(front, http, path, ruling);
+    if (secret.len)
+        return by_cookie(front, http, secret, ruling);
+    return is_own_process(http) ? by_local_user(ruling) : unauthorized(front, http, path, ruling);
+}
+
+static enum http_verdict authenticate(struct front *front, const struct http_request *http,
+                                      const struct route *path, struct http_ruling *ruling)
+{
+    if (path->credential || path->cookie)
+        return by_credential(front, http, path, ruling);
+    if (is_local(front, http) &&
+        (!front->opts.tokens || !http_named(http, HTTP_NAME_AUTHORIZATION).len))
+        return by_local_user(ruling);
+    return by_token(front, http, path, ruling);
+}
+
 static bool may(const struct route *route, const struct http_ruling *ruling)
 {
     const struct principal *principal = ruling->mark.who;
 
-    return principal && roles_include(principal->roles, route->who);
+    return principal == &enter_by_cookie ||
+           (principal && roles_include(principal->roles, route->who));
 }
 
-static enum http_verdict forbid_role(struct front *front, const struct http_request *http,
-                                     struct http_ruling *ruling, const struct route *route)
+enum http_verdict admit_no_role(struct front *front, const struct http_request *http,
+                                const struct route *route, struct http_ruling *ruling)
 {
     struct buf why;
 
@@ -176,28 +290,45 @@ static enum http_verdict forbid_role(struct front *front, const struct http_requ
             buf_fmt(&why, STR_FMT " or ", STR_ARG(role_name((enum role)role)));
     buf_add(&why, STR("admin, which the operator gives in the token file."));
     log_refused(front, http, "role refused");
-    enum http_verdict verdict = refuse(front, http, ruling, route, 403, buf_str(&why));
+    enum http_verdict verdict = admit_refuse(front, http, route, ruling, 403, buf_str(&why));
     buf_finish(&why);
     return verdict;
+}
+
+/* Browsers say which site has sent a request; what they do not say anything about passes. */
+static bool site_ok(const struct route *route, const struct http_request *http)
+{
+    struct str site = route->fetch_site ? http_header(http, STR("Sec-Fetch-Site")) : STR_NONE;
+
+    return !site.len || str_eq(site, STR("same-origin")) || str_eq(site, STR("none"));
 }
 
 static enum http_verdict let_in(struct front *front, const struct http_request *http,
                                 const struct routes_found *found, struct http_ruling *ruling)
 {
-    if (cors_preflight(front, http, ruling))
+    const struct route *route = found->route ? found->route : found->path;
+    enum http_verdict verdict = HTTP_TRUST;
+
+    if (!is_inbox(route) && cors_preflight(front, http, ruling))
         return HTTP_ANSWER;
+    if (!site_ok(route, http))
+        return admit_refuse(front, http, route, ruling, 403,
+                            STR("A page of another site cannot do this; open this server's own "
+                                "page."));
     if (found->route && found->route->anyone) {
         ruling->mark.what = found->route;
         return HTTP_SERVE;
     }
-    if (found->guarded && authenticate(front, http, found->path, ruling) == HTTP_ANSWER)
+    if (found->guarded)
+        verdict = authenticate(front, http, route, ruling);
+    if (verdict == HTTP_ANSWER)
         return HTTP_ANSWER;
     if (!found->route)
         return not_allowed(front, http, ruling, found->path);
     if (!may(found->route, ruling))
-        return forbid_role(front, http, ruling, found->route);
+        return admit_no_role(front, http, found->route, ruling);
     ruling->mark.what = found->route;
-    return HTTP_TRUST;
+    return verdict;
 }
 
 /* Probes name a server by its address. Without tokens the server listens only on loopback, and its
@@ -217,15 +348,18 @@ enum http_verdict gate_head(const struct http_request *http, struct http_ruling 
     size_t place;
 
     routes_find(front->routes, http->method, http->path, &found);
+    bool inbox = is_inbox(found.route ? found.route : found.path);
+    if (inbox)
+        ruling->lines = page_lines; /* and pages of other origins are given no leave */
     if (!host_ok(front, http, found.path))
-        return refuse(front, http, ruling, found.path, 403,
-                      STR("This Host is not allowed; use a loopback name, or allow it with "
-                          "--allow-host."));
+        return admit_refuse(front, http, found.path, ruling, 403,
+                            STR("This Host is not allowed; use a loopback name, or allow it with "
+                                "--allow-host."));
     if (origin_allowed(&front->origins, origin, &place))
-        ruling->lines = front->origin_lines[place];
+        ruling->lines = inbox ? page_lines : front->origin_lines[place];
     else if (!origin_ok(&front->origins, origin))
-        return refuse(front, http, ruling, found.path, 403,
-                      STR("This Origin is not allowed; allow it with --allow-origin."));
+        return admit_refuse(front, http, found.path, ruling, 403,
+                            STR("This Origin is not allowed; allow it with --allow-origin."));
     if (!found.path)
         return refuse_about(front, http, ruling, NULL, 404, STR("There is nothing at this path."));
     return let_in(front, http, &found, ruling);

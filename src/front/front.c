@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "front/front_inside.h"
+#include "front/signin.h"
 
 struct str front_var(const struct front_request *request, struct str name)
 {
@@ -21,22 +22,35 @@ struct str front_var(const struct front_request *request, struct str name)
     return STR_NONE;
 }
 
+void front_hand(struct front_request *request, const struct route *route)
+{
+    if (routes_vars(route, request->http->path, &request->front->path, &request->vars))
+        route->handle(request, route->data);
+    else
+        http_reply(request->exchange, 400, NULL, 0,
+                   STR("the path is not percent-encoded correctly\n"));
+}
+
 static void on_request(struct http_exchange *exchange, const struct http_request *http, void *data)
 {
     struct front *front = data;
-    const struct route *route = http->mark.what;
     const struct principal *principal = http->mark.who;
     struct front_request request = { .front = front, .exchange = exchange, .http = http };
 
-    if (!routes_vars(route, http->path, &front->path, &request.vars)) {
-        http_reply(exchange, 400, NULL, 0, STR("the path is not percent-encoded correctly\n"));
+    if (principal == &enter_by_cookie) {
+        enter(front, exchange, http);
         return;
     }
     if (principal) {
         request.principal = principal->name;
         request.roles = principal->roles;
     }
-    route->handle(&request, route->data);
+    front_hand(&request, http->mark.what);
+}
+
+bool front_sign_in(struct front *front, const struct front_signin_opts *opts)
+{
+    return signins_open(front, opts);
 }
 
 void front_about(struct front *front, struct str about)
@@ -210,6 +224,7 @@ void front_destroy(struct front *front)
     if (!front)
         return;
     front_close(front);
+    signins_close(front);
     certificate_close(front);
     routes_destroy(front->routes);
     buf_finish(&front->allowed);

@@ -18,12 +18,15 @@
 #ifndef NOD_FRONT_FRONT_H
 #define NOD_FRONT_FRONT_H
 
+#include "base/list.h"
+#include "crypto/digest.h"
 #include "front/routes.h"
 #include "net/http.h"
 #include "net/peer.h"
 
 struct engine;
 struct front;
+struct signin; /* front/signin.h: a browser that has signed in */
 struct tokens; /* front/tokens.h: bearer tokens and their principals */
 
 enum { FRONT_LISTENERS_MAX = 16 }; /* addresses that one server listens on */
@@ -47,6 +50,8 @@ struct front_request {
     const struct http_request *http; /* see net/http.h; without a body on a route for anyone */
     struct str principal;            /* whose request it is; empty on a route for anyone */
     role_set roles;                  /* of the principal */
+    struct signin *session;          /* it came with the cookie of this sign-in; NULL: it did not */
+    struct str csrf;                 /* then: what X-CSRF-Token has to be; use front_csrf */
     struct route_vars vars;
 };
 
@@ -56,9 +61,56 @@ struct str front_var(const struct front_request *request, struct str name);
 /* The address of the client: the peer's, or what a trusted proxy says (front/address). */
 void front_client(const struct front_request *request, struct peer *client);
 
+/* What the header X-CSRF-Token of a change has to be; empty unless the credential is a cookie. */
+static inline struct str front_csrf(const struct front_request *request)
+{
+    return request->csrf;
+}
+
+/* --- signing in: the inbox --- */
+
+/* How long things last, in ms; 0: as in front/signin.h. */
+struct front_signin_opts {
+    int64_t session_ms; /* a sign-in, at most */
+    int64_t idle_ms;    /* and without being used */
+    int64_t link_ms;    /* a one-time link */
+};
+/* From now on cookies count where a route says so, and there are the routes of signing in and out
+ * (front/login.c). The engine is needed, for its store. */
+bool front_sign_in(struct front *front, const struct front_signin_opts *opts);
+/* Makes a one-time link for the local user, which works only without tokens. `told` is given its
+ * address later, or nothing if the store failed. */
+void front_start_link(struct front *front, void (*told)(void *data, struct str url), void *data);
+
+/*
+ * What is open for long, such as an event stream, embeds one. ended(why) is called once, within a
+ * second, if the request's credential no longer counts: signed out, expired, or without one of the
+ * roles it had. The watch is over by then. Only with front_sign_in.
+ */
+struct front_watch {
+    struct list link;
+    struct front *front; /* NULL: it is over */
+    struct signin *signin;
+    struct digest token;
+    bool local;
+    role_set roles;
+    struct str why;
+    void (*ended)(void *data, struct str why);
+    void *data;
+};
+void front_watch(const struct front_request *request, struct front_watch *watch,
+                 void (*ended)(void *data, struct str why), void *data);
+/* Also if it is over already, or zeroed. */
+void front_unwatch(struct front_watch *watch);
+
+/* A refusal as application/problem+json. */
+#define FRONT_PROBLEM_TYPE STR("application/problem+json")
+void front_problem(struct buf *body, int status, struct str why);
+
 /* NULL, logged: an option cannot be used. /healthz and /readyz are added already. */
 struct front *front_create(const struct front_opts *opts);
-/* Closes it if that has not been done, and frees it. */
+/* Closes it if that has not been done, and frees it: after the store is destroyed, or when nothing
+ * of a sign-in is under way in it. */
 void front_destroy(struct front *front);
 
 /* False, logged: the route cannot be added. */

@@ -11,6 +11,13 @@
  * cors.c         web pages of other origins
  * routes.c       the table of routes
  * tokens.c       the token file
+ * signin.c       sign-ins of browsers, and their records (signin.h)
+ * link.c         one-time links
+ * cookie.c       the cookie of a sign-in, and what keeps other pages from using it
+ * enter.c        requests with that cookie
+ * login.c        signing in and out
+ * watch.c        what is open for long ends with its credential
+ * pages.c        what browsers are told with our pages, and where they are led
  * health.c       /healthz and /readyz
  */
 #ifndef NOD_FRONT_INSIDE_H
@@ -64,6 +71,8 @@ struct front {
     struct buf allowed; /* of a preflight or an Allow header */
     struct buf refusal;
 
+    struct signins *signins; /* NULL: nobody signs in here */
+
     struct buf path; /* the variables of the request that is being handed to its handler */
     bool stopping;
 };
@@ -71,6 +80,31 @@ struct front {
 /* admit.c: the on_head of the HTTP server; data is the front. */
 enum http_verdict gate_head(const struct http_request *http, struct http_ruling *ruling,
                             void *data);
+
+/* The local user, who has every role. */
+extern const struct principal admit_local_user;
+/* The token of a request; empty: there is none. */
+struct str admit_bearer(const struct http_request *http);
+/* Each of these makes the ruling an answer, and returns HTTP_ANSWER. The route decides how its
+ * clients are told; NULL: there is no such path. */
+enum http_verdict admit_refuse(struct front *front, const struct http_request *http,
+                               const struct route *path, struct http_ruling *ruling, int status,
+                               struct str why);
+enum http_verdict admit_no_credential(struct front *front, const struct http_request *http,
+                                      const struct route *path, struct http_ruling *ruling,
+                                      struct str why);
+enum http_verdict admit_no_role(struct front *front, const struct http_request *http,
+                                const struct route *route, struct http_ruling *ruling);
+
+/* pages.c */
+extern const struct str page_lines; /* header lines of every response of a page and its API */
+/* Leads a browser without a sign-in to the page where there is one, in our own origin. False: not a
+ * page. */
+bool page_lead(struct front *front, const struct http_request *http, const struct route *route,
+               struct http_ruling *ruling);
+
+/* front.c: gives a request that was let in to its handler. */
+void front_hand(struct front_request *request, const struct route *route);
 
 /* cors.c */
 bool cors_open(struct front *front);

@@ -96,7 +96,8 @@ bool public_url_read(struct str text, struct arena *arena, struct public_url *ur
         *why = "its path has characters that a path cannot have; leave out `?` and `#`";
         return false;
     }
-    if (port == 0 || port == (url->https ? 443 : 80))
+    url->port = port ? port : url->https ? 443 : 80;
+    if (url->port == (url->https ? 443 : 80))
         url->host = name;
     else
         url->host = host;

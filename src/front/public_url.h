@@ -15,6 +15,7 @@ struct public_url {
     struct str origin; /* "https://nod.example.org": lower case, without the scheme's own port */
     struct str host;   /* "nod.example.org", or with a port that is not the scheme's own */
     struct str path;   /* before every path: "" or "/nod" */
+    int port;          /* of the address, also if it is the scheme's own */
     bool https;
 };
 

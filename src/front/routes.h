@@ -34,8 +34,17 @@ struct route {
     bool anyone;        /* instead of .who: even without a token */
     bool endless;       /* a GET whose response may never end: HEAD is not served */
     bool any_host;      /* with tokens, whatever the Host header says: for probes */
+    /*
+     * For the inbox. `credential`: loopback is not enough; it takes a token, or the Unix socket as
+     * the server's own user. `cookie`: the same, and a sign-in of a browser counts as well; front/
+     * checks the Origin and X-CSRF-Token of changes. `fetch_site`: refuses what a browser says was
+     * sent by another site. `page`: people look at it; without a sign-in they are led to /login.
+     * With any of them each response has the headers that protect a page (front/pages.c).
+     */
+    bool credential, cookie, fetch_site, page;
     void (*handle)(const struct front_request *request, void *data);
-    /* Writes the body of a refusal as this route's clients expect it; NULL: {"error": why}. */
+    /* Writes the body of a refusal as this route's clients expect it; NULL: {"error": why}, and
+     * for the inbox application/problem+json. */
     void (*refused)(struct buf *body, int status, struct str why);
     struct str refused_type; /* its media type; empty: application/json */
     void *data;

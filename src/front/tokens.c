@@ -316,6 +316,13 @@ const struct principal *tokens_find(const struct tokens *tokens, struct str toke
     struct digest digest;
 
     digest_of(token, &digest);
-    const struct token_entry *entry = map_get(&tokens->set.by_digest, digest_str(&digest));
-    return entry && digest_eq(&entry->digest, &digest) ? entry->owner : NULL;
+    return tokens_find_digest(tokens, &digest);
+}
+
+const struct principal *tokens_find_digest(const struct tokens *tokens, const struct digest *digest)
+{
+    const struct token_entry *entry =
+        tokens ? map_get(&tokens->set.by_digest, digest_str(digest)) : NULL;
+
+    return entry && digest_eq(&entry->digest, digest) ? entry->owner : NULL;
 }

@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "core/roles.h"
+#include "crypto/digest.h"
 
 enum {
     TOKENS_MAX = 10000,        /* tokens in a token file */
@@ -47,5 +48,8 @@ void tokens_destroy(struct tokens *tokens);
 size_t tokens_count(const struct tokens *tokens);
 /* The principal of a token, or NULL. */
 const struct principal *tokens_find(const struct tokens *tokens, struct str token);
+/* The same by the SHA-256 of the token; NULL without tokens. */
+const struct principal *tokens_find_digest(const struct tokens *tokens,
+                                           const struct digest *digest);
 
 #endif

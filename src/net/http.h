@@ -186,6 +186,9 @@ static inline struct str http_named(const struct http_request *request, enum htt
 
 /* Called once, if the client goes away before the response is complete. */
 void http_on_gone(struct http_exchange *exchange, void (*gone)(void *data), void *data);
+/* It is known now who is at the other end, as if on_head had returned HTTP_TRUST. False: that owner
+ * has too many connections. */
+bool http_trust(struct http_exchange *exchange, struct str who);
 /* Frees the request's memory early. */
 void http_release(struct http_exchange *exchange);
 

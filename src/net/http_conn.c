@@ -387,6 +387,12 @@ static bool head_answered(struct http_conn *conn, const struct http_ruling *ruli
     return false;
 }
 
+bool http_trust(struct http_exchange *exchange, struct str who)
+{
+    share_known(exchange->conn);
+    return share_own(exchange->conn, who);
+}
+
 static bool head_trusted(struct http_conn *conn, struct str who)
 {
     share_known(conn);

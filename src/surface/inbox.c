@@ -47,7 +47,8 @@ static const struct surface_ops inbox_ops = {
 
 bool inbox_admits(const struct front_request *request)
 {
-    if (front_has_tokens(request->front) || request->http->peer->kind == PEER_LOCAL)
+    if (request->session || front_has_tokens(request->front) ||
+        request->http->peer->kind == PEER_LOCAL)
         return true;
     api_problem(request->exchange, 401,
                 STR("This needs a credential: a token of the operator's token file, or the "
@@ -93,7 +94,10 @@ static void me_serve(const struct front_request *request, void *data)
             jw_str(&w, role_name((enum role)role));
     jw_end(&w);
     jw_key(&w, STR("csrf"));
-    jw_null(&w);
+    if (request->session)
+        jw_str(&w, front_csrf(request));
+    else
+        jw_null(&w);
     jw_key(&w, STR("server"));
     jw_object(&w);
     jw_key_str(&w, STR("name"), opts->name);
@@ -132,6 +136,7 @@ static bool add_routes(struct inbox *inbox)
         struct route route = routes[i];
         route.refused = api_refused;
         route.refused_type = STR(API_PROBLEM_TYPE);
+        route.cookie = route.fetch_site = true;
         route.data = inbox;
         if (!front_route(inbox->opts.front, &route))
             return false;

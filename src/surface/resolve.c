@@ -335,7 +335,7 @@ static struct str via_of(const struct front_request *request)
 {
     if (str_eq(http_header(request->http, STR("X-Nod-Via")), STR("terminal")))
         return STR("terminal");
-    return STR("api");
+    return request->session ? STR("page") : STR("api");
 }
 
 void resolve_serve(const struct front_request *request, void *data)

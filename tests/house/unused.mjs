@@ -24,8 +24,6 @@ const NOT_IN_SRC = {
     rpc_write_request: "a message as a client writes it",
     rpc_write_result: "likewise",
     meta_can: "capabilities without a whole _meta",
-    digest_hex: "published digests are in hex",
-    hex_decode: "published digests and keys are in hex",
     hkdf_sha256: "is compared with the published keys; sealing has it inside",
     // For what comes next.
     engine_watch_asks: "whoever shows asks, or tells others of them",
@@ -37,7 +35,6 @@ const NOT_IN_SRC = {
     reach_allow: "likewise",
     token_make: "links and forms of pages",
     token_verify: "likewise",
-    secret_eq: "likewise",
 };
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");

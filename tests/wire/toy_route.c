@@ -2,14 +2,18 @@
  * tests/wire/toy_route: a server with a route of its own.
  *
  * A new endpoint needs only a handler and a row of the table. It is beside /mcp, behind the same
- * tokens, roles and rules, and reports what its handler was given.
+ * tokens, roles and rules, and reports what its handler was given. Some are for signed-in browsers,
+ * as those of the inbox are; TOY_SESSION_MS, TOY_IDLE_MS and TOY_LINK_MS say how long those last.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/host.h"
 #include "cli/options.h"
 #include "front/front.h"
 #include "json/write.h"
+#include "net/sse.h"
+#include "base/mem.h"
 
 enum { TOY_BODY_MAX = 64 << 10, TOY_ARENA_MAX = 16 << 10 };
 
@@ -40,6 +44,8 @@ static void greet(const struct front_request *request, void *data)
     write_pair(&w, STR("address"), peer_text(&client, text));
     write_pair(&w, STR("link"), front_link(request->front, STR("/toy"), &arena));
     write_pair(&w, STR("body"), request->http->body);
+    if (request->session)
+        write_pair(&w, STR("csrf"), front_csrf(request));
     jw_key(&w, STR("roles"));
     jw_i64(&w, (int64_t)request->roles);
     jw_key(&w, STR("secure"));
@@ -50,6 +56,50 @@ static void greet(const struct front_request *request, void *data)
     arena_finish(&arena);
 }
 
+/* --- a stream that ends with its credential --- */
+
+struct toy_stream {
+    struct http_exchange *exchange;
+    struct front_watch watch;
+};
+
+static void stream_gone(void *data)
+{
+    struct toy_stream *stream = data;
+
+    front_unwatch(&stream->watch);
+    mem_free(stream);
+}
+
+static void stream_ended(void *data, struct str why)
+{
+    struct toy_stream *stream = data;
+
+    sse_send(stream->exchange, &(struct sse_event){ .event = STR("bye"), .data = why });
+    http_on_gone(stream->exchange, NULL, NULL);
+    http_end(stream->exchange);
+    mem_free(stream);
+}
+
+static void stream_begin(const struct front_request *request, void *data)
+{
+    struct toy_stream *stream = MEM_NEW(struct toy_stream);
+
+    (void)data;
+    stream->exchange = request->exchange;
+    front_watch(request, &stream->watch, stream_ended, stream);
+    http_on_gone(request->exchange, stream_gone, stream);
+    sse_begin(request->exchange, NULL, 0);
+    sse_send(request->exchange, &(struct sse_event){ .event = STR("hello"), .data = STR("") });
+}
+
+static int64_t from_environment(const char *name)
+{
+    const char *text = getenv(name);
+
+    return text ? atoll(text) : 0;
+}
+
 static const struct route routes[] = {
     { .method = STR_INIT("GET"),
       .pattern = STR_INIT("/toy/{name}"),
@@ -58,6 +108,31 @@ static const struct route routes[] = {
     { .method = STR_INIT("POST"),
       .pattern = STR_INIT("/toy/{name}"),
       .who = ROLE_ASK | ROLE_ANSWER,
+      .handle = greet },
+    { .method = STR_INIT("GET"),
+      .pattern = STR_INIT("/signed/{name}"),
+      .who = ROLE_ANSWER,
+      .cookie = true,
+      .fetch_site = true,
+      .handle = greet },
+    { .method = STR_INIT("POST"),
+      .pattern = STR_INIT("/signed/{name}"),
+      .who = ROLE_ANSWER,
+      .cookie = true,
+      .fetch_site = true,
+      .handle = greet },
+    { .method = STR_INIT("GET"),
+      .pattern = STR_INIT("/signed-stream"),
+      .who = ROLE_ANSWER,
+      .cookie = true,
+      .fetch_site = true,
+      .endless = true,
+      .handle = stream_begin },
+    { .method = STR_INIT("GET"),
+      .pattern = STR_INIT("/signed-page/{name}"),
+      .who = ROLES_ALL,
+      .cookie = true,
+      .page = true,
       .handle = greet },
     { .method = STR_INIT("GET"),
       .pattern = STR_INIT("/open/{rest...}"),
@@ -73,6 +148,10 @@ int main(int argc, char **argv)
 
     if (server && options_read(&options, argc, argv) == OPTIONS_RUN) {
         log_setup(&options.log);
+        server->signin_times =
+            (struct front_signin_opts){ .session_ms = from_environment("TOY_SESSION_MS"),
+                                        .idle_ms = from_environment("TOY_IDLE_MS"),
+                                        .link_ms = from_environment("TOY_LINK_MS") };
         bool fine = host_open_store(server, &options) && host_open_http(server, &options);
         for (size_t i = 0; fine && i < sizeof(routes) / sizeof(routes[0]); i++)
             fine = front_route(server->front, &routes[i]);

@@ -1,0 +1,112 @@
+/*
+ * cli/inbox: the inbox of a server: whether it is on, what belongs to it, and how it is opened.
+ *
+ * A server on HTTP has it unless it was switched off; a server on stdio where --inbox says. It is
+ * for people, who come with a browser. So on an address that other machines reach it is on only if
+ * nobody on the way can read along: with TLS, or behind an https address (--public-url).
+ *
+ * Without tokens the log gets a one-time link, which opens it as the local user. With tokens there
+ * is none: people sign in with theirs.
+ */
+#include "base/log.h"
+#include "cli/host.h"
+#include "cli/options.h"
+#include "front/origin.h"
+
+enum { INBOX_URL_MAX = 4096 }; /* bytes of the address of the inbox */
+
+/* Modules of the inbox add their routes and their surface here. */
+static bool open_modules(nod_server *server)
+{
+    const struct nod_server_opts *opts = &server->opts;
+
+    if (!front_sign_in(server->front, &server->signin_times))
+        return false;
+    server->inbox = inbox_create(&(struct inbox_opts){ .loop = server->loop,
+                                                       .engine = server->engine,
+                                                       .catalog = server->catalog,
+                                                       .front = server->front,
+                                                       .name = str_of(opts->name),
+                                                       .title = str_of(opts->title),
+                                                       .version = str_of(opts->version) });
+    return server->inbox != NULL;
+}
+
+static bool is_private(const struct options *options, struct str host)
+{
+    return origin_is_loopback(host) || options->tls_cert ||
+           (options->public_url && str_starts(str_of(options->public_url), STR("https://")));
+}
+
+/* False, logged: somebody on the way could read along. */
+static bool all_private(const struct options *options, const struct options_listen *listen,
+                        size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!listen[i].host.len || is_private(options, listen[i].host))
+            continue;
+        LOG_WARN("the inbox is off: other machines reach this address, and without TLS others can "
+                 "read along; give --tls-cert, or the https address of a proxy as --public-url",
+                 LOG_STR("host", listen[i].host));
+        return false;
+    }
+    return true;
+}
+
+bool host_open_inbox(nod_server *server, const struct options *options)
+{
+    if (options->no_inbox || !all_private(options, options->listen, options->listen_count))
+        return true;
+    return open_modules(server);
+}
+
+bool host_open_inbox_beside_stdio(nod_server *server, const struct options *options)
+{
+    struct str host = options->inbox.host.len ? options->inbox.host : STR("127.0.0.1");
+
+    if (!options->has_inbox || !all_private(options, &options->inbox, 1))
+        return true;
+    if (!host_make_front(server, options))
+        return false;
+    front_about(server->front, STR("This is the inbox of an MCP server; its page is at /."));
+    nod_status status = front_listen(server->front, host, options->inbox.port);
+    if (status != NOD_OK) {
+        LOG_WARN("the inbox cannot be opened at this address; the server goes on without it",
+                 LOG_STR("host", host), LOG_INT("port", options->inbox.port),
+                 LOG_CSTR("why", nod_status_name(status)));
+        front_destroy(server->front);
+        server->front = NULL;
+        return true;
+    }
+    if (!open_modules(server))
+        return false;
+    host_announce_inbox(server);
+    return true;
+}
+
+/* --- how it is opened --- */
+
+static void say_link(void *data, struct str url)
+{
+    (void)data;
+    if (url.len)
+        LOG_INFO("inbox", LOG_STR("url", url));
+    else
+        LOG_WARN("the store did not take the link that opens the inbox; `nod login` makes one");
+}
+
+void host_announce_inbox(nod_server *server)
+{
+    struct arena arena;
+
+    if (!server->inbox)
+        return;
+    if (!front_has_tokens(server->front)) {
+        front_start_link(server->front, say_link, server);
+        return;
+    }
+    arena_init(&arena, INBOX_URL_MAX);
+    LOG_INFO("inbox", LOG_STR("url", front_link(server->front, STR("/"), &arena)),
+             LOG_CSTR("sign_in", "with a token"));
+    arena_finish(&arena);
+}

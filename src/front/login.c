@@ -1,0 +1,277 @@
+/*
+ * front/login: signing in and out.
+ *
+ *     GET  /login/{link}     a one-time link: sets the cookie, and leads to /
+ *     POST /api/login        with a token as bearer: sets the cookie
+ *     POST /api/login-link   makes a one-time link: with a token as bearer, or over the Unix socket
+ * as the server's own user POST /api/logout       ends the sign-in of the cookie
+ *
+ * A browser that fetches pages ahead of time, or asks for their head alone, does not use a link up.
+ */
+#include "core/store.h"
+#include "front/signin.h"
+
+enum { LOGIN_TEXT_MAX = 8 << 10 }; /* bytes of a reply, with its headers */
+
+static void reply_problem(struct signin_op *op, int status, struct str why)
+{
+    struct http_ruling ruling = { 0 };
+
+    admit_refuse(op->front, op->http, op->route, &ruling, status, why);
+    http_reply(op->exchange, ruling.status, ruling.headers, ruling.header_count, ruling.body);
+    op->exchange = NULL;
+}
+
+static void reply_store_away(struct signin_op *op, nod_status status)
+{
+    if (status == NOD_E_LIMIT)
+        reply_problem(op, 429, STR("The store has no room for one more; try again later."));
+    else
+        reply_problem(op, 503, STR("The store cannot be reached; try again."));
+}
+
+/* Whose a sign-in or link is to be that this request makes. */
+static void holder_of(const struct front_request *request, struct holder *holder)
+{
+    struct str token = admit_bearer(request->http);
+    struct digest digest;
+
+    digest_of(token, &digest);
+    holder_set(holder, token.len ? HOLDER_TOKEN : HOLDER_LOCAL, &digest, request->principal);
+}
+
+static struct signin_op *begin(const struct front_request *request, const struct route *route)
+{
+    struct signin_op *op = signin_op_new(request->front, request->exchange, request->http);
+
+    op->route = route;
+    return op;
+}
+
+/* --- /login/{link} --- */
+
+static void say_in(struct signin_op *op, nod_status status)
+{
+    struct front *front = op->front;
+    struct arena arena;
+
+    if (!op->exchange) {
+        signin_op_free(op);
+        return;
+    }
+    if (status != NOD_OK) {
+        reply_store_away(op, status);
+        signin_op_free(op);
+        return;
+    }
+    arena_init(&arena, LOGIN_TEXT_MAX);
+    const struct http_header headers[] = {
+        { STR("Set-Cookie"), cookie_line(front, id_str(&op->secret), &arena) },
+        { STR("Location"), arena_fmt(&arena, STR_FMT "/", STR_ARG(front->public_url.path)) },
+    };
+    bool follow = str_eq(op->http->method, STR("GET"));
+    http_reply(op->exchange, follow ? 303 : 204, headers, follow ? 2 : 1, STR_NONE);
+    arena_finish(&arena);
+    op->exchange = NULL;
+    signin_op_free(op);
+}
+
+static void link_used(struct signin_op *op, nod_status status)
+{
+    if (status == NOD_OK) {
+        op->done = say_in;
+        signin_make(op);
+        return;
+    }
+    if (!op->exchange)
+        ;
+    else if (status == NOD_E_STALE)
+        reply_problem(op, 410,
+                      STR("This link was used before, and a link opens the inbox once. If it was "
+                          "not you, end the server's sign-ins by restarting it; `nod login` makes "
+                          "a new link."));
+    else if (status == NOD_E_NOT_FOUND)
+        reply_problem(op, 404,
+                      STR("There is no such link, or its ten minutes are over; `nod login` makes a "
+                          "new one."));
+    else
+        reply_store_away(op, status);
+    signin_op_free(op);
+}
+
+static void open_link(const struct front_request *request, void *data)
+{
+    const struct route *route = request->http->mark.what;
+    struct str link = front_var(request, STR("link"));
+
+    (void)data;
+    struct signin_op *op = begin(request, route);
+    if (http_header(request->http, STR("Sec-Purpose")).len) {
+        reply_problem(op, 503, STR("A link is not opened ahead of time."));
+        signin_op_free(op);
+        return;
+    }
+    if (link.len == ID_LEN)
+        memcpy(op->secret.text, link.at, ID_LEN);
+    op->done = link_used;
+    link_use(op);
+}
+
+/* --- the API --- */
+
+static void log_in(const struct front_request *request, void *data)
+{
+    struct signin_op *op = begin(request, request->http->mark.what);
+
+    (void)data;
+    holder_of(request, &op->holder);
+    op->done = say_in;
+    if (op->holder.kind != HOLDER_TOKEN)
+        reply_problem(op, 400,
+                      STR("Send the token that you sign in with as \"Authorization: Bearer "
+                          "TOKEN\"."));
+    else if (!signin_may_make(request->front, &op->holder))
+        reply_problem(op, 429, STR("You have signed in too often; try again in a minute."));
+    else {
+        signin_make(op);
+        return;
+    }
+    signin_op_free(op);
+}
+
+static void say_link(struct signin_op *op, nod_status status)
+{
+    struct arena arena;
+    struct json_writer w;
+    struct buf body;
+
+    if (op->exchange && status != NOD_OK)
+        reply_store_away(op, status);
+    if (op->exchange) {
+        arena_init(&arena, LOGIN_TEXT_MAX);
+        buf_init(&body, LOGIN_TEXT_MAX);
+        json_writer_init(&w, &body);
+        jw_object(&w);
+        jw_key(&w, STR("url"));
+        jw_str(&w, front_link(op->front,
+                              arena_fmt(&arena, "/login/" STR_FMT, STR_ARG(id_str(&op->secret))),
+                              &arena));
+        jw_key(&w, STR("seconds"));
+        jw_i64(&w, op->front->signins->times.link_ms / 1000);
+        jw_end(&w);
+        http_reply_json(op->exchange, 200, buf_str(&body));
+        buf_finish(&body);
+        arena_finish(&arena);
+        op->exchange = NULL;
+    }
+    signin_op_free(op);
+}
+
+static void make_link(const struct front_request *request, void *data)
+{
+    struct signin_op *op = begin(request, request->http->mark.what);
+
+    (void)data;
+    holder_of(request, &op->holder);
+    op->done = say_link;
+    if (signin_may_make(request->front, &op->holder)) {
+        link_make(op);
+        return;
+    }
+    reply_problem(op, 429, STR("You have made too many links; try again in a minute."));
+    signin_op_free(op);
+}
+
+static void say_out(struct signin_op *op, nod_status status)
+{
+    struct arena arena;
+
+    if (op->exchange && status != NOD_OK)
+        reply_store_away(op, status);
+    if (op->exchange) {
+        arena_init(&arena, LOGIN_TEXT_MAX);
+        const struct http_header header = { STR("Set-Cookie"),
+                                            cookie_line(op->front, STR_NONE, &arena) };
+        http_reply(op->exchange, 204, &header, 1, STR_NONE);
+        arena_finish(&arena);
+        op->exchange = NULL;
+    }
+    signin_op_free(op);
+}
+
+static void log_out(const struct front_request *request, void *data)
+{
+    struct signin_op *op = begin(request, request->http->mark.what);
+
+    (void)data;
+    op->done = say_out;
+    if (request->session) {
+        op->digest = request->session->digest;
+        signin_remove(op);
+        return;
+    }
+    reply_problem(op, 400, STR("There is no sign-in to end: a token ends with the token file."));
+    signin_op_free(op);
+}
+
+/* --- the link of the start --- */
+
+static void say_start(struct signin_op *op, nod_status status)
+{
+    struct arena arena;
+    struct str url = STR_NONE;
+
+    arena_init(&arena, LOGIN_TEXT_MAX);
+    if (status == NOD_OK)
+        url = front_link(
+            op->front, arena_fmt(&arena, "/login/" STR_FMT, STR_ARG(id_str(&op->secret))), &arena);
+    op->told(op->data, url);
+    arena_finish(&arena);
+    signin_op_free(op);
+}
+
+void front_start_link(struct front *front, void (*told)(void *data, struct str url), void *data)
+{
+    struct signin_op *op = signin_op_new(front, NULL, NULL);
+
+    holder_set(&op->holder, HOLDER_START, NULL, admit_local_user.name);
+    op->done = say_start;
+    op->told = told;
+    op->data = data;
+    link_make(op);
+}
+
+static const struct route routes[] = {
+    { .method = STR_INIT("GET"),
+      .pattern = STR_INIT("/login/{link}"),
+      .anyone = true,
+      .page = true,
+      .endless = true, /* without HEAD */
+      .handle = open_link },
+    { .method = STR_INIT("POST"),
+      .pattern = STR_INIT("/api/login"),
+      .who = ROLES_ALL,
+      .credential = true,
+      .fetch_site = true,
+      .handle = log_in },
+    { .method = STR_INIT("POST"),
+      .pattern = STR_INIT("/api/login-link"),
+      .who = ROLES_ALL,
+      .credential = true,
+      .fetch_site = true,
+      .handle = make_link },
+    { .method = STR_INIT("POST"),
+      .pattern = STR_INIT("/api/logout"),
+      .who = ROLES_ALL,
+      .cookie = true,
+      .fetch_site = true,
+      .handle = log_out },
+};
+
+bool login_open(struct front *front)
+{
+    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
+        if (!front_route(front, &routes[i]))
+            return false;
+    return true;
+}

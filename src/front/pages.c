@@ -1,0 +1,67 @@
+/*
+ * front/pages: what a browser is told with every page of ours and with what the page fetches, and
+ * where it is led without a sign-in.
+ *
+ * The headers let a page load scripts, styles and images from here alone, be in no frame, share
+ * nothing with the window that opened it, tell no other site where it came from, and be stored
+ * nowhere.
+ *
+ * A page that is opened from elsewhere (a link in a chat) comes without the cookie, because it is
+ * SameSite=Strict, also if somebody is signed in. So it is answered with an empty page that
+ * opens the same address again. This time the request comes from our own origin and has the cookie,
+ * if there is one; if not, the browser says where it came from, and it is led to /login. So it is
+ * opened again once.
+ */
+#include "front/front_inside.h"
+
+const struct str page_lines = STR_INIT(
+    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src "
+    "'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'\r\n"
+    "Cross-Origin-Opener-Policy: same-origin\r\n"
+    "Cross-Origin-Resource-Policy: same-origin\r\n"
+    "Referrer-Policy: no-referrer\r\n"
+    "X-Content-Type-Options: nosniff\r\n"
+    "Cache-Control: no-store\r\n");
+
+/* Paths that need no encoding in a query: all that are found in links of ours. */
+static bool is_plain(struct str path)
+{
+    for (size_t i = 0; i < path.len; i++)
+        if (!((path.at[i] >= 'a' && path.at[i] <= 'z') ||
+              (path.at[i] >= 'A' && path.at[i] <= 'Z') ||
+              (path.at[i] >= '0' && path.at[i] <= '9') || strchr("-_./", path.at[i])))
+            return false;
+    return true;
+}
+
+static void add_header(struct http_ruling *ruling, struct str name, struct str value)
+{
+    ruling->headers[ruling->header_count++] = (struct http_header){ name, value };
+}
+
+bool page_lead(struct front *front, const struct http_request *http, const struct route *route,
+               struct http_ruling *ruling)
+{
+    struct str site = http_header(http, STR("Sec-Fetch-Site"));
+    struct str prefix = front->public_url.path;
+    bool follow = !str_eq(http->path, STR("/")) && is_plain(http->path);
+
+    if (!route || !route->page || route->anyone)
+        return false;
+    buf_clear(&front->refusal);
+    if (str_eq(site, STR("cross-site")) || str_eq(site, STR("same-site"))) {
+        buf_fmt(&front->refusal, "0;url=" STR_FMT STR_FMT, STR_ARG(prefix),
+                STR_ARG(is_plain(http->path) ? http->path : STR("/")));
+        ruling->status = 200;
+        add_header(ruling, STR("Refresh"), buf_str(&front->refusal));
+        add_header(ruling, STR("Content-Type"), STR("text/html; charset=utf-8"));
+        ruling->body = STR("<!doctype html><html lang=en><title>Opening</title>\n");
+        return true;
+    }
+    buf_fmt(&front->refusal, STR_FMT "/login%s" STR_FMT, STR_ARG(prefix), follow ? "?next=" : "",
+            STR_ARG(follow ? http->path : STR_NONE));
+    ruling->status = 303;
+    add_header(ruling, STR("Location"), buf_str(&front->refusal));
+    return true;
+}

@@ -1,0 +1,129 @@
+// Who may what: every way in which a request can come to a server with tokens, as a list, so that a table of them can be
+// tested for any route: statuses(server, people, method, path) gives { 'no credential': 401, 'bearer: ask': 403, ... }.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import assert from 'node:assert/strict';
+
+export const PEOPLE = {
+  ask: { token: 'ask-token-0123456789abcdef', name: 'ann', roles: 'ask' },
+  answer: { token: 'answer-token-0123456789abcdef', name: 'ada', roles: 'answer' },
+  approve: { token: 'approve-token-0123456789abcdef', name: 'abe', roles: 'approve' },
+  admin: { token: 'admin-token-0123456789abcdef', name: 'root', roles: 'admin' },
+  other: { token: 'other-token-0123456789abcdef', name: 'bob', roles: 'answer' },
+};
+
+export const line = ({ token, name, roles }) => `${token} ${name} ${roles}\n`;
+
+export function tokenFile(t, people = Object.values(PEOPLE)) {
+  const folder = mkdtempSync(path.join(tmpdir(), 'nod-signin-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const file = path.join(folder, 'tokens');
+  writeFileSync(file, people.map(line).join(''), { mode: 0o600 });
+  return file;
+}
+
+export const bearer = (token) => ({ Authorization: `Bearer ${token}` });
+
+// A browser that is signed in: it sends its cookie, its origin and, with a change, the text that the page was told.
+export class Browser {
+  constructor(url) {
+    this.origin = new URL(url).origin;
+    this.jar = new Map();
+  }
+
+  get cookie() {
+    return [...this.jar].map(([name, value]) => `${name}=${value}`).join('; ');
+  }
+
+  async fetch(name, { method = 'GET', headers = {}, body, redirect = 'manual', signal } = {}) {
+    const own = { Cookie: this.cookie, 'Sec-Fetch-Site': 'same-origin' };
+    if (method !== 'GET') Object.assign(own, { Origin: this.origin, 'X-CSRF-Token': this.csrf ?? '' });
+    const all = Object.entries({ ...own, ...headers }).filter(([, value]) => value !== undefined && value !== '');
+    const reply = await fetch(new URL(name, this.origin), { method, headers: Object.fromEntries(all), body, redirect, signal });
+    for (const set of reply.headers.getSetCookie()) {
+      const [, key, value, attributes] = /^([^=]+)=([^;]*)(.*)$/.exec(set);
+      this.lastSet = { key, value, attributes };
+      if (/Max-Age=0/.test(attributes)) this.jar.delete(key);
+      else this.jar.set(key, value);
+    }
+    return reply;
+  }
+
+  // `me` is a route that says {csrf}.
+  async learn(me) {
+    const reply = await this.fetch(me);
+    assert.equal(reply.status, 200);
+    this.csrf = (await reply.json()).csrf;
+    return this;
+  }
+
+  async open(link, me) {
+    const reply = await this.fetch(link, { headers: { 'Sec-Fetch-Site': 'none' } });
+    assert.equal(reply.status, 303, await reply.text());
+    return me ? this.learn(me) : this;
+  }
+
+  async signIn(token, me) {
+    const reply = await this.fetch('/api/login', { method: 'POST', headers: bearer(token) });
+    assert.equal(reply.status, 204, await reply.text());
+    return me ? this.learn(me) : this;
+  }
+}
+
+// Every way to come. Each is a function of (method, path, body) that gives the reply.
+export async function ways(url, me) {
+  const raw = (headers) => (method, name, body) => fetch(new URL(name, url), { method, headers, body, redirect: 'manual' });
+  const signedIn = async ({ token }) => {
+    const browser = new Browser(url);
+    return (await browser.signIn(token)).learnIfMay(me);
+  };
+  const by = (browser, headers) => (method, name, body) => browser.fetch(name, { method, headers, body });
+  const ada = await signedIn(PEOPLE.answer);
+  const out = await signedIn(PEOPLE.answer);
+  assert.equal((await out.fetch('/api/logout', { method: 'POST' })).status, 204);
+  const ended = new Browser(url);
+  ended.jar.set(out.lastSet.key, 'AAAAAAAAAAAAAAAAAAAAAA');
+  ended.csrf = out.csrf;
+  const all = {
+    'no credential': raw({}),
+    'no credential, our origin': raw({ Origin: new URL(url).origin, 'Sec-Fetch-Site': 'same-origin' }),
+    'an unknown token': raw(bearer('wrong-token-0123456789')),
+    'an unknown cookie': by(ended),
+    'signed out': by(Object.assign(new Browser(url), { jar: new Map([[out.lastSet.key, out.old]]), csrf: out.csrf })),
+  };
+  for (const role of ['ask', 'answer', 'approve', 'admin', 'other']) {
+    all[`bearer: ${role}`] = raw(bearer(PEOPLE[role].token));
+    all[`cookie: ${role}`] = by(await signedIn(PEOPLE[role]));
+  }
+  return {
+    ...all,
+    'cookie, wrong Origin': by(ada, { Origin: 'http://localhost:1' }),
+    'cookie, foreign Origin': by(ada, { Origin: 'https://evil.example' }),
+    'cookie, no Origin': by(ada, { Origin: undefined }),
+    'cookie, no CSRF token': by(ada, { 'X-CSRF-Token': undefined }),
+    'cookie, wrong CSRF token': by(ada, { 'X-CSRF-Token': 'A'.repeat(43) }),
+    'cookie, from another site': by(ada, { 'Sec-Fetch-Site': 'cross-site' }),
+    'cookie, from another port': by(ada, { 'Sec-Fetch-Site': 'same-site' }),
+    'bearer, from another site': raw({ ...bearer(PEOPLE.admin.token), 'Sec-Fetch-Site': 'cross-site' }),
+  };
+}
+
+// The status that each way of coming leads to.
+export async function statuses(all, method, name, body) {
+  const seen = {};
+  for (const [way, send] of Object.entries(all)) {
+    const reply = await send(method, name, body);
+    await reply.body?.cancel();
+    seen[way] = reply.status;
+  }
+  return seen;
+}
+
+Browser.prototype.learnIfMay = async function (me) {
+  const reply = await this.fetch(me);
+  this.old = this.jar.get(this.lastSet.key);
+  if (reply.status === 200) this.csrf = (await reply.json()).csrf;
+  else await reply.body?.cancel();
+  return this;
+};

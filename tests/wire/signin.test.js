@@ -1,0 +1,186 @@
+// Signing in: one-time links, cookies, and who may what with which of them.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import http from 'node:http';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { startHttp, within } from './harness.js';
+import { fetchOver } from './tls.js';
+import { Browser, PEOPLE, bearer, line, statuses, tokenFile, ways } from './credentials.js';
+
+const ME = '/signed/me';
+const linkOf = async (server) => /event=inbox url="?(http[^\s"]+)/.exec(await server.said(/event=inbox /))[1];
+const PAGE_HEADERS = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+};
+
+function folder(t) {
+  const name = mkdtempSync(path.join(tmpdir(), 'nod-signin-'));
+  t.after(() => rmSync(name, { recursive: true, force: true }));
+  return name;
+}
+
+test('the link of the start opens it once, as the local user with all roles, and the cookie is for our pages alone', async (t) => {
+  const server = await startHttp(t, 'toy-route');
+  const link = await linkOf(server);
+  assert.match(new URL(link).pathname, /^\/login\/[\w-]{22}$/);
+  assert.equal((await fetch(link, { method: 'HEAD' })).status, 405, 'a look at its head does not use it up');
+  assert.equal((await fetch(link, { headers: { 'Sec-Purpose': 'prefetch' } })).status, 503);
+  const browser = new Browser(server.url);
+  const opened = await browser.fetch(link, { headers: { 'Sec-Fetch-Site': 'none' } });
+  assert.equal(opened.status, 303);
+  assert.equal(opened.headers.get('location'), '/');
+  assert.equal(browser.lastSet.key, `nod-${new URL(server.url).port}`);
+  assert.equal(browser.lastSet.attributes, '; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict');
+  const me = await (await browser.fetch(ME)).json();
+  assert.deepEqual([me.principal, me.roles, me.csrf.length], ['local', 15, 43]);
+  for (const again of [link, new URL('/login/AAAAAAAAAAAAAAAAAAAAAA', link), new URL('/login/short', link)]) {
+    const refused = await fetch(again, { redirect: 'manual' });
+    assert.equal(refused.status, again === link ? 410 : 404);
+    assert.equal(refused.headers.getSetCookie().length, 0);
+    assert.match((await refused.json()).detail, /nod login/);
+  }
+});
+
+test('of twenty that open a link at once, one is signed in', async (t) => {
+  const server = await startHttp(t, 'toy-route');
+  const link = await linkOf(server);
+  const all = await Promise.all(Array.from({ length: 20 }, () => fetch(link, { redirect: 'manual' })));
+  assert.deepEqual(all.map((reply) => reply.status).sort(), [303, ...Array(19).fill(410)].sort());
+});
+
+test('loopback is not consent: without a credential nothing is seen, also where /mcp is open to the local user', async (t) => {
+  const server = await startHttp(t, 'toy-route');
+  const origin = new URL(server.url).origin;
+  assert.equal((await fetch(`${origin}/toy/x`)).status, 200, 'other routes know the local user');
+  for (const [method, name] of [['GET', ME], ['POST', ME], ['GET', '/signed-stream'], ['POST', '/api/login'], ['POST', '/api/login-link'], ['POST', '/api/logout']]) {
+    const reply = await fetch(origin + name, { method });
+    assert.equal(reply.status, 401, `${method} ${name}`);
+    assert.equal(reply.headers.get('content-type'), 'application/problem+json');
+    assert.match((await reply.json()).detail, /sign-in/);
+    for (const [header, value] of Object.entries(PAGE_HEADERS)) assert.equal(reply.headers.get(header), value, header);
+  }
+});
+
+test('who may what', async (t) => {
+  const server = await startHttp(t, 'toy-route', { args: ['--token-file', tokenFile(t)] });
+  const all = await ways(server.url, ME);
+  const nobody = { 'no credential': 401, 'no credential, our origin': 401, 'an unknown token': 401, 'an unknown cookie': 401, 'signed out': 401 };
+  const foreign = { 'cookie, foreign Origin': 403, 'cookie, from another site': 403, 'cookie, from another port': 403, 'bearer, from another site': 403 };
+  const people = (ask, answer, approve, admin) => ({
+    'bearer: ask': ask, 'cookie: ask': ask, 'bearer: answer': answer, 'cookie: answer': answer, 'bearer: approve': approve, 'cookie: approve': approve,
+    'bearer: admin': admin, 'cookie: admin': admin, 'bearer: other': answer, 'cookie: other': answer,
+  });
+  const sloppy = (status) => ({ 'cookie, wrong Origin': status, 'cookie, no Origin': status, 'cookie, no CSRF token': status, 'cookie, wrong CSRF token': status });
+  assert.deepEqual(await statuses(all, 'GET', ME), { ...nobody, ...foreign, ...people(403, 200, 403, 200), ...sloppy(200) });
+  // A change needs more than the cookie; those who may not read what the CSRF token is have none.
+  assert.deepEqual(await statuses(all, 'POST', ME, 'x'), { ...nobody, ...foreign, ...people(403, 200, 403, 200), ...sloppy(403) });
+  // A cookie is no credential where a new sign-in or a link is made: that takes the token.
+  const tokens = { 'bearer: ask': 1, 'bearer: answer': 1, 'bearer: approve': 1, 'bearer: admin': 1, 'bearer: other': 1 };
+  for (const [name, status] of [['/api/login', 204], ['/api/login-link', 200]]) {
+    const seen = await statuses(all, 'POST', name);
+    for (const [way, got] of Object.entries(seen))
+      assert.equal(got, tokens[way] ? status : foreign[way] ?? 401, `${name}: ${way}`);
+  }
+});
+
+test('/mcp takes no cookie', async (t) => {
+  const server = await startHttp(t, 'toy-route', { args: ['--token-file', tokenFile(t)] });
+  const browser = await new Browser(server.url).signIn(PEOPLE.admin.token, ME);
+  assert.equal((await browser.fetch('/mcp', { method: 'POST', body: '{}' })).status, 401);
+  assert.equal((await browser.fetch('/toy/x')).status, 401);
+});
+
+test('logout ends the sign-in and takes the cookie away; a stream that is open is told at once', async (t) => {
+  const server = await startHttp(t, 'toy-route', { args: ['--token-file', tokenFile(t)] });
+  const browser = await new Browser(server.url).signIn(PEOPLE.answer.token, ME);
+  const old = browser.cookie;
+  const stream = await browser.fetch('/signed-stream');
+  const [began, text] = [Date.now(), within(5000, 'the stream ends', stream.text())];
+  assert.equal((await browser.fetch('/api/logout', { method: 'POST' })).status, 204);
+  assert.match(await text, /event: hello[^]*event: bye\ndata: signed out/);
+  assert.ok(Date.now() - began < 1000, `within a second: ${Date.now() - began} ms`);
+  assert.match(browser.lastSet.attributes, /Max-Age=0/);
+  assert.equal((await browser.fetch(ME, { headers: { Cookie: old } })).status, 401);
+});
+
+test('a role that is taken from the token file is gone for its sign-ins and ends their streams; so is a token', async (t) => {
+  const file = tokenFile(t);
+  const server = await startHttp(t, 'toy-route', { args: ['--token-file', file] });
+  const [ada, root] = await Promise.all(['answer', 'admin'].map((who) => new Browser(server.url).signIn(PEOPLE[who].token, ME)));
+  const streams = [await ada.fetch('/signed-stream'), await root.fetch('/signed-stream'), await fetch(new URL('/signed-stream', server.url), { headers: bearer(PEOPLE.admin.token) })];
+  const texts = streams.map((stream) => within(5000, 'the stream ends', stream.text()));
+  writeFileSync(file, line({ ...PEOPLE.admin, roles: 'answer' }) + line(PEOPLE.other));
+  const began = Date.now();
+  server.signal('SIGHUP');
+  for (const text of texts) assert.match(await text, /event: bye\ndata: the token is no longer valid, or has lost a role/);
+  assert.ok(Date.now() - began < 1500, `about a second: ${Date.now() - began} ms`);
+  assert.equal((await ada.fetch(ME)).status, 401);
+  assert.equal((await (await root.fetch(ME)).json()).roles, 2);
+});
+
+test('a sign-in ends by time, and when it is not used; a link when it is not followed', async (t) => {
+  const env = { TOY_SESSION_MS: '2500', TOY_IDLE_MS: '700', TOY_LINK_MS: '300' };
+  const server = await startHttp(t, 'toy-route', { env, args: ['--token-file', tokenFile(t)] });
+  const made = await (await fetch(new URL('/api/login-link', server.url), { method: 'POST', headers: bearer(PEOPLE.other.token) })).json();
+  const [busy, idle] = await Promise.all([1, 2].map(() => new Browser(server.url).signIn(PEOPLE.answer.token, ME)));
+  const stream = await busy.fetch('/signed-stream');
+  const began = Date.now();
+  const text = await within(5000, 'the stream ends', stream.text());
+  assert.match(text, /event: bye\ndata: the sign-in has expired/);
+  assert.ok(Date.now() - began > 1000, 'a page that is open is not idle');
+  assert.equal((await busy.fetch(ME)).status, 401);
+  assert.equal((await idle.fetch(ME)).status, 401);
+  assert.equal((await fetch(made.url, { redirect: 'manual' })).status, 404);
+});
+
+test('a link for a token is its owner\'s; with tokens none is made at the start', async (t) => {
+  const server = await startHttp(t, 'toy-route', { args: ['--token-file', tokenFile(t)] });
+  assert.equal(await linkOf(server), `${new URL(server.url).origin}/`);
+  const { url, seconds } = await (await fetch(new URL('/api/login-link', server.url), { method: 'POST', headers: bearer(PEOPLE.other.token) })).json();
+  assert.equal(seconds, 600);
+  const browser = await new Browser(server.url).open(url, ME);
+  assert.equal((await (await browser.fetch(ME)).json()).principal, 'bob');
+});
+
+test('over the Unix socket the server\'s own user makes a link, and a browser behind a proxy there does not', async (t) => {
+  const socket = path.join(folder(t), 'nod.sock');
+  const server = await startHttp(t, 'toy-route', { args: ['--http', `unix:${socket}`, '--token-file', tokenFile(t)] });
+  const over = fetchOver(http.request, { socketPath: socket });
+  const ask = (headers = {}) => over('http://localhost/api/login-link', { method: 'POST', headers });
+  const { url } = await (await ask()).json();
+  const browser = await new Browser(server.url).open(url, ME);
+  assert.equal((await (await browser.fetch(ME)).json()).principal, 'local');
+  for (const headers of [{ 'X-Forwarded-For': '203.0.113.7' }, { Origin: 'http://localhost' }, { 'Sec-Fetch-Site': 'none' }])
+    assert.equal((await ask(headers)).status, 401, JSON.stringify(headers));
+});
+
+test('a page that is opened from elsewhere comes without the cookie: it is opened once more from our origin', async (t) => {
+  const server = await startHttp(t, 'toy-route');
+  const at = (headers) => fetch(new URL('/signed-page/abc', server.url), { headers, redirect: 'manual' });
+  const bounced = await at({ 'Sec-Fetch-Site': 'cross-site' });
+  assert.deepEqual([bounced.status, bounced.headers.get('refresh')], [200, '0;url=/signed-page/abc']);
+  for (const [header, value] of Object.entries(PAGE_HEADERS)) assert.equal(bounced.headers.get(header), value, header);
+  const led = await at({ 'Sec-Fetch-Site': 'same-origin' });
+  assert.deepEqual([led.status, led.headers.get('location')], [303, '/login?next=/signed-page/abc']);
+});
+
+test('a sign-in lives in the store: it survives a restart on SQLite, and ends with the process in memory', async (t) => {
+  const store = `sqlite:${path.join(folder(t), 'nod.db')}`;
+  for (const [args, status] of [[['--store', store], 200], [['--store', 'memory:'], 401]]) {
+    const first = await startHttp(t, 'toy-route', { args });
+    const browser = await new Browser(first.url).open(await linkOf(first), ME);
+    await first.stop();
+    const port = new URL(first.url).port;
+    const second = await startHttp(t, 'toy-route', { args: [...args, '--http', `127.0.0.1:${port}`] });
+    const key = `nod-${new URL(second.url).port}`; // the first address of the second server is another
+    assert.equal((await fetch(new URL(ME, second.url), { headers: { Cookie: `${key}=${browser.cookie.split('=')[1]}` } })).status, status);
+  }
+});
