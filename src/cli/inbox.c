@@ -16,7 +16,7 @@
 enum { INBOX_URL_MAX = 4096 }; /* bytes of the address of the inbox */
 
 /* Modules of the inbox add their routes and their surface here. */
-static bool open_modules(nod_server *server)
+static bool open_modules(nod_server *server, const struct options *options)
 {
     const struct nod_server_opts *opts = &server->opts;
 
@@ -28,7 +28,8 @@ static bool open_modules(nod_server *server)
                                                        .front = server->front,
                                                        .name = str_of(opts->name),
                                                        .title = str_of(opts->title),
-                                                       .version = str_of(opts->version) });
+                                                       .version = str_of(opts->version),
+                                                       .demo = options->demo });
     return server->inbox != NULL;
 }
 
@@ -57,7 +58,7 @@ bool host_open_inbox(nod_server *server, const struct options *options)
 {
     if (options->no_inbox || !all_private(options, options->listen, options->listen_count))
         return true;
-    return open_modules(server);
+    return open_modules(server, options);
 }
 
 bool host_open_inbox_beside_stdio(nod_server *server, const struct options *options)
@@ -78,7 +79,7 @@ bool host_open_inbox_beside_stdio(nod_server *server, const struct options *opti
         server->front = NULL;
         return true;
     }
-    if (!open_modules(server))
+    if (!open_modules(server, options))
         return false;
     host_announce_inbox(server);
     return true;

@@ -31,6 +31,13 @@ static bool take_no_inbox(struct options *options, const char *value)
     return true;
 }
 
+static bool take_demo(struct options *options, const char *value)
+{
+    (void)value;
+    options->demo = true;
+    return true;
+}
+
 static bool take_inbox(struct options *options, const char *value)
 {
     options->has_inbox = true;
@@ -222,6 +229,7 @@ static bool take_log_format(struct options *options, const char *value)
 static const struct option table[] = {
     { "--http", "HOST:PORT or unix:PATH", false, take_http },
     { "--no-inbox", NULL, false, take_no_inbox },
+    { "--demo", NULL, false, take_demo },
     { "--inbox", "HOST:PORT or unix:PATH", false, take_inbox },
     { "--token-file", "FILE", true, take_token_file },
     { "--public-url", "a URL such as https://nod.example.org", true, take_public_url },
@@ -260,6 +268,7 @@ const char *options_help(void)
            "                         and answer what is asked\n"
            "  --inbox HOST:PORT, --inbox unix:PATH  the page and its API for a server on standard\n"
            "                         input and output\n"
+           "  --demo                 the page has a button that calls a tool, to see it work\n"
            "  --token-file FILE      bearer tokens, a line each: token name role...\n"
            "  --public-url URL       where the world reaches this server: what links are made of\n"
            "  --trusted-proxy NET    a proxy whose X-Forwarded-For is believed: an address, or\n"

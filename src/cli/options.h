@@ -40,6 +40,7 @@ struct options {
     struct options_listen listen[OPTIONS_LISTEN_MAX]; /* addresses of --http */
     size_t listen_count;
     bool no_inbox;
+    bool demo;                   /* the page has a button that makes a call */
     bool has_inbox;              /* of a server on stdio: */
     struct options_listen inbox; /* where its inbox is */
     const char *token_file;

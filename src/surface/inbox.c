@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "core/answerable.h"
 #include "surface/inbox_inside.h"
+#include "surface/page.h"
 
 /* --- the surface --- */
 
@@ -152,7 +153,9 @@ struct inbox *inbox_create(const struct inbox_opts *opts)
     inbox->opts = *opts;
     inbox->store = engine_store(opts->engine);
     list_init(&inbox->requests);
-    if (!engine_add_surface(opts->engine, &inbox->surface) || !add_routes(inbox)) {
+    list_init(&inbox->tries);
+    if (!engine_add_surface(opts->engine, &inbox->surface) || !add_routes(inbox) ||
+        !page_routes(inbox)) {
         mem_free(inbox);
         return NULL;
     }
@@ -167,5 +170,6 @@ void inbox_destroy(struct inbox *inbox)
         return;
     while ((at = list_first(&inbox->requests)))
         shown_end(LIST_OF(at, struct shown, link));
+    page_try_close(inbox);
     MEM_DELETE(inbox);
 }

@@ -6,6 +6,7 @@
  * item.c     an ask as JSON
  * listing.c  GET /api/elicitation and GET /api/elicitation/{id}
  * resolve.c  POST /api/elicitation/{id}/resolve
+ * page*.c    the page (page.h)
  */
 #ifndef NOD_SURFACE_INBOX_INSIDE_H
 #define NOD_SURFACE_INBOX_INSIDE_H
@@ -33,6 +34,8 @@ struct inbox {
     struct store *store;
     struct list requests; /* struct shown, under way */
     size_t request_count;
+    struct list tries; /* struct try_call: page_try.c */
+    size_t try_count;
 };
 
 /* Whom something is shown to. */
@@ -106,6 +109,10 @@ struct str item_action(enum ask_state state);
 
 void listing_serve(const struct front_request *request, void *data);
 void listing_serve_one(const struct front_request *request, void *data);
+/* The first `limit` that wait, for a page: drawn() answers the exchange. If the store fails there
+ * are none. `more`: there are others behind them. */
+void listing_draw(const struct front_request *request, struct inbox *inbox, size_t limit,
+                  void (*drawn)(struct shown *shown, bool more));
 void resolve_serve(const struct front_request *request, void *data);
 
 #endif

@@ -1,0 +1,203 @@
+/*
+ * surface/page: see page.h.
+ *
+ * GET /, /ask/{id}, /history and /grants are the same page: which part of it is shown is decided by
+ * its script, from the address. /login is for people with tokens. What may be loaded, and by whom a
+ * page is seen, is the front door's business (front/pages.c): a page without a sign-in never gets
+ * here.
+ *
+ * A page has places such as {name}, which are filled in. What is filled in comes from outside and
+ * is written as text (page_text.c).
+ */
+#include "surface/page.h"
+
+#include "surface/inbox_inside.h"
+
+struct web_file {
+    struct str name;
+    struct str text;
+};
+
+#include "web_files.h" /* web_files, made by scripts/embed-web */
+
+#define PAGE_HTML "Content-Type: text/html; charset=utf-8\r\n"
+
+static const struct web_file *file_named(struct str name)
+{
+    for (size_t i = 0; i < sizeof(web_files) / sizeof(web_files[0]); i++)
+        if (str_eq(web_files[i].name, name))
+            return &web_files[i];
+    return NULL;
+}
+
+/* --- places --- */
+
+struct place {
+    struct str name;
+    struct str text; /* HTML */
+};
+
+static struct str value_of(const struct place *places, size_t count, struct str name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_eq(places[i].name, name))
+            return places[i].text;
+    return STR_NONE;
+}
+
+static void fill(struct buf *page, struct str text, const struct place *places, size_t count)
+{
+    struct str before, rest, name;
+
+    while (str_cut(text, '{', &before, &rest) && str_cut(rest, '}', &name, &text)) {
+        buf_add(page, before);
+        buf_add(page, value_of(places, count, name));
+    }
+    buf_add(page, text);
+}
+
+static void reply_page(struct http_exchange *exchange, struct str file, const struct place *places,
+                       size_t count)
+{
+    struct buf page;
+
+    buf_init(&page, PAGE_MAX);
+    fill(&page, file_named(file)->text, places, count);
+    http_reply_lines(exchange, 200, STR(PAGE_HTML), buf_str(&page));
+    buf_finish(&page);
+}
+
+/* Text from outside as HTML, in the arena. */
+static struct str as_text(struct arena *arena, struct str text)
+{
+    struct buf html;
+
+    buf_init(&html, PAGE_MAX);
+    page_text(&html, text, PAGE_TITLE_MAX);
+    struct str copy = arena_str(arena, buf_str(&html));
+    buf_finish(&html);
+    return copy;
+}
+
+static struct str title_of(const struct inbox *inbox, struct arena *arena)
+{
+    const struct inbox_opts *opts = &inbox->opts;
+
+    return as_text(arena, opts->title.len ? opts->title : opts->name);
+}
+
+/* Where our paths begin, seen from the browser: the path of the public URL, without its slash. */
+static struct str base_of(const struct inbox *inbox, struct arena *arena)
+{
+    struct str link = front_link(inbox->opts.front, STR("/"), arena), host, path;
+    ptrdiff_t at = str_find(link, STR("://"));
+
+    if (at < 0 || !str_cut(str_skip(link, (size_t)at + 3), '/', &host, &path) || !path.len)
+        return STR_NONE;
+    return arena_fmt(arena, "/" STR_FMT, (int)(path.len - 1), path.at);
+}
+
+/* --- the page --- */
+
+static void page_drawn(struct shown *shown, bool more)
+{
+    const struct inbox *inbox = shown->inbox;
+    struct arena *arena = &shown->arena;
+    struct str base = base_of(inbox, arena), title = title_of(inbox, arena);
+    bool none = shown->count == 0;
+    struct buf list;
+
+    buf_init(&list, PAGE_MAX);
+    for (size_t i = 0; i < shown->count; i++)
+        page_row(&list, inbox, &shown->asks[i].ask, base);
+    struct str count = none ? STR("Nothing waiting")
+                            : arena_fmt(arena, "%zu%s waiting", shown->count, more ? "+" : "");
+    const struct place places[] = {
+        { STR("base"), base },
+        { STR("title"), title },
+        { STR("name"), title },
+        { STR("who"), as_text(arena, shown->viewer.principal) },
+        { STR("count"), count },
+        { STR("list"), buf_str(&list) },
+        { STR("empty"), none ? STR(" class=\"empty\"") : STR_NONE },
+        { STR("hidden"), none ? STR_NONE : STR(" hidden") },
+        { STR("mcp"), as_text(arena, front_link(inbox->opts.front, STR("/mcp"), arena)) },
+    };
+    reply_page(shown->exchange, STR("shell.html"), places, sizeof(places) / sizeof(places[0]));
+    buf_finish(&list);
+}
+
+static void page_serve(const struct front_request *request, void *data)
+{
+    listing_draw(request, data, PAGE_DRAWN, page_drawn);
+}
+
+static void login_serve(const struct front_request *request, void *data)
+{
+    const struct inbox *inbox = data;
+    bool tokens = front_has_tokens(inbox->opts.front);
+    struct arena arena;
+
+    arena_init(&arena, PAGE_MAX);
+    struct str title = title_of(inbox, &arena);
+    const struct place places[] = {
+        { STR("base"), base_of(inbox, &arena) },
+        { STR("title"), title },
+        { STR("name"), title },
+        { STR("with"), tokens ? STR_NONE : STR(" hidden") },
+        { STR("without"), tokens ? STR(" hidden") : STR_NONE },
+    };
+    reply_page(request->exchange, STR("login.html"), places, sizeof(places) / sizeof(places[0]));
+    arena_finish(&arena);
+}
+
+static void asset_serve(const struct front_request *request, void *data)
+{
+    static const struct {
+        struct str end, lines;
+    } types[] = {
+        { STR_INIT(".js"), STR_INIT("Content-Type: text/javascript; charset=utf-8\r\n") },
+        { STR_INIT(".css"), STR_INIT("Content-Type: text/css; charset=utf-8\r\n") },
+        { STR_INIT(".svg"), STR_INIT("Content-Type: image/svg+xml\r\n") },
+    };
+    const struct web_file *file = file_named(front_var(request, STR("file")));
+
+    (void)data;
+    for (size_t i = 0; file && i < sizeof(types) / sizeof(types[0]); i++) {
+        if (!str_ends(file->name, types[i].end))
+            continue;
+        http_reply_lines(request->exchange, 200, types[i].lines, file->text);
+        return;
+    }
+    api_problem(request->exchange, 404, STR("There is no such file."));
+}
+
+/* --- routes --- */
+
+bool page_routes(struct inbox *inbox)
+{
+    static const char *const pages[] = { "/", "/ask/{id}", "/history", "/grants" };
+    struct front *front = inbox->opts.front;
+    bool added = true;
+
+    for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
+        added &= front_route(front, &(struct route){ .method = STR("GET"),
+                                                     .pattern = str_of(pages[i]),
+                                                     .who = ROLE_ASK | ROLE_ANSWER | ROLE_APPROVE,
+                                                     .cookie = true,
+                                                     .page = true,
+                                                     .handle = page_serve,
+                                                     .data = inbox });
+    added &= front_route(front, &(struct route){ .method = STR("GET"),
+                                                 .pattern = STR("/login"),
+                                                 .anyone = true,
+                                                 .page = true,
+                                                 .handle = login_serve,
+                                                 .data = inbox });
+    added &= front_route(front, &(struct route){ .method = STR("GET"),
+                                                 .pattern = STR("/assets/{file}"),
+                                                 .anyone = true,
+                                                 .page = true,
+                                                 .handle = asset_serve });
+    return added && (!inbox->opts.demo || page_try_routes(inbox));
+}

@@ -1,0 +1,187 @@
+// A form from a schema: one field for each property, checked while typing. The server checks again, and its word counts.
+import { el, said, folded, plural } from './dom.js';
+import { Num, num, entries } from './json.js';
+
+let serial = 0;
+
+// Bounds are compared as exactly as the texts allow: whole numbers of any size, else as numbers.
+const less = (a, b) => ([a, b].every((text) => /^-?\d+$/.test(text)) ? BigInt(a) < BigInt(b) : Number(a) < Number(b));
+
+const formats = {
+  email: [/^[^\s@"(),:;<>[\\\]]{1,64}@[^\s@.]+(\.[^\s@.]+)*$/, 'Write an e-mail address, such as ada@example.com.'],
+  uri: [/^[a-z][a-z0-9+.-]*:[^\s<>"{}|\\^`]+$/i, 'Write a whole address, such as https://example.com/.'],
+  date: [/^\d{4}-\d\d-\d\d$/, 'Write a date: year-month-day, such as 2026-11-16.'],
+  'date-time': [/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i, 'Write date, time and zone, such as 2026-11-16T12:03:00Z.'],
+};
+
+// A pattern of a tool is tried here only where it cannot take long; the server tries every one.
+function misses(pattern, text) {
+  if (text.length > 256 || pattern.length > 200 || /\)[*+{?]/.test(pattern) || pattern.match(/[*+{]/g)?.length > 3) return false;
+  try {
+    return !new RegExp(pattern, 'u').test(text);
+  } catch {
+    return false;
+  }
+}
+
+function checkText(schema, text) {
+  const length = [...text].length;
+  const min = num(schema.minLength) ?? 0, max = num(schema.maxLength) ?? Infinity;
+  if (length < min) return `At least ${plural(min, 'character')}, please; this has ${length}.`;
+  if (length > max) return `At most ${plural(max, 'character')}, please; this has ${length}.`;
+  const [pattern, words] = formats[schema.format] ?? [];
+  if (pattern && (!pattern.test(text) || (schema.format.startsWith('date') && isNaN(Date.parse(text))))) return words;
+  if (schema.pattern && misses(schema.pattern, text)) return `This does not look like ${schema.patternHint ?? schema.pattern}.`;
+  return '';
+}
+
+function checkNumber(schema, text) {
+  if (schema.type === 'integer' && !/^-?(0|[1-9]\d*)(\.0+)?$/.test(text)) return 'Write a whole number, such as 42.';
+  if (!/^-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?$/i.test(text)) return 'Write a number, such as 0.5.';
+  if (schema.minimum && less(text, schema.minimum.text)) return `At least ${schema.minimum.text}, please.`;
+  if (schema.maximum && less(schema.maximum.text, text)) return `At most ${schema.maximum.text}, please.`;
+  return '';
+}
+
+function choicesOf(schema) {
+  const titled = schema.oneOf ?? schema.anyOf;
+  if (titled) return titled.map((one) => ({ value: one.const, title: one.title ?? one.const }));
+  return (schema.enum ?? []).map((value, i) => ({ value, title: schema.enumNames?.[i] ?? value }));
+}
+
+function limits(schema) {
+  const between = (min, max, of) => (min && max ? `${min} to ${max}${of}` : min ? `at least ${min}${of}` : max ? `at most ${max}${of}` : '');
+  if (schema.type === 'array') return between(num(schema.minItems), num(schema.maxItems), ' of them');
+  if (schema.type === 'string') return between(num(schema.minLength), num(schema.maxLength), ' characters');
+  return [schema.type === 'integer' && 'a whole number', between(schema.minimum?.text, schema.maximum?.text, '')].filter(Boolean).join(', ');
+}
+
+const labels = (choices, inputs) => el('div', { class: 'choices' }, choices.map(({ title }, i) => el('label', {}, inputs[i], said(title))));
+
+function ticks(choices, attributes, chosen) {
+  return choices.map(({ value }) => {
+    const input = el('input', attributes);
+    input.checked = chosen(value);
+    return input;
+  });
+}
+
+// Each kind: its node, the inputs in it, read() -> the value, or undefined: it was left empty; check(value) -> what is wrong, or ''.
+const kinds = {
+  text(schema, id) {
+    const long = !schema.format && (num(schema.maxLength) ?? 1000) > 80;
+    const node = long ? el('textarea', { id, rows: 1 }) : el('input', { id, type: { email: 'email', uri: 'url', date: 'date' }[schema.format] ?? 'text' });
+    node.value = schema.default ?? '';
+    if (schema.format === 'date-time') node.placeholder = '2026-11-16T12:03:00Z';
+    return { node, inputs: [node], read: () => node.value || (node.validity.badInput ? '?' : undefined), check: (text) => checkText(schema, text) };
+  },
+  number(schema, id) {
+    const node = el('input', { id, inputmode: schema.type === 'integer' ? 'numeric' : 'decimal', class: 'number' });
+    node.value = schema.default?.text ?? '';
+    return { node, inputs: [node], read: () => (node.value.trim() ? new Num(node.value.trim()) : undefined), check: (value) => checkNumber(schema, value.text) };
+  },
+  boolean(schema, id, required) {
+    const node = el('input', { id, type: 'checkbox' });
+    let touched = required || schema.default !== undefined;
+    node.checked = schema.default === true;
+    node.addEventListener('change', () => (touched = true));
+    return { node, inputs: [node], box: true, read: () => (touched ? node.checked : undefined), check: () => '' };
+  },
+  choice(schema, id, required) {
+    const choices = choicesOf(schema);
+    if (choices.length < 7) {
+      const inputs = ticks(choices, { type: 'radio', name: id }, (value) => value === schema.default);
+      return { node: labels(choices, inputs), inputs, group: true, read: () => choices[inputs.findIndex((input) => input.checked)]?.value, check: () => '' };
+    }
+    const node = el('select', { id }, el('option', { value: '' }, required ? 'Choose…' : 'No choice'), choices.map(({ title }, i) => el('option', { value: String(i) }, said(title).textContent)));
+    const preset = choices.findIndex(({ value }) => value === schema.default);
+    if (preset >= 0) node.value = String(preset);
+    return { node, inputs: [node], read: () => choices[node.value]?.value, check: () => '' };
+  },
+  choices(schema) {
+    const choices = choicesOf(schema.items ?? {});
+    const inputs = ticks(choices, { type: 'checkbox' }, (value) => schema.default?.includes(value));
+    const min = num(schema.minItems) ?? 0, max = num(schema.maxItems) ?? Infinity;
+    let touched = Boolean(schema.default);
+    const node = labels(choices, inputs);
+    node.addEventListener('change', () => (touched = true));
+    return { node, inputs, group: true, check: (list) => (list.length < min ? `Choose at least ${min}.` : list.length > max ? `Choose at most ${max}.` : ''),
+      read: () => (touched ? choices.filter((_, i) => inputs[i].checked).map(({ value }) => value) : undefined) };
+  },
+};
+
+function kindOf({ type, ...schema }) {
+  if (type === 'boolean') return 'boolean';
+  if (type === 'integer' || type === 'number') return 'number';
+  if (type === 'array') return 'choices';
+  return schema.enum || schema.oneOf || schema.anyOf ? 'choice' : 'text';
+}
+
+function makeField(name, schema, required, changed) {
+  const id = `f${++serial}`;
+  const kind = kinds[kindOf(schema)](schema, id, required);
+  const error = el('p', { class: 'error', id: `${id}-error`, hidden: true });
+  const title = [said(schema.title ?? name), el('span', { class: required ? 'req' : 'opt' }, required ? ' required' : ' optional')];
+  const hint = limits(schema);
+  const help = (schema.description || hint) && el('p', { class: 'help', id: `${id}-help` }, schema.description && folded(schema.description, { limit: 300 }), ' ', hint && el('span', { class: 'limit' }, `(${hint})`));
+  const described = { 'aria-describedby': `${help ? `${id}-help ` : ''}${id}-error` };
+  const node = kind.group ? el('fieldset', { class: 'field', ...described }, el('legend', {}, title), help, kind.node, error)
+    : kind.box ? el('div', { class: 'field tick' }, el('label', { for: id }, kind.node, el('span', {}, title)), help, error)
+      : el('div', { class: 'field' }, el('label', { for: id }, title), help, kind.node, error);
+  if (!kind.group) kind.node.setAttribute('aria-describedby', described['aria-describedby']);
+  if (required && !kind.group && !kind.box) kind.node.setAttribute('aria-required', 'true');
+  let marked = false; // it was found wrong before: from then on it is looked at with every key
+  const field = {
+    name, node, required, kind,
+    say(text) {
+      marked ||= Boolean(text);
+      error.hidden = !text;
+      error.textContent = text;
+      node.classList.toggle('wrong', Boolean(text));
+      for (const input of kind.inputs) input.setAttribute('aria-invalid', String(Boolean(text)));
+      return text;
+    },
+    problem() {
+      const value = kind.read();
+      if (value === undefined) return required ? (kind.group ? 'Please choose.' : 'Please fill this in.') : '';
+      return kind.check(value);
+    },
+    focus: () => kind.inputs[0]?.focus(),
+  };
+  // What is too much is said at once, what is not enough when the field is left.
+  node.addEventListener('input', () => {
+    const problem = field.problem();
+    if (marked || /most/.test(problem)) field.say(problem);
+    changed();
+  });
+  node.addEventListener('focusout', (event) => !node.contains(event.relatedTarget) && kind.read() !== undefined && field.say(field.problem()));
+  return field;
+}
+
+export function makeForm(schema, changed) {
+  const required = schema?.required ?? [];
+  const fields = entries(schema?.properties ?? {}).map(([name, one]) => makeField(name, one, required.includes(name), changed));
+  return {
+    fields,
+    node: el('div', { class: 'form' }, fields.map((field) => field.node)),
+    // Everything fits, or the first field that does not has the focus.
+    check() {
+      const wrong = fields.filter((field) => field.say(field.problem()));
+      wrong[0]?.focus();
+      return !wrong.length;
+    },
+    content: () => Object.fromEntries(fields.map((field) => [field.name, field.kind.read()]).filter(([, value]) => value !== undefined)),
+    // What the server says: each at its field; the rest is returned, for above the buttons.
+    refused(errors) {
+      const rest = [];
+      for (const { path, message } of errors) {
+        const field = fields.find(({ name }) => path === `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}` || path?.startsWith(`/${name}/`));
+        field ? field.say(message) : rest.push(path ? `${path}: ${message}` : message);
+      }
+      fields.find(({ node }) => node.classList.contains('wrong'))?.focus();
+      return rest.join(' ') || (errors.length && 'Please look at the marked fields.');
+    },
+    // A required box that the person has ticked is a deliberate act.
+    ticked: () => fields.some((field) => field.required && field.kind.box && field.kind.node.checked),
+  };
+}

@@ -1,0 +1,342 @@
+// The page: the list of what waits, the ask in view, and what is around them.
+//
+// The server draws the list into the page that it sends, so that there is something to read before this runs. From then on
+// the stream of changes keeps it right. Asks are shown oldest first, new ones join at the end, and one that has ended
+// stays in its place for a while: nothing moves under the pointer.
+import { $, el, said, timeLeft, tick, count, plural } from './dom.js';
+import { base, request, readAsk, answerAsk, askPath, whoAmI, watch } from './live.js';
+import { makeAsk, badge, outcomeText, nameOf } from './ask.js';
+import { history, grants } from './pages.js';
+
+const LINGER_MS = 4000; // an ended ask stays in the list that long
+const ONWARD_MS = 2500; // after an answer of ours the next ask comes
+const PAGE = 200; // asks that are read at a time
+
+let me = null;
+let state = 'connecting'; // live, lost, out
+const rows = new Map(); // id -> { item, link, node, gone }; in the order of the list
+const views = new Map(); // id -> an ask's view, with what was typed into it
+const over = new Set(); // ids that have ended: a list that was read before does not bring them back
+let next = null; // where the rest of the list begins
+let current = null; // the view that is shown
+let sheet = null; // or the page that is shown instead: history, grants
+
+const list = $('list'), main = $('main');
+const isPending = (item) => item.state === 'pending';
+const waiting = () => [...rows.values()].filter((row) => isPending(row.item));
+const toggle = (node, name, value) => (value ? node.setAttribute(name, value) : node.removeAttribute(name));
+
+function setting(name, value) {
+  if (value === undefined) return localStorage.getItem(`nod-${name}`);
+  localStorage.setItem(`nod-${name}`, value);
+}
+
+// --- the list ---
+
+function paintRow(row) {
+  const { item, link } = row;
+  link.replaceChildren(said(nameOf(item), 'b'), el('span', { class: 'meta' }, said(item.principal), ' · ', !isPending(item) ? badge(item) : item.expiresAt ? timeLeft(item.expiresAt) : 'waiting'),
+    said((item.message ?? '').slice(0, 120), 'span', { class: 'gist' }));
+  link.classList.toggle('danger', Boolean(item.destructive && isPending(item)));
+  row.node.classList.toggle('over', !isPending(item));
+}
+
+function addRow(item, fresh) {
+  const link = el('a', { href: base + askPath(item.id) });
+  const row = { item, link, node: el('li', { class: fresh && 'fresh' }, link) };
+  rows.set(item.id, row);
+  paintRow(row);
+  list.append(row.node);
+}
+
+function paintCount() {
+  const n = waiting().length;
+  const words = `${count(n)}${next ? '+' : ''}`;
+  $('count').textContent = n ? `${words} waiting` : 'Nothing waiting';
+  document.title = `${n ? `(${words}) ` : ''}${me.server.title || me.server.name}`;
+  $('more').hidden = !next;
+  main.classList.toggle('empty', !rows.size);
+}
+
+// Takes a state of the list: what is pending in it is shown, what it says has ended is marked.
+function apply({ pending = [], ended = [] }, fresh) {
+  ended.forEach(end);
+  const news = pending.filter((item) => !over.has(item.id) && !rows.has(item.id));
+  if (!(fresh && next)) for (const item of news) addRow(item, fresh); // else they come behind the end of what was read
+  if (fresh && news.length) arrived(news);
+  paintCount();
+  open();
+}
+
+function end(item) {
+  const row = rows.get(item.id), view = views.get(item.id);
+  const first = !over.has(item.id);
+  over.add(item.id);
+  if (over.size > 5000) over.delete(over.values().next().value);
+  if (row) {
+    row.item = item;
+    row.gone ??= Date.now() + LINGER_MS;
+    paintRow(row);
+  }
+  if (view && (isPending(view.item) || view.item.call?.state !== item.call?.state || !view.item.call?.result)) {
+    const was = view.item;
+    view.ended(item, me.principal);
+    if (view === current && isPending(was)) {
+      $('outcomes').textContent = `${nameOf(item)}: ${outcomeText(item, me.principal)}`;
+      follow(item.id, 0);
+      if (item.answer?.by === me.principal && item.answer.via === 'page') setTimeout(() => current === view && waiting().length && onward(), ONWARD_MS);
+    }
+  }
+  if (first) sheet?.changed();
+}
+
+// What the tool made of the answer comes a moment later. It is looked up a few times, and no longer.
+function follow(id, tries) {
+  setTimeout(async () => {
+    const reply = await readAsk(id);
+    if (reply.status === 200 && !isPending(reply.body)) end(reply.body);
+    if (tries < 5 && !['finished', 'failed', 'cancelled'].includes(reply.body?.call?.state)) follow(id, tries + 1);
+  }, 200 * 2 ** tries);
+}
+
+function arrived(items) {
+  const words = items.length === 1 ? nameOf(items[0]) : plural(items.length, 'new ask');
+  $('arrivals').textContent = `New: ${words}`;
+  if (setting('notify') === 'on' && document.hidden && window.Notification?.permission === 'granted') new Notification(words, { tag: 'nod' }).onclick = () => window.focus();
+}
+
+// Ended asks leave when nobody looks at them and the pointer is elsewhere.
+function prune() {
+  if (list.matches(':hover')) return;
+  for (const [id, row] of rows) {
+    if (isPending(row.item) || row.gone > Date.now() || current?.item.id === id || row.node.contains(document.activeElement)) continue;
+    forget(id);
+    paintCount();
+  }
+}
+
+function forget(id) {
+  rows.get(id)?.node.remove();
+  rows.delete(id);
+  views.delete(id);
+}
+
+// --- which ask, which page ---
+
+function route() {
+  const [, page, id] = location.pathname.slice(base.length).split('/');
+  return { page: page || 'inbox', id: id && decodeURIComponent(id) };
+}
+
+function go(path, replace) {
+  if (base + path !== location.pathname) window.history[replace ? 'replaceState' : 'pushState'](null, '', base + path);
+  open(true);
+}
+
+function show(view, focus, receipt) {
+  if (current !== view || !view.node.isConnected) {
+    current?.hidden();
+    current = view;
+    $('ask').replaceChildren(...(receipt ? [receipt] : []), view.node);
+    view.shown();
+    $('pane').scrollTo(0, 0);
+    scrollTo(0, 0);
+    if (focus) view.node.querySelector('h2').focus({ preventScroll: true });
+  }
+  for (const row of rows.values()) toggle(row.link, 'aria-current', row.item.id === view.item.id && 'true');
+}
+
+function hide(...nodes) {
+  current?.hidden();
+  current = null;
+  $('ask').replaceChildren(...nodes);
+}
+
+function viewOf(item) {
+  if (!views.has(item.id)) views.set(item.id, makeAsk(item, { live: () => state === 'live', me: me.principal, next: onward, resolve }));
+  return views.get(item.id);
+}
+
+// An ask that is not in the list: it has ended, or the list is long.
+async function fromElsewhere(id) {
+  const reply = await readAsk(id);
+  if (route().id !== id || rows.has(id)) return;
+  if (reply.status === 200) return show(viewOf(reply.body), true);
+  hide(el('div', { class: 'none' }, el('h2', {}, 'This ask is not here'),
+    el('p', {}, reply.status === 404 ? 'It was answered long ago, or it is not yours to see. ' : reply.body?.detail, ' ', el('a', { href: `${base}/` }, 'What is waiting'))));
+}
+
+// Shows what the address says. On `/` that is the first that waits, or the empty page.
+function open(focus) {
+  const { page, id } = route();
+  for (const link of document.querySelectorAll('nav a')) toggle(link, 'aria-current', link.pathname === `${base}/${page === 'ask' || page === 'inbox' ? '' : page}` && 'page');
+  const other = { history, grants }[page];
+  main.hidden = Boolean(other);
+  main.classList.toggle('chosen', page === 'ask');
+  if (!other) {
+    $('sheet').replaceChildren();
+    sheet = null;
+  } else if (sheet?.page !== page) {
+    sheet = { ...other(me), page };
+    $('sheet').replaceChildren(sheet.node);
+    if (focus) sheet.node.querySelector('h1').focus();
+  }
+  if (page === 'ask') {
+    if (rows.has(id)) show(viewOf(rows.get(id).item), focus);
+    else if (current?.item.id !== id) fromElsewhere(id);
+  } else if (!other) {
+    const first = waiting()[0];
+    if (current && (isPending(current.item) || rows.has(current.item.id))) show(current);
+    else if (first) show(viewOf(first.item));
+    else if (current) hide();
+  }
+  $('empty').hidden = Boolean(rows.size || current || page === 'ask');
+}
+
+// The next that waits comes up; what was just decided stays above it as one line.
+function onward() {
+  const done = current?.item;
+  const order = [...rows.values()];
+  const at = order.findIndex((row) => row.item.id === done?.id);
+  const after = [...order.slice(at + 1), ...order].find((row) => isPending(row.item) && row.item.id !== done?.id);
+  const receipt = done && el('p', { class: 'receipt' }, badge(done), ' ', said(nameOf(done), 'b'), ' ', said(done.call?.result ? `Result: ${done.call.result.slice(0, 200)}` : outcomeText(done, me.principal), 'span'));
+  if (after) {
+    if (route().page === 'ask') window.history.replaceState(null, '', base + askPath(after.item.id));
+    return show(viewOf(after.item), true, receipt);
+  }
+  hide();
+  if (done) forget(done.id);
+  go('/', true);
+  $('ask').replaceChildren(receipt ?? '');
+  paintCount();
+}
+
+// --- answering ---
+
+async function resolve(id, body) {
+  const reply = await answerAsk(id, body);
+  const item = views.get(id).item;
+  if (!isPending(item)) return reply; // the stream was faster than the reply
+  if (reply.status === 200) {
+    const word = { accept: 'accepted', decline: 'declined', cancel: 'cancelled' }[body.action];
+    end({ ...item, state: word, answer: { by: me.principal, via: 'page', at: new Date().toISOString(), reason: body.reason }, call: { state: 'running' } });
+  } else if (reply.status === 409 || reply.status === 404) {
+    const full = await readAsk(id);
+    end(full.status === 200 && !isPending(full.body) ? full.body : { ...item, state: reply.body?.state ?? 'withdrawn', answer: reply.body?.answer });
+  }
+  paintCount();
+  return reply;
+}
+
+// --- the connection ---
+
+async function fresh() {
+  const reply = await request(`/api/elicitation?state=pending&limit=${PAGE}`);
+  if (reply.status !== 200) return false;
+  next = reply.body.next;
+  if (!rows.size) list.replaceChildren(); // what the server has drawn
+  const there = new Set(reply.body.items.map((item) => item.id));
+  // What waited before and is not there any more has ended meanwhile: the server knows how.
+  for (const { item } of next ? [] : waiting()) {
+    if (there.has(item.id)) continue;
+    const one = await readAsk(item.id);
+    if (one.status === 404 || (one.status === 200 && !isPending(one.body))) end(one.status === 200 ? one.body : { ...item, state: 'withdrawn', answer: null });
+  }
+  apply({ pending: reply.body.items }, false);
+  return true;
+}
+
+function connection(now) {
+  state = now;
+  document.body.dataset.live = now;
+  $('live').textContent = { lost: 'reconnecting', out: 'signed out' }[now] ?? now;
+  const notice = $('notice');
+  notice.hidden = now === 'live';
+  if (now === 'lost') notice.replaceChildren('The connection is lost. Reconnecting… What you typed is still here.');
+  if (now === 'out') notice.replaceChildren('You are signed out. ', el('a', { href: `${base}/login?next=${location.pathname.slice(base.length)}` }, 'Sign in again'), ', here or in another tab.');
+  current?.refresh();
+}
+
+// --- keyboard ---
+
+function step(by) {
+  const links = [...list.querySelectorAll('a')];
+  const on = document.activeElement;
+  const at = links.indexOf(list.contains(on) ? on : list.querySelector('[aria-current]'));
+  links[Math.max(0, Math.min(links.length - 1, at + by))]?.focus();
+}
+
+const keys = {
+  j: () => step(1),
+  k: () => step(-1),
+  d: () => !main.hidden && current?.decline(),
+  '/': () => (go('/history'), sheet.focus()),
+  '?': () => $('help').showModal(),
+};
+
+addEventListener('keydown', (event) => {
+  const { key, target } = event;
+  const command = event.ctrlKey || event.metaKey;
+  if (key === 'Enter' && command) {
+    if (current && !main.hidden && !$('help').open) event.preventDefault(), current.approve();
+    return;
+  }
+  const typing = target.closest?.('input:not([type=checkbox], [type=radio]), textarea, select, dialog');
+  if (typing || command || event.altKey || setting('keys') === 'off' || !keys[key]) return;
+  event.preventDefault();
+  keys[key]();
+});
+
+// --- around it ---
+
+document.addEventListener('click', (event) => {
+  const link = event.target.closest?.('a');
+  if (!$('menu').contains(event.target)) $('menu').open = false;
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || link.hash || link.pathname === `${base}/login`) return;
+  event.preventDefault();
+  go(link.pathname.slice(base.length));
+  if (list.contains(link)) current?.node.querySelector('h2').focus({ preventScroll: true });
+});
+addEventListener('popstate', () => open(true));
+
+function setUp() {
+  const theme = $('theme'), single = $('keys'), notify = $('notify');
+  theme.value = setting('theme') ?? 'auto';
+  theme.onchange = () => {
+    setting('theme', theme.value);
+    toggle(document.documentElement, 'data-theme', theme.value !== 'auto' && theme.value);
+  };
+  single.checked = setting('keys') !== 'off';
+  single.onchange = () => setting('keys', single.checked ? 'on' : 'off');
+  notify.checked = setting('notify') === 'on' && window.Notification?.permission === 'granted';
+  notify.onchange = async () => {
+    if (notify.checked && (await window.Notification?.requestPermission()) !== 'granted') notify.checked = false;
+    setting('notify', notify.checked ? 'on' : 'off');
+  };
+  $('shortcuts').onclick = () => $('help').showModal();
+  $('out').onclick = async () => {
+    await request('/api/logout', 'POST');
+    location.assign(`${base}/login`);
+  };
+  $('more').onclick = async () => {
+    const reply = await request(`/api/elicitation?state=pending&limit=${PAGE}&cursor=${encodeURIComponent(next)}`);
+    if (reply.status === 200) (next = reply.body.next), apply({ pending: reply.body.items }, false);
+  };
+  $('try').onclick = async () => {
+    const reply = await request('/api/try', 'POST', {});
+    $('tried').textContent = reply.status === 202 ? '' : reply.body.detail;
+  };
+}
+
+async function start() {
+  setUp();
+  const reply = await whoAmI();
+  if (reply.status !== 200) return reply.status ? connection('out') : setTimeout(() => location.reload(), 2000);
+  me = reply.body;
+  $('who').textContent = me.principal;
+  $('demo').hidden = !me.demo;
+  watch({ state: connection, fresh, changes: (data) => apply(data, true) });
+  setInterval(() => (tick(), prune(), current?.refresh()), 1000);
+}
+
+start();
