@@ -1,4 +1,4 @@
-// Signing in with a token. It is sent once, in a body, and kept nowhere: what stays is the session's cookie.
+// Signing in with a token. It is sent once and kept nowhere: what stays is the session's cookie.
 const [form, token, problem] = ['form', 'token', 'problem'].map((id) => document.getElementById(id));
 const base = new URL('..', import.meta.url);
 
@@ -11,7 +11,7 @@ form.addEventListener('submit', async (event) => {
   event.preventDefault();
   say('');
   try {
-    const reply = await fetch(new URL('api/login', base), { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ token: token.value.trim() }) });
+    const reply = await fetch(new URL('api/login', base), { method: 'POST', headers: { Authorization: `Bearer ${token.value.trim()}` } });
     // Only a path of ours is followed.
     if (reply.ok) return location.replace(new URL((new URLSearchParams(location.search).get('next') ?? '').replace(/^\/+|[^\w./-]/g, ''), base));
     const body = await reply.json().catch(() => ({}));

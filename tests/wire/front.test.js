@@ -121,11 +121,13 @@ test('whoever comes to the wrong place is told what is here and what to do', asy
   const server = await startHttp(t, 'probe');
   const at = (name, accept, options = {}) => fetch(new URL(name, server.url), { ...options, headers: { ...options.headers, Accept: accept } });
   const browser = 'text/html,application/xhtml+xml,*/*;q=0.8';
-  const root = await at('/', browser);
-  assert.deepEqual([root.status, root.headers.get('content-type')], [404, 'text/plain; charset=utf-8']);
-  assert.match(await root.text(), /nothing at this path\. This is an MCP server: clients connect to \/mcp/);
-  assert.match(await (await at('/', '*/*')).text(), /clients connect to \/mcp/);
-  assert.match((await (await at('/', 'application/json')).json()).error, /clients connect to \/mcp/);
+  const root = await at('/', browser, { redirect: 'manual' });
+  assert.deepEqual([root.status, root.headers.get('location')], [303, '/login']);
+  const wrong = await at('/elsewhere', browser);
+  assert.deepEqual([wrong.status, wrong.headers.get('content-type')], [404, 'text/plain; charset=utf-8']);
+  assert.match(await wrong.text(), /nothing at this path\. This is an MCP server: clients connect to \/mcp/);
+  assert.match(await (await at('/elsewhere', '*/*')).text(), /clients connect to \/mcp/);
+  assert.match((await (await at('/elsewhere', 'application/json')).json()).error, /clients connect to \/mcp/);
 
   const looked = await at('/mcp', browser);
   assert.equal(looked.status, 406);
