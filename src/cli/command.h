@@ -10,6 +10,7 @@
 
 enum { COMMAND_FINE = 0, COMMAND_FAILED = 1, COMMAND_WRONG_USAGE = 2 };
 
+int command_login(int argc, char **argv);
 int command_store_reseal(int argc, char **argv);
 
 #endif

@@ -102,12 +102,14 @@ void host_announce_inbox(nod_server *server)
 
     if (!server->inbox)
         return;
-    if (!front_has_tokens(server->front)) {
-        front_start_link(server->front, say_link, server);
-        return;
-    }
     arena_init(&arena, INBOX_URL_MAX);
-    LOG_INFO("inbox", LOG_STR("url", front_link(server->front, STR("/"), &arena)),
-             LOG_CSTR("sign_in", "with a token"));
+    if (!front_is_linked(server->front))
+        LOG_INFO("inbox", LOG_STR("url", front_socket(server->front)),
+                 LOG_CSTR("sign_in", "over the socket, as this user"));
+    else if (front_has_tokens(server->front))
+        LOG_INFO("inbox", LOG_STR("url", front_link(server->front, STR("/"), &arena)),
+                 LOG_CSTR("sign_in", "with a token"));
+    else
+        front_start_link(server->front, say_link, server);
     arena_finish(&arena);
 }

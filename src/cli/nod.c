@@ -19,6 +19,10 @@ struct command {
 };
 
 static const struct command commands[] = {
+    { { "login" },
+      "login ADDRESS [--token-file FILE]",
+      "print a link that opens the inbox of a running server, once",
+      command_login },
     { { "store", "reseal" },
       "store reseal --store ADDRESS [--plain]",
       "bring every record under the newest secret, so that older ones can be dropped",

@@ -136,6 +136,11 @@ int front_port(const struct front *front, size_t which);
  * says.
  */
 struct str front_link(const struct front *front, struct str path, struct arena *arena);
+/* Can anybody follow a link? Not if the server listens on a Unix socket alone, without a public
+ * URL. */
+bool front_is_linked(const struct front *front);
+/* The first Unix socket listened on, as "unix:PATH"; empty: none. */
+struct str front_socket(const struct front *front);
 /* Do links begin with https? Then cookies are for such connections only. */
 bool front_is_secure(const struct front *front);
 

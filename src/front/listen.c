@@ -53,6 +53,22 @@ static bool is_unix(struct str host)
     return str_starts(host, STR("unix:"));
 }
 
+bool front_is_linked(const struct front *front)
+{
+    for (size_t i = 0; i < front->listener_count; i++)
+        if (!is_unix(front->own[i]))
+            return true;
+    return front->public_url.origin.len > 0;
+}
+
+struct str front_socket(const struct front *front)
+{
+    for (size_t i = 0; i < front->listener_count; i++)
+        if (is_unix(front->own[i]))
+            return front->own[i];
+    return STR_NONE;
+}
+
 struct str front_link(const struct front *front, struct str path, struct arena *arena)
 {
     const struct public_url *url = &front->public_url;

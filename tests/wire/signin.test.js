@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startHttp, within } from './harness.js';
 import { fetchOver } from './tls.js';
+import { stores } from './stores.js';
 import { Browser, PEOPLE, bearer, line, statuses, tokenFile, ways } from './credentials.js';
 
 const ME = '/signed/me';
@@ -183,4 +184,32 @@ test('a sign-in lives in the store: it survives a restart on SQLite, and ends wi
     const key = `nod-${new URL(second.url).port}`; // the first address of the second server is another
     assert.equal((await fetch(new URL(ME, second.url), { headers: { Cookie: `${key}=${browser.cookie.split('=')[1]}` } })).status, status);
   }
+});
+
+test('two nodes of Redis: a link works once in all, and a sign-in on both until one of them ends it', async (t) => {
+  const store = await stores.find(({ name }) => name === 'redis').create(t);
+  const args = ['--store', store.address, '--token-file', tokenFile(t), '--public-url', 'http://127.0.0.1:9'];
+  const [first, last] = [await startHttp(t, 'toy-route', { args }), await startHttp(t, 'toy-route', { args })];
+  const at = (server, name) => new URL(name, server.url);
+  const makeLink = async () => new URL((await (await fetch(at(first, '/api/login-link'), { method: 'POST', headers: bearer(PEOPLE.answer.token) })).json()).url).pathname;
+  for (let i = 0; i < 5; i++) {
+    const link = await makeLink();
+    const seen = await Promise.all(Array.from({ length: 8 }, (_, n) => fetch(at(n % 2 ? first : last, link), { redirect: 'manual' })));
+    assert.equal(seen.filter(({ status }) => status === 303).length, 1);
+    assert.equal(seen.filter(({ status }) => status === 410).length, 7);
+  }
+  const [here, there] = [first, last].map((server) => new Browser(server.url));
+  await here.open(await makeLink(), ME);
+  there.jar = here.jar;
+  there.csrf = here.csrf;
+  assert.equal(here.lastSet.key, 'nod-9');
+  assert.equal((await there.fetch(ME, { method: 'POST', body: 'x' })).status, 200);
+  const stream = await there.fetch('/signed-stream');
+  const text = within(5000, 'the stream ends', stream.text());
+  const cookie = here.cookie;
+  assert.equal((await here.fetch('/api/logout', { method: 'POST' })).status, 204);
+  const began = Date.now();
+  assert.match(await text, /event: bye\ndata: the sign-in has ended/);
+  assert.ok(Date.now() - began < 1000, `within a second: ${Date.now() - began} ms`);
+  assert.equal((await there.fetch(ME, { headers: { Cookie: cookie } })).status, 401);
 });

@@ -1,0 +1,176 @@
+// Where the inbox is, whether it is on, and how it is opened: by the link of the start, and by `nod login`.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { environment, freePort, program, runOnce, startHttp, watchStderr, within, PATIENCE_MS } from './harness.js';
+import { certificate, overTls } from './tls.js';
+import { Browser, PEOPLE, tokenFile } from './credentials.js';
+
+const scripts = path.join(import.meta.dirname, '../../scripts');
+
+function folder(t) {
+  const name = mkdtempSync(path.join(tmpdir(), 'nod-login-'));
+  t.after(() => rmSync(name, { recursive: true, force: true }));
+  return name;
+}
+
+// A server on stdio whose client says nothing; resolves to what it logs.
+async function startStdio(t, args) {
+  const child = spawn(program('probe'), args, { env: environment({}), stdio: ['pipe', 'pipe', 'pipe'] });
+  const watched = watchStderr('probe', child.stderr).follow(child);
+  t.after(async () => {
+    child.stdin.end();
+    await watched.stop(null);
+  });
+  const said = (wanted) => watched.lines.next((line) => wanted.test(line), `a line like ${wanted}`);
+  const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } } };
+  const answered = async () => {
+    child.stdin.write(JSON.stringify(initialize) + '\n');
+    const [data] = await within(PATIENCE_MS, 'an answer', once(child.stdout, 'data'));
+    return JSON.parse(data);
+  };
+  return { said, answered, stderr: () => watched.stderr };
+}
+
+const linkIn = (line) => /url="?(http[^\s"]+)/.exec(line)[1];
+
+test('a server on stdio has it where --inbox says, beside its client', async (t) => {
+  const server = await startStdio(t, ['--inbox', '127.0.0.1:0']);
+  const link = linkIn(await server.said(/event=inbox /));
+  const browser = await new Browser(link).open(link, '/api/me');
+  assert.equal((await (await browser.fetch('/api/me')).json()).principal, 'local');
+  assert.equal((await fetch(new URL('/mcp', link), { method: 'POST', body: '{}' })).status, 404, 'its client is on stdio');
+  assert.equal((await server.answered()).result.serverInfo.name, 'probe');
+});
+
+test('a taken port is said, and a server on stdio goes on without', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  t.after(() => other.close());
+  const server = await startStdio(t, ['--inbox', `127.0.0.1:${other.address().port}`]);
+  await server.said(/the inbox cannot be opened at this address; the server goes on without it/);
+  assert.ok((await server.answered()).result);
+  assert.doesNotMatch(server.stderr(), /event=inbox/);
+});
+
+test('on a Unix socket alone there is no link to follow; the log says where the socket is', async (t) => {
+  const socket = path.join(folder(t), 'nod.sock');
+  const server = await startStdio(t, ['--inbox', `unix:${socket}`]);
+  assert.match(await server.said(/event=inbox /), new RegExp(`url=unix:${socket} sign_in="over the socket, as this user"`));
+});
+
+test('--no-inbox: nothing is there, and no link is made', async (t) => {
+  const server = await startHttp(t, 'probe', { args: ['--no-inbox'] });
+  for (const name of ['/api/me', '/login/AAAAAAAAAAAAAAAAAAAAAA', '/login', '/'])
+    assert.equal((await fetch(new URL(name, server.url))).status, 404, name);
+  assert.equal((await fetch(new URL('/api/login', server.url), { method: 'POST' })).status, 404);
+  await server.stop();
+  assert.doesNotMatch(server.stderr(), /event=inbox/);
+});
+
+test('options that do not go together are refused', async () => {
+  for (const [args, why] of [
+    [['--inbox', '127.0.0.1:0', '--http', '127.0.0.1:0'], /--inbox is for a server on standard input and output/],
+    [['--inbox', '127.0.0.1:0', '--no-inbox'], /do not go together/],
+    [['--inbox', 'nowhere'], /--inbox takes HOST:PORT or unix:PATH/],
+    [['--no-inbox=1'], /takes no value/],
+  ]) {
+    const { code, stderr } = await runOnce('probe', args);
+    assert.equal(code, 2);
+    assert.match(stderr, why);
+  }
+});
+
+test('where other machines reach it, it is on only with TLS or an https address', async (t) => {
+  const tokens = ['--token-file', tokenFile(t)];
+  const { cert, key } = certificate(folder(t), 'nod');
+  for (const [args, on] of [[[], false], [['--public-url', 'http://nod.example'], false], [['--public-url', 'https://nod.example'], true], [['--tls-cert', cert, '--tls-key', key], true]]) {
+    const server = await startHttp(t, 'probe', { args: ['--http', '0.0.0.0:0', ...tokens, ...args] });
+    if (on) await server.said(/event=inbox /);
+    await server.stop();
+    assert.equal(/the inbox is off: other machines reach this address/.test(server.stderr()), !on, args.join(' '));
+    assert.equal(/event=inbox /.test(server.stderr()), on);
+  }
+});
+
+test('over TLS the cookie is Secure and of this host alone', async (t) => {
+  const { cert, key, ca } = certificate(folder(t), 'nod');
+  const server = await startHttp(t, 'probe', { args: ['--tls-cert', cert, '--tls-key', key] });
+  const link = linkIn(await server.said(/event=inbox /));
+  const reply = await overTls(ca)(link);
+  assert.equal(reply.status, 303);
+  assert.match(reply.headers.get('set-cookie'), new RegExp(`^__Host-nod-${new URL(link).port}=[\\w-]{22}; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure$`));
+});
+
+const login = (args, env) => runOnce('nod', ['login', ...args], env);
+
+test('nod login: a link over the Unix socket, with a token, and over TLS; each opens it once', async (t) => {
+  const dir = folder(t);
+  const socket = path.join(dir, 'nod.sock');
+  const { cert, key } = certificate(dir, 'nod');
+  const own = path.join(dir, 'own-token');
+  writeFileSync(own, `${PEOPLE.other.token}\n`);
+  const server = await startHttp(t, 'probe', { args: ['--http', `unix:${socket}`, '--token-file', tokenFile(t)] });
+  const origin = new URL(server.url).origin;
+  for (const [args, env, who] of [
+    [[`unix:${socket}`], {}, 'local'],
+    [[`unix:${socket}`, '--token-file', own], {}, 'bob'],
+    [[origin, '--token-file', own], {}, 'bob'],
+    [[`${origin}/`], { NOD_TOKEN: PEOPLE.answer.token }, 'ada'],
+  ]) {
+    const { code, stdout, stderr } = await login(args, env);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^http:\/\/127\.0\.0\.1:\d+\/login\/[\w-]{22}\n$/);
+    const browser = await new Browser(server.url).open(stdout.trim(), '/api/me');
+    assert.equal((await (await browser.fetch('/api/me')).json()).principal, who);
+  }
+  const secure = await startHttp(t, 'probe', { args: ['--tls-cert', cert, '--tls-key', key, '--token-file', tokenFile(t)] });
+  const at = new URL(secure.url).origin;
+  assert.match((await login([at, '--ca-file', cert, '--token-file', own])).stdout, /^https:/);
+  const unknown = await login([at, '--token-file', own]);
+  assert.deepEqual([unknown.code, unknown.stdout], [1, '']);
+  assert.match(unknown.stderr, /certificate/);
+});
+
+test('nod login says what is wrong', async (t) => {
+  const dir = folder(t);
+  const empty = path.join(dir, 'empty');
+  writeFileSync(empty, '\n');
+  const server = await startHttp(t, 'probe', { args: ['--token-file', tokenFile(t)] });
+  const off = await startHttp(t, 'probe', { args: ['--no-inbox', '--token-file', tokenFile(t)] });
+  const wrong = { NOD_TOKEN: 'wrong-token-0123456789' };
+  for (const [args, env, code, why] of [
+    [[], {}, 2, /an address has to be given/],
+    [['a', 'b'], {}, 2, /one address too many/],
+    [['--loud'], {}, 2, /--loud is not an option/],
+    [[server.url.replace('/mcp', ''), '--token-file'], {}, 2, /needs a value/],
+    [[`127.0.0.1:${await freePort()}`], {}, 1, /connect/],
+    [[`unix:${path.join(dir, 'none.sock')}`], {}, 1, /connect/],
+    [[new URL(server.url).origin], {}, 1, /401: it does not know you/],
+    [[new URL(server.url).origin], wrong, 1, /401: it does not know you/],
+    [[new URL(server.url).origin, '--token-file', empty], {}, 1, /there is no token in it/],
+    [[new URL(server.url).origin, '--token-file', path.join(dir, 'none')], {}, 1, /cannot be read/],
+    [[new URL(off.url).origin], { NOD_TOKEN: PEOPLE.admin.token }, 1, /404: it has no inbox/],
+  ]) {
+    const seen = await login(args, env);
+    assert.equal(seen.code, code, seen.stderr);
+    assert.match(seen.stderr, why);
+    assert.equal(seen.stdout, '');
+  }
+});
+
+test('make run prints the link first, in words', async (t) => {
+  const address = `127.0.0.1:${await freePort()}`;
+  const child = spawn(path.join(scripts, 'run'), [program('delete-account'), address], { env: environment({}), stdio: ['ignore', 'pipe', 'pipe'] });
+  const watched = watchStderr('run', child.stdout).follow(child);
+  t.after(() => watched.stop());
+  await watched.lines.next((line) => /^delete-account listens/.test(line), 'what to do next');
+  const [, words, link] = watched.stderr.split('\n');
+  assert.match(words, /^Open this in a browser, to see what delete-account asks and to answer it/);
+  assert.equal((await fetch(link.trim(), { redirect: 'manual' })).status, 303);
+});
