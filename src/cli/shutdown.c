@@ -40,6 +40,7 @@ void shutdown_begin(void *data)
     server->stopping = true;
     if (server->front)
         front_stopping(server->front);
+    inbox_stop(server->inbox);
     if (server->mcp)
         mcp_drain(server->mcp, HOST_DRAIN_MS, drained, server);
     else
@@ -82,6 +83,7 @@ static void settle(nod_server *server)
 /* Frees the rest when nothing of it runs any more. `ended`: no handler runs either. */
 static void take_apart(nod_server *server, bool ended)
 {
+    inbox_stop(server->inbox);
     mcp_server_destroy(server->mcp);
     server->mcp = NULL;
     if (server->front)

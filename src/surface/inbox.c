@@ -129,6 +129,11 @@ static const struct route routes[] = {
       .pattern = STR_INIT("/api/elicitation/{id}/resolve"),
       .who = ROLE_ANSWER | ROLE_APPROVE,
       .handle = resolve_serve },
+    { .method = STR_INIT("GET"),
+      .pattern = STR_INIT("/api/events"),
+      .who = ROLE_ANSWER | ROLE_APPROVE,
+      .endless = true,
+      .handle = stream_serve },
 };
 
 static bool add_routes(struct inbox *inbox)
@@ -154,12 +159,20 @@ struct inbox *inbox_create(const struct inbox_opts *opts)
     inbox->store = engine_store(opts->engine);
     list_init(&inbox->requests);
     list_init(&inbox->tries);
+    inbox->events = events_create(inbox);
     if (!engine_add_surface(opts->engine, &inbox->surface) || !add_routes(inbox) ||
         !page_routes(inbox)) {
+        events_destroy(inbox->events);
         mem_free(inbox);
         return NULL;
     }
     return inbox;
+}
+
+void inbox_stop(struct inbox *inbox)
+{
+    if (inbox)
+        events_stop(inbox->events);
 }
 
 void inbox_destroy(struct inbox *inbox)
@@ -168,6 +181,7 @@ void inbox_destroy(struct inbox *inbox)
 
     if (!inbox)
         return;
+    events_destroy(inbox->events);
     while ((at = list_first(&inbox->requests)))
         shown_end(LIST_OF(at, struct shown, link));
     page_try_close(inbox);

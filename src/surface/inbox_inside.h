@@ -6,6 +6,8 @@
  * item.c     an ask as JSON
  * listing.c  GET /api/elicitation and GET /api/elicitation/{id}
  * resolve.c  POST /api/elicitation/{id}/resolve
+ * events.c   what comes and goes, gathered for all streams
+ * stream.c   GET /api/events: one reader of them
  * page*.c    the page (page.h)
  */
 #ifndef NOD_SURFACE_INBOX_INSIDE_H
@@ -28,10 +30,13 @@ enum {
     INBOX_ANSWER_TREE_MAX = 8 << 20, /* memory of the body of an answer, as a tree */
 };
 
+struct events;
+
 struct inbox {
     struct surface surface; /* first */
     struct inbox_opts opts;
     struct store *store;
+    struct events *events;
     struct list requests; /* struct shown, under way */
     size_t request_count;
     struct list tries; /* struct try_call: page_try.c */
@@ -77,6 +82,8 @@ struct shown {
     size_t loaded;  /* asks before this one have their calls */
     size_t waiting; /* replies of the store that are still to come */
     bool failed;    /* the store did */
+    bool
+        everybody; /* it is read for several viewers: all asks are, with what any of them may see */
     /* Does it belong to the reply, now that its call is known? NULL: all do. */
     bool (*wanted)(struct shown *shown, const struct ask_record *ask,
                    const struct call_record *call);
@@ -86,6 +93,8 @@ struct shown {
 /* Prepares a request whose struct begins with a struct shown. False: there are too many, and it was
  * answered with 503. */
 struct shown *shown_begin(struct inbox *inbox, const struct front_request *request, size_t size);
+/* The same for nobody's request: there is no exchange, and everything is read. */
+struct shown *shown_open(struct inbox *inbox, size_t size);
 /* Frees it; answer the exchange before. */
 void shown_end(struct shown *shown);
 /* Makes room for so many asks, and forgets those that were there. */
@@ -97,6 +106,10 @@ void shown_load(struct shown *shown);
 /* Reads one ask by its id, and its call; then done(). If it is not there, count is 0. */
 void shown_find(struct shown *shown, struct str id);
 
+/* Reads so many asks by their ids, and their calls, all at once; then done(). Those that are not
+ * there are left out. */
+void shown_find_all(struct shown *shown, const struct id *ids, size_t count);
+
 /* --- item.c --- */
 
 /* `all`: what was answered and the call's result are shown as well. */
@@ -104,6 +117,14 @@ void item_write(struct json_writer *w, const struct inbox *inbox, const struct s
                 bool all);
 /* The word of the protocol for how an ask ended: "accept", ...; empty if nobody answered. */
 struct str item_action(enum ask_state state);
+
+/* --- events.c --- */
+
+struct events *events_create(struct inbox *inbox);
+/* All streams are told, and end. Before the store is destroyed. */
+void events_stop(struct events *events);
+/* After the front door is gone. */
+void events_destroy(struct events *events);
 
 /* --- the handlers of routes --- */
 
@@ -114,5 +135,6 @@ void listing_serve_one(const struct front_request *request, void *data);
 void listing_draw(const struct front_request *request, struct inbox *inbox, size_t limit,
                   void (*drawn)(struct shown *shown, bool more));
 void resolve_serve(const struct front_request *request, void *data);
+void stream_serve(const struct front_request *request, void *data);
 
 #endif

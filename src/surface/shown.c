@@ -22,6 +22,17 @@ static void client_gone(void *data)
     shown->exchange = NULL;
 }
 
+struct shown *shown_open(struct inbox *inbox, size_t size)
+{
+    struct shown *shown = mem_zalloc(size);
+
+    shown->inbox = inbox;
+    arena_init(&shown->arena, INBOX_ARENA_MAX);
+    list_append(&inbox->requests, &shown->link);
+    inbox->request_count++;
+    return shown;
+}
+
 struct shown *shown_begin(struct inbox *inbox, const struct front_request *request, size_t size)
 {
     if (!inbox_admits(request))
@@ -30,12 +41,8 @@ struct shown *shown_begin(struct inbox *inbox, const struct front_request *reque
         api_problem(request->exchange, 503, STR("Too many requests wait for the store."));
         return NULL;
     }
-    struct shown *shown = mem_zalloc(size);
-    shown->inbox = inbox;
+    struct shown *shown = shown_open(inbox, size);
     shown->exchange = request->exchange;
-    arena_init(&shown->arena, INBOX_ARENA_MAX);
-    list_append(&inbox->requests, &shown->link);
-    inbox->request_count++;
     shown->viewer = viewer_of(request);
     shown->viewer.principal = arena_str(&shown->arena, shown->viewer.principal);
     http_on_gone(request->exchange, client_gone, shown);
@@ -94,7 +101,8 @@ static void call_fill(struct shown *shown, struct shown_ask *to, const struct ca
     }
     to->args = arena_str(&shown->arena, call->args);
     to->client = client_of(&shown->arena, call->caller);
-    if (to->ask.state != ASK_PENDING && viewer_sees_all(&shown->viewer, &to->ask))
+    if (to->ask.state != ASK_PENDING &&
+        (shown->everybody || viewer_sees_all(&shown->viewer, &to->ask)))
         to->result = arena_str(&shown->arena, call->result);
 }
 
@@ -153,16 +161,17 @@ void shown_load(struct shown *shown)
     }
 }
 
-/* --- one ask --- */
+/* --- asks by their ids --- */
 
 static void ask_loaded(void *data, nod_status status, const struct store_reply *reply)
 {
     struct shown *shown = data;
 
-    shown->failed = status == NOD_E_STORE;
-    if (status == NOD_OK && viewer_sees(&shown->viewer, reply->ask))
+    shown->failed |= status == NOD_E_STORE;
+    if (status == NOD_OK && (shown->everybody || viewer_sees(&shown->viewer, reply->ask)))
         shown_add(shown, reply->ask);
-    shown_load(shown);
+    if (--shown->waiting == 0)
+        shown_load(shown);
 }
 
 void shown_find(struct shown *shown, struct str id)
@@ -170,5 +179,19 @@ void shown_find(struct shown *shown, struct str id)
     struct store *store = shown->inbox->store;
 
     shown_room(shown, 1);
+    shown->waiting = 1;
     store->ops->load_ask(store, id, ask_loaded, shown);
+}
+
+void shown_find_all(struct shown *shown, const struct id *ids, size_t count)
+{
+    struct store *store = shown->inbox->store;
+
+    shown->everybody = true;
+    shown_room(shown, count);
+    shown->waiting = count;
+    for (size_t i = 0; i < count; i++)
+        store->ops->load_ask(store, id_str(&ids[i]), ask_loaded, shown);
+    if (count == 0)
+        shown_load(shown);
 }

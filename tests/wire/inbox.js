@@ -1,7 +1,7 @@
 // The inbox as tests use it: servers with tokens of every role on every store, and the API by fetch.
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { startHttp, pause, within, connect, PATIENCE_MS } from './harness.js';
+import { Inbox, startHttp, pause, within, connect, sseEvents, PATIENCE_MS } from './harness.js';
 import { scratchFolder } from './modern.js';
 import { stores } from './stores.js';
 
@@ -43,11 +43,15 @@ export class Api {
     this.who = who;
   }
 
+  credential() {
+    return this.who ? { Authorization: `Bearer ${token(this.who)}` } : {};
+  }
+
   async request(method, target, { body, headers = {} } = {}) {
     const response = await fetch(this.base + target, {
       method,
       headers: {
-        ...(this.who ? { Authorization: `Bearer ${token(this.who)}` } : {}),
+        ...this.credential(),
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
         ...headers,
       },
@@ -92,3 +96,58 @@ export class Api {
 
 // A client that cannot ask anybody: what its calls ask is asked in the inbox.
 export const mute = (t, server, who, options = {}) => connect(t, 'http', 'probe', { server, token: token(who), capabilities: {}, ...options });
+
+// A reader of GET /api/events. What has come is in `events`; `list` is what the page would show as pending.
+export class Watcher {
+  static async open(t, api, { last } = {}) {
+    const made = new Watcher();
+    made.api = api;
+    made.events = []; // as they came
+    made.looked = []; // lists that were fetched after a reset
+    made.arrived = new Inbox();
+    made.abort = new AbortController();
+    t.after(() => made.abort.abort());
+    made.response = await fetch(`${api.base}/api/events`, {
+      headers: { Accept: 'text/event-stream', ...api.credential(), ...(last ? { 'Last-Event-ID': last } : {}) },
+      signal: made.abort.signal,
+    });
+    made.ended = made.#read();
+    return made;
+  }
+
+  async #read() {
+    try {
+      for await (const { id, event, data, comment } of sseEvents(this.response.body)) {
+        if (comment !== undefined || !event) continue;
+        const one = { id, event, at: Date.now(), data: JSON.parse(data) };
+        this.events.push(one);
+        this.arrived.push(one);
+        if (event === 'reset') this.#look(one); // as the page does
+      }
+      return 'ended';
+    } catch {
+      return 'dropped';
+    }
+  }
+
+  async #look({ id, at }) {
+    const { json } = await this.api.list({ limit: 200 });
+    const one = { id, event: 'changes', at, looked: true, data: { pending: json.items, ended: [], gone: [] } };
+    this.looked.push(one);
+    this.arrived.push(one);
+  }
+
+  get last() {
+    return this.events.at(-1)?.id;
+  }
+
+  next(event, wanted = () => true) {
+    return this.arrived.next((one) => one.event === event && wanted(one.data), `the event ${event}`);
+  }
+
+  // The item with this message, in the first event that has it in `where`.
+  async item(where, message) {
+    const { data } = await this.next('changes', (data) => data[where].some((item) => item.message === message));
+    return data[where].find((item) => item.message === message);
+  }
+}

@@ -1,0 +1,434 @@
+/*
+ * surface/events: see events.h.
+ */
+#include "surface/events.h"
+
+#include <stdio.h>
+
+#include "base/mem.h"
+
+/* --- what is drawn once --- */
+
+static struct str draw_one(struct inbox *inbox, const struct shown_ask *ask, bool all,
+                           struct buf *text, bool *fits)
+{
+    struct json_writer w;
+    struct buf one;
+    size_t from = text->len;
+
+    buf_init(&one, EVENTS_BYTES_MAX);
+    json_writer_init(&w, &one);
+    item_write(&w, inbox, ask, all);
+    *fits &= json_writer_done(&w) && buf_add(text, buf_str(&one));
+    buf_finish(&one);
+    return str_n((const char *)(uintptr_t)from, text->len - from); /* its place, until all are
+                                                                      there */
+}
+
+static struct str placed(const struct buf *text, struct str place)
+{
+    return str_n(text->at + (uintptr_t)place.at, place.len);
+}
+
+void events_draw(struct inbox *inbox, const struct shown *shown, struct drawn *drawn)
+{
+    drawn->asks = mem_zalloc((shown->count + 1) * sizeof(*drawn->asks));
+    drawn->count = shown->count;
+    drawn->fits = true;
+    buf_init(&drawn->text, EVENTS_DRAWN_MAX);
+    for (size_t i = 0; i < shown->count && drawn->fits; i++) {
+        const struct shown_ask *ask = &shown->asks[i];
+        struct drawn_ask *to = &drawn->asks[i];
+        to->ask = &ask->ask;
+        to->some = draw_one(inbox, ask, false, &drawn->text, &drawn->fits);
+        to->all = ask->ask.state == ASK_PENDING
+                      ? to->some
+                      : draw_one(inbox, ask, true, &drawn->text, &drawn->fits);
+    }
+    for (size_t i = 0; i < drawn->text.len; i++) /* a schema may come with line ends */
+        if (drawn->text.at[i] == '\n' || drawn->text.at[i] == '\r')
+            drawn->text.at[i] = ' ';
+    for (size_t i = 0; i < shown->count && drawn->fits; i++) {
+        drawn->asks[i].some = placed(&drawn->text, drawn->asks[i].some);
+        drawn->asks[i].all = placed(&drawn->text, drawn->asks[i].all);
+    }
+}
+
+void drawn_finish(struct drawn *drawn)
+{
+    mem_free(drawn->asks);
+    buf_finish(&drawn->text);
+}
+
+static void write_asks(struct json_writer *w, const struct drawn *drawn,
+                       const struct viewer *viewer, bool ended, bool *nothing)
+{
+    jw_array(w);
+    for (size_t i = 0; i < drawn->count; i++) {
+        const struct drawn_ask *ask = &drawn->asks[i];
+        if ((ask->ask->state != ASK_PENDING) != ended || !viewer_sees(viewer, ask->ask))
+            continue;
+        jw_raw(w, viewer_sees_all(viewer, ask->ask) ? ask->all : ask->some);
+        *nothing = false;
+    }
+    jw_end(w);
+}
+
+bool drawn_write(const struct inbox *inbox, const struct drawn *drawn, const struct viewer *viewer,
+                 uint64_t owner, struct buf *out, bool *nothing)
+{
+    struct json_writer w;
+
+    *nothing = true;
+    json_writer_init(&w, out);
+    jw_object(&w);
+    api_key_time(&w, STR("now"), engine_now(inbox->opts.engine));
+    jw_key(&w, STR("pending"));
+    write_asks(&w, drawn, viewer, false, nothing);
+    jw_key(&w, STR("ended"));
+    write_asks(&w, drawn, viewer, true, nothing);
+    jw_key(&w, STR("gone"));
+    jw_array(&w);
+    for (size_t i = 0; i < drawn->gone_count; i++) {
+        if (drawn->gone[i].owner != owner && !roles_include(viewer->roles, ROLES_NONE))
+            continue;
+        jw_plain_str(&w, id_str(&drawn->gone[i].ask));
+        *nothing = false;
+    }
+    jw_end(&w);
+    jw_end(&w);
+    return drawn->fits && json_writer_done(&w);
+}
+
+/* --- numbers --- */
+
+struct str events_id(const struct events *events, uint64_t number, char text[EVENTS_ID_MAX])
+{
+    int len =
+        snprintf(text, EVENTS_ID_MAX, "%s-%llu", events->epoch.text, (unsigned long long)number);
+
+    return str_n(text, len > 0 ? (size_t)len : 0);
+}
+
+static void past_add(struct events *events, const struct changed *changed)
+{
+    size_t at = (events->past_first + events->past_count) % EVENTS_PAST_MAX;
+
+    if (events->past_count == EVENTS_PAST_MAX) { /* the oldest goes, and its whole event with it */
+        events->oldest = events->past[events->past_first].number;
+        events->past_first = (events->past_first + 1) % EVENTS_PAST_MAX;
+        events->past_count--;
+    }
+    events->past[at] = (struct past){ events->number, changed->ask, changed->owner };
+    events->past_count++;
+}
+
+bool events_since(const struct events *events, uint64_t number, struct id *ids, size_t *count)
+{
+    struct map seen;
+    bool known = number >= events->oldest && number <= events->number;
+
+    *count = 0;
+    map_init(&seen, EVENTS_READ_MAX + 1);
+    for (size_t i = events->past_count; known && i > 0; i--) {
+        const struct past *past = &events->past[(events->past_first + i - 1) % EVENTS_PAST_MAX];
+        if (past->number <= number)
+            break;
+        if (map_get(&seen, id_str(&past->ask)))
+            continue;
+        known = *count < EVENTS_READ_MAX;
+        if (!known)
+            break;
+        ids[*count] = past->ask;
+        map_set(&seen, id_str(&ids[*count]), &ids[*count]);
+        ++*count;
+    }
+    map_finish(&seen);
+    return known;
+}
+
+/* --- an event --- */
+
+struct making {         /* an event that is being made */
+    struct shown shown; /* first */
+    struct changed *gone;
+    size_t gone_count;
+};
+
+static void events_schedule(struct events *events);
+
+static void forget_changes(struct events *events)
+{
+    events->changed_count = 0;
+    events->lost = false;
+    map_finish(&events->by_id);
+    map_init(&events->by_id, EVENTS_CHANGED_MAX);
+}
+
+/* Everybody is to look at everything, and nothing older can be told. */
+static void reset_all(struct events *events)
+{
+    events->number++;
+    events->oldest = events->number;
+    events->past_count = 0;
+    forget_changes(events);
+    LIST_EACH (at, &events->streams)
+        stream_reset(LIST_OF(at, struct stream_reader, link));
+}
+
+struct same_event { /* for all readers who may see the same */
+    const struct viewer *viewer;
+    struct buf data;
+    bool fits, nothing;
+};
+
+/* The event as this reader sees it, made for the first who sees it so. */
+static const struct same_event *event_for(const struct events *events, const struct drawn *drawn,
+                                          const struct stream_reader *reader,
+                                          struct same_event *made, size_t *count)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (made[i].viewer->roles == reader->viewer.roles &&
+            str_eq(made[i].viewer->principal, reader->viewer.principal))
+            return &made[i];
+    struct same_event *event = &made[(*count)++];
+    event->viewer = &reader->viewer;
+    buf_init(&event->data, EVENTS_BYTES_MAX);
+    event->fits = drawn_write(events->inbox, drawn, &reader->viewer, reader->owner, &event->data,
+                              &event->nothing);
+    return event;
+}
+
+/* Streams may end while they are sent something; those that come meanwhile are told to look. */
+static void tell_all(struct events *events, struct drawn *drawn)
+{
+    struct same_event *made = mem_zalloc((events->stream_count + 1) * sizeof(*made));
+    uint64_t before = events->number++;
+    size_t count = 0;
+
+    LIST_EACH (at, &events->streams) {
+        struct stream_reader *reader = LIST_OF(at, struct stream_reader, link);
+        if (reader->at != before || reader->catch) {
+            stream_look(reader);
+            continue;
+        }
+        const struct same_event *event = event_for(events, drawn, reader, made, &count);
+        if (event->fits)
+            stream_send(reader, buf_str(&event->data), event->nothing);
+        else
+            stream_reset(reader);
+    }
+    for (size_t i = 0; i < count; i++)
+        buf_finish(&made[i].data);
+    mem_free(made);
+}
+
+static void event_read(struct shown *shown)
+{
+    struct making *making = (struct making *)(void *)shown;
+    struct events *events = shown->inbox->events;
+    struct drawn drawn = { .gone = making->gone, .gone_count = making->gone_count };
+
+    events->reading = false;
+    events->ticked = loop_now(shown->inbox->opts.loop);
+    if (events->stopped || list_empty(&events->streams)) {
+        shown_end(shown);
+        return;
+    }
+    if (shown->failed || shown->arena.exhausted) {
+        reset_all(events);
+    } else {
+        events_draw(shown->inbox, shown, &drawn);
+        tell_all(events, &drawn);
+        drawn_finish(&drawn);
+    }
+    shown_end(shown);
+    events_schedule(events);
+}
+
+/* Which of the changes are read, and which are only named. */
+static bool is_read(const struct events *events, const struct changed *changed, size_t *ended)
+{
+    if (!changed->ended)
+        return true;
+    if (changed->came)
+        return events->approvers > 0; /* whether they may know of it is in its record */
+    return ++*ended <= EVENTS_ENDED_MAX || events->approvers > 0;
+}
+
+static void make_event(struct events *events)
+{
+    struct making *making = (struct making *)(void *)shown_open(events->inbox, sizeof(*making));
+    struct arena *arena = &making->shown.arena;
+    size_t count = events->changed_count, reads = 0, ended = 0;
+    struct id *ids = arena_alloc(arena, (count + 1) * sizeof(*ids));
+
+    making->gone = arena_alloc(arena, (count + 1) * sizeof(*making->gone));
+    making->shown.done = event_read;
+    events->number++; /* what has changed belongs to the event that is sent when all is read */
+    for (size_t i = 0; i < count; i++) {
+        const struct changed *changed = &events->changed[i];
+        if (is_read(events, changed, &ended))
+            ids[reads++] = changed->ask;
+        else
+            making->gone[making->gone_count++] = *changed;
+        past_add(events, changed);
+    }
+    events->number--;
+    forget_changes(events);
+    events->pause = count > EVENTS_BUSY ? EVENTS_BUSY_PAUSE_MS : EVENTS_PAUSE_MS;
+    if (reads > EVENTS_READ_MAX) {
+        shown_end(&making->shown);
+        reset_all(events);
+        events->ticked = loop_now(events->inbox->opts.loop);
+        return;
+    }
+    events->reading = true;
+    shown_find_all(&making->shown, ids, reads);
+}
+
+static void tick(void *data)
+{
+    struct events *events = data;
+
+    if (events->stopped || events->reading || list_empty(&events->streams))
+        return;
+    if (events->lost) {
+        reset_all(events);
+        events->ticked = loop_now(events->inbox->opts.loop);
+    } else if (events->changed_count) {
+        make_event(events);
+    }
+}
+
+static void events_schedule(struct events *events)
+{
+    int64_t wait = events->ticked + events->pause - loop_now(events->inbox->opts.loop);
+
+    if ((events->changed_count || events->lost) && !events->reading)
+        timer_set(events->inbox->opts.loop, &events->tick, wait > 0 ? wait : 0, tick, events);
+}
+
+/* --- hints --- */
+
+static void note_change(struct events *events, const struct ask_hint *hint)
+{
+    struct changed *changed = map_get(&events->by_id, hint->ask_id);
+
+    if (!changed && (events->changed_count == EVENTS_CHANGED_MAX || hint->ask_id.len != ID_LEN)) {
+        events->lost = true;
+        return;
+    }
+    if (!changed) {
+        changed = &events->changed[events->changed_count++];
+        *changed = (struct changed){ .owner = hint->owner };
+        memcpy(changed->ask.text, hint->ask_id.at, ID_LEN);
+        map_set(&events->by_id, id_str(&changed->ask), changed);
+    }
+    changed->came |= !hint->ended;
+    changed->ended |= hint->ended;
+}
+
+static void told(void *data, const struct ask_hint *hint)
+{
+    struct events *events = data;
+    bool first = !events->changed_count && !events->lost;
+
+    if (!events->changed)
+        return;
+    if (hint)
+        note_change(events, hint);
+    else
+        events->lost = events->ready = true;
+    if (first)
+        events_schedule(events);
+}
+
+/* --- who watches --- */
+
+static void heartbeat(void *data)
+{
+    struct events *events = data;
+
+    LIST_EACH (at, &events->streams)
+        stream_heartbeat(LIST_OF(at, struct stream_reader, link));
+    timer_set(events->inbox->opts.loop, &events->heartbeat, EVENTS_HEARTBEAT_MS, heartbeat, events);
+}
+
+static bool is_approver(const struct stream_reader *reader)
+{
+    return reader->viewer.roles & ROLE_APPROVE && !(reader->viewer.roles & ROLE_ADMIN);
+}
+
+static void watch_begin(struct events *events)
+{
+    id_random(&events->epoch);
+    events->changed = mem_alloc(EVENTS_CHANGED_MAX * sizeof(*events->changed));
+    events->past = mem_alloc(EVENTS_PAST_MAX * sizeof(*events->past));
+    events->past_first = events->past_count = 0;
+    events->number = events->oldest = 0;
+    events->ticked = 0;
+    events->ready = false;
+    events->pause = EVENTS_PAUSE_MS;
+    forget_changes(events);
+    engine_watch_asks(events->inbox->opts.engine, &events->watch);
+    timer_set(events->inbox->opts.loop, &events->heartbeat, EVENTS_HEARTBEAT_MS, heartbeat, events);
+}
+
+static void watch_end(struct events *events)
+{
+    engine_unwatch_asks(events->inbox->opts.engine, &events->watch);
+    timer_stop(events->inbox->opts.loop, &events->heartbeat);
+    timer_stop(events->inbox->opts.loop, &events->tick);
+    mem_free(events->changed);
+    mem_free(events->past);
+    events->changed = NULL;
+    events->past = NULL;
+    events->changed_count = 0;
+    map_finish(&events->by_id);
+}
+
+void events_join(struct events *events, struct stream_reader *reader)
+{
+    if (!events->changed)
+        watch_begin(events);
+    list_append(&events->streams, &reader->link);
+    events->stream_count++;
+    events->approvers += is_approver(reader);
+}
+
+void events_leave(struct events *events, struct stream_reader *reader)
+{
+    list_remove(&reader->link);
+    events->stream_count--;
+    events->approvers -= is_approver(reader);
+    if (list_empty(&events->streams) && events->changed)
+        watch_end(events);
+}
+
+struct events *events_create(struct inbox *inbox)
+{
+    struct events *events = MEM_NEW(struct events);
+
+    events->inbox = inbox;
+    events->watch.told = told;
+    events->watch.data = events;
+    list_init(&events->streams);
+    map_init(&events->by_id, EVENTS_CHANGED_MAX);
+    return events;
+}
+
+void events_stop(struct events *events)
+{
+    events->stopped = true;
+    LIST_EACH (at, &events->streams)
+        stream_bye(LIST_OF(at, struct stream_reader, link), STR("stopping"));
+}
+
+void events_destroy(struct events *events)
+{
+    if (!events)
+        return;
+    map_finish(&events->by_id);
+    MEM_DELETE(events);
+}

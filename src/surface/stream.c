@@ -1,0 +1,206 @@
+/*
+ * surface/stream: GET /api/events, one reader of what comes and goes.
+ *
+ * A reader is first told where it is: `reset` if it is new, or if what it has missed is not known;
+ * otherwise what has changed since the event that it names (Last-Event-ID). From then on it is sent
+ * what events.c gathers. While its connection takes no more it is left alone, and it is told what
+ * it has missed when that is drained.
+ *
+ * It ends with `bye` when its credential does, or when the server stops.
+ */
+#include "base/mem.h"
+#include "net/sse.h"
+#include "surface/events.h"
+
+struct stream_catch {             /* what a reader has missed, being read */
+    struct shown shown;           /* first */
+    struct stream_reader *reader; /* NULL: it is gone */
+    uint64_t number;              /* the newest event when it was begun */
+};
+
+static void stream_catch_up(struct stream_reader *reader);
+
+static void stream_free(struct stream_reader *reader)
+{
+    if (reader->catch)
+        reader->catch->reader = NULL;
+    events_leave(reader->events, reader);
+    mem_free(reader);
+}
+
+static void client_gone(void *data)
+{
+    stream_free(data);
+}
+
+/* Its connection takes no more for now. */
+static bool is_busy(const struct stream_reader *reader)
+{
+    return http_queued(reader->exchange) > EVENTS_QUEUE_MAX;
+}
+
+static bool send_event(struct stream_reader *reader, struct str event, struct str data)
+{
+    char id[EVENTS_ID_MAX];
+
+    return sse_send(reader->exchange,
+                    &(struct sse_event){ .id = events_id(reader->events, reader->at, id),
+                                         .event = event,
+                                         .data = data,
+                                         .retry_ms = EVENTS_RETRY_MS });
+}
+
+void stream_send(struct stream_reader *reader, struct str data, bool nothing)
+{
+    if (!nothing && is_busy(reader))
+        return; /* when that is drained it catches up */
+    reader->at = reader->events->number;
+    if (!nothing)
+        send_event(reader, STR("changes"), data);
+}
+
+void stream_reset(struct stream_reader *reader)
+{
+    if (is_busy(reader))
+        return;
+    reader->at = reader->events->number;
+    send_event(reader, STR("reset"), STR("{}"));
+}
+
+void stream_heartbeat(struct stream_reader *reader)
+{
+    if (!is_busy(reader))
+        sse_comment(reader->exchange, STR("still here"));
+    stream_look(reader);
+}
+
+void stream_bye(struct stream_reader *reader, struct str why)
+{
+    struct json_writer w;
+    struct buf data;
+
+    buf_init(&data, EVENTS_BYTES_MAX);
+    json_writer_init(&w, &data);
+    jw_object(&w);
+    jw_key_str(&w, STR("why"), why);
+    jw_end(&w);
+    send_event(reader, STR("bye"), buf_str(&data));
+    buf_finish(&data);
+    http_end(reader->exchange);
+    stream_free(reader);
+}
+
+/* --- what was missed --- */
+
+static void caught(struct shown *shown)
+{
+    struct stream_catch *catch = (struct stream_catch *)(void *)shown;
+    struct stream_reader *reader = catch->reader;
+    struct drawn drawn = { 0 };
+    struct buf data;
+    bool nothing = true, fits = !shown->failed && !shown->arena.exhausted;
+
+    if (!reader) {
+        shown_end(shown);
+        return;
+    }
+    reader->catch = NULL;
+    buf_init(&data, EVENTS_BYTES_MAX);
+    if (fits) {
+        events_draw(shown->inbox, shown, &drawn);
+        fits = drawn_write(shown->inbox, &drawn, &reader->viewer, reader->owner, &data, &nothing);
+    }
+    reader->at = catch->number;
+    if (!fits)
+        stream_reset(reader);
+    else if (!nothing)
+        send_event(reader, STR("changes"), buf_str(&data));
+    buf_finish(&data);
+    drawn_finish(&drawn);
+    shown_end(shown);
+    stream_look(reader);
+}
+
+static void stream_catch_up(struct stream_reader *reader)
+{
+    struct events *events = reader->events;
+    struct inbox *inbox = events->inbox;
+    struct id *ids = mem_alloc(EVENTS_READ_MAX * sizeof(*ids));
+    size_t count;
+
+    if (inbox->request_count >= INBOX_REQUESTS_MAX ||
+        !events_since(events, reader->at, ids, &count)) {
+        stream_reset(reader);
+    } else if (count == 0) {
+        reader->at = events->number;
+    } else {
+        reader->catch = (struct stream_catch *)(void *)shown_open(inbox, sizeof(*reader->catch));
+        reader->catch->reader = reader;
+        reader->catch->number = events->number;
+        reader->catch->shown.done = caught;
+        shown_find_all(&reader->catch->shown, ids, count);
+    }
+    mem_free(ids);
+}
+
+void stream_look(struct stream_reader *reader)
+{
+    if (!reader->catch && reader->at != reader->events->number && !is_busy(reader))
+        stream_catch_up(reader);
+}
+
+static void drained(void *data)
+{
+    stream_look(data);
+}
+
+/* --- coming --- */
+
+/* The number of the event that the reader has seen last. False: it is new, or has come from
+ * elsewhere. */
+static bool read_id(const struct events *events, struct str id, uint64_t *number)
+{
+    return events->changed && id.len > ID_LEN + 1 &&
+           str_eq(str_n(id.at, ID_LEN), id_str(&events->epoch)) && id.at[ID_LEN] == '-' &&
+           str_to_u64(str_skip(id, ID_LEN + 1), number) && *number <= events->number;
+}
+
+static struct stream_reader *reader_create(struct events *events,
+                                           const struct front_request *request)
+{
+    struct stream_reader *reader = mem_alloc(sizeof(*reader) + request->principal.len + 1);
+    char *text = reader->text;
+
+    *reader = (struct stream_reader){ .events = events,
+                                      .exchange = request->exchange,
+                                      .viewer = viewer_of(request),
+                                      .owner = store_owner(request->principal) };
+    reader->viewer.principal = str_place(&text, request->principal);
+    list_init(&reader->link);
+    return reader;
+}
+
+void stream_serve(const struct front_request *request, void *data)
+{
+    struct inbox *inbox = data;
+    struct events *events = inbox->events;
+    uint64_t number = 0;
+
+    if (!inbox_admits(request))
+        return;
+    if (events->stopped || events->stream_count >= EVENTS_STREAMS_MAX) {
+        api_problem(request->exchange, 503, STR("There are too many event streams."));
+        return;
+    }
+    bool known = read_id(events, http_named(request->http, HTTP_NAME_LAST_EVENT_ID), &number);
+    struct stream_reader *reader = reader_create(events, request);
+    events_join(events, reader);
+    reader->at = known ? number : events->number;
+    http_on_gone(request->exchange, client_gone, reader);
+    http_on_drain(request->exchange, drained, reader);
+    sse_begin(request->exchange, NULL, 0);
+    if (known)
+        stream_catch_up(reader);
+    else if (events->ready) /* otherwise all are told as soon as the store tells us */
+        send_event(reader, STR("reset"), STR("{}"));
+}

@@ -1,0 +1,118 @@
+// The event stream of the inbox: what comes and goes is told to whoever may see it, on every node, joined, and again to
+// those who come back.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { connect, pause, textOf } from './harness.js';
+import { Api, Watcher, houses, mute, openHouse, token } from './inbox.js';
+
+const SOAK = Number(process.env.NOD_SOAK);
+
+for (const house of houses) {
+  test(`${house.name}: an ask is told when it comes up and when it ends, on whatever node`, async (t) => {
+    const { first, last } = await openHouse(t, house);
+    const ada = new Api(first, 'ada');
+    const watcher = await Watcher.open(t, new Api(last, 'ada'));
+    const others = await Watcher.open(t, new Api(last, 'bob'));
+    await watcher.next('reset');
+    await others.next('reset');
+    const client = await mute(t, first, 'ada');
+    const call = client.call('ask', { message: 'live?' });
+    const came = await watcher.item('pending', 'live?');
+    assert.deepEqual((await ada.one(came.id)).json, came);
+    assert.equal((await ada.resolve(came.id, { action: 'accept', content: { name: 'Xy' } })).status, 200);
+    const ended = await watcher.item('ended', 'live?');
+    assert.deepEqual([ended.id, ended.state, ended.answer.by, ended.answer.content], [came.id, 'accepted', 'ada', { name: 'Xy' }]);
+    await call;
+    assert.deepEqual(others.events.map(({ event }) => event), ['reset'], 'another principal is told nothing');
+  });
+
+  test(`${house.name}: who comes back is told what was missed, once; what is too old is a reset`, async (t) => {
+    const { first } = await openHouse(t, house);
+    const ada = new Api(first, 'ada');
+    const stays = await Watcher.open(t, ada); // as long as somebody watches, numbers go on
+    await stays.next('reset');
+    const client = await mute(t, first, 'ada');
+    const calls = [client.call('ask', { message: 'one' })];
+    const one = await stays.item('pending', 'one');
+    const before = stays.last;
+    await ada.resolve(one.id, { action: 'decline' });
+    calls.push(client.call('ask', { message: 'two' }));
+    await stays.item('pending', 'two');
+    const back = await Watcher.open(t, ada, { last: before });
+    const { data } = await back.next('changes', ({ ended }) => ended.length);
+    assert.deepEqual([data.pending.map(({ message }) => message), data.ended.map(({ message }) => message)], [['two'], ['one']]);
+    const again = await Watcher.open(t, ada, { last: back.last });
+    calls.push(client.call('ask', { message: 'three' }));
+    await again.item('pending', 'three');
+    assert.deepEqual(again.events.map(({ event }) => event), ['changes'], 'nothing was missed, so nothing is repeated');
+    for (const last of ['nonsense', `${'x'.repeat(22)}-1`, `${before.slice(0, 23)}999999`])
+      await (await Watcher.open(t, ada, { last })).next('reset');
+    for (const { id } of (await ada.list()).json.items) await ada.resolve(id, { approved: false });
+    await Promise.all(calls);
+  });
+}
+
+test('what comes and goes is joined: at most four events a second, and every list is right at the end', async (t) => {
+  const { first } = await openHouse(t, houses[0]);
+  const ada = new Api(first, 'ada');
+  const watchers = await Promise.all(Array.from({ length: SOAK ? 50 : 5 }, () => Watcher.open(t, ada)));
+  await Promise.all(watchers.map((watcher) => watcher.next('reset')));
+  const client = await mute(t, first, 'ada');
+  const left = new Set();
+  const one = async (n) => {
+    const call = client.call('ask', { message: `many ${n}` }, { timeout: 60000 });
+    const items = await ada.pending(1, { q: `many ${n}` });
+    const { id } = items.find(({ message }) => message === `many ${n}`);
+    if (n % 20 === 7) {
+      left.add(id);
+      call.catch(() => {});
+    } else {
+      assert.equal((await ada.resolve(id, { approved: true, data: { name: 'Xy' } })).status, 200);
+      await call;
+    }
+  };
+  const lanes = Array.from({ length: 8 }, async (_, lane) => {
+    for (let n = lane; n < (SOAK ? 800 : 80); n += 8) await one(n);
+  });
+  await Promise.all(lanes);
+  const listOf = (watcher) => {
+    const list = new Set();
+    for (const { data } of [...watcher.looked, ...watcher.events]) {
+      for (const { id } of data.pending ?? []) list.add(id);
+      for (const { id } of data.ended ?? []) list.delete(id);
+      for (const id of data.gone ?? []) list.delete(id);
+    }
+    return list;
+  };
+  const same = (list) => list.size === left.size && [...left].every((id) => list.has(id));
+  for (const watcher of watchers) {
+    while (!same(listOf(watcher))) await watcher.next('changes');
+    const times = watcher.events.filter(({ event }) => event === 'changes').map(({ at }) => at);
+    for (let i = 4; i < times.length; i++) assert.ok(times[i] - times[i - 4] > 900, `five events in ${times[i] - times[i - 4]} ms`);
+  }
+  for (const id of left) await ada.resolve(id, { approved: false });
+});
+
+test('a reader that does not read costs the others nothing, and is right when it reads on', async (t) => {
+  const { first } = await openHouse(t, houses[0]);
+  const ada = new Api(first, 'ada');
+  const fine = await Watcher.open(t, ada);
+  await fine.next('reset');
+  const response = await fetch(`${ada.base}/api/events`, { headers: ada.credential() }); // nobody reads its body
+  t.after(() => response.body.cancel().catch(() => {}));
+  const client = await mute(t, first, 'ada');
+  const call = client.call('ask', { message: 'while one sleeps' });
+  const { id } = await fine.item('pending', 'while one sleeps');
+  await ada.resolve(id, { approved: true, data: { name: 'Yz' } });
+  await fine.item('ended', 'while one sleeps');
+  assert.equal(textOf(await call), 'accept {"name":"Yz"}');
+});
+
+test('without a credential there is no stream, and a token in the query is none', async (t) => {
+  const { first } = await openHouse(t, houses[0]);
+  const nobody = new Api(first, null);
+  assert.equal((await nobody.get('/api/events')).status, 401);
+  assert.equal((await nobody.get(`/api/events?token=${token('ada')}`)).status, 401);
+  assert.equal((await nobody.get(`/api/events?access_token=${token('ada')}`)).status, 401);
+  assert.equal((await new Api(first, 'carl').get('/api/events')).status, 403);
+});
