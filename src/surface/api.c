@@ -1,16 +1,15 @@
 /*
  * surface/api: see api.h.
  *
- * Replies say no-store: what waits for a person is nobody else's business, and old a moment later.
+ * The headers that protect a reply (no-store, nosniff, ...) are the front door's.
  */
 #include "surface/api.h"
 
 #include <stdio.h>
 #include <time.h>
 
-#define API_LINES   "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
-#define API_JSON    "Content-Type: application/json\r\n" API_LINES
-#define API_PROBLEM "Content-Type: " API_PROBLEM_TYPE "\r\n" API_LINES
+#define API_JSON    "Content-Type: application/json\r\n"
+#define API_PROBLEM "Content-Type: application/problem+json\r\n"
 
 /* --- problems --- */
 
@@ -84,14 +83,6 @@ static void write_errors(struct json_writer *w, void *data)
 void api_invalid(struct http_exchange *exchange, struct str detail, struct str errors)
 {
     api_problem_with(exchange, 422, detail, write_errors, &errors);
-}
-
-void api_refused(struct buf *body, int status, struct str why)
-{
-    struct json_writer w;
-
-    problem_begin(&w, body, status, why);
-    jw_end(&w);
 }
 
 void api_reply(struct http_exchange *exchange, const struct json_writer *w, struct buf *body)

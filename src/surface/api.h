@@ -24,9 +24,6 @@ void api_problem_with(struct http_exchange *exchange, int status, struct str det
                       void (*more)(struct json_writer *w, void *data), void *data);
 /* 422 with errors: [{path, message}], which is JSON. */
 void api_invalid(struct http_exchange *exchange, struct str detail, struct str errors);
-/* route.refused, with API_PROBLEM_TYPE as route.refused_type. */
-void api_refused(struct buf *body, int status, struct str why);
-#define API_PROBLEM_TYPE "application/problem+json"
 
 /* The reply 200 of a writer that is done; if it failed, 500. Finishes the buffer. */
 void api_reply(struct http_exchange *exchange, const struct json_writer *w, struct buf *body);

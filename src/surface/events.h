@@ -81,7 +81,8 @@ struct stream_reader {
     struct list link;
     struct events *events;
     struct http_exchange *exchange;
-    struct viewer viewer; /* its name is behind the struct */
+    struct viewer viewer;     /* its name is behind the struct */
+    struct front_watch watch; /* of its credential */
     uint64_t owner;
     uint64_t at;                /* the event it has */
     struct stream_catch *catch; /* what it has missed is being read; NULL: nothing */

@@ -49,8 +49,6 @@ struct viewer {
     role_set roles;
 };
 
-/* Nobody is let in without a credential, however open /mcp is. False: it was answered with 401. */
-bool inbox_admits(const struct front_request *request);
 struct viewer viewer_of(const struct front_request *request);
 /* May the viewer see this ask? The rule of core/answerable.h, for the kinds that the inbox shows.
  */

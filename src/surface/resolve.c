@@ -333,6 +333,8 @@ static const struct json *parse_body(struct shown *shown, struct str text)
 /* Where the answer is given: a page has a session, the terminal says so itself. */
 static struct str via_of(const struct front_request *request)
 {
+    if (request->session)
+        return STR("page");
     if (str_eq(http_header(request->http, STR("X-Nod-Via")), STR("terminal")))
         return STR("terminal");
     return request->session ? STR("page") : STR("api");

@@ -35,8 +35,6 @@ struct shown *shown_open(struct inbox *inbox, size_t size)
 
 struct shown *shown_begin(struct inbox *inbox, const struct front_request *request, size_t size)
 {
-    if (!inbox_admits(request))
-        return NULL;
     if (inbox->request_count >= INBOX_REQUESTS_MAX) {
         api_problem(request->exchange, 503, STR("Too many requests wait for the store."));
         return NULL;

@@ -24,6 +24,7 @@ static void stream_free(struct stream_reader *reader)
 {
     if (reader->catch)
         reader->catch->reader = NULL;
+    front_unwatch(&reader->watch);
     events_leave(reader->events, reader);
     mem_free(reader);
 }
@@ -156,6 +157,12 @@ static void drained(void *data)
 
 /* --- coming --- */
 
+/* Its credential no longer counts. */
+static void signed_out(void *data, struct str why)
+{
+    stream_bye(data, why);
+}
+
 /* The number of the event that the reader has seen last. False: it is new, or has come from
  * elsewhere. */
 static bool read_id(const struct events *events, struct str id, uint64_t *number)
@@ -186,8 +193,6 @@ void stream_serve(const struct front_request *request, void *data)
     struct events *events = inbox->events;
     uint64_t number = 0;
 
-    if (!inbox_admits(request))
-        return;
     if (events->stopped || events->stream_count >= EVENTS_STREAMS_MAX) {
         api_problem(request->exchange, 503, STR("There are too many event streams."));
         return;
@@ -198,6 +203,7 @@ void stream_serve(const struct front_request *request, void *data)
     reader->at = known ? number : events->number;
     http_on_gone(request->exchange, client_gone, reader);
     http_on_drain(request->exchange, drained, reader);
+    front_watch(request, &reader->watch, signed_out, reader);
     sse_begin(request->exchange, NULL, 0);
     if (known)
         stream_catch_up(reader);

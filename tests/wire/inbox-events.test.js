@@ -2,6 +2,7 @@
 // those who come back.
 import test from 'node:test';
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { connect, pause, textOf } from './harness.js';
 import { Api, Watcher, houses, mute, openHouse, token } from './inbox.js';
 
@@ -115,4 +116,25 @@ test('without a credential there is no stream, and a token in the query is none'
   assert.equal((await nobody.get(`/api/events?token=${token('ada')}`)).status, 401);
   assert.equal((await nobody.get(`/api/events?access_token=${token('ada')}`)).status, 401);
   assert.equal((await new Api(first, 'carl').get('/api/events')).status, 403);
+});
+
+test('a stream ends within a second of a lost role or a lost token, and says why', async (t) => {
+  const { first, tokens } = await openHouse(t, houses[0]);
+  const ada = await Watcher.open(t, new Api(first, 'ada'));
+  const bob = await Watcher.open(t, new Api(first, 'bob'));
+  const root = await Watcher.open(t, new Api(first, 'root'));
+  await Promise.all([ada, bob, root].map((watcher) => watcher.next('reset')));
+  writeFileSync(tokens, `${token('ada')} ada ask\n${token('root')} root ask admin\n`); // bob is gone, ada answers no more
+  const began = Date.now();
+  first.signal('SIGHUP');
+  for (const watcher of [ada, bob]) {
+    assert.match((await watcher.next('bye')).data.why, /role|token/);
+    assert.equal(await watcher.ended, 'ended');
+  }
+  assert.ok(Date.now() - began < 1500, `${Date.now() - began} ms`);
+  const client = await mute(t, first, 'root');
+  const call = client.call('ask', { message: 'still told' });
+  const { id } = await root.item('pending', 'still told');
+  await new Api(first, 'root').resolve(id, { approved: false });
+  await call;
 });
