@@ -105,6 +105,12 @@ static bool take_surfaces(struct options *options, const char *value)
     return *value != '\0';
 }
 
+static bool take_consent(struct options *options, const char *value)
+{
+    options->consent = value;
+    return str_eq(str_of(value), STR("inbox")) || str_eq(str_of(value), STR("any"));
+}
+
 static bool take_store(struct options *options, const char *value)
 {
     options->store = value;
@@ -155,6 +161,11 @@ static bool take_keep(struct options *options, const char *value)
 static bool take_ask_ttl(struct options *options, const char *value)
 {
     return options_duration(str_of(value), &options->ask_ttl_ms);
+}
+
+static bool take_next_surface(struct options *options, const char *value)
+{
+    return options_duration(str_of(value), &options->next_surface_ms);
 }
 
 static bool read_count(struct str text, size_t *count)
@@ -239,7 +250,9 @@ static const struct option table[] = {
     { "--allow-host", "NAME", true, take_allow_host },
     { "--allow-origin", "ORIGIN", true, take_allow_origin },
     { "--allow-field", "TOOL.FIELD", false, take_allow_field },
-    { "--surfaces", "a list of names, such as client", false, take_surfaces },
+    { "--surfaces", "names such as client, with commas or > between them", false, take_surfaces },
+    { "--next-surface", "a time such as 90s, 30m, 24h or 7d", false, take_next_surface },
+    { "--consent", "inbox or any", false, take_consent },
     { "--store", "memory:, sqlite:PATH or redis://HOST:PORT", false, take_store },
     { "--ephemeral", NULL, false, take_ephemeral },
     { "--portable-states", NULL, false, take_portable },
@@ -279,7 +292,11 @@ const char *options_help(void)
            "  --allow-field TOOL.FIELD  a form's field that may be asked for although it looks\n"
            "                         like a secret; repeatable, and logged at each use\n"
            "  --surfaces LIST        where people are asked (client, and places of the\n"
-           "                         program itself): on all of these; the first answer wins\n"
+           "                         program itself): client,inbox on both, and the first\n"
+           "                         answer wins; client>inbox in turn\n"
+           "  --next-surface TIME    in turn: how long one place has; default 30s\n"
+           "  --consent inbox        confirmations and approvals do not count if the client\n"
+           "                         answers: they are asked elsewhere only\n"
            "  --store ADDRESS        where calls are kept: memory: (default), sqlite:PATH,\n"
            "                         redis://HOST:PORT\n"
            "  --ephemeral            this process may be stopped at any moment: refuses a store\n"
