@@ -274,7 +274,7 @@ for (const house of houses) {
 }
 
 test('a surface that is not there is refused at start', async () => {
-  for (const [list, name] of [['client,inbox', 'inbox'], ['client,', ''], ['toys', 'toys']]) {
+  for (const [list, name] of [['client,outbox', 'outbox'], ['client,', ''], ['toys', 'toys']]) {
     const { code, stderr } = await runOnce('toy-surface', ['--http', '127.0.0.1:0', '--surfaces', list]);
     assert.equal(code, 1, stderr);
     assert.match(stderr, /there is no such surface/, list);
