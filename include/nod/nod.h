@@ -254,21 +254,14 @@ struct nod_server_opts {
      * with "memory:" and a secret, and only for tools with .portable. */
     bool portable_states;
     /* Where people are asked: the names of surfaces. "client" is the client that made the call. If
-     * there are several, a question is shown on all of them at once, and the first answer wins. With
-     * > between two names, as in "client>inbox", they are asked in turn: the next one if the first
-     * refuses or cannot be asked, or if nobody has answered there for next_surface_ms.
-     * NULL-terminated. NULL: the client, and where it cannot be asked, or refuses, the next surface.
-     * --surfaces overrides it; a tool may have its own. */
+     * there are several, a question is shown on all of them at once, and the first answer wins.
+     * NULL-terminated. NULL: every surface may be used; if one refuses, the next one is tried.
+     * --surfaces overrides it. */
     const char *const *surfaces;
     /* What one call may learn: see LOOPS. --journal-entries and --journal-bytes override them. */
     size_t journal_entries; /* questions, steps, times; 0: 64; at most 4096 */
     size_t journal_bytes;   /* 0: 262144, or 4096 for each of .journal_entries if that is more; at
                                least 4096, at most 4194304. One answer is never larger than this */
-    int64_t next_surface_ms; /* in turn: how long one surface has; 0: 30000. --next-surface overrides it */
-    /* Where a confirmation or an approval counts. "inbox": not at the client that made the call,
-     * because a program there could answer for the person. Such questions are asked everywhere else.
-     * NULL: everywhere but where a model answers. --consent overrides it. */
-    const char *consent;
 };
 
 /* NULL, with the reason on stderr, if an option is not valid. */
@@ -344,9 +337,6 @@ typedef struct nod_tool {
      * overrides it. */
     unsigned remember;
     int64_t remember_ms; /* how long a time is; 0: an hour; at most ten years */
-    const char *const *surfaces; /* as nod_server_opts.surfaces, for this tool; NULL: the server's */
-    const char *consent;         /* "inbox": as nod_server_opts.consent, for this tool; NULL: the
-                                    server's */
 } nod_tool;
 
 /* --- resources and templates --- */

@@ -63,11 +63,6 @@ static bool opts_fit(const struct nod_server_opts *opts)
         wrong = "node_ttl_ms is negative";
     else if (opts->keep_ms < 0)
         wrong = "keep_ms is negative";
-    else if (opts->next_surface_ms < 0)
-        wrong = "next_surface_ms is negative";
-    else if (opts->consent && *opts->consent && strcmp(opts->consent, "inbox") != 0 &&
-             strcmp(opts->consent, "any") != 0)
-        wrong = "consent is neither \"inbox\" nor \"any\"";
     else
         wrong = engine_journal_wrong(opts->journal_entries, opts->journal_bytes);
     _Static_assert(WORKERS_MAX == 256, "as the message says");
@@ -106,7 +101,6 @@ static bool keep_opts(nod_server *server, const struct nod_server_opts *opts)
     server->opts.boolean_confirm_clients = keep_list(server, opts->boolean_confirm_clients);
     server->opts.surfaces = keep_list(server, opts->surfaces);
     _Static_assert(HOST_TEXT_MAX == 1 << 20, "as the message says");
-    server->opts.consent = keep(server, opts->consent);
     if (server->arena.exhausted)
         LOG_ERROR("the server's options are not valid",
                   LOG_CSTR("why", "their texts have more than 1 MiB in all"));

@@ -134,7 +134,6 @@ struct engine *engine_create(const struct engine_opts *opts)
     limits->run_bytes = or_default(limits->run_bytes, ENGINE_RUN_BYTES);
     limits->calls = or_default(limits->calls, ENGINE_CALLS);
     engine_ask_ttl(engine, engine->opts.ask_ttl_ms);
-    engine_next_turn(engine, 0);
     engine->clock = opts->clock;
     if (opts->node.len) {
         engine->node_text = str_dup(opts->node);
