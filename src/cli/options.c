@@ -252,10 +252,10 @@ static bool take_log_format(struct options *options, const char *value)
 }
 
 static const struct option table[] = {
-    { "--http", "HOST:PORT or unix:PATH", false, take_http },
+    { "--http", "HOST:PORT, a PORT alone (0 to 65535), or unix:PATH", false, take_http },
     { "--no-inbox", NULL, false, take_no_inbox },
     { "--demo", NULL, false, take_demo },
-    { "--inbox", "HOST:PORT or unix:PATH", false, take_inbox },
+    { "--inbox", "HOST:PORT, a PORT alone (0 to 65535), or unix:PATH", false, take_inbox },
     { "--token-file", "FILE", true, take_token_file },
     { "--public-url", "a URL such as https://nod.example.org", true, take_public_url },
     { "--trusted-proxy", "an address or a net such as 10.0.0.0/8", true, take_trusted_proxy },
