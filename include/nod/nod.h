@@ -171,7 +171,7 @@ typedef struct nod_field {
     const nod_option *options; /* ends with a NULL value; see NOD_OPTIONS */
     const char *title; /* what people read, also in "Ticket: is required"; NULL: the name */
     const char *description;
-    bool required; /* it must be there; NOD_MIN(1) as well if it must not be empty */
+    bool required;
     /* Say NOD_MIN(18) and NOD_MAX(99); they set these. A field without them has no bound, and
      * NOD_MIN(0) is a bound like any other. `.min = 18` does not compile. */
     bool has_min, has_max;
@@ -179,10 +179,9 @@ typedef struct nod_field {
     const char *format;  /* text: "email", "uri", "date", "date-time" */
     const char *pattern; /* text: a regular expression that nod checks; not sent with a question */
     const char *preset;  /* what the form starts with: "text", "12", "true", a choice's value;
-                            for NOD_CHOICES a JSON array: "[\"a\",\"b\"]". It is not a default:
-                            what a client leaves out is not there, unless it is .required */
+                            for NOD_CHOICES a JSON array: "[\"a\",\"b\"]" */
     const char *hint;    /* with a pattern: an example of what fits. "T-123" is shown as "must look
-                            like T-123", instead of the expression, after a wrong answer */
+                            like T-123", instead of the expression */
 } nod_field;
 
 /* At least and at most: a number's value, how many characters of a text, how many choices. */
@@ -195,7 +194,6 @@ typedef struct nod_form {
     size_t count;
 } nod_form;
 
-/* A static table with forms stands outside of functions: inside of one it does not compile. */
 #define NOD_OPTIONS(...) ((const nod_option[]){ __VA_ARGS__, { NULL, NULL } })
 #define NOD_FORM(...)                                                                              \
     (&(const nod_form){ sizeof(nod_field), (const nod_field[]){ __VA_ARGS__ },                     \
@@ -256,14 +254,27 @@ struct nod_server_opts {
      * with "memory:" and a secret, and only for tools with .portable. */
     bool portable_states;
     /* Where people are asked: the names of surfaces. "client" is the client that made the call. If
-     * there are several, a question is shown on all of them at once, and the first answer wins.
-     * NULL-terminated. NULL: every surface may be used; if one refuses, the next one is tried.
-     * --surfaces overrides it. */
+     * there are several, a question is shown on all of them at once, and the first answer wins. With
+     * > between two names, as in "client>inbox", they are asked in turn: the next one if the first
+     * refuses or cannot be asked, or if nobody has answered there for next_surface_ms.
+     * NULL-terminated. NULL: the client, and where it cannot be asked, or refuses, the next surface.
+     * --surfaces overrides it; a tool may have its own. */
     const char *const *surfaces;
     /* What one call may learn: see LOOPS. --journal-entries and --journal-bytes override them. */
     size_t journal_entries; /* questions, steps, times; 0: 64; at most 4096 */
     size_t journal_bytes;   /* 0: 262144, or 4096 for each of .journal_entries if that is more; at
                                least 4096, at most 4194304. One answer is never larger than this */
+    int64_t next_surface_ms; /* in turn: how long one surface has; 0: 30000. --next-surface overrides it */
+    /* Where a confirmation or an approval counts. "inbox": not at the client that made the call,
+     * because a program there could answer for the person. Such questions are asked everywhere else.
+     * NULL: everywhere but where a model answers. --consent overrides it. */
+    const char *consent;
+    /* A person is asked before each call of a tool that says .destructive, as if it said
+     * .requires_confirmation. --confirm-destructive sets it, too. */
+    bool confirm_destructive;
+    /* How approvals may be remembered, instead of what the tools say: "delete_account=session,tool",
+     * as --remember has it, NULL-terminated, or NULL. --remember comes after these. */
+    const char *const *remember;
 };
 
 /* NULL, with the reason on stderr, if an option is not valid. */
@@ -339,6 +350,9 @@ typedef struct nod_tool {
      * overrides it. */
     unsigned remember;
     int64_t remember_ms; /* how long a time is; 0: an hour; at most ten years */
+    const char *const *surfaces; /* as nod_server_opts.surfaces, for this tool; NULL: the server's */
+    const char *consent;         /* "inbox": as nod_server_opts.consent, for this tool; NULL: the
+                                    server's */
 } nod_tool;
 
 /* --- resources and templates --- */
@@ -702,10 +716,16 @@ struct nod_approve_opts {
     const char *key;
     int64_t ttl_ms;
     int attempts; /* times to ask, in all, while the content does not fit; 0: 8 */
+    /* What is approved: the name of a tool, mostly this one. If an approval of that tool for this
+     * principal is remembered, nobody is asked; and this one may be remembered, as that tool's
+     * .remember allows. If no tool has that name, this tool's .remember counts. With a form nothing
+     * is remembered: somebody has to fill it in. NULL: a person is asked in every call */
+    const char *tool_path;
 };
 typedef struct nod_approval {
     bool approved;
-    const char *execution_id; /* the ask's id, for your records */
+    const char *execution_id; /* the ask's id, for your records; of a remembered approval, that of the
+                                 question it was given to */
     const nod_json *data;     /* if approved, and there is a form: what was filled in */
     nod_action action;        /* NOD_ACCEPT, or why it is not approved: NOD_DECLINE (a no), NOD_CANCEL,
                                  NOD_EXPIRED, NOD_WITHDRAWN, NOD_UNFIT, NOD_UNASKED */

@@ -63,6 +63,11 @@ static bool opts_fit(const struct nod_server_opts *opts)
         wrong = "node_ttl_ms is negative";
     else if (opts->keep_ms < 0)
         wrong = "keep_ms is negative";
+    else if (opts->next_surface_ms < 0)
+        wrong = "next_surface_ms is negative";
+    else if (opts->consent && *opts->consent && strcmp(opts->consent, "inbox") != 0 &&
+             strcmp(opts->consent, "any") != 0)
+        wrong = "consent is neither \"inbox\" nor \"any\"";
     else
         wrong = engine_journal_wrong(opts->journal_entries, opts->journal_bytes);
     _Static_assert(WORKERS_MAX == 256, "as the message says");
@@ -100,7 +105,9 @@ static bool keep_opts(nod_server *server, const struct nod_server_opts *opts)
     server->opts.store = keep(server, opts->store);
     server->opts.boolean_confirm_clients = keep_list(server, opts->boolean_confirm_clients);
     server->opts.surfaces = keep_list(server, opts->surfaces);
+    server->opts.remember = keep_list(server, opts->remember);
     _Static_assert(HOST_TEXT_MAX == 1 << 20, "as the message says");
+    server->opts.consent = keep(server, opts->consent);
     if (server->arena.exhausted)
         LOG_ERROR("the server's options are not valid",
                   LOG_CSTR("why", "their texts have more than 1 MiB in all"));
@@ -140,6 +147,7 @@ nod_server *nod_server_create(const struct nod_server_opts *given)
                                              .ask_ttl_ms = opts.ask_ttl_ms,
                                              .one_ask_per_scope = opts.one_ask_per_scope });
     engine_bound_journals(server->engine, opts.journal_entries, opts.journal_bytes);
+    engine_confirm_destructive(server->engine, opts.confirm_destructive);
     server->catalog = catalog_create();
     server->local = local_create(&(struct local_opts){ .server = server,
                                                        .catalog = server->catalog,

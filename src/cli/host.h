@@ -16,7 +16,6 @@
 #include "net/loop.h"
 #include "provider/local.h"
 #include "surface/inbox.h"
-#include "surface/webhook.h"
 
 enum {
     HOST_TEXT_MAX = 1024 * 1024, /* of all texts of the options */
@@ -39,7 +38,6 @@ struct nod_server {
     struct front *front;                   /* likewise, over HTTP */
     struct inbox *inbox;                   /* likewise, unless it is switched off */
     struct front_signin_opts signin_times; /* zeroed: as usual */
-    struct webhooks *webhooks;             /* likewise, if there are any */
     struct tokens *tokens;
     const char *token_file; /* where they are from */
     struct keyring *ring;   /* of the secrets that are set, or NULL */
@@ -74,11 +72,6 @@ bool host_open_inbox(nod_server *server, const struct options *options);
 bool host_open_inbox_beside_stdio(nod_server *server, const struct options *options);
 /* The server listens: tells the log how the inbox is opened. */
 void host_announce_inbox(nod_server *server);
-
-/* --- cli/webhooks: false, logged, if they cannot be used --- */
-
-/* After the store was opened, before the server listens. */
-bool host_open_webhooks(nod_server *server, const struct options *options);
 
 /* --- cli/shutdown --- */
 

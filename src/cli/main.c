@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "cli/host.h"
 #include "cli/options.h"
+#include "cli/remember.h"
 
 enum { EXIT_FINE = 0, EXIT_CANNOT_SERVE = 1, EXIT_WRONG_USAGE = 2 };
 
@@ -22,11 +23,11 @@ static int serve(nod_server *server, const struct options *options)
     if (!host_open_store(server, options))
         return EXIT_CANNOT_SERVE;
     engine_allow_fields(server->engine, options->allow_fields);
+    if (options->confirm_destructive)
+        engine_confirm_destructive(server->engine, true);
     bool serving = options->listen_count
-                       ? host_open_http(server, options) && host_open_webhooks(server, options) &&
-                             host_listen(server, options)
-                       : host_open_inbox_beside_stdio(server, options) &&
-                             host_serve_stdio(server) && host_open_webhooks(server, options);
+                       ? host_open_http(server, options) && host_listen(server, options)
+                       : host_open_inbox_beside_stdio(server, options) && host_serve_stdio(server);
 
     if (!serving)
         return EXIT_CANNOT_SERVE;
@@ -56,6 +57,8 @@ int nod_main(nod_server *server, int argc, char **argv)
     case OPTIONS_RUN:
         log_setup(&options.log);
         wrong = engine_journal_wrong(options.journal_entries, options.journal_bytes);
+        if (!wrong)
+            wrong = remember_use(server->engine, server->opts.remember, options.remember);
         code = wrong ? EXIT_WRONG_USAGE : serve(server, &options);
         if (wrong)
             fprintf(stderr, "%s: %s\nTry --help.\n", program_name(argc, argv), wrong);

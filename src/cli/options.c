@@ -99,28 +99,15 @@ static bool take_allow_field(struct options *options, const char *value)
     return strchr(value, '.') != NULL && add_name(options->allow_fields, value);
 }
 
-static bool take_webhook(struct options *options, const char *value)
+static bool take_remember(struct options *options, const char *value)
 {
-    return (str_starts(str_of(value), STR("http://")) ||
-            str_starts(str_of(value), STR("https://"))) &&
-           add_name(options->webhooks, value);
+    return add_name(options->remember, value);
 }
 
-static bool take_webhook_allow(struct options *options, const char *value)
-{
-    return strchr(value, ':') != NULL && add_name(options->webhook_allow, value);
-}
-
-static bool take_webhook_secret(struct options *options, const char *value)
-{
-    options->webhook_secret = value;
-    return *value != '\0';
-}
-
-static bool take_webhook_content(struct options *options, const char *value)
+static bool take_confirm_destructive(struct options *options, const char *value)
 {
     (void)value;
-    options->webhook_content = true;
+    options->confirm_destructive = true;
     return true;
 }
 
@@ -128,6 +115,12 @@ static bool take_surfaces(struct options *options, const char *value)
 {
     options->surfaces = value;
     return *value != '\0';
+}
+
+static bool take_consent(struct options *options, const char *value)
+{
+    options->consent = value;
+    return str_eq(str_of(value), STR("inbox")) || str_eq(str_of(value), STR("any"));
 }
 
 static bool take_store(struct options *options, const char *value)
@@ -180,6 +173,11 @@ static bool take_keep(struct options *options, const char *value)
 static bool take_ask_ttl(struct options *options, const char *value)
 {
     return options_duration(str_of(value), &options->ask_ttl_ms);
+}
+
+static bool take_next_surface(struct options *options, const char *value)
+{
+    return options_duration(str_of(value), &options->next_surface_ms);
 }
 
 static bool read_count(struct str text, size_t *count)
@@ -252,10 +250,10 @@ static bool take_log_format(struct options *options, const char *value)
 }
 
 static const struct option table[] = {
-    { "--http", "HOST:PORT, a PORT alone (0 to 65535), or unix:PATH", false, take_http },
+    { "--http", "HOST:PORT or unix:PATH", false, take_http },
     { "--no-inbox", NULL, false, take_no_inbox },
     { "--demo", NULL, false, take_demo },
-    { "--inbox", "HOST:PORT, a PORT alone (0 to 65535), or unix:PATH", false, take_inbox },
+    { "--inbox", "HOST:PORT or unix:PATH", false, take_inbox },
     { "--token-file", "FILE", true, take_token_file },
     { "--public-url", "a URL such as https://nod.example.org", true, take_public_url },
     { "--trusted-proxy", "an address or a net such as 10.0.0.0/8", true, take_trusted_proxy },
@@ -264,11 +262,11 @@ static const struct option table[] = {
     { "--allow-host", "NAME", true, take_allow_host },
     { "--allow-origin", "ORIGIN", true, take_allow_origin },
     { "--allow-field", "TOOL.FIELD", false, take_allow_field },
-    { "--surfaces", "a list of names, such as client", false, take_surfaces },
-    { "--webhook", "a URL that begins with http:// or https://", false, take_webhook },
-    { "--webhook-secret", "FILE", false, take_webhook_secret },
-    { "--webhook-allow", "ADDRESS:PORT", false, take_webhook_allow },
-    { "--webhook-content", NULL, false, take_webhook_content },
+    { "--remember", "TOOL=WHAT or WHAT, such as session,8h,tool", false, take_remember },
+    { "--confirm-destructive", NULL, false, take_confirm_destructive },
+    { "--surfaces", "names such as client, with commas or > between them", false, take_surfaces },
+    { "--next-surface", "a time such as 90s, 30m, 24h or 7d", false, take_next_surface },
+    { "--consent", "inbox or any", false, take_consent },
     { "--store", "memory:, sqlite:PATH or redis://HOST:PORT", false, take_store },
     { "--ephemeral", NULL, false, take_ephemeral },
     { "--portable-states", NULL, false, take_portable },
@@ -307,15 +305,16 @@ const char *options_help(void)
            "  --allow-origin ORIGIN  a web origin that may connect; repeatable\n"
            "  --allow-field TOOL.FIELD  a form's field that may be asked for although it looks\n"
            "                         like a secret; repeatable, and logged at each use\n"
+           "  --remember [TOOL=]WHAT  how an approval may be remembered, instead of what the tool\n"
+           "                         says: session, principal, a time such as 8h; for these\n"
+           "                         arguments or the whole tool (arguments, tool); none\n"
+           "  --confirm-destructive  a person is asked before each call of a destructive tool\n"
            "  --surfaces LIST        where people are asked (client, and places of the\n"
-           "                         program itself): on all of these; the first answer wins\n"
-           "  --webhook URL          is sent a signed POST when a question comes up or ends;\n"
-           "                         repeatable\n"
-           "  --webhook-secret FILE  what they are signed with: whsec_ and 24 to 64 bytes in\n"
-           "                         base64; default: NOD_WEBHOOK_SECRET of the environment\n"
-           "  --webhook-allow ADDRESS:PORT  a webhook may be there although the address is not\n"
-           "                         a public one; repeatable\n"
-           "  --webhook-content      webhooks hold the message and the arguments as well\n"
+           "                         program itself): client,inbox on both, and the first\n"
+           "                         answer wins; client>inbox in turn\n"
+           "  --next-surface TIME    in turn: how long one place has; default 30s\n"
+           "  --consent inbox        confirmations and approvals do not count if the client\n"
+           "                         answers: they are asked elsewhere only\n"
            "  --store ADDRESS        where calls are kept: memory: (default), sqlite:PATH,\n"
            "                         redis://HOST:PORT\n"
            "  --ephemeral            this process may be stopped at any moment: refuses a store\n"
@@ -432,12 +431,6 @@ enum options_do options_read(struct options *options, int argc, char **argv)
         return wrong(options, "--inbox and --no-inbox do not go together");
     if (needs_http && !options->listen_count && !options->has_inbox)
         return wrong(options, "%s goes with --http only", needs_http);
-    if ((options->webhook_secret || options->webhook_allow[0] || options->webhook_content) &&
-        !options->webhooks[0])
-        return wrong(options, "%s goes with --webhook only",
-                     options->webhook_secret     ? "--webhook-secret"
-                     : options->webhook_allow[0] ? "--webhook-allow"
-                                                 : "--webhook-content");
     if (options->tls_key && !options->tls_cert)
         return wrong(options, "--tls-key needs --tls-cert, the file of its certificate");
     return OPTIONS_RUN;

@@ -51,12 +51,12 @@ struct options {
     const char *allow_hosts[OPTIONS_NAMES_MAX + 1]; /* NULL-terminated */
     const char *allow_origins[OPTIONS_NAMES_MAX + 1];
     const char *allow_fields[OPTIONS_NAMES_MAX + 1];
-    const char *webhooks[OPTIONS_NAMES_MAX + 1]; /* URLs */
-    const char *webhook_allow[OPTIONS_NAMES_MAX + 1];
-    const char *webhook_secret; /* a file; NULL: NOD_WEBHOOK_SECRET */
-    bool webhook_content;
-    const char *surfaces; /* names between commas; NULL: what the program sets */
-    const char *store;    /* an address; NULL: what the program sets */
+    const char *remember[OPTIONS_NAMES_MAX + 1]; /* rules: see cli/remember.c */
+    bool confirm_destructive;
+    const char *surfaces;    /* names between commas and >; NULL: what the program sets */
+    int64_t next_surface_ms; /* 0: what the program sets */
+    const char *consent;     /* NULL: what the program sets */
+    const char *store;       /* an address; NULL: what the program sets */
     bool ephemeral;
     bool portable_states;
     int64_t keep_ms;    /* 0: what the program sets */

@@ -30,22 +30,6 @@ static size_t first_of(size_t given, size_t programs, size_t usual)
 
 /* --- the store --- */
 
-/* Splits a list with commas. An empty name is not a surface's, and will be refused as such. */
-static const char *const *split_names(nod_server *server, struct str list)
-{
-    size_t most = 2, count = 0;
-
-    for (size_t i = 0; i < list.len; i++)
-        most += list.at[i] == ',';
-    const char **names = arena_zalloc(&server->arena, most * sizeof(*names));
-    for (bool more = names != NULL; more;) {
-        struct str name = list;
-        more = str_cut(list, ',', &name, &list);
-        names[count++] = arena_str(&server->arena, name).at;
-    }
-    return names;
-}
-
 /* `tool` NULL: targets without limits of their own, such as prompts and resources. */
 static bool state_has_room(nod_server *server, const struct target *tool)
 {
@@ -89,6 +73,21 @@ static bool portable_fits(nod_server *server)
     return true;
 }
 
+/* The command line comes before what the program has set. */
+static void choose_surfaces(nod_server *server, const struct options *options)
+{
+    const char **names = arena_zalloc(&server->arena, 2 * sizeof(*names));
+
+    if (options->surfaces && names) {
+        names[0] = options->surfaces;
+        server->opts.surfaces = names;
+    }
+    if (options->next_surface_ms)
+        server->opts.next_surface_ms = options->next_surface_ms;
+    if (options->consent)
+        server->opts.consent = options->consent;
+}
+
 bool host_open_store(nod_server *server, const struct options *options)
 {
     engine_bound_journals(server->engine, options->journal_entries, options->journal_bytes);
@@ -116,8 +115,7 @@ bool host_open_store(nod_server *server, const struct options *options)
     server->store->ops->destroy(server->store); /* it was still empty */
     server->store = store;
     server->opts.portable_states |= options->portable_states;
-    if (options->surfaces)
-        server->opts.surfaces = split_names(server, str_of(options->surfaces));
+    choose_surfaces(server, options);
     return portable_fits(server);
 }
 
@@ -159,25 +157,57 @@ static void make_mcp(nod_server *server, const size_t *given)
     });
 }
 
+static bool surfaces_wrong(const char *why)
+{
+    LOG_ERROR("the server's options are not valid", LOG_CSTR("why", why));
+    return false;
+}
+
+/* Is there somebody else to ask, where the client's word is no consent? */
+static bool consent_fits(nod_server *server)
+{
+    bool elsewhere = server->opts.consent && strcmp(server->opts.consent, "inbox") == 0;
+
+    engine_consent_elsewhere(server->engine, elsewhere);
+    if (elsewhere && !engine_asks_elsewhere(server->engine, NULL))
+        return surfaces_wrong(
+            "consent counts in the inbox only, but this server asks nobody there: "
+            "serve the inbox and name it in --surfaces, or take out --consent");
+    for (size_t i = 0; i < catalog_count(server->catalog, TARGET_TOOL, false); i++) {
+        struct target *tool = catalog_at(server->catalog, TARGET_TOOL, false, i);
+        if (tool->consent_elsewhere && !engine_asks_elsewhere(server->engine, tool))
+            LOG_WARN("a tool takes consent from the inbox only, but nobody is asked there: what it "
+                     "wants confirmed is not",
+                     LOG_STR("tool", tool->name));
+    }
+    return true;
+}
+
 /* Every surface is there by now, including the protocol's own: the client that made the call. */
 static bool use_surfaces(nod_server *server)
 {
+    static const char *const client_only[] = { "client", NULL };
     struct str unknown;
-    bool known = engine_use_surfaces(server->engine, server->opts.surfaces, &unknown);
 
-    if (known && server->opts.portable_states && engine_asks_together(server->engine))
-        LOG_ERROR("the server's options are not valid",
-                  LOG_CSTR("why",
-                           "with portable states a call goes on at servers that know nothing "
-                           "of what was answered elsewhere: name one surface, or let the "
-                           "servers share a store"));
-    else if (known)
-        return true;
-    else
+    engine_next_turn(server->engine, server->opts.next_surface_ms);
+    /* What was answered elsewhere is known at one server only. */
+    if (server->opts.portable_states && !server->opts.surfaces)
+        server->opts.surfaces = client_only;
+    if (!engine_use_surfaces(server->engine, server->opts.surfaces, &unknown)) {
         LOG_ERROR("the server's options are not valid", LOG_CSTR("why", "there is no such surface"),
                   LOG_STR("surface", unknown),
                   LOG_STR("known", engine_surface_names(server->engine, &server->arena)));
-    return false;
+        return false;
+    }
+    bool elsewhere = engine_asks_elsewhere(server->engine, NULL);
+    for (size_t i = 0; i < catalog_count(server->catalog, TARGET_TOOL, false); i++)
+        elsewhere |= engine_asks_elsewhere(server->engine,
+                                           catalog_at(server->catalog, TARGET_TOOL, false, i));
+    if (server->opts.portable_states && elsewhere)
+        return surfaces_wrong("with portable states a call goes on at servers that know nothing of "
+                              "what was answered elsewhere: name the client only, or let the "
+                              "servers share a store");
+    return consent_fits(server);
 }
 
 /* --- over stdio --- */

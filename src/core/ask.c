@@ -105,6 +105,7 @@ static void ask_unlist(struct ask *ask)
 
     flow_drop(&ask->flow);
     due_stop(engine, &ask->expiry);
+    due_stop(engine, &ask->move);
     if (ask->listed) {
         idmap_remove(&engine->asks, ask);
         engine->asks_moved++;
@@ -254,21 +255,13 @@ static void cancel_older(struct ask *ask)
     }
 }
 
-/* If the client carries the ask, it is offered elsewhere only if the operator names several
- * surfaces. */
-static void offer_unless_carried(struct ask *ask)
-{
-    if (!ask->call->carried || ask->call->engine->together)
-        ask_offer(ask);
-}
-
 static void stage_build_params(struct flow *flow, void *subject)
 {
     struct ask *ask = subject;
 
     if (ask->call->engine->opts.one_ask_per_scope)
         cancel_older(ask);
-    offer_unless_carried(ask);
+    ask_offer_unless_carried(ask);
     flow_next(flow);
 }
 
@@ -381,7 +374,7 @@ void ask_stored(struct ask *ask)
 
     if (ask->listed) { /* its call was taken over while it rested, or answers were brought to it */
         if (!flow_awaits_hook(&ask->flow)) /* else it is offered when the hook has finished */
-            offer_unless_carried(ask);
+            ask_offer_unless_carried(ask);
         return;
     }
     ask->listed = idmap_set(&engine->asks, ask);
@@ -395,7 +388,7 @@ void ask_stored(struct ask *ask)
      * scope. */
     if (engine->opts.one_ask_per_scope && !map_get(&engine->scopes, ask->record.scope))
         map_set(&engine->scopes, ask->record.scope, ask);
-    offer_unless_carried(ask);
+    ask_offer_unless_carried(ask);
 }
 
 const struct ask_record *ask_record(const struct ask *ask)

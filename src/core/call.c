@@ -11,7 +11,7 @@
  * the client cannot come back, the caller is told so at once, and the end is stored later. A caller
  * that has left, or whose call was unloaded, is told no end.
  */
-#include "core/inside.h"
+#include "core/grant_inside.h"
 
 #include <limits.h>
 
@@ -111,6 +111,7 @@ void call_free(struct call *call)
         call->later->call = NULL;
     call_awake(call);
     op_abandon(&call->op);
+    granting_free(call);
     call_run_drop(call);
     call_saving_free(call);
     journal_finish(&call->journal);
@@ -312,7 +313,7 @@ void call_start(struct flow *flow, void *subject)
     (void)flow;
     if (call->cancel_wanted)
         call_cancel_later(call);
-    else if (home_begin(call))
+    else if (grants_made(call) && home_begin(call))
         call_run_begin(call);
 }
 
@@ -383,6 +384,21 @@ static void finish_begin(struct call *call,
         call->op.most = INT_MAX;
 }
 
+/* A destructive tool did its work, and nobody was asked: neither by it, nor at the gate, nor in an
+ * earlier call whose approval is remembered. */
+static void check_asked(struct call *call)
+{
+    if (!call->target->destructive || call_ending(call)->outcome.status != NOD_OK)
+        return;
+    for (size_t i = 0; i < call->journal.count; i++)
+        if (call->journal.entries[i].class == ENTRY_ASK)
+            return;
+    call->engine->destructive_unasked++;
+    LOG_WARN("a destructive tool ran without asking anybody (--confirm-destructive asks)",
+             LOG_STR("tool", call->target->name), LOG_STR("principal", call->principal),
+             LOG_STR("call", id_str(&call->id)));
+}
+
 void call_finish(struct flow *flow, void *subject)
 {
     struct call *call = subject;
@@ -391,6 +407,7 @@ void call_finish(struct flow *flow, void *subject)
         call_outcome_fail(call, &(struct fault){ .status = NOD_E_USAGE,
                                                  .message = STR("A hook took the place of the "
                                                                 "tool, and gave no result") });
+    check_asked(call);
     if (!call->stored) {
         call->state = LIVE_FINISHING;
         flow_next(flow);

@@ -76,6 +76,8 @@ void call_asked(struct call *call)
 
     call->untold = false;
     call->state = LIVE_TELLING;
+    if (!call_is_alone(call))
+        call->client_kinds = call_able(call).client;
     scope_asked(call);
     if (!call->cancel_wanted && caller->ops->brings && !caller->ops->brings(caller, call))
         call_told(call, CALLER_LEAVES);

@@ -8,7 +8,7 @@
  * Holds always: a run belongs to at most one call. If the call drops its run, the run forgets its
  * call, so a late run_done changes nothing.
  */
-#include "core/inside.h"
+#include "core/grant_inside.h"
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -57,34 +57,15 @@ static void call_fail_run(struct call *call, const struct run *run, nod_status s
     call_outcome_fail(call, &fault);
 }
 
-static unsigned kinds_of(struct surface *surface, const struct call *call)
-{
-    unsigned kinds = 0;
-
-    if (surface->ops->kinds)
-        return surface->ops->kinds(surface, call);
-    for (int kind = ASK_FORM; kind <= ASK_ROOTS; kind++)
-        if (surface->ops->can(surface, call, (enum ask_kind)kind))
-            kinds |= 1u << kind;
-    return kinds;
-}
-
 /* Which kinds of question can be put to the person behind this call. If the caller is gone it may
  * come back, so what it could do before still counts. */
 static void supports(struct call *call)
 {
-    const struct engine *engine = call->engine;
-
     if (call_is_alone(call))
         return;
-    call->supports = call->supports_consent = 0;
-    for (size_t i = 0; i < engine->surface_count; i++) {
-        struct surface *surface = engine->surfaces[i];
-        unsigned kinds = kinds_of(surface, call);
-        call->supports |= kinds;
-        if (!surface->ops->model) /* a model's word is not consent */
-            call->supports_consent |= kinds;
-    }
+    struct able able = call_able(call);
+    call->supports = able.asked;
+    call->supports_consent = able.consent;
 }
 
 static int64_t ask_ttl_of(const struct call *call)
@@ -235,7 +216,7 @@ void call_pending(struct call *call)
         call->run = NULL;
         timed_out(call);
     } else if (run->news.asks) {
-        call_asks_begin(call);
+        grants_look(call);
     } else {
         call_save(call);
     }

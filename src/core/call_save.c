@@ -3,6 +3,7 @@
  *
  * - A run that recorded asks is parked: its entries and asks are committed in one transition, and
  *   only then is anybody told.
+ * - A question that a grant answered, and nothing else, is appended as a step is (grant_pass.c).
  * - The result of a step is appended to the journal, and the call is run again at once.
  * - A call that is held before its first step is opened, so that its client can come back.
  *
@@ -179,7 +180,7 @@ static void keep_trying(struct call *call)
 }
 
 /* What is being stored. It decides what follows. */
-enum saving { SAVING_ASKS, SAVING_INTENT, SAVING_STEP, SAVING_OPENING };
+enum saving { SAVING_ASKS, SAVING_INTENT, SAVING_STEP, SAVING_PASS, SAVING_OPENING };
 
 static enum saving saving_what(const struct call *call)
 {
@@ -187,8 +188,14 @@ static enum saving saving_what(const struct call *call)
         return SAVING_ASKS;
     if (call->saving_count == 0)
         return SAVING_OPENING;
-    return call->saving_entries[call->saving_count - 1].class == ENTRY_INTENT ? SAVING_INTENT
-                                                                              : SAVING_STEP;
+    switch (call->saving_entries[call->saving_count - 1].class) {
+    case ENTRY_INTENT:
+        return SAVING_INTENT;
+    case ENTRY_ASK:
+        return SAVING_PASS;
+    default:
+        return SAVING_STEP;
+    }
 }
 
 static void save_send(struct op *op)
@@ -243,6 +250,8 @@ static void save_crash(enum saving what)
     case SAVING_STEP:
         CRASH_POINT(step_after);
         break;
+    case SAVING_PASS:
+        break;
     case SAVING_OPENING:
         CRASH_POINT(open_after);
         break;
@@ -261,6 +270,7 @@ static void save_failed(struct call *call, enum saving what, nod_status status,
 {
     static const char *const names[] = { [SAVING_ASKS] = "the question",
                                          [SAVING_INTENT] = "the intent of a step",
+                                         [SAVING_PASS] = "the remembered approval",
                                          [SAVING_OPENING] = "the call" };
 
     if (what != SAVING_STEP)

@@ -64,6 +64,9 @@ struct caller_ops {
     /* True: the call waits for people, and its work clock stands still. For heartbeats. May be
      * NULL. */
     void (*waiting)(struct caller *caller, struct call *call, bool waiting);
+    /* Where its asks are up has changed (call_waits_only_elsewhere). Nothing may be done to the call
+     * here. May be NULL. */
+    void (*offered)(struct caller *caller, struct call *call);
     /* Its asks travel in results, so a call can ask where it would otherwise have to end. */
     bool carries;
     /* How long a question waits if its author does not say. It is never less than the engine's own

@@ -170,6 +170,14 @@ static role_set claim_roles(const struct claim *claim)
     return claim->answer.roles | (own ? ROLE_CLIENT : ROLES_NONE);
 }
 
+/* What asks, if its call waits here. */
+static const struct target *claim_target(struct claim *claim)
+{
+    const struct ask *ask = claim_ask(claim);
+
+    return ask ? ask->call->target : NULL;
+}
+
 /* May this answerer answer this ask? */
 static void check_answerer(struct claim *claim, const struct ask_record *record)
 {
@@ -195,7 +203,7 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
     } else if (claim->answer.attempt && claim->answer.attempt < record->attempt) {
         claim->result.pending = true;
         claim_reject(claim, NOD_E_STALE); /* it answers an offer that was replaced */
-    } else if (record->consent && surface && surface->ops->model) {
+    } else if (!claim_may_consent(claim->engine, record, claim_target(claim), surface)) {
         claim->result.pending = true;
         claim_reject(claim, NOD_E_REFUSED);
     } else if ((claim->result.problems = claim_take_note(claim, record)).len) {

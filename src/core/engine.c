@@ -134,6 +134,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     limits->run_bytes = or_default(limits->run_bytes, ENGINE_RUN_BYTES);
     limits->calls = or_default(limits->calls, ENGINE_CALLS);
     engine_ask_ttl(engine, engine->opts.ask_ttl_ms);
+    engine_next_turn(engine, 0);
     engine->clock = opts->clock;
     if (opts->node.len) {
         engine->node_text = str_dup(opts->node);
@@ -154,6 +155,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     heap_init(&engine->due);
     list_init(&engine->watches);
     list_init(&engine->claims);
+    list_init(&engine->grant_works);
     list_init(&engine->sets);
     list_init(&engine->brought);
     list_init(&engine->returns);
@@ -185,6 +187,7 @@ void engine_destroy(struct engine *engine)
         return;
     cancels_drop(engine); /* first: an answer may wait for the end of a cancel */
     claims_drop(engine);
+    grant_works_drop(engine);
     recovery_free(engine); /* it is told of the claims that it made */
     returns_drop(engine);
     openings_drop(engine);
@@ -222,6 +225,16 @@ void engine_allow_fields(struct engine *engine, const char *const *fields)
     for (; fields && *fields; fields++)
         LOG_WARN("the operator allows a field that may look like a secret",
                  LOG_CSTR("field", *fields));
+}
+
+void engine_confirm_destructive(struct engine *engine, bool wanted)
+{
+    engine->confirm_destructive = wanted;
+}
+
+uint64_t engine_destructive_unasked(const struct engine *engine)
+{
+    return engine->destructive_unasked;
 }
 
 struct hooks *engine_hooks(struct engine *engine)

@@ -46,6 +46,7 @@ enum {
     ENGINE_RUN_BYTES = 16 * 1024 * 1024, /* memory of one run of a handler */
     ENGINE_CALLS = 100000,               /* calls live on a node */
     ENGINE_ASK_TTL_MS = 300000,          /* how long a question waits */
+    ENGINE_NEXT_TURN_MS = 30000,         /* how long one place is waited for, in turn */
     ENGINE_STORE_TRIES = 6,     /* of an operation whose store failed, with growing pauses */
     ENGINE_STORE_PAUSE_MS = 50, /* the first pause */
 };
@@ -101,18 +102,30 @@ struct journal_limits engine_journal_limits(const struct engine *engine,
  */
 bool engine_add_surface(struct engine *engine, struct surface *surface);
 /*
- * Only these surfaces are used, in this order; `names` ends with NULL. If there is more than one,
- * an ask is up on all of them that can, at the same time. "client" is the client that made the
- * call, whichever way it is asked. NULL, or no name: all surfaces, as they were added. False: there
- * is no surface of the name *unknown, and nothing was changed. Call it after the last surface was
- * added and before the first call.
+ * Where people are asked: names of surfaces, separated by commas (at the same time) or by > (in
+ * turn); see plan.h. The texts of the list, which ends with NULL, are read as if there were a comma
+ * between them. "client" is the client that made the call, whichever way it is asked. NULL, or no
+ * name: all surfaces, each in its turn. False: there is no surface of the name *unknown, and
+ * nothing was changed. Call it after the last surface was added and before the first call. A target
+ * may have names of its own.
  */
 bool engine_use_surfaces(struct engine *engine, const char *const *names, struct str *unknown);
+/* How long one turn lasts, where the clock ends it; 0: ENGINE_NEXT_TURN_MS. */
+void engine_next_turn(struct engine *engine, int64_t ms);
+/* What the client says is no consent: confirmations and approvals are asked elsewhere only. A
+ * target may say the same for itself. Before the first call. */
+void engine_consent_elsewhere(struct engine *engine, bool elsewhere);
 /* The names of all surfaces, with commas between them. */
 struct str engine_surface_names(const struct engine *engine, struct arena *arena);
-bool engine_has_surface(const struct engine *engine, const struct surface *surface);
+/* Is the client asked what this target asks? And is anybody else, other than a model? A target of
+ * NULL stands for one that names no surfaces. */
+bool engine_asks_client(struct engine *engine, struct target *target);
+bool engine_asks_elsewhere(struct engine *engine, struct target *target);
 /* Several surfaces were named: asks that a client carries are up elsewhere as well. */
-bool engine_asks_together(const struct engine *engine);
+bool engine_asks_together(struct engine *engine, struct target *target);
+/* May a call of this target wait for somebody elsewhere, if its client can be asked these kinds (1
+ * << enum ask_kind)? */
+bool engine_waits_elsewhere(struct engine *engine, struct target *target, unsigned kinds);
 /* How long a question waits from now on, if nobody says otherwise; at most RUN_TTL_MAX_MS. */
 void engine_ask_ttl(struct engine *engine, int64_t ms);
 /*
@@ -121,6 +134,10 @@ void engine_ask_ttl(struct engine *engine, int64_t ms);
  * not copied.
  */
 void engine_allow_fields(struct engine *engine, const char *const *fields);
+/* Every call of a destructive tool is asked for at the gate. Before the first call. */
+void engine_confirm_destructive(struct engine *engine, bool wanted);
+/* How many calls of destructive tools have ended well here without anybody having been asked. */
+uint64_t engine_destructive_unasked(const struct engine *engine);
 struct hooks *engine_hooks(struct engine *engine);
 const struct flow_table *engine_flow(nod_flow flow);
 
@@ -303,6 +320,10 @@ struct str call_uri(const struct call *call);
 /* Could a surface other than this one put such a question to the person behind this call? */
 bool engine_can_elsewhere(const struct engine *engine, const struct call *call, enum ask_kind kind,
                           bool consent, const struct surface *but);
+/* One of its questions is up elsewhere than at its client, or will be. */
+bool call_waits_elsewhere(const struct call *call);
+/* All of them are, and none is up at its client. */
+bool call_waits_only_elsewhere(const struct call *call);
 /* What the call has learned. Valid while it runs, during finished(), and during asked(), unless
  * answers were brought before that: then only the store has it. */
 const struct entry *call_journal(const struct call *call, size_t *count);
@@ -319,6 +340,11 @@ struct call *ask_call(const struct ask *ask);
 bool ask_is_opened(const struct ask *ask);
 /* A pending ask of this node, or NULL. */
 struct ask *engine_ask(const struct engine *engine, struct str ask_id);
+
+/* May the client be asked this, as far as the operator and the target are concerned? */
+bool ask_is_for_client(const struct ask *ask);
+/* The same of an ask that may not be live here. */
+bool engine_asks_client_this(struct engine *engine, const struct ask_record *record);
 
 /* Called by a surface: see surface_ops.offer. */
 void ask_offered(struct ask *ask, const struct surface *surface, enum offer_result result);

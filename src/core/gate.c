@@ -8,8 +8,10 @@
  *
  * nod's own hook asks for the confirmation that a target requires. It runs instead of the stage,
  * with the lowest priority. A program that adds another hook instead of the stage, or skips the
- * stage from around it, is itself responsible for that confirmation.
+ * stage from around it, is itself responsible for that confirmation. If the confirmation may be
+ * remembered (core/grant.h), the question names its tool path, and grants may answer it.
  */
+#include "core/grant_inside.h"
 #include "core/hook_inside.h"
 
 enum { GATE_ARGS_SHOWN = 2000 }; /* bytes of the arguments in a gate's question */
@@ -93,7 +95,8 @@ static bool wants_confirmation(const void *subject)
 {
     const struct call *call = subject;
 
-    return call->target->requires_confirmation;
+    return call->target->requires_confirmation ||
+           (call->target->destructive && call->engine->confirm_destructive);
 }
 
 static nod_status confirm(struct nod_hook_run *hook, void *data)
@@ -106,6 +109,10 @@ static nod_status confirm(struct nod_hook_run *hook, void *data)
                              .key = STR("gate"), /* with its prefix: nod.gate */
                              .message = gate_message(run->call, &run->arena),
                              .consent = true };
+    if (grant_rule_of(run->engine, run->call, run->target->name).allows) {
+        spec.path = run->target->name;
+        spec.path_digest = grant_digest(&run->arena, run->args);
+    }
     nod_status status = run->arena.exhausted ? NOD_E_LIMIT : run_ask(run, &spec, &answer);
     if (status == NOD_PENDING || (status == NOD_OK && answer->state == ASK_ACCEPTED))
         return status;

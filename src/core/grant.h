@@ -79,12 +79,12 @@ struct grant_rule {
     int64_t for_ms; /* with NOD_REMEMBER_TIME; 0: GRANT_MS */
 };
 
-/* Reads "TOOL=WHAT" or "WHAT". WHAT is "none", or words with commas: session, principal, a time
- * such as 30m, 8h or 7d; arguments, tool. NULL: *rule is set, and its text points into `text`.
- * Otherwise what is wrong, in words. */
-const char *grant_rule_read(struct str text, struct grant_rule *rule);
 /* The operator's rules; text is copied. Before the first call. */
 void engine_remember(struct engine *engine, const struct grant_rule *rules, size_t count);
+
+/* The digest of arguments, hexadecimal; empty: they have none, and only the tool can be granted.
+ * From any thread. */
+struct str grant_digest(struct arena *arena, const struct json *args);
 
 /* --- the grants that there are --- */
 

@@ -19,8 +19,6 @@ const struct target *grant_target(const struct engine *engine, const struct call
 /* The choices of a rule, without labels. `digest`: the arguments have one. */
 size_t grant_choices(const struct grant_rule *rule, bool session, bool digest,
                      struct remember_choice out[GRANT_CHOICES_MAX]);
-/* The digest of arguments, hexadecimal; empty: they have none, and only the tool can be granted. */
-struct str grant_digest(struct arena *arena, const struct json *args);
 /* The version that a grant is bound to. */
 struct str grant_version(struct arena *arena, const struct target *target);
 /* For ask_record.remember. */
@@ -28,5 +26,51 @@ struct str grant_offer_write(struct arena *arena, const struct grant_rule *rule,
                              struct str digest, struct str version);
 bool grant_offer_read(const struct ask_record *ask, struct arena *arena, struct grant_offer *out);
 void grant_rules_drop(struct engine *engine);
+
+/* --- the record (grant.c) --- */
+
+#define GRANT_KIND "grant" /* of small records */
+
+enum {
+    /* An answer makes its grant within that time, or not at all; so a revoke is remembered for as
+     * long: a week. */
+    GRANT_MAKE_MS = 604800000,
+};
+
+/* The id of a grant, from what it allows. */
+struct str grant_key(const struct grant *grant, char out[GRANT_KEY_LEN]);
+bool grant_write(struct buf *out, const struct grant *grant);
+/* Texts are in the arena. False: it is no grant. */
+bool grant_read(struct arena *arena, struct str id, struct str record, struct grant *out);
+/* It was revoked, or its time is up. */
+bool grant_is_over(const struct grant *grant, int64_t now_ms);
+/* Stores it under its id, for as long as it counts. `version` as in store_ops.put. */
+void grant_put(struct engine *engine, const struct grant *grant, uint64_t version, store_done *done,
+               void *data);
+void grant_works_drop(struct engine *engine);
+
+/* --- calls --- */
+
+/* What a call waits for while its grants are made, or looked for; with the call's own op. */
+struct granting {
+    struct arena arena;
+    struct grant grant; /* the one that is made, or tried */
+    char id[GRANT_KEY_LEN];
+    uint64_t version; /* of its record */
+    int tries;
+    struct run_item *item; /* the question for which a grant is looked for */
+    struct remember_choice choices[GRANT_CHOICES_MAX];
+    size_t choice_count, choice;
+    struct grant_rule rule;
+    struct str target_version;
+};
+
+struct granting *granting_of(struct call *call);
+void granting_free(struct call *call);
+/* Is everything made that answers of this call are to be remembered as? False: it is being made,
+ * and the call's stage is entered again when that is done. */
+bool grants_made(struct call *call);
+/* What call->run asks is put to people, unless grants answer it. */
+void grants_look(struct call *call);
 
 #endif

@@ -19,8 +19,7 @@
 enum {
     SCOPES = NOD_REMEMBER_SESSION | NOD_REMEMBER_PRINCIPAL | NOD_REMEMBER_TIME,
     MATCHES = NOD_REMEMBER_ARGUMENTS | NOD_REMEMBER_TOOL,
-    REMEMBER_MAX = 4096,       /* bytes of what a question says of what may be remembered */
-    RULE_TIME_DIGITS_MAX = 10, /* of the number in a time */
+    REMEMBER_MAX = 4096, /* bytes of what a question says of what may be remembered */
 };
 
 #define SECOND_MS INT64_C(1000)
@@ -88,85 +87,6 @@ struct str grant_label(struct arena *arena, enum grant_scope scope, enum grant_m
 }
 
 /* --- the operator's rules --- */
-
-/* "90s", "30m", "8h", "7d". */
-static bool time_read(struct str word, int64_t *ms)
-{
-    int64_t n, unit;
-
-    if (word.len < 2 || word.len > RULE_TIME_DIGITS_MAX)
-        return false;
-    switch (word.at[word.len - 1]) {
-    case 's':
-        unit = SECOND_MS;
-        break;
-    case 'm':
-        unit = MINUTE_MS;
-        break;
-    case 'h':
-        unit = HOUR_MS;
-        break;
-    case 'd':
-        unit = DAY_MS;
-        break;
-    default:
-        return false;
-    }
-    if (!str_to_i64(str_n(word.at, word.len - 1), &n) || n < 1 || n > GRANT_MS_MAX / unit)
-        return false;
-    *ms = n * unit;
-    return true;
-}
-
-static const char *word_read(struct str word, struct grant_rule *rule)
-{
-    static const struct {
-        struct str word;
-        unsigned bit;
-    } words[] = { { STR_INIT("session"), NOD_REMEMBER_SESSION },
-                  { STR_INIT("principal"), NOD_REMEMBER_PRINCIPAL },
-                  { STR_INIT("arguments"), NOD_REMEMBER_ARGUMENTS },
-                  { STR_INIT("tool"), NOD_REMEMBER_TOOL } };
-    int64_t ms;
-
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (str_eq(word, words[i].word)) {
-            rule->allows |= words[i].bit;
-            return NULL;
-        }
-    }
-    if (!time_read(word, &ms))
-        return "is none of session, principal, a time such as 30m, 8h or 7d (at most ten years), "
-               "arguments, tool and none";
-    if (rule->allows & NOD_REMEMBER_TIME)
-        return "has two times";
-    rule->allows |= NOD_REMEMBER_TIME;
-    rule->for_ms = ms;
-    return NULL;
-}
-
-const char *grant_rule_read(struct str text, struct grant_rule *rule)
-{
-    struct str what;
-
-    *rule = (struct grant_rule){ 0 };
-    if (!str_cut(text, '=', &rule->tool, &what)) {
-        what = text;
-        rule->tool = STR_NONE;
-    } else if (!rule->tool.len) {
-        return "names no tool before the =";
-    }
-    if (str_eq(what, STR("none")))
-        return NULL;
-    for (bool more = true; more;) {
-        struct str word;
-        more = str_cut(what, ',', &word, &what);
-        const char *wrong = word_read(word, rule);
-        if (wrong)
-            return wrong;
-    }
-    return rule->allows & SCOPES ? NULL : "says neither session nor principal nor a time";
-}
 
 void engine_remember(struct engine *engine, const struct grant_rule *rules, size_t count)
 {

@@ -9,6 +9,7 @@
  * call_asks.c      the questions of one round
  * run_journal.c    what a run looks up and records while it is with its provider
  * ask.c            the life of an ask up to the offer: request stages, expiry
+ * plan.c           where the questions of a call are asked, and in which order
  * offers.c         on which surfaces an ask is up
  * scope.c          one question at a time (one_ask_per_scope)
  * answerable.c     who may answer an ask
@@ -64,8 +65,10 @@ struct engine {
     struct hooks hooks;
     struct surface *surfaces[ENGINE_SURFACES_MAX];
     size_t surface_count;
-    size_t resting;      /* calls of `calls` that wait without a client: see resting.c */
-    bool together;       /* several surfaces are named: an ask is up on all of them that can */
+    size_t resting;   /* calls of `calls` that wait without a client: see resting.c */
+    struct plan plan; /* where people are asked, unless a target says otherwise */
+    int64_t next_turn_ms;
+    bool consent_elsewhere;
     struct idmap calls;  /* struct call */
     struct idmap asks;   /* struct ask, pending here */
     uint64_t asks_moved; /* changes whenever an ask enters or leaves `asks`; never 0 */
@@ -93,6 +96,9 @@ struct engine {
     const char *const *allowed_fields; /* NULL: none */
     struct grant_rule *remember;       /* the operator's: see grant_offer.c */
     size_t remember_count;
+    bool confirm_destructive;     /* see engine_confirm_destructive */
+    uint64_t destructive_unasked; /* see engine_destructive_unasked */
+    struct list grant_works;      /* operations on grants that no call waits for: see grant.c */
 };
 
 struct tally { /* pending asks of a principal */
@@ -225,11 +231,12 @@ struct call {
     struct due timeout; /* of its run; while it waits: the next take */
     struct later *later;
     unsigned supports, supports_consent; /* of its last run; see struct run */
-    struct journal journal;              /* empty while it waits: the store has it */
-    size_t learned;                      /* bytes of the journal, while it waits */
-    struct run *run;                     /* under way, or being saved */
-    bool *run_over;                      /* set if the run ends while it is being started */
-    struct list asks;                    /* pending, in order */
+    unsigned client_kinds;  /* what its client could be asked when it was last told of asks */
+    struct journal journal; /* empty while it waits: the store has it */
+    size_t learned;         /* bytes of the journal, while it waits */
+    struct run *run;        /* under way, or being saved */
+    bool *run_over;         /* set if the run ends while it is being started */
+    struct list asks;       /* pending, in order */
     size_t asks_settled, asks_expected;
     nod_status asks_failed;
     /* the bound that refused one of the asks, and how many it allows */
@@ -240,9 +247,11 @@ struct call {
     struct ask_record *saving;    /* views for the store, during a park */
     struct entry *saving_entries; /* behind `saving`, in the same block */
     size_t saving_asks, saving_count;
-    bool saving_lent;        /* `saving` is the record of its only ask, not a copy */
-    struct ending *ending;   /* made when the call comes to its end: see call_ending */
-    struct brought *brought; /* answers that its caller has brought, until they are known */
+    bool saving_lent;          /* `saving` is the record of its only ask, not a copy */
+    struct ending *ending;     /* made when the call comes to its end: see call_ending */
+    struct brought *brought;   /* answers that its caller has brought, until they are known */
+    struct granting *granting; /* while grants are made or looked for: see grant_inside.h */
+    size_t granted;            /* entries of the journal whose grants are made */
 };
 
 /* --- its stages (call.c), and what hooks see and write of it (call_hooks.c) --- */
@@ -397,6 +406,9 @@ struct ask {
     bool listed;            /* found by its id */
     unsigned up;            /* bits of engine->surfaces: the ask is up there, or is being put up */
     unsigned tried;         /* the same: it was offered there, and is up or was refused */
+    uint8_t turn;           /* of the plan; as many as it has: none is left */
+    int64_t since_ms;       /* when it was asked, by the store's clock; 0: not offered yet */
+    struct due move;        /* the next turn, if the clock decides */
     bool offering;          /* it is being put up right now */
     struct tally *tally;    /* where it is counted for its principal, or NULL */
     bool opened;            /* a URL that was opened; it ends when its page is done */
@@ -433,10 +445,21 @@ void ask_seen_ended(struct ask *ask, const struct ask_record *record);
 
 /* --- offers --- */
 
-/* Offers the ask on the surfaces that can and have not been tried: on the next one, or
- * (engine->together) on all of them. If it is up nowhere after that, and no client carries it, it
- * ends in ASK_UNSUPPORTED. */
+/* Offers the ask on the surfaces of its turn that can and have not been tried, or of the next turn
+ * where one can. If it is up nowhere after that, and no client carries it, it ends in
+ * ASK_UNSUPPORTED. */
 void ask_offer(struct ask *ask);
+/* The same, unless its client has it, and it is to be asked nowhere else. */
+void ask_offer_unless_carried(struct ask *ask);
+/* It is up somewhere, or will be. */
+bool ask_waits(const struct ask *ask);
+
+struct able {         /* bits (1 << kind) of what the person behind a call can be asked: */
+    unsigned asked;   /* anywhere */
+    unsigned consent; /* where it counts as consent */
+    unsigned client;  /* by the client */
+};
+struct able call_able(const struct call *call);
 /* The store counts another offer of the ask, made here or on another node. It is put up again on
  * the surfaces that count offers, with what was wrong, if that is known. */
 void ask_offered_anew(struct ask *ask, int attempt, struct str problems);
@@ -444,6 +467,18 @@ bool ask_is_up_on(const struct ask *ask, const struct surface *surface);
 /* Takes the ask down from all surfaces but this one (or NULL). */
 void ask_withdraw(struct ask *ask, const struct surface *but, const struct winner *winner,
                   struct str why);
+
+/* --- plan --- */
+
+struct str surface_word(const struct surface *surface); /* what the operator calls it */
+const struct plan *target_plan(struct engine *engine, struct target *target);
+const struct plan *call_plan(const struct call *call);
+/* Does an answer that is given there count as a person's consent to what this target asks? */
+bool surface_consents(const struct engine *engine, const struct surface *surface,
+                      const struct target *target);
+/* Does one to this ask? `target` may be NULL: its name is in the record. */
+bool claim_may_consent(const struct engine *engine, const struct ask_record *record,
+                       const struct target *target, const struct surface *surface);
 
 /* --- claim --- */
 

@@ -1,11 +1,12 @@
 /*
  * core/offers: on which surfaces an ask is up.
  *
- * An ask is offered on the first surface that can put it to its person. If an offer fails (no
- * handler, an error), the person has not refused anything: the ask moves to the next surface. When
- * none is left it ends in ASK_UNSUPPORTED, unless a client carries it and will bring the answer. If
- * the operator names several surfaces, the ask is up on all of them that can, at the same time. The
- * first answer wins (claim.c); every other offer is withdrawn and told who won.
+ * An ask is offered on all surfaces of its turn (plan.h) that can put it to its person. If an offer
+ * fails (no handler, an error), the person has not refused anything. When no offer of the turn is
+ * left, it is the next one's turn; so it is, where the plan says so, when nobody has answered in
+ * time. When there is no further turn, the ask ends in ASK_UNSUPPORTED, unless a client carries it
+ * and will bring the answer. The first answer wins (claim.c); every other offer is withdrawn and
+ * told who won.
  *
  * Holds always: a surface is asked to withdraw only what it was offered and has not refused, and at
  * most once for each offer.
@@ -61,25 +62,8 @@ bool engine_add_surface(struct engine *engine, struct surface *surface)
         return false;
     }
     engine->surfaces[engine->surface_count++] = surface;
+    engine->plan.made = false;
     return true;
-}
-
-bool engine_has_surface(const struct engine *engine, const struct surface *surface)
-{
-    for (size_t i = 0; i < engine->surface_count; i++)
-        if (engine->surfaces[i] == surface)
-            return true;
-    return false;
-}
-
-bool engine_asks_together(const struct engine *engine)
-{
-    return engine->together;
-}
-
-static struct str name_of(const struct surface *surface)
-{
-    return surface->ops->client ? STR("client") : str_of(surface->ops->name);
 }
 
 struct str engine_surface_names(const struct engine *engine, struct arena *arena)
@@ -91,57 +75,67 @@ struct str engine_surface_names(const struct engine *engine, struct arena *arena
         const struct surface *surface = engine->surfaces[i];
         if (!surface->ops->client || !client)
             names = arena_fmt(arena, STR_FMT "%s" STR_FMT, STR_ARG(names), names.len ? "," : "",
-                              STR_ARG(name_of(surface)));
+                              STR_ARG(surface_word(surface)));
         client |= surface->ops->client;
     }
     return names;
 }
 
-bool engine_use_surfaces(struct engine *engine, const char *const *names, struct str *unknown)
-{
-    struct surface *used[ENGINE_SURFACES_MAX];
-    size_t count = 0, named = 0;
-
-    for (; names && names[named]; named++) {
-        struct str name = str_of(names[named]);
-        bool known = false;
-        for (size_t i = 0; i < engine->surface_count; i++) {
-            if (!str_eq(name_of(engine->surfaces[i]), name))
-                continue;
-            known = true;
-            bool twice = false;
-            for (size_t k = 0; k < count; k++)
-                twice |= used[k] == engine->surfaces[i];
-            if (!twice)
-                used[count++] = engine->surfaces[i];
-        }
-        if (!known) {
-            *unknown = name;
-            return false;
-        }
-    }
-    if (!named)
-        return true;
-    memcpy(engine->surfaces, used, count * sizeof(used[0]));
-    engine->surface_count = count;
-    for (size_t i = 1; i < count; i++)
-        engine->together |= !str_eq(name_of(used[0]), name_of(used[i]));
-    return true;
-}
-
 static bool surface_can(struct surface *surface, const struct call *call, enum ask_kind kind,
                         bool consent)
 {
-    return !(consent && surface->ops->model) && surface->ops->can(surface, call, kind);
+    return !(consent && !surface_consents(call->engine, surface, call->target)) &&
+           surface->ops->can(surface, call, kind);
+}
+
+static bool plan_has(const struct plan *plan, size_t surface)
+{
+    for (size_t turn = 0; turn < plan->count; turn++)
+        if (plan->turns[turn] & 1u << surface)
+            return true;
+    return false;
 }
 
 bool engine_can_elsewhere(const struct engine *engine, const struct call *call, enum ask_kind kind,
                           bool consent, const struct surface *but)
 {
+    const struct plan *plan = call_plan(call);
+
     for (size_t i = 0; i < engine->surface_count; i++)
-        if (engine->surfaces[i] != but && surface_can(engine->surfaces[i], call, kind, consent))
+        if (engine->surfaces[i] != but && plan_has(plan, i) &&
+            surface_can(engine->surfaces[i], call, kind, consent))
             return true;
     return false;
+}
+
+static unsigned kinds_of(struct surface *surface, const struct call *call)
+{
+    unsigned kinds = 0;
+
+    if (surface->ops->kinds)
+        return surface->ops->kinds(surface, call);
+    for (int kind = ASK_FORM; kind <= ASK_ROOTS; kind++)
+        if (surface->ops->can(surface, call, (enum ask_kind)kind))
+            kinds |= 1u << kind;
+    return kinds;
+}
+
+struct able call_able(const struct call *call)
+{
+    const struct engine *engine = call->engine;
+    const struct plan *plan = call_plan(call);
+    struct able able = { 0 };
+
+    for (size_t i = 0; i < engine->surface_count; i++) {
+        struct surface *surface = engine->surfaces[i];
+        unsigned kinds = plan_has(plan, i) ? kinds_of(surface, call) : 0;
+        able.asked |= kinds;
+        if (surface_consents(engine, surface, call->target))
+            able.consent |= kinds;
+        if (surface->ops->client)
+            able.client |= kinds;
+    }
+    return able;
 }
 
 /* --- offers --- */
@@ -160,25 +154,193 @@ bool ask_is_up_on(const struct ask *ask, const struct surface *surface)
     return surface && ask->up & bit_of(ask->call->engine, surface);
 }
 
-void ask_offer(struct ask *ask)
+/* The client was told of the call's questions, and could be asked this one. */
+static bool client_could(const struct ask *ask)
+{
+    return ask->call->client_kinds & 1u << ask->record.kind && ask_is_for_client(ask);
+}
+
+static bool is_client_turn(const struct engine *engine, unsigned turn)
+{
+    for (size_t i = 0; i < engine->surface_count; i++)
+        if (turn & 1u << i && engine->surfaces[i]->ops->client)
+            return true;
+    return false;
+}
+
+/* The turn that the clock has come to. It is the store's, which all nodes see. */
+static size_t turn_by_clock(const struct ask *ask, const struct plan *plan)
 {
     const struct engine *engine = ask->call->engine;
-    bool one = !engine->together;
+    int64_t waited = plan->timed ? engine_now(engine) - ask->since_ms : 0;
 
-    ask->offering = true; /* a surface may refuse before it returns */
-    for (size_t i = 0; i < engine->surface_count && !(one && ask->up); i++) {
+    if (waited <= 0)
+        return 0;
+    int64_t turn = waited / engine->next_turn_ms;
+    return turn < plan->count ? (size_t)turn : (size_t)plan->count - 1;
+}
+
+static void take_down(struct ask *ask, unsigned from)
+{
+    static const struct winner not_known = { .state = ASK_PENDING };
+    const struct engine *engine = ask->call->engine;
+
+    for (size_t i = 0; i < engine->surface_count; i++) {
         struct surface *surface = engine->surfaces[i];
-        if (ask->tried & 1u << i || (surface->ops->client && call_is_alone(ask->call)) ||
-            !surface_can(surface, ask->call, ask->record.kind, ask->record.consent))
+        if (!(ask->up & from & 1u << i))
+            continue;
+        ask->up &= ~(1u << i);
+        surface->ops->withdraw(surface, ask, STR("The question is asked elsewhere now"),
+                               &not_known);
+    }
+}
+
+/* May it be put up there, as the next place? */
+static bool may_be_put_up(const struct ask *ask, size_t on)
+{
+    struct surface *surface = ask->call->engine->surfaces[on];
+
+    return !(ask->tried & 1u << on) && !(surface->ops->client && call_is_alone(ask->call)) &&
+           surface_can(surface, ask->call, ask->record.kind, ask->record.consent);
+}
+
+static bool turn_can(const struct ask *ask, unsigned turn)
+{
+    for (size_t i = 0; i < ask->call->engine->surface_count; i++)
+        if (turn & 1u << i && may_be_put_up(ask, i))
+            return true;
+    return false;
+}
+
+static void put_up(struct ask *ask, unsigned turn)
+{
+    const struct engine *engine = ask->call->engine;
+
+    for (size_t i = 0; i < engine->surface_count; i++) {
+        struct surface *surface = engine->surfaces[i];
+        if (!(turn & 1u << i) || !may_be_put_up(ask, i))
             continue;
         ask->tried |= 1u << i;
         ask->up |= 1u << i;
         surface->ops->offer(surface, ask, ask->record.attempt, STR_NONE);
     }
-    ask->offering = false;
-    if (!ask->up && !ask->call->carried && !ask->claiming)
-        claim_by_engine(ask, ASK_UNSUPPORTED);
 }
+
+static void turn_is_over(struct due *due)
+{
+    struct ask *ask = HEAP_OF(&due->node, struct ask, move.node);
+
+    if (!ask->claiming)
+        ask_offer(ask);
+}
+
+/* When nobody has answered by then, it is the next one's turn. */
+static void await_next_turn(struct ask *ask, const struct plan *plan)
+{
+    struct engine *engine = ask->call->engine;
+
+    if (!plan->timed || ask->turn + 1u >= plan->count)
+        return;
+    int64_t at = ask->since_ms + engine->next_turn_ms * (ask->turn + 1);
+    int64_t left = at - engine_now(engine);
+    due_set(engine, &ask->move, left > 0 ? left : 1, turn_is_over);
+}
+
+static void tell_offered(struct call *call)
+{
+    if (call->caller->ops->offered)
+        call->caller->ops->offered(call->caller, call);
+}
+
+void ask_offer(struct ask *ask)
+{
+    struct call *call = ask->call;
+    const struct plan *plan = call_plan(call);
+
+    if (!ask->since_ms)
+        ask->since_ms = ask->record.asked_ms ? ask->record.asked_ms : engine_now(call->engine);
+    size_t turn = turn_by_clock(ask, plan);
+    ask->offering = true; /* a surface may refuse before it returns */
+    if (turn > ask->turn && turn_can(ask, plan->turns[turn])) {
+        ask->turn = (uint8_t)turn;
+        take_down(ask, ~(unsigned)plan->turns[turn]);
+    }
+    for (; ask->turn < plan->count; ask->turn++) {
+        put_up(ask, plan->turns[ask->turn]);
+        if (ask->up || (call->carried && client_could(ask) &&
+                        is_client_turn(call->engine, plan->turns[ask->turn])))
+            break;
+    }
+    ask->offering = false;
+    await_next_turn(ask, plan);
+    if (!ask->up && !call->carried && !ask->claiming)
+        claim_by_engine(ask, ASK_UNSUPPORTED);
+    else
+        tell_offered(call);
+}
+
+void ask_offer_unless_carried(struct ask *ask)
+{
+    struct call *call = ask->call;
+
+    if (!call->carried || !client_could(ask) || call_plan(call)->several)
+        ask_offer(ask);
+}
+
+bool ask_waits(const struct ask *ask)
+{
+    return ask->up || heap_has(&ask->move.node);
+}
+
+/* --- elsewhere --- */
+
+static bool up_elsewhere(const struct ask *ask)
+{
+    const struct engine *engine = ask->call->engine;
+
+    for (size_t i = 0; i < engine->surface_count; i++)
+        if (ask->up & 1u << i && !engine->surfaces[i]->ops->client)
+            return true;
+    return false;
+}
+
+static bool up_at_client(const struct ask *ask)
+{
+    const struct engine *engine = ask->call->engine;
+
+    for (size_t i = 0; i < engine->surface_count; i++)
+        if (ask->up & 1u << i && engine->surfaces[i]->ops->client)
+            return true;
+    return false;
+}
+
+bool call_waits_elsewhere(const struct call *call)
+{
+    if (!engine_asks_elsewhere(call->engine, call->target))
+        return false;
+    if (call_plan(call)->several)
+        return true;
+    LIST_EACH (at, &call->asks) {
+        const struct ask *ask = LIST_OF(at, struct ask, link);
+        if (!client_could(ask) || up_elsewhere(ask))
+            return true;
+    }
+    return false;
+}
+
+bool call_waits_only_elsewhere(const struct call *call)
+{
+    if (call->state != LIVE_WAITING && call->state != LIVE_TELLING)
+        return false;
+    LIST_EACH (at, &call->asks) {
+        const struct ask *ask = LIST_OF(at, struct ask, link);
+        if (up_at_client(ask) || !up_elsewhere(ask))
+            return false;
+    }
+    return !list_empty(&call->asks);
+}
+
+/* --- afterwards --- */
 
 void ask_offered_anew(struct ask *ask, int attempt, struct str problems)
 {

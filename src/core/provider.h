@@ -8,6 +8,7 @@
 #define NOD_CORE_PROVIDER_H
 
 #include "core/outcome.h"
+#include "core/plan.h"
 #include "core/record.h"
 #include "json/param_header.h"
 
@@ -56,8 +57,12 @@ struct target {
     int64_t timeout_ms;                    /* of work, not of waiting */
     size_t journal_entries, journal_bytes; /* what a call of it may learn; 0: the engine's */
     int64_t ask_ttl_ms;                    /* how long its questions wait; 0: as the engine says */
-    struct str source; /* where it was registered, "tools.c:120"; empty: not known */
-    unsigned in_use;   /* calls that point here: it is freed only at 0 */
+    /* Where people are asked what it asks, NULL-terminated; NULL: as the engine says. */
+    const char *const *surfaces;
+    struct plan plan;       /* made from them when it is first needed */
+    bool consent_elsewhere; /* see engine_consent_elsewhere */
+    struct str source;      /* where it was registered, "tools.c:120"; empty: not known */
+    unsigned in_use;        /* calls that point here: it is freed only at 0 */
     bool removed;
     enum target_detach detach; /* may, or must, a call of it be detached from its request? */
     bool detach_after_asks; /* what it asks before its first step is asked before it is detached */

@@ -2,9 +2,8 @@
  * core/resting: a call that waits without its client, because it can be answered elsewhere.
  *
  * A client that carries its questions away, or whose connection broke, has left its call. The store
- * has the call, and nothing of it needs to be live. But if several surfaces are named, and one of
- * them other than the client can put the question to its person, the call rests: it stays here, and
- * its questions are up there. When the last of them is answered, the call is run on at once,
+ * has the call, and nothing of it needs to be live. But if a question is up on a surface other than
+ * the client, or will be (plan.h), the call rests: it stays here, and its questions are up there. When the last of them is answered, the call is run on at once,
  * without a caller. Its result is stored, and its next questions are up elsewhere again. A client
  * that comes back takes the resting call over (engine_adopt), with its questions as they are up.
  *
@@ -53,7 +52,7 @@ static bool may_rest(const struct call *call)
 {
     const struct engine *engine = call->engine;
 
-    return engine->together && !engine->stopping && call->stored && call->handed &&
+    return call_waits_elsewhere(call) && !engine->stopping && call->stored && call->handed &&
            engine->resting < engine->opts.limits.calls / REST_PART;
 }
 
@@ -83,10 +82,10 @@ void call_rest(struct call *call)
     LIST_EACH (at, &call->asks) {
         struct ask *ask = LIST_OF(at, struct ask, link);
         ask_stored(ask);
-        up |= ask->up != 0;
+        up |= ask_waits(ask);
     }
     if (!up)
-        call_unload(call); /* the ask is up nowhere */
+        call_unload(call); /* they are up nowhere, and will not be */
     else if (call->woken)
         call_take(call);
     else if (call->unsure)

@@ -27,7 +27,10 @@ struct ask_spec {
     struct str detail; /* JSON text; ASK_FORM, ASK_APPROVAL: the schema (empty: an empty form);
                           ASK_SAMPLE: params */
     struct str url;
-    struct str remember; /* what the approval may be remembered for: see core/grant.h */
+    /* An approval that grants may answer, and that may be remembered: the tool path that it is for,
+     * and the digest of the arguments (grant_digest). Empty: neither. */
+    struct str path, path_digest;
+    struct str remember; /* set when it is put to people: for ask_record.remember */
     int64_t ttl_ms;      /* 0: the default; negative is refused */
     int attempts;
     bool consent;

@@ -322,7 +322,8 @@ static nod_status check_question(struct run *run, const struct ask_spec *spec)
             RUN_MESSAGE_MAX, RUN_DETAIL_MAX, RUN_URL_MAX);
     if ((spec->kind == ASK_FORM || spec->kind == ASK_APPROVAL) && spec->detail.len)
         NOD_TRY(check_form(run, spec->detail, spec->message));
-    if (!(able & 1u << spec->kind)) {
+    /* A grant may answer it even if nobody can be asked: see grant_pass.c. */
+    if (!(able & 1u << spec->kind) && !spec->path.len) {
         run_fail_fmt(run, NOD_E_NOT_SUPPORTED,
                      "The client does not support %s, and there is no other way to ask",
                      spec->kind == ASK_SAMPLE  ? "sampling"
@@ -407,6 +408,8 @@ nod_status run_ask(struct run *run, const struct ask_spec *spec, const struct en
     item->spec.message = arena_str(&run->arena, spec->message);
     item->spec.detail = arena_str(&run->arena, spec->detail);
     item->spec.url = arena_str(&run->arena, spec->url);
+    item->spec.path = arena_str(&run->arena, spec->path);
+    item->spec.path_digest = arena_str(&run->arena, spec->path_digest);
     if (item->spec.ttl_ms == 0)
         item->spec.ttl_ms = run->ask_ttl_ms;
     if (run->arena.exhausted)

@@ -3,8 +3,8 @@
  *
  * A new place is a new file that fills in struct surface_ops. Nothing else changes. It is added
  * with engine_add_surface before the server begins to serve; surfaces are preferred in the order in
- * which they were added. If the operator names several (`--surfaces`), an ask is up on all of them
- * that can show it, and the first answer wins.
+ * which they were added, unless the operator or the tool names others (plan.h). If several are named
+ * for the same turn, an ask is up on all of them that can show it, and the first answer wins.
  *
  * A surface may keep a `struct ask *` from offer() until withdraw(), or until ask_answer has told
  * it that its own answer ended the ask: withdraw() is not called then.

@@ -246,7 +246,7 @@ static struct caller2026 *caller_create(struct request *request, const struct ca
     caller->target = spec->target;
     target_hold(spec->target);
     caller->part = spec->part;
-    caller->can = engine_has_surface(server->opts.engine, server->mrtr) ? meta->can : 0;
+    caller->can = engine_asks_client(server->opts.engine, spec->target) ? meta->can : 0;
     caller->tasks = meta->tasks;
     drain_call_began(server);
     shares_add(server, caller->principal, MCP_SHARE_CALLS, 1);
@@ -413,7 +413,8 @@ static void refuse_not_portable(struct caller2026 *caller)
 /* A call that is answered elsewhere is run on without the client, by any node. */
 static struct str caller_record(struct caller2026 *caller)
 {
-    if (!engine_asks_together(caller->server->opts.engine))
+    if (!engine_waits_elsewhere(caller->server->opts.engine, caller->target,
+                                client_ask_kinds(caller->can)))
         return STR_NONE;
     return caller_record_write(&caller->arena, &(struct caller_record){ .can = caller->can });
 }
@@ -551,7 +552,7 @@ void caller_end(struct caller2026 *caller, const struct outcome *outcome)
 
 void caller_refuse(struct caller2026 *caller)
 {
-    caller_fail(caller, 400, RPC_INVALID_PARAMS, STR(CALLER_STATE_REFUSED), STR_NONE);
+    caller_fail(caller, 400, RPC_INVALID_PARAMS, STR("Invalid or expired requestState"), STR_NONE);
 }
 
 static void caller_finished(struct caller *base, struct call *call, const struct outcome *outcome)

@@ -575,6 +575,7 @@ static void handle_delete(struct mcp_server *server, struct http_exchange *excha
 
     if (!session)
         return;
+    grants_end_session(server->opts.engine, session_principal(session), session_scope(session));
     if (server_survives(server)) {
         struct deleting *deleting = MEM_NEW(struct deleting);
         deleting->accepting.exchange = exchange;

@@ -435,7 +435,7 @@ static void contest_begin(struct caller2026 *caller, const struct call_record *r
 {
     struct store *store = engine_store(caller->server->opts.engine);
 
-    if (!engine_asks_together(caller->server->opts.engine)) {
+    if (!engine_asks_elsewhere(caller->server->opts.engine, caller->target)) {
         resume_refuse_answers(caller);
         return;
     }

@@ -116,7 +116,7 @@ static bool write_requests(struct caller2026 *caller, struct call *call, struct 
     jw_object(&w);
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
         const struct ask_record *record = ask_record(ask);
-        if (!ask2026_can(caller->can, record))
+        if (!ask2026_can(caller->can, record) || !ask_is_for_client(ask))
             continue;
         jw_key(&w, record->key);
         ask2026_write(&w, record, note_of(caller, record->key));
@@ -175,7 +175,7 @@ static void rest(struct buf *buf)
 static void round_given(struct caller2026 *caller, struct call *call, struct str requests,
                         struct str state)
 {
-    if (engine_asks_together(caller->server->opts.engine))
+    if (call_waits_elsewhere(call))
         call_handed(call);
     round_respond(caller, requests, state);
 }
@@ -378,7 +378,7 @@ bool round_brings(struct caller *base, struct call *call)
     }
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
         const struct json *response = json_get(caller_given(caller), ask_record(ask)->key);
-        if (response && counts(caller, ask_record(ask), response))
+        if (response && ask_is_for_client(ask) && counts(caller, ask_record(ask), response))
             bring(caller, ask, response);
     }
     return true;
@@ -431,7 +431,7 @@ static struct view look(struct caller2026 *caller, struct call *call)
         const struct ask_record *record = ask_record(ask);
         bool expired = record->expires_ms && record->expires_ms <= now;
         view.left |= !expired && !ask_is_opened(ask);
-        if (ask2026_can(caller->can, record))
+        if (ask2026_can(caller->can, record) && ask_is_for_client(ask))
             view.drawable = true;
         else if (!engine_can_elsewhere(engine, call, record->kind, record->consent,
                                        caller->server->mrtr))

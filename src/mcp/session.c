@@ -351,12 +351,16 @@ void session_sweep(struct mcp_server *server, int64_t now)
         struct session *session = LIST_OF(at, struct session, by_use);
         if (session->used_ms + server->opts.session_idle_ms > now)
             return;
-        if (session_is_idle(session) && !keeps_something(session))
+        if (session_is_idle(session) && !keeps_something(session)) {
+            if (!server_survives(server)) /* otherwise other nodes may know it */
+                grants_end_session(server->opts.engine, session_principal(session),
+                                   session_scope(session));
             session_end(session, STR("the session was idle too long"));
-        else if (session_may_be_left(session) && !keeps_something(session))
+        } else if (session_may_be_left(session) && !keeps_something(session)) {
             session_leave(session, STR("its calls wait in the store, and nobody is connected"));
-        else
+        } else {
             session_touch(session);
+        }
     }
 }
 

@@ -172,8 +172,11 @@ static void close_pipe(struct stdio *stdio)
     timer_stop(stdio->server->opts.loop, &stdio->turn);
     stdio->session = NULL;
     era2026_pipe_closed(stdio->server);
-    if (session)
+    if (session) {
+        grants_end_session(stdio->server->opts.engine, session_principal(session),
+                           session_scope(session));
         session_end(session, STR("the input has ended"));
+    }
     pipe_close(stdio->pipe, MCP_FLUSH_MS, on_closed, stdio);
 }
 

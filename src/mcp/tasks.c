@@ -430,7 +430,7 @@ static enum caller_way task_asked(struct caller *caller, struct call *call)
 
     task->asked = true;
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
-        if (!ask2026_can(task->can, ask_record(ask)))
+        if (!ask2026_can(task->can, ask_record(ask)) || !ask_is_for_client(ask))
             way = CALLER_HOLDS; /* another surface may take it; otherwise it ends there */
     task_refresh(task, true);
     return way;
@@ -570,7 +570,8 @@ bool task_shows(const struct task *task, const struct ask_record *ask)
 {
     const struct task_note *note = task_note(task, ask->id);
 
-    return ask2026_can(task->can, ask) && !(note && note->opened);
+    return ask2026_can(task->can, ask) &&
+           engine_asks_client_this(task->server->opts.engine, ask) && !(note && note->opened);
 }
 
 struct str task_key(struct arena *arena, const struct ask_record *ask)

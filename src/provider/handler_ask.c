@@ -8,6 +8,7 @@
  * Only an explicit accept is a yes. Everything else (no, dismissed, too late, nobody to ask) is a
  * no.
  */
+#include "core/grant.h"
 #include "provider/form_build.h"
 #include "provider/local_inside.h"
 
@@ -333,6 +334,14 @@ static nod_status approve_spec(nod_call *call, const struct nod_approve_opts *op
     };
     if (opts->form || opts->schema)
         return call_form(call, opts->form, opts->schema, &spec->detail);
+    if (opts->tool_path && *opts->tool_path) {
+        spec->path = call_text(call, opts->tool_path);
+        spec->path_digest = grant_digest(&call->run->arena, json_in(arguments));
+        if (spec->path.len > LOCAL_TOOL_NAME_MAX)
+            return run_fail(call->run, NOD_E_USAGE, NULL,
+                            STR("nod_approve has a .tool_path that is longer than the name of a "
+                                "tool may be"));
+    }
     return opts->type == NOD_APPROVAL_FORM
                ? missing(call, "nod_approve with NOD_APPROVAL_FORM", "form")
                : NOD_OK;

@@ -12,7 +12,11 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "core/note.h"
 #include "provider/local_inside.h"
+
+/* In _meta of a result: the ids of the grants because of which nobody was asked. */
+#define REPLY_REMEMBERED "nod/remembered"
 
 void reply_init(struct reply *reply)
 {
@@ -174,11 +178,6 @@ static nod_status reply_str(nod_call *call, struct str text)
 
 nod_status nod_reply_text(nod_call *call, const char *text)
 {
-    if (!text) {
-        run_bug(call->run, "The %s " STR_FMT " replies with a text that is NULL", call_what(call),
-                STR_ARG(call_name(call)));
-        return NOD_OK;
-    }
     return reply_str(call, call_text(call, text));
 }
 
@@ -357,6 +356,27 @@ static bool has_what_it_promised(nod_call *call)
     return true;
 }
 
+/* The result says which grants stood for a person's answer. */
+static void say_remembered(nod_call *call)
+{
+    struct run *run = call->run;
+    nod_json *grants = NULL;
+
+    for (size_t i = 0; i < run->journal_count; i++) {
+        const struct entry *entry = &run->journal[i];
+        struct str id = entry->class == ENTRY_ASK && entry->note.len
+                            ? note_grant(entry->note, &run->arena)
+                            : STR_NONE;
+        if (!id.len)
+            continue;
+        if (!grants)
+            grants = nod_array(call);
+        nod_push(call, grants, nod_str(call, call_cstr(call, id)));
+    }
+    if (grants)
+        nod_reply_meta(call, REPLY_REMEMBERED, grants);
+}
+
 nod_status reply_close(nod_call *call, struct str *body)
 {
     struct reply *reply = &call->reply;
@@ -371,6 +391,7 @@ nod_status reply_close(nod_call *call, struct str *body)
         jw_key_raw(w, STR("structuredContent"), reply->structured);
     if (reply->is_error)
         jw_key_bool(w, STR("isError"), true);
+    say_remembered(call);
     if (reply->meta)
         jw_key_value(w, STR("_meta"), reply->meta);
     jw_end(w);

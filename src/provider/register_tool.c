@@ -51,6 +51,10 @@ static nod_status tool_check(const nod_tool *tool)
     if (tool->remember >= 2 * NOD_REMEMBER_TOOL)
         return register_refuse("tool", name, NOD_E_USAGE,
                                "its remember has bits that are no NOD_REMEMBER_...");
+    if (tool->consent && *tool->consent && strcmp(tool->consent, "inbox") != 0)
+        return register_refuse("tool", name, NOD_E_USAGE,
+                               "its consent is \"%s\"; it can be \"inbox\", or left out",
+                               tool->consent);
     if ((unsigned)tool->task > NOD_TASK_REQUIRED)
         return register_refuse("tool", name, NOD_E_USAGE, "its task is not a nod_task_mode");
     if (tool->task_asks_first && tool->task == NOD_TASK_NEVER)
@@ -270,6 +274,21 @@ static bool tool_listing(struct local_target *t, const nod_tool *tool)
     return true;
 }
 
+/* The names are checked when it is known which surfaces there are. */
+static bool tool_surfaces(struct local_target *t, const nod_tool *tool)
+{
+    size_t count = 0;
+
+    while (tool->surfaces && tool->surfaces[count])
+        count++;
+    const char **copy = arena_zalloc(&t->arena, (count + 1) * sizeof(*copy));
+    for (size_t i = 0; copy && i < count; i++)
+        copy[i] = arena_str(&t->arena, str_of(tool->surfaces[i])).at;
+    t->base.surfaces = count ? copy : NULL;
+    t->base.consent_elsewhere = tool->consent && *tool->consent;
+    return !t->arena.exhausted;
+}
+
 static struct local_target *tool_build(struct local *local, const void *table, size_t index,
                                        size_t row_size, nod_status *status)
 {
@@ -284,7 +303,7 @@ static struct local_target *tool_build(struct local *local, const void *table, s
         return NULL;
     struct local_target *t = local_target_new(local, TARGET_TOOL);
     *status = NOD_E_USAGE;
-    if (!tool_texts(t, &tool))
+    if (!tool_texts(t, &tool) || !tool_surfaces(t, &tool))
         goto refused;
     *status = NOD_E_BAD_SCHEMA;
     if (!tool_listing(t, &tool))

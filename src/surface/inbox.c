@@ -121,6 +121,14 @@ static const struct route routes[] = {
       .who = ROLE_ANSWER | ROLE_APPROVE,
       .endless = true,
       .handle = stream_serve },
+    { .method = STR_INIT("GET"),
+      .pattern = STR_INIT("/api/grants"),
+      .who = ROLE_ANSWER | ROLE_APPROVE,
+      .handle = grants_serve },
+    { .method = STR_INIT("DELETE"),
+      .pattern = STR_INIT("/api/grants/{id}"),
+      .who = ROLE_ANSWER | ROLE_APPROVE,
+      .handle = grants_serve_revoke },
 };
 
 static bool add_routes(struct inbox *inbox)

@@ -4,6 +4,7 @@
  * inbox.c    the surface, the table of routes, GET /api/me
  * shown.c    asks together with what their calls add
  * item.c     an ask as JSON
+ * grants.c   GET /api/grants and DELETE /api/grants/{id}
  * listing.c  GET /api/elicitation and GET /api/elicitation/{id}
  * resolve.c  POST /api/elicitation/{id}/resolve
  * events.c   what comes and goes, gathered for all streams
@@ -134,5 +135,7 @@ void listing_draw(const struct front_request *request, struct inbox *inbox, size
                   void (*drawn)(struct shown *shown, bool more));
 void resolve_serve(const struct front_request *request, void *data);
 void stream_serve(const struct front_request *request, void *data);
+void grants_serve(const struct front_request *request, void *data);
+void grants_serve_revoke(const struct front_request *request, void *data);
 
 #endif

@@ -2,63 +2,14 @@
 // store. The first answer wins, and no question that no longer counts stays up.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import net from 'node:net';
-import { once } from 'node:events';
-import { Inbox, startHttp, runOnce, rawPeer, callTool, nextAsk, accept, textOf, pause, within, PATIENCE_MS } from './harness.js';
+import { startHttp, runOnce, rawPeer, callTool, nextAsk, accept, textOf, pause, within, PATIENCE_MS } from './harness.js';
 import { stores } from './stores.js';
+import { Toy } from './toy.js';
 import { Modern, accepted, assertSecond, deedsFile, retryOf, word } from './modern.js';
 
 const SECRET = 'a secret that is surely long enough for this';
 const RACES = Number(process.env.RACES ?? (Number(process.env.NOD_SOAK) ? 1000 : 60)); // of each house and era
 const LANES = 8;
-
-// --- the people behind the toy ---
-
-class Toy {
-  #n = 0;
-  #socket;
-  #answers = new Map();
-
-  static async at(t, server) {
-    const toy = new Toy();
-    const port = Number((await server.said(/^toy=\d+$/)).slice(4));
-    toy.offers = new Inbox();
-    toy.withdrawals = new Inbox();
-    toy.#socket = net.connect(port, '127.0.0.1');
-    toy.#socket.on('error', () => {}); // its server was killed
-    t.after(() => toy.#socket.destroy());
-    await once(toy.#socket, 'connect');
-    let text = '';
-    toy.#socket.setEncoding('utf8').on('data', (data) => {
-      const lines = (text + data).split('\n');
-      text = lines.pop();
-      lines.map((line) => JSON.parse(line)).forEach((line) => toy.#take(line));
-    });
-    return toy;
-  }
-
-  #take({ offer, withdraw, answered }) {
-    if (offer) this.offers.push(offer);
-    if (withdraw) this.withdrawals.push(withdraw);
-    if (answered) this.#answers.get(answered.n)?.(answered);
-  }
-
-  offer(tag) {
-    return this.offers.next(({ message }) => message.startsWith(`${tag},`), `${tag} is up on the toy`);
-  }
-
-  withdrawn({ id }) {
-    return this.withdrawals.next((one) => one.id === id, 'it is taken down from the toy');
-  }
-
-  // Resolves to what became of it.
-  answer({ id, principal }, text, { by = principal, roles = ['answer'] } = {}) {
-    const n = ++this.#n;
-    const done = new Promise((resolve) => this.#answers.set(n, resolve));
-    this.#socket.write(`${JSON.stringify({ n, id, action: text ? 'accept' : 'decline', content: text ? { word: text } : null, by, roles })}\n`);
-    return within(PATIENCE_MS, 'the toy is told what became of its answer', done);
-  }
-}
 
 // --- houses ---
 
@@ -323,7 +274,7 @@ for (const house of houses) {
 }
 
 test('a surface that is not there is refused at start', async () => {
-  for (const [list, name] of [['client,inbox', 'inbox'], ['client,', ''], ['toys', 'toys']]) {
+  for (const [list, name] of [['client,outbox', 'outbox'], ['client,', ''], ['toys', 'toys']]) {
     const { code, stderr } = await runOnce('toy-surface', ['--http', '127.0.0.1:0', '--surfaces', list]);
     assert.equal(code, 1, stderr);
     assert.match(stderr, /there is no such surface/, list);

@@ -102,6 +102,8 @@ struct server_options {
     std::vector<text> surfaces{};
     std::size_t journal_entries = 0;
     std::size_t journal_bytes = 0;
+    std::chrono::milliseconds next_surface{0};
+    text consent{};
 };
 
 struct tool {
@@ -127,6 +129,8 @@ struct tool {
     std::chrono::milliseconds ask_ttl{0};
     std::size_t journal_entries = 0;
     std::size_t journal_bytes = 0;
+    std::vector<text> surfaces{};
+    text consent{};
 };
 
 using handler = std::function<nod_status(call &)>;
@@ -313,6 +317,8 @@ class server
         opts.surfaces = surfaces_.get();
         opts.journal_entries = options_.journal_entries;
         opts.journal_bytes = options_.journal_bytes;
+        opts.next_surface_ms = options_.next_surface.count();
+        opts.consent = options_.consent.c_str();
         at_ = nod_server_create(&opts);
         ok_ = at_ != nullptr;
     }
@@ -336,6 +342,7 @@ class server
                     detail::place from = detail::place())
     {
         const detail::c_form input(o.input ? &*o.input : nullptr);
+        const detail::c_list surfaces(o.surfaces);
         nod_tool row{};
 
         row.name = name.c_str();
@@ -362,6 +369,8 @@ class server
         row.ask_ttl_ms = o.ask_ttl.count();
         row.journal_entries = o.journal_entries;
         row.journal_bytes = o.journal_bytes;
+        row.surfaces = surfaces.get();
+        row.consent = o.consent.c_str();
         row.data = keep(detail::handler_of(std::move(f)));
         return note(from, [&] { return nod_add_tools(at_, &row, 1, sizeof(row)); });
     }

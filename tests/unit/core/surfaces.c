@@ -463,8 +463,8 @@ static void an_unknown_surface_is_refused_and_changes_nothing(void **state)
     world_init(&world, &(struct world_opts){ .handler = asks });
     assert_false(engine_use_surfaces(world.engine, wrong, &unknown));
     assert_true(str_eq(unknown, STR("inbox")));
-    assert_true(engine_has_surface(world.engine, &world.surface));
-    assert_false(engine_asks_together(world.engine));
+    assert_true(engine_asks_client(world.engine, NULL));
+    assert_false(engine_asks_together(world.engine, NULL));
     world_finish(&world);
 }
 
@@ -477,7 +477,7 @@ static void one_that_is_not_named_is_not_used(void **state)
     world_settle(&world);
     assert_int_equal(world.shown_count, 0);
     assert_int_equal(world.second_count, 1);
-    assert_false(engine_has_surface(world.engine, &world.surface));
+    assert_false(engine_asks_client(world.engine, NULL));
     world_finish(&world);
 }
 
@@ -492,6 +492,7 @@ static void a_surface_that_cannot_be_told_apart_is_refused(void **state)
     world_init(&world, &(struct world_opts){ .handler = asks });
     struct surface_ops ops = *world.second.ops;
     struct surface one = { .ops = &ops };
+    struct str unknown;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         ops.name = names[i];
         if (engine_add_surface(world.engine, &one))
@@ -499,7 +500,8 @@ static void a_surface_that_cannot_be_told_apart_is_refused(void **state)
     }
     ops.name = "inbox-2_b";
     assert_true(engine_add_surface(world.engine, &one));
-    assert_true(engine_has_surface(world.engine, &one));
+    assert_true(engine_use_surfaces(world.engine, (const char *const[]){ "inbox-2_b", NULL },
+                                    &unknown));
     world_finish(&world);
 }
 
@@ -511,6 +513,7 @@ static void a_surface_too_many_is_refused(void **state)
     struct surface more[SURFACES];
     char names[SURFACES][8];
     size_t added = 2; /* the world's own */
+    struct str unknown;
     (void)state;
 
     world_init(&world, &(struct world_opts){ .handler = asks });
@@ -521,7 +524,8 @@ static void a_surface_too_many_is_refused(void **state)
         more[i].ops = &ops[i];
         bool fits = added < SURFACES;
         assert_true(engine_add_surface(world.engine, &more[i]) == fits);
-        assert_true(engine_has_surface(world.engine, &more[i]) == fits);
+        assert_true(engine_use_surfaces(world.engine, (const char *const[]){ names[i], NULL },
+                                        &unknown) == fits);
         added += fits;
     }
     world_finish(&world);

@@ -1,0 +1,73 @@
+/*
+ * cli/remember: what approvals may be remembered for, in the operator's words.
+ *
+ *     --remember delete_account=session,8h,tool
+ *     --remember none
+ *
+ * A rule is for one tool, or for all that have no rule of their own. It counts instead of what the
+ * tool's author allows. The words are session, principal, a time, and arguments or tool.
+ */
+#include "cli/remember.h"
+
+#include "cli/options.h"
+
+static bool word_read(struct str word, struct grant_rule *rule)
+{
+    static const struct {
+        struct str word;
+        unsigned bit;
+    } words[] = { { STR_INIT("session"), NOD_REMEMBER_SESSION },
+                  { STR_INIT("principal"), NOD_REMEMBER_PRINCIPAL },
+                  { STR_INIT("arguments"), NOD_REMEMBER_ARGUMENTS },
+                  { STR_INIT("tool"), NOD_REMEMBER_TOOL } };
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (str_eq(word, words[i].word)) {
+            rule->allows |= words[i].bit;
+            return true;
+        }
+    }
+    if (rule->allows & NOD_REMEMBER_TIME || !options_duration(word, &rule->for_ms))
+        return false; /* one time only: it is what the person is offered */
+    rule->allows |= NOD_REMEMBER_TIME;
+    return true;
+}
+
+static bool rule_read(struct str text, struct grant_rule *rule)
+{
+    struct str what;
+    bool more = true;
+
+    *rule = (struct grant_rule){ 0 };
+    if (!str_cut(text, '=', &rule->tool, &what)) {
+        what = text;
+        rule->tool = STR_NONE;
+    } else if (!rule->tool.len) {
+        return false;
+    }
+    if (str_eq(what, STR("none")))
+        return true;
+    while (more) {
+        struct str word;
+        more = str_cut(what, ',', &word, &what);
+        if (!word_read(word, rule))
+            return false;
+    }
+    return rule->allows & (NOD_REMEMBER_SESSION | NOD_REMEMBER_PRINCIPAL | NOD_REMEMBER_TIME);
+}
+
+const char *remember_use(struct engine *engine, const char *const *first, const char *const *then)
+{
+    const char *const *lists[] = { first, then };
+    struct grant_rule rules[GRANT_RULES_MAX];
+    size_t count = 0;
+
+    for (size_t i = 0; i < 2; i++)
+        for (const char *const *at = lists[i]; at && *at; at++)
+            if (count == GRANT_RULES_MAX || !rule_read(str_of(*at), &rules[count++]))
+                return "--remember takes TOOL=WHAT or WHAT, where WHAT is none, or at least one of "
+                       "session, principal and a time such as 8h, and arguments or tool, with "
+                       "commas: delete_account=session,8h,tool";
+    engine_remember(engine, rules, count);
+    return NULL;
+}

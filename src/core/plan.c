@@ -1,0 +1,239 @@
+/*
+ * core/plan: see plan.h.
+ *
+ * Holds always: a plan is made once, from the surfaces that are there when the first call is made,
+ * and does not change after that. A surface occurs in a plan at most once.
+ */
+#include "core/inside.h"
+
+#include "base/log.h"
+#include "core/catalog.h"
+
+_Static_assert((int)PLAN_TURNS_MAX == (int)ENGINE_SURFACES_MAX && ENGINE_SURFACES_MAX <= 8,
+               "a turn has a bit for each surface, and each surface may be a turn");
+
+struct str surface_word(const struct surface *surface)
+{
+    return surface->ops->client ? STR("client") : str_of(surface->ops->name);
+}
+
+/* The surfaces of that name: the client may be asked in several ways. */
+static uint8_t bits_named(const struct engine *engine, struct str name)
+{
+    unsigned bits = 0;
+
+    for (size_t i = 0; i < engine->surface_count; i++)
+        if (str_eq(surface_word(engine->surfaces[i]), name))
+            bits |= 1u << i;
+    return (uint8_t)bits;
+}
+
+static uint8_t client_bits(const struct engine *engine)
+{
+    return bits_named(engine, STR("client"));
+}
+
+static unsigned bits_of(const struct plan *plan)
+{
+    unsigned bits = 0;
+
+    for (size_t i = 0; i < plan->count; i++)
+        bits |= plan->turns[i];
+    return bits;
+}
+
+static void plan_by_default(const struct engine *engine, struct plan *out)
+{
+    for (size_t i = 0; i < engine->surface_count; i++)
+        out->turns[out->count++] = (uint8_t)(1u << i);
+}
+
+static struct str trimmed(struct str text)
+{
+    while (text.len && text.at[0] == ' ')
+        text = str_skip(text, 1);
+    while (text.len && text.at[text.len - 1] == ' ')
+        text.len--;
+    return text;
+}
+
+/* One name, for the turn that is being written. */
+static bool plan_name(const struct engine *engine, struct str name, struct plan *out)
+{
+    uint8_t bits = bits_named(engine, name);
+
+    out->turns[out->count] |= (uint8_t)(bits & ~bits_of(out));
+    return bits != 0;
+}
+
+static void turn_over(struct plan *out)
+{
+    if (out->turns[out->count])
+        out->count++;
+}
+
+/* "a,b>c". False: there is no surface of the name *unknown. The others are still used. */
+static bool plan_text(const struct engine *engine, struct str text, struct plan *out,
+                      struct str *unknown)
+{
+    bool known = true;
+    size_t from = 0;
+
+    for (size_t i = 0; i <= text.len; i++) {
+        if (i < text.len && text.at[i] != ',' && text.at[i] != '>')
+            continue;
+        struct str name = trimmed(str_n(text.at + from, i - from));
+        if (!plan_name(engine, name, out)) {
+            *unknown = name;
+            known = false;
+        }
+        if (i < text.len && text.at[i] == '>') {
+            out->timed = true;
+            turn_over(out);
+        }
+        from = i + 1;
+    }
+    return known;
+}
+
+/* More than the client, in all its ways, or more than one other surface. */
+static bool names_several(const struct engine *engine, const struct plan *plan)
+{
+    unsigned client = client_bits(engine), bits = bits_of(plan), others = bits & ~client;
+
+    return others && (bits & client || others & (others - 1));
+}
+
+static bool plan_names(const struct engine *engine, const char *const *names, struct plan *out,
+                       struct str *unknown)
+{
+    bool known = true;
+
+    *out = (struct plan){ .made = true };
+    if (!names || !names[0]) {
+        plan_by_default(engine, out);
+        return true;
+    }
+    for (; *names; names++)
+        known &= plan_text(engine, str_of(*names), out, unknown);
+    turn_over(out);
+    out->timed &= out->count > 1;
+    out->several = names_several(engine, out);
+    return known;
+}
+
+/* --- of the engine, and of a target --- */
+
+bool engine_use_surfaces(struct engine *engine, const char *const *names, struct str *unknown)
+{
+    struct plan plan;
+
+    if (!plan_names(engine, names, &plan, unknown))
+        return false;
+    engine->plan = plan;
+    return true;
+}
+
+void engine_next_turn(struct engine *engine, int64_t ms)
+{
+    engine->next_turn_ms = ms > 0 ? ms : ENGINE_NEXT_TURN_MS;
+}
+
+static const struct plan *engine_plan(struct engine *engine)
+{
+    struct str unknown;
+
+    if (!engine->plan.made)
+        engine_use_surfaces(engine, NULL, &unknown);
+    return &engine->plan;
+}
+
+const struct plan *target_plan(struct engine *engine, struct target *target)
+{
+    struct str unknown = STR_NONE;
+
+    if (!target || !target->surfaces || !target->surfaces[0])
+        return engine_plan(engine);
+    if (!target->plan.made && !plan_names(engine, target->surfaces, &target->plan, &unknown))
+        LOG_WARN("a tool names a surface that is not here: nobody is asked there",
+                 LOG_STR("tool", target->name), LOG_STR("surface", unknown));
+    return &target->plan;
+}
+
+const struct plan *call_plan(const struct call *call)
+{
+    return target_plan(call->engine, call->target);
+}
+
+/* --- what counts where --- */
+
+static struct target *target_of(const struct engine *engine, struct str name)
+{
+    return engine->catalog ? catalog_find(engine->catalog, TARGET_TOOL, name) : NULL;
+}
+
+void engine_consent_elsewhere(struct engine *engine, bool elsewhere)
+{
+    engine->consent_elsewhere = elsewhere;
+}
+
+static bool client_consents(const struct engine *engine, const struct target *target)
+{
+    return !engine->consent_elsewhere && !(target && target->consent_elsewhere);
+}
+
+bool surface_consents(const struct engine *engine, const struct surface *surface,
+                      const struct target *target)
+{
+    return !surface->ops->model && !(surface->ops->client && !client_consents(engine, target));
+}
+
+bool claim_may_consent(const struct engine *engine, const struct ask_record *record,
+                       const struct target *target, const struct surface *surface)
+{
+    if (!record->consent || !surface)
+        return true;
+    return surface_consents(engine, surface, target ? target : target_of(engine, record->target));
+}
+
+static bool client_is_asked(struct engine *engine, struct target *target, bool consent)
+{
+    return engine_asks_client(engine, target) && !(consent && !client_consents(engine, target));
+}
+
+bool ask_is_for_client(const struct ask *ask)
+{
+    return client_is_asked(ask->call->engine, ask->call->target, ask->record.consent);
+}
+
+bool engine_asks_client_this(struct engine *engine, const struct ask_record *record)
+{
+    return client_is_asked(engine, target_of(engine, record->target), record->consent);
+}
+
+bool engine_asks_client(struct engine *engine, struct target *target)
+{
+    return bits_of(target_plan(engine, target)) & client_bits(engine);
+}
+
+bool engine_asks_elsewhere(struct engine *engine, struct target *target)
+{
+    unsigned bits = bits_of(target_plan(engine, target)) & ~client_bits(engine);
+
+    for (size_t i = 0; i < engine->surface_count; i++)
+        if (bits & 1u << i && !engine->surfaces[i]->ops->model)
+            return true;
+    return false;
+}
+
+bool engine_asks_together(struct engine *engine, struct target *target)
+{
+    return target_plan(engine, target)->several;
+}
+
+bool engine_waits_elsewhere(struct engine *engine, struct target *target, unsigned kinds)
+{
+    return engine_asks_elsewhere(engine, target) &&
+           (engine_asks_together(engine, target) || !(kinds & 1u << ASK_FORM) ||
+            !client_consents(engine, target));
+}

@@ -1,0 +1,343 @@
+/*
+ * tests/unit/core/turns: an ask that is up in one place after the other, and consent that counts in
+ * some places only.
+ *
+ * The first surface stands for the client that made the call, the second for the inbox.
+ */
+#include "loaded.h"
+
+#include <string.h>
+
+static struct world world;
+
+static const char *const in_turn[] = { "client>second", NULL };
+static const char *const both[] = { "client,second", NULL };
+
+enum { TURN_MS = 30000 }; /* the default */
+
+static nod_status asks(struct run *run, struct str *body)
+{
+    const struct entry *answer;
+
+    NOD_TRY(world_ask(run, "n", "How many?", world_ask_form, &answer));
+    *body = answer->state == ASK_ACCEPTED ? STR("{\"ok\":true}") : STR("{\"ok\":false}");
+    return NOD_OK;
+}
+
+static nod_status approves(struct run *run, struct str *body)
+{
+    const struct entry *answer;
+
+    NOD_TRY(run_ask(
+        run,
+        &(struct ask_spec){
+            .kind = ASK_APPROVAL, .key = STR("ok"), .message = STR("May it?"), .consent = true },
+        &answer));
+    *body = answer->state == ASK_ACCEPTED ? STR("{\"ok\":true}") : STR("{\"ok\":false}");
+    return NOD_OK;
+}
+
+static void prepare(const char *const *surfaces, world_handler *handler)
+{
+    struct str unknown;
+
+    world_init(&world, &(struct world_opts){ .handler = handler, .surface_attempts = 1 });
+    world.second_can = world.can = 1u << ASK_FORM | 1u << ASK_APPROVAL;
+    assert_true(engine_use_surfaces(world.engine, surfaces, &unknown));
+}
+
+static struct world_caller *begin(const char *const *surfaces, world_handler *handler)
+{
+    prepare(surfaces, handler);
+    struct world_caller *caller = world_call(&world, "ann", "s1");
+    world_settle(&world);
+    return caller;
+}
+
+static void answer_on(struct surface *surface, const char *id, const char *content)
+{
+    struct arena arena;
+
+    arena_init(&arena, 1 << 20);
+    world_answer_by(&world, id,
+                    &(struct answer){
+                        .action = ASK_ACCEPTED,
+                        .content = content ? json_parse(&arena, str_of(content), NULL, NULL) : NULL,
+                        .by = STR("ann"),
+                        .surface = surface,
+                        .roles = ROLE_ANSWER });
+    arena_finish(&arena);
+}
+
+/* --- in turn --- */
+
+static void the_next_one_has_it_after_the_time_and_the_first_no_longer(void **state)
+{
+    (void)state;
+    struct world_caller *caller = begin(in_turn, asks);
+    assert_int_equal(world.shown_count, 1);
+    world_advance(&world, TURN_MS - 1);
+    assert_int_equal(world.second_count, 0);
+    assert_true(world.shown[0].up);
+    world_advance(&world, 1);
+    assert_int_equal(world.second_count, 1);
+    assert_string_equal(world.second_shown[0].id, world.shown[0].id);
+    assert_false(world.shown[0].up);
+    assert_int_equal(world.shown[0].end, ASK_PENDING);
+    answer_on(&world.second, world.second_shown[0].id, "{\"n\":1}");
+    assert_string_equal(caller->body, "{\"ok\":true}");
+    world_finish(&world);
+}
+
+static void an_answer_in_time_stays_where_it_was_given(void **state)
+{
+    (void)state;
+    struct world_caller *caller = begin(in_turn, asks);
+    world_advance(&world, TURN_MS / 2);
+    answer_on(&world.surface, world.shown[0].id, "{\"n\":1}");
+    assert_int_equal(caller->finished, 1);
+    world_advance(&world, TURN_MS * 2);
+    assert_int_equal(world.second_count, 0);
+    world_finish(&world);
+}
+
+static void who_refuses_is_followed_at_once(void **state)
+{
+    (void)state;
+    prepare(in_turn, asks);
+    world.offer = OFFER_REFUSED;
+    struct world_caller *caller = world_call(&world, "ann", "s1");
+    world_settle(&world);
+    assert_int_equal(world.second_count, 1);
+    world_advance(&world, TURN_MS * 3); /* and nothing more follows */
+    assert_int_equal(world.second_count, 1);
+    assert_true(world.second_shown[0].up);
+    answer_on(&world.second, world.second_shown[0].id, "{\"n\":1}");
+    assert_int_equal(caller->finished, 1);
+    world_finish(&world);
+}
+
+static void it_stays_where_it_is_if_the_next_one_cannot(void **state)
+{
+    (void)state;
+    prepare(in_turn, asks);
+    world.second_can = 0;
+    struct world_caller *caller = world_call(&world, "ann", "s1");
+    world_settle(&world);
+    world_advance(&world, TURN_MS * 2);
+    assert_true(world.shown[0].up);
+    assert_int_equal(caller->finished, 0);
+    answer_on(&world.surface, world.shown[0].id, "{\"n\":1}");
+    assert_string_equal(caller->body, "{\"ok\":true}");
+    world_finish(&world);
+}
+
+static void a_late_answer_of_the_first_counts_while_nobody_else_has_answered(void **state)
+{
+    (void)state;
+    struct world_caller *caller = begin(in_turn, asks);
+    world_advance(&world, TURN_MS);
+    answer_on(&world.surface, world.shown[0].id, "{\"n\":1}");
+    assert_int_equal(world.last.status, NOD_OK);
+    assert_int_equal(caller->finished, 1);
+    assert_false(world.second_shown[0].up);
+    world_finish(&world);
+}
+
+static void the_operator_sets_the_time(void **state)
+{
+    (void)state;
+    prepare(in_turn, asks);
+    engine_next_turn(world.engine, 1000);
+    world_call(&world, "ann", "s1");
+    world_settle(&world);
+    world_advance(&world, 1000);
+    assert_int_equal(world.second_count, 1);
+    world_finish(&world);
+}
+
+/* The store's clock decides: a node that takes the call over comes to the same turn. */
+static void another_node_comes_to_the_same_turn(void **state)
+{
+    static struct loaded loaded;
+    char name[ID_LEN + 1] = "";
+    struct str unknown;
+    (void)state;
+
+    struct world_caller *caller = begin(in_turn, asks);
+    memcpy(name, call_id(caller->caller.call).at, ID_LEN);
+    world_advance(&world, TURN_MS / 2);
+    engine_destroy(world.engine);
+    world_engine(&world);
+    assert_true(engine_use_surfaces(world.engine, in_turn, &unknown));
+    fake_clock_advance(&world.clock, TURN_MS / 4);
+    loaded_begin(&loaded, world.store, str_of(name));
+    world_settle(&world);
+    world.shown_count = world.second_count = 0;
+    struct world_caller *back = world_caller_new(&world);
+    assert_true(loaded_adopt(&loaded, &world, back, false));
+    world_settle(&world);
+    assert_int_equal(world.shown_count, 1); /* it is still the client's turn */
+    world_advance(&world, TURN_MS / 4);
+    assert_int_equal(world.second_count, 1);
+    answer_on(&world.second, world.second_shown[0].id, "{\"n\":1}");
+    assert_int_equal(back->finished, 1);
+    world_finish(&world);
+    loaded_forget(&loaded);
+}
+
+/* A client that carries its questions cannot be told that its turn is over. */
+static void a_question_that_was_carried_away_comes_up_elsewhere_in_its_turn(void **state)
+{
+    (void)state;
+    prepare(in_turn, asks);
+    struct world_caller *caller = world_caller_new(&world);
+    caller->way = CALLER_LEAVES;
+    engine_call(world.engine, &(struct call_spec){ .target = &world.target,
+                                                   .principal = STR("ann"),
+                                                   .scope = STR("s1"),
+                                                   .handed = true,
+                                                   .caller = &caller->caller });
+    world_settle(&world);
+    assert_int_equal(world.second_count, 0);
+    world_advance(&world, TURN_MS);
+    assert_int_equal(world.second_count, 1);
+    answer_on(&world.second, world.second_shown[0].id, "{\"n\":1}");
+    assert_int_equal(world.runs, 2);
+    world_finish(&world);
+}
+
+/* --- the names of a tool --- */
+
+static void a_tool_has_its_own_places(void **state)
+{
+    static const char *const only_second[] = { "second", NULL };
+    (void)state;
+
+    prepare(both, asks);
+    world.target.surfaces = only_second;
+    world_call(&world, "ann", "s1");
+    world_settle(&world);
+    assert_int_equal(world.shown_count, 0);
+    assert_int_equal(world.second_count, 1);
+    world_finish(&world);
+}
+
+static void a_tool_that_names_nobody_who_is_here_asks_nobody(void **state)
+{
+    static const char *const nobody[] = { "inbox", NULL };
+    (void)state;
+
+    prepare(both, asks);
+    world.target.surfaces = nobody;
+    struct world_caller *caller = world_call(&world, "ann", "s1");
+    world_settle(&world);
+    assert_int_equal(world.shown_count + world.second_count, 0);
+    assert_int_equal(caller->finished, 1);
+    assert_int_equal(caller->status, NOD_E_NOT_SUPPORTED);
+    world_finish(&world);
+}
+
+static void names_may_stand_in_one_text_or_in_several(void **state)
+{
+    static const char *const mixed[] = { " client , second", NULL };
+    static const char *const odd[] = { "client>>second", NULL };
+    struct str unknown = STR("-");
+    (void)state;
+
+    prepare(mixed, asks);
+    world_call(&world, "ann", "s1");
+    world_settle(&world);
+    assert_int_equal(world.shown_count, 1);
+    assert_int_equal(world.second_count, 1);
+    assert_false(engine_use_surfaces(world.engine, odd, &unknown));
+    assert_int_equal(unknown.len, 0);
+    world_finish(&world);
+}
+
+/* --- consent --- */
+
+static void consent_is_asked_for_where_it_counts_only(void **state)
+{
+    (void)state;
+    prepare(both, approves);
+    engine_consent_elsewhere(world.engine, true);
+    struct world_caller *caller = world_call(&world, "ann", "s1");
+    world_settle(&world);
+    assert_int_equal(world.shown_count, 0);
+    assert_int_equal(world.second_count, 1);
+    answer_on(&world.surface, world.second_shown[0].id,
+              NULL); /* the client, which has guessed it */
+    assert_int_equal(world.last.status, NOD_E_REFUSED);
+    assert_true(world.last.pending);
+    assert_int_equal(caller->finished, 0);
+    answer_on(&world.second, world.second_shown[0].id, NULL);
+    assert_string_equal(caller->body, "{\"ok\":true}");
+    world_finish(&world);
+}
+
+static void data_is_asked_for_everywhere(void **state)
+{
+    (void)state;
+    prepare(both, asks);
+    engine_consent_elsewhere(world.engine, true);
+    world_call(&world, "ann", "s1");
+    world_settle(&world);
+    assert_int_equal(world.shown_count, 1);
+    assert_int_equal(world.second_count, 1);
+    world_finish(&world);
+}
+
+static void the_gate_asks_where_consent_counts(void **state)
+{
+    struct str unknown;
+    (void)state;
+
+    world_init(&world, &(struct world_opts){ .handler = asks, .requires_confirmation = true });
+    world.second_can = world.can = 1u << ASK_FORM | 1u << ASK_APPROVAL;
+    assert_true(engine_use_surfaces(world.engine, NULL, &unknown));
+    world.target.consent_elsewhere = true;
+    world_call(&world, "ann", "s1");
+    world_settle(&world);
+    assert_int_equal(world.shown_count, 0);
+    assert_int_equal(world.second_count, 1);
+    answer_on(&world.second, world.second_shown[0].id, NULL);
+    assert_int_equal(world.last.status, NOD_OK);
+    assert_int_equal(world.shown_count, 1); /* its form is the client's again */
+    world_finish(&world);
+}
+
+static void nobody_to_consent_is_nobody_asked(void **state)
+{
+    (void)state;
+    prepare(both, approves);
+    engine_consent_elsewhere(world.engine, true);
+    world.second_can = 0;
+    struct world_caller *caller = world_call(&world, "ann", "s1");
+    world_settle(&world);
+    assert_int_equal(world.shown_count, 0);
+    assert_int_equal(caller->status, NOD_E_NOT_SUPPORTED);
+    world_finish(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_next_one_has_it_after_the_time_and_the_first_no_longer),
+        cmocka_unit_test(an_answer_in_time_stays_where_it_was_given),
+        cmocka_unit_test(who_refuses_is_followed_at_once),
+        cmocka_unit_test(it_stays_where_it_is_if_the_next_one_cannot),
+        cmocka_unit_test(a_late_answer_of_the_first_counts_while_nobody_else_has_answered),
+        cmocka_unit_test(the_operator_sets_the_time),
+        cmocka_unit_test(another_node_comes_to_the_same_turn),
+        cmocka_unit_test(a_question_that_was_carried_away_comes_up_elsewhere_in_its_turn),
+        cmocka_unit_test(a_tool_has_its_own_places),
+        cmocka_unit_test(a_tool_that_names_nobody_who_is_here_asks_nobody),
+        cmocka_unit_test(names_may_stand_in_one_text_or_in_several),
+        cmocka_unit_test(consent_is_asked_for_where_it_counts_only),
+        cmocka_unit_test(data_is_asked_for_everywhere),
+        cmocka_unit_test(the_gate_asks_where_consent_counts),
+        cmocka_unit_test(nobody_to_consent_is_nobody_asked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
