@@ -273,6 +273,11 @@ int main(int argc, char **argv)
         call.role(NOD_ASSISTANT);
         call.reply("Hello ", call.arg_str("who"), ", ", call.arg_str_or("tone", "plainly"));
     });
+    server.tool("fallback", {}, [](nod::call &call) { // what is given does not outlive the expression
+        const auto whole = call.arg_str_or("x", std::string(60, 'q') + "tail");
+        const auto part = call.arg_str_or("x", std::string_view("abcdef", 3));
+        call.reply(whole, " ", std::string(part.data()));
+    });
     if (std::getenv("CPP_BROKEN"))
         server.tool("no name for a tool", {}, counts);
     return server.run(argc, argv);

@@ -119,6 +119,11 @@ onEach('hooks refuse, ask and throw', async (t, connect) => {
   assert.match(await session.text('counts'), /^alive 0,/);
 });
 
+onEach('a fallback is kept until the run returns', async (t, connect) => {
+  const session = await connect();
+  assert.equal(await session.text('fallback'), `${'q'.repeat(60)}tail abc`);
+});
+
 onEach('resources, prompts and completions', async (t, connect) => {
   const { client } = await connect();
   assert.equal((await client.readResource({ uri: 'note://7' })).contents[0].text, 'note 7');
