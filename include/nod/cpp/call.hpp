@@ -22,13 +22,13 @@ namespace nod
  */
 struct confirm_options {
     text key{};
-    std::chrono::milliseconds ttl{ 0 };
+    std::chrono::milliseconds ttl{0};
 };
 
 struct elicit_options {
     text schema{}; /* instead of a form */
     text key{};
-    std::chrono::milliseconds ttl{ 0 };
+    std::chrono::milliseconds ttl{0};
     int attempts = 0;
     bool sensitive = false;
 };
@@ -37,13 +37,13 @@ struct approve_options {
     json arguments{};
     text schema{}; /* instead of a form */
     text key{};
-    std::chrono::milliseconds ttl{ 0 };
+    std::chrono::milliseconds ttl{0};
     int attempts = 0;
 };
 
 struct url_options {
     text key{};
-    std::chrono::milliseconds ttl{ 0 };
+    std::chrono::milliseconds ttl{0};
     bool wait_done = false;
 };
 
@@ -53,12 +53,12 @@ struct sample_options {
     int max_tokens = 0;
     text params{};
     text key{};
-    std::chrono::milliseconds ttl{ 0 };
+    std::chrono::milliseconds ttl{0};
 };
 
 struct roots_options {
     text key{};
-    std::chrono::milliseconds ttl{ 0 };
+    std::chrono::milliseconds ttl{0};
 };
 
 struct step_options {
@@ -69,7 +69,7 @@ struct step_options {
 struct each_options {
     std::optional<form> fields{}; /* what else to ask for with each question */
     text schema{};
-    std::chrono::milliseconds ttl{ 0 };
+    std::chrono::milliseconds ttl{0};
     std::size_t at_once = 0;
     bool at_most_once = false;
     bool idempotent = false;
@@ -82,14 +82,8 @@ struct answer {
     std::string_view by{};
     std::string_view ask_id{};
 
-    explicit operator bool() const noexcept
-    {
-        return action == NOD_ACCEPT;
-    }
-    json operator[](const text &key) const
-    {
-        return content[key];
-    }
+    explicit operator bool() const noexcept { return action == NOD_ACCEPT; }
+    json operator[](const text &key) const { return content[key]; }
 };
 
 /* True if a person approved. `approval["name"]` reads what was filled in. */
@@ -100,14 +94,8 @@ struct approval {
     nod_action action = NOD_WAITING;
     std::string_view by{};
 
-    explicit operator bool() const noexcept
-    {
-        return approved;
-    }
-    json operator[](const text &key) const
-    {
-        return data[key];
-    }
+    explicit operator bool() const noexcept { return approved; }
+    json operator[](const text &key) const { return data[key]; }
 };
 
 /* What became of one of the things that each() was about. True if its step was done. */
@@ -119,35 +107,24 @@ struct each_result {
     json result{};
     nod::answer answer{};
 
-    explicit operator bool() const noexcept
-    {
-        return done;
-    }
+    explicit operator bool() const noexcept { return done; }
 };
 
 /* Inside a step: the key for the other side. The step's result is what its function returns. */
 class step
 {
   public:
-    explicit step(nod_step_run *at) noexcept : at_(at)
-    {
-    }
-    std::string_view key() const
-    {
-        return detail::view(nod_step_key(at_));
-    }
+    explicit step(nod_step_run *at) noexcept : at_(at) {}
+    std::string_view key() const { return detail::view(nod_step_key(at_)); }
     nod::answer answer() const /* in a step of each() */
     {
         const nod_answer *got = nod_step_answer(at_);
 
-        return got ? nod::answer{ got->action, got->content, detail::view(got->by),
-                                  detail::view(got->ask_id) }
+        return got ? nod::answer{got->action, got->content, detail::view(got->by),
+                                 detail::view(got->ask_id)}
                    : nod::answer{};
     }
-    nod_step_run *get() const noexcept
-    {
-        return at_;
-    }
+    nod_step_run *get() const noexcept { return at_; }
 
   private:
     nod_step_run *at_;
@@ -170,7 +147,7 @@ using if_sets = std::enable_if_t<std::is_invocable_v<Set, Options &>, Result>;
 
 inline answer from_c(const nod_answer &got)
 {
-    return { got.action, got.content, view(got.by), view(got.ask_id) };
+    return {got.action, got.content, view(got.by), view(got.ask_id)};
 }
 
 template <class F> nod_status do_step(nod_step_run *run, F &f)
@@ -241,33 +218,19 @@ template <class T, class Do> struct each_item {
 class call
 {
   public:
-    explicit call(nod_call *at) noexcept : at_(at)
-    {
-    }
+    explicit call(nod_call *at) noexcept : at_(at) {}
     call(const call &) = delete;
     call &operator=(const call &) = delete;
-    nod_call *get() const noexcept
-    {
-        return at_;
-    }
+    nod_call *get() const noexcept { return at_; }
 
     /* --- the arguments and the call --- */
     std::string_view arg_str(const text &name) const
     {
         return detail::view(nod_arg_str(at_, name.c_str()));
     }
-    std::int64_t arg_int(const text &name) const
-    {
-        return nod_arg_int(at_, name.c_str());
-    }
-    double arg_double(const text &name) const
-    {
-        return nod_arg_double(at_, name.c_str());
-    }
-    bool arg_bool(const text &name) const
-    {
-        return nod_arg_bool(at_, name.c_str());
-    }
+    std::int64_t arg_int(const text &name) const { return nod_arg_int(at_, name.c_str()); }
+    double arg_double(const text &name) const { return nod_arg_double(at_, name.c_str()); }
+    bool arg_bool(const text &name) const { return nod_arg_bool(at_, name.c_str()); }
     std::string_view arg_number_text(const text &name) const
     {
         return detail::view(nod_arg_number_text(at_, name.c_str()));
@@ -292,34 +255,13 @@ class call
     {
         return has_arg(name) ? arg_number_text(name) : kept(fallback);
     }
-    bool has_arg(const text &name) const
-    {
-        return nod_has_arg(at_, name.c_str());
-    }
-    json args() const
-    {
-        return nod_args(at_);
-    }
-    std::string_view uri() const
-    {
-        return detail::view(nod_uri(at_));
-    }
-    std::string_view id() const
-    {
-        return detail::view(nod_call_id(at_));
-    }
-    std::string_view principal() const
-    {
-        return detail::view(nod_principal(at_));
-    }
-    bool cancelled() const
-    {
-        return nod_cancelled(at_);
-    }
-    bool supports(nod_mode mode) const
-    {
-        return nod_supports(at_, mode);
-    }
+    bool has_arg(const text &name) const { return nod_has_arg(at_, name.c_str()); }
+    json args() const { return nod_args(at_); }
+    std::string_view uri() const { return detail::view(nod_uri(at_)); }
+    std::string_view id() const { return detail::view(nod_call_id(at_)); }
+    std::string_view principal() const { return detail::view(nod_principal(at_)); }
+    bool cancelled() const { return nod_cancelled(at_); }
+    bool supports(nod_mode mode) const { return nod_supports(at_, mode); }
 
     /* --- asking --- */
     bool confirm(const text &message, const confirm_options &o = {})
@@ -354,11 +296,10 @@ class call
         return approve(message, detail::options_by<approve_options>(std::forward<Set>(set)));
     }
     template <class Set>
-    detail::if_sets<Set, approve_options, approval> approve(const text &message, const form &fields,
-                                                            Set &&set)
+    detail::if_sets<Set, approve_options, approval> approve(const text &message,
+                                                            const form &fields, Set &&set)
     {
-        return approve(message, fields,
-                       detail::options_by<approve_options>(std::forward<Set>(set)));
+        return approve(message, fields, detail::options_by<approve_options>(std::forward<Set>(set)));
     }
 
     /* Without a form or a schema it asks for {response: string}. */
@@ -382,8 +323,8 @@ class call
         return elicit(message, fields, detail::options_by<elicit_options>(std::forward<Set>(set)));
     }
 
-    /* Several questions in one round: want each, then await(). In the run that goes on after
-     * await(), every one of them has its answer. */
+    /* Several questions in one round: want each, then await(). In the run that goes on after await(),
+     * every one of them has its answer. */
     answer want(const text &message, const form &fields, const elicit_options &o = {})
     {
         return elicit_form(nod_want_with, message, &fields, o);
@@ -393,8 +334,7 @@ class call
         return elicit_form(nod_want_with, message, nullptr, o);
     }
     template <class Set>
-    detail::if_sets<Set, elicit_options, answer> want(const text &message, const form &fields,
-                                                      Set &&set)
+    detail::if_sets<Set, elicit_options, answer> want(const text &message, const form &fields, Set &&set)
     {
         return want(message, fields, detail::options_by<elicit_options>(std::forward<Set>(set)));
     }
@@ -413,10 +353,7 @@ class call
         check(nod_want_roots_with(at_, &got, &opts));
         return detail::from_c(got);
     }
-    void await()
-    {
-        check(nod_await(at_));
-    }
+    void await() { check(nod_await(at_)); }
 
     answer elicit_url(const text &message, const text &url, const url_options &o = {})
     {
@@ -427,8 +364,7 @@ class call
         return detail::from_c(got);
     }
     template <class Set>
-    detail::if_sets<Set, url_options, answer> elicit_url(const text &message, const text &url,
-                                                         Set &&set)
+    detail::if_sets<Set, url_options, answer> elicit_url(const text &message, const text &url, Set &&set)
     {
         return elicit_url(message, url, detail::options_by<url_options>(std::forward<Set>(set)));
     }
@@ -472,16 +408,15 @@ class call
         opts.size = sizeof(opts);
         opts.at_most_once = o.at_most_once;
         opts.idempotent = o.idempotent;
-        check(
-            nod_step_with(at_, key.c_str(), &detail::enter_step<function>,
-                          const_cast<void *>(static_cast<const volatile void *>(std::addressof(f))),
-                          &result, &opts));
+        check(nod_step_with(at_, key.c_str(), &detail::enter_step<function>,
+                            const_cast<void *>(static_cast<const volatile void *>(std::addressof(f))),
+                            &result, &opts));
         return result;
     }
     /*
      * Asks about each of `items`, and does a step for each that was accepted; see nod_each. `ask`
-     * takes an item and returns the question; `act` takes an item, or an item and a nod::step &,
-     * and returns what a step may return. The steps have the keys key-0, key-1, ...
+     * takes an item and returns the question; `act` takes an item, or an item and a nod::step &, and
+     * returns what a step may return. The steps have the keys key-0, key-1, ...
      */
     template <class T, class Ask, class Do>
     std::vector<each_result> each(const text &key, const std::vector<T> &items, Ask ask, Do act,
@@ -496,7 +431,7 @@ class call
         nod_each_opts opts{};
 
         for (const T &item : items)
-            entries.push_back({ &item, &act, std::invoke(ask, item) });
+            entries.push_back({&item, &act, std::invoke(ask, item)});
         opts.size = sizeof(opts);
         opts.key = key.c_str();
         opts.ask = &entry::ask;
@@ -510,8 +445,8 @@ class call
         check(nod_each_with(at_, entries.data(), entries.size(), sizeof(entry), got.data(), &opts));
         std::vector<each_result> results;
         for (const nod_each_result &one : got)
-            results.push_back({ one.yes, one.done, one.status, detail::view(one.error), one.result,
-                                detail::from_c(one.answer) });
+            results.push_back({one.yes, one.done, one.status, detail::view(one.error), one.result,
+                               detail::from_c(one.answer)});
         return results;
     }
     std::chrono::system_clock::time_point now()
@@ -552,10 +487,7 @@ class call
     {
         nod_reply_error(at_, "%s", text(cat(parts...)).c_str());
     }
-    void reply_structured(json value)
-    {
-        nod_reply_structured(at_, value.get());
-    }
+    void reply_structured(json value) { nod_reply_structured(at_, value.get()); }
     void reply_image(std::string_view bytes, const text &mime_type)
     {
         nod_reply_image(at_, bytes.data(), bytes.size(), mime_type.c_str());
@@ -577,50 +509,20 @@ class call
     {
         nod_reply_link(at_, uri.c_str(), name.c_str(), description.c_str(), mime_type.c_str());
     }
-    void reply_meta(const text &key, json value)
-    {
-        nod_reply_meta(at_, key.c_str(), value.get());
-    }
-    void role(nod_role_name who)
-    {
-        nod_role(at_, who);
-    }
+    void reply_meta(const text &key, json value) { nod_reply_meta(at_, key.c_str(), value.get()); }
+    void role(nod_role_name who) { nod_role(at_, who); }
 
     /* --- completions --- */
-    std::string_view completing() const
-    {
-        return detail::view(nod_completing(at_));
-    }
-    std::string_view completing_text() const
-    {
-        return detail::view(nod_completing_text(at_));
-    }
-    void suggest(const text &value)
-    {
-        nod_suggest(at_, value.c_str());
-    }
+    std::string_view completing() const { return detail::view(nod_completing(at_)); }
+    std::string_view completing_text() const { return detail::view(nod_completing_text(at_)); }
+    void suggest(const text &value) { nod_suggest(at_, value.c_str()); }
 
     /* --- JSON values; they live until the run returns --- */
-    nod::object object()
-    {
-        return nod::object(at_);
-    }
-    nod::array array()
-    {
-        return nod::array(at_);
-    }
-    template <class V> json value(const V &of)
-    {
-        return detail::make(at_, of);
-    }
-    json parse(const text &written)
-    {
-        return nod_parse(at_, written.c_str());
-    }
-    std::string_view dump(json value)
-    {
-        return detail::view(nod_text(at_, value.get()));
-    }
+    nod::object object() { return nod::object(at_); }
+    nod::array array() { return nod::array(at_); }
+    template <class V> json value(const V &of) { return detail::make(at_, of); }
+    json parse(const text &written) { return nod_parse(at_, written.c_str()); }
+    std::string_view dump(json value) { return detail::view(nod_text(at_, value.get())); }
 
   private:
     using elicit_fn = nod_status(nod_call *, nod_answer *, const nod_elicit_opts *);
@@ -660,8 +562,8 @@ class call
         opts.ttl_ms = o.ttl.count();
         opts.attempts = o.attempts;
         check(nod_approve_with(at_, &got, &opts));
-        return { got.approved, detail::view(got.execution_id), got.data, got.action,
-                 detail::view(got.by) };
+        return {got.approved, detail::view(got.execution_id), got.data, got.action,
+                detail::view(got.by)};
     }
 
     answer sample_by(sample_fn *ask, const text &prompt, const sample_options &o)

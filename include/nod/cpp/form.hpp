@@ -47,38 +47,14 @@ class field
     {
     }
 
-    field &title(text value)
-    {
-        return set(more_.title, std::move(value));
-    }
-    field &description(text value)
-    {
-        return set(more_.description, std::move(value));
-    }
-    field &required(bool value = true)
-    {
-        return set(more_.required, value);
-    }
-    field &min(double value)
-    {
-        return set(more_.min, std::optional<double>(value));
-    }
-    field &max(double value)
-    {
-        return set(more_.max, std::optional<double>(value));
-    }
-    field &format(text value)
-    {
-        return set(more_.format, std::move(value));
-    }
-    field &pattern(text value)
-    {
-        return set(more_.pattern, std::move(value));
-    }
-    field &hint(text value)
-    {
-        return set(more_.hint, std::move(value));
-    }
+    field &title(text value) { return set(more_.title, std::move(value)); }
+    field &description(text value) { return set(more_.description, std::move(value)); }
+    field &required(bool value = true) { return set(more_.required, value); }
+    field &min(double value) { return set(more_.min, std::optional<double>(value)); }
+    field &max(double value) { return set(more_.max, std::optional<double>(value)); }
+    field &format(text value) { return set(more_.format, std::move(value)); }
+    field &pattern(text value) { return set(more_.pattern, std::move(value)); }
+    field &hint(text value) { return set(more_.hint, std::move(value)); }
     template <class V> field &preset(const V &value)
     {
         return set(more_.preset, text(cat(value)));
@@ -93,8 +69,8 @@ class field
         out.kind = kind_;
         if (kind_ == NOD_FIELD_CHOICE || kind_ == NOD_FIELD_CHOICES) {
             for (const option &one : choices_)
-                choices.push_back({ one.value.c_str(), one.title.c_str() });
-            choices.push_back({ nullptr, nullptr });
+                choices.push_back({one.value.c_str(), one.title.c_str()});
+            choices.push_back({nullptr, nullptr});
             out.options = choices.data();
         }
         out.title = more_.title.c_str();
@@ -153,21 +129,14 @@ class form
 {
   public:
     form() = default;
-    form(std::initializer_list<field> fields) : fields_(fields)
-    {
-    }
-    explicit form(std::vector<field> fields) : fields_(std::move(fields))
-    {
-    }
+    form(std::initializer_list<field> fields) : fields_(fields) {}
+    explicit form(std::vector<field> fields) : fields_(std::move(fields)) {}
     form &add(field one)
     {
         fields_.push_back(std::move(one));
         return *this;
     }
-    const std::vector<field> &fields() const noexcept
-    {
-        return fields_;
-    }
+    const std::vector<field> &fields() const noexcept { return fields_; }
 
   private:
     std::vector<field> fields_;
@@ -189,14 +158,11 @@ class c_form
         choices_.resize(from->fields().size());
         for (const field &one : from->fields())
             fields_.push_back(one.c_field(choices_[i++]));
-        form_ = { sizeof(nod_field), fields_.data(), fields_.size() };
+        form_ = {sizeof(nod_field), fields_.data(), fields_.size()};
     }
     c_form(const c_form &) = delete;
     c_form &operator=(const c_form &) = delete;
-    const nod_form *get() const noexcept
-    {
-        return there_ ? &form_ : nullptr;
-    }
+    const nod_form *get() const noexcept { return there_ ? &form_ : nullptr; }
 
   private:
     bool there_;

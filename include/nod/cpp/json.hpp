@@ -23,60 +23,25 @@ class json
 {
   public:
     json() noexcept = default;
-    json(const nod_json *at) noexcept : at_(at)
-    {
-    }
+    json(const nod_json *at) noexcept : at_(at) {}
 
-    explicit operator bool() const noexcept
-    {
-        return at_ != nullptr;
-    }
-    const nod_json *get() const noexcept
-    {
-        return at_;
-    }
+    explicit operator bool() const noexcept { return at_ != nullptr; }
+    const nod_json *get() const noexcept { return at_; }
 
-    bool has(const text &key) const
-    {
-        return nod_has(at_, key.c_str());
-    } /* and is not null */
-    json operator[](const text &key) const
-    {
-        return nod_get(at_, key.c_str());
-    }
-    json operator[](const char *key) const
-    {
-        return nod_get(at_, key);
-    }
+    bool has(const text &key) const { return nod_has(at_, key.c_str()); } /* and is not null */
+    json operator[](const text &key) const { return nod_get(at_, key.c_str()); }
+    json operator[](const char *key) const { return nod_get(at_, key); }
     template <class I> std::enable_if_t<std::is_integral_v<I>, json> operator[](I index) const
     {
         return nod_at(at_, static_cast<std::size_t>(index));
     }
-    std::size_t size() const
-    {
-        return nod_count(at_);
-    } /* items, or members */
+    std::size_t size() const { return nod_count(at_); } /* items, or members */
 
-    std::string_view as_str() const
-    {
-        return detail::view(nod_as_str(at_));
-    }
-    std::int64_t as_int() const
-    {
-        return nod_as_int(at_);
-    }
-    double as_double() const
-    {
-        return nod_as_double(at_);
-    }
-    bool as_bool() const
-    {
-        return nod_as_bool(at_);
-    }
-    std::string_view as_number_text() const
-    {
-        return detail::view(nod_as_number_text(at_));
-    }
+    std::string_view as_str() const { return detail::view(nod_as_str(at_)); }
+    std::int64_t as_int() const { return nod_as_int(at_); }
+    double as_double() const { return nod_as_double(at_); }
+    bool as_bool() const { return nod_as_bool(at_); }
+    std::string_view as_number_text() const { return detail::view(nod_as_number_text(at_)); }
 
     /* The items of an array: `for (nod::json item : list)`. */
     class iterator
@@ -91,40 +56,22 @@ class json
         iterator(const nod_json *array, std::size_t index) noexcept : array_(array), index_(index)
         {
         }
-        json operator*() const
-        {
-            return nod_at(array_, index_);
-        }
+        json operator*() const { return nod_at(array_, index_); }
         iterator &operator++()
         {
             ++index_;
             return *this;
         }
-        iterator operator++(int)
-        {
-            return iterator(array_, index_++);
-        }
-        bool operator==(const iterator &other) const
-        {
-            return index_ == other.index_;
-        }
-        bool operator!=(const iterator &other) const
-        {
-            return index_ != other.index_;
-        }
+        iterator operator++(int) { return iterator(array_, index_++); }
+        bool operator==(const iterator &other) const { return index_ == other.index_; }
+        bool operator!=(const iterator &other) const { return index_ != other.index_; }
 
       private:
         const nod_json *array_;
         std::size_t index_;
     };
-    iterator begin() const
-    {
-        return iterator(at_, 0);
-    }
-    iterator end() const
-    {
-        return iterator(at_, size());
-    }
+    iterator begin() const { return iterator(at_, 0); }
+    iterator end() const { return iterator(at_, size()); }
 
   private:
     const nod_json *at_ = nullptr;
@@ -135,20 +82,12 @@ class kept_json
 {
   public:
     kept_json() noexcept = default;
-    explicit kept_json(json value) : at_(nod_dup(value.get()))
-    {
-    }
-    json get() const noexcept
-    {
-        return at_.get();
-    }
+    explicit kept_json(json value) : at_(nod_dup(value.get())) {}
+    json get() const noexcept { return at_.get(); }
 
   private:
     struct release {
-        void operator()(nod_json *at) const noexcept
-        {
-            nod_free(at);
-        }
+        void operator()(nod_json *at) const noexcept { nod_free(at); }
     };
     std::unique_ptr<nod_json, release> at_;
 };
@@ -163,8 +102,7 @@ struct is_list<T, std::void_t<decltype(std::begin(std::declval<const T &>())),
                               decltype(std::end(std::declval<const T &>()))>> : std::true_type {
 };
 
-/* A JSON value in the run's memory, of a text, a number, a boolean, a JSON value or a list of them.
- */
+/* A JSON value in the run's memory, of a text, a number, a boolean, a JSON value or a list of them. */
 template <class T> const nod_json *make(nod_call *call, const T &value)
 {
     if constexpr (std::is_convertible_v<const T &, json>) {
@@ -184,9 +122,8 @@ template <class T> const nod_json *make(nod_call *call, const T &value)
     } else if constexpr (is_text<T>) {
         return nod_str(call, text(std::string_view(value)).c_str());
     } else {
-        static_assert(
-            is_list<T>::value,
-            "a JSON value is made of texts, numbers, booleans, JSON values and lists of them");
+        static_assert(is_list<T>::value,
+                      "a JSON value is made of texts, numbers, booleans, JSON values and lists of them");
         nod_json *array = nod_array(call);
 
         for (const auto &item : value)
@@ -201,18 +138,13 @@ template <class T> const nod_json *make(nod_call *call, const T &value)
 class object
 {
   public:
-    explicit object(nod_call *call) : call_(call), at_(nod_object(call))
-    {
-    }
+    explicit object(nod_call *call) : call_(call), at_(nod_object(call)) {}
     template <class V> object &set(const text &key, const V &value)
     {
         nod_set(call_, at_, key.c_str(), detail::make(call_, value));
         return *this;
     }
-    operator json() const noexcept
-    {
-        return at_;
-    }
+    operator json() const noexcept { return at_; }
 
   private:
     nod_call *call_;
@@ -223,18 +155,13 @@ class object
 class array
 {
   public:
-    explicit array(nod_call *call) : call_(call), at_(nod_array(call))
-    {
-    }
+    explicit array(nod_call *call) : call_(call), at_(nod_array(call)) {}
     template <class V> array &push(const V &value)
     {
         nod_push(call_, at_, detail::make(call_, value));
         return *this;
     }
-    operator json() const noexcept
-    {
-        return at_;
-    }
+    operator json() const noexcept { return at_; }
 
   private:
     nod_call *call_;

@@ -1,8 +1,8 @@
 /*
  * nod/cpp/server: the server, what is registered with it, and hooks. Included by <nod/nod.hpp>.
  *
- * C keeps a pointer to what C++ has written (.data of a row). The server owns that, and lets go of
- * it only when it is destroyed itself: a call may still be on its way when its tool is removed.
+ * C keeps a pointer to what C++ has written (.data of a row). The server owns that, and lets go of it
+ * only when it is destroyed itself: a call may still be on its way when its tool is removed.
  */
 #ifndef NOD_CPP_SERVER_HPP
 #define NOD_CPP_SERVER_HPP
@@ -24,102 +24,37 @@ struct hook_options {
     text target{};
     text principal{};
     nod_ask_kind ask = NOD_ASK_ANY;
-    std::chrono::milliseconds timeout{ 0 };
+    std::chrono::milliseconds timeout{0};
 };
 
 class hook
 {
   public:
-    explicit hook(nod_hook_run *at) noexcept : at_(at)
-    {
-    }
-    nod_hook_run *get() const noexcept
-    {
-        return at_;
-    }
+    explicit hook(nod_hook_run *at) noexcept : at_(at) {}
+    nod_hook_run *get() const noexcept { return at_; }
 
-    nod_flow flow() const
-    {
-        return nod_hook_flow(at_);
-    }
-    std::string_view stage() const
-    {
-        return detail::view(nod_hook_stage(at_));
-    }
-    std::string_view call_id() const
-    {
-        return detail::view(nod_hook_call_id(at_));
-    }
-    std::string_view target() const
-    {
-        return detail::view(nod_hook_target(at_));
-    }
-    std::string_view principal() const
-    {
-        return detail::view(nod_hook_principal(at_));
-    }
-    json args() const
-    {
-        return nod_hook_args(at_);
-    }
-    std::string_view ask_id() const
-    {
-        return detail::view(nod_hook_ask_id(at_));
-    }
-    std::string_view ask_key() const
-    {
-        return detail::view(nod_hook_ask_key(at_));
-    }
-    nod_ask_kind ask_kind() const
-    {
-        return nod_hook_ask_kind(at_);
-    }
-    std::string_view message() const
-    {
-        return detail::view(nod_hook_message(at_));
-    }
-    std::string_view action() const
-    {
-        return detail::view(nod_hook_action(at_));
-    }
-    json content() const
-    {
-        return nod_hook_content(at_);
-    }
-    nod_status status() const
-    {
-        return nod_hook_status(at_);
-    }
-    json result() const
-    {
-        return nod_hook_result(at_);
-    }
-    std::string_view error() const
-    {
-        return detail::view(nod_hook_error(at_));
-    }
+    nod_flow flow() const { return nod_hook_flow(at_); }
+    std::string_view stage() const { return detail::view(nod_hook_stage(at_)); }
+    std::string_view call_id() const { return detail::view(nod_hook_call_id(at_)); }
+    std::string_view target() const { return detail::view(nod_hook_target(at_)); }
+    std::string_view principal() const { return detail::view(nod_hook_principal(at_)); }
+    json args() const { return nod_hook_args(at_); }
+    std::string_view ask_id() const { return detail::view(nod_hook_ask_id(at_)); }
+    std::string_view ask_key() const { return detail::view(nod_hook_ask_key(at_)); }
+    nod_ask_kind ask_kind() const { return nod_hook_ask_kind(at_); }
+    std::string_view message() const { return detail::view(nod_hook_message(at_)); }
+    std::string_view action() const { return detail::view(nod_hook_action(at_)); }
+    json content() const { return nod_hook_content(at_); }
+    nod_status status() const { return nod_hook_status(at_); }
+    json result() const { return nod_hook_result(at_); }
+    std::string_view error() const { return detail::view(nod_hook_error(at_)); }
 
-    void set_args(json args)
-    {
-        check(nod_hook_set_args(at_, args.get()));
-    }
-    void set_message(const text &message)
-    {
-        check(nod_hook_set_message(at_, message.c_str()));
-    }
-    void set_content(json content)
-    {
-        check(nod_hook_set_content(at_, content.get()));
-    }
-    void set_result(json result = {})
-    {
-        check(nod_hook_set_result(at_, result.get()));
-    }
+    void set_args(json args) { check(nod_hook_set_args(at_, args.get())); }
+    void set_message(const text &message) { check(nod_hook_set_message(at_, message.c_str())); }
+    void set_content(json content) { check(nod_hook_set_content(at_, content.get())); }
+    void set_result(json result = {}) { check(nod_hook_set_result(at_, result.get())); }
 
-    nod::call call() const
-    {
-        return nod::call(nod_hook_call(at_));
-    }
+    nod::call call() const { return nod::call(nod_hook_call(at_)); }
 
     /* Ends the flow, and leaves the hook. */
     [[noreturn]] void fail(nod_status status, const text &code, const text &sentence)
@@ -133,10 +68,7 @@ class hook
         return nod_hook_next(at_, then, data);
     }
     /* After it has returned NOD_PENDING; from any thread. */
-    void done(nod_status status)
-    {
-        nod_hook_done(at_, status);
-    }
+    void done(nod_status status) { nod_hook_done(at_, status); }
 
   private:
     nod_hook_run *at_;
@@ -148,19 +80,19 @@ class hook
 struct server_options {
     text title{};
     text instructions{};
-    std::chrono::milliseconds ask_ttl{ 0 };
+    std::chrono::milliseconds ask_ttl{0};
     bool one_ask_per_scope = false;
     int workers = 0;
-    std::chrono::milliseconds heartbeat{ 0 };
-    std::chrono::milliseconds session_idle{ 0 };
+    std::chrono::milliseconds heartbeat{0};
+    std::chrono::milliseconds session_idle{0};
     std::size_t page_size = 0;
     std::vector<text> boolean_confirm_clients{};
-    std::chrono::milliseconds task_ttl{ 0 };
+    std::chrono::milliseconds task_ttl{0};
     text store{};
-    std::chrono::milliseconds keep{ 0 };
+    std::chrono::milliseconds keep{0};
     std::size_t pending_asks = 0;
     std::size_t pending_asks_per_principal = 0;
-    std::chrono::milliseconds node_ttl{ 0 };
+    std::chrono::milliseconds node_ttl{0};
     std::size_t sessions_per_principal = 0;
     std::size_t calls_per_principal = 0;
     std::size_t listeners_per_principal = 0;
@@ -187,14 +119,14 @@ struct tool {
     bool requires_confirmation = false;
     text confirm_message{};
     bool blocking = false;
-    std::chrono::milliseconds timeout{ 0 };
+    std::chrono::milliseconds timeout{0};
     nod_task_mode task = NOD_TASK_NEVER;
     text meta{};
     bool task_asks_first = false;
     bool additive = false;
     text version{};
     bool portable = false;
-    std::chrono::milliseconds ask_ttl{ 0 };
+    std::chrono::milliseconds ask_ttl{0};
     std::size_t journal_entries = 0;
     std::size_t journal_bytes = 0;
     std::vector<text> surfaces{};
@@ -211,8 +143,7 @@ template <class F> handler handler_of(F f)
 {
     static_assert(!std::is_nothrow_invocable_v<F &, call &>,
                   "a handler may not be noexcept: a question that waits leaves it by an exception");
-    auto shared =
-        std::make_shared<F>(std::move(f)); /* it may have captured what cannot be copied */
+    auto shared = std::make_shared<F>(std::move(f)); /* it may have captured what cannot be copied */
 
     return [shared](call &one) { return status_of(*shared, one); };
 }
@@ -228,10 +159,7 @@ class completer
     completer(F f) : run_(detail::handler_of(std::move(f)))
     {
     }
-    const handler &get() const noexcept
-    {
-        return run_;
-    }
+    const handler &get() const noexcept { return run_; }
 
   private:
     handler run_;
@@ -307,8 +235,7 @@ inline nod_status enter_handler(nod_call *at) noexcept
 
 inline nod_status enter_completer(nod_call *at) noexcept
 {
-    return enter(
-        at, static_cast<const kept_handler *>(nod_data(at))->completing(view(nod_completing(at))));
+    return enter(at, static_cast<const kept_handler *>(nod_data(at))->completing(view(nod_completing(at))));
 }
 
 inline nod_status enter_hook(nod_hook_run *at, void *data) noexcept
@@ -343,10 +270,7 @@ class c_list
         if (!at_.empty())
             at_.push_back(nullptr);
     }
-    const char *const *get() const noexcept
-    {
-        return at_.empty() ? nullptr : at_.data();
-    }
+    const char *const *get() const noexcept { return at_.empty() ? nullptr : at_.data(); }
 
   private:
     std::vector<const char *> at_;
@@ -406,30 +330,18 @@ class server
                  detail::options_by<server_options>(std::forward<Set>(set)))
     {
     }
-    ~server()
-    {
-        nod_server_destroy(at_);
-    }
+    ~server() { nod_server_destroy(at_); }
     server(const server &) = delete;
     server &operator=(const server &) = delete;
 
-    bool ok() const noexcept
-    {
-        return ok_;
-    }
-    nod_server *get() const noexcept
-    {
-        return at_;
-    } /* NULL after run() and release() */
-    /* Gives the server away, to nod_test_create_with. Its handlers stay here, for as long as it
-     * lives. */
-    nod_server *release() noexcept
-    {
-        return std::exchange(at_, nullptr);
-    }
+    bool ok() const noexcept { return ok_; }
+    nod_server *get() const noexcept { return at_; } /* NULL after run() and release() */
+    /* Gives the server away, to nod_test_create_with. Its handlers stay here, for as long as it lives. */
+    nod_server *release() noexcept { return std::exchange(at_, nullptr); }
 
     template <class F>
-    nod_status tool(const text &name, const nod::tool &o, F f, detail::place from = detail::place())
+    nod_status tool(const text &name, const nod::tool &o, F f,
+                    detail::place from = detail::place())
     {
         const detail::c_form input(o.input ? &*o.input : nullptr);
         const detail::c_list surfaces(o.surfaces);
@@ -468,13 +380,9 @@ class server
     detail::if_sets<Set, nod::tool, nod_status> tool(const text &name, Set &&set, F f,
                                                      detail::place from = detail::place())
     {
-        return tool(name, detail::options_by<nod::tool>(std::forward<Set>(set)), std::move(f),
-                    from);
+        return tool(name, detail::options_by<nod::tool>(std::forward<Set>(set)), std::move(f), from);
     }
-    bool remove_tool(const text &name)
-    {
-        return at_ && nod_remove_tool(at_, name.c_str());
-    }
+    bool remove_tool(const text &name) { return at_ && nod_remove_tool(at_, name.c_str()); }
 
     template <class F>
     nod_status resource(const text &uri, const text &name, const nod::resource &o, F f,
@@ -531,7 +439,8 @@ class server
     }
 
     /* `f` takes a nod::hook &, and returns nothing or a nod_status. */
-    template <class F> nod_status hook(nod_flow flow, const text &stage, const hook_options &o, F f)
+    template <class F>
+    nod_status hook(nod_flow flow, const text &stage, const hook_options &o, F f)
     {
         auto kept = std::make_unique<detail::kept_hook>();
         nod_hook_opts opts{};
@@ -566,18 +475,9 @@ class server
         return code;
     }
     /* While it runs, from any thread. */
-    void stop()
-    {
-        nod_stop(at_);
-    }
-    void resource_updated(const text &uri)
-    {
-        nod_resource_updated(at_, uri.c_str());
-    }
-    void url_done(const text &elicitation_id)
-    {
-        nod_url_done(at_, elicitation_id.c_str());
-    }
+    void stop() { nod_stop(at_); }
+    void resource_updated(const text &uri) { nod_resource_updated(at_, uri.c_str()); }
+    void url_done(const text &elicitation_id) { nod_url_done(at_, elicitation_id.c_str()); }
 
   private:
     detail::kept_handler *keep(handler run)

@@ -36,17 +36,9 @@ struct pending {
 class error : public std::exception
 {
   public:
-    explicit error(nod_status status) noexcept : status_(status)
-    {
-    }
-    nod_status status() const noexcept
-    {
-        return status_;
-    }
-    const char *what() const noexcept override
-    {
-        return nod_status_name(status_);
-    }
+    explicit error(nod_status status) noexcept : status_(status) {}
+    nod_status status() const noexcept { return status_; }
+    const char *what() const noexcept override { return nod_status_name(status_); }
 
   private:
     nod_status status_;
@@ -71,25 +63,12 @@ class text
 {
   public:
     text() noexcept = default;
-    text(std::nullptr_t) noexcept
-    {
-    }
-    text(const char *at) noexcept : at_(at)
-    {
-    }
-    text(std::string own) : own_(std::move(own)), owns_(true)
-    {
-        refuse_nul();
-    }
-    text(std::string_view view) : own_(view), owns_(true)
-    {
-        refuse_nul();
-    }
+    text(std::nullptr_t) noexcept {}
+    text(const char *at) noexcept : at_(at) {}
+    text(std::string own) : own_(std::move(own)), owns_(true) { refuse_nul(); }
+    text(std::string_view view) : own_(view), owns_(true) { refuse_nul(); }
 
-    const char *c_str() const noexcept
-    {
-        return owns_ ? own_.c_str() : at_;
-    }
+    const char *c_str() const noexcept { return owns_ ? own_.c_str() : at_; }
 
   private:
     /* C would stop reading there, without a word. */
@@ -112,8 +91,7 @@ inline std::string_view view(const char *at) noexcept
     return at ? std::string_view(at) : std::string_view();
 }
 
-template <class T>
-inline constexpr bool is_text = std::is_convertible_v<const T &, std::string_view>;
+template <class T> inline constexpr bool is_text = std::is_convertible_v<const T &, std::string_view>;
 
 template <class T> void append(std::string &out, const T &part)
 {
