@@ -44,6 +44,7 @@ const ELSEWHERE = {
   'docs/deploy.md unit-tls': "tests/deploy/systemd.test.js#blockOf(TLS, 'ini')",
   'docs/deploy.md user-and-secrets': "tests/deploy/systemd.test.js#blockOf(UNIT, 'sh')",
   'docs/operate.md reseal': 'tests/wire/sealed.test.js', // needs a store that two secrets have sealed
+  'docs/security.md another-user': 'tests/deploy/users.test.js',
   'docs/start.md install-for-start': 'tests/docs/installed.js',
 };
 const nameOf = (block) => `${block.page} ${block.words.name}`;

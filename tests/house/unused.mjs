@@ -27,13 +27,6 @@ const NOT_IN_SRC = {
     hkdf_sha256: "is compared with the published keys; sealing has it inside",
     // For what comes next.
     engine_destructive_unasked: "/metrics",
-    engine_watch_asks: "whoever shows asks, or tells others of them",
-    engine_unwatch_asks: "likewise",
-    fetcher_create: "webhooks",
-    fetcher_destroy: "likewise",
-    fetch_url_fits: "likewise",
-    fetch_begin: "likewise",
-    reach_allow: "likewise",
     token_make: "links and forms of pages",
     token_verify: "likewise",
 };
