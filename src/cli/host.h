@@ -16,6 +16,7 @@
 #include "net/loop.h"
 #include "provider/local.h"
 #include "surface/inbox.h"
+#include "surface/webhook.h"
 
 enum {
     HOST_TEXT_MAX = 1024 * 1024, /* of all texts of the options */
@@ -38,6 +39,7 @@ struct nod_server {
     struct front *front;                   /* likewise, over HTTP */
     struct inbox *inbox;                   /* likewise, unless it is switched off */
     struct front_signin_opts signin_times; /* zeroed: as usual */
+    struct webhooks *webhooks;             /* likewise, if there are any */
     struct tokens *tokens;
     const char *token_file; /* where they are from */
     struct keyring *ring;   /* of the secrets that are set, or NULL */
@@ -72,6 +74,11 @@ bool host_open_inbox(nod_server *server, const struct options *options);
 bool host_open_inbox_beside_stdio(nod_server *server, const struct options *options);
 /* The server listens: tells the log how the inbox is opened. */
 void host_announce_inbox(nod_server *server);
+
+/* --- cli/webhooks: false, logged, if they cannot be used --- */
+
+/* After the store was opened, before the server listens. */
+bool host_open_webhooks(nod_server *server, const struct options *options);
 
 /* --- cli/shutdown --- */
 

@@ -92,6 +92,8 @@ static void take_apart(nod_server *server, bool ended)
     server->store->ops->destroy(
         server->store); /* it drops completions that are on their way to the front and the engine */
     server->store = NULL;
+    webhooks_destroy(server->webhooks);
+    server->webhooks = NULL;
     front_destroy(server->front);
     server->front = NULL;
     engine_destroy(server->engine);

@@ -66,6 +66,7 @@ struct http_index {
 struct http_mark {
     const void *who;
     const void *what;
+    int64_t wait_ms;
 };
 
 struct http_request {
