@@ -27,9 +27,10 @@ static int serve(nod_server *server, const struct options *options)
         engine_confirm_destructive(server->engine, true);
     bool serving = options->listen_count
                        ? host_open_http(server, options) && host_open_webhooks(server, options) &&
-                             host_listen(server, options)
+                             host_open_metrics(server, options) && host_listen(server, options)
                        : host_open_inbox_beside_stdio(server, options) &&
-                             host_serve_stdio(server) && host_open_webhooks(server, options);
+                             host_serve_stdio(server) && host_open_webhooks(server, options) &&
+                             host_open_metrics(server, options);
 
     if (!serving)
         return EXIT_CANNOT_SERVE;

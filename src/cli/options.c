@@ -99,6 +99,12 @@ static bool take_allow_field(struct options *options, const char *value)
     return strchr(value, '.') != NULL && add_name(options->allow_fields, value);
 }
 
+static bool take_metrics(struct options *options, const char *value)
+{
+    options->has_metrics = true;
+    return options_address(str_of(value), &options->metrics.host, &options->metrics.port);
+}
+
 static bool take_webhook(struct options *options, const char *value)
 {
     return (str_starts(str_of(value), STR("http://")) ||
@@ -292,6 +298,7 @@ static const struct option table[] = {
     { "--surfaces", "names such as client, with commas or > between them", false, take_surfaces },
     { "--next-surface", "a time such as 90s, 30m, 24h or 7d", false, take_next_surface },
     { "--consent", "inbox or any", false, take_consent },
+    { "--metrics", "HOST:PORT or unix:PATH", false, take_metrics },
     { "--webhook", "a URL that begins with http:// or https://", false, take_webhook },
     { "--webhook-secret", "FILE", false, take_webhook_secret },
     { "--webhook-allow", "ADDRESS:PORT", false, take_webhook_allow },
@@ -344,6 +351,8 @@ const char *options_help(void)
            "  --next-surface TIME    in turn: how long one place has; default 30s\n"
            "  --consent inbox        confirmations and approvals do not count if the client\n"
            "                         answers: they are asked elsewhere only\n"
+           "  --metrics HOST:PORT    serve figures for Prometheus at /metrics, without a token;\n"
+           "                         --metrics PORT listens on loopback\n"
            "  --webhook URL          is sent a signed POST when a question comes up or ends;\n"
            "                         repeatable\n"
            "  --webhook-secret FILE  what they are signed with: whsec_ and 24 to 64 bytes in\n"

@@ -51,6 +51,8 @@ struct options {
     const char *allow_hosts[OPTIONS_NAMES_MAX + 1]; /* NULL-terminated */
     const char *allow_origins[OPTIONS_NAMES_MAX + 1];
     const char *allow_fields[OPTIONS_NAMES_MAX + 1];
+    struct options_listen metrics; /* of --metrics */
+    bool has_metrics;
     const char *webhooks[OPTIONS_NAMES_MAX + 1]; /* URLs */
     const char *webhook_allow[OPTIONS_NAMES_MAX + 1];
     const char *webhook_secret; /* a file; NULL: NOD_WEBHOOK_SECRET */

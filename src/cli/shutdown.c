@@ -86,6 +86,8 @@ static void take_apart(nod_server *server, bool ended)
     inbox_stop(server->inbox);
     mcp_server_destroy(server->mcp);
     server->mcp = NULL;
+    metrics_close(server->metrics);
+    server->metrics = NULL;
     if (server->front)
         front_close(server->front);
     timer_stop(server->loop, &server->tick);

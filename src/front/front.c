@@ -164,7 +164,7 @@ struct front *front_create(const struct front_opts *opts)
     limits_of(&http.limits, opts->tokens != NULL);
     front->http = http_create(opts->loop, &http);
     if (!public_url_open(front) || !proxies_open(front) || !rules_open(front) ||
-        !certificate_open(front) || !health_open(front)) {
+        !certificate_open(front) || !health_open(front) || !metrics_open(front)) {
         front_destroy(front);
         return NULL;
     }

@@ -20,6 +20,7 @@
  * watch.c        what is open for long ends with its credential
  * pages.c        what browsers are told with our pages, and where they are led
  * health.c       /healthz and /readyz
+ * metrics.c      /metrics
  */
 #ifndef NOD_FRONT_INSIDE_H
 #define NOD_FRONT_INSIDE_H
@@ -133,6 +134,9 @@ bool cors_preflight(struct front *front, const struct http_request *http,
 
 /* health.c */
 bool health_open(struct front *front);
+
+/* metrics.c */
+bool metrics_open(struct front *front);
 
 /* certificate.c */
 bool certificate_open(struct front *front);
