@@ -1,5 +1,7 @@
 // A receiver of webhooks, as anybody would write one after docs/webhooks.md: it verifies, and it knows what it has seen.
-import { createServer } from 'node:http';
+import http from 'node:http';
+import https from 'node:https';
+import { readFileSync } from 'node:fs';
 import { createHmac, timingSafeEqual, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { pause, within, PATIENCE_MS } from './harness.js';
@@ -31,16 +33,18 @@ export class Receiver {
   twice = 0; // deliveries of what was known already
   answer = () => ({ status: 204 });
 
-  static async start(t, secret, port = 0) {
+  // `tls`: the files of its certificate and key.
+  static async start(t, secret, tls) {
     const receiver = new Receiver();
     receiver.secret = secret;
-    await receiver.up(port);
+    receiver.tls = tls && { cert: readFileSync(tls.cert), key: readFileSync(tls.key) };
+    await receiver.up(0);
     t.after(() => receiver.down());
     return receiver;
   }
 
   get url() {
-    return `http://127.0.0.1:${this.port}/hook`;
+    return `${this.tls ? 'https' : 'http'}://127.0.0.1:${this.port}/hook`;
   }
 
   get target() {
@@ -48,7 +52,8 @@ export class Receiver {
   }
 
   async up(port = this.port) {
-    this.server = createServer((request, response) => this.#take(request, response));
+    const take = (request, response) => this.#take(request, response);
+    this.server = this.tls ? https.createServer(this.tls, take) : http.createServer(take);
     this.server.listen(port, '127.0.0.1');
     await once(this.server, 'listening');
     this.port = this.server.address().port;

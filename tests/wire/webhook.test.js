@@ -10,9 +10,10 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connect, environment, freePort, runOnce, startHttp, pause, textOf, watchStderr, within, PATIENCE_MS } from './harness.js';
 import { Api, houses, mute, openHouse, token, tokenFile } from './inbox.js';
-import { scratchFolder } from './modern.js';
+import { Modern, scratchFolder } from './modern.js';
 import { Receiver, newSecret, verify } from './receiver.js';
 import { stores } from './stores.js';
+import { certificate } from './tls.js';
 
 const FULL = process.env.NOD_SOAK === '1';
 const DOWN_MS = FULL ? 30000 : 2500;
@@ -142,7 +143,48 @@ for (const { name, create } of FULL ? stores : stores.filter(({ shared }) => !sh
   });
 }
 
-if (FULL)
+test('over https the certificate is checked', async (t) => {
+  const folder = scratchFolder(t);
+  const tls = certificate(folder, 'receiver');
+  const receiver = await Receiver.start(t, newSecret(), tls);
+  const start = (env) => openHouse(t, houses[0], { args: hookArgs(receiver), env: { ...hookEnv(receiver), ...env } });
+  const { first } = await start({ SSL_CERT_FILE: tls.cert });
+  await ask(t, first, 1);
+  await receiver.seen(1, 0);
+  for (const env of [{}, { SSL_CERT_FILE: certificate(folder, 'other').cert }]) {
+    const { first: wary } = await start(env);
+    await ask(t, wary, 1);
+    await wary.said(/webhook cannot be delivered.*status=0 why=.*certificate/);
+  }
+  assert.equal(receiver.deliveries.length, 1);
+});
+
+if (FULL) {
+  test('more events than a queue holds wait in the store, and come when the receiver does', { timeout: 300000 }, async (t) => {
+    const many = 1500;
+    const receiver = await Receiver.start(t, newSecret());
+    const { first } = await openHouse(t, houses[1], { args: hookArgs(receiver, '--ask-ttl', '1h'), env: hookEnv(receiver) });
+    await receiver.down();
+    const modern = new Modern(first.url, { token: token('ada') });
+    for (let i = 0; i < many; i += 50) {
+      const asked = await Promise.all(Array.from({ length: 50 }, () => modern.call('ask', { message: 'Who?' })));
+      for (const { result, text } of asked) assert.equal(result?.resultType, 'input_required', text);
+    }
+    await receiver.up();
+    await receiver.seen(many, 0, 120000);
+    t.diagnostic(`${receiver.events.size} events, ${receiver.twice} of them twice, lost 0`);
+  });
+
+  test('redis: lost hints lose no event', { timeout: 120000 }, async (t) => {
+    const store = await stores[1].create(t);
+    const receiver = await Receiver.start(t, newSecret());
+    const { first } = await openHouse(t, { nodes: 1, create: () => store }, { args: hookArgs(receiver), env: hookEnv(receiver) });
+    for (let i = 0; i < 10; i++) {
+      await Promise.all([ask(t, first, 10), store.say('CLIENT', 'KILL', 'TYPE', 'pubsub')]);
+    }
+    await receiver.seen(100, 0, 60000);
+  });
+
   test('two nodes of redis: when the one that sends is killed, the other goes on', { timeout: 120000 }, async (t) => {
     const receiver = await Receiver.start(t, newSecret());
     const { servers } = await openHouse(t, houses[2], { args: hookArgs(receiver), env: hookEnv(receiver) });
@@ -153,6 +195,7 @@ if (FULL)
     await receiver.seen(6, 0, 30000);
     assert.deepEqual([receiver.refused, receiver.twice], [0, 0]);
   });
+}
 
 test('forged and replayed deliveries are told from real ones', async (t) => {
   const receiver = await Receiver.start(t, newSecret());
