@@ -101,9 +101,10 @@ void index_library(nod::call &call)
 /* An approval with a form: who paid for what, and from where. */
 void pay_invoice(nod::call &call)
 {
-    const auto approval = call.approve(
-        "Pay this invoice?", {choice_field("account", {{"checking"}, {"savings"}}).required(),
-                              text_field("note").title("Note").max(80)});
+    const auto approval = call.approve("Pay this invoice?",
+        {choice_field("account", {{"checking", "Checking"}, {"savings", "Savings"}},
+                      {.title = "Account", .required = true}),
+         text_field("note").title("Note").max(80)});
     if (!approval)
         return call.reply("Nothing was paid.");
     const std::string payment =

@@ -49,6 +49,23 @@ void counts(nod::call &call)
     call.reply("alive ", alive.load(), ", made ", made.load(), ", effects ", effects.load());
 }
 
+#if __cplusplus >= 202002L
+// A form is the argument after the message. As an option it does not compile, and neither does a name that is no option.
+template <class Call>
+concept takes_a_form_as_an_option = requires(Call &call) { call.elicit("?", {.form = nod::form{}}); } || requires(Call &call) { call.approve("?", {.form = nod::form{}}); } ||
+    requires(Call &call) { call.want("?", {.nosuch = nod::form{}}); } || requires(Call &call) { call.elicit("?", {.nosuch = 1}); };
+static_assert(!takes_a_form_as_an_option<nod::call>);
+template <class Call>
+concept takes_a_form = requires(Call &call, const nod::form &form) {
+    call.elicit("?", {});
+    call.approve("?", {}, {.key = "k"});
+    call.want("?", {nod::text_field("a")}, [](auto &o) { o.key = "k"; });
+    call.elicit("?", form, {.attempts = 2});
+    call.elicit("?", nod::form{nod::text_field("a")});
+};
+static_assert(takes_a_form<nod::call>);
+#endif
+
 void fails(nod::call &call)
 {
     witness held;
@@ -185,7 +202,7 @@ void each_of(nod::call &call)
         },
         [] {
             nod::each_options o;
-            o.fields = nod::form{nod::text_field("whom").required()};
+            o.form = nod::form{nod::text_field("whom").required()};
             return o;
         }());
     for (const nod::each_result &one : results)

@@ -40,7 +40,7 @@ onEach('what a handler throws is the failure that the client reads', async (t, c
     nul: ['A text for nod has a NUL character in it'],
     huge: ['A number for nod is larger than an int64_t can be'],
     'on purpose': ['It said so: on purpose.'],
-    status: ['The tool fails failed: refused', 'REFUSED'],
+    status: ['The tool fails failed without saying why (refused). A handler says it with nod_reply_error', 'REFUSED'],
   };
   for (const [how, [text, code]] of Object.entries(expected)) {
     const result = await session.call('fails', { how });

@@ -67,7 +67,7 @@ struct step_options {
 };
 
 struct each_options {
-    std::optional<form> fields{}; /* what else to ask for with each question */
+    std::optional<nod::form> form{}; /* what else to ask for with each question */
     text schema{};
     std::chrono::milliseconds ttl{0};
     std::size_t at_once = 0;
@@ -144,6 +144,11 @@ template <class Options, class Set> Options options_by(Set &&set)
 
 template <class Set, class Options, class Result>
 using if_sets = std::enable_if_t<std::is_invocable_v<Set, Options &>, Result>;
+
+/* A form that has a name. Where one is taken, a list in braces is a list of fields and nothing else:
+ * {.form = ...} does not compile. (Some compilers would take it, and any other name, for a form.) */
+template <class Form, class Result>
+using if_form = std::enable_if_t<std::is_same_v<Form, form>, Result>;
 
 inline answer from_c(const nod_answer &got)
 {
@@ -286,7 +291,14 @@ class call
     {
         return approve_form(message, nullptr, o);
     }
-    approval approve(const text &message, const form &fields, const approve_options &o = {})
+    approval approve(const text &message, std::initializer_list<field> fields,
+                     const approve_options &o = {})
+    {
+        return approve(message, form(fields), o);
+    }
+    template <class Form>
+    detail::if_form<Form, approval> approve(const text &message, const Form &fields,
+                                            const approve_options &o = {})
     {
         return approve_form(message, &fields, o);
     }
@@ -296,8 +308,15 @@ class call
         return approve(message, detail::options_by<approve_options>(std::forward<Set>(set)));
     }
     template <class Set>
-    detail::if_sets<Set, approve_options, approval> approve(const text &message,
-                                                            const form &fields, Set &&set)
+    detail::if_sets<Set, approve_options, approval>
+    approve(const text &message, std::initializer_list<field> fields, Set &&set)
+    {
+        return approve(message, form(fields),
+                       detail::options_by<approve_options>(std::forward<Set>(set)));
+    }
+    template <class Form, class Set>
+    detail::if_form<Form, detail::if_sets<Set, approve_options, approval>>
+    approve(const text &message, const Form &fields, Set &&set)
     {
         return approve(message, fields, detail::options_by<approve_options>(std::forward<Set>(set)));
     }
@@ -307,7 +326,14 @@ class call
     {
         return elicit_form(nod_elicit_with, message, nullptr, o);
     }
-    answer elicit(const text &message, const form &fields, const elicit_options &o = {})
+    answer elicit(const text &message, std::initializer_list<field> fields,
+                  const elicit_options &o = {})
+    {
+        return elicit(message, form(fields), o);
+    }
+    template <class Form>
+    detail::if_form<Form, answer> elicit(const text &message, const Form &fields,
+                                         const elicit_options &o = {})
     {
         return elicit_form(nod_elicit_with, message, &fields, o);
     }
@@ -317,15 +343,29 @@ class call
         return elicit(message, detail::options_by<elicit_options>(std::forward<Set>(set)));
     }
     template <class Set>
-    detail::if_sets<Set, elicit_options, answer> elicit(const text &message, const form &fields,
-                                                        Set &&set)
+    detail::if_sets<Set, elicit_options, answer>
+    elicit(const text &message, std::initializer_list<field> fields, Set &&set)
+    {
+        return elicit(message, form(fields),
+                      detail::options_by<elicit_options>(std::forward<Set>(set)));
+    }
+    template <class Form, class Set>
+    detail::if_form<Form, detail::if_sets<Set, elicit_options, answer>>
+    elicit(const text &message, const Form &fields, Set &&set)
     {
         return elicit(message, fields, detail::options_by<elicit_options>(std::forward<Set>(set)));
     }
 
     /* Several questions in one round: want each, then await(). In the run that goes on after await(),
      * every one of them has its answer. */
-    answer want(const text &message, const form &fields, const elicit_options &o = {})
+    answer want(const text &message, std::initializer_list<field> fields,
+                const elicit_options &o = {})
+    {
+        return want(message, form(fields), o);
+    }
+    template <class Form>
+    detail::if_form<Form, answer> want(const text &message, const Form &fields,
+                                       const elicit_options &o = {})
     {
         return elicit_form(nod_want_with, message, &fields, o);
     }
@@ -334,7 +374,15 @@ class call
         return elicit_form(nod_want_with, message, nullptr, o);
     }
     template <class Set>
-    detail::if_sets<Set, elicit_options, answer> want(const text &message, const form &fields, Set &&set)
+    detail::if_sets<Set, elicit_options, answer>
+    want(const text &message, std::initializer_list<field> fields, Set &&set)
+    {
+        return want(message, form(fields),
+                    detail::options_by<elicit_options>(std::forward<Set>(set)));
+    }
+    template <class Form, class Set>
+    detail::if_form<Form, detail::if_sets<Set, elicit_options, answer>>
+    want(const text &message, const Form &fields, Set &&set)
     {
         return want(message, fields, detail::options_by<elicit_options>(std::forward<Set>(set)));
     }
@@ -425,7 +473,7 @@ class call
         static_assert(!std::is_same_v<T, bool>,
                       "std::vector<bool> has no items to point at: use std::vector<char>");
         using entry = detail::each_item<T, Do>;
-        const detail::c_form shown(o.fields ? &*o.fields : nullptr);
+        const detail::c_form shown(o.form ? &*o.form : nullptr);
         std::vector<entry> entries;
         std::vector<nod_each_result> got(items.size());
         nod_each_opts opts{};
