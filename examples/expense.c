@@ -71,7 +71,11 @@ int main(int argc, char **argv)
 
     if (text != NULL)
         limit = strtod(text, NULL);
-    if (server == NULL || nod_tools(server, tools) != NOD_OK)
+    if (server == NULL)
         return 1;
+    if (nod_tools(server, tools) != NOD_OK) {
+        nod_server_destroy(server);
+        return 1;
+    }
     return nod_main(server, argc, argv);
 }

@@ -153,7 +153,11 @@ int main(int argc, char **argv)
 
     if (text != NULL)
         confirm_ms = strtoll(text, NULL, 10);
-    if (server == NULL || nod_tools(server, tools) != NOD_OK)
+    if (server == NULL)
         return 1;
+    if (nod_tools(server, tools) != NOD_OK) {
+        nod_server_destroy(server);
+        return 1;
+    }
     return nod_main(server, argc, argv);
 }

@@ -38,8 +38,7 @@ enum fetch_end {
 
 struct fetch_result { /* valid during done() */
     enum fetch_end end;
-    /* Of the response; 0: there was none. A redirect is a response like any other. */
-    int status;
+    int status;      /* with FETCH_DONE; a redirect is a response like any other */
     struct str body; /* with FETCH_DONE */
     struct str why;  /* otherwise: what was wrong, for people */
 };

@@ -1,7 +1,7 @@
 /*
- * net/remote: see remote.h. libcurl does the work.
+ * cli/remote: see remote.h. libcurl does the work.
  */
-#include "net/remote.h"
+#include "cli/remote.h"
 
 #include <curl/curl.h>
 #include <errno.h>
