@@ -137,8 +137,9 @@ test('a sign-in ends by time, and when it is not used; a link when it is not fol
   const text = await within(5000, 'the stream ends', stream.text());
   assert.match(text, /event: bye\ndata: the sign-in has expired/);
   assert.ok(Date.now() - began > 1000, 'a page that is open is not idle');
-  assert.equal((await busy.fetch(ME)).status, 401);
-  assert.equal((await idle.fetch(ME)).status, 401);
+  for (const [method, name] of [['GET', ME], ['POST', ME], ['GET', '/signed-stream'], ['POST', '/api/logout']])
+    for (const browser of [busy, idle]) assert.equal((await browser.fetch(name, { method })).status, 401, `${method} ${name}`);
+  assert.equal((await idle.fetch('/signed-page/x')).headers.get('location'), '/login?next=/signed-page/x');
   assert.equal((await fetch(made.url, { redirect: 'manual' })).status, 404);
 });
 
