@@ -189,6 +189,12 @@ struct finish_spec {
  * exactly once, whatever comes and goes meanwhile. A page may have fewer rows than the limit, or
  * none, and not be the last: only the cursor tells.
  *
+ * STORE_ASKS_OF_CALL lists the latest asks of a call, those that have ended too, in the order in
+ * which they were asked. If their records are very large there may be fewer than the limit, but
+ * never fewer than STORE_CLAIM_MOST. A call parks only when none of its asks waits, so all that
+ * wait are of its last park, and a round of at most STORE_CLAIM_MOST asks is always listed whole,
+ * however many came before it.
+ *
  * STORE_RUNNABLE lists calls that can be taken and are handed (call_record.handed): their clients
  * can come back for them, so any node runs them on. All other calls are adopted only when a client
  * comes back with the handle. With a durable or shared store and more calls than `limit`, each look

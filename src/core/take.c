@@ -210,7 +210,9 @@ static void asks_send(struct op *op)
     LIST_EACH (at, &call->asks) /* a scan may have failed half-way */
         ask_free(LIST_OF(at, struct ask, link));
     store->ops->scan(store,
-                     &(struct store_scan){ .index = STORE_ASKS_OF_CALL, .key = id_str(&call->id) },
+                     &(struct store_scan){ .index = STORE_ASKS_OF_CALL,
+                                           .key = id_str(&call->id),
+                                           .limit = RUN_ROUND_MAX },
                      ask_found, op_completed, op);
 }
 
@@ -281,7 +283,9 @@ static void seen_send(struct op *op)
     LIST_EACH (at, &call->asks)
         LIST_OF(at, struct ask, link)->still = false;
     store->ops->scan(store,
-                     &(struct store_scan){ .index = STORE_ASKS_OF_CALL, .key = id_str(&call->id) },
+                     &(struct store_scan){ .index = STORE_ASKS_OF_CALL,
+                                           .key = id_str(&call->id),
+                                           .limit = RUN_ROUND_MAX },
                      ask_seen, op_completed, op);
 }
 

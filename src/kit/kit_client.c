@@ -186,10 +186,11 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
     if (!test->found)
         return;
     test->record = call_record_copy(&test->back, reply->call);
-    test->store->ops->scan(
-        test->store,
-        &(struct store_scan){ .index = STORE_ASKS_OF_CALL, .key = id_str(&test->call_id) },
-        ask_seen, asks_loaded, test);
+    test->store->ops->scan(test->store,
+                           &(struct store_scan){ .index = STORE_ASKS_OF_CALL,
+                                                 .key = id_str(&test->call_id),
+                                                 .limit = RUN_ROUND_MAX },
+                           ask_seen, asks_loaded, test);
 }
 
 static void load(nod_test *test)

@@ -25,7 +25,7 @@ enum {
     STATE_PORTABLE_MAX = 1 << 20, /* the same for a portable one */
     STATE_STORE_MAX = 64,         /* bytes of the id of a store */
     STATE_ENTRIES_MAX = 4096,     /* journal entries in a portable one */
-    STATE_ASKS_MAX = 4096,        /* questions of a call that are looked at */
+    STATE_ASKS_MAX = 4096,        /* questions in a state that are looked at */
     STATE_ARENA_MAX = 16 << 20,   /* memory of an opened state */
 };
 

@@ -35,7 +35,7 @@
 enum { MCP_WAITERS_MAX = 64 }; /* requests that wait for the end of one call */
 
 enum { ASKS_AT_FIRST = 4 };
-_Static_assert((STATE_ASKS_MAX & (STATE_ASKS_MAX - 1)) == 0 &&
+_Static_assert((STORE_CLAIM_MOST & (STORE_CLAIM_MOST - 1)) == 0 &&
                    (ASKS_AT_FIRST & (ASKS_AT_FIRST - 1)) == 0,
                "doubling must meet the most");
 
@@ -94,12 +94,12 @@ static int attempt_of(const struct caller2026 *caller, const struct ask_record *
     return ask->attempt;
 }
 
-/* Most calls have one or two asks: room for as many as there may be would be a megabyte. */
+/* Most calls have one or two asks: room for as many as there may be would be wasted. */
 static bool make_room(struct caller2026 *caller)
 {
     if (caller->ask_count < caller->ask_room)
         return true;
-    if (caller->ask_room == STATE_ASKS_MAX)
+    if (caller->ask_room == STORE_CLAIM_MOST)
         return false;
     size_t room = caller->ask_room ? caller->ask_room * 2 : ASKS_AT_FIRST;
     struct ask_record *asks = arena_alloc(&caller->arena, room * sizeof(*asks));
@@ -311,7 +311,7 @@ static void scan_asks(struct caller2026 *caller)
     store->ops->scan(store,
                      &(struct store_scan){ .index = STORE_ASKS_OF_CALL,
                                            .key = caller->record.id,
-                                           .limit = STATE_ASKS_MAX },
+                                           .limit = STORE_CLAIM_MOST },
                      keep_ask, asks_scanned, caller);
 }
 
@@ -518,7 +518,7 @@ static void look(struct caller2026 *caller)
         asks_forget(caller);
         caller->busy++;
         if (store->ops->load_with_asks)
-            store->ops->load_with_asks(store, caller->state.call_id, STATE_ASKS_MAX, keep_ask,
+            store->ops->load_with_asks(store, caller->state.call_id, STORE_CLAIM_MOST, keep_ask,
                                        call_loaded, caller);
         else
             store->ops->load_call(store, caller->state.call_id, call_loaded, caller);

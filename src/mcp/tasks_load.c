@@ -374,7 +374,7 @@ static void keep_ask(void *data, const struct store_row *row)
     struct loading *loading = data;
 
     if (!row->ask || row->ask->state != ASK_PENDING || !loading->asks ||
-        loading->ask_count == STATE_ASKS_MAX)
+        loading->ask_count == STORE_CLAIM_MOST)
         return;
     struct ask_record *ask = &loading->asks[loading->ask_count++];
     *ask = ask_record_copy(&loading->arena, row->ask);
@@ -436,10 +436,11 @@ static void found(struct loading *loading, const struct call_record *record)
         break;
     }
     loading->call = call_record_copy(&loading->arena, record);
-    loading->asks = arena_zalloc(&loading->arena, STATE_ASKS_MAX * sizeof(*loading->asks));
+    loading->asks = arena_zalloc(&loading->arena, STORE_CLAIM_MOST * sizeof(*loading->asks));
     store->ops->scan(store,
-                     &(struct store_scan){
-                         .index = STORE_ASKS_OF_CALL, .key = loading->id, .limit = STATE_ASKS_MAX },
+                     &(struct store_scan){ .index = STORE_ASKS_OF_CALL,
+                                           .key = loading->id,
+                                           .limit = STORE_CLAIM_MOST },
                      keep_ask, asks_scanned, loading);
 }
 

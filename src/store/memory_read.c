@@ -107,9 +107,16 @@ static void scan_asks_of_call(struct reply *reply, size_t most)
     if (!call)
         return;
     memory_hold(reply, call); /* the row's callback may change anything */
+    size_t skip = call->ask_count > most ? call->ask_count - most : 0;
     for (bool more = memory_ask_first(call, &look); more && most > 0;
-         more = memory_ask_next(&look), most--)
+         more = memory_ask_next(&look)) {
+        if (skip > 0) {
+            skip--;
+            continue;
+        }
         row_of_look(reply, &look);
+        most--;
+    }
 }
 
 void memory_scan_rows(struct reply *reply)

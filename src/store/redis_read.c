@@ -326,6 +326,8 @@ nod_status redis_read_asks(struct codec *codec, const struct redis_value *pairs,
     fields_init(&fields, pairs);
     read_head(redis_text(field(&fields, STR("x"))), &head);
     struct str ids = head.asks;
+    if (ids.len / ID_LEN > most)
+        ids = str_skip(ids, ids.len - most * ID_LEN); /* the latest */
     for (; ids.len >= ID_LEN && most > 0; ids = str_skip(ids, ID_LEN)) {
         struct ask_record ask;
         status = read_ask_in(codec, &fields, str_n(ids.at, ID_LEN), arena, &ask);

@@ -78,7 +78,7 @@ static const char *const texts[SQL_COUNT] = {
     [SQL_ASKS_DUE] = "SELECT " ASK_COLUMNS " FROM asks WHERE state = 0 AND expires_ms <= ?"
                      " ORDER BY expires_ms",
     [SQL_ASKS_OF_CALL] = "SELECT " ASK_COLUMNS " FROM asks WHERE call ="
-                         " (SELECT n FROM calls WHERE id = ?) ORDER BY n LIMIT ?",
+                         " (SELECT n FROM calls WHERE id = ?) ORDER BY n DESC LIMIT ?",
     /* The bounds are a time and a row's number. */
     [SQL_ASKS_PENDING] = "SELECT asked_ms, n, " ASK_COLUMNS " FROM asks WHERE state = 0"
                          " AND (asked_ms, n) > (?, ?) AND expires_ms > ? ORDER BY asked_ms, n",

@@ -197,6 +197,18 @@ static void row_add(struct sqlite_op *op, struct store_row row)
     op->rows_end = &added->next;
 }
 
+static void row_add_first(struct sqlite_op *op, struct store_row row)
+{
+    struct sqlite_row *added = ARENA_NEW(&op->arena, struct sqlite_row);
+
+    if (!added)
+        return;
+    op->row_count++;
+    added->row = row;
+    added->next = op->rows;
+    op->rows = added;
+}
+
 /* A scan shows the records it can read. The others do not count, and are logged once. */
 static void row_skip(struct sqlite_side *side, struct sqlite_op *op, size_t before)
 {
@@ -223,17 +235,28 @@ static void scan_calls(struct query *q, struct sqlite_op *op, size_t most)
     query_end(q);
 }
 
-static void scan_asks(struct query *q, struct sqlite_op *op, size_t most)
+static void scan_asks_due(struct query *q, struct sqlite_op *op, size_t most)
 {
     while (room_left(op, most) && query_row(q)) {
         size_t before = op->arena.used;
         struct ask_record *ask = ARENA_NEW(&op->arena, struct ask_record);
         if (ask && sqlite_read_ask(q, &op->arena, ask))
             row_add(op, (struct store_row){ .ask = ask });
-        else if (op->scan.index == STORE_ASKS_OF_CALL)
-            break; /* the call cannot go on without it */
         else
             row_skip(q->side, op, before);
+    }
+    query_end(q);
+}
+
+/* The latest are read first and shown last. What waits is among them, and is never left out. */
+static void scan_asks_of_call(struct query *q, struct sqlite_op *op, size_t most)
+{
+    while ((op->row_count < STORE_CLAIM_MOST ? op->row_count < most : room_left(op, most)) &&
+           query_row(q)) {
+        struct ask_record *ask = ARENA_NEW(&op->arena, struct ask_record);
+        if (!ask || !sqlite_read_ask(q, &op->arena, ask))
+            break; /* the call cannot go on without it */
+        row_add_first(op, (struct store_row){ .ask = ask });
     }
     query_end(q);
 }
@@ -328,12 +351,12 @@ void sqlite_scan(struct sqlite_side *side, struct sqlite_op *op)
         break;
     case STORE_ASKS_DUE:
         query_int(&q, scan->before ? scan->before : op->now);
-        scan_asks(&q, op, most);
+        scan_asks_due(&q, op, most);
         break;
     case STORE_ASKS_OF_CALL:
         query_text(&q, op->id);
         query_int(&q, (int64_t)most);
-        scan_asks(&q, op, most);
+        scan_asks_of_call(&q, op, most);
         break;
     case STORE_ASKS_PENDING:
     case STORE_ASKS_ENDED:

@@ -157,6 +157,72 @@ static void a_call_that_waits_is_loaded_with_its_asks(void **state)
     assert_int_equal(got->rows, 0);
 }
 
+enum { ROUND = STORE_CLAIM_MOST, ROUNDS = 16, LARGE = 100000 };
+
+/* One round of a call, after the take that gave the epoch. */
+static void put_round(const struct id *call, uint64_t epoch, const char *message,
+                      struct question questions[ROUND])
+{
+    struct parking parking = {
+        .call = *call, .open = epoch == 1, .epoch = epoch, .questions = questions, .count = ROUND
+    };
+
+    for (size_t i = 0; i < ROUND; i++)
+        questions[i] = (struct question){ .key = "q", .message = message };
+    assert_int_equal(suite_park(&parking)->status, NOD_OK);
+}
+
+static void answer_round(struct question questions[ROUND])
+{
+    struct claim_item items[ROUND];
+
+    for (size_t i = 0; i < ROUND; i++)
+        items[i] = (struct claim_item){ .ask_id = id_str(&questions[i].id),
+                                        .outcome = ASK_ACCEPTED,
+                                        .content = STR("{}") };
+    struct got *got = suite_claims_of(
+        NULL, &(struct claim_spec){
+                  .items = items, .count = ROUND, .by = STR("ada"), .take_for = STR("node-a") });
+    assert_true(got->reply.taken);
+}
+
+/* The latest asks of the call are these, in this order, and wait. */
+static void assert_round(const struct got *got, const struct question questions[ROUND])
+{
+    assert_int_equal(got->status, NOD_OK);
+    assert_true(got->rows >= ROUND);
+    for (size_t i = 0; i < ROUND; i++) {
+        const struct ask_record *ask = &got->asks[got->rows - ROUND + i];
+        assert_true(str_eq(ask->id, id_str(&questions[i].id)));
+        assert_int_equal(ask->state, ASK_PENDING);
+        assert_int_equal(ask->message.len, LARGE);
+    }
+}
+
+static void what_waits_is_listed_however_much_came_before_and_however_large(void **state)
+{
+    struct id call = suite_id();
+    struct question questions[ROUND];
+    struct store_scan scan = { .index = STORE_ASKS_OF_CALL, .key = id_str(&call) };
+    char *large = calloc(1, LARGE + 1);
+    (void)state;
+
+    assert_non_null(large);
+    memset(large, 'x', LARGE);
+    suite_beat("node-a", SUITE_LONG_MS);
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        put_round(&call, i + 1, "Sure?", questions);
+        answer_round(questions);
+    }
+    put_round(&call, ROUNDS + 1, large, questions);
+    assert_round(suite_scan(&scan), questions);
+    scan.limit = ROUND;
+    assert_round(suite_scan(&scan), questions);
+    if (suite_store->ops->load_with_asks)
+        assert_round(load_with_asks(&call, ROUND), questions);
+    free(large);
+}
+
 /* A call that begins and ends: a store removes in passing what is over. */
 static void pass_by(void)
 {
@@ -553,6 +619,7 @@ const struct CMUnitTest suite_records[] = {
     TEST(asks_that_are_due_are_listed_up_to_a_limit),
     TEST(the_asks_of_a_call_are_listed_in_order),
     TEST(a_call_that_waits_is_loaded_with_its_asks),
+    TEST(what_waits_is_listed_however_much_came_before_and_however_large),
     TEST(a_small_record_is_put_read_and_removed),
     TEST(a_small_record_is_replaced_only_over_the_version_that_was_read),
     TEST(line24_of_two_that_saw_no_small_record_one_makes_it),
