@@ -349,7 +349,7 @@ typedef struct nod_tool {
      * for .requires_confirmation, and for nod_approve with this tool as .tool_path. --remember
      * overrides it. */
     unsigned remember;
-    int64_t remember_ms; /* how long a time is; 0: an hour; at most ten years */
+    int64_t remember_ms; /* how long a time is, in whole seconds; 0: an hour; at most ten years */
     const char *const *surfaces; /* as nod_server_opts.surfaces, for this tool; NULL: the server's */
     const char *consent;         /* "inbox": as nod_server_opts.consent, for this tool; NULL: the
                                     server's */

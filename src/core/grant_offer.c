@@ -139,6 +139,7 @@ struct grant_rule grant_rule_of(const struct engine *engine, const struct call *
         rule.allows |= NOD_REMEMBER_ARGUMENTS;
     if (!rule.for_ms)
         rule.for_ms = GRANT_MS;
+    rule.for_ms = (rule.for_ms + SECOND_MS - 1) / SECOND_MS * SECOND_MS; /* as people choose it */
     if (rule.allows & NOD_REMEMBER_SESSION && str_eq(call->scope, call->principal))
         rule.allows |= NOD_REMEMBER_TIME; /* there is no session: a time is offered instead */
     return rule;

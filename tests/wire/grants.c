@@ -80,7 +80,7 @@ int main(int argc, char **argv)
           .input_schema = INPUT,
           .requires_confirmation = true,
           .remember = NOD_REMEMBER_TIME | NOD_REMEMBER_TOOL,
-          .remember_ms = 200 },
+          .remember_ms = 1 },
         { .name = "risky",
           .handler = guarded,
           .input_schema = INPUT,
