@@ -108,11 +108,7 @@ int main(int argc, char **argv)
     nod_server *server = nod_server_new(.name = "delete-account", .version = NOD_VERSION,
                                         .instructions = "Deleting an account asks a person first.");
 
-    if (server == NULL)
+    if (server == NULL || nod_tools(server, tools) != NOD_OK)
         return 1;
-    if (nod_tools(server, tools) != NOD_OK) {
-        nod_server_destroy(server);
-        return 1;
-    }
     return nod_main(server, argc, argv);
 }

@@ -129,9 +129,7 @@ int main(int argc, char **argv)
         return 1;
     if (folder != NULL)
         root = open(folder, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-    if (nod_tools(server, tools) != NOD_OK) {
-        nod_server_destroy(server);
+    if (nod_tools(server, tools) != NOD_OK)
         return 1;
-    }
     return nod_main(server, argc, argv);
 }

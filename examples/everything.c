@@ -787,12 +787,8 @@ int main(int argc, char **argv)
         nod_server_new(.name = "everything", .version = NOD_VERSION, .title = "One of each",
                        .instructions = "Shows what an MCP server can do.");
 
-    if (server == NULL)
+    if (server == NULL || nod_tools(server, tools) != NOD_OK ||
+        nod_resources(server, resources) != NOD_OK || nod_prompts(server, prompts) != NOD_OK)
         return 1;
-    if (nod_tools(server, tools) != NOD_OK || nod_resources(server, resources) != NOD_OK ||
-        nod_prompts(server, prompts) != NOD_OK) {
-        nod_server_destroy(server);
-        return 1;
-    }
     return nod_main(server, argc, argv);
 }

@@ -71,11 +71,7 @@ int main(int argc, char **argv)
 
     if (text != NULL)
         limit = strtod(text, NULL);
-    if (server == NULL)
+    if (server == NULL || nod_tools(server, tools) != NOD_OK)
         return 1;
-    if (nod_tools(server, tools) != NOD_OK) {
-        nod_server_destroy(server);
-        return 1;
-    }
     return nod_main(server, argc, argv);
 }

@@ -4,7 +4,8 @@
  * What it shows: texts with lengths, formats and a pattern, numbers and whole numbers with limits,
  * a checkbox, one of several, any of several, titles, descriptions and presets. The answer is
  * checked against all of that before the handler sees it. .attempts lets the person correct a
- * mistake.
+ * mistake. A preset is what the form starts with, and a client may leave out what is not .required:
+ * so the fields that the handler counts on are required, and have a preset as well.
  *
  * Run it:
  *
@@ -17,40 +18,33 @@
  */
 #include <nod/nod.h>
 
-static const nod_form address = {
-    .field_size = sizeof(nod_field),
-    .fields =
-        (const nod_field[]){
-            NOD_TEXT("name", .title = "Name", .required = true, NOD_MIN(2), NOD_MAX(80)),
-            NOD_TEXT("email", .title = "E-mail", .format = "email", .required = true,
-                     .description = "For the tracking number"),
-            NOD_TEXT("postcode", .title = "Postcode", .required = true, .pattern = "^[0-9]{5}$",
-                     .description = "Five digits"),
-            NOD_TEXT("delivery", .title = "Not before", .format = "date"),
-            NOD_TEXT("website", .title = "Website", .format = "uri"),
-            NOD_INT("parcels", .title = "Parcels", NOD_MIN(1), NOD_MAX(20), .preset = "1"),
-            NOD_NUMBER("weight", .title = "Weight in kg", NOD_MIN(0.1), NOD_MAX(31.5),
-                       .preset = "2.5"),
-            NOD_BOOL("insured", .title = "Insured", .preset = "true"),
-            NOD_CHOICE("speed",
-                       NOD_OPTIONS({ "economy", "Economy, 5 days" },
-                                   { "standard", "Standard, 2 days" },
-                                   { "express", "Express, tomorrow" }),
-                       .title = "Speed", .required = true, .preset = "standard"),
-            NOD_CHOICES("extras",
-                        NOD_OPTIONS({ "gift", "Gift wrapping" },
-                                    { "sign", "Signature on delivery" },
-                                    { "neighbour", "Not to a neighbour" }),
-                        .title = "Extras", NOD_MAX(2), .preset = "[\"sign\"]"),
-        },
-    .count = 10,
-};
+static const nod_form *const address = NOD_FORM(
+    NOD_TEXT("name", .title = "Name", .required = true, NOD_MIN(2), NOD_MAX(80)),
+    NOD_TEXT("email", .title = "E-mail", .format = "email", .required = true,
+             .description = "For the tracking number"),
+    NOD_TEXT("postcode", .title = "Postcode", .required = true, .pattern = "^[0-9]{5}$",
+             .description = "Five digits"),
+    NOD_TEXT("delivery", .title = "Not before", .format = "date"),
+    NOD_TEXT("website", .title = "Website", .format = "uri"),
+    NOD_INT("parcels", .title = "Parcels", .required = true, NOD_MIN(1), NOD_MAX(20),
+            .preset = "1"),
+    NOD_NUMBER("weight", .title = "Weight in kg", .required = true, NOD_MIN(0.1), NOD_MAX(31.5),
+               .preset = "2.5"),
+    NOD_BOOL("insured", .title = "Insured", .required = true, .preset = "true"),
+    NOD_CHOICE("speed",
+               NOD_OPTIONS({ "economy", "Economy, 5 days" }, { "standard", "Standard, 2 days" },
+                           { "express", "Express, tomorrow" }),
+               .title = "Speed", .required = true, .preset = "standard"),
+    NOD_CHOICES("extras",
+                NOD_OPTIONS({ "gift", "Gift wrapping" }, { "sign", "Signature on delivery" },
+                            { "neighbour", "Not to a neighbour" }),
+                .title = "Extras", NOD_MAX(2), .preset = "[\"sign\"]"));
 
 static nod_status ship(nod_call *call)
 {
     nod_answer answer;
 
-    NOD_TRY(nod_elicit(call, &answer, .form = &address, .attempts = 3,
+    NOD_TRY(nod_elicit(call, &answer, .form = address, .attempts = 3,
                        .message = nod_fmt(call, "Where shall we send order %lld?",
                                           (long long)nod_arg_int(call, "order"))));
 
@@ -88,11 +82,7 @@ int main(int argc, char **argv)
 {
     nod_server *server = nod_server_new(.name = "shipping", .version = NOD_VERSION);
 
-    if (server == NULL)
+    if (server == NULL || nod_tools(server, tools) != NOD_OK)
         return 1;
-    if (nod_tools(server, tools) != NOD_OK) {
-        nod_server_destroy(server);
-        return 1;
-    }
     return nod_main(server, argc, argv);
 }

@@ -171,7 +171,7 @@ typedef struct nod_field {
     const nod_option *options; /* ends with a NULL value; see NOD_OPTIONS */
     const char *title; /* what people read, also in "Ticket: is required"; NULL: the name */
     const char *description;
-    bool required;
+    bool required; /* it must be there; NOD_MIN(1) as well if it must not be empty */
     /* Say NOD_MIN(18) and NOD_MAX(99); they set these. A field without them has no bound, and
      * NOD_MIN(0) is a bound like any other. `.min = 18` does not compile. */
     bool has_min, has_max;
@@ -179,9 +179,10 @@ typedef struct nod_field {
     const char *format;  /* text: "email", "uri", "date", "date-time" */
     const char *pattern; /* text: a regular expression that nod checks; not sent with a question */
     const char *preset;  /* what the form starts with: "text", "12", "true", a choice's value;
-                            for NOD_CHOICES a JSON array: "[\"a\",\"b\"]" */
+                            for NOD_CHOICES a JSON array: "[\"a\",\"b\"]". It is not a default:
+                            what a client leaves out is not there, unless it is .required */
     const char *hint;    /* with a pattern: an example of what fits. "T-123" is shown as "must look
-                            like T-123", instead of the expression */
+                            like T-123", instead of the expression, after a wrong answer */
 } nod_field;
 
 /* At least and at most: a number's value, how many characters of a text, how many choices. */
@@ -194,6 +195,7 @@ typedef struct nod_form {
     size_t count;
 } nod_form;
 
+/* A static table with forms stands outside of functions: inside of one it does not compile. */
 #define NOD_OPTIONS(...) ((const nod_option[]){ __VA_ARGS__, { NULL, NULL } })
 #define NOD_FORM(...)                                                                              \
     (&(const nod_form){ sizeof(nod_field), (const nod_field[]){ __VA_ARGS__ },                     \

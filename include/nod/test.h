@@ -56,8 +56,9 @@ NOD_API int nod_test_end(nod_test *test);
 /*
  * With a key, the answer is for the question with that key ("#1", "#2", ... if it has no .key).
  * Without one, it is for the next question that has no answer of its own, in the order of the
- * script. An answer is used once. `content` is JSON, or NULL. Content that does not fit is refused,
- * as it is for a client; if the question is asked again, it gets the next answer.
+ * script. An answer is used once, by the next call; what that call leaves over fails the test.
+ * `content` is JSON, or NULL. Content that does not fit is refused, as it is for a client; if the
+ * question is asked again, it gets the next answer.
  */
 NOD_API void nod_test_accept(nod_test *test, const char *key, const char *content);
 NOD_API void nod_test_decline(nod_test *test, const char *key);
@@ -87,8 +88,14 @@ NOD_API size_t nod_test_every_crash(nod_test *test, nod_test_scenario *scenario,
 
 /* --- the call --- */
 
-/* Calls a tool (arguments: JSON, or NULL) and answers its questions until the call has ended.
- * Returns NOD_OK, also for a result with isError, or how the call failed. */
+/*
+ * Calls a tool (arguments: JSON, or NULL) and answers its questions until the call has ended.
+ * Returns NOD_OK, also for a result with isError, or how the call failed. A call that has failed is
+ * to be looked at, with an expectation or a function below that says how it ended: the test fails
+ * if nobody does. (The value that is returned here does not count: nod cannot see who reads it.)
+ *
+ * The client is one of 2025: it asks once, unless .attempts of the question says more.
+ */
 NOD_API nod_status nod_test_call(nod_test *test, const char *tool, const char *arguments);
 
 /* How the last call ended. */

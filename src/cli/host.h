@@ -11,11 +11,13 @@
 #include "core/catalog.h"
 #include "core/engine.h"
 #include "front/front.h"
+#include "front/metrics.h"
 #include "front/tokens.h"
 #include "mcp/server.h"
 #include "net/loop.h"
 #include "provider/local.h"
 #include "surface/inbox.h"
+#include "surface/webhook.h"
 
 enum {
     HOST_TEXT_MAX = 1024 * 1024, /* of all texts of the options */
@@ -38,6 +40,8 @@ struct nod_server {
     struct front *front;                   /* likewise, over HTTP */
     struct inbox *inbox;                   /* likewise, unless it is switched off */
     struct front_signin_opts signin_times; /* zeroed: as usual */
+    struct metrics_port *metrics;          /* likewise, of --metrics */
+    struct webhooks *webhooks;             /* likewise, if there are any */
     struct tokens *tokens;
     const char *token_file; /* where they are from */
     struct keyring *ring;   /* of the secrets that are set, or NULL */
@@ -59,6 +63,8 @@ bool host_listen(nod_server *server, const struct options *options);
 bool host_serve_stdio(nod_server *server);
 /* Makes the front door that the options want, without routes and listeners. */
 bool host_make_front(nod_server *server, const struct options *options);
+/* Figures at --metrics, when the front door is there, if there is one. */
+bool host_open_metrics(nod_server *server, const struct options *options);
 /* Until the server was told to stop and what ran has ended. */
 void host_run(nod_server *server);
 
@@ -72,6 +78,11 @@ bool host_open_inbox(nod_server *server, const struct options *options);
 bool host_open_inbox_beside_stdio(nod_server *server, const struct options *options);
 /* The server listens: tells the log how the inbox is opened. */
 void host_announce_inbox(nod_server *server);
+
+/* --- cli/webhooks: false, logged, if they cannot be used --- */
+
+/* After the store was opened, before the server listens. */
+bool host_open_webhooks(nod_server *server, const struct options *options);
 
 /* --- cli/shutdown --- */
 

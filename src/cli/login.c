@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "cli/command.h"
-#include "cli/remote.h"
+#include "net/remote.h"
 #include "json/value.h"
 
 static const char help[] =

@@ -26,8 +26,11 @@ static int serve(nod_server *server, const struct options *options)
     if (options->confirm_destructive)
         engine_confirm_destructive(server->engine, true);
     bool serving = options->listen_count
-                       ? host_open_http(server, options) && host_listen(server, options)
-                       : host_open_inbox_beside_stdio(server, options) && host_serve_stdio(server);
+                       ? host_open_http(server, options) && host_open_webhooks(server, options) &&
+                             host_open_metrics(server, options) && host_listen(server, options)
+                       : host_open_inbox_beside_stdio(server, options) &&
+                             host_serve_stdio(server) && host_open_webhooks(server, options) &&
+                             host_open_metrics(server, options);
 
     if (!serving)
         return EXIT_CANNOT_SERVE;

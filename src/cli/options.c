@@ -99,6 +99,37 @@ static bool take_allow_field(struct options *options, const char *value)
     return strchr(value, '.') != NULL && add_name(options->allow_fields, value);
 }
 
+static bool take_metrics(struct options *options, const char *value)
+{
+    options->has_metrics = true;
+    return options_address(str_of(value), &options->metrics.host, &options->metrics.port);
+}
+
+static bool take_webhook(struct options *options, const char *value)
+{
+    return (str_starts(str_of(value), STR("http://")) ||
+            str_starts(str_of(value), STR("https://"))) &&
+           add_name(options->webhooks, value);
+}
+
+static bool take_webhook_allow(struct options *options, const char *value)
+{
+    return strchr(value, ':') != NULL && add_name(options->webhook_allow, value);
+}
+
+static bool take_webhook_secret(struct options *options, const char *value)
+{
+    options->webhook_secret = value;
+    return *value != '\0';
+}
+
+static bool take_webhook_content(struct options *options, const char *value)
+{
+    (void)value;
+    options->webhook_content = true;
+    return true;
+}
+
 static bool take_remember(struct options *options, const char *value)
 {
     return add_name(options->remember, value);
@@ -250,10 +281,10 @@ static bool take_log_format(struct options *options, const char *value)
 }
 
 static const struct option table[] = {
-    { "--http", "HOST:PORT or unix:PATH", false, take_http },
+    { "--http", "HOST:PORT, a PORT alone (0 to 65535), or unix:PATH", false, take_http },
     { "--no-inbox", NULL, false, take_no_inbox },
     { "--demo", NULL, false, take_demo },
-    { "--inbox", "HOST:PORT or unix:PATH", false, take_inbox },
+    { "--inbox", "HOST:PORT, a PORT alone (0 to 65535), or unix:PATH", false, take_inbox },
     { "--token-file", "FILE", true, take_token_file },
     { "--public-url", "a URL such as https://nod.example.org", true, take_public_url },
     { "--trusted-proxy", "an address or a net such as 10.0.0.0/8", true, take_trusted_proxy },
@@ -267,6 +298,11 @@ static const struct option table[] = {
     { "--surfaces", "names such as client, with commas or > between them", false, take_surfaces },
     { "--next-surface", "a time such as 90s, 30m, 24h or 7d", false, take_next_surface },
     { "--consent", "inbox or any", false, take_consent },
+    { "--metrics", "HOST:PORT or unix:PATH", false, take_metrics },
+    { "--webhook", "a URL that begins with http:// or https://", false, take_webhook },
+    { "--webhook-secret", "FILE", false, take_webhook_secret },
+    { "--webhook-allow", "ADDRESS:PORT", false, take_webhook_allow },
+    { "--webhook-content", NULL, false, take_webhook_content },
     { "--store", "memory:, sqlite:PATH or redis://HOST:PORT", false, take_store },
     { "--ephemeral", NULL, false, take_ephemeral },
     { "--portable-states", NULL, false, take_portable },
@@ -315,6 +351,15 @@ const char *options_help(void)
            "  --next-surface TIME    in turn: how long one place has; default 30s\n"
            "  --consent inbox        confirmations and approvals do not count if the client\n"
            "                         answers: they are asked elsewhere only\n"
+           "  --metrics HOST:PORT    serve figures for Prometheus at /metrics, without a token;\n"
+           "                         --metrics PORT listens on loopback\n"
+           "  --webhook URL          is sent a signed POST when a question comes up or ends;\n"
+           "                         repeatable\n"
+           "  --webhook-secret FILE  what they are signed with: whsec_ and 24 to 64 bytes in\n"
+           "                         base64; default: NOD_WEBHOOK_SECRET of the environment\n"
+           "  --webhook-allow ADDRESS:PORT  a webhook may be there although the address is not\n"
+           "                         a public one; repeatable\n"
+           "  --webhook-content      webhooks hold the message and the arguments as well\n"
            "  --store ADDRESS        where calls are kept: memory: (default), sqlite:PATH,\n"
            "                         redis://HOST:PORT\n"
            "  --ephemeral            this process may be stopped at any moment: refuses a store\n"
@@ -431,6 +476,12 @@ enum options_do options_read(struct options *options, int argc, char **argv)
         return wrong(options, "--inbox and --no-inbox do not go together");
     if (needs_http && !options->listen_count && !options->has_inbox)
         return wrong(options, "%s goes with --http only", needs_http);
+    if ((options->webhook_secret || options->webhook_allow[0] || options->webhook_content) &&
+        !options->webhooks[0])
+        return wrong(options, "%s goes with --webhook only",
+                     options->webhook_secret     ? "--webhook-secret"
+                     : options->webhook_allow[0] ? "--webhook-allow"
+                                                 : "--webhook-content");
     if (options->tls_key && !options->tls_cert)
         return wrong(options, "--tls-key needs --tls-cert, the file of its certificate");
     return OPTIONS_RUN;

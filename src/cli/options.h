@@ -51,6 +51,12 @@ struct options {
     const char *allow_hosts[OPTIONS_NAMES_MAX + 1]; /* NULL-terminated */
     const char *allow_origins[OPTIONS_NAMES_MAX + 1];
     const char *allow_fields[OPTIONS_NAMES_MAX + 1];
+    struct options_listen metrics; /* of --metrics */
+    bool has_metrics;
+    const char *webhooks[OPTIONS_NAMES_MAX + 1]; /* URLs */
+    const char *webhook_allow[OPTIONS_NAMES_MAX + 1];
+    const char *webhook_secret; /* a file; NULL: NOD_WEBHOOK_SECRET */
+    bool webhook_content;
     const char *remember[OPTIONS_NAMES_MAX + 1]; /* rules: see cli/remember.c */
     bool confirm_destructive;
     const char *surfaces;    /* names between commas and >; NULL: what the program sets */

@@ -315,7 +315,8 @@ bool host_open_http(nod_server *server, const struct options *options)
     return mcp_http_start(server->mcp, server->front) == NOD_OK && host_open_inbox(server, options);
 }
 
-static void say_where(const nod_server *server, struct str host, size_t which)
+static void say_url(const char *event, const char *scheme, struct str host, int port,
+                    const char *path)
 {
     char url[512];
     bool six = host.len && memchr(host.at, ':', host.len);
@@ -323,10 +324,15 @@ static void say_where(const nod_server *server, struct str host, size_t which)
     if (str_starts(host, STR("unix:")))
         snprintf(url, sizeof(url), STR_FMT, STR_ARG(host));
     else
-        snprintf(url, sizeof(url), "%s://%s" STR_FMT "%s:%d/mcp",
-                 front_has_tls(server->front) ? "https" : "http", six ? "[" : "", STR_ARG(host),
-                 six ? "]" : "", front_port(server->front, which));
-    LOG_INFO("listening", LOG_CSTR("url", url));
+        snprintf(url, sizeof(url), "%s://%s" STR_FMT "%s:%d%s", scheme, six ? "[" : "",
+                 STR_ARG(host), six ? "]" : "", port, path);
+    LOG_INFO(event, LOG_CSTR("url", url));
+}
+
+static void say_where(const nod_server *server, struct str host, size_t which)
+{
+    say_url("listening", front_has_tls(server->front) ? "https" : "http", host,
+            front_port(server->front, which), "/mcp");
 }
 
 static struct str listen_host(const struct options_listen *listen)
@@ -356,6 +362,23 @@ bool host_listen(nod_server *server, const struct options *options)
     if (!use_surfaces(server) || !listen_all(server, options))
         return false;
     host_announce_inbox(server);
+    return true;
+}
+
+bool host_open_metrics(nod_server *server, const struct options *options)
+{
+    struct str host = listen_host(&options->metrics);
+
+    if (!options->has_metrics)
+        return true;
+    server->metrics = metrics_listen(&(struct metrics_opts){ .loop = server->loop,
+                                                             .engine = server->engine,
+                                                             .front = server->front,
+                                                             .host = host,
+                                                             .port = options->metrics.port });
+    if (!server->metrics)
+        return false;
+    say_url("metrics", "http", host, metrics_port_number(server->metrics), "/metrics");
     return true;
 }
 

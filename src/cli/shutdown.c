@@ -86,12 +86,16 @@ static void take_apart(nod_server *server, bool ended)
     inbox_stop(server->inbox);
     mcp_server_destroy(server->mcp);
     server->mcp = NULL;
+    metrics_close(server->metrics);
+    server->metrics = NULL;
     if (server->front)
         front_close(server->front);
     timer_stop(server->loop, &server->tick);
     server->store->ops->destroy(
         server->store); /* it drops completions that are on their way to the front and the engine */
     server->store = NULL;
+    webhooks_destroy(server->webhooks);
+    server->webhooks = NULL;
     front_destroy(server->front);
     server->front = NULL;
     engine_destroy(server->engine);

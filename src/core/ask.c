@@ -381,6 +381,7 @@ void ask_stored(struct ask *ask)
     engine->asks_moved++;
     due_set(engine, &ask->expiry, left > 0 ? left : 0, expired);
     if (ask->flow.table) {
+        engine->counts.asked++;
         flow_next(&ask->flow);
         return;
     }

@@ -461,6 +461,21 @@ void call_end_told(struct call *call, nod_status status)
     told(ending->told_data, status);
 }
 
+/* Unless it has ended elsewhere, or goes on there. */
+static void count_end(const struct call *call)
+{
+    struct counts *counts = &call->engine->counts;
+    nod_status status = call->ending->outcome.status;
+
+    if (call->ending->not_the_end || call->ending->found)
+        return;
+    counts->calls_ended[status == NOD_OK            ? COUNTS_CALL_OK
+                        : status == NOD_E_CANCELLED ? COUNTS_CALL_CANCELLED
+                                                    : COUNTS_CALL_FAILED]++;
+    LIST_EACH (at, &call->asks)
+        counts_ask_ended(counts, &(struct ask_record){ .state = ASK_WITHDRAWN, .via = STR("nod") });
+}
+
 void call_deliver(struct call *call)
 {
     struct str why = call_ending(call)->outcome.status == NOD_E_CANCELLED
@@ -469,6 +484,7 @@ void call_deliver(struct call *call)
 
     call->state = LIVE_FINISHING;
     call_tell_waiting(call, false);
+    count_end(call);
     LIST_EACH (at, &call->asks)
         ask_end(LIST_OF(at, struct ask, link), NULL, &(struct winner){ .state = ASK_WITHDRAWN },
                 why);
@@ -596,6 +612,7 @@ void engine_call(struct engine *engine, const struct call_spec *spec)
     bool fits = args_write(&args, spec->args);
     struct call *call = call_create(engine, spec, buf_str(&args));
     buf_finish(&args);
+    engine->counts.calls_begun++;
     spec->caller->call = call;
     call->given = spec->args;
     call->stored = spec->opened;

@@ -387,6 +387,8 @@ void claim_settle(struct claim *claim, const struct claimed *now)
     claim->result.same = claim->result.status == NOD_E_STALE && claim_agrees(claim, now->ask);
     if (now->won && state == ASK_INVALID)
         claim->result.status = NOD_E_INVALID;
+    if (now->won)
+        counts_ask_ended(&claim->engine->counts, now->ask);
     if (ask) {
         ask->call->learned += sizeof(struct entry) + now->ask->key.len + now->ask->content.len +
                               now->ask->by.len + now->ask->note.len;
@@ -529,6 +531,9 @@ static void claim_flow_done(struct flow *flow, void *subject, nod_status status)
     LOG_DEBUG("answer", LOG_STR("ask", claim->ask_id),
               LOG_STR("action", ask_state_name(claim->outcome)),
               LOG_CSTR("status", nod_status_name(claim->result.status)));
+    if (claim->result.status == NOD_E_STALE && !claim->result.pending && !claim->result.same &&
+        !claim->by_engine)
+        claim->engine->counts.claims_lost++;
     struct answer_set *left = claim->at_door ? NULL : claim->answer.set;
     if (claim->done)
         claim->done(claim->data, &claim->result);

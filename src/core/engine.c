@@ -153,6 +153,7 @@ struct engine *engine_create(const struct engine_opts *opts)
     map_init(&engine->schemas, ENGINE_SCHEMAS_KEPT);
     engine->asks_moved = 1;
     heap_init(&engine->due);
+    counts_init(&engine->counts);
     list_init(&engine->watches);
     list_init(&engine->claims);
     list_init(&engine->grant_works);
@@ -314,6 +315,11 @@ int64_t engine_now(const struct engine *engine)
 size_t engine_calls(const struct engine *engine)
 {
     return engine->calls.count;
+}
+
+const struct counts *engine_counts(const struct engine *engine)
+{
+    return &engine->counts;
 }
 
 size_t engine_pending(const struct engine *engine)

@@ -17,6 +17,7 @@
 #include "core/grant.h"
 #include "core/roles.h"
 #include "core/caller.h"
+#include "core/counts.h"
 #include "core/provider.h"
 #include "core/store.h"
 #include "core/surface.h"
@@ -162,6 +163,8 @@ bool engine_ready(const struct engine *engine, struct str *why);
 int64_t engine_now(const struct engine *engine);
 size_t engine_calls(const struct engine *engine);
 size_t engine_pending(const struct engine *engine); /* pending asks */
+/* What this node has done since it started. Valid as long as the engine. */
+const struct counts *engine_counts(const struct engine *engine);
 
 /* --- asks that come up and end, on whatever node --- */
 

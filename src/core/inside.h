@@ -76,18 +76,19 @@ struct engine {
     struct map scopes;   /* scope -> newest struct ask, with one_ask_per_scope */
     struct map schemas;  /* schema text -> struct kept_schema */
     struct heap due;
-    struct map claims_of_ask;      /* ask -> the newest struct claim on its way to the store */
-    size_t pending;                /* asks on their way to the store, or waiting */
-    struct list claims;            /* answers under way */
-    struct list sets;              /* answers that are given together */
-    struct list brought;           /* answers that callers have brought */
-    struct list returns;           /* calls that are being given back to the store */
-    struct list cancels;           /* of calls that are not live here, under way */
-    struct list openings;          /* of calls that have not begun, under way */
-    struct idmap homes;            /* struct home: calls that providers here have begun; home.c */
-    struct list homes_order;       /* the same, least recently looked at first */
-    struct due homes_look;         /* the next look at those that are not live here */
-    struct list scopings;          /* questions that replace older ones: see scope.c */
+    struct map claims_of_ask; /* ask -> the newest struct claim on its way to the store */
+    size_t pending;           /* asks on their way to the store, or waiting */
+    struct list claims;       /* answers under way */
+    struct list sets;         /* answers that are given together */
+    struct list brought;      /* answers that callers have brought */
+    struct list returns;      /* calls that are being given back to the store */
+    struct list cancels;      /* of calls that are not live here, under way */
+    struct list openings;     /* of calls that have not begun, under way */
+    struct idmap homes;       /* struct home: calls that providers here have begun; home.c */
+    struct list homes_order;  /* the same, least recently looked at first */
+    struct due homes_look;    /* the next look at those that are not live here */
+    struct list scopings;     /* questions that replace older ones: see scope.c */
+    struct counts counts;
     struct list watches;           /* struct ask_watch: see watch.c */
     struct caller nobody;          /* the caller of calls whose caller is gone */
     const struct catalog *catalog; /* NULL: not known */
@@ -143,7 +144,8 @@ struct op {
     struct due due;
     struct id token;
     int tries;
-    int most; /* the number of tries */
+    int most;        /* the number of tries */
+    int64_t sent_ms; /* monotonic, the newest of them */
     bool busy;
     void (*send)(struct op *op);
     void (*done)(struct op *op, nod_status status, const struct store_reply *reply);

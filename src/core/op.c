@@ -13,6 +13,7 @@ enum { PAUSE_MOST_MS = 2000 }; /* between two tries of a store operation */
 static void op_send(struct op *op)
 {
     op->busy = true;
+    op->sent_ms = clock_mono(op->engine->clock);
     op->send(op);
 }
 
@@ -34,6 +35,8 @@ void op_completed(void *data, nod_status status, const struct store_reply *reply
     struct op *op = data;
 
     op->busy = false;
+    counts_time(&op->engine->counts.store, clock_mono(op->engine->clock) - op->sent_ms);
+    op->engine->counts.store_failures += status == NOD_E_STORE;
     if (status == NOD_E_STORE && ++op->tries < op->most) {
         int64_t pause = ENGINE_STORE_PAUSE_MS;
         for (int i = 1; i < op->tries && pause < PAUSE_MOST_MS; i++)

@@ -102,8 +102,8 @@ enum http_verdict admit_no_credential(struct front *front, const struct http_req
     return admit_refuse(front, http, path, ruling, 401, why);
 }
 
-static enum http_verdict unknown_token(struct front *front, const struct http_request *http,
-                                       const struct route *path, struct http_ruling *ruling)
+enum http_verdict admit_unknown_token(struct front *front, const struct http_request *http,
+                                      const struct route *path, struct http_ruling *ruling)
 {
     answer(ruling, 401, STR("WWW-Authenticate"),
            STR("Bearer realm=\"nod\", error=\"invalid_token\""));
@@ -203,7 +203,11 @@ static enum http_verdict by_token(struct front *front, const struct http_request
     const struct principal *owner = tokens_find(front->opts.tokens, token);
     if (!owner) {
         log_refused(front, http, "token refused");
-        return unknown_token(front, http, path, ruling);
+        ruling->mark.wait_ms = slow_failed(front, http);
+        if (!ruling->mark.wait_ms)
+            return admit_unknown_token(front, http, path, ruling);
+        ruling->mark.who = &slow_refused;
+        return HTTP_SERVE;
     }
     ruling->mark.who = owner;
     ruling->who = owner->name;
@@ -323,6 +327,10 @@ static enum http_verdict let_in(struct front *front, const struct http_request *
         verdict = authenticate(front, http, route, ruling);
     if (verdict == HTTP_ANSWER)
         return HTTP_ANSWER;
+    if (ruling->mark.who == &slow_refused) {
+        ruling->mark.what = route;
+        return HTTP_SERVE;
+    }
     if (!found->route)
         return not_allowed(front, http, ruling, found->path);
     if (!may(found->route, ruling))

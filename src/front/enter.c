@@ -27,7 +27,7 @@ static void refuse(struct front *front, struct http_exchange *exchange,
         admit_no_credential(front, http, route, &ruling, why);
     else
         admit_refuse(front, http, route, &ruling, status, why);
-    http_reply(exchange, ruling.status, ruling.headers, ruling.header_count, ruling.body);
+    slow_answer(front, exchange, http, &ruling, status == 401 ? slow_failed(front, http) : 0);
 }
 
 /* It is known who it is: may they do this? */

@@ -41,6 +41,12 @@ static void on_request(struct http_exchange *exchange, const struct http_request
         enter(front, exchange, http);
         return;
     }
+    if (principal == &slow_refused) {
+        struct http_ruling ruling = { 0 };
+        admit_unknown_token(front, http, http->mark.what, &ruling);
+        slow_answer(front, exchange, http, &ruling, http->mark.wait_ms);
+        return;
+    }
     if (principal) {
         request.principal = principal->name;
         request.roles = principal->roles;
@@ -150,6 +156,7 @@ struct front *front_create(const struct front_opts *opts)
 
     front->opts = *opts;
     front->routes = routes_create();
+    slow_open(front);
     arena_init(&front->texts, FRONT_TEXTS_MAX);
     buf_init(&front->allowed, FRONT_PREFLIGHT_MAX);
     buf_init(&front->refusal, FRONT_REFUSAL_MAX);
@@ -157,7 +164,7 @@ struct front *front_create(const struct front_opts *opts)
     limits_of(&http.limits, opts->tokens != NULL);
     front->http = http_create(opts->loop, &http);
     if (!public_url_open(front) || !proxies_open(front) || !rules_open(front) ||
-        !certificate_open(front) || !health_open(front)) {
+        !certificate_open(front) || !health_open(front) || !metrics_open(front)) {
         front_destroy(front);
         return NULL;
     }
@@ -225,6 +232,7 @@ void front_destroy(struct front *front)
         return;
     front_close(front);
     signins_close(front);
+    slow_close(front);
     certificate_close(front);
     routes_destroy(front->routes);
     buf_finish(&front->allowed);

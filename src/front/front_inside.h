@@ -16,13 +16,17 @@
  * cookie.c       the cookie of a sign-in, and what keeps other pages from using it
  * enter.c        requests with that cookie
  * login.c        signing in and out
+ * slow.c         failed attempts to get in
  * watch.c        what is open for long ends with its credential
  * pages.c        what browsers are told with our pages, and where they are led
  * health.c       /healthz and /readyz
+ * metrics.c      /metrics
  */
 #ifndef NOD_FRONT_INSIDE_H
 #define NOD_FRONT_INSIDE_H
 
+#include "base/list.h"
+#include "base/map.h"
 #include "front/address.h"
 #include "front/front.h"
 #include "front/origin.h"
@@ -72,6 +76,7 @@ struct front {
     struct buf refusal;
 
     struct signins *signins; /* NULL: nobody signs in here */
+    struct slow *slow;       /* who has failed to get in */
 
     struct buf path; /* the variables of the request that is being handed to its handler */
     bool stopping;
@@ -96,6 +101,21 @@ enum http_verdict admit_no_credential(struct front *front, const struct http_req
 enum http_verdict admit_no_role(struct front *front, const struct http_request *http,
                                 const struct route *route, struct http_ruling *ruling);
 
+/* A token that is not known. */
+enum http_verdict admit_unknown_token(struct front *front, const struct http_request *http,
+                                      const struct route *path, struct http_ruling *ruling);
+
+/* slow.c */
+extern const struct principal slow_refused; /* as the mark of a request whose refusal waits */
+void slow_open(struct front *front);
+void slow_close(struct front *front);
+/* Counts an attempt. How long its refusal is to take, in ms. */
+int64_t slow_failed(struct front *front, const struct http_request *http);
+/* Answers with the ruling, now or later. */
+void slow_answer(struct front *front, struct http_exchange *exchange,
+                 const struct http_request *http, const struct http_ruling *ruling,
+                 int64_t wait_ms);
+
 /* pages.c */
 extern const struct str page_lines; /* header lines of every response of a page and its API */
 /* Leads a browser without a sign-in to the page where there is one, in our own origin. False: not a
@@ -114,6 +134,9 @@ bool cors_preflight(struct front *front, const struct http_request *http,
 
 /* health.c */
 bool health_open(struct front *front);
+
+/* metrics.c */
+bool metrics_open(struct front *front);
 
 /* certificate.c */
 bool certificate_open(struct front *front);

@@ -13,13 +13,18 @@
 
 enum { LOGIN_TEXT_MAX = 8 << 10 }; /* bytes of a reply, with its headers */
 
+/* The exchange is not the operation's any more. */
 static void reply_problem(struct signin_op *op, int status, struct str why)
 {
+    bool guessed = status == 404; /* a link that is not known */
+    struct http_exchange *exchange = op->exchange;
     struct http_ruling ruling = { 0 };
 
-    admit_refuse(op->front, op->http, op->route, &ruling, status, why);
-    http_reply(op->exchange, ruling.status, ruling.headers, ruling.header_count, ruling.body);
+    http_on_gone(exchange, NULL, NULL);
     op->exchange = NULL;
+    admit_refuse(op->front, op->http, op->route, &ruling, status, why);
+    slow_answer(op->front, exchange, op->http, &ruling,
+                guessed ? slow_failed(op->front, op->http) : 0);
 }
 
 static void reply_store_away(struct signin_op *op, nod_status status)

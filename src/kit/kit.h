@@ -86,6 +86,7 @@ struct nod_test {
     bool opened, finished, lost;
     struct outcome outcome; /* its texts are in `said` */
     struct json *body;
+    bool looked; /* at how it ended */
     struct kit_question questions[KIT_QUESTIONS_MAX];
     size_t question_count;
     size_t refused;

@@ -63,8 +63,13 @@ bool nod_test_expect_json(nod_test *test, const char *json, const char *file, in
     }
     if (got && json_equal(expected, got))
         return true;
-    kit_fail(test, file, line, "expected the structured result %s, got " STR_FMT " (%s)", json,
-             STR_ARG(test->outcome.body), in_brackets(test));
+    if (got)
+        kit_fail(test, file, line, "expected the structured result %s, got " STR_FMT, json,
+                 STR_ARG(test->outcome.body));
+    else
+        kit_fail(test, file, line,
+                 "expected the structured result %s, but there was none (%s: \"%s\")", json,
+                 in_brackets(test), nod_test_text(test));
     return false;
 }
 

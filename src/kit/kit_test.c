@@ -26,6 +26,7 @@ static nod_test *test_new(void)
     list_init(&test->undelivered);
     atomic_init(&test->dead, false);
     test->surface.ops = &kit_surface_ops;
+    test->looked = true; /* there is nothing to look at yet */
     return test;
 }
 
@@ -50,26 +51,54 @@ nod_test *nod_test_create_with(nod_test_make *make, void *data)
     return test;
 }
 
-static void check_script(nod_test *test)
+/* Answers are for one call: `tool`, which has ended, or NULL if none came. What it leaves would
+ * only be given to a question it was not meant for. */
+static void check_script(nod_test *test, const char *tool)
 {
     for (size_t i = 0; i < test->answer_count; i++) {
         const struct kit_answer *answer = &test->answers[i];
-        if (!answer->used)
+        struct str key = answer->key;
+        const char *open = key.len ? " (key '" : "", *close = key.len ? "')" : "";
+
+        if (!answer->used && tool)
             kit_fail(test, NULL, 0,
-                     "answer %zu of the script%s" STR_FMT "%s was not used: nobody asked", i + 1,
-                     answer->key.len ? " (key '" : "", STR_ARG(answer->key),
-                     answer->key.len ? "')" : "");
+                     "answer %zu%s" STR_FMT "%s for the call of %s was not used: it asked %zu "
+                     "question%s, and the answer is not kept for the next call",
+                     i + 1, open, STR_ARG(key), close, tool, test->question_count,
+                     test->question_count == 1 ? "" : "s");
+        else if (!answer->used)
+            kit_fail(test, NULL, 0, "answer %zu%s" STR_FMT "%s was not used: no call came after it",
+                     i + 1, open, STR_ARG(key), close);
     }
     test->answer_count = 0;
     arena_finish(&test->script);
     arena_init(&test->script, KIT_ARENA_BYTES);
 }
 
+/* A test that looks at nothing of a failed call would pass whatever the reason is. */
+static void check_looked(nod_test *test)
+{
+    if (test->looked)
+        return;
+    const char *code = nod_test_code(test), *text = nod_test_text(test);
+    if (*code)
+        kit_fail(test, NULL, 0,
+                 "the call of " STR_FMT " failed, and nobody looked: %s: \"%s\". If it is right, "
+                 "say NOD_EXPECT_CODE(t, \"%s\")",
+                 STR_ARG(test->tool), code, text, code);
+    else if (nod_test_is_error(test))
+        kit_fail(test, NULL, 0,
+                 "the call of " STR_FMT " failed, and nobody looked: isError: \"%s\". If it is "
+                 "right, say NOD_EXPECT_TEXT(t, ...)",
+                 STR_ARG(test->tool), text);
+}
+
 int nod_test_end(nod_test *test)
 {
     if (!test)
         return 1;
-    check_script(test);
+    check_looked(test);
+    check_script(test, NULL);
     kit_server_crash(test);
     kit_store_close(test);
     size_t failures = test->failures;
@@ -159,6 +188,7 @@ nod_status nod_test_call(nod_test *test, const char *tool, const char *arguments
 {
     struct str text = arguments && *arguments ? str_of(arguments) : STR("{}");
 
+    check_looked(test);
     forget_call(test);
     if (!test->server)
         return NOD_E_FAILED; /* which was said */
@@ -175,16 +205,20 @@ nod_status nod_test_call(nod_test *test, const char *tool, const char *arguments
                  test->crash_at);
         test->crash = KIT_NO_CRASH;
     }
+    test->looked = !test->finished; /* if it did not end, that was said */
+    check_script(test, tool);
     return test->outcome.status;
 }
 
 nod_status nod_test_status(nod_test *test)
 {
+    test->looked = true;
     return test->outcome.status;
 }
 
 const char *nod_test_code(nod_test *test)
 {
+    test->looked = true;
     return test->outcome.status != NOD_OK && test->outcome.code ? test->outcome.code : "";
 }
 
@@ -192,6 +226,7 @@ bool nod_test_is_error(nod_test *test)
 {
     const struct json *said = json_get(test->body, STR("isError"));
 
+    test->looked = true;
     return test->outcome.status != NOD_OK || (json_is(said, JSON_BOOL) && said->truth);
 }
 
@@ -200,6 +235,7 @@ const char *nod_test_text(nod_test *test)
     struct str text = STR("");
     size_t blocks = 0;
 
+    test->looked = true;
     if (test->outcome.status != NOD_OK)
         return test->outcome.message.len ? test->outcome.message.at : "";
     JSON_EACH (block, json_get(test->body, STR("content"))) {
@@ -281,7 +317,8 @@ static bool scenario_run(nod_test *test, size_t crash_at, nod_test_scenario *sce
     test->crash_at = crash_at;
     scenario(test, data);
     test->crash = KIT_NO_CRASH;
-    check_script(test);
+    check_looked(test);
+    check_script(test, NULL);
     if (test->failures > failures && crash_at)
         fprintf(stderr, "  ... with a crash %s operation %zu of the store\n",
                 crash_at % 2 ? "before" : "after", (crash_at + 1) / 2);

@@ -552,7 +552,7 @@ void caller_end(struct caller2026 *caller, const struct outcome *outcome)
 
 void caller_refuse(struct caller2026 *caller)
 {
-    caller_fail(caller, 400, RPC_INVALID_PARAMS, STR("Invalid or expired requestState"), STR_NONE);
+    caller_fail(caller, 400, RPC_INVALID_PARAMS, STR(CALLER_STATE_REFUSED), STR_NONE);
 }
 
 static void caller_finished(struct caller *base, struct call *call, const struct outcome *outcome)

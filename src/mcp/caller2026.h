@@ -114,6 +114,7 @@ void caller_fail(struct caller2026 *caller, int status, int64_t code, struct str
 /* Answers every waiter with the result, or the error, of this end. The caller is over. */
 void caller_end(struct caller2026 *caller, const struct outcome *outcome);
 /* Answers with the one refusal of a requestState. */
+#define CALLER_STATE_REFUSED "Invalid or expired requestState: make the call again, without it"
 void caller_refuse(struct caller2026 *caller);
 /* The id of the store to which its states belong; empty: they are portable. */
 struct str caller_store(const struct mcp_server *server);
@@ -139,9 +140,9 @@ void waiter_move(struct waiter *waiter, struct caller2026 *to);
 /* May the call of this request become a task? */
 bool caller_holds_steps(const struct caller2026 *caller);
 
-/* target_gone2026.c: the target of a request does not exist here. True: the request came with the state of
- * a call of that target, and is told how the call ended. If it has not ended it ends now, unless
- * another node may have the target. */
+/* target_gone2026.c: the target of a request does not exist here. True: the request came with the
+ * state of a call of that target, and is told how the call ended. If it has not ended it ends now,
+ * unless another node may have the target. */
 bool resume_gone(struct request *request, struct str method, struct str name,
                  const struct json *args);
 /* resume2026.c: goes on with the call of caller->state_text. */

@@ -56,8 +56,7 @@ static int homeless_error(struct homeless *homeless, int status, int64_t code, s
 
 static int homeless_refuse(struct homeless *homeless)
 {
-    return homeless_error(homeless, 400, RPC_INVALID_PARAMS,
-                          STR("Invalid or expired requestState"));
+    return homeless_error(homeless, 400, RPC_INVALID_PARAMS, STR(CALLER_STATE_REFUSED));
 }
 
 static int homeless_ended(struct homeless *homeless, const struct call_record *record)

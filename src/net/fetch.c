@@ -60,6 +60,7 @@ struct fetch {
     bool added;   /* libcurl has it */
     bool refused; /* an address may not be reached */
     bool large;
+    int status;  /* of the response, as far as there is one */
     size_t head; /* bytes of the head so far */
     int64_t timeout_ms;
     struct buf body; /* of the response */
@@ -120,7 +121,8 @@ static void finish(struct fetch *fetch, const struct fetch_result *result)
 /* fetch->why says what was wrong. */
 static void fail(struct fetch *fetch, enum fetch_end end)
 {
-    finish(fetch, &(struct fetch_result){ .end = end, .why = str_of(fetch->why) });
+    finish(fetch, &(struct fetch_result){
+                      .end = end, .status = fetch->status, .why = str_of(fetch->why) });
 }
 
 static void too_late(void *data)
@@ -146,9 +148,10 @@ static void transferred(struct fetch *fetch, CURLcode code)
     struct fetch_result result = { .end = FETCH_DONE, .body = buf_str(&fetch->body) };
     long status = 0;
 
+    curl_easy_getinfo(fetch->easy, CURLINFO_RESPONSE_CODE, &status);
+    fetch->status = (int)status;
     if (code == CURLE_OK) {
-        curl_easy_getinfo(fetch->easy, CURLINFO_RESPONSE_CODE, &status);
-        result.status = (int)status;
+        result.status = fetch->status;
         finish(fetch, &result);
     } else if (fetch->large || code == CURLE_FILESIZE_EXCEEDED) {
         snprintf(fetch->why, sizeof(fetch->why), "the response is larger than %zu bytes",

@@ -38,7 +38,8 @@ enum fetch_end {
 
 struct fetch_result { /* valid during done() */
     enum fetch_end end;
-    int status;      /* with FETCH_DONE; a redirect is a response like any other */
+    /* Of the response; 0: there was none. A redirect is a response like any other. */
+    int status;
     struct str body; /* with FETCH_DONE */
     struct str why;  /* otherwise: what was wrong, for people */
 };

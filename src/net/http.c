@@ -121,6 +121,13 @@ void http_attach(struct http_server *server, struct stream *stream, const struct
     conn_create(server, stream, peer);
 }
 
+void http_figures(const struct http_server *server, struct http_figures *figures)
+{
+    *figures = (struct http_figures){ .connections = server->connection_count,
+                                      .strangers = server->stranger_count,
+                                      .memory = server->memory };
+}
+
 int http_port(const struct http_server *server)
 {
     return server->port;

@@ -66,6 +66,7 @@ struct http_index {
 struct http_mark {
     const void *who;
     const void *what;
+    int64_t wait_ms;
 };
 
 struct http_request {
@@ -151,6 +152,13 @@ struct http_server *http_create(struct loop *loop, const struct http_opts *opts)
  * copied; NULL: it is not known. */
 void http_attach(struct http_server *server, struct stream *stream, const struct peer *peer);
 int http_port(const struct http_server *server);
+
+struct http_figures {
+    size_t connections; /* all of them */
+    size_t strangers;   /* those of clients that are not known yet */
+    size_t memory;      /* bytes of partial requests and unsent responses */
+};
+void http_figures(const struct http_server *server, struct http_figures *figures);
 /* Sends what was written in this turn of the loop now, and not at its end: for what must be on its
  * way before something else happens. Connections may end by it. */
 void http_flush(struct http_server *server);

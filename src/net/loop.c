@@ -282,6 +282,13 @@ void timer_stop(struct loop *loop, struct timer *timer)
     heap_remove(&loop->timers, &timer->node);
 }
 
+size_t loop_resident(void)
+{
+    size_t bytes = 0;
+
+    return uv_resident_set_memory(&bytes) == 0 ? bytes : 0;
+}
+
 static void on_signal(uv_signal_t *handle, int signo)
 {
     const struct loop_signal_slot *slot = handle->data;

@@ -35,6 +35,9 @@ struct uv_loop_s *loop_uv(struct loop *loop);
  */
 char *loop_read_buffer(struct loop *loop, size_t *room);
 
+/* Bytes of memory that this process has; 0: the system does not say. */
+size_t loop_resident(void);
+
 /* Monotonic milliseconds, cached for this turn of the loop. */
 int64_t loop_now(const struct loop *loop);
 

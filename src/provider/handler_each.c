@@ -42,9 +42,8 @@ static nod_status room_for_all(const struct each *each)
 
     if (run_knows(run, ENTRY_ASK, first) || run_knows(run, ENTRY_STEP, first) ||
         run_knows(run, ENTRY_INTENT, first))
-        return NOD_OK;                  /* there was */
-    if (each->count > run->entries_max) /* so that no product is too large */
-        return run_room(run, each->count);
+        return NOD_OK; /* there was */
+    /* Each has a result in memory, which is larger than 3 bytes: the product is not too large. */
     return run_room(run, each->count * (asks + steps));
 }
 

@@ -178,6 +178,11 @@ static nod_status reply_str(nod_call *call, struct str text)
 
 nod_status nod_reply_text(nod_call *call, const char *text)
 {
+    if (!text) {
+        run_bug(call->run, "The %s " STR_FMT " replies with a text that is NULL", call_what(call),
+                STR_ARG(call_name(call)));
+        return NOD_OK;
+    }
     return reply_str(call, call_text(call, text));
 }
 

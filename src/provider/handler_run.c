@@ -45,8 +45,10 @@ static nod_status say_why(nod_call *call, nod_status status)
     if (call->reply.error.at)
         return run_fail(run, status, NULL, call->reply.error);
     return run_fail(run, status, NULL,
-                    arena_fmt(&run->arena, "The %s " STR_FMT " failed: %s", call_what(call),
-                              STR_ARG(call_name(call)), nod_status_name(status)));
+                    arena_fmt(&run->arena,
+                              "The %s " STR_FMT " failed without saying why (%s). A handler says "
+                              "it with nod_reply_error",
+                              call_what(call), STR_ARG(call_name(call)), nod_status_name(status)));
 }
 
 static nod_status out_of_memory(nod_call *call)

@@ -92,7 +92,10 @@ static nod_status give_back(nod_call *call, const struct entry *entry, const nod
     }
     struct str message = json_get_str(content, STR("message"));
     if (!message.len)
-        message = arena_fmt(&call->run->arena, "The step '" STR_FMT "' of " STR_FMT " failed: %s",
+        message = arena_fmt(&call->run->arena,
+                            "The step '" STR_FMT "' of " STR_FMT
+                            " failed without saying why (%s). A step says it with "
+                            "nod_reply_error(nod_step_call(step), ...)",
                             STR_ARG(entry->key), STR_ARG(call_name(call)),
                             nod_status_name(entry->status));
     return run_fail(call->run, entry->status, NULL, message);

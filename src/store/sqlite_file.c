@@ -70,10 +70,16 @@ static bool open_lock(struct sqlite_store *store, char *why)
     const char *name = store->known[LITE_PART_LOCK].path;
 
     store->lock_fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (store->lock_fd < 0)
-        snprintf(why, LITE_WHY_MAX, "%s cannot be made: %s", name, strerror(errno));
-    if (store->lock_fd < 0)
+    if (store->lock_fd < 0 && errno == ENOENT) {
+        const char *slash = strrchr(name, '/');
+        snprintf(why, LITE_WHY_MAX, "%s cannot be made: the folder %.*s is not there", store->path,
+                 slash ? (int)(slash - name) : 1, slash ? name : ".");
         return false;
+    }
+    if (store->lock_fd < 0) {
+        snprintf(why, LITE_WHY_MAX, "%s cannot be made: %s", name, strerror(errno));
+        return false;
+    }
     return flock(store->lock_fd, LOCK_EX | LOCK_NB) == 0 ||
            say_owner(store->lock_fd, store->path, why);
 }

@@ -31,13 +31,11 @@ function installLibrary(prefix) {
     described.replace(/^prefix=.*/m, `prefix=${prefix}`).replace(/^libdir=.*/m, 'libdir=${prefix}/lib'));
 }
 
-// A compiler of the same kind as the library's, and the programs that pages call by their bare name.
+// A compiler of the same kind as the library's, which takes no warning; and what is installed. Examples are not: a page says where they are.
 function fillBin(bin) {
   mkdirSync(bin);
   for (const [name, compiler] of [['cc', 'gcc'], ['c++', 'g++']])
-    writeFileSync(path.join(bin, name), `#!/bin/sh\nexec ${compiler} ${sanitized} "$@"\n`, { mode: 0o755 });
-  for (const name of readdirSync(path.join(binaries, 'examples')).filter((file) => /^[a-z-]+$/.test(file)))
-    symlinkSync(path.join(binaries, 'examples', name), path.join(bin, name));
+    writeFileSync(path.join(bin, name), `#!/bin/sh\nexec ${compiler} -Wall -Wextra -Werror ${sanitized} "$@"\n`, { mode: 0o755 });
   symlinkSync(path.join(binaries, 'src/cli/nod'), path.join(bin, 'nod'));
   // Some python3 is a script that looks into the home of whoever calls it: this is what it leads to.
   symlinkSync(execFileSync('python3', ['-c', 'import sys; print(sys.executable)'], { encoding: 'utf8' }).trim(), path.join(bin, 'python3'));

@@ -53,7 +53,7 @@ const isElsewhere = (block) => nameOf(block) in ELSEWHERE;
 // --- what the blocks are ---
 
 const RUN = { sh: runShell, c: compile, cpp: compile, json: readJson, output: null };
-const WORDS = { sh: ['name', 'serves', 'answers'], c: ['body', 'inside', 'file'], cpp: ['body', 'file', 'standard'], json: [], output: [], text: [] };
+const WORDS = { sh: ['name', 'serves', 'answers', 'alone'], c: ['body', 'inside', 'file'], cpp: ['body', 'file', 'standard'], json: [], output: [], text: [] };
 
 test('every block says what it is, and is run by somebody', () => {
   const wrong = [];
@@ -126,6 +126,7 @@ function assertPrints(block, said) {
 
 async function runShell(checkout, block, next) {
   if ('serves' in block.words) return void (checkout.served = await checkout.serve(block.body));
+  if ('alone' in block.words) await checkout.stop(); // the page says so
   const said = await checkout.run(block.body, block.words.answers);
   if (next?.language === 'output') assertPrints(next, said);
 }
@@ -189,7 +190,8 @@ async function listTools(transport) {
 async function readJson(checkout, block, next, t) {
   for (const one of Object.values(JSON.parse(block.body).mcpServers ?? {})) {
     if (one.command) {
-      const program = path.join(checkout.folder, existsSync(path.join(checkout.folder, path.basename(one.command))) ? '' : 'bin', path.basename(one.command));
+      const own = path.join(checkout.folder, path.basename(one.command)); // of the page, or an example
+      const program = existsSync(own) ? own : path.join(checkout.folder, 'build/release/examples', path.basename(one.command));
       await listTools(new StdioClientTransport({ command: program, args: one.args, env: { ...checkout.env, LD_LIBRARY_PATH: path.join(checkout.env.HOME, '.local/lib') } }));
     } else {
       const tokens = path.join(checkout.folder, 'tokens-of-the-block');
@@ -234,7 +236,7 @@ test('docs/deploy.md: two nodes on one Redis, and either goes on', async (t) => 
   assert.match(secret, /^export MCP_ELICITATION_SECRET=\.\.\./);
   const nodes = [];
   for (const command of commands) {
-    const [, args] = /^my-server --http 127\.0\.0\.1:808\d (.+)$/.exec(command);
+    const [, args] = /^my-server --http 127\.0\.0\.1:808\d (.+?)( &)?$/.exec(command);
     const store = args.replace('127.0.0.1:6379', `127.0.0.1:${redis.port}`);
     assert.notEqual(store, args, 'the store of the block is the Redis of this test');
     nodes.push(new Modern((await startHttp(t, 'delete-account', { args: store.split(' '), env: { MCP_ELICITATION_SECRET: TOKEN + TOKEN } })).url));

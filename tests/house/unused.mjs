@@ -7,8 +7,6 @@ import { fileURLToPath } from "node:url";
 const NOT_IN_SRC = {
     // For what tests set up, and what they look at.
     memory_stream_pair: "tests cut bytes where they like",
-    http_listen: "an HTTP server without the front door: tests and benchmarks of net/ alone",
-    http_port: "likewise",
     http_begin: "a streamed response with headers of its own; what is served today streams events (net/sse)",
     http_find_named: "the fuzzer compares it with the slow way",
     tokens_parse: "a token file without a file",
@@ -26,6 +24,7 @@ const NOT_IN_SRC = {
     meta_can: "capabilities without a whole _meta",
     hkdf_sha256: "is compared with the published keys; sealing has it inside",
     // For what comes next.
+    front_failed_attempts: "/metrics",
     engine_destructive_unasked: "/metrics",
     token_make: "links and forms of pages",
     token_verify: "likewise",

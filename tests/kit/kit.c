@@ -316,7 +316,8 @@ static void what_does_not_hold_is_said_with_its_place(void **state)
     assert_non_null(strstr(all, "kit.c:"));
     assert_non_null(
         strstr(all, "expected the text \"bought\", got \"nothing was bought\" (isError)"));
-    assert_non_null(strstr(all, "expected the structured result {}"));
+    assert_non_null(strstr(all, "expected the structured result {}, but there was none (isError: "
+                                "\"nothing was bought\")"));
     assert_non_null(strstr(all, "expected the code STALE, got isError"));
     assert_non_null(strstr(all, "expected 1 steps, got 0"));
     assert_non_null(strstr(all, "does not hold: 1 > 2"));
@@ -324,7 +325,8 @@ static void what_does_not_hold_is_said_with_its_place(void **state)
     assert_non_null(strstr(all, "are not a JSON object: []"));
     assert_non_null(strstr(all, "is not JSON: {size"));
     assert_non_null(strstr(all, "buy did not come to step 9"));
-    assert_non_null(strstr(all, "(key 'other') was not used: nobody asked"));
+    assert_non_null(strstr(all, "answer 3 (key 'other') for the call of buy was not used: it "
+                                "asked 2 questions"));
     assert_non_null(strstr(all, "expectations failed"));
 }
 
@@ -345,6 +347,75 @@ static void a_question_that_nobody_answers_ends_the_test_of_the_call(void **stat
     assert_int_equal(end, 1);
     assert_non_null(strstr(all, "nobody answers the question \"Which size?\" (key 'size')"));
     assert_non_null(strstr(all, "; the last answer did not fit: [{\"path\":\"/size\""));
+}
+
+static void an_answer_is_for_the_next_call_only(void **state)
+{
+    (void)state;
+    listen_to_stderr();
+    nod_test *t = nod_test_new(tools);
+    nod_test_decline(t, NULL);
+    nod_test_accept(t, NULL, "{\"size\":1}"); /* one too many */
+    nod_test_call(t, "buy", NULL);
+    nod_test_cancel(t, NULL);
+    nod_test_call(t, "buy", NULL); /* it gets its own, not what was left over */
+    bool own = NOD_EXPECT_TEXT(t, "no size: 3");
+    int end = nod_test_end(t);
+    const char *all = what_was_said();
+    assert_true(own);
+    assert_int_equal(end, 1);
+    assert_non_null(strstr(all, "answer 2 for the call of buy was not used: it asked 1 question, "
+                                "and the answer is not kept for the next call"));
+    assert_non_null(strstr(all, "1 expectation failed"));
+}
+
+static void answers_without_a_call_are_told_at_the_end(void **state)
+{
+    (void)state;
+    listen_to_stderr();
+    nod_test *t = nod_test_new(tools);
+    nod_test_decline(t, "size");
+    int end = nod_test_end(t);
+    const char *all = what_was_said();
+    assert_int_equal(end, 1);
+    assert_non_null(strstr(all, "answer 1 (key 'size') was not used: no call came after it"));
+}
+
+static void fails_unseen(nod_test *t, void *data)
+{
+    (void)data;
+    nod_test_call(t, "visit", NULL);
+}
+
+static void a_failure_that_nobody_looks_at_fails_the_test(void **state)
+{
+    static const char *const seen[] = { "visit", "buy" };
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        listen_to_stderr();
+        nod_test *t = nod_test_new(tools);
+        if (i == 2) {
+            nod_test_every_crash(t, fails_unseen, NULL);
+        } else {
+            nod_test_accept(t, "size", "{\"size\":42}");
+            nod_test_decline(t, "sure");
+            nod_test_call(t, i ? "buy" : "visit", NULL); /* a failure of nod's, or an isError */
+        }
+        NOD_EXPECT_STEPS(t, i == 1 ? 0 : 1); /* says nothing of how it ended */
+        nod_test_end(t);
+        const char *all = what_was_said();
+        char start[64];
+        snprintf(start, sizeof(start),
+                 "the call of %s failed, and nobody looked: ", seen[i == 1 ? 1 : 0]);
+        assert_non_null(strstr(all, start));
+        assert_non_null(strstr(all, i == 1 ? "isError: \"nothing was bought\". If it is right, say "
+                                             "NOD_EXPECT_TEXT(t, ...)"
+                                           : "NOT_DETERMINISTIC: \""));
+        if (i != 1)
+            assert_non_null(strstr(all, "If it is right, say NOD_EXPECT_CODE(t, "
+                                        "\"NOT_DETERMINISTIC\")"));
+    }
 }
 
 static void every_run_is_checked(void **state)
@@ -405,6 +476,9 @@ int main(void)
         cmocka_unit_test(a_server_of_ones_own_has_its_options_and_hooks_and_is_made_again),
         cmocka_unit_test(what_does_not_hold_is_said_with_its_place),
         cmocka_unit_test(a_question_that_nobody_answers_ends_the_test_of_the_call),
+        cmocka_unit_test(an_answer_is_for_the_next_call_only),
+        cmocka_unit_test(answers_without_a_call_are_told_at_the_end),
+        cmocka_unit_test(a_failure_that_nobody_looks_at_fails_the_test),
         cmocka_unit_test(every_run_is_checked),
         cmocka_unit_test(a_step_that_cannot_be_done_again_is_found),
     };

@@ -3,7 +3,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import http from 'node:http';
 import assert from 'node:assert/strict';
+import { fetchOver } from './tls.js';
 
 export const PEOPLE = {
   ask: { token: 'ask-token-0123456789abcdef', name: 'ann', roles: 'ask' },
@@ -25,6 +27,13 @@ export function tokenFile(t, people = Object.values(PEOPLE)) {
 
 export const bearer = (token) => ({ Authorization: `Bearer ${token}` });
 
+// Failed attempts are slowed by address. So that a table of them is quick, each comes from another address of this machine.
+let guests = 0;
+function fetchAsGuest(url, options) {
+  guests = (guests + 1) % 60000;
+  return fetchOver(http.request, { localAddress: `127.1.${guests >> 8}.${guests & 255}` })(url, options);
+}
+
 // A browser that is signed in: it sends its cookie, its origin and, with a change, the text that the page was told.
 export class Browser {
   constructor(url) {
@@ -40,7 +49,7 @@ export class Browser {
     const own = { Cookie: this.cookie, 'Sec-Fetch-Site': 'same-origin' };
     if (method !== 'GET') Object.assign(own, { Origin: this.origin, 'X-CSRF-Token': this.csrf ?? '' });
     const all = Object.entries({ ...own, ...headers }).filter(([, value]) => value !== undefined && value !== '');
-    const reply = await fetch(new URL(name, this.origin), { method, headers: Object.fromEntries(all), body, redirect, signal });
+    const reply = await (this.guest ? fetchAsGuest : fetch)(new URL(name, this.origin), { method, headers: Object.fromEntries(all), body, redirect, signal });
     for (const set of reply.headers.getSetCookie()) {
       const [, key, value, attributes] = /^([^=]+)=([^;]*)(.*)$/.exec(set);
       this.lastSet = { key, value, attributes };
@@ -73,7 +82,7 @@ export class Browser {
 
 // Every way to come. Each is a function of (method, path, body) that gives the reply.
 export async function ways(url, me) {
-  const raw = (headers) => (method, name, body) => fetch(new URL(name, url), { method, headers, body, redirect: 'manual' });
+  const raw = (headers, send = fetch) => (method, name, body) => send(new URL(name, url), { method, headers, body, redirect: 'manual' });
   const signedIn = async ({ token }) => {
     const browser = new Browser(url);
     return (await browser.signIn(token)).learnIfMay(me);
@@ -84,13 +93,13 @@ export async function ways(url, me) {
   assert.equal((await out.fetch('/api/logout', { method: 'POST' })).status, 204);
   const ended = new Browser(url);
   ended.jar.set(out.lastSet.key, 'AAAAAAAAAAAAAAAAAAAAAA');
-  ended.csrf = out.csrf;
+  Object.assign(ended, { csrf: out.csrf, guest: true });
   const all = {
     'no credential': raw({}),
     'no credential, our origin': raw({ Origin: new URL(url).origin, 'Sec-Fetch-Site': 'same-origin' }),
-    'an unknown token': raw(bearer('wrong-token-0123456789')),
+    'an unknown token': raw(bearer('wrong-token-0123456789'), fetchAsGuest),
     'an unknown cookie': by(ended),
-    'signed out': by(Object.assign(new Browser(url), { jar: new Map([[out.lastSet.key, out.old]]), csrf: out.csrf })),
+    'signed out': by(Object.assign(new Browser(url), { jar: new Map([[out.lastSet.key, out.old]]), csrf: out.csrf, guest: true })),
   };
   for (const role of ['ask', 'answer', 'approve', 'admin', 'other']) {
     all[`bearer: ${role}`] = raw(bearer(PEOPLE[role].token));

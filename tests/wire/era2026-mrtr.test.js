@@ -464,7 +464,7 @@ test('stdio: rounds work on a pipe, with both eras side by side on it', async (t
   const third = await pipe.request(3, 'tools/call', { name: 'two_rounds', arguments: {}, ...retryOf(second.result, { second: word('b') }) });
   assert.equal(textOf(third.result), 'a b');
   const foreign = await pipe.request(4, 'tools/call', { name: 'two_rounds', arguments: {}, requestState: 'x', inputResponses: {} });
-  assert.deepEqual(foreign.error, { code: -32602, message: 'Invalid or expired requestState' });
+  assert.deepEqual(foreign.error, { code: -32602, message: 'Invalid or expired requestState: make the call again, without it' });
 });
 
 test('stdio: a requestState counts at the server that was started again on the same store', async (t) => {

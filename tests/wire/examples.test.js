@@ -132,7 +132,7 @@ onBoth(test, 'shipping shows every kind of field, and takes a form that fits', a
   assert.equal(await session.text('ship_order', { order: 17 }), 'Order 17 goes to Ada Lovelace (12345), express; extras: gift, sign; insured: yes.');
   const { properties, required } = session.asked[0].requestedSchema;
   assert.deepEqual(Object.keys(properties), Object.keys(address));
-  assert.deepEqual(required, ['name', 'email', 'postcode', 'speed']);
+  assert.deepEqual(required, ['name', 'email', 'postcode', 'parcels', 'weight', 'insured', 'speed'], 'a preset is no default: what the handler counts on is required');
   assert.equal(properties.email.format, 'email');
   assert.equal(properties.weight.maximum, 31.5);
   assert.equal(properties.parcels.type, 'integer');

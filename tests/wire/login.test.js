@@ -77,7 +77,7 @@ test('options that do not go together are refused', async () => {
   for (const [args, why] of [
     [['--inbox', '127.0.0.1:0', '--http', '127.0.0.1:0'], /--inbox is for a server on standard input and output/],
     [['--inbox', '127.0.0.1:0', '--no-inbox'], /do not go together/],
-    [['--inbox', 'nowhere'], /--inbox takes HOST:PORT or unix:PATH/],
+    [['--inbox', 'nowhere'], /--inbox takes HOST:PORT, a PORT alone \(0 to 65535\), or unix:PATH/],
     [['--no-inbox=1'], /takes no value/],
   ]) {
     const { code, stderr } = await runOnce('probe', args);

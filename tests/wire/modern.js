@@ -143,7 +143,7 @@ export const retryOf = (result, inputResponses) => ({ requestState: result.reque
 // The one refusal of a requestState.
 export function assertRefused(reply, what) {
   assert.equal(reply.status, 400, `${what}: ${reply.text}`);
-  assert.deepEqual(reply.error, { code: -32602, message: 'Invalid or expired requestState' }, what);
+  assert.deepEqual(reply.error, { code: -32602, message: 'Invalid or expired requestState: make the call again, without it' }, what);
 }
 
 // What is told to whoever comes second, with other answers.

@@ -214,3 +214,35 @@ test('two nodes of Redis: a link works once in all, and a sign-in on both until 
   assert.ok(Date.now() - began < 1000, `within a second: ${Date.now() - began} ms`);
   assert.equal((await there.fetch(ME, { headers: { Cookie: cookie } })).status, 401);
 });
+
+test('failed attempts are counted and slowed; a valid credential never waits', async (t) => {
+  const server = await startHttp(t, 'toy-route', { args: ['--token-file', tokenFile(t)] });
+  const browser = await new Browser(server.url).signIn(PEOPLE.answer.token, ME);
+  const link = (await (await fetch(new URL('/api/login-link', server.url), { method: 'POST', headers: bearer(PEOPLE.answer.token) })).json()).url;
+  const stop = new AbortController();
+  const seen = [];
+  const guesses = [
+    () => fetch(new URL(ME, server.url), { headers: bearer('wrong-token-0123456789'), signal: stop.signal }),
+    () => fetch(new URL('/mcp', server.url), { method: 'POST', headers: bearer('wrong-token-0123456789'), body: '{}', signal: stop.signal }),
+    () => fetch(new URL(ME, server.url), { headers: { Cookie: `${browser.lastSet.key}=AAAAAAAAAAAAAAAAAAAAAA` }, signal: stop.signal }),
+    () => fetch(new URL('/login/AAAAAAAAAAAAAAAAAAAAAA', server.url), { redirect: 'manual', signal: stop.signal }),
+  ];
+  const guess = async (n) => seen.push((await guesses[n % guesses.length]()).status);
+  for (let i = 0; i < 10; i++) await guess(i);
+  assert.deepEqual(seen.sort(), [401, 401, 401, 401, 401, 401, 401, 401, 404, 404], 'the first ten at once');
+  await server.said(/many failed attempts to get in; further ones are answered slowly" address=127\.0\.0\.1/);
+  const began = Date.now();
+  await guess(0);
+  await guess(1);
+  assert.ok(Date.now() - began >= 300, `100 and 200 ms: ${Date.now() - began}`);
+
+  const all = Array.from({ length: 30 }, (_, n) => guess(n).catch(() => seen.push('ended by us')));
+  while (seen.filter((status) => status === 429).length < 14) await new Promise((resolve) => setImmediate(resolve));
+  const slow = seen.length;
+  assert.equal((await fetch(new URL(ME, server.url), { headers: bearer(PEOPLE.answer.token) })).status, 200);
+  assert.equal((await browser.fetch(ME)).status, 200);
+  assert.equal((await fetch(link, { redirect: 'manual' })).status, 303);
+  assert.ok(seen.length - slow <= 2, 'valid ones overtake those that wait');
+  stop.abort();
+  await Promise.all(all);
+});

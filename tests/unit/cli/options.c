@@ -145,7 +145,11 @@ static void what_is_wrong_is_named(void **state)
     assert_string_equal(options.problem, "--htpp is not an option");
     assert_int_equal(READ("serve"), OPTIONS_WRONG);
     assert_int_equal(READ("--http"), OPTIONS_WRONG);
-    assert_string_equal(options.problem, "--http needs a value: HOST:PORT or unix:PATH");
+    assert_string_equal(options.problem,
+                        "--http needs a value: HOST:PORT, a PORT alone (0 to 65535), or unix:PATH");
+    assert_int_equal(READ("--http", "99999"), OPTIONS_WRONG);
+    assert_string_equal(options.problem,
+                        "--http takes HOST:PORT, a PORT alone (0 to 65535), or unix:PATH");
     assert_int_equal(READ("--log", "loud"), OPTIONS_WRONG);
     assert_string_equal(options.problem, "--log takes error, warn, info or debug");
     assert_int_equal(READ("--token-file", "x"), OPTIONS_WRONG);

@@ -1,4 +1,4 @@
-/* tests/unit/crypto/crypto: digests and encodings, sealing and rotation, tokens. */
+/* tests/unit/crypto/crypto: digests and encodings, sealing and rotation, tokens, signing. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -10,6 +10,7 @@
 #include "crypto/digest.h"
 #include "crypto/seal.h"
 #include "crypto/link_token.h"
+#include "crypto/signing.h"
 
 enum { ARENA_CAP = 1 << 20, OUT_LIMIT = 1 << 16 };
 
@@ -656,6 +657,54 @@ static void every_token_has_its_own_name(void **state)
 
 #define WITH_ARENA(test) cmocka_unit_test_setup_teardown(test, arena_begin, arena_end)
 
+/* The example of the Standard Webhooks libraries. */
+static void a_signature_is_the_published_one(void **state)
+{
+    struct signing_keys keys;
+    char out[SIGNING_SIGNATURES_MAX];
+    const char *why;
+
+    (void)state;
+    assert_true(signing_keys_read(&keys, STR("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n"), &why));
+    assert_str(signing_sign(&keys, STR("msg_p5jXN8AQM9LWM0D4loKWxJek"), 1614265330,
+                            STR("{\"test\": 2432232314}"), out),
+               STR("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="));
+    assert_true(signing_keys_read(&keys,
+                                  STR(" whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw "
+                                      "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"),
+                                  &why));
+    struct str both = signing_sign(&keys, STR("a"), 1, STR("b"), out);
+    assert_int_equal(both.len, 2 * SIGNING_SIGNATURE_LEN + 1);
+    assert_memory_equal(both.at + SIGNING_SIGNATURE_LEN, " v1,", 4);
+}
+
+static void a_bad_signing_secret_is_refused(void **state)
+{
+    static const char *const wrong[] = {
+        "",
+        " \n",
+        "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+        "whsec_",
+        "whsec_c2hvcnQ=",
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaS",
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLa**",
+        "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+        "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw "
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw "
+        "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    };
+    struct signing_keys keys;
+    const char *why;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_false(signing_keys_read(&keys, str_of(wrong[i]), &why));
+        assert_non_null(why);
+        assert_int_equal(keys.count, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -685,6 +734,8 @@ int main(void)
         cmocka_unit_test(a_token_is_for_one_purpose_and_one_thing),
         cmocka_unit_test(a_damaged_token_is_refused),
         cmocka_unit_test(every_token_has_its_own_name),
+        cmocka_unit_test(a_signature_is_the_published_one),
+        cmocka_unit_test(a_bad_signing_secret_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

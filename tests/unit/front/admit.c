@@ -241,6 +241,30 @@ static void an_origin_that_no_browser_sends_cannot_be_allowed(void **state)
     loop_destroy(loop);
 }
 
+static void failed_attempts_are_slowed_by_address_and_valid_ones_never(void **state)
+{
+    const struct peer other = { .kind = PEER_IP4, .address = { 127, 0, 0, 2 } };
+
+    (void)state;
+    open_front(true, NULL);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(RULED("POST", "/do", "Authorization", "Bearer wrong-token-0123456789"),
+                         401);
+    for (int64_t wait = 100; wait <= 3200; wait *= 2) {
+        assert_int_equal(RULED("POST", "/do", "Authorization", "Bearer wrong-token-0123456789"), 0);
+        assert_ptr_equal(ruling.mark.who, &slow_refused);
+        assert_int_equal(ruling.mark.wait_ms, wait);
+    }
+    assert_int_equal(RULED("POST", "/do", "Authorization", "Bearer wrong-token-0123456789"), 0);
+    assert_int_equal(ruling.mark.wait_ms, 5000);
+    assert_int_equal(RULED("POST", "/do", PLAIN), 401); /* without a credential it is no attempt */
+    assert_int_equal(RULED("POST", "/do", "Authorization", "Bearer " ADA), 1);
+    assert_int_equal(
+        RULED_FOR(&other, "POST", "/do", "Authorization", "Bearer wrong-token-0123456789"), 401);
+    assert_int_equal(front_failed_attempts(front), 18);
+    close_front();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +275,7 @@ int main(void)
         cmocka_unit_test(a_host_or_an_origin_that_is_not_allowed_comes_before_all_else),
         cmocka_unit_test(web_pages_of_allowed_origins_may_ask_and_read),
         cmocka_unit_test(an_origin_that_no_browser_sends_cannot_be_allowed),
+        cmocka_unit_test(failed_attempts_are_slowed_by_address_and_valid_ones_never),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

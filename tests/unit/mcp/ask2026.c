@@ -12,8 +12,10 @@
 
 enum { TEXT_MAX = 65536 };
 
-#define ALL     "{\"elicitation\":{\"form\":{},\"url\":{}},\"sampling\":{},\"roots\":{}}"
-#define REFUSAL "\"error\":{\"code\":-32602,\"message\":\"Invalid or expired requestState\"}"
+#define ALL "{\"elicitation\":{\"form\":{},\"url\":{}},\"sampling\":{},\"roots\":{}}"
+#define REFUSAL                                                                                    \
+    "\"error\":{\"code\":-32602,\"message\":\"Invalid or expired requestState: make the call "     \
+    "again, without it\"}"
 
 #define SECOND_TOLD "answered before, with other answers; nothing of this request counts."
 

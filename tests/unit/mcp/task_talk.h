@@ -27,7 +27,7 @@ enum { TEXT_MAX = 65536, ID_TEXT = 64 };
 #define COMPLETED "\"status\":\"completed\""
 #define FAILED    "\"status\":\"failed\""
 #define CANCELLED "\"status\":\"cancelled\""
-#define REFUSAL   "Invalid or expired requestState"
+#define REFUSAL   "Invalid or expired requestState: make the call again, without it"
 
 extern struct world world;
 extern char id[ID_TEXT], other[ID_TEXT]; /* of tasks */

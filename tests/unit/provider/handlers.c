@@ -51,6 +51,33 @@ static void keys_of_our_own_are_not_the_authors(void **state)
     expect_failure(NOD_E_USAGE, "nod.gate");
 }
 
+static nod_status reads_presets(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(
+        call, &answer, .message = "How much?",
+        .form = NOD_FORM(
+            NOD_INT("percent", .preset = "100"), NOD_TEXT("why", .required = true),
+            NOD_CHOICES("extras", NOD_OPTIONS({ "a", NULL }, { "b", NULL }), .required = true),
+            NOD_TEXT("name", .required = true, NOD_MIN(1)))));
+    return nod_reply_textf(
+        call, "%s %lld '%s' %zu", nod_has(answer.content, "percent") ? "there" : "not there",
+        (long long)nod_get_int(answer.content, "percent"), nod_get_str(answer.content, "why"),
+        nod_count(nod_get(answer.content, "extras")));
+}
+
+static void a_preset_is_no_default_and_what_is_required_may_be_empty(void **state)
+{
+    (void)state;
+    bench_call(reads_presets, "{}");
+    bench_answer(ASK_ACCEPTED, "{\"why\":\"\",\"extras\":[],\"name\":\"Ada\"}");
+    expect_body(TEXT_BODY("not there 0 '' 0"));
+    bench_call(reads_presets, "{}");
+    bench_answer(ASK_ACCEPTED, "{\"why\":\"\",\"extras\":[],\"name\":\"\"}");
+    expect_failure(NOD_E_INVALID, "name");
+}
+
 static void decline_and_cancel_are_told_apart(void **state)
 {
     (void)state;
@@ -504,6 +531,26 @@ static void the_failure_of_a_step_is_a_result_with_its_sentence(void **state)
     assert_int_equal(effects, 1);
 }
 
+static nod_status silent_effect(nod_step_run *step, void *arg)
+{
+    (void)step, (void)arg;
+    return NOD_E_FAILED;
+}
+
+static nod_status with_silent_step(nod_call *call)
+{
+    return nod_step(call, "fails", silent_effect, NULL, NULL);
+}
+
+static void a_step_that_does_not_say_why_is_told_how_to(void **state)
+{
+    (void)state;
+    bench_call(with_silent_step, "{}");
+    expect_failure(NOD_E_FAILED, "The step 'fails' of tool-");
+    expect_failure(NOD_E_FAILED, " failed without saying why (failed). A step says it with "
+                                 "nod_reply_error(nod_step_call(step), ...)");
+}
+
 static nod_status asking_effect(nod_step_run *step, void *arg)
 {
     nod_answer answer;
@@ -578,6 +625,11 @@ static nod_status plain_failure(nod_call *call)
     return NOD_E_IO;
 }
 
+static nod_status replies_null(nod_call *call)
+{
+    return nod_reply_text(call, NULL);
+}
+
 static void mistakes_of_a_handler_name_the_tool_and_the_remedy(void **state)
 {
     (void)state;
@@ -596,7 +648,10 @@ static void mistakes_of_a_handler_name_the_tool_and_the_remedy(void **state)
     bench_call(positive, "{}");
     expect_failure(NOD_E_USAGE, "not a nod_status");
     bench_call(plain_failure, "{}");
-    expect_failure(NOD_E_IO, "i/o error");
+    expect_failure(NOD_E_IO, "failed without saying why (i/o error). A handler says it with "
+                             "nod_reply_error");
+    bench_call(replies_null, "{}");
+    expect_failure(NOD_E_USAGE, "replies with a text that is NULL");
 }
 
 static nod_status misreads_and_acts(nod_call *call)
@@ -748,6 +803,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(a_handler_goes_on_with_the_answer_it_waited_for),
         T(keys_of_our_own_are_not_the_authors),
+        T(a_preset_is_no_default_and_what_is_required_may_be_empty),
         T(decline_and_cancel_are_told_apart),
         T(an_ask_that_nobody_answers_is_a_timeout),
         T(an_ask_that_no_surface_takes_is_not_supported),
@@ -768,6 +824,7 @@ int main(void)
         T(a_step_whose_result_has_no_room_is_not_done),
         T(a_step_whose_result_is_too_large_ends_the_call_and_says_that_it_was_done),
         T(the_failure_of_a_step_is_a_result_with_its_sentence),
+        T(a_step_that_does_not_say_why_is_told_how_to),
         T(asking_inside_of_a_step_is_a_mistake),
         T(a_handler_that_goes_on_past_pending_acts_on_nothing),
         T(mistakes_of_a_handler_name_the_tool_and_the_remedy),

@@ -559,6 +559,9 @@ static void room_for_all_is_made_sure_of_before_the_first(void **state)
     assert_int_equal(effects, 0);
     bench_call_as(takes_each, "{}", &(nod_tool){ .journal_entries = 5 });
     expect_failure(NOD_E_LIMIT, "at most 5 things");
+    /* What it takes is said at once, not first for the questions and then for the steps. */
+    bench_call_as(takes_each, "{}", &(nod_tool){ .journal_entries = 2 });
+    expect_failure(NOD_E_LIMIT, "has learned 0 and wanted 6 more");
     assert_int_equal(b.ask_count, 0);
 
     bench_teardown(NULL);

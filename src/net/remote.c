@@ -1,7 +1,7 @@
 /*
- * cli/remote: see remote.h. libcurl does the work.
+ * net/remote: see remote.h. libcurl does the work.
  */
-#include "cli/remote.h"
+#include "net/remote.h"
 
 #include <curl/curl.h>
 #include <errno.h>

@@ -1,13 +1,13 @@
 /*
- * cli/remote: a server that is running, as a command of `nod` talks to it.
+ * net/remote: a server that is running, as a command of `nod` talks to it.
  *
  * It is reached over http, https or its Unix socket. Over the socket the server knows its own user;
  * otherwise it is sent a token. A request blocks until it is answered, or until REMOTE_MS have
  * passed. No redirect is followed, and no proxy of the environment is used: the token goes to the
  * server that was named, and to nobody else.
  */
-#ifndef NOD_CLI_REMOTE_H
-#define NOD_CLI_REMOTE_H
+#ifndef NOD_NET_REMOTE_H
+#define NOD_NET_REMOTE_H
 
 #include "base/buf.h"
 

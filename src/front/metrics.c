@@ -1,0 +1,222 @@
+/*
+ * front/metrics: the figures of core/counts, the HTTP server and the process, as Prometheus reads
+ * them (its text format, version 0.0.4).
+ *
+ *     # HELP nod_asks_ended_total Questions that ended by this node.
+ *     # TYPE nod_asks_ended_total counter
+ *     nod_asks_ended_total{state="accepted",surface="page"} 3
+ *
+ * Everything is counted where it happens; this file only reads and writes. Of asks, what is 0 is
+ * left out, so that a table of states and surfaces does not become a page of zeros.
+ */
+#include "front/metrics.h"
+
+#include <inttypes.h>
+
+#include "base/mem.h"
+#include "core/engine.h"
+#include "front/front_inside.h"
+
+enum {
+    METRICS_MAX = 64 << 10,       /* bytes of a response */
+    METRICS_CONNECTIONS_MAX = 64, /* at the address that serves nothing else */
+};
+
+#define METRICS_TYPE "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"
+
+/* --- writing --- */
+
+static void head(struct buf *out, const char *name, const char *type, const char *help)
+{
+    buf_fmt(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static void one(struct buf *out, const char *name, const char *type, const char *help,
+                uint64_t value)
+{
+    head(out, name, type, help);
+    buf_fmt(out, "%s %" PRIu64 "\n", name, value);
+}
+
+/* Seconds, without the digits that a double would add. */
+static void seconds(struct buf *out, uint64_t ms)
+{
+    buf_fmt(out, "%" PRIu64 ".%03" PRIu64, ms / 1000, ms % 1000);
+}
+
+static void times(struct buf *out, const char *name, const char *help,
+                  const struct counts_times *times)
+{
+    uint64_t below = 0;
+
+    head(out, name, "histogram", help);
+    for (size_t i = 0; i < COUNTS_BUCKETS - 1; i++) {
+        below += times->in[i];
+        buf_fmt(out, "%s_bucket{le=\"", name);
+        seconds(out, (uint64_t)times->bounds_ms[i]);
+        buf_fmt(out, "\"} %" PRIu64 "\n", below);
+    }
+    buf_fmt(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n%s_sum ", name, times->count, name);
+    seconds(out, times->sum_ms);
+    buf_fmt(out, "\n%s_count %" PRIu64 "\n", name, times->count);
+}
+
+static void write_asks(struct buf *out, const struct engine *engine)
+{
+    const struct counts *counts = engine_counts(engine);
+
+    one(out, "nod_asks_total", "counter", "Questions that were put up by this node.",
+        counts->asked);
+    one(out, "nod_asks_pending", "gauge", "Questions of calls at this node that wait.",
+        engine_pending(engine));
+    head(out, "nod_asks_ended_total", "counter",
+         "Questions that ended by this node, by how they ended and where.");
+    for (size_t state = ASK_PENDING + 1; state < COUNTS_STATES; state++)
+        for (size_t place = 0; place < COUNTS_PLACES; place++)
+            if (counts->ended[state][place])
+                buf_fmt(out,
+                        "nod_asks_ended_total{state=\"" STR_FMT "\",surface=\"" STR_FMT
+                        "\"} %" PRIu64 "\n",
+                        STR_ARG(ask_state_name((enum ask_state)state)),
+                        STR_ARG(counts_place_name(place)), counts->ended[state][place]);
+    times(out, "nod_answer_seconds", "From a question to a person's answer.", &counts->answer);
+    one(out, "nod_claims_lost_total", "counter", "Answers to questions that had ended by then.",
+        counts->claims_lost);
+}
+
+static void write_calls(struct buf *out, const struct engine *engine)
+{
+    static const char *const ends[COUNTS_CALL_ENDS] = { "ok", "failed", "cancelled" };
+    const struct counts *counts = engine_counts(engine);
+
+    one(out, "nod_calls_total", "counter", "Calls that began at this node.", counts->calls_begun);
+    one(out, "nod_calls_live", "gauge", "Calls at this node that have not ended.",
+        engine_calls(engine));
+    head(out, "nod_calls_ended_total", "counter", "Calls that ended at this node, by how.");
+    for (size_t i = 0; i < COUNTS_CALL_ENDS; i++)
+        buf_fmt(out, "nod_calls_ended_total{outcome=\"%s\"} %" PRIu64 "\n", ends[i],
+                counts->calls_ended[i]);
+    times(out, "nod_store_seconds", "Operations of calls on the store.", &counts->store);
+    one(out, "nod_store_failures_total", "counter",
+        "Operations that the store did not do; they are sent again.", counts->store_failures);
+    struct str why;
+    one(out, "nod_store_ready", "gauge", "Whether the store works, as far as it knows.",
+        engine_ready(engine, &why));
+}
+
+static void write_process(struct buf *out, const struct http_server *http)
+{
+    struct http_figures figures = { 0 };
+    size_t resident = loop_resident();
+
+    if (http) {
+        http_figures(http, &figures);
+        head(out, "nod_connections", "gauge", "Open connections; a stranger has shown no token.");
+        buf_fmt(out,
+                "nod_connections{peer=\"known\"} %zu\nnod_connections{peer=\"stranger\"} %zu\n",
+                figures.connections - figures.strangers, figures.strangers);
+        one(out, "nod_connection_memory_bytes", "gauge",
+            "Partial requests and unsent responses of all connections.", figures.memory);
+    }
+    if (resident)
+        one(out, "process_resident_memory_bytes", "gauge", "Memory of this process.", resident);
+}
+
+static void reply(struct http_exchange *exchange, const struct engine *engine,
+                  const struct http_server *http)
+{
+    struct buf out;
+
+    buf_init(&out, METRICS_MAX);
+    if (engine) {
+        write_asks(&out, engine);
+        write_calls(&out, engine);
+    }
+    write_process(&out, http);
+    head(&out, "nod_info", "gauge", "The version of nod, and the kind of store.");
+    buf_fmt(&out, "nod_info{version=\"%s\",store=\"%s\"} 1\n", NOD_VERSION,
+            engine ? engine_store(engine)->ops->name : "none");
+    http_reply_lines(exchange, 200, STR(METRICS_TYPE "Cache-Control: no-store\r\n"), buf_str(&out));
+    buf_finish(&out);
+}
+
+/* --- at the front door --- */
+
+static void serve(const struct front_request *request, void *data)
+{
+    const struct front *front = data;
+
+    reply(request->exchange, front->opts.engine, front->http);
+}
+
+bool metrics_open(struct front *front)
+{
+    return front_route(front, &(struct route){ .method = STR("GET"),
+                                               .pattern = STR("/metrics"),
+                                               .who = ROLE_ADMIN,
+                                               .credential = true,
+                                               .cookie = true,
+                                               .fetch_site = true,
+                                               .handle = serve,
+                                               .data = front });
+}
+
+/* --- at an address of its own --- */
+
+struct metrics_port {
+    const struct engine *engine;
+    const struct front *front;
+    struct http_server *http;
+};
+
+/* No page in a browser reads it, whatever name its owner has given to our address. */
+static bool is_browser(const struct http_request *request)
+{
+    return http_header(request, STR("Origin")).len ||
+           http_header(request, STR("Sec-Fetch-Site")).len;
+}
+
+static void on_request(struct http_exchange *exchange, const struct http_request *request,
+                       void *data)
+{
+    const struct metrics_port *port = data;
+    bool reads = str_eq(request->method, STR("GET")) || str_eq(request->method, STR("HEAD"));
+
+    if (is_browser(request))
+        http_reply_json(exchange, 403, STR("{\"error\":\"Not for browsers.\"}"));
+    else if (!str_eq(request->path, STR("/metrics")))
+        http_reply_json(exchange, 404, STR("{\"error\":\"Only /metrics is here.\"}"));
+    else if (!reads)
+        http_reply_lines(exchange, 405, STR("Allow: GET, HEAD\r\n"), STR_NONE);
+    else
+        reply(exchange, port->engine, port->front ? port->front->http : NULL);
+}
+
+struct metrics_port *metrics_listen(const struct metrics_opts *opts)
+{
+    struct metrics_port *port = MEM_NEW(struct metrics_port);
+    struct http_opts http = { .limits = http_limits_default, .on_request = on_request };
+
+    port->engine = opts->engine;
+    port->front = opts->front;
+    http.data = port;
+    http.limits.connections_max = METRICS_CONNECTIONS_MAX;
+    http.limits.body_max = 0;
+    if (http_listen(opts->loop, opts->host, opts->port, &http, &port->http) == NOD_OK)
+        return port;
+    mem_free(port);
+    return NULL;
+}
+
+int metrics_port_number(const struct metrics_port *port)
+{
+    return http_port(port->http);
+}
+
+void metrics_close(struct metrics_port *port)
+{
+    if (!port)
+        return;
+    http_close(port->http);
+    mem_free(port);
+}

@@ -1,0 +1,139 @@
+/*
+ * surface/webhook: see webhook.h. This file reads the options, hands hints to the hooks, and ends.
+ *
+ * The hooks know nothing of each other: each has its own queue, its own record and its own node
+ * that sends, so a receiver that is down holds up no other.
+ */
+#include "surface/webhook.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "crypto/digest.h"
+#include "surface/webhook_inside.h"
+
+static void on_hint(void *data, const struct ask_hint *hint)
+{
+    struct webhooks *all = data;
+
+    for (size_t i = 0; i < all->count; i++) {
+        struct hook *hook = &all->hooks[i];
+        if (!hook->leads)
+            continue;
+        if (hint)
+            hook_take(hook, hint->ask_id, hint->ended ? WEBHOOK_ENDED : WEBHOOK_CREATED,
+                      webhook_now(hook));
+        else
+            scan_begin(hook, false);
+    }
+}
+
+/* --- the options --- */
+
+static bool refuse(const char *option, const char *value, const char *why)
+{
+    LOG_ERROR("a webhook cannot be used", LOG_CSTR("option", option), LOG_CSTR("value", value),
+              LOG_CSTR("why", why));
+    return false;
+}
+
+/* "https://example.org:8443" of "https://example.org:8443/path?secret". */
+static struct str origin_of(struct str url)
+{
+    size_t slashes = 0, i = 0;
+
+    while (i < url.len && (slashes < 2 || (url.at[i] != '/' && url.at[i] != '?')))
+        slashes += url.at[i++] == '/';
+    return str_n(url.at, i);
+}
+
+static void name_of(struct str url, char name[WEBHOOK_NAME_LEN + 1])
+{
+    char hex[DIGEST_HEX_LEN + 1];
+    struct digest digest;
+
+    digest_of(url, &digest);
+    digest_hex(&digest, hex);
+    memcpy(name, hex, WEBHOOK_NAME_LEN);
+    name[WEBHOOK_NAME_LEN] = '\0';
+}
+
+static bool add_hook(struct webhooks *all, const char *url)
+{
+    struct hook *hook = &all->hooks[all->count];
+    const char *why;
+
+    if (all->count == WEBHOOK_URLS_MAX)
+        return refuse("--webhook", url, "there are more than 8");
+    if (!fetch_url_fits(str_of(url), &why))
+        return refuse("--webhook", url, why);
+    *hook = (struct hook){ .all = all };
+    name_of(str_of(url), hook->name);
+    for (size_t i = 0; i < all->count; i++)
+        if (strcmp(all->hooks[i].name, hook->name) == 0)
+            return refuse("--webhook", url, "it is given twice");
+    hook->url = str_dup(str_of(url));
+    hook->origin = str_dup(origin_of(str_of(url)));
+    map_init(&hook->items_by_key, WEBHOOK_QUEUE_MAX + WEBHOOK_PAGE * 2);
+    list_init(&hook->items);
+    list_init(&hook->ready);
+    all->count++;
+    return true;
+}
+
+static bool read_options(struct webhooks *all)
+{
+    const struct webhook_opts *opts = &all->opts;
+
+    for (size_t i = 0; opts->allow && opts->allow[i]; i++)
+        if (!reach_allow(&all->reach, str_of(opts->allow[i])))
+            return refuse("--webhook-allow", opts->allow[i],
+                          "it has to be an address and a port, such as 10.0.0.7:8443 or "
+                          "[fd00::7]:8443");
+    for (size_t i = 0; opts->urls[i]; i++)
+        if (!add_hook(all, opts->urls[i]))
+            return false;
+    return true;
+}
+
+struct webhooks *webhooks_create(const struct webhook_opts *opts)
+{
+    struct webhooks *all = MEM_NEW(struct webhooks);
+
+    all->opts = *opts;
+    all->store = engine_store(opts->engine);
+    list_init(&all->loose);
+    if (read_options(all))
+        all->fetcher = fetcher_create(
+            opts->loop, &(struct fetcher_opts){ .reach = &all->reach, .ca_file = opts->ca_file });
+    if (!all->fetcher) {
+        webhooks_destroy(all);
+        return NULL;
+    }
+    for (size_t i = 0; i < all->count; i++) {
+        LOG_INFO("events are sent to a webhook", LOG_CSTR("to", all->hooks[i].origin));
+        lead_begin(&all->hooks[i]);
+    }
+    all->watch = (struct ask_watch){ .told = on_hint, .data = all };
+    engine_watch_asks(opts->engine, &all->watch);
+    return all;
+}
+
+void webhooks_destroy(struct webhooks *all)
+{
+    if (!all)
+        return;
+    for (size_t i = 0; i < all->count; i++) {
+        struct hook *hook = &all->hooks[i];
+        timer_stop(all->opts.loop, &hook->look);
+        hook->leads = false;
+        scan_stop(hook);
+        hook_drop_all(hook);
+        map_finish(&hook->items_by_key);
+        mem_free(hook->url);
+        mem_free(hook->origin);
+    }
+    webhook_free_loose(all);
+    fetcher_destroy(all->fetcher);
+    signing_keys_forget(&all->opts.keys);
+    mem_free(all);
+}

@@ -1,0 +1,524 @@
+/*
+ * surface/webhook_send: one event, from its ask to the mark that it was delivered.
+ *
+ *     taken ─▶ loaded ─▶ checked ─▶ ready ─▶ sent ─▶ marked ─▶ forgotten
+ *     (hint,   (the ask, (no mark:   │  ▲      │ no 2xx
+ *      scan)    its body)  not sent) │  └─pause┴▶ kept (a record, which outlives us)
+ *                                    └ at most WEBHOOK_AT_ONCE on their way
+ *
+ * Each arrow is an operation of the store or a request, and may fail: then it is done again. An
+ * event that failed for WEBHOOK_TRY_MS is given up, which the log says, and marked.
+ *
+ * Holds always: an event is in the map of its hook by its key, once. It leaves it when it is
+ * marked, or was found to be marked, or has nothing to tell. What does not fit is not taken, and
+ * makes the hook scan again when there is room: the records of the asks are the longer queue.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "json/write.h"
+#include "surface/webhook_inside.h"
+
+enum {
+    KEPT_MAX = WEBHOOK_BODY_MAX * 2 + 4096,  /* bytes of the record of an event that is kept */
+    KEPT_LIFE_MS = WEBHOOK_TRY_MS + 3600000, /* it outlives the last try */
+    NUMBER_MAX = 24,                         /* characters of a number */
+    HOOK_ID_MAX = ID_LEN + 16,               /* characters of webhook-id */
+};
+
+struct question { /* an ask whose call is being read */
+    struct arena arena;
+    struct ask_record ask;
+};
+
+struct item {
+    struct hook *hook;
+    struct list link;  /* in hook->items */
+    struct list ready; /* in hook->ready, while it waits for its turn */
+    enum webhook_event event;
+    char key[WEBHOOK_KEY_MAX];
+    struct str ask_id; /* in the key */
+    int64_t at_ms;     /* not later than it happened */
+    int attempts;
+    bool busy;    /* the store works on it */
+    bool dropped; /* not in the hook any more; freed when the store is done with it */
+    bool kept;    /* there is a record of it */
+    bool pausing; /* before its next try */
+    struct timer timer;
+    struct fetch *fetch;
+    struct question *question;
+    struct str body;
+};
+
+static void item_load(void *data);
+static void item_check(void *data);
+static void item_mark(void *data);
+static void item_keep(void *data);
+static void item_unkeep(void *data);
+
+static struct store *store_of(const struct item *item)
+{
+    return item->hook->all->store;
+}
+
+/* --- the queue --- */
+
+bool hook_has_room(const struct hook *hook, size_t more)
+{
+    return hook->count + more <= WEBHOOK_QUEUE_MAX && hook->bytes < WEBHOOK_QUEUE_BYTES;
+}
+
+static void question_free(struct item *item)
+{
+    if (item->question)
+        arena_finish(&item->question->arena);
+    mem_free(item->question);
+    item->question = NULL;
+}
+
+static void item_free(struct item *item)
+{
+    question_free(item);
+    mem_free((char *)item->body.at);
+    mem_free(item);
+}
+
+/* Takes it out of the queue. Its memory stays while the store works on it. */
+static void item_drop(struct item *item)
+{
+    struct hook *hook = item->hook;
+
+    map_remove(&hook->items_by_key, str_of(item->key));
+    list_remove(&item->link);
+    list_remove(&item->ready);
+    timer_stop(hook->all->opts.loop, &item->timer);
+    hook->count--;
+    hook->bytes -= item->body.len;
+    if (item->fetch) {
+        fetch_cancel(item->fetch);
+        hook->sending--;
+    }
+    item->fetch = NULL;
+    item->dropped = true;
+    if (item->busy)
+        list_append(&hook->all->loose, &item->link);
+    else
+        item_free(item);
+}
+
+static void item_end(struct item *item)
+{
+    struct hook *hook = item->hook;
+
+    item_drop(item);
+    scan_go_on(hook);
+}
+
+void hook_drop_all(struct hook *hook)
+{
+    LIST_EACH (at, &hook->items)
+        item_drop(LIST_OF(at, struct item, link));
+}
+
+void webhook_free_loose(struct webhooks *all)
+{
+    LIST_EACH (at, &all->loose) {
+        list_remove(at);
+        item_free(LIST_OF(at, struct item, link));
+    }
+}
+
+int64_t hook_oldest(const struct hook *hook)
+{
+    int64_t oldest = INT64_MAX;
+
+    LIST_EACH (at, &hook->items) {
+        const struct item *item = LIST_OF(at, struct item, link);
+        if (!item->kept && item->at_ms < oldest)
+            oldest = item->at_ms;
+    }
+    return oldest;
+}
+
+static struct item *item_new(struct hook *hook, struct str ask_id, enum webhook_event event)
+{
+    struct item *item = MEM_NEW(struct item);
+
+    item->hook = hook;
+    item->event = event;
+    snprintf(item->key, sizeof(item->key), "%s/" STR_FMT "/%c", hook->name, STR_ARG(ask_id),
+             event == WEBHOOK_CREATED ? 'c' : 'e');
+    item->ask_id = str_n(item->key + WEBHOOK_NAME_LEN + 1, ask_id.len);
+    list_init(&item->ready);
+    if (map_get(&hook->items_by_key, str_of(item->key))) {
+        mem_free(item);
+        return NULL;
+    }
+    map_add(&hook->items_by_key, str_of(item->key), item);
+    list_append(&hook->items, &item->link);
+    hook->count++;
+    return item;
+}
+
+void hook_take(struct hook *hook, struct str ask_id, enum webhook_event event, int64_t at_ms)
+{
+    struct item *item;
+
+    if (ask_id.len != ID_LEN)
+        return;
+    if (!hook_has_room(hook, 1)) {
+        hook->again = true;
+        return;
+    }
+    item = item_new(hook, ask_id, event);
+    if (!item)
+        return; /* it is here already */
+    item->at_ms = at_ms;
+    item_load(item);
+}
+
+/* --- the store --- */
+
+static void pause_for(struct item *item, int64_t ms, void (*next)(void *data))
+{
+    timer_set(item->hook->all->opts.loop, &item->timer, ms, next, item);
+}
+
+/* The store is done with it. False: nobody waits for it any more. */
+static bool back(struct item *item)
+{
+    item->busy = false;
+    if (!item->dropped)
+        return true;
+    list_remove(&item->link);
+    item_free(item);
+    return false;
+}
+
+/* Back, and not to be tried again by `next`. */
+static bool settled(struct item *item, nod_status status, void (*next)(void *data))
+{
+    if (!back(item))
+        return false;
+    if (status == NOD_E_STORE)
+        pause_for(item, WEBHOOK_STORE_MS, next);
+    return status != NOD_E_STORE;
+}
+
+/* --- what it is about --- */
+
+static void take_body(struct item *item, const struct ask_record *ask,
+                      const struct call_record *call)
+{
+    item->body = webhook_body(item->hook->all, ask, call, item->event);
+    item->hook->bytes += item->body.len;
+    item_check(item);
+}
+
+static void call_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct item *item = data;
+
+    if (!settled(item, status, item_load))
+        return;
+    take_body(item, &item->question->ask, status == NOD_OK ? reply->call : NULL);
+    question_free(item);
+}
+
+static void load_call(struct item *item, const struct ask_record *ask)
+{
+    question_free(item);
+    item->question = MEM_NEW(struct question);
+    arena_init(&item->question->arena, WEBHOOK_ARENA_MAX);
+    item->question->ask = ask_record_copy(&item->question->arena, ask);
+    if (item->question->arena.exhausted) { /* far too long for a body, which will say so */
+        take_body(item, ask, NULL);
+        return;
+    }
+    item->busy = true;
+    store_of(item)->ops->load_call(store_of(item), item->question->ask.call_id, call_loaded, item);
+}
+
+/* Sampling and roots are the client's own business: no person is asked. */
+static bool has_news(const struct item *item, const struct ask_record *ask)
+{
+    bool person = ask->kind == ASK_FORM || ask->kind == ASK_URL || ask->kind == ASK_APPROVAL;
+
+    return person && (item->event == WEBHOOK_CREATED || ask->state != ASK_PENDING);
+}
+
+static void loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct item *item = data;
+
+    if (!settled(item, status, item_load))
+        return;
+    if (status != NOD_OK || !has_news(item, reply->ask))
+        item_end(item);
+    else if (item->hook->all->opts.content)
+        load_call(item, reply->ask);
+    else
+        take_body(item, reply->ask, NULL);
+}
+
+static void item_load(void *data)
+{
+    struct item *item = data;
+
+    item->busy = true;
+    store_of(item)->ops->load_ask(store_of(item), item->ask_id, loaded, item);
+}
+
+/* --- was it delivered? --- */
+
+static void item_ready(void *data)
+{
+    struct item *item = data;
+
+    item->pausing = false;
+    list_append(&item->hook->ready, &item->ready);
+    hook_pump(item->hook);
+}
+
+static void checked(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct item *item = data;
+
+    (void)reply;
+    if (!settled(item, status, item_check))
+        return;
+    if (status != NOD_OK)
+        item_ready(item);
+    else if (item->kept)
+        item_unkeep(item);
+    else
+        item_end(item);
+}
+
+static void item_check(void *data)
+{
+    struct item *item = data;
+
+    item->busy = true;
+    store_of(item)->ops->get(store_of(item), WEBHOOK_KIND_MARK, str_of(item->key), checked, item);
+}
+
+static void unkept(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct item *item = data;
+
+    (void)reply;
+    if (settled(item, status, item_unkeep))
+        item_end(item);
+}
+
+static void item_unkeep(void *data)
+{
+    struct item *item = data;
+
+    item->busy = true;
+    store_of(item)->ops->del(store_of(item), WEBHOOK_KIND, str_of(item->key), unkept, item);
+}
+
+static void marked(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct item *item = data;
+
+    (void)reply;
+    if (!settled(item, status, item_mark))
+        return;
+    if (item->kept)
+        item_unkeep(item);
+    else
+        item_end(item);
+}
+
+static void item_mark(void *data)
+{
+    struct item *item = data;
+    struct store *store = store_of(item);
+    bool survives = store->ops->durable || store->ops->shared;
+
+    item->busy = true;
+    store->ops->put(store, WEBHOOK_KIND_MARK, str_of(item->key), STR("1"), 0,
+                    survives ? WEBHOOK_MARK_MS : WEBHOOK_MARK_MEMORY_MS, marked, item);
+}
+
+/* --- sending --- */
+
+static void log_failure(const struct item *item, const struct fetch_result *result)
+{
+    struct hook *hook = item->hook;
+
+    if (++hook->failures == 1)
+        LOG_WARN("a webhook cannot be delivered and is tried again", LOG_CSTR("to", hook->origin),
+                 LOG_INT("status", result->status),
+                 LOG_STR("why", result->why.len ? result->why : STR("the status is not 2xx")));
+}
+
+/* The receiver is there again: what waits for its next try need not wait any longer. */
+static void delivered(struct hook *hook)
+{
+    bool was_down = hook->failures >= WEBHOOK_DOWN_AFTER;
+
+    hook->failures = 0;
+    if (!was_down)
+        return;
+    LOG_INFO("webhooks are delivered again", LOG_CSTR("to", hook->origin));
+    LIST_EACH (at, &hook->items) {
+        struct item *item = LIST_OF(at, struct item, link);
+        if (item->pausing)
+            pause_for(item, 0, item_ready);
+    }
+}
+
+static void try_later(struct item *item)
+{
+    int64_t ms = WEBHOOK_PAUSE_MS, part;
+    uint16_t random;
+
+    for (int i = 1; i < item->attempts && ms < WEBHOOK_PAUSE_MOST_MS; i++)
+        ms *= 2;
+    if (ms > WEBHOOK_PAUSE_MOST_MS)
+        ms = WEBHOOK_PAUSE_MOST_MS;
+    random_bytes(&random, sizeof(random));
+    part = ms / 4 * random / UINT16_MAX; /* not all at the same time */
+    item->pausing = true;
+    pause_for(item, ms - part, item_ready);
+}
+
+static void sent(void *data, const struct fetch_result *result)
+{
+    struct item *item = data;
+    struct hook *hook = item->hook;
+
+    item->fetch = NULL;
+    hook->sending--;
+    if (result->status >= 200 && result->status < 300) {
+        delivered(hook);
+        item_mark(item);
+    } else {
+        log_failure(item, result);
+        item->attempts++;
+        if (webhook_now(hook) - item->at_ms < WEBHOOK_TRY_MS) {
+            item_keep(item);
+        } else {
+            LOG_ERROR("a webhook was given up: nobody has taken it", LOG_CSTR("to", hook->origin),
+                      LOG_STR("ask", item->ask_id));
+            item_mark(item);
+        }
+    }
+    hook_pump(hook);
+}
+
+static struct fetch *post(struct item *item)
+{
+    const struct webhooks *all = item->hook->all;
+    int64_t now_s = webhook_now(item->hook) / 1000;
+    char signatures[SIGNING_SIGNATURES_MAX], time[NUMBER_MAX], id[HOOK_ID_MAX];
+
+    snprintf(time, sizeof(time), "%" PRId64, now_s);
+    snprintf(id, sizeof(id), STR_FMT "-%s", STR_ARG(item->ask_id),
+             item->event == WEBHOOK_CREATED ? "created" : "ended");
+    const struct http_header headers[] = {
+        { STR("Content-Type"), STR("application/json") },
+        { STR("User-Agent"), STR("nod/" NOD_VERSION) },
+        { STR("webhook-id"), str_of(id) },
+        { STR("webhook-timestamp"), str_of(time) },
+        { STR("webhook-signature"),
+          signing_sign(&all->opts.keys, str_of(id), now_s, item->body, signatures) },
+    };
+    return fetch_begin(all->fetcher,
+                       &(struct fetch_opts){ .method = STR("POST"),
+                                             .url = str_of(item->hook->url),
+                                             .headers = headers,
+                                             .header_count = sizeof(headers) / sizeof(headers[0]),
+                                             .body = item->body,
+                                             .timeout_ms = WEBHOOK_SEND_MS },
+                       sent, item);
+}
+
+void hook_pump(struct hook *hook)
+{
+    struct list *first;
+
+    while (hook->sending < WEBHOOK_AT_ONCE && (first = list_first(&hook->ready))) {
+        struct item *item = LIST_OF(first, struct item, ready);
+        list_remove(first);
+        item->fetch = post(item);
+        if (item->fetch)
+            hook->sending++;
+        else
+            pause_for(item, WEBHOOK_STORE_MS, item_ready); /* too many requests are under way */
+    }
+}
+
+/* --- kept until it is delivered --- */
+
+static void is_kept(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct item *item = data;
+
+    (void)reply;
+    if (!settled(item, status, item_keep))
+        return;
+    item->kept |= status == NOD_OK;
+    try_later(item);
+}
+
+static void item_keep(void *data)
+{
+    struct item *item = data;
+    struct json_writer w;
+    struct buf value;
+
+    buf_init(&value, KEPT_MAX);
+    json_writer_init(&w, &value);
+    jw_object(&w);
+    jw_key_i64(&w, STR("at"), item->at_ms);
+    jw_key_i64(&w, STR("attempts"), item->attempts);
+    jw_key_str(&w, STR("body"), item->body);
+    jw_end(&w);
+    item->busy = true;
+    store_of(item)->ops->put(store_of(item), WEBHOOK_KIND, str_of(item->key), buf_str(&value), 0,
+                             KEPT_LIFE_MS, is_kept, item);
+    buf_finish(&value);
+}
+
+static bool read_key(struct str key, struct str *ask_id, enum webhook_event *event)
+{
+    size_t len = WEBHOOK_NAME_LEN + 1 + ID_LEN + 2;
+
+    if (key.len != len)
+        return false;
+    *ask_id = str_n(key.at + WEBHOOK_NAME_LEN + 1, ID_LEN);
+    *event = key.at[len - 1] == 'c' ? WEBHOOK_CREATED : WEBHOOK_ENDED;
+    return true;
+}
+
+void hook_take_kept(struct hook *hook, const struct store_value *kept)
+{
+    enum webhook_event event;
+    struct str ask_id, body;
+    struct arena arena;
+    int64_t attempts = 0;
+
+    arena_init(&arena, WEBHOOK_ARENA_MAX);
+    const struct json *value = json_parse(&arena, kept->value, NULL, NULL);
+    body = json_get_str(value, STR("body"));
+    if (body.len && read_key(kept->key, &ask_id, &event)) {
+        struct item *item = item_new(hook, ask_id, event);
+        if (item) {
+            json_i64(json_get(value, STR("at")), &item->at_ms);
+            json_i64(json_get(value, STR("attempts")), &attempts);
+            item->attempts = (int)attempts;
+            item->kept = true;
+            item->body = str_n(str_dup(body), body.len);
+            hook->bytes += body.len;
+            item_check(item);
+        }
+    }
+    arena_finish(&arena);
+}

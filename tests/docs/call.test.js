@@ -1,0 +1,85 @@
+// scripts/call: what a person who tries things out is shown, what an empty line sends, and what is said if it cannot work.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { startHttp } from '../wire/harness.js';
+import { scratchFolder } from '../wire/modern.js';
+import { certificate } from '../wire/tls.js';
+import { root } from './pages.js';
+
+const SCRIPT = path.join(root, 'scripts/call');
+const AT_ONCE_MS = 25000; // it would try for 30 seconds
+
+// Resolves to { code, said }: how it ended, and everything it printed. `typed` are the answers at its terminal.
+function call(server, words, { typed, env = {} } = {}) {
+  const [command, ...args] = typed ? ['python3', path.join(root, 'tests/docs/terminal.py'), typed.join(','), SCRIPT, ...words] : [SCRIPT, ...words];
+  return new Promise((resolve) => execFile(command, args, { env: { ...process.env, NOD_URL: server.url, LC_ALL: 'C.UTF-8', ...env }, timeout: AT_ONCE_MS },
+    (error, stdout, stderr) => resolve({ code: error ? error.code : 0, said: stdout + stderr })));
+}
+
+test('a form starts with its presets, and an empty line sends them', async (t) => {
+  const server = await startHttp(t, 'shipping');
+  const typed = ['accept', 'Ada', 'ada@example.org', '12345', '', '', '', '', '', '', '-'];
+  const { code, said } = await call(server, ['ship_order', 'order=17'], { typed });
+  assert.equal(code, 0, said);
+  assert.match(said, /email: E-mail \(an e-mail address\)\n +For the tracking number\n/, 'formats and descriptions are shown');
+  assert.match(said, /speed: Speed\n +economy +Economy, 5 days\n +standard +Standard, 2 days\n/, 'and the titles of options');
+  assert.match(said, / {2}parcels \[1\]: /, 'and what an empty line sends');
+  assert.match(said, / {2}extras \[sign; - for nothing\]: -/);
+  assert.match(said, /Order 17 goes to Ada \(12345\), standard; extras: none; insured: yes\./);
+});
+
+test('what --from does not name is sent as the form starts', async (t) => {
+  const server = await startHttp(t, 'shipping');
+  const file = path.join(scratchFolder(t), 'question.json');
+  assert.equal((await call(server, ['--later', file, 'ship_order', 'order=17'])).code, 0);
+  const { said } = await call(server, ['--from', file, 'name=Ada', 'email=ada@example.org', 'postcode=12345', 'speed=express']);
+  assert.match(said, /Order 17 goes to Ada \(12345\), express; extras: sign; insured: yes\./);
+});
+
+test('of several questions each is shown before it is answered', async (t) => {
+  const server = await startHttp(t, 'probe');
+  const { said } = await call(server, ['pair'], { typed: ['accept', 'one', 'decline'] });
+  const [first, second] = [...said.matchAll(/^\? .*$/gm)].map(({ index }) => index);
+  const answers = [...said.matchAll(/accept, decline or cancel\?/g)].map(({ index }) => index);
+  assert.ok(first < answers[0] && answers[0] < second && second < answers[1], said);
+});
+
+test('a certificate that is not trusted is said at once, with the remedy', async (t) => {
+  const { cert, key } = certificate(scratchFolder(t), 'localhost');
+  const server = await startHttp(t, 'delete-account', { args: ['--tls-cert', cert, '--tls-key', key] });
+  const url = server.url.replace('http:', 'https:');
+  const refused = await call(server, ['--url', url, 'list_accounts']);
+  assert.equal(refused.code, 1);
+  assert.match(refused.said, /its certificate is not trusted here \(.*\): set SSL_CERT_FILE=tls\.crt/);
+  const trusted = await call(server, ['--url', url, 'list_accounts'], { env: { SSL_CERT_FILE: cert } });
+  assert.match(trusted.said, /Ada Lovelace/);
+});
+
+test('https to a server without TLS is said at once', async (t) => {
+  const server = await startHttp(t, 'delete-account');
+  const { code, said } = await call(server, ['--url', server.url.replace('http:', 'https:'), 'list_accounts']);
+  assert.equal(code, 1);
+  assert.match(said, /it does not speak TLS: write http:\/\//);
+});
+
+test('a server that wants a token: its option is named', async (t) => {
+  const tokens = path.join(scratchFolder(t), 'tokens');
+  writeFileSync(tokens, 'the-token-0123456789 ada\n', { mode: 0o600 });
+  const server = await startHttp(t, 'delete-account', { args: ['--token-file', tokens] });
+  assert.match((await call(server, ['list_accounts'])).said, /wants a token: give it with --token TOKEN, or in NOD_TOKEN/);
+  assert.match((await call(server, ['--token', 'wrong', 'list_accounts'])).said, /does not take this token: see --token and NOD_TOKEN/);
+  assert.match((await call(server, ['list_accounts'], { env: { NOD_TOKEN: 'the-token-0123456789' } })).said, /Ada Lovelace/);
+});
+
+test('a wrong word on its command line is named', async (t) => {
+  const server = await startHttp(t, 'delete-account');
+  for (const [words, why] of [
+    [['--latr', 'x'], 'call: --latr is not an option; --help lists them\n'],
+    [['--later'], 'call: --later needs a value; --help says more\n'],
+    [['delete_account', '--later', 'q.json'], 'call: options go before the tool: scripts/call --later ... TOOL\n'],
+    [['delete_account', 'ada'], "call: 'ada' is not NAME=VALUE\n"],
+  ]) assert.deepEqual(await call(server, words), { code: 2, said: why });
+});
