@@ -121,9 +121,28 @@ function alreadyBuilt(t) {
   return root;
 }
 
-// The shared libraries of these packages, as they are installed here.
+// A package and what it depends on, as apt would install it; of alternatives, what is installed here.
+function withDependencies(packages) {
+  const all = new Set();
+  for (const waiting = [...packages]; waiting.length > 0; ) {
+    const name = waiting.pop();
+    if (all.has(name)) continue;
+    let depends;
+    try {
+      depends = execFileSync('dpkg-query', ['-W', '-f', '${Pre-Depends},${Depends}', name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    } catch (error) {
+      if (packages.includes(name)) throw error;
+      continue; // an alternative that was not taken, or a virtual package
+    }
+    all.add(name);
+    waiting.push(...depends.split(/[,|]/).map((text) => text.trim().split(/[ :]/)[0]).filter((text) => text.startsWith('lib') || text.startsWith('zlib')));
+  }
+  return [...all];
+}
+
+// The shared libraries of these packages and of what they depend on, as they are installed here.
 function librariesOf(root, packages) {
-  const files = packages.flatMap((name) => execFileSync('dpkg', ['-L', name], { encoding: 'utf8' }).split('\n'))
+  const files = withDependencies(packages).flatMap((name) => execFileSync('dpkg', ['-L', name], { encoding: 'utf8' }).split('\n'))
     .filter((file) => /\/lib[^/]*\/(?:[^/]+\/)?[^/]+\.so(\.\d+)*$/.test(file) && !/\/gconv\//.test(file) && existsSync(file));
   asRoot('sh', ['-c', 'tar -C / -cf - "$@" | tar -C "$0" -xf - --keep-directory-symlink', root, ...files.map((file) => file.slice(1))]);
 }
