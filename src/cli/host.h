@@ -47,6 +47,7 @@ struct nod_server {
     struct keyring *ring;   /* of the secrets that are set, or NULL */
     struct timer tick;      /* for the engine's next deadline */
     bool stopping;
+    bool no_such_surface; /* why it could not serve */
 };
 
 struct options;

@@ -32,8 +32,8 @@ static int serve(nod_server *server, const struct options *options)
                              host_serve_stdio(server) && host_open_webhooks(server, options) &&
                              host_open_metrics(server, options);
 
-    if (!serving)
-        return EXIT_CANNOT_SERVE;
+    if (!serving) /* which surfaces there are is not known before */
+        return server->no_such_surface && options->surfaces ? EXIT_WRONG_USAGE : EXIT_CANNOT_SERVE;
     host_run(server);
     return EXIT_FINE;
 }

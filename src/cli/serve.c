@@ -194,6 +194,7 @@ static bool use_surfaces(nod_server *server)
     if (server->opts.portable_states && !server->opts.surfaces)
         server->opts.surfaces = client_only;
     if (!engine_use_surfaces(server->engine, server->opts.surfaces, &unknown)) {
+        server->no_such_surface = true;
         LOG_ERROR("the server's options are not valid", LOG_CSTR("why", "there is no such surface"),
                   LOG_STR("surface", unknown),
                   LOG_STR("known", engine_surface_names(server->engine, &server->arena)));

@@ -2,6 +2,13 @@
  * mcp/era2025: the 2025 era: handshake, sessions, and requests from both sides.
  *
  * Revisions 2025-03-26, 2025-06-18 and 2025-11-25. The transports hand messages in, one at a time.
+ *
+ * How to add a method. Write `void subject_verb(struct request *request)` in the file of its
+ * subject, declare it in mcp/request.h, and add a row to the table in era2025.c. When the function
+ * is called, the session has begun, and request->session says whose it is, which revision it speaks
+ * and what its client can do. The function writes the response at once (reply_begin, reply_end,
+ * reply_error), or starts a call with caller2025_start, which sets request->later. If the 2026 era
+ * has the method too, the same function serves both: see mcp/era2026.h.
  */
 #ifndef NOD_MCP_ERA2025_H
 #define NOD_MCP_ERA2025_H

@@ -280,6 +280,9 @@ test('a surface that is not there is refused at start', async () => {
     assert.match(stderr, /there is no such surface/, list);
     assert.ok(stderr.includes(name), stderr);
   }
+  const { code, stderr } = await runOnce('probe', ['--http', '127.0.0.1:0', '--surfaces', 'web']); // whose main is nod_main
+  assert.equal(code, 2, 'as any other word on the command line that is wrong');
+  assert.match(stderr, /there is no such surface/);
 });
 
 test('portable states and several surfaces do not go together', async () => {

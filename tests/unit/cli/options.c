@@ -223,6 +223,105 @@ static void a_store_is_named_and_a_flag_takes_no_value(void **state)
     assert_int_equal(READ("--store"), OPTIONS_WRONG);
 }
 
+/* An option with a value that it takes and one that it does not; without either it is a flag. */
+static const struct {
+    const char *name, *good, *bad;
+} each[] = {
+    { "--http", "0", "99999" },
+    { "--metrics", "0", "nowhere" },
+    { "--no-inbox" },
+    { "--inbox", "unix:x", "nowhere" },
+    { "--demo" },
+    { "--token-file", "f", "" },
+    { "--public-url", "https://a", "a" },
+    { "--trusted-proxy", "::1", "" },
+    { "--tls-cert", "f", "" },
+    { "--tls-key", "f", "" },
+    { "--allow-host", "h", "" },
+    { "--allow-origin", "https://a", "" },
+    { "--allow-field", "tool.field", "field" },
+    { "--remember", "session", "" },
+    { "--confirm-destructive" },
+    { "--surfaces", "client>inbox", "" },
+    { "--next-surface", "30s", "30" },
+    { "--consent", "inbox", "nobody" },
+    { "--webhook", "https://a", "a" },
+    { "--webhook-secret", "f", "" },
+    { "--webhook-allow", "10.0.0.1:80", "10.0.0.1" },
+    { "--webhook-content" },
+    { "--store", "memory:", "x" },
+    { "--ephemeral" },
+    { "--portable-states" },
+    { "--ask-ttl", "7d", "7" },
+    { "--keep", "1h", "0h" },
+    { "--pending", "1", "0" },
+    { "--pending-per-principal", "1", "0" },
+    { "--journal-entries", "100", "many" },
+    { "--journal-bytes", "4096", "4k" },
+    { "--sessions-per-principal", "1", "0" },
+    { "--calls-per-principal", "1", "0" },
+    { "--listeners-per-principal", "1", "0" },
+    { "--subscriptions-per-principal", "1", "0" },
+    { "--tasks-per-principal", "1", "0" },
+    { "--log", "debug", "loud" },
+    { "--log-format", "json", "xml" },
+};
+enum { EACH_COUNT = sizeof(each) / sizeof(each[0]) };
+
+/* The option together with what it needs, with this value; NULL: without one. */
+static enum options_do read_one(const char *name, const char *value)
+{
+    bool is_inbox = strcmp(name, "--inbox") == 0;
+
+    return READ(is_inbox ? "--log=info" : "--http=0", "--tls-cert=c", "--webhook=https://a", name,
+                value);
+}
+
+static void every_option_takes_what_fits_and_nothing_else(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < EACH_COUNT; i++) {
+        bool flag = !each[i].good;
+        if (read_one(each[i].name, each[i].good) != OPTIONS_RUN)
+            fail_msg("%s %s: %s", each[i].name, flag ? "" : each[i].good, options.problem);
+        if (read_one(each[i].name, flag ? "yes" : each[i].bad) != OPTIONS_WRONG)
+            fail_msg("%s took \"%s\"", each[i].name, flag ? "yes" : each[i].bad);
+        if (!flag && read_one(each[i].name, NULL) != OPTIONS_WRONG)
+            fail_msg("%s needs no value", each[i].name);
+    }
+}
+
+static void every_option_of_the_help_has_a_case_here(void **state)
+{
+    (void)state;
+    for (const char *at = options_help(); (at = strstr(at, "--")) != NULL;) {
+        size_t len = strspn(at, "-abcdefghijklmnopqrstuvwxyz");
+        bool known = strncmp(at, "--help", len) == 0 || strncmp(at, "--version", len) == 0;
+        for (size_t i = 0; i < EACH_COUNT && !known; i++)
+            known = strlen(each[i].name) == len && strncmp(each[i].name, at, len) == 0;
+        if (!known)
+            fail_msg("%.*s: add a row to `each`", (int)len, at);
+        at += len;
+    }
+}
+
+static void what_a_call_may_do_and_where_it_asks_is_kept(void **state)
+{
+    (void)state;
+    assert_int_equal(READ("--allow-field", "t.pin", "--allow-field=u.key", "--surfaces", "a,b>c",
+                          "--portable-states", "--ask-ttl=7d", "--journal-entries", "100",
+                          "--journal-bytes=8192"),
+                     OPTIONS_RUN);
+    assert_string_equal(options.allow_fields[0], "t.pin");
+    assert_string_equal(options.allow_fields[1], "u.key");
+    assert_null(options.allow_fields[2]);
+    assert_string_equal(options.surfaces, "a,b>c");
+    assert_true(options.portable_states);
+    assert_int_equal(options.ask_ttl_ms, 604800000);
+    assert_int_equal(options.journal_entries, 100);
+    assert_int_equal(options.journal_bytes, 8192);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +337,9 @@ int main(void)
         cmocka_unit_test(help_and_version_come_before_anything_behind_them),
         cmocka_unit_test(names_are_bounded),
         cmocka_unit_test(a_store_is_named_and_a_flag_takes_no_value),
+        cmocka_unit_test(every_option_takes_what_fits_and_nothing_else),
+        cmocka_unit_test(every_option_of_the_help_has_a_case_here),
+        cmocka_unit_test(what_a_call_may_do_and_where_it_asks_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
