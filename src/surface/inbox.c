@@ -21,10 +21,8 @@ static bool is_shown_kind(enum ask_kind kind)
 
 static bool inbox_can(struct surface *surface, const struct call *call, enum ask_kind kind)
 {
-    const struct inbox *inbox = (const struct inbox *)surface;
-
-    (void)call;
-    return is_shown_kind(kind) && front_has_tokens(inbox->opts.front);
+    (void)surface, (void)call;
+    return is_shown_kind(kind);
 }
 
 static void inbox_offer(struct surface *surface, struct ask *ask, int attempt, struct str problems)
@@ -116,6 +114,10 @@ static const struct route routes[] = {
       .pattern = STR_INIT("/api/elicitation/{id}/resolve"),
       .who = ROLE_ANSWER | ROLE_APPROVE,
       .handle = resolve_serve },
+    { .method = STR_INIT("GET"),
+      .pattern = STR_INIT("/api/openapi.json"),
+      .who = ROLE_ASK | ROLE_ANSWER | ROLE_APPROVE,
+      .handle = openapi_serve },
     { .method = STR_INIT("GET"),
       .pattern = STR_INIT("/api/events"),
       .who = ROLE_ANSWER | ROLE_APPROVE,

@@ -8,6 +8,7 @@
  * listing.c  GET /api/elicitation and GET /api/elicitation/{id}
  * resolve.c  POST /api/elicitation/{id}/resolve
  * events.c   what comes and goes, gathered for all streams
+ * openapi.c  GET /api/openapi.json, which describes all of them
  * stream.c   GET /api/events: one reader of them
  * page*.c    the page (page.h)
  */
@@ -134,6 +135,8 @@ void listing_serve_one(const struct front_request *request, void *data);
 void listing_draw(const struct front_request *request, struct inbox *inbox, size_t limit,
                   void (*drawn)(struct shown *shown, bool more));
 void resolve_serve(const struct front_request *request, void *data);
+/* GET /api/openapi.json */
+void openapi_serve(const struct front_request *request, void *data);
 void stream_serve(const struct front_request *request, void *data);
 void grants_serve(const struct front_request *request, void *data);
 void grants_serve_revoke(const struct front_request *request, void *data);

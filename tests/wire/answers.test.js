@@ -2,8 +2,10 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { McpError } from '@modelcontextprotocol/sdk/types.js';
-import { connect, onBoth, rawPeer, callTool, nextAsk, answer, accept, textOf } from './harness.js';
+import { connect, onBoth, rawPeer, callTool, nextAsk, answer, accept, textOf, withoutInbox } from './harness.js';
 import { accepted, connectModern, onBothAndBothEras } from './modern.js';
+
+withoutInbox();
 
 function assertInvalid(result, path) {
   assert.equal(result.isError, true);

@@ -2,7 +2,9 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { CreateMessageRequestSchema, ListRootsRequestSchema, UrlElicitationRequiredError } from '@modelcontextprotocol/sdk/types.js';
-import { connect, onBoth, rawPeer, callTool, nextAsk, answer, accept, resultOf, textOf, within, PATIENCE_MS } from './harness.js';
+import { connect, onBoth, rawPeer, callTool, nextAsk, answer, accept, resultOf, textOf, within, PATIENCE_MS, withoutInbox } from './harness.js';
+
+withoutInbox();
 
 function assertNotSupported(result, mode) {
   assert.equal(result.isError, true);

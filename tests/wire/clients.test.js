@@ -12,9 +12,11 @@ import { DEFAULT_REQUEST_TIMEOUT_MSEC as OLD_TIMEOUT_MS } from '@modelcontextpro
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { Client as NewClient, StreamableHTTPClientTransport as NewHttp, DEFAULT_REQUEST_TIMEOUT_MSEC as NEW_TIMEOUT_MS } from '@modelcontextprotocol/client';
 import { StdioClientTransport as NewStdio } from '@modelcontextprotocol/client/stdio';
-import { Inbox, environment, freePort, pause, program, startHttp, textOf, within, PATIENCE_MS } from './harness.js';
+import { Inbox, environment, freePort, pause, program, startHttp, textOf, within, PATIENCE_MS, withoutInbox } from './harness.js';
 import { blockNamed } from '../docs/pages.js';
 import { VERSION, accepted, deedsFile, scratchFolder } from './modern.js';
+
+withoutInbox();
 
 const SECRET = { MCP_ELICITATION_SECRET: 'a-secret-for-the-tests-of-clients-0123456789' };
 

@@ -4,8 +4,10 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { connect, startHttp, textOf } from './harness.js';
+import { connect, startHttp, textOf, withoutInbox } from './harness.js';
 import { accepted, connectModern, onBothAndBothEras, scratchFolder } from './modern.js';
+
+withoutInbox();
 
 const accepting = (content) => ({ answer: () => accepted(content) });
 

@@ -5,8 +5,10 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { environment, pause, program, startHttp, textOf, within, PATIENCE_MS } from './harness.js';
+import { environment, pause, program, startHttp, textOf, within, PATIENCE_MS, withoutInbox } from './harness.js';
 import { Modern, VERSION, accepted, assertSecond, connectModern, deedsFile, metaOf, retryOf, word, assertMessageAllowed, assertNothingForbidden } from './modern.js';
+
+withoutInbox();
 
 const EVERYTHING = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 

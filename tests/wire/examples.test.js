@@ -5,7 +5,9 @@ import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { UrlElicitationRequiredError } from '@modelcontextprotocol/sdk/types.js';
-import { connect, onBoth } from './harness.js';
+import { connect, onBoth, withoutInbox } from './harness.js';
+
+withoutInbox();
 
 const accepting = (content) => ({ answer: () => ({ action: 'accept', ...(content ? { content } : {}) }) });
 

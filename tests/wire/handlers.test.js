@@ -1,7 +1,9 @@
 // What handlers do, right and wrong: steps, replays, mistakes, structured replies, hooks.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { connect, onBoth, rawPeer, callTool, nextAsk, accept, resultOf, textOf } from './harness.js';
+import { connect, onBoth, rawPeer, callTool, nextAsk, accept, resultOf, textOf, withoutInbox } from './harness.js';
+
+withoutInbox();
 
 const accepting = { answer: () => ({ action: 'accept', content: {} }) };
 

@@ -72,6 +72,10 @@ export function storeArgs(t, args) {
   return ['--store', `sqlite:${path.join(folder, 'nod.db')}`];
 }
 
+// For tests of what happens when nobody can be asked: without the inbox, only the client can.
+const always = [];
+export const withoutInbox = () => always.push('--no-inbox');
+
 export async function freePort() {
   const server = createServer();
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -141,7 +145,7 @@ export const watchStderr = (name, stderr) => new Watched(name, stderr);
 
 // Starts a server on a free port. Resolves to { url, stop, stderr() }.
 export async function startHttp(t, name, { env = {}, args = [] } = {}) {
-  const child = spawn(program(name), ['--http', '127.0.0.1:0', ...args, ...storeArgs(t, args)], {
+  const child = spawn(program(name), ['--http', '127.0.0.1:0', ...always, ...args, ...storeArgs(t, args)], {
     env: environment(env),
     stdio: ['ignore', 'inherit', 'pipe'],
   });

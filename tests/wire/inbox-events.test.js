@@ -14,8 +14,8 @@ for (const house of houses) {
     const ada = new Api(first, 'ada');
     const watcher = await Watcher.open(t, new Api(last, 'ada'));
     const others = await Watcher.open(t, new Api(last, 'bob'));
-    await watcher.next('reset');
-    await others.next('reset');
+    await watcher.ready();
+    await others.ready();
     const client = await mute(t, first, 'ada');
     const call = client.call('ask', { message: 'live?' });
     const came = await watcher.item('pending', 'live?');
@@ -31,7 +31,7 @@ for (const house of houses) {
     const { first } = await openHouse(t, house);
     const ada = new Api(first, 'ada');
     const stays = await Watcher.open(t, ada); // as long as somebody watches, numbers go on
-    await stays.next('reset');
+    await stays.ready();
     const client = await mute(t, first, 'ada');
     const calls = [client.call('ask', { message: 'one' })];
     const one = await stays.item('pending', 'one');
@@ -57,7 +57,7 @@ test('what comes and goes is joined: at most four events a second, and every lis
   const { first } = await openHouse(t, houses[0]);
   const ada = new Api(first, 'ada');
   const watchers = await Promise.all(Array.from({ length: SOAK ? 50 : 5 }, () => Watcher.open(t, ada)));
-  await Promise.all(watchers.map((watcher) => watcher.next('reset')));
+  await Promise.all(watchers.map((watcher) => watcher.ready()));
   const client = await mute(t, first, 'ada');
   const left = new Set();
   const one = async (n) => {
@@ -98,7 +98,7 @@ test('a reader that does not read costs the others nothing, and is right when it
   const { first } = await openHouse(t, houses[0]);
   const ada = new Api(first, 'ada');
   const fine = await Watcher.open(t, ada);
-  await fine.next('reset');
+  await fine.ready();
   const response = await fetch(`${ada.base}/api/events`, { headers: ada.credential() }); // nobody reads its body
   t.after(() => response.body.cancel().catch(() => {}));
   const client = await mute(t, first, 'ada');
@@ -123,7 +123,7 @@ test('a stream ends within a second of a lost role or a lost token, and says why
   const ada = await Watcher.open(t, new Api(first, 'ada'));
   const bob = await Watcher.open(t, new Api(first, 'bob'));
   const root = await Watcher.open(t, new Api(first, 'root'));
-  await Promise.all([ada, bob, root].map((watcher) => watcher.next('reset')));
+  await Promise.all([ada, bob, root].map((watcher) => watcher.ready()));
   writeFileSync(tokens, `${token('ada')} ada ask\n${token('root')} root ask admin\n`); // bob is gone, ada answers no more
   const began = Date.now();
   first.signal('SIGHUP');

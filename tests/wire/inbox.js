@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { Inbox, startHttp, pause, within, connect, sseEvents, PATIENCE_MS } from './harness.js';
 import { scratchFolder } from './modern.js';
+import { Description } from './openapi.js';
 import { stores } from './stores.js';
 
 // Who there is. `ask` calls tools and answers nothing.
@@ -38,9 +39,10 @@ export async function openHouse(t, { nodes, create }, { program = 'probe', args 
 
 // The API of a server as one of the people sees it. `who` null: without any credential.
 export class Api {
-  constructor(server, who) {
+  constructor(server, who, description) {
     this.base = new URL('/', server.url).href.slice(0, -1);
     this.who = who;
+    this.description = description; // replies are checked against it
   }
 
   credential() {
@@ -59,11 +61,22 @@ export class Api {
     });
     const text = await response.text();
     const type = response.headers.get('content-type') ?? '';
-    return { status: response.status, type, headers: response.headers, text, json: /json/.test(type) ? JSON.parse(text) : null };
+    const reply = { status: response.status, type, headers: response.headers, text, json: /json/.test(type) ? JSON.parse(text) : null };
+    this.description?.check(method, target, reply);
+    return reply;
   }
 
   get(target, options) {
     return this.request('GET', target, options);
+  }
+
+  async describe() {
+    this.description = new Description((await this.get('/api/openapi.json')).json);
+    return this;
+  }
+
+  as(who) {
+    return new Api({ url: this.base }, who, this.description);
   }
 
   me() {
@@ -135,6 +148,12 @@ export class Watcher {
     const one = { id, event: 'changes', at, looked: true, data: { pending: json.items, ended: [], gone: [] } };
     this.looked.push(one);
     this.arrived.push(one);
+  }
+
+  // It was told to look, and has looked: what comes from now on is told.
+  async ready() {
+    await this.next('reset');
+    return this.arrived.next(({ looked }) => looked, 'the list after a reset');
   }
 
   get last() {

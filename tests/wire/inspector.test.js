@@ -6,8 +6,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { blockNamed, root } from '../docs/pages.js';
-import { startHttp } from './harness.js';
+import { startHttp, withoutInbox } from './harness.js';
 import { scratchFolder } from './modern.js';
+
+withoutInbox();
 
 const INSTALL_MS = 240000; // the first time it is installed
 

@@ -7,7 +7,9 @@ import {
   ResourceUpdatedNotificationSchema,
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import { connect, onBoth, rawPeer, startHttp, runOnce, callTool, nextAsk, accept, resultOf, textOf, within, PATIENCE_MS, defaultHeaders, initializeMessage } from './harness.js';
+import { connect, onBoth, rawPeer, startHttp, runOnce, callTool, nextAsk, accept, resultOf, textOf, within, PATIENCE_MS, defaultHeaders, initializeMessage, withoutInbox } from './harness.js';
+
+withoutInbox();
 
 // --- versions ---
 

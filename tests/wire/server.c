@@ -72,6 +72,7 @@ static nod_status ask(nod_call *call)
     NOD_TRY(nod_elicit(call, &answer, .message = nod_arg_str_or(call, "message", "Who are you?"),
                        .ttl_ms = nod_arg_int_or(call, "ttl", 0),
                        .attempts = (int)nod_arg_int_or(call, "attempts", 0),
+                       .sensitive = nod_arg_bool_or(call, "sensitive", false),
                        .form = NOD_FORM(NOD_TEXT("name", .required = true, NOD_MIN(2)),
                                         NOD_INT("age", NOD_MIN(0), NOD_MAX(150)),
                                         NOD_TEXT("code", .pattern = "^[A-Z]{3}$"))));

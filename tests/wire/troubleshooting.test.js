@@ -7,9 +7,11 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import { accept, callTool, defaultHeaders, environment, freePort, initializeMessage, nextAsk, pause, program, rawPeer, runOnce, startHttp, textOf, watchStderr, within,
-  PATIENCE_MS } from './harness.js';
+  PATIENCE_MS, withoutInbox } from './harness.js';
 import { ADA, BOB, Modern, deedsFile, retryOf, scratchFolder, tokenFile, word } from './modern.js';
 import { stores } from './stores.js';
+
+withoutInbox();
 
 const SECRET = { MCP_ELICITATION_SECRET: 'a-secret-for-the-tests-of-trouble-0123456789' };
 

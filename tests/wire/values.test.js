@@ -2,8 +2,10 @@
 // errors; and what a tool may reply.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { onBoth, rawPeer, callTool, nextAsk, startHttp, textOf } from './harness.js';
+import { onBoth, rawPeer, callTool, nextAsk, startHttp, textOf, withoutInbox } from './harness.js';
 import { Modern, VERSION, accepted, retryOf } from './modern.js';
+
+withoutInbox();
 
 const OVER_INT64 = '9223372036854775808';
 const OVER_DOUBLE = '1e400';

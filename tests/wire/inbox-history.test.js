@@ -1,0 +1,89 @@
+// What was answered: by whom, where and how long it took, with search; what waits and what has ended by page; numbers as
+// they came; and what is sensitive is shown to nobody.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { rawPeer } from './harness.js';
+import { Api, houses, mute, openHouse, token } from './inbox.js';
+
+const messages = (reply) => reply.json.items.map(({ message }) => message);
+
+for (const house of houses)
+  test(`${house.name}: the history is searched by tool, principal, state, time and text, by page`, async (t) => {
+    const { first, last } = await openHouse(t, house);
+    const root = new Api(last, 'root');
+    const ada = new Api(first, 'ada');
+    const clients = { ada: await mute(t, first, 'ada'), bob: await mute(t, last, 'bob') };
+    const calls = [];
+    const ask = async (who, tool, args, body) => {
+      const before = (await root.list({ limit: 200 })).json.items.length;
+      calls.push(clients[who].call(tool, args).catch(() => {}));
+      const item = (await root.pending(before + 1, { limit: 200 })).at(-1);
+      if (body) assert.equal((await root.resolve(item.id, body)).status, 200);
+      return item;
+    };
+    await ask('ada', 'ask', { message: 'Where is the Zebra?' }, { action: 'accept', content: { name: 'here' } });
+    await ask('bob', 'ask', { message: 'second' }, { action: 'decline', reason: 'Not on a Friday' });
+    await ask('ada', 'confirm', {}, { action: 'cancel' });
+    await ask('bob', 'ask', { message: 'fourth' }, { action: 'accept', content: { name: 'there' } });
+    const waiting = [];
+    for (let i = 0; i < 5; i++) waiting.push(await ask('ada', 'ask', { message: `waits ${i}` }));
+
+    const all = (await root.list({ state: 'ended' })).json.items;
+    assert.deepEqual(all.map(({ state }) => state), ['accepted', 'cancelled', 'declined', 'accepted'], 'the latest end first');
+    for (const { answer, askedAt } of all) assert.equal(Date.parse(answer.at) - Date.parse(askedAt), answer.tookMs);
+    const search = async (query) => (await root.list({ state: 'ended', ...query })).json.items.map(({ message }) => message);
+    assert.deepEqual(await search({ tool: 'confirm' }), [all[1].message]);
+    assert.deepEqual(await search({ principal: 'bob' }), ['fourth', 'second']);
+    assert.deepEqual(await search({ state: 'declined' }), ['second']);
+    assert.deepEqual(await search({ state: 'expired' }), []);
+    assert.deepEqual(await search({ since: all[1].answer.at }), [all[0].message, all[1].message]);
+    assert.deepEqual(await search({ until: all[2].answer.at }), [all[2].message, all[3].message]);
+    assert.deepEqual(await search({ q: 'zebra' }), ['Where is the Zebra?']);
+    assert.deepEqual(await search({ q: 'friday' }), ['second'], 'a reason is text too');
+    assert.deepEqual(await search({ q: 'nowhere to be found' }), []);
+    assert.deepEqual(messages(await ada.list({ state: 'ended', principal: 'bob' })), [], "not another's");
+
+    // By page, oldest first; each shown once.
+    const seen = [];
+    for (let cursor; cursor !== null;) {
+      const { json } = await ada.list({ limit: 2, ...(cursor ? { cursor } : {}) });
+      assert.ok(json.items.length <= 2);
+      seen.push(...json.items.map(({ message }) => message));
+      cursor = json.next;
+    }
+    assert.deepEqual(seen, waiting.map(({ message }) => message));
+    assert.deepEqual(messages(await ada.list({ q: 'WAITS 3' })), ['waits 3']);
+    for (const { id } of waiting) await ada.resolve(id, { approved: false });
+    await Promise.all(calls);
+  });
+
+test('numbers are shown exactly as they came, and hostile text is only text', async (t) => {
+  const { first } = await openHouse(t, houses[0]);
+  const ada = new Api(first, 'ada');
+  const peer = await rawPeer(t, 'http', 'probe', { server: first, token: token('ada'), capabilities: {} });
+  const hostile = '<script>alert(1)</script> \u202Eevil\u202C \u001b[2J';
+  const text = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"ask","arguments":{"message":${JSON.stringify(hostile)},` +
+    '"extra":[12345678901234567890.123456789,1e400,-0.0,1.10]}}}';
+  peer.post(text).catch(() => {});
+  const [item] = await ada.pending();
+  assert.equal(item.message, hostile);
+  const { text: raw } = await ada.one(item.id);
+  assert.ok(raw.includes('[12345678901234567890.123456789,1e400,-0.0,1.10]'), raw);
+  assert.ok((await ada.list()).text.includes('[12345678901234567890.123456789,1e400,-0.0,1.10]'));
+  await ada.resolve(item.id, { approved: false });
+});
+
+test('what was answered to a sensitive ask is shown to nobody', async (t) => {
+  const { first } = await openHouse(t, houses[0]);
+  const ada = new Api(first, 'ada');
+  const client = await mute(t, first, 'ada');
+  const call = client.call('ask', { message: 'Only for you', sensitive: true });
+  const [{ id }] = await ada.pending();
+  assert.equal((await ada.resolve(id, { action: 'accept', content: { name: 'hush-hush' } })).status, 200);
+  await call;
+  for (const who of ['ada', 'root']) {
+    const item = (await new Api(first, who).one(id)).json;
+    assert.equal(item.state, 'accepted');
+    assert.ok(!('content' in item.answer), JSON.stringify(item.answer));
+  }
+});
