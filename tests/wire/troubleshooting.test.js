@@ -4,6 +4,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
 import http from 'node:http';
 import path from 'node:path';
 import { accept, callTool, defaultHeaders, environment, freePort, initializeMessage, nextAsk, pause, program, rawPeer, runOnce, startHttp, textOf, watchStderr, within,
@@ -342,6 +343,24 @@ symptom('The server does not start', async (t, says) => {
   says(await whyOf(['--http', '0.0.0.0:0']));
   says(await whyOf(['--http', '0'], { MCP_ELICITATION_SECRET: 'too short' }));
   says(await whyOf(['--http', '0', '--store', `redis://127.0.0.1:${spare}`]), [String(spare), '6379']);
+});
+
+symptom('A webhook does not arrive', async (t, says) => {
+  const receiver = http.createServer((request, response) => response.writeHead(500).end()).listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  t.after(() => {
+    receiver.close();
+    receiver.closeAllConnections();
+  });
+  const target = `127.0.0.1:${receiver.address().port}`;
+  for (const args of [[], ['--webhook-allow', target]]) {
+    const env = { NOD_WEBHOOK_SECRET: `whsec_${Buffer.alloc(32).toString('base64')}` };
+    const server = await startHttp(t, 'probe', { args: ['--webhook', `http://${target}/`, ...args], env });
+    await new Modern(server.url).call('ask', { message: 'Who?' });
+    const line = await server.said(/webhook cannot be delivered/);
+    says(/ event="([^"]+)"/.exec(line)[1]);
+    says(/ why="([^"]+)"/.exec(line)[1]);
+  }
 });
 
 symptom('The clock is wrong', async (t, says) => {

@@ -286,6 +286,15 @@ test('examples/webhook-receiver.mjs approves small expenses through the API, and
   assert.equal(forged.status, 401);
 });
 
+test('a server on stdio has webhooks too', async (t) => {
+  const receiver = await Receiver.start(t, newSecret());
+  const client = await connect(t, 'stdio', 'probe', { args: hookArgs(receiver), env: hookEnv(receiver), answer: () => ({ action: 'decline' }) });
+  await client.call('ask', { message: 'Who?' });
+  await receiver.seen(1, 1);
+  const [{ data }] = receiver.of('ended');
+  assert.deepEqual([data.state, data.answer.via, data.link], ['declined', 'client', undefined], 'without an inbox there is no page to link');
+});
+
 test('what cannot be used is said at start', async (t) => {
   const url = 'https://example.org/hook';
   const secret = newSecret();
