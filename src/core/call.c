@@ -276,6 +276,15 @@ static void refuse_large(struct call *call, size_t most)
     call_fail(call, NOD_E_LIMIT, NULL, message);
 }
 
+bool args_fit(const struct call *call, const struct json *args, struct arena *arena,
+              struct schema_problems *problems)
+{
+    const struct schema *input = call->target->input;
+
+    return (!input || schema_check(input, args, arena, problems) == NOD_OK) &&
+           problems_no_nul(arena, args, problems);
+}
+
 void call_accept(struct flow *flow, void *subject)
 {
     struct call *call = subject;
@@ -290,14 +299,14 @@ void call_accept(struct flow *flow, void *subject)
         refuse_large(call, most);
         return;
     }
-    if (!call->target->input) {
+    if (!call->target->input && !memmem(call->args.at, call->args.len, "\\u0000", 6)) {
         flow_next(flow);
         return;
     }
     problems.count = 0;
     arena_init(&arena, ARGS_TREE_MAX);
     const struct json *args = given ? given : json_parse(&arena, call->args, NULL, &error);
-    if (args && schema_check(call->target->input, args, &arena, &problems) == NOD_OK) {
+    if (args && args_fit(call, args, &arena, &problems)) {
         flow_next(flow);
     } else {
         refuse_arguments(call, &arena, &problems);

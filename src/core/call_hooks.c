@@ -95,7 +95,7 @@ static nod_status args_check(const struct call *call, struct str text, struct ar
                          most);
         return NOD_E_LIMIT;
     }
-    if (!call->target->input || schema_check(call->target->input, args, arena, &problems) == NOD_OK)
+    if (args_fit(call, args, arena, &problems))
         return NOD_OK;
     *why = problems.count ? arena_fmt(arena,
                                       "The arguments that a hook wrote for " STR_FMT

@@ -157,7 +157,8 @@ static struct str form_problems(struct engine *engine, struct arena *arena, stru
 
     if (!schema)
         return problem_text(arena, "", "the question's schema cannot be used");
-    if (schema_check(schema, content, arena, &problems) == NOD_OK)
+    if (schema_check(schema, content, arena, &problems) == NOD_OK &&
+        problems_no_nul(arena, content, &problems))
         return STR_NONE;
     if (problems.count == 0)
         return problem_text(arena, "", "took too much work to check");
@@ -172,6 +173,15 @@ bool ask_fits_form(struct engine *engine, const struct ask_record *ask, const st
     bool fits = form_problems(engine, &arena, ask->detail, content).len == 0;
     arena_finish(&arena);
     return fits;
+}
+
+static struct str nul_problem(struct claim *claim, const struct json *content)
+{
+    struct schema_problems problems;
+
+    return problems_no_nul(&claim->arena, content, &problems)
+               ? STR_NONE
+               : problems_list(&claim->arena, &problems, NULL);
 }
 
 /* Empty: the content is fine. Otherwise the problems as JSON. */
@@ -205,11 +215,11 @@ static struct str content_problems(struct claim *claim, const struct ask_record 
     case ASK_SAMPLE:
         if (!json_get(content, STR("content")) || json_get_str(content, STR("role")).len == 0)
             return problem(claim, "", "expected a message with role and content");
-        return STR_NONE;
+        return nul_problem(claim, content);
     case ASK_ROOTS:
         if (!json_is(json_get(content, STR("roots")), JSON_ARRAY))
             return problem(claim, "/roots", "expected an array");
-        return STR_NONE;
+        return nul_problem(claim, content);
     }
     return problem(claim, "", "unknown kind of question");
 }

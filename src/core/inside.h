@@ -273,6 +273,9 @@ void call_refused(struct call *call, const struct flow *flow, nod_status status)
  * later, after a step was done, the call is not begun. *most: the bytes that the arguments may
  * take. */
 bool args_leave_room(const struct call *call, struct str args, size_t *most);
+/* They fit the target's schema, if it has one, and no text has a NUL in it. */
+bool args_fit(const struct call *call, const struct json *args, struct arena *arena,
+              struct schema_problems *problems);
 /* nod's own hook at the gate. */
 void gate_init(struct engine *engine);
 

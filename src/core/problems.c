@@ -31,6 +31,43 @@ static struct str title_of(struct arena *arena, const struct json *schema, struc
     return title.len || !field ? title : field->key;
 }
 
+/* A name as a part of a JSON pointer. */
+static struct str pointer_to(struct arena *arena, struct str name)
+{
+    struct buf path;
+
+    buf_init(&path, SCHEMA_PATH_MOST);
+    buf_add(&path, STR("/"));
+    for (size_t i = 0; i < name.len; i++)
+        buf_add(&path, name.at[i] == '~'   ? STR("~0")
+                       : name.at[i] == '/' ? STR("~1")
+                                           : str_n(name.at + i, 1));
+    struct str text = arena_str(arena, buf_str(&path));
+    buf_finish(&path);
+    return text;
+}
+
+bool problems_no_nul(struct arena *arena, const struct json *value,
+                     struct schema_problems *problems)
+{
+    struct schema_problem problem = {
+        .path = STR_NONE, .message = STR("has a NUL character in it, which no text may have")
+    };
+
+    if (!json_has_nul(value))
+        return true;
+    JSON_EACH (member, value) {
+        bool named = json_is(value, JSON_OBJECT) && !memchr(member->key.at, '\0', member->key.len);
+        if (named && json_has_nul(member)) {
+            problem.path = pointer_to(arena, member->key);
+            break;
+        }
+    }
+    problems->count = 1;
+    problems->at[0] = problem;
+    return false;
+}
+
 struct str problems_list(struct arena *arena, const struct schema_problems *problems,
                          const struct json *schema)
 {

@@ -14,6 +14,10 @@
  * NULL: names will do. */
 struct str problems_list(struct arena *arena, const struct schema_problems *problems,
                          const struct json *schema);
+/* Texts reach handlers as C strings. If one in `value` has a NUL in it, that becomes the only
+ * problem, and this is false. */
+bool problems_no_nul(struct arena *arena, const struct json *value,
+                     struct schema_problems *problems);
 /* "Ticket: must look like T-123; Age: is required", in the arena; empty if there is no list. */
 struct str problems_sentence(struct arena *arena, struct str list);
 

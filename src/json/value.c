@@ -218,6 +218,22 @@ bool json_equal(const struct json *a, const struct json *b)
     return equal(a, b, 0);
 }
 
+static bool str_has_nul(struct str s)
+{
+    return s.len && memchr(s.at, '\0', s.len);
+}
+
+bool json_has_nul(const struct json *v)
+{
+    if (json_is(v, JSON_STRING))
+        return str_has_nul(v->text);
+    JSON_EACH (child, v) {
+        if (str_has_nul(child->key) || json_has_nul(child))
+            return true;
+    }
+    return false;
+}
+
 /* --- building --- */
 
 static struct json *json_new(struct arena *arena, enum json_type type)

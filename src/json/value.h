@@ -78,6 +78,8 @@ bool json_double(const struct json *v, double *out);
  * equal to nothing.
  */
 bool json_equal(const struct json *a, const struct json *b);
+/* A string or key contains a NUL: as a C string it would be another text. */
+bool json_has_nul(const struct json *v);
 /* Compares two JSON_NUMBERs exactly, of any size: <0, 0, >0. If one is not a number: 0. */
 int json_number_cmp(const struct json *a, const struct json *b);
 

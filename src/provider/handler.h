@@ -79,9 +79,6 @@ struct str call_text(nod_call *call, const char *text);
 const char *call_cstr(nod_call *call, struct str text);
 /* A tree from JSON text, in which every string ends with a NUL. NULL: it is not JSON. */
 struct json *call_parse(nod_call *call, struct str text);
-/* A string or key contains a NUL: a handler would see another text than the one that was
- * checked. */
-bool text_has_nul(const struct json *value);
 /* The text of a tree, in the run's memory; {NULL, 0} if there is no room. */
 struct str call_json(nod_call *call, const struct json *value);
 /* "tool x", "prompt y": for messages. */

@@ -128,7 +128,7 @@ void answer_fill(nod_call *call, nod_answer *answer, const struct entry *entry)
         return;
     struct json *content = call_parse(call, entry->content);
     answer->content = json_out(content);
-    if (text_has_nul(content)) {
+    if (json_has_nul(content)) {
         answer->action = NOD_UNFIT;
         answer->content = NULL;
         call->broken =

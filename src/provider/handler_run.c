@@ -304,7 +304,7 @@ static bool runs_once(const struct run *run, nod_status status)
 nod_status handler_run(nod_call *call, struct str *body)
 {
     *body = STR_NONE;
-    if (text_has_nul(call->run->args))
+    if (json_has_nul(call->run->args))
         return run_fail(call->run, NOD_E_INVALID, NULL,
                         STR("The arguments have a NUL character in them, which no text may have"));
     nod_status status = run_once(call, body);

@@ -96,17 +96,6 @@ struct json *call_parse(nod_call *call, struct str text)
     return value ? json_copy(arena, value) : NULL;
 }
 
-bool text_has_nul(const struct json *value)
-{
-    if (json_is(value, JSON_STRING))
-        return value->text.len && memchr(value->text.at, '\0', value->text.len);
-    JSON_EACH (child, value) {
-        if ((child->key.len && memchr(child->key.at, '\0', child->key.len)) || text_has_nul(child))
-            return true;
-    }
-    return false;
-}
-
 struct str call_json(nod_call *call, const struct json *value)
 {
     struct buf out;

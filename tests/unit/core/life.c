@@ -300,6 +300,49 @@ static void an_ask_with_attempts_is_asked_again_and_says_what_was_wrong(void **s
     world_finish(&world);
 }
 
+static void content_with_a_nul_in_it_does_not_fit_and_is_asked_for_again(void **state)
+{
+    struct world_caller *caller =
+        begin(&(struct world_opts){ .handler = asks_with_attempts, .surface_attempts = 1 });
+
+    (void)state;
+    world_answer(&world, up_id(), ASK_ACCEPTED, "{\"n\":3,\"more/of it\":[\"a\\u0000b\"]}", "ann",
+                 1);
+    assert_int_equal(world.shown[1].attempt, 2);
+    assert_non_null(strstr(world.shown[1].problems, "\"/more~1of it\""));
+    assert_non_null(strstr(world.shown[1].problems, "has a NUL character in it"));
+    world_answer(&world, up_id(), ASK_ACCEPTED, "{\"n\":3,\"a\\u0000b\":1}", "ann", 2);
+    assert_int_equal(world.shown[2].attempt, 3);
+    assert_int_equal(caller->finished, 0);
+    world_answer(&world, up_id(), ASK_ACCEPTED, "{\"n\":3,\"a\":\"\\\\u0000\"}", "ann", 3);
+    assert_int_equal(caller->status, NOD_OK); /* that is a backslash */
+    world_finish(&world);
+}
+
+static void arguments_with_a_nul_in_them_are_refused_before_anybody_is_asked(void **state)
+{
+    struct arena arena;
+    (void)state;
+
+    world_init(&world, &(struct world_opts){ .handler = asks_once, .requires_confirmation = true });
+    struct world_caller *caller = world_caller_new(&world);
+    arena_init(&arena, 1 << 16);
+    engine_call(world.engine,
+                &(struct call_spec){
+                    .target = &world.target,
+                    .args = json_parse(&arena, STR("{\"path\":\"a\\u0000b\"}"), NULL, NULL),
+                    .principal = STR("ann"),
+                    .scope = STR("s1"),
+                    .caller = &caller->caller });
+    arena_finish(&arena);
+    world_settle(&world);
+    assert_int_equal(world.shown_count, 0);
+    assert_int_equal(caller->finished, 1);
+    assert_string_equal(caller->code, "INVALID_ARGUMENTS");
+    assert_int_equal(world.runs, 0);
+    world_finish(&world);
+}
+
 static void a_cancelled_call_withdraws_its_asks(void **state)
 {
     struct world_caller *caller = begin(&(struct world_opts){ .handler = asks_once });
@@ -1110,6 +1153,8 @@ int main(void)
         cmocka_unit_test(invalid_content_ends_the_call_where_the_surface_has_one_attempt),
         cmocka_unit_test(invalid_content_is_still_pending_where_the_surface_says_so),
         cmocka_unit_test(an_ask_with_attempts_is_asked_again_and_says_what_was_wrong),
+        cmocka_unit_test(content_with_a_nul_in_it_does_not_fit_and_is_asked_for_again),
+        cmocka_unit_test(arguments_with_a_nul_in_them_are_refused_before_anybody_is_asked),
         cmocka_unit_test(a_cancelled_call_withdraws_its_asks),
         cmocka_unit_test(an_offer_that_fails_moves_on_and_is_no_refusal),
         cmocka_unit_test(without_any_surface_nothing_is_sent_or_stored),
