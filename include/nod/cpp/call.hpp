@@ -39,6 +39,7 @@ struct approve_options {
     text key{};
     std::chrono::milliseconds ttl{0};
     int attempts = 0;
+    text tool_path{};
 };
 
 struct url_options {
@@ -609,6 +610,7 @@ class call
         opts.key = o.key.c_str();
         opts.ttl_ms = o.ttl.count();
         opts.attempts = o.attempts;
+        opts.tool_path = o.tool_path.c_str();
         check(nod_approve_with(at_, &got, &opts));
         return {got.approved, detail::view(got.execution_id), got.data, got.action,
                 detail::view(got.by)};

@@ -104,6 +104,8 @@ struct server_options {
     std::size_t journal_bytes = 0;
     std::chrono::milliseconds next_surface{0};
     text consent{};
+    bool confirm_destructive = false;
+    std::vector<text> remember{};
 };
 
 struct tool {
@@ -131,6 +133,8 @@ struct tool {
     std::size_t journal_bytes = 0;
     std::vector<text> surfaces{};
     text consent{};
+    unsigned remember = 0; /* NOD_REMEMBER_... | NOD_REMEMBER_... */
+    std::chrono::milliseconds remember_time{0};
 };
 
 using handler = std::function<nod_status(call &)>;
@@ -288,7 +292,8 @@ class server
   public:
     server(text name, text version, server_options o = {})
         : name_(std::move(name)), version_(std::move(version)), options_(std::move(o)),
-          clients_(options_.boolean_confirm_clients), surfaces_(options_.surfaces)
+          clients_(options_.boolean_confirm_clients), surfaces_(options_.surfaces),
+          remember_(options_.remember)
     {
         nod_server_opts opts{};
 
@@ -321,6 +326,8 @@ class server
         opts.journal_bytes = options_.journal_bytes;
         opts.next_surface_ms = options_.next_surface.count();
         opts.consent = options_.consent.c_str();
+        opts.confirm_destructive = options_.confirm_destructive;
+        opts.remember = remember_.get();
         at_ = nod_server_create(&opts);
         ok_ = at_ != nullptr;
     }
@@ -373,6 +380,8 @@ class server
         row.journal_bytes = o.journal_bytes;
         row.surfaces = surfaces.get();
         row.consent = o.consent.c_str();
+        row.remember = o.remember;
+        row.remember_ms = o.remember_time.count();
         row.data = keep(detail::handler_of(std::move(f)));
         return note(from, [&] { return nod_add_tools(at_, &row, 1, sizeof(row)); });
     }
@@ -499,7 +508,7 @@ class server
 
     text name_, version_;
     server_options options_;
-    detail::c_list clients_, surfaces_;
+    detail::c_list clients_, surfaces_, remember_;
     std::vector<std::unique_ptr<detail::kept_handler>> handlers_;
     std::vector<std::unique_ptr<detail::kept_hook>> hooks_;
     nod_server *at_ = nullptr;
