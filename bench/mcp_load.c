@@ -104,15 +104,18 @@ static void send_all(struct client *client, struct connection *connection, const
     }
 }
 
-static void post(struct client *client, struct connection *connection, const char *headers,
-                 const char *body)
+static void post_to(struct client *client, struct connection *connection, const char *path,
+                    const char *headers, const char *body)
 {
+    const struct mcp_load_opts *opts = &client->load->opts;
     char head[1024];
     int len =
         snprintf(head, sizeof(head),
-                 "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\n"
-                 "Accept: application/json, text/event-stream\r\n%sContent-Length: %zu\r\n\r\n",
-                 client->load->opts.port, headers, strlen(body));
+                 "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\n"
+                 "Accept: application/json, text/event-stream\r\n%s%s%s%sContent-Length: "
+                 "%zu\r\n\r\n",
+                 path, opts->port, opts->token ? "Authorization: Bearer " : "",
+                 opts->token ? opts->token : "", opts->token ? "\r\n" : "", headers, strlen(body));
     size_t body_len = strlen(body);
     char *whole = malloc((size_t)len + body_len);
 
@@ -123,6 +126,12 @@ static void post(struct client *client, struct connection *connection, const cha
     send_all(client, connection, whole, (size_t)len + body_len);
     free(whole);
     client->load->traffic.exchanges++;
+}
+
+static void post(struct client *client, struct connection *connection, const char *headers,
+                 const char *body)
+{
+    post_to(client, connection, "/mcp", headers, body);
 }
 
 /* --- reading --- */
@@ -211,11 +220,26 @@ static void client_begin(struct client *client)
     call_tool(client, client->load->opts.tool);
 }
 
+static void answer_by_api(struct client *client)
+{
+    char path[256];
+
+    /* ask_id has its quotes */
+    snprintf(path, sizeof(path), "/api/elicitation/%.*s/resolve", (int)strlen(client->ask_id) - 2,
+             client->ask_id + 1);
+    post_to(client, &client->answer, path, "",
+            "{\"action\":\"accept\",\"content\":{\"confirmed\":true}}");
+}
+
 static void answer_2025(struct client *client)
 {
     char headers[512], body[512];
 
     client->phase = PHASE_ANSWERED;
+    if (client->load->opts.by_api) {
+        answer_by_api(client);
+        return;
+    }
     snprintf(body, sizeof(body),
              "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"action\":\"accept\",\"content\":{"
              "\"confirmed\":true}}}",
@@ -341,7 +365,8 @@ static void readable(struct connection *connection)
         progress_call(client);
     } else if (response_whole(connection)) {
         connection->waiting = false;
-        if (strncmp(connection->in, "HTTP/1.1 202", 12) != 0)
+        if (strncmp(connection->in, client->load->opts.by_api ? "HTTP/1.1 200" : "HTTP/1.1 202",
+                    12) != 0)
             fail("an answer was not taken: %s", connection->in);
     }
 }

@@ -4,11 +4,13 @@
  * For a separate process, like bench/load. Each client has two keep-alive connections: one for its
  * calls, whose response is held while the question is open, and (2025 era) one for the answer. It
  * reads just enough of HTTP, SSE and JSON to find the question's id or the requestState, and checks
- * that every call ends in the expected result.
+ * that every call ends in the expected result. If questions are up in the inbox as well, it can
+ * answer there.
  */
 #ifndef NOD_BENCH_MCP_LOAD_H
 #define NOD_BENCH_MCP_LOAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum mcp_era { MCP_ERA_2025, MCP_ERA_2026 };
@@ -22,6 +24,8 @@ struct mcp_load_opts {
     const char *tool;    /* takes no arguments, asks one form {confirmed: boolean} */
     const char *key;     /* 2026: the key of its question; NULL: any */
     const char *expects; /* text of the result */
+    const char *token;   /* sent with every request; NULL: none */
+    bool by_api;         /* 2025: answers go to the inbox's API instead of the session */
 };
 
 /* Connects. Ends the process with a message when something fails. */
