@@ -48,9 +48,14 @@ enum {
     LISTED_MAX = 100000,
 };
 
+static struct server_process server;
+static bool reads; /* this is the process of the readers */
+
 static void fail(const char *what)
 {
     fprintf(stderr, "bench-inbox: %s\n", what);
+    if (!reads && server.pid)
+        server_process_stop(&server);
     exit(1);
 }
 
@@ -207,10 +212,7 @@ static void event(struct reader *reader, struct str text)
     struct str name = STR_NONE, data = STR_NONE, line;
 
     while (text.len) {
-        if (!str_cut(text, '\n', &line, &text)) {
-            line = text;
-            text = STR_NONE;
-        }
+        str_cut(text, '\n', &line, &text);
         if (str_starts(line, STR("event: ")))
             name = str_skip(line, 7);
         else if (str_starts(line, STR("data: ")))
@@ -341,7 +343,8 @@ static struct watchers watch(int port)
     if (pipe(ready) != 0 || pipe(end) != 0)
         fail("no pipe");
     struct watchers watchers = { .pid = fork(), .end = end[1] };
-    if (watchers.pid == 0)
+    reads = watchers.pid == 0;
+    if (reads)
         _exit(read_streams(port, ready[1], end[0]));
     close(ready[1]);
     close(end[0]);
@@ -362,9 +365,9 @@ static void unwatch(struct watchers *watchers)
 
 /* --- what is measured --- */
 
-static struct mcp_load *open_load(const struct server_process *server, bool by_api)
+static struct mcp_load *open_load(bool by_api)
 {
-    return mcp_load_open(&(struct mcp_load_opts){ .port = server->port,
+    return mcp_load_open(&(struct mcp_load_opts){ .port = server.port,
                                                   .clients = CLIENTS,
                                                   .era = MCP_ERA_2025,
                                                   .tool = "ask",
@@ -373,24 +376,24 @@ static struct mcp_load *open_load(const struct server_process *server, bool by_a
                                                   .by_api = by_api });
 }
 
-static double cpu_of(const struct server_process *server, struct mcp_load *load)
+static double cpu_of(struct mcp_load *load)
 {
-    double before = server_process_cpu(server);
+    double before = server_process_cpu(&server);
 
     mcp_load_calls(load, CALLS);
-    return (server_process_cpu(server) - before) / CALLS;
+    return (server_process_cpu(&server) - before) / CALLS;
 }
 
-static void show_vs_client(const struct server_process *server)
+static void show_vs_client(void)
 {
-    struct mcp_load *client = open_load(server, false), *api = open_load(server, true);
+    struct mcp_load *client = open_load(false), *api = open_load(true);
     double ratios[ROUNDS], clients[ROUNDS], apis[ROUNDS];
 
-    cpu_of(server, client);
-    cpu_of(server, api);
+    cpu_of(client);
+    cpu_of(api);
     for (int i = 0; i < ROUNDS; i++) {
-        clients[i] = cpu_of(server, client);
-        apis[i] = cpu_of(server, api);
+        clients[i] = cpu_of(client);
+        apis[i] = cpu_of(api);
         ratios[i] = clients[i] / apis[i];
     }
     fprintf(stderr, "CPU of a call: %.1f us answered by the client, %.1f us through the API\n",
@@ -401,15 +404,15 @@ static void show_vs_client(const struct server_process *server)
     mcp_load_close(api);
 }
 
-static void show_watched(const struct server_process *server)
+static void show_watched(void)
 {
-    struct mcp_load *load = open_load(server, true);
+    struct mcp_load *load = open_load(true);
     double ratios[WATCHED_ROUNDS], alone[WATCHED_ROUNDS], watched[WATCHED_ROUNDS];
 
     mcp_load_calls(load, WATCHED_CALLS);
     for (int i = 0; i < WATCHED_ROUNDS; i++) {
         alone[i] = WATCHED_CALLS / mcp_load_calls(load, WATCHED_CALLS);
-        struct watchers watchers = watch(server->port);
+        struct watchers watchers = watch(server.port);
         watched[i] = WATCHED_CALLS / mcp_load_calls(load, WATCHED_CALLS);
         unwatch(&watchers);
         ratios[i] = watched[i] / alone[i];
@@ -435,11 +438,11 @@ int main(int argc, char **argv)
         fail("no token file");
     close(fd);
     load_raise_files();
-    struct server_process server = server_process_start(
+    server = server_process_start(
         (char *const[]){ argv[1], http, port, surfaces, both, file, tokens, NULL });
     unlink(tokens);
-    show_vs_client(&server);
-    show_watched(&server);
+    show_vs_client();
+    show_watched();
     server_process_stop(&server);
     return 0;
 }
