@@ -3,8 +3,8 @@
  *
  *   inbox.vs_client         server CPU of a call that its client answers, over that of one that is
  *                           answered through the API; in turns
- *   inbox.watched_vs_alone  asks per second while 500 event streams are read, over those without
- *                           any; in turns
+ *   inbox.watched_vs_alone  asks per second, of a thousand that come, while 500 event streams are
+ *                           read, over those without any; in turns
  *
  * Every reader keeps the list of what waits as the page does: from the list, and from what the
  * events say. At the end nothing waits, so every list has to be empty, or the program fails. The
@@ -41,7 +41,8 @@ enum {
     CALLS = 5000, /* a round */
     ROUNDS = 7,
     STREAMS = 500,
-    WATCHED_CALLS = 5000, /* a round: some seconds at a thousand a second */
+    PER_SECOND = 1000,    /* asks while streams are read */
+    WATCHED_CALLS = 4000, /* a round */
     WATCHED_ROUNDS = 3,
     SETTLE_MS = 5000, /* how long a list may take to be right, when nothing happens any more */
     EVENT_MAX = 64 << 20,
@@ -344,8 +345,10 @@ static struct watchers watch(int port)
         fail("no pipe");
     struct watchers watchers = { .pid = fork(), .end = end[1] };
     reads = watchers.pid == 0;
-    if (reads)
+    if (reads) {
+        close(end[1]); /* its end is how the parent says that it is over */
         _exit(read_streams(port, ready[1], end[0]));
+    }
     close(ready[1]);
     close(end[0]);
     if (read(ready[0], &byte, 1) != 1)
@@ -365,7 +368,7 @@ static void unwatch(struct watchers *watchers)
 
 /* --- what is measured --- */
 
-static struct mcp_load *open_load(bool by_api)
+static struct mcp_load *open_load(bool by_api, double per_second)
 {
     return mcp_load_open(&(struct mcp_load_opts){ .port = server.port,
                                                   .clients = CLIENTS,
@@ -373,7 +376,8 @@ static struct mcp_load *open_load(bool by_api)
                                                   .tool = "ask",
                                                   .expects = "\"text\":\"confirmed\"",
                                                   .token = TOKEN,
-                                                  .by_api = by_api });
+                                                  .by_api = by_api,
+                                                  .per_second = per_second });
 }
 
 static double cpu_of(struct mcp_load *load)
@@ -386,7 +390,7 @@ static double cpu_of(struct mcp_load *load)
 
 static void show_vs_client(void)
 {
-    struct mcp_load *client = open_load(false), *api = open_load(true);
+    struct mcp_load *client = open_load(false, 0), *api = open_load(true, 0);
     double ratios[ROUNDS], clients[ROUNDS], apis[ROUNDS];
 
     cpu_of(client);
@@ -406,10 +410,9 @@ static void show_vs_client(void)
 
 static void show_watched(void)
 {
-    struct mcp_load *load = open_load(true);
+    struct mcp_load *load = open_load(true, PER_SECOND);
     double ratios[WATCHED_ROUNDS], alone[WATCHED_ROUNDS], watched[WATCHED_ROUNDS];
 
-    mcp_load_calls(load, WATCHED_CALLS);
     for (int i = 0; i < WATCHED_ROUNDS; i++) {
         alone[i] = WATCHED_CALLS / mcp_load_calls(load, WATCHED_CALLS);
         struct watchers watchers = watch(server.port);

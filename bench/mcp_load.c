@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EVENTS = 256, PATIENCE_MS = 60000 };
+enum { EVENTS = 256, PATIENCE_MS = 60000, PACE_MS = 2 };
 
 enum phase {
     PHASE_IDLE,
@@ -50,6 +50,8 @@ struct mcp_load {
     int epoll;
     uint64_t next_id;
     uint64_t to_begin, done, asked;
+    uint64_t begun; /* since `began` */
+    double began;
     bool hold; /* a question is left open */
     struct mcp_load_traffic traffic;
 };
@@ -210,14 +212,39 @@ static void call_tool(struct client *client, const char *tool)
          body);
 }
 
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* More calls than per_second allows begin later: begin_due. */
+static bool too_soon(const struct mcp_load *load)
+{
+    double rate = load->opts.per_second;
+
+    return rate > 0 && (double)load->begun >= (now() - load->began) * rate;
+}
+
 static void client_begin(struct client *client)
 {
-    if (client->load->to_begin == 0) {
-        client->phase = PHASE_IDLE;
+    struct mcp_load *load = client->load;
+
+    client->phase = PHASE_IDLE;
+    if (load->to_begin == 0 || too_soon(load))
         return;
-    }
-    client->load->to_begin--;
-    call_tool(client, client->load->opts.tool);
+    load->to_begin--;
+    load->begun++;
+    call_tool(client, load->opts.tool);
+}
+
+static void begin_due(struct mcp_load *load)
+{
+    for (int i = 0; i < load->opts.clients && load->to_begin && !too_soon(load); i++)
+        if (load->clients[i].phase == PHASE_IDLE)
+            client_begin(&load->clients[i]);
 }
 
 static void answer_by_api(struct client *client)
@@ -374,21 +401,14 @@ static void readable(struct connection *connection)
 static void turn(struct mcp_load *load)
 {
     struct epoll_event events[EVENTS];
-    int count = epoll_wait(load->epoll, events, EVENTS, PATIENCE_MS);
+    int count =
+        epoll_wait(load->epoll, events, EVENTS, load->opts.per_second > 0 ? PACE_MS : PATIENCE_MS);
 
-    if (count == 0)
+    if (count == 0 && load->opts.per_second == 0)
         fail("nothing came for %d ms (%llu of the calls are done)", PATIENCE_MS,
              (unsigned long long)load->done);
     for (int i = 0; i < count; i++)
         readable(events[i].data.ptr);
-}
-
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
 /* --- the whole --- */
@@ -435,16 +455,19 @@ struct mcp_load *mcp_load_open(const struct mcp_load_opts *opts)
 
 double mcp_load_calls(struct mcp_load *load, uint64_t calls)
 {
-    double began = now();
-
+    load->began = now();
+    load->begun = 0;
     load->to_begin = calls;
     load->done = 0;
     load->traffic = (struct mcp_load_traffic){ 0 };
     for (int i = 0; i < load->opts.clients; i++)
         client_begin(&load->clients[i]);
-    while (load->done < calls)
+    while (load->done < calls) {
         turn(load);
-    return now() - began;
+        if (load->opts.per_second > 0)
+            begin_due(load);
+    }
+    return now() - load->began;
 }
 
 void mcp_load_ask_all(struct mcp_load *load)

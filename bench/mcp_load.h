@@ -25,6 +25,7 @@ struct mcp_load_opts {
     const char *key;     /* 2026: the key of its question; NULL: any */
     const char *expects; /* text of the result */
     const char *token;   /* sent with every request; NULL: none */
+    double per_second;   /* calls that begin in a second, at most; 0: as many as can */
     bool by_api;         /* 2025: answers go to the inbox's API instead of the session */
 };
 

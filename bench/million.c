@@ -5,6 +5,8 @@
  *                                   file, while 128 clients ask and answer there
  *   store.sqlite_million_slowdown   time to answer one of them, each committed with fsync (p50),
  *                                   against the same with a thousand in another file; in turns
+ *   inbox.million_slowdown          time for the first page of the inbox's list, over all
+ * principals, against the same with a thousand; in turns
  *
  * The files are filled through the store, as by a server, with two differences that make it take
  * only seconds: there is no sync for each commit, and the ids are random but in order.
@@ -39,6 +41,7 @@ enum {
     ROUNDS = 5,
     TTL_MS = 24 * 3600 * 1000,
     PRINCIPALS = 1000,
+    PAGES = 20, /* first pages, a round */
 };
 
 static struct loop *loop;
@@ -266,6 +269,58 @@ static void show_memory(char *program, const struct file *file)
     server_process_stop(&server);
 }
 
+/* --- the inbox --- */
+
+#define TOKEN "a-token-for-the-benchmark-of-a-million"
+
+static struct server_process start_inbox(char *program, const struct file *file, char *tokens)
+{
+    char http[] = "--http", port[] = "127.0.0.1:0", store[] = "--store", address[300];
+    char pending[] = "--pending", bound[] = "10000000", token_file[] = "--token-file";
+
+    snprintf(address, sizeof(address), "sqlite:%s", file->path);
+    return server_process_start((char *const[]){ program, http, port, store, address, pending,
+                                                 bound, token_file, tokens, NULL });
+}
+
+static void show_first_page(char *program, const struct file *few, const struct file *many)
+{
+    const struct file *files[] = { few, many };
+    struct server_process servers[2];
+    struct load *loads[2];
+    char tokens[] = "/tmp/nod-bench-tokens-XXXXXX", requests[2][256];
+    double us[2][ROUNDS];
+    int fd = mkstemp(tokens);
+
+    if (fd < 0 || dprintf(fd, "%s ada admin\n", TOKEN) < 0) {
+        fprintf(stderr, "bench-million: no token file\n");
+        exit(1);
+    }
+    close(fd);
+    for (int i = 0; i < 2; i++) {
+        servers[i] = start_inbox(program, files[i], tokens);
+        snprintf(requests[i], sizeof(requests[i]),
+                 "GET /api/elicitation?state=pending HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n"
+                 "Authorization: Bearer %s\r\n\r\n",
+                 servers[i].port, TOKEN);
+        loads[i] = load_open(&(struct load_opts){
+            .port = servers[i].port, .connections = 1, .request = str_of(requests[i]) });
+        load_run(loads[i], PAGES);
+    }
+    unlink(tokens);
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < 2; i++)
+            us[i][round] = load_run(loads[i], PAGES) / PAGES * 1e6;
+    double a = load_median(us[0], ROUNDS), b = load_median(us[1], ROUNDS);
+    fprintf(stderr, "the first page of the inbox: %.0f us with %zu pending, %.0f us with %zu\n", a,
+            few->count, b, many->count);
+    printf("inbox.million_slowdown %.2f\n", b / a);
+    for (int i = 0; i < 2; i++) {
+        load_close(loads[i]);
+        server_process_stop(&servers[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     size_t million = argc > 2 ? (size_t)atol(argv[2]) : MILLION;
@@ -289,6 +344,7 @@ int main(int argc, char **argv)
     fprintf(stderr, "filled in %.0f s\n", (now_us() - start) / 1e6);
     show_slowdown(&few, &many);
     show_memory(argv[1], &many);
+    show_first_page(argv[1], &few, &many);
     remove_file(&few);
     remove_file(&many);
     mem_free(few.calls);
