@@ -150,9 +150,6 @@ bool front_has_tls(const struct front *front);
  * they cannot be used, and nothing has changed. */
 bool front_reload(struct front *front);
 
-/* How many requests came with a token, a cookie or a link that is not known. */
-uint64_t front_failed_attempts(const struct front *front);
-
 /* Are there tokens, and so other principals than the local user? */
 bool front_has_tokens(const struct front *front);
 

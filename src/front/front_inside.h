@@ -111,6 +111,8 @@ void slow_open(struct front *front);
 void slow_close(struct front *front);
 /* Counts an attempt. How long its refusal is to take, in ms. */
 int64_t slow_failed(struct front *front, const struct http_request *http);
+/* How many there were. */
+uint64_t slow_count(const struct front *front);
 /* Answers with the ruling, now or later. */
 void slow_answer(struct front *front, struct http_exchange *exchange,
                  const struct http_request *http, const struct http_ruling *ruling,

@@ -104,8 +104,9 @@ static void write_calls(struct buf *out, const struct engine *engine)
         engine_ready(engine, &why));
 }
 
-static void write_process(struct buf *out, const struct http_server *http)
+static void write_process(struct buf *out, const struct front *front)
 {
+    const struct http_server *http = front ? front->http : NULL;
     struct http_figures figures = { 0 };
     size_t resident = loop_resident();
 
@@ -117,13 +118,15 @@ static void write_process(struct buf *out, const struct http_server *http)
                 figures.connections - figures.strangers, figures.strangers);
         one(out, "nod_connection_memory_bytes", "gauge",
             "Partial requests and unsent responses of all connections.", figures.memory);
+        one(out, "nod_failed_attempts_total", "counter",
+            "Requests with a token, a cookie or a link that is not known.", slow_count(front));
     }
     if (resident)
         one(out, "process_resident_memory_bytes", "gauge", "Memory of this process.", resident);
 }
 
 static void reply(struct http_exchange *exchange, const struct engine *engine,
-                  const struct http_server *http)
+                  const struct front *front)
 {
     struct buf out;
 
@@ -132,7 +135,7 @@ static void reply(struct http_exchange *exchange, const struct engine *engine,
         write_asks(&out, engine);
         write_calls(&out, engine);
     }
-    write_process(&out, http);
+    write_process(&out, front);
     head(&out, "nod_info", "gauge", "The version of nod, and the kind of store.");
     buf_fmt(&out, "nod_info{version=\"%s\",store=\"%s\"} 1\n", NOD_VERSION,
             engine ? engine_store(engine)->ops->name : "none");
@@ -146,7 +149,7 @@ static void serve(const struct front_request *request, void *data)
 {
     const struct front *front = data;
 
-    reply(request->exchange, front->opts.engine, front->http);
+    reply(request->exchange, front->opts.engine, front);
 }
 
 bool metrics_open(struct front *front)
@@ -189,7 +192,7 @@ static void on_request(struct http_exchange *exchange, const struct http_request
     else if (!reads)
         http_reply_lines(exchange, 405, STR("Allow: GET, HEAD\r\n"), STR_NONE);
     else
-        reply(exchange, port->engine, port->front ? port->front->http : NULL);
+        reply(exchange, port->engine, port->front);
 }
 
 struct metrics_port *metrics_listen(const struct metrics_opts *opts)

@@ -131,7 +131,7 @@ int64_t slow_failed(struct front *front, const struct http_request *http)
     return wait < SLOW_MOST_MS ? wait : SLOW_MOST_MS;
 }
 
-uint64_t front_failed_attempts(const struct front *front)
+uint64_t slow_count(const struct front *front)
 {
     return front->slow->failed;
 }

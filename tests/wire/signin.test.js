@@ -245,4 +245,6 @@ test('failed attempts are counted and slowed; a valid credential never waits', a
   assert.ok(seen.length - slow <= 2, 'valid ones overtake those that wait');
   stop.abort();
   await Promise.all(all);
+  const figures = await (await fetch(new URL('/metrics', server.url), { headers: bearer(PEOPLE.admin.token) })).text();
+  assert.match(figures, /^nod_failed_attempts_total 42$/m);
 });

@@ -261,7 +261,7 @@ static void failed_attempts_are_slowed_by_address_and_valid_ones_never(void **st
     assert_int_equal(RULED("POST", "/do", "Authorization", "Bearer " ADA), 1);
     assert_int_equal(
         RULED_FOR(&other, "POST", "/do", "Authorization", "Bearer wrong-token-0123456789"), 401);
-    assert_int_equal(front_failed_attempts(front), 18);
+    assert_int_equal(slow_count(front), 18);
     close_front();
 }
 
