@@ -3,7 +3,7 @@
 // Nothing is approved by accident: the buttons do nothing for half a second after the ask came into view or they have
 // moved, no field submits on Enter, and what is destructive wants its box ticked or a second press.
 import { el, button, said, folded, timeAgo, timeLeft, clock, exact, lasting, now } from './dom.js';
-import { num, isObject, entries } from './json.js';
+import { num, isObject, entries, parse, write } from './json.js';
 import { tree } from './tree.js';
 import { makeForm } from './form.js';
 
@@ -22,6 +22,17 @@ const stateWord = (item) => ({ accepted: asksForData(item) ? 'answered' : 'appro
 const has = (object) => isObject(object) && entries(object).length > 0;
 
 export const nameOf = (item) => item.title || item.tool;
+
+// The message of an approval ends with the arguments, for clients that show nothing else. Here they have their own place.
+export function messageOf({ message = '', arguments: given }) {
+  const [tail, json] = /\n\n(?:Arguments: )?(\{[^]*\})$/.exec(message) ?? [];
+  try {
+    return json && write(parse(json)) === write(given) ? message.slice(0, -tail.length) : message;
+  } catch {
+    return message;
+  }
+}
+
 export const badge = (item) => el('span', { class: `badge ${item.state}` }, `${shapes[item.state] ?? '•'} ${stateWord(item)}`);
 
 function where(item, via) {
@@ -56,7 +67,7 @@ function address(item) {
     el('p', { class: 'help' }, 'It is no link here. See where it leads, copy it, and open it yourself. ', copy));
 }
 
-const message = (item) => folded(item.message ?? '', { tag: 'p', class: 'message', limit: 1500, lines: 20 });
+const message = (item) => folded(messageOf(item), { tag: 'p', class: 'message', limit: 1500, lines: 20 });
 const given = (item) => el('section', {}, el('h3', {}, 'Arguments'), has(item.arguments) ? tree(item.arguments) : el('p', { class: 'help' }, 'The call has none.'));
 
 function details(item) {
@@ -91,7 +102,7 @@ export function makeAsk(item, on) {
   const yes = button(yesWord, approve, { class: `primary${item.destructive ? ' danger' : ''}` });
   const no = button('Decline', () => send('decline'));
   const off = button('Dismiss', () => send('cancel'), { class: 'quiet', title: 'Close it with neither yes nor no' });
-  const more = button('Add a reason', () => (showReason(), reason.focus()), { class: 'quiet' });
+  const more = button('Add reason', () => (showReason(), reason.focus()), { class: 'quiet' });
   const note = el('p', { class: 'note', role: 'alert', hidden: true });
   const reason = el('textarea', { id: `reason-${item.id}`, rows: 1, maxlength: 600 });
   const why = el('div', { class: 'field', hidden: true }, el('label', { for: reason.id }, 'Reason for the agent', el('span', { class: 'opt' }, ' optional')), reason);

@@ -5,7 +5,7 @@
 // stays in its place for a while: nothing moves under the pointer.
 import { $, el, said, timeLeft, tick, count, plural } from './dom.js';
 import { base, request, readAsk, answerAsk, askPath, whoAmI, watch } from './live.js';
-import { makeAsk, badge, outcomeText, nameOf } from './ask.js';
+import { makeAsk, badge, outcomeText, nameOf, messageOf } from './ask.js';
 import { history, grants } from './pages.js';
 
 const LINGER_MS = 4000; // an ended ask stays in the list that long
@@ -36,7 +36,7 @@ function setting(name, value) {
 function paintRow(row) {
   const { item, link } = row;
   link.replaceChildren(said(nameOf(item), 'b'), el('span', { class: 'meta' }, said(item.principal), ' · ', !isPending(item) ? badge(item) : item.expiresAt ? timeLeft(item.expiresAt) : 'waiting'),
-    said((item.message ?? '').slice(0, 120), 'span', { class: 'gist' }));
+    said(messageOf(item).slice(0, 120), 'span', { class: 'gist' }));
   link.classList.toggle('danger', Boolean(item.destructive && isPending(item)));
   row.node.classList.toggle('over', !isPending(item));
 }

@@ -2,7 +2,7 @@
 import { el, button, said, timeAgo, exact, lasting, plural } from './dom.js';
 import { num } from './json.js';
 import { request } from './live.js';
-import { badge, nameOf, pastView } from './ask.js';
+import { badge, nameOf, messageOf, pastView } from './ask.js';
 
 const failed = (reply) => el('p', { class: 'none', role: 'alert' }, reply.body?.detail ?? 'This could not be read. Please try again.');
 
@@ -21,7 +21,7 @@ export function history(me) {
 
   function row(item) {
     const answer = item.answer;
-    const body = el('details', { class: 'entry' }, el('summary', {}, badge(item), said(nameOf(item), 'b'), said((item.message ?? '').slice(0, 160), 'span', { class: 'gist' }),
+    const body = el('details', { class: 'entry' }, el('summary', {}, badge(item), said(nameOf(item), 'b'), said(messageOf(item).slice(0, 160), 'span', { class: 'gist' }),
       el('span', { class: 'meta' }, said(item.principal), answer?.by ? [' · answered by ', answer.by === me.principal ? 'you' : said(answer.by), answer.via ? ` (${answer.via})` : ''] : null,
         answer?.tookMs ? ` · in ${lasting(num(answer.tookMs))}` : null, ' · ', timeAgo(answer?.at ?? item.askedAt))));
     body.addEventListener('toggle', () => body.children.length < 2 && body.append(pastView(item, me.principal)));

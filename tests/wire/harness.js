@@ -28,7 +28,7 @@ const binaries = process.env.NOD_BIN_DIR;
 if (!binaries) throw new Error('NOD_BIN_DIR names the build folder; `make test SUITE=wire` sets it');
 
 export function program(name) {
-  const elsewhere = { 'toy-surface': 'tests/wire/toy-surface', 'grants-server': 'tests/wire/grants-server', probe: 'tests/wire/probe', 'cpp-17': 'tests/wire/cpp-17', 'cpp-20': 'tests/wire/cpp-20', nod: 'src/cli/nod', 'toy-route': 'tests/wire/toy-route' };
+  const elsewhere = { 'toy-surface': 'tests/wire/toy-surface', 'grants-server': 'tests/wire/grants-server', probe: 'tests/wire/probe', 'cpp-17': 'tests/wire/cpp-17', 'cpp-20': 'tests/wire/cpp-20', nod: 'src/cli/nod', 'browser-server': 'tests/browser/browser-server', 'toy-route': 'tests/wire/toy-route' };
   return path.join(binaries, elsewhere[name] ?? `examples/${name}`);
 }
 
@@ -144,8 +144,8 @@ class Watched {
 export const watchStderr = (name, stderr) => new Watched(name, stderr);
 
 // Starts a server on a free port. Resolves to { url, stop, stderr() }.
-export async function startHttp(t, name, { env = {}, args = [] } = {}) {
-  const child = spawn(program(name), ['--http', '127.0.0.1:0', ...always, ...args, ...storeArgs(t, args)], {
+export async function startHttp(t, name, { env = {}, args = [], port = 0 } = {}) {
+  const child = spawn(program(name), ['--http', `127.0.0.1:${port}`, ...always, ...args, ...storeArgs(t, args)], {
     env: environment(env),
     stdio: ['ignore', 'inherit', 'pipe'],
   });

@@ -171,6 +171,6 @@ test('make run prints the link first, in words', async (t) => {
   t.after(() => watched.stop());
   await watched.lines.next((line) => /^delete-account listens/.test(line), 'what to do next');
   const [, words, link] = watched.stderr.split('\n');
-  assert.match(words, /^Open this in a browser, to see what delete-account asks and to answer it/);
+  assert.match(words, /^Open this in a browser \(it works once, within ten minutes\)/);
   assert.equal((await fetch(link.trim(), { redirect: 'manual' })).status, 303);
 });

@@ -1,0 +1,122 @@
+/*
+ * The server of the browser tests: tools that ask in every way the page has to show.
+ *
+ * What is asked is in the arguments where a test wants to decide it (the message of `say`), so that
+ * hostile text comes the way it would: from a client.
+ */
+#include <nod/nod.h>
+
+/* Every kind of field, with limits, defaults, titles and descriptions. */
+static nod_status fields(nod_call *call)
+{
+    static const nod_option countries[] = {
+        { "at", "Austria" }, { "be", "Belgium" }, { "ch", "Switzerland" }, { "de", "Germany" },
+        { "es", "Spain" },   { "fr", "France" },  { "it", "Italy" },       { NULL, NULL },
+    };
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(
+        call, &answer, .message = "Where shall the parcel go, and how?",
+        .form = NOD_FORM(
+            NOD_TEXT("name", .title = "Name", .required = true, NOD_MIN(2), NOD_MAX(20)),
+            NOD_TEXT("email", .title = "E-mail", .description = "For the tracking number.",
+                     .format = "email", .required = true),
+            NOD_TEXT("site", .title = "Web site", .format = "uri"),
+            NOD_TEXT("day", .title = "Day", .format = "date", .preset = "2026-11-20"),
+            NOD_TEXT("pickup", .title = "Pick-up", .format = "date-time"),
+            NOD_TEXT("ticket", .title = "Ticket", .pattern = "^T-[0-9]+$", .hint = "T-123"),
+            NOD_INT("days", .title = "Days in transit", .required = true, NOD_MIN(1), NOD_MAX(14),
+                    .preset = "3"),
+            NOD_NUMBER("weight", .title = "Weight in kg", NOD_MIN(0.5)),
+            NOD_BOOL("insured", .title = "Insure it", .preset = "true"),
+            NOD_CHOICE("size", NOD_OPTIONS({ "s", "Small" }, { "m", "Medium" }, { "l", "Large" }),
+                       .title = "Size", .required = true),
+            NOD_CHOICE("country", countries, .title = "Country"),
+            NOD_CHOICES("extras",
+                        NOD_OPTIONS({ "gift", "Gift wrap" }, { "sign", "Signature" },
+                                    { "night", "Overnight" }),
+                        .title = "Extras", NOD_MIN(1), NOD_MAX(2), .preset = "[\"gift\"]"),
+            NOD_TEXT("note", .title = "Note", .description = "Printed on the label."))));
+    if (answer.action != NOD_ACCEPT)
+        return nod_reply_text(call, "No parcel.");
+    return nod_reply_textf(call, "Shipped: %s", nod_text(call, answer.content));
+}
+
+/* Asks with the text that it is given. */
+static nod_status say(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .message = nod_arg_str(call, "text"),
+                       .form = NOD_FORM(NOD_TEXT("word", .title = "A word"))));
+    return nod_reply_text(call, answer.action == NOD_ACCEPT ? "Said." : "Not said.");
+}
+
+static nod_status transfer(nod_call *call)
+{
+    nod_approval approval;
+
+    NOD_TRY(nod_approve(call, &approval, .message = "Transfer the money to Grace Hopper?"));
+    return nod_reply_text(call, approval.approved ? "Transferred." : "Nothing was transferred.");
+}
+
+/* Destructive, and without a box to tick. */
+static nod_status erase(nod_call *call)
+{
+    bool yes;
+
+    NOD_TRY(nod_confirm(call, &yes, .message = "Erase the disk?"));
+    return nod_reply_text(call, yes ? "Erased." : "Nothing was erased.");
+}
+
+/* Asked for at the gate, and may be remembered. */
+static nod_status refresh(nod_call *call)
+{
+    return nod_reply_text(call, "Refreshed.");
+}
+
+/* Gone before anybody answers. */
+static nod_status brief(nod_call *call)
+{
+    nod_answer answer;
+    nod_status asked = nod_elicit(call, &answer, .message = "Quick: yes?", .ttl_ms = 2500,
+                                  .form = NOD_FORM(NOD_TEXT("word", .title = "A word")));
+
+    if (asked == NOD_E_TIMEOUT)
+        return nod_reply_text(call, "Too late.");
+    NOD_TRY(asked);
+    return nod_reply_text(call, "In time.");
+}
+
+#define ANYTHING "{\"type\":\"object\"}"
+
+static const nod_tool tools[] = {
+    { .name = "fields", .handler = fields, .title = "Ship a parcel", .additive = true },
+    { .name = "say", .handler = say, .input_schema = ANYTHING, .additive = true },
+    { .name = "transfer",
+      .handler = transfer,
+      .title = "Transfer money",
+      .input_schema = ANYTHING,
+      .additive = true },
+    { .name = "erase", .handler = erase, .title = "Erase the disk", .destructive = true },
+    { .name = "refresh",
+      .handler = refresh,
+      .title = "Refresh the cache",
+      .additive = true,
+      .requires_confirmation = true,
+      .remember = NOD_REMEMBER_SESSION | NOD_REMEMBER_TIME | NOD_REMEMBER_TOOL },
+    { .name = "brief", .handler = brief, .title = "Something brief", .additive = true },
+};
+
+int main(int argc, char **argv)
+{
+    nod_server *server = nod_server_new(.name = "parcels", .version = NOD_VERSION);
+
+    if (server == NULL)
+        return 1;
+    if (nod_tools(server, tools) != NOD_OK) {
+        nod_server_destroy(server);
+        return 1;
+    }
+    return nod_main(server, argc, argv);
+}
