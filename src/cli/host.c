@@ -6,6 +6,7 @@
  * begins to serve, shutdown.c how it ends.
  */
 #include "cli/host.h"
+#include "cli/remember.h"
 
 #include <stdlib.h>
 
@@ -155,6 +156,12 @@ nod_server *nod_server_create(const struct nod_server_opts *given)
                                                        .workers = (size_t)opts.workers,
                                                        .replay_check = replay_check_wanted() });
     loop_before_wait(server->loop, before_wait, server);
+    const char *wrong = remember_use(server->engine, server->opts.remember, NULL);
+    if (wrong) {
+        LOG_ERROR("the server's options are not valid", LOG_CSTR("why", wrong));
+        nod_server_destroy(server);
+        return NULL;
+    }
     return server;
 }
 
