@@ -141,6 +141,7 @@ static struct call *call_of_record(struct engine *engine, const struct adopt_spe
                                                          .principal = record->principal,
                                                          .scope = record->scope,
                                                          .caller_record = record->caller,
+                                                         .client = record->client,
                                                          .keep_ms = spec->keep_ms,
                                                          .keep_asked_ms = spec->keep_asked_ms,
                                                          .handed = spec->handed || record->handed,

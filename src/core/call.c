@@ -34,7 +34,7 @@ enum {
 struct call *call_create(struct engine *engine, const struct call_spec *spec, struct str args)
 {
     size_t text = spec->principal.len + spec->scope.len + spec->uri.len + spec->caller_record.len +
-                  args.len + 5;
+                  spec->client.len + args.len + 6;
     struct call *call = mem_alloc(sizeof(*call) + text);
     char *at = (char *)(call + 1);
 
@@ -50,6 +50,7 @@ struct call *call_create(struct engine *engine, const struct call_spec *spec, st
     call->scope = str_place(&at, spec->scope);
     call->uri = str_place(&at, spec->uri);
     call->caller_record = str_place(&at, spec->caller_record);
+    call->client = str_place(&at, spec->client);
     call->args = str_place(&at, args);
     call->keep_ms = spec->keep_ms;
     call->keep_asked_ms = spec->keep_asked_ms;

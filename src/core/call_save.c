@@ -37,6 +37,7 @@ struct call_record call_record_of(const struct call *call)
                                  .args = call->args,
                                  .uri = call->uri,
                                  .caller = call->caller_record,
+                                 .client = call->client,
                                  .version = target_version(call->target) };
 }
 

@@ -214,6 +214,7 @@ struct call_spec {
     struct str principal;
     struct str scope;
     struct str caller_record; /* JSON: how the caller can be reached again; may be empty */
+    struct str client;        /* see call_record.client */
     /* How long, after each of its transitions, something lives that could bring the call back; 0:
      * nothing. The call is remembered for at least so long. While it has questions, that is
      * keep_ms, the time they wait, and keep_asked_ms together. */

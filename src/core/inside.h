@@ -201,7 +201,7 @@ struct call {
     struct id id;
     struct target *target;
     struct caller *caller;
-    struct str principal, scope, uri, args, caller_record; /* behind the struct */
+    struct str principal, scope, uri, args, caller_record, client; /* behind the struct */
     size_t size;                                           /* of the call with all that text */
     const struct json *given; /* the arguments as a tree, during engine_call */
     char *args_now; /* the arguments as hooks have written them for its runs; NULL: unchanged */

@@ -86,6 +86,7 @@ void engine_open(struct engine *engine, const struct call_spec *spec, store_done
                                             .args = arena_str(arena, buf_str(&args)),
                                             .uri = arena_str(arena, spec->uri),
                                             .caller = arena_str(arena, spec->caller_record),
+                                            .client = arena_str(arena, spec->client),
                                             .version = target_version(spec->target) };
     buf_finish(&args);
     opening->keep_ms = spec->keep_ms;

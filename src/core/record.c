@@ -123,6 +123,7 @@ struct call_record call_record_copy(struct arena *arena, const struct call_recor
     copy.args = arena_str(arena, from->args);
     copy.uri = arena_str(arena, from->uri);
     copy.caller = arena_str(arena, from->caller);
+    copy.client = arena_str(arena, from->client);
     copy.result = arena_str(arena, from->result);
     if (entries && text)
         entries_copy(entries, from->entries, from->entry_count, &text);

@@ -148,6 +148,9 @@ struct call_record {
     struct str args;   /* JSON object */
     struct str uri;    /* resources: the one that is read */
     struct str caller; /* JSON written by the caller: how it is reached again; may be empty */
+    /* What the client calls itself: JSON {"name", "version"}, or empty. For people; it decides
+     * nothing. */
+    struct str client;
     /* The version of its target when it began (target_version); 0: not known. Only with a store
      * that outlives the process: within one process a call keeps the target it began with. */
     int64_t version;

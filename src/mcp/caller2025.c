@@ -138,6 +138,7 @@ void caller2025_start(struct request *request, const struct caller2025_spec *spe
                                                           .principal = session_principal(session),
                                                           .scope = session_scope(session),
                                                           .caller_record = caller_record(call),
+                                                          .client = str_of(session->client),
                                                           .id = id_str(&id),
                                                           .named = alone,
                                                           .keep_ms = server->opts.session_idle_ms,

@@ -449,17 +449,19 @@ void caller2026_start(struct request *request, const struct caller2025_spec *spe
                !mcp_state_carries(server->opts.engine, spec->target)) {
         refuse_too_large(caller);
     } else {
-        engine_call(server->opts.engine,
-                    &(struct call_spec){ .target = spec->target,
-                                         .args = spec->args,
-                                         .uri = spec->uri,
-                                         .principal = caller->principal,
-                                         .scope = caller->principal,
-                                         .caller_record = caller_record(caller),
-                                         .keep_asked_ms = MCP_STATE_GRACE_MS,
-                                         .portable = server->opts.portable_states,
-                                         .hold_steps = caller_holds_steps(caller),
-                                         .caller = &caller->caller });
+        engine_call(
+            server->opts.engine,
+            &(struct call_spec){ .target = spec->target,
+                                 .args = spec->args,
+                                 .uri = spec->uri,
+                                 .principal = caller->principal,
+                                 .scope = caller->principal,
+                                 .caller_record = caller_record(caller),
+                                 .client = client_shown(request->meta->client, &caller->arena),
+                                 .keep_asked_ms = MCP_STATE_GRACE_MS,
+                                 .portable = server->opts.portable_states,
+                                 .hold_steps = caller_holds_steps(caller),
+                                 .caller = &caller->caller });
     }
     caller->busy--;
     /* The request is held now, and its memory is not needed. */

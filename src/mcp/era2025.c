@@ -94,6 +94,7 @@ static void initialize(struct request *request)
     session->can = client_can(capabilities, session_knows(session));
     session->boolean_confirm =
         named(opts->boolean_confirm_clients, json_get_str(info, STR("name")));
+    session_name_client(session, info);
     session->initialized = true;
     LOG_DEBUG("session begun", LOG_STR("principal", session_principal(session)),
               LOG_STR("client", json_get_str(info, STR("name"))),

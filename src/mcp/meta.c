@@ -144,6 +144,37 @@ static bool read_log_level(const struct json *value, struct meta *out, struct me
                               "warning, error, critical, alert, emergency."));
 }
 
+/* Cut if it is long, and not in the middle of a character. */
+static struct str cut(struct str text)
+{
+    size_t len = text.len < CLIENT_NAME_SHOWN ? text.len : CLIENT_NAME_SHOWN;
+
+    while (len < text.len && len > 0 && ((unsigned char)text.at[len] & 0xC0) == 0x80)
+        len--;
+    return str_n(text.at, len);
+}
+
+struct str client_shown(const struct json *info, struct arena *arena)
+{
+    struct str name = cut(json_get_str(info, STR("name")));
+    struct str version = cut(json_get_str(info, STR("version")));
+    struct json_writer w;
+    struct buf out;
+
+    if (!name.len)
+        return STR_NONE;
+    buf_init(&out, 16 * CLIENT_NAME_SHOWN);
+    json_writer_init(&w, &out);
+    jw_object(&w);
+    jw_key_str(&w, STR("name"), name);
+    if (version.len)
+        jw_key_str(&w, STR("version"), version);
+    jw_end(&w);
+    struct str text = json_writer_done(&w) ? arena_str(arena, buf_str(&out)) : STR_NONE;
+    buf_finish(&out);
+    return text;
+}
+
 /* The members of _meta that are read. */
 enum member { VERSION, CLIENT, CAPABILITY, PROGRESS, LOG_LEVEL, MEMBERS };
 
@@ -171,6 +202,7 @@ bool meta_read(const struct json *params, struct arena *arena, struct meta *out,
         return invalid(fault, STR("_meta[\"" META_CAPABILITIES "\"] must be an object."));
     if (found[CLIENT] && !json_is(found[CLIENT], JSON_OBJECT))
         return invalid(fault, STR("_meta[\"" META_CLIENT "\"] must be an object."));
+    out->client = found[CLIENT];
     if (found[PROGRESS]) {
         out->progress_token = rpc_id_of(arena, found[PROGRESS]);
         if (!out->progress_token.len)

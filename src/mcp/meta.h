@@ -33,11 +33,17 @@ enum {
 struct meta {
     struct str version;
     const struct json *capabilities; /* an object; lives as long as the message */
+    const struct json *client;       /* what it calls itself: likewise, or NULL */
     uint8_t can;                     /* enum client_can: what the client declares */
     bool tasks;                      /* it declares the extension io.modelcontextprotocol/tasks */
     uint8_t log_level;               /* nod_log_level, or META_NO_LOG */
     struct str progress_token;       /* JSON text, or empty */
 };
+
+enum { CLIENT_NAME_SHOWN = 128 }; /* bytes of a client's name, and of its version, that are kept */
+/* What people are shown of a clientInfo: JSON {"name", "version"}, in the arena; empty if it has no
+ * name. */
+struct str client_shown(const struct json *info, struct arena *arena);
 
 /* Why a request is refused before it is handled: an error with its HTTP status. */
 struct meta_fault {

@@ -12,9 +12,12 @@
  */
 #include "mcp/session.h"
 
+#include <stdlib.h>
+
 #include "base/log.h"
 #include "base/mem.h"
 #include "mcp/caller2025.h"
+#include "mcp/meta.h"
 #include "mcp/session_store.h"
 #include "mcp/shares.h"
 #include "mcp/ask2025.h"
@@ -113,6 +116,17 @@ struct session *session_find(struct mcp_server *server, struct str id, struct st
     return session && str_eq(session_principal(session), principal) ? session : NULL;
 }
 
+void session_name_client(struct session *session, const struct json *info)
+{
+    struct arena arena;
+
+    arena_init(&arena, SESSION_CLIENT_MAX);
+    struct str client = client_shown(info, &arena);
+    free(session->client);
+    session->client = client.len ? str_dup(client) : NULL;
+    arena_finish(&arena);
+}
+
 void session_moved(struct session *session)
 {
     if (!session->ended || session->busy || session->call_count)
@@ -123,6 +137,7 @@ void session_moved(struct session *session)
         mcp_stream_close(stream); /* its caller has left the call */
         mcp_stream_destroy(stream);
     }
+    free(session->client);
     mem_free(session);
 }
 

@@ -47,6 +47,7 @@ struct session {
     bool boolean_confirm;
     bool ended;
     bool busy;         /* being ended: must not be freed inside session_end */
+    char *client;      /* what it calls itself, as people are shown it: client_shown; or NULL */
     struct map *index; /* of the calls by the text of their ids, once there are many */
     struct list call_list;
     struct list cancelling;
@@ -135,6 +136,10 @@ static inline struct str session_scope(const struct session *session)
 {
     return str_n(session->text, session->scope_len);
 }
+
+/* Remembers what the client calls itself (clientInfo), for people. */
+enum { SESSION_CLIENT_MAX = 8192 }; /* memory to write it */
+void session_name_client(struct session *session, const struct json *info);
 
 static inline const struct revision_facts *session_knows(const struct session *session)
 {

@@ -123,6 +123,8 @@ static void write_record(struct session *session,
     jw_key_i64(&w, STR("can"), session->can);
     jw_key_i64(&w, STR("logLevel"), session->log_level);
     jw_key_bool(&w, STR("booleanConfirm"), session->boolean_confirm);
+    if (session->client)
+        jw_key_raw(&w, STR("client"), str_of(session->client));
     jw_key_i64(&w, STR("until"), session->until_ms);
     if (!list_empty(&session->subscriptions) || session->unwritten) {
         jw_key(&w, STR("subscriptions"));
@@ -238,6 +240,7 @@ static bool read_into(struct session *session, const struct json *record)
     if (session->stored_until_ms > session->until_ms)
         session->until_ms = session->stored_until_ms;
     session->boolean_confirm = json_true(json_get(record, STR("booleanConfirm")));
+    session_name_client(session, json_get(record, STR("client")));
     session->initialized = true;
     resources_read_subscriptions(session, json_get(record, STR("subscriptions")),
                                  !session->unwritten && !session->writing);

@@ -35,7 +35,7 @@ static struct stored_call *call_add(struct memory_store *memory, const struct ca
 {
     const struct str texts[CALL_TEXTS] = {
         [TEXT_SCOPE] = open->scope, [TEXT_TARGET] = open->target, [TEXT_ARGS] = open->args,
-        [TEXT_URI] = open->uri,     [TEXT_CALLER] = open->caller,
+        [TEXT_URI] = open->uri,     [TEXT_CALLER] = open->caller, [TEXT_CLIENT] = open->client,
     };
     struct stored_call *call = memory_call_make(texts);
 

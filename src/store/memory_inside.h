@@ -90,7 +90,15 @@ struct told_ask {
  * Millions of these may wait, so they are small. Their texts are in one block, one after the other,
  * each with a NUL. They become records (memory_call_view, memory_ask_view) when somebody looks.
  */
-enum call_text { TEXT_SCOPE, TEXT_TARGET, TEXT_ARGS, TEXT_URI, TEXT_CALLER, CALL_TEXTS };
+enum call_text {
+    TEXT_SCOPE,
+    TEXT_TARGET,
+    TEXT_ARGS,
+    TEXT_URI,
+    TEXT_CALLER,
+    TEXT_CLIENT,
+    CALL_TEXTS
+};
 enum ask_text { TEXT_KEY, TEXT_MESSAGE, TEXT_DETAIL, TEXT_URL, TEXT_REMEMBER, ASK_TEXTS };
 
 struct tally {      /* of a principal; lives as long as one of its calls; they share the name */

@@ -244,6 +244,7 @@ void memory_call_view(struct call_facts *call, struct call_view *view)
     record->args = text_next(&at, len[TEXT_ARGS]);
     record->uri = text_next(&at, len[TEXT_URI]);
     record->caller = text_next(&at, len[TEXT_CALLER]);
+    record->client = text_next(&at, len[TEXT_CLIENT]);
     record->version = 0;
     record->kind = (enum target_kind)call->kind;
     record->keep_until_ms = call->keep_until;

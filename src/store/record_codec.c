@@ -109,6 +109,7 @@ nod_status codec_write_call(struct codec *codec, const struct call_record *call,
     put_text(&body, call->uri);
     put_text(&body, call->caller);
     put_signed(&body, call->version); /* older records had a time here, for which they were kept */
+    put_last(&body, call->client);
     return body_done(codec, CODEC_CALL, call->scope, call->id, &body, out);
 }
 
@@ -397,6 +398,7 @@ nod_status codec_read_call(struct codec *codec, struct str id, struct str bytes,
     out->version = get_signed(&reader);
     if (out->version < CALL_VERSION_LEAST)
         out->version = 0;
+    out->client = get_last(&reader);
     return close_body(codec, CODEC_CALL, id, &reader);
 }
 

@@ -157,6 +157,7 @@ static const struct call_record *copy_call(struct sqlite_op *op, const struct ca
         .args = copy(op, call->args),
         .uri = copy(op, call->uri),
         .caller = copy(op, call->caller),
+        .client = copy(op, call->client),
     };
     return made;
 }

@@ -73,22 +73,6 @@ bool shown_add(struct shown *shown, const struct ask_record *ask)
 
 /* --- calls --- */
 
-/* What the caller has written about the client, if it has: see call_record.caller. */
-static struct str client_of(struct arena *arena, struct str caller)
-{
-    struct arena scratch;
-    struct str found = STR_NONE;
-
-    if (str_find(caller, STR("\"client\"")) < 0)
-        return STR_NONE;
-    arena_init(&scratch, INBOX_ARENA_MAX);
-    const struct json *client = json_get(json_parse(&scratch, caller, NULL, NULL), STR("client"));
-    if (json_is(client, JSON_OBJECT))
-        found = arena_str(arena, client->raw);
-    arena_finish(&scratch);
-    return found;
-}
-
 static void call_fill(struct shown *shown, struct shown_ask *to, const struct call_record *call)
 {
     to->found = true;
@@ -98,7 +82,7 @@ static void call_fill(struct shown *shown, struct shown_ask *to, const struct ca
         return;
     }
     to->args = arena_str(&shown->arena, call->args);
-    to->client = client_of(&shown->arena, call->caller);
+    to->client = arena_str(&shown->arena, call->client);
     if (to->ask.state != ASK_PENDING &&
         (shown->everybody || viewer_sees_all(&shown->viewer, &to->ask)))
         to->result = arena_str(&shown->arena, call->result);

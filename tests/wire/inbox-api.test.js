@@ -13,6 +13,7 @@ for (const house of houses) {
     const [item] = await ada.pending();
     assert.deepEqual([item.kind, item.state, item.tool, item.title, item.message, item.principal, item.consent, item.attempt],
       ['form', 'pending', 'ask', 'ask', 'Who are you?', 'ada', false, 1]);
+    assert.deepEqual(item.client, { name: 'wire-test', version: '1.0.0' });
     assert.deepEqual(item.arguments, { message: 'Who are you?' });
     assert.equal(item.schema.type, 'object');
     assert.deepEqual((await ada.one(item.id)).json, item);
