@@ -79,13 +79,16 @@ const choices = [
   { scope: 'principal', match: 'tool', label: 'Always allow' },
 ];
 
+const FULL = Boolean(process.env.NOD_SOAK);
+
 for (const house of houses) {
   test(`${house.name}: each choice passes what it says, and asks for everything else`, async (t) => {
     const { first, last } = await openHouse(t, house, { program: PROGRAM });
     const [ada, bob] = ['ada', 'bob'].map((who) => new Api(last, who));
     const [one, other] = [await session(t, first, 'ada'), await session(t, last, 'ada')];
     const stranger = await session(t, first, 'bob');
-    for (const [i, choice] of choices.entries()) {
+    const some = FULL || house.name === 'memory' ? choices : [choices[0], choices[4]];
+    for (const [i, choice] of some.entries()) {
       const args = { n: i };
       const { item } = await grant(one, ada, 'guarded', args, choice);
       assert.deepEqual(item.remember.map(({ label }) => label), choices.map(({ label }) => label));
@@ -169,22 +172,28 @@ test('sqlite: after a restart each still passes, sealed; a changed tool asks aga
   for (let i = 0; i < 3; i++) assert.ok(await passes(one, ada, 'guarded', { n: i }), 'as it was');
 });
 
-test('sqlite: killed between the answer and the grant, the next start makes it', async (t) => {
-  const house = await lasting(t);
-  const ada = new Api(house.server, 'ada');
-  const one = await session(t, house.server, 'ada');
-  await house.again(one, ada, { NOD_CRASH_AT: 'answer_after' });
-  const call = await begin(one, ada, 'guarded', { n: 1 });
-  await assert.rejects(ada.resolve(call.item.id, { approved: true, remember: { scope: 'session', match: 'arguments', for: null } }));
-  await house.server.kill(); // it has died by itself
-  await house.start();
-  one.url = house.server.url;
-  ada.base = new URL('/', house.server.url).href.slice(0, -1);
-  await comeBack(one, call);
-  assert.equal(textOf(await call.reply()), 'done');
-  assert.equal((await grants(ada)).length, 1);
-  assert.ok(await passes(one, ada, 'guarded', { n: 1 }));
-});
+// Wherever it dies on the way from the answer to the result, the call ends well, and its approval is remembered, once.
+const points = ['answer_after', 'answer_before', 'rerun_before', 'effect_before', 'effect_after', 'step_after', 'result_before', 'result_after'];
+for (const point of FULL ? points : points.slice(0, 1)) {
+  test(`sqlite: killed at ${point}, the next start makes the grant`, async (t) => {
+    const house = await lasting(t);
+    const ada = new Api(house.server, 'ada');
+    const one = await session(t, house.server, 'ada');
+    await house.again(one, ada, { NOD_CRASH_AT: point });
+    const call = await begin(one, ada, 'guarded', { n: 1 });
+    const answer = () => ada.resolve(call.item.id, { approved: true, remember: { scope: 'session', match: 'arguments', for: null } });
+    await answer().catch(() => {});
+    await within(PATIENCE_MS, 'it dies', (async () => {
+      while (await ada.me().catch(() => null)) await pause(5);
+    })());
+    await house.again(one, ada);
+    await comeBack(one, call);
+    assert.equal((await answer()).status, 200, 'the same answer counts as given');
+    assert.equal(textOf(await call.reply()), 'done');
+    assert.equal((await grants(ada)).length, 1);
+    assert.ok(await passes(one, ada, 'guarded', { n: 1 }));
+  });
+}
 
 test('two nodes of redis: the node that took the answer dies, and the other makes the grant', async (t) => {
   const store = await twoNodes.create(t);
@@ -217,6 +226,22 @@ test('sqlite: what was revoked while its call waited is not made again when the 
   assert.equal(textOf(await first.reply()), 'done');
   assert.deepEqual(await grants(ada), []);
   assert.equal(await passes(one, ada, 'twice', { n: 1 }), null);
+});
+
+test('two nodes of redis: many calls at once pass by one grant, and after a revoke none does', async (t) => {
+  const { first, last } = await openHouse(t, twoNodes, { program: PROGRAM });
+  const ada = new Api(last, 'ada');
+  const peers = [await session(t, first, 'ada'), await session(t, last, 'ada')];
+  await grant(peers[0], ada, 'guarded', { n: 1 }, choices[5]);
+  const calls = await Promise.all(Array.from({ length: 24 }, (_, n) => callTool(peers[n % 2], 'guarded', { n })));
+  for (const call of calls) assert.equal(textOf((await call.reply()).result), 'done');
+  const [{ uses }] = await grants(ada);
+  assert.ok(uses > 0 && uses <= 24, `${uses} uses`);
+  await revokeAll(ada);
+  const late = await Promise.all(Array.from({ length: 6 }, (_, n) => callTool(peers[n % 2], 'guarded', { n })));
+  const items = await ada.pending(6);
+  assert.deepEqual(await Promise.all(items.map(async ({ id }) => (await ada.resolve(id, { approved: false })).status)), Array(6).fill(200));
+  for (const call of late) assert.ok((await call.reply()).result.isError);
 });
 
 // --- the 2026 era, and clients that ask ---
