@@ -82,11 +82,7 @@ int main(int argc, char **argv)
     };
     nod_server *server = nod_server_new(.name = "purge-cache", .version = NOD_VERSION);
 
-    if (server == NULL)
+    if (server == NULL || nod_tools(server, tools) != NOD_OK)
         return 1;
-    if (nod_tools(server, tools) != NOD_OK) {
-        nod_server_destroy(server);
-        return 1;
-    }
     return nod_main(server, argc, argv);
 }

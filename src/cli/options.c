@@ -298,7 +298,7 @@ static const struct option table[] = {
     { "--surfaces", "names such as client, with commas or > between them", false, take_surfaces },
     { "--next-surface", "a time such as 90s, 30m, 24h or 7d", false, take_next_surface },
     { "--consent", "inbox or any", false, take_consent },
-    { "--metrics", "HOST:PORT or unix:PATH", false, take_metrics },
+    { "--metrics", "HOST:PORT, a PORT alone (0 to 65535), or unix:PATH", false, take_metrics },
     { "--webhook", "a URL that begins with http:// or https://", false, take_webhook },
     { "--webhook-secret", "FILE", false, take_webhook_secret },
     { "--webhook-allow", "ADDRESS:PORT", false, take_webhook_allow },
