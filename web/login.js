@@ -2,6 +2,12 @@
 const [form, token, problem] = ['form', 'token', 'problem'].map((id) => document.getElementById(id));
 const base = new URL('..', import.meta.url);
 
+// Why somebody was led here, if it was not to sign in.
+const why = { used: 'This link was opened before, and works once.', unknown: 'There is no such link, or its ten minutes are over.' };
+const note = document.getElementById('note');
+note.textContent = why[new URLSearchParams(location.search).get('link')] ?? '';
+note.hidden = !note.textContent;
+
 function say(text) {
   problem.hidden = !text;
   problem.textContent = text;

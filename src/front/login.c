@@ -14,17 +14,21 @@
 enum { LOGIN_TEXT_MAX = 8 << 10 }; /* bytes of a reply, with its headers */
 
 /* The exchange is not the operation's any more. */
-static void reply_problem(struct signin_op *op, int status, struct str why)
+static void reply_ruled(struct signin_op *op, const struct http_ruling *ruling, int64_t wait_ms)
 {
-    bool guessed = status == 404; /* a link that is not known */
     struct http_exchange *exchange = op->exchange;
-    struct http_ruling ruling = { 0 };
 
     http_on_gone(exchange, NULL, NULL);
     op->exchange = NULL;
+    slow_answer(op->front, exchange, op->http, ruling, wait_ms);
+}
+
+static void reply_problem(struct signin_op *op, int status, struct str why)
+{
+    struct http_ruling ruling = { 0 };
+
     admit_refuse(op->front, op->http, op->route, &ruling, status, why);
-    slow_answer(op->front, exchange, op->http, &ruling,
-                guessed ? slow_failed(op->front, op->http) : 0);
+    reply_ruled(op, &ruling, 0);
 }
 
 static void reply_store_away(struct signin_op *op, nod_status status)
@@ -81,6 +85,27 @@ static void say_in(struct signin_op *op, nod_status status)
     signin_op_free(op);
 }
 
+/* A person is led to the page where they can sign in, which says why (`word`). What is not known
+ * counts as an attempt; a link that was used was not guessed. */
+static void reply_no_link(struct signin_op *op, int status, struct str word, struct str why)
+{
+    int64_t wait_ms = status == 404 ? slow_failed(op->front, op->http) : 0;
+    struct http_ruling ruling = { .status = 303, .header_count = 1 };
+    struct arena arena;
+
+    arena_init(&arena, LOGIN_TEXT_MAX);
+    ruling.headers[0] =
+        (struct http_header){ STR("Location"),
+                              arena_fmt(&arena, STR_FMT "/login?link=" STR_FMT,
+                                        STR_ARG(op->front->public_url.path), STR_ARG(word)) };
+    if (str_find(http_named(op->http, HTTP_NAME_ACCEPT), STR("text/html")) < 0) {
+        ruling = (struct http_ruling){ 0 };
+        admit_refuse(op->front, op->http, op->route, &ruling, status, why);
+    }
+    reply_ruled(op, &ruling, wait_ms);
+    arena_finish(&arena);
+}
+
 static void link_used(struct signin_op *op, nod_status status)
 {
     if (status == NOD_OK) {
@@ -88,18 +113,15 @@ static void link_used(struct signin_op *op, nod_status status)
         signin_make(op);
         return;
     }
-    if (!op->exchange)
-        ;
-    else if (status == NOD_E_STALE)
-        reply_problem(op, 410,
-                      STR("This link was used before, and a link opens the inbox once. If it was "
-                          "not you, end the server's sign-ins by restarting it; `nod login` makes "
-                          "a new link."));
-    else if (status == NOD_E_NOT_FOUND)
-        reply_problem(op, 404,
+    if (op->exchange && status == NOD_E_STALE)
+        reply_no_link(op, 410, STR("used"),
+                      STR("This link was used before, and a link opens the inbox once; `nod login` "
+                          "makes a new one."));
+    else if (op->exchange && status == NOD_E_NOT_FOUND)
+        reply_no_link(op, 404, STR("unknown"),
                       STR("There is no such link, or its ten minutes are over; `nod login` makes a "
                           "new one."));
-    else
+    else if (op->exchange)
         reply_store_away(op, status);
     signin_op_free(op);
 }

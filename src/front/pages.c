@@ -35,6 +35,15 @@ static bool is_plain(struct str path)
     return true;
 }
 
+/* What may stand in a Refresh header: everything but what could end its address. */
+static bool is_followed(struct str target)
+{
+    for (size_t i = 0; i < target.len; i++)
+        if (target.at[i] <= ' ' || target.at[i] > '~' || strchr("\"'<>,;\\", target.at[i]))
+            return false;
+    return target.len > 1 && target.at[0] == '/' && target.at[1] != '/';
+}
+
 static void add_header(struct http_ruling *ruling, struct str name, struct str value)
 {
     ruling->headers[ruling->header_count++] = (struct http_header){ name, value };
@@ -52,7 +61,7 @@ bool page_lead(struct front *front, const struct http_request *http, const struc
     buf_clear(&front->refusal);
     if (str_eq(site, STR("cross-site")) || str_eq(site, STR("same-site"))) {
         buf_fmt(&front->refusal, "0;url=" STR_FMT STR_FMT, STR_ARG(prefix),
-                STR_ARG(is_plain(http->path) ? http->path : STR("/")));
+                STR_ARG(is_followed(http->target) ? http->target : STR("/")));
         ruling->status = 200;
         add_header(ruling, STR("Refresh"), buf_str(&front->refusal));
         add_header(ruling, STR("Content-Type"), STR("text/html; charset=utf-8"));

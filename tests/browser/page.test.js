@@ -3,4 +3,5 @@
 import './answering.js';
 import './reading.js';
 import './living.js';
+import './elsewhere.js';
 import './looks.js';

@@ -1,0 +1,106 @@
+// The page and other sites: what a browser sends from elsewhere, and what it keeps from us and from others.
+import assert from 'node:assert/strict';
+import http from 'node:http';
+import { once } from 'node:events';
+import { test } from 'node:test';
+import { startHttp } from '../wire/harness.js';
+import { PEOPLE, pagesOf, stage, person, asks, ask, live } from './browser.js';
+
+// A web site on this machine. As "localhost" it is another site than 127.0.0.1; under that name it is the same site, on another port.
+async function site(t, body) {
+  const server = http.createServer((request, response) => response.setHeader('Content-Type', 'text/html').end(body)).listen(0);
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return (name) => `http://${name}:${server.address().port}/`;
+}
+
+test('a deep link in a chat opens the ask, for whoever is signed in; anybody else is led to sign in, and from there to it', async (t) => {
+  const { server, peer, page } = await stage(t, { allow: /./ });
+  await peer.call('say', { text: 'Asked.' });
+  await asks(page, 'Asked.');
+  const { items } = await (await page.request.get(`${server.origin}/api/elicitation`)).json();
+  const deep = `${server.origin}/ask/${items[0].id}`;
+  const chat = await site(t, `<a href="${deep}">look</a>`);
+  const context = page.context();
+  for (const name of ['localhost', '127.0.0.1']) {
+    const tab = await context.newPage();
+    const seen = [];
+    tab.on('response', async (reply) => reply.url() === deep && seen.push(reply.status()));
+    await tab.goto(chat(name));
+    await tab.click('a');
+    await asks(tab, 'Asked.');
+    assert.equal(tab.url(), deep);
+    assert.deepEqual(seen, name === 'localhost' ? [200, 200] : [200], 'opened once more from our own origin, where the cookie is kept back');
+  }
+  const stranger = await context.browser().newContext();
+  t.pages.contexts.push(stranger);
+  const tab = await stranger.newPage();
+  await tab.goto(chat('localhost'));
+  await tab.click('a');
+  await tab.waitForURL(/\/login\?next=\/ask\//);
+  await tab.getByLabel('Your token').fill('no token of this server');
+  await tab.getByRole('button', { name: 'Sign in' }).click();
+  await tab.getByText('This token is not known here.').waitFor();
+  await tab.getByLabel('Your token').fill(PEOPLE.find(({ name }) => name === 'root').token);
+  await tab.getByRole('button', { name: 'Sign in' }).click();
+  await tab.waitForURL(deep);
+});
+
+test('a page of another site, or of another port of this machine, can neither read nor change anything', async (t) => {
+  const { server, peer, page } = await stage(t, { allow: /./ });
+  await peer.call('say', { text: 'Not for you.' });
+  await asks(page, 'Not for you.');
+  const { items } = await (await page.request.get(`${server.origin}/api/elicitation`)).json();
+  const elsewhere = await site(t, '<p>hello');
+  const context = page.context();
+  for (const name of ['localhost', '127.0.0.1']) {
+    const tab = await context.newPage();
+    const statuses = [];
+    tab.on('response', (reply) => reply.url().startsWith(server.origin) && statuses.push(reply.status()));
+    await tab.goto(elsewhere(name));
+    const tried = await tab.evaluate(async ([origin, id]) => {
+      const results = [];
+      const attempt = async (url, options) => {
+        try {
+          const reply = await fetch(origin + url, { credentials: 'include', ...options });
+          results.push(reply.type === 'opaque' ? 'opaque' : await reply.text());
+        } catch {
+          results.push('refused');
+        }
+      };
+      await attempt('/api/elicitation', {});
+      await attempt('/api/elicitation', { mode: 'no-cors' });
+      await attempt(`/api/elicitation/${id}/resolve`, { method: 'POST', mode: 'no-cors', body: '{"action":"accept","content":{}}' });
+      await attempt(`/api/elicitation/${id}/resolve`, { method: 'POST', headers: { 'Content-Type': 'application/json', 'X-CSRF-Token': 'x' }, body: '{"action":"accept","content":{}}' });
+      return results;
+    }, [server.origin, items[0].id]);
+    assert.ok(tried.every((result) => ['refused', 'opaque'].includes(result)), JSON.stringify(tried));
+    assert.ok(statuses.every((status) => status >= 400), JSON.stringify(statuses));
+    const frame = await tab.evaluate(async (origin) => {
+      const inside = document.createElement('iframe');
+      inside.src = origin;
+      const loaded = new Promise((resolve) => (inside.onload = resolve));
+      document.body.append(inside);
+      await loaded;
+      return inside.contentDocument?.body?.textContent ?? 'not ours to read';
+    }, server.origin);
+    assert.equal(frame, 'not ours to read', 'the browser shows it in no frame');
+  }
+  assert.equal(await ask(page).locator('.bar').count(), 1, 'it still waits');
+});
+
+test('the link of the start opens it; opened again, it leads to the page that says why not', async (t) => {
+  pagesOf(t);
+  const server = await startHttp(t, 'delete-account');
+  server.origin = new URL(server.url).origin;
+  const link = /url="?(http[^\s"]+)/.exec(await server.said(/event=inbox /))[1];
+  const page = await person(t, server, 'local', { link });
+  assert.equal(page.url(), `${server.origin}/`);
+  await page.goto(link);
+  await page.getByText('This link was opened before, and works once.').waitFor();
+  assert.equal(page.url(), `${server.origin}/login?link=used`);
+  await page.goto(`${server.origin}/login/AAAAAAAAAAAAAAAAAAAAAA`);
+  await page.getByText('There is no such link, or its ten minutes are over.').waitFor();
+  await page.goto(server.origin);
+  await live(page);
+});
