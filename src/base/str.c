@@ -72,6 +72,45 @@ int str_cmp(struct str a, struct str b)
     return (a.len > b.len) - (a.len < b.len);
 }
 
+/* The bytes of the space, or of the character without a shape, that the text begins with; 0: it
+ * begins with something else. */
+static size_t unseen(struct str s)
+{
+    static const struct {
+        unsigned char first, second, from, to; /* from 0: there is no third byte */
+    } runs[] = {
+        { 0xC2, 0xA0, 0, 0 },       /* no-break space */
+        { 0xC2, 0xAD, 0, 0 },       /* soft hyphen */
+        { 0xE1, 0x9A, 0x80, 0x80 }, /* Ogham space */
+        { 0xE1, 0xA0, 0x8E, 0x8E }, /* Mongolian vowel separator */
+        { 0xE2, 0x80, 0x80, 0x8F }, /* spaces of many widths, joiners, marks of direction */
+        { 0xE2, 0x80, 0xA8, 0xAF }, /* ends of lines and of directions */
+        { 0xE2, 0x81, 0x9F, 0xA9 }, /* mathematical space, word joiner, isolates */
+        { 0xE3, 0x80, 0x80, 0x80 }, /* ideographic space */
+        { 0xEF, 0xBB, 0xBF, 0xBF }, /* byte order mark */
+    };
+    const unsigned char *at = (const unsigned char *)s.at;
+
+    if (at[0] <= ' ')
+        return 1;
+    for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
+        if (s.len < 2 || at[0] != runs[i].first || at[1] != runs[i].second)
+            continue;
+        if (!runs[i].from)
+            return 2;
+        if (s.len > 2 && at[2] >= runs[i].from && at[2] <= runs[i].to)
+            return 3;
+    }
+    return 0;
+}
+
+bool str_blank(struct str s)
+{
+    for (size_t n; s.len > 0 && (n = unseen(s)) > 0;)
+        s = str_skip(s, n);
+    return s.len == 0;
+}
+
 struct str str_trim_slow_(struct str s)
 {
     while (s.len > 0 && str_is_blank_(s.at[0]))

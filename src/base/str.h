@@ -69,14 +69,8 @@ bool str_eq_nocase(struct str a, struct str b);
 /* Byte order; a prefix sorts before what it is a prefix of. */
 int str_cmp(struct str a, struct str b);
 
-/* Nothing to be seen of it: empty, or spaces, tabs and ends of lines alone. */
-static inline bool str_blank(struct str s)
-{
-    for (size_t i = 0; i < s.len; i++)
-        if ((unsigned char)s.at[i] > ' ')
-            return false;
-    return true;
-}
+/* Nothing to be seen of it: empty, or control characters and spaces alone, those of Unicode too. */
+bool str_blank(struct str s);
 
 /* Removes spaces and tabs from both ends. */
 struct str str_trim_slow_(struct str s);

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/catalog.h"
+#include "core/masked.h"
 #include "core/problems.h"
 #include "json/write.h"
 
@@ -174,16 +175,18 @@ static const char *kind_name(enum target_kind kind)
     return names[kind];
 }
 
+enum { LOG_ARENA_MAX = 1 << 20 }; /* memory of a sentence that is masked for the log */
+
 /* A mistake in the program is an error, and one may have to look at its source. That nobody could
- * be asked is a warning of its own: see call_unasked. The sentences are nod's own, which never hold
- * what a person has said, or the author's. */
+ * be asked is a warning of its own: see call_unasked. What people have answered is masked. */
 static void log_failure(const struct call *call, const struct outcome *outcome)
 {
+    struct arena arena;
     bool bug = outcome->status == NOD_E_USAGE || outcome->status == NOD_E_NOT_DETERMINISTIC ||
                outcome->status == NOD_E_BAD_SCHEMA;
     enum log_level level = bug ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO;
     struct log_field fields[] = {
-        LOG_STR("why", outcome->message),
+        LOG_STR("why", STR_NONE),
         LOG_CSTR("code", outcome->code),
         LOG_STR(kind_name(call->target->kind), call->target->name),
         LOG_STR("principal", call->principal),
@@ -193,9 +196,13 @@ static void log_failure(const struct call *call, const struct outcome *outcome)
     };
     size_t count = sizeof(fields) / sizeof(fields[0]);
 
-    if (log_enabled(level))
-        log_write(level, bug ? "call failed: a mistake in the program" : "call failed", fields,
-                  bug && call->target->source.len ? count : count - 1);
+    if (!log_enabled(level))
+        return;
+    arena_init(&arena, LOG_ARENA_MAX);
+    fields[0] = LOG_STR("why", masked(&arena, outcome->message, &call->journal));
+    log_write(level, bug ? "call failed: a mistake in the program" : "call failed", fields,
+              bug && call->target->source.len ? count : count - 1);
+    arena_finish(&arena);
 }
 
 void call_outcome_fail(struct call *call, const struct fault *fault)

@@ -99,6 +99,16 @@ static bool value_is_text(struct form *form, const struct form_path *path, const
     return expect(form, path, value, JSON_STRING);
 }
 
+/* A text that people read in place of another: a blank one would hide it. */
+static bool value_is_shown(struct form *form, const struct form_path *path,
+                           const struct json *value)
+{
+    if (!value_is_text(form, path, value))
+        return false;
+    return !str_blank(value->text) ||
+           refuse(form, path, "is blank: leave it out, or say something");
+}
+
 static bool value_is_number(struct form *form, const struct form_path *path,
                             const struct json *value)
 {
@@ -261,13 +271,13 @@ struct form_keyword {
 
 static const struct form_keyword keywords[] = {
     { STR_INIT("type"), ALL_KINDS, FORM_2025_06_18, value_is_text },
-    { STR_INIT("title"), ALL_KINDS, FORM_2025_06_18, value_is_text },
+    { STR_INIT("title"), ALL_KINDS, FORM_2025_06_18, value_is_shown },
     { STR_INIT("description"), ALL_KINDS, FORM_2025_06_18, value_is_text },
     { STR_INIT("minLength"), BIT(FORM_TEXT), FORM_2025_06_18, value_is_count },
     { STR_INIT("maxLength"), BIT(FORM_TEXT), FORM_2025_06_18, value_is_count },
     { STR_INIT("format"), BIT(FORM_TEXT), FORM_2025_06_18, value_is_format },
     { STR_INIT("pattern"), BIT(FORM_TEXT), NEVER_SENT, value_is_text },
-    { STR_INIT(SCHEMA_HINT), BIT(FORM_TEXT), NEVER_SENT, value_is_text },
+    { STR_INIT(SCHEMA_HINT), BIT(FORM_TEXT), NEVER_SENT, value_is_shown },
     { STR_INIT("minimum"), BIT(FORM_NUMBER), FORM_2025_06_18, value_is_number },
     { STR_INIT("maximum"), BIT(FORM_NUMBER), FORM_2025_06_18, value_is_number },
     { STR_INIT("enum"), BIT(FORM_CHOICE), FORM_2025_06_18, value_is_choices },
@@ -402,6 +412,10 @@ static bool check_default(struct form *form, const struct form_path *path, const
     if (value && schema_check(schema, value, form->arena, &problems) != NOD_OK)
         fine = refuse(form, &here, "does not fit the field: " STR_FMT,
                       STR_ARG(problems.at[0].message));
+    const struct json *hint = json_get(field, STR(SCHEMA_HINT));
+    here.key = STR(SCHEMA_HINT);
+    if (hint && schema_check(schema, hint, form->arena, &problems) != NOD_OK)
+        fine = refuse(form, &here, "does not fit the field: give an example that does");
     schema_destroy(schema);
     return fine;
 }

@@ -14,6 +14,7 @@
 #include <math.h>
 
 #include "json/schema.h"
+#include "provider/handler.h"
 
 struct builder {
     struct arena *arena;
@@ -33,7 +34,9 @@ struct field_kind {
 
 static struct json *field_problem(struct builder *b, const char *field, const char *problem)
 {
-    b->why = arena_fmt(b->arena, "the field \"%s\" %s", field, problem);
+    struct str name = text_clean(b->arena, str_of(field));
+
+    b->why = arena_fmt(b->arena, "the field \"" STR_FMT "\" %s", STR_ARG(name), problem);
     if (!b->why.at)
         b->why = STR("the form is too large");
     return NULL;
@@ -43,6 +46,13 @@ static struct json *field_problem(struct builder *b, const char *field, const ch
 static bool is_blank(const char *text)
 {
     return text && str_blank(str_of(text));
+}
+
+/* What an answer has to name must be sent byte for byte. What people read is sent with U+FFFD in
+ * place of bad bytes: see set_text. */
+static bool is_utf8(struct builder *b, const char *text)
+{
+    return !text || text_clean(b->arena, str_of(text)).at == text;
 }
 
 static bool options_have(const nod_option *options, struct str value)
@@ -127,6 +137,14 @@ static void set_str(struct builder *b, struct json *to, const char *key, const c
         json_set(b->arena, to, str_of(key), json_new_str(b->arena, str_of(value)));
 }
 
+/* For people. */
+static void set_text(struct builder *b, struct json *to, const char *key, const char *value)
+{
+    if (value)
+        json_set(b->arena, to, str_of(key),
+                 json_new_str(b->arena, text_clean(b->arena, str_of(value))));
+}
+
 static bool set_bound(struct builder *b, const nod_field *field, const struct field_kind *kind,
                       struct json *property, const char *key, double bound)
 {
@@ -157,6 +175,11 @@ static bool set_bounds(struct builder *b, const nod_field *field, const struct f
         field_problem(b, field->name, "has a lower bound above its upper one");
         return false;
     }
+    if (field->kind == NOD_FIELD_INT && field->has_min && field->has_max &&
+        ceil(field->min_value) > floor(field->max_value)) {
+        field_problem(b, field->name, "has bounds with no whole number between them");
+        return false;
+    }
     return (!field->has_min ||
             set_bound(b, field, kind, property, kind->least, field->min_value)) &&
            (!field->has_max || set_bound(b, field, kind, property, kind->most, field->max_value));
@@ -173,6 +196,10 @@ static bool options_fit(struct builder *b, const nod_field *field, bool *titled)
                                FORM_OPTIONS_MAX);
             return false;
         }
+        if (!is_utf8(b, o->value)) {
+            field_problem(b, field->name, "has an option that is not UTF-8");
+            return false;
+        }
         if (is_blank(o->title)) {
             field_problem(b, field->name, "has an option with a blank title");
             return false;
@@ -185,7 +212,11 @@ static bool options_fit(struct builder *b, const nod_field *field, bool *titled)
     }
     if (!count)
         field_problem(b, field->name, "has no options to choose from");
-    return count > 0;
+    else if (field->has_min && field->min_value > (double)count)
+        field_problem(b, field->name, "asks for more choices than it has options");
+    else
+        return true;
+    return false;
 }
 
 /* enum, or const and title of each: on the property itself, or on the items of a multiple choice.
@@ -205,7 +236,7 @@ static bool set_options(struct builder *b, const nod_field *field, struct json *
         }
         struct json *pair = json_new_object(b->arena);
         set_str(b, pair, "const", o->value);
-        set_str(b, pair, "title", o->title ? o->title : o->value);
+        set_text(b, pair, "title", o->title ? o->title : o->value);
         json_push(list, pair);
     }
     json_set(b->arena, to, titled ? str_of(titled_key) : STR("enum"), list);
@@ -242,8 +273,8 @@ static struct json *property_build(struct builder *b, const nod_field *field)
     struct json *property = json_new_object(b->arena);
 
     set_str(b, property, "type", kind->type);
-    set_str(b, property, "title", field->title);
-    set_str(b, property, "description", field->description);
+    set_text(b, property, "title", field->title);
+    set_text(b, property, "description", field->description);
     if (!set_bounds(b, field, kind, property))
         return NULL;
     if (!kind->options && field->options)
@@ -260,10 +291,12 @@ static struct json *property_build(struct builder *b, const nod_field *field)
                              "has a format that is none of email, uri, date and date-time");
     set_str(b, property, "format", field->format);
     set_str(b, property, "pattern", field->pattern);
+    if (is_blank(field->hint))
+        return field_problem(b, field->name, "has a blank hint: leave it out, or say something");
     if (field->hint && !field->pattern)
         return field_problem(b, field->name, "has a hint, but no pattern that it could explain");
     if (!b->plain)
-        set_str(b, property, SCHEMA_HINT, field->hint);
+        set_text(b, property, SCHEMA_HINT, field->hint);
     if (field->preset) {
         struct json *preset = kind->preset(b, field);
         if (!preset)
@@ -295,6 +328,10 @@ static bool field_check(struct builder *b, const nod_field *field)
     }
     if ((size_t)field->kind >= sizeof(field_kinds) / sizeof(field_kinds[0])) {
         field_problem(b, field->name, "is of a kind that this version does not know");
+        return false;
+    }
+    if (!is_utf8(b, field->name) || !is_utf8(b, field->pattern) || !is_utf8(b, field->preset)) {
+        field_problem(b, field->name, "has a name, a pattern or a preset that is not UTF-8");
         return false;
     }
     if (is_blank(field->title)) {

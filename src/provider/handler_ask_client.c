@@ -250,6 +250,8 @@ static struct json *sample_params(nod_call *call, const struct nod_sample_opts *
         wrong = ".params that is not a JSON object";
     else if (!opts->prompt == !opts->messages)
         wrong = "either none or both of .prompt and .messages";
+    else if (opts->prompt && str_blank(str_of(opts->prompt)))
+        wrong = "a blank .prompt";
     else if (!json_is(messages, JSON_ARRAY) && !arena->exhausted)
         wrong = ".messages that is not a JSON array";
     else if (opts->max_tokens < 0)

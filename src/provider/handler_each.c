@@ -63,7 +63,7 @@ static nod_status ask_one(const struct each *each, size_t i, bool *waits)
         .consent = true,
     };
 
-    if (!message) {
+    if (!message || str_blank(spec.message)) {
         run_bug(call->run, "The %s " STR_FMT " calls nod_each, and its .ask gave no message",
                 call_what(call), STR_ARG(call_name(call)));
         return NOD_E_USAGE;

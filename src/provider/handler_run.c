@@ -155,23 +155,25 @@ static const struct run_item *next_ask(const struct run_item *item)
 }
 
 /* A text for a message: not too long, and beginning shortly before the place where it differs. */
-static struct str excerpt(struct str text, struct str other)
+static struct str excerpt(struct arena *arena, struct str text, struct str other)
 {
-    enum { BEFORE = 20, SHOWN = 80 };
+    enum { BEFORE = 40, SHOWN = 100 };
     size_t at = 0;
 
     while (at < text.len && at < other.len && text.at[at] == other.at[at])
         at++;
     at = at > BEFORE ? at - BEFORE : 0;
     text = str_skip(text, at);
-    if (text.len > SHOWN)
+    bool cut = text.len > SHOWN;
+    if (cut)
         text.len = SHOWN;
-    return text;
+    return arena_fmt(arena, "%s" STR_FMT "%s", at ? "..." : "", STR_ARG(text_clean(arena, text)),
+                     cut ? "..." : "");
 }
 
 static struct str two_texts(struct arena *arena, const char *what, struct str a, struct str b)
 {
-    struct str x = text_clean(arena, excerpt(a, b)), y = text_clean(arena, excerpt(b, a));
+    struct str x = excerpt(arena, a, b), y = excerpt(arena, b, a);
 
     return arena_fmt(arena, "%s was \"" STR_FMT "\", then \"" STR_FMT "\"", what, STR_ARG(x),
                      STR_ARG(y));
@@ -209,6 +211,21 @@ static struct str looked_otherwise(struct arena *arena, const struct run *a, con
     return STR_NONE;
 }
 
+/* The first text of a reply that is not the same in the other; or else the replies as they are. */
+static struct str reply_otherwise(struct arena *arena, struct str a, struct str b)
+{
+    const struct json *x = json_get(json_parse(arena, a, NULL, NULL), STR("content"));
+    const struct json *y = json_get(json_parse(arena, b, NULL, NULL), STR("content"));
+
+    x = json_first(x), y = json_first(y);
+    for (; x && y; x = x->next, y = y->next) {
+        struct str one = json_get_str(x, STR("text")), other = json_get_str(y, STR("text"));
+        if (!str_eq(one, other))
+            return two_texts(arena, "its reply", one, other);
+    }
+    return two_texts(arena, "its reply", a, b);
+}
+
 struct ended { /* how a run ended */
     nod_status status;
     struct str body;
@@ -228,7 +245,7 @@ static struct str difference(struct arena *arena, const nod_call *a, const nod_c
         found = arena_fmt(arena, "it ended in \"%s\", then in \"%s\"", nod_status_name(x.status),
                           nod_status_name(y.status));
     if (!found.len && x.status == NOD_OK && !str_eq(x.body, y.body))
-        found = two_texts(arena, "its reply", x.body, y.body);
+        found = reply_otherwise(arena, x.body, y.body);
     return found;
 }
 
@@ -293,10 +310,12 @@ static nod_status check_replay(nod_call *call, struct ended first)
     return status;
 }
 
-/* It ended without a question, a step or a time: it is never run again. */
+/* It ended without a question, a step or a time, or at a limit, which only a run meets that learns
+ * something: it is never run again. */
 static bool runs_once(const struct run *run, nod_status status)
 {
-    return status != NOD_PENDING && run->journal_count == 0 && !run->news.first;
+    return (status != NOD_PENDING && run->journal_count == 0 && !run->news.first) ||
+           status == NOD_E_LIMIT;
 }
 
 /* --- one run --- */

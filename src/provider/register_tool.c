@@ -117,6 +117,37 @@ static struct schema *input_schema(struct local_target *t, const nod_tool *tool,
                                                   .distinct_items = tool->input != NULL });
 }
 
+static bool hint_fits(struct local_target *t, const struct json *property)
+{
+    static const struct schema_opts opts = { 0 };
+    struct json *only = json_new_object(&t->arena);
+    const struct json *hint = json_get(property, STR(SCHEMA_HINT));
+    struct schema_problems problems;
+
+    if (!json_is(hint, JSON_STRING))
+        return true;
+    json_set(&t->arena, only, STR("pattern"),
+             json_new_str(&t->arena, json_get_str(property, STR("pattern"))));
+    struct schema *schema = schema_compile(only, &opts, &t->arena, &problems);
+    bool fits = !schema || schema_check(schema, hint, &t->arena, &problems) == NOD_OK;
+    schema_destroy(schema);
+    return fits;
+}
+
+static bool hints_fit(struct local_target *t, const char *name, const struct json *input)
+{
+    JSON_EACH (property, json_get(input, STR("properties"))) {
+        if (hint_fits(t, property))
+            continue;
+        register_refuse("tool", name, NOD_E_BAD_SCHEMA,
+                        "its input cannot be used: the hint of \"" STR_FMT
+                        "\" does not fit its pattern: give an example that does",
+                        STR_ARG(property->key));
+        return false;
+    }
+    return true;
+}
+
 /* What a form starts with must be something that could be sent. A property that is no schema of its
  * own, because it refers to others, is left to the clients. */
 static bool presets_fit(struct local_target *t, const char *name, const struct json *input)
@@ -247,7 +278,7 @@ static bool tool_listing(struct local_target *t, const nod_tool *tool)
 
     t->base.input = t->input = input_schema(t, tool, input);
     if (!t->input || !tool_param_headers(t, tool->name, input) ||
-        !presets_fit(t, tool->name, input))
+        !presets_fit(t, tool->name, input) || !hints_fit(t, tool->name, input))
         return false;
     warn_of_secrets(tool->name, input);
     if (tool->output_schema) {

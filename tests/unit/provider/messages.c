@@ -61,6 +61,20 @@ static void what_is_wrong_with_a_tool_is_said_in_a_sentence(void **state)
         { { .input = NOD_FORM(NOD_TEXT("f", .format = "phone")) },
           "none of email, uri, date and date-time" },
         { { .input = NOD_FORM(NOD_TEXT("f", .hint = "T-1")) }, "has a hint, but no pattern" },
+        { { .input = NOD_FORM(NOD_TEXT("f", .title = "\xC2\xA0\xE2\x80\x8B")) },
+          "has a blank title" },
+        { { .input = NOD_FORM(NOD_TEXT("f", .pattern = "^x$", .hint = " ")) }, "has a blank hint" },
+        { { .input = NOD_FORM(NOD_TEXT("f", .pattern = "^T-[0-9]+$", .hint = "nope")) },
+          "does not fit its pattern: give an example that does" },
+        { { .input = NOD_FORM(NOD_TEXT("f\xFF")) },
+          "has a name, a pattern or a preset that is not UTF-8" },
+        { { .input = NOD_FORM(NOD_CHOICE("f", NOD_OPTIONS({ "caf\xE9", NULL }))) },
+          "has an option that is not UTF-8" },
+        { { .input =
+                NOD_FORM(NOD_CHOICES("f", NOD_OPTIONS({ "a", NULL }, { "b", NULL }), NOD_MIN(3))) },
+          "asks for more choices than it has options" },
+        { { .input = NOD_FORM(NOD_INT("f", NOD_MIN(0.2), NOD_MAX(0.7))) },
+          "has bounds with no whole number between them" },
         { { .input = NOD_FORM(NOD_TEXT("f", .pattern = "(")) }, "is not valid" },
         { { .input = NOD_FORM(NOD_INT("f", NOD_MIN(1), NOD_MAX(5), .preset = "9")) },
           "does not fit the field: it must be at most 5" },
@@ -149,6 +163,56 @@ static nod_status opens_nothing(nod_call *call)
     return nod_reply_text(call, "asked");
 }
 
+static const char *asks_blank(nod_call *call, void *item)
+{
+    (void)call, (void)item;
+    return " \t\n";
+}
+
+static nod_status asks_each_nothing(nod_call *call)
+{
+    int items[] = { 1 };
+    nod_each_result results[1];
+
+    NOD_TRY(nod_each(call, items, 1, results, .key = "k", .ask = asks_blank));
+    return nod_reply_text(call, "asked");
+}
+
+static nod_status samples_nothing(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_sample(call, &answer, .prompt = "\xE2\x80\x8B"));
+    return nod_reply_text(call, "asked");
+}
+
+static nod_status asks_with_a_blank_title(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .message = "Which?",
+                       .schema = "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\","
+                                 "\"title\":\" \"}}}"));
+    return nod_reply_text(call, "asked");
+}
+
+static nod_status asks_in_latin1(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .message = "Which?",
+                       .form = NOD_FORM(NOD_TEXT("a", .title = "caf\xE9"))));
+    return nod_reply_text(call, "asked");
+}
+
+static void text_of_a_form_that_is_not_utf8_is_shown_with_marks(void **state)
+{
+    (void)state;
+    bench_call(asks_in_latin1, "{}");
+    assert_int_equal(b.ask_count, 1);
+    assert_non_null(strstr(b.asks[0].detail, "caf\xEF\xBF\xBD"));
+}
+
 static void a_blank_message_is_a_mistake_that_names_the_call(void **state)
 {
     (void)state;
@@ -160,7 +224,45 @@ static void a_blank_message_is_a_mistake_that_names_the_call(void **state)
     expect_failure(NOD_E_USAGE, "calls nod_approve with a blank .message");
     bench_call(opens_nothing, "{}");
     expect_failure(NOD_E_USAGE, "calls nod_elicit_url with a blank .message");
+    bench_call(asks_each_nothing, "{}");
+    expect_failure(NOD_E_USAGE, "calls nod_each, and its .ask gave no message");
+    bench_call(samples_nothing, "{}");
+    expect_failure(NOD_E_USAGE, "calls nod_sample with a blank .prompt");
+    bench_call(asks_with_a_blank_title, "{}");
+    expect_failure(NOD_E_BAD_SCHEMA, "is blank: leave it out, or say something");
     assert_int_equal(b.ask_count, 0);
+}
+
+static nod_status nothing_done(nod_step_run *step, void *arg)
+{
+    (void)step, (void)arg;
+    return NOD_OK;
+}
+
+static nod_status makes_keys_of_an_answer(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .key = "who", .message = "Who?",
+                       .form = NOD_FORM(NOD_TEXT("name"), NOD_TEXT("size"), NOD_INT("age"))));
+    const char *key = nod_key(call, "mail-%s-%s%s-%lld", nod_get_str(answer.content, "name"),
+                              nod_get_str(answer.content, "size"), "mall",
+                              (long long)nod_get_int(answer.content, "age"));
+    NOD_TRY(nod_step(call, key, nothing_done, NULL, NULL));
+    NOD_TRY(nod_step(call, key, nothing_done, NULL, NULL));
+    return nod_reply_text(call, "mailed");
+}
+
+static void what_a_person_has_answered_is_not_in_the_log(void **state)
+{
+    (void)state;
+    bench_call(makes_keys_of_an_answer, "{}");
+    log_begin();
+    bench_answer(ASK_ACCEPTED, "{\"name\":\"Zebedee\",\"size\":\"s\",\"age\":36}");
+    log_end();
+    expect_failure(NOD_E_USAGE, "uses the key 'mail-Zebedee-small-36' for two steps");
+    expect_said("uses the key 'mail-[answer]-small-[answer]' for two steps");
+    expect_said("code=HANDLER_BUG");
 }
 
 static void a_mistake_is_an_error_in_the_log_with_everything_that_finds_it(void **state)
@@ -283,6 +385,8 @@ int main(void)
         T(a_preset_that_refers_elsewhere_is_left_alone),
         T(a_secret_among_the_arguments_is_a_warning),
         T(a_blank_message_is_a_mistake_that_names_the_call),
+        T(text_of_a_form_that_is_not_utf8_is_shown_with_marks),
+        T(what_a_person_has_answered_is_not_in_the_log),
         T(a_mistake_is_an_error_in_the_log_with_everything_that_finds_it),
         T(a_failed_call_is_logged_with_its_sentence_and_without_what_a_person_said),
         T(a_failure_that_the_tool_tells_itself_is_logged_too),

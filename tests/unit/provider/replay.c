@@ -36,10 +36,38 @@ static void a_reply_that_changes_is_found_and_both_are_shown(void **state)
     (void)state;
     counter = 0;
     bench_call(counts_outside, "{}");
-    expect_failure(NOD_E_NOT_DETERMINISTIC, "its reply was \"");
+    expect_failure(NOD_E_NOT_DETERMINISTIC, "its reply was \"This is");
     expect_failure(NOD_E_NOT_DETERMINISTIC, "visit number 1");
     expect_failure(NOD_E_NOT_DETERMINISTIC, "visit number 2");
     assert_string_equal(b.code, "NOT_DETERMINISTIC");
+}
+
+static nod_status large(nod_step_run *step, void *arg)
+{
+    nod_call *call = nod_step_call(step);
+    char *text = nod_alloc(call, 300000);
+
+    (void)arg;
+    memset(text, 'x', 299999);
+    nod_step_result(step, nod_str(call, text));
+    return NOD_OK;
+}
+
+static nod_status learns_too_much(nod_call *call)
+{
+    bool yes;
+
+    NOD_TRY(nod_confirm(call, &yes, .message = "Learn it?"));
+    NOD_TRY(nod_step(call, "large", large, NULL, NULL));
+    return nod_reply_text(call, "learned");
+}
+
+static void a_run_that_ends_at_a_limit_is_not_said_to_differ(void **state)
+{
+    (void)state;
+    bench_call(learns_too_much, "{}");
+    bench_answer(ASK_ACCEPTED, NULL);
+    expect_failure(NOD_E_LIMIT, "for the result of a step");
 }
 
 static char path[64];
@@ -257,6 +285,7 @@ int main(void)
 #define WITHOUT(test) cmocka_unit_test_setup_teardown(test, bench_setup, bench_teardown)
     const struct CMUnitTest tests[] = {
         T(a_reply_that_changes_is_found_and_both_are_shown),
+        T(a_run_that_ends_at_a_limit_is_not_said_to_differ),
         T(an_effect_outside_of_a_step_is_found_by_what_it_leaves),
         T(a_question_that_changes_is_found_before_anybody_is_asked),
         T(an_answer_that_only_one_run_looks_at_is_found),
