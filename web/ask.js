@@ -105,7 +105,7 @@ export function makeAsk(item, on) {
   const more = button('Add reason', () => (showReason(), reason.focus()), { class: 'quiet' });
   const note = el('p', { class: 'note', role: 'alert', hidden: true });
   const reason = el('textarea', { id: `reason-${item.id}`, rows: 1, maxlength: 600 });
-  const why = el('div', { class: 'field', hidden: true }, el('label', { for: reason.id }, 'Reason for the agent', el('span', { class: 'opt' }, ' optional')), reason);
+  const why = el('div', { class: 'field', hidden: true }, el('label', { for: reason.id }, 'Reason for your decision', el('span', { class: 'opt' }, ' optional')), reason);
   const remember = offers.length > 0 && el('select', { class: 'remember', 'aria-label': 'Remember this approval' }, el('option', { value: '' }, 'Only this time'),
     offers.map((offer, i) => el('option', { value: String(i) }, said(offer.label).textContent)));
   const bar = el('footer', { class: 'bar' }, why, note, el('div', { class: 'buttons' }, no, more, off, el('span', { class: 'yes' }, remember, yes)),

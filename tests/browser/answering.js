@@ -90,7 +90,7 @@ test('declined with a reason, dismissed, and both are in the history, which can 
   const { peer, page } = await stage(t);
   const first = await peer.call('transfer', '{"amount":1200.00,"to":"Grace"}');
   await button(page, 'Add reason').click();
-  await ask(page).getByLabel('Reason for the agent').fill('Not this month.');
+  await ask(page).getByLabel('Reason for your decision').fill('Not this month.');
   await button(page, 'Decline').click();
   await outcome(page).getByText(/^Declined by you, /).waitFor();
   assert.equal(await first.result(), 'Nothing was transferred.');
