@@ -267,6 +267,10 @@ struct nod_server_opts {
     size_t journal_bytes;   /* 0: 262144, or 4096 for each of .journal_entries if that is more; at
                                least 4096, at most 4194304. One answer is never larger than this */
     int64_t next_surface_ms; /* in turn: how long one surface has; 0: 30000. --next-surface overrides it */
+    /* How long a call is held whose question is only elsewhere than at its client. After that it
+     * returns a pending result, by which the client finds it again. 0: 50000. --soft-deadline
+     * overrides it. */
+    int64_t soft_deadline_ms;
     /* Where a confirmation or an approval counts. "inbox": not at the client that made the call,
      * because a program there could answer for the person. Such questions are asked everywhere else.
      * NULL: everywhere but where a model answers. --consent overrides it. */
@@ -355,6 +359,8 @@ typedef struct nod_tool {
     const char *const *surfaces; /* as nod_server_opts.surfaces, for this tool; NULL: the server's */
     const char *consent;         /* "inbox": as nod_server_opts.consent, for this tool; NULL: the
                                     server's */
+    int64_t soft_deadline_ms;    /* as nod_server_opts.soft_deadline_ms, for this tool, if that is
+                                    longer */
 } nod_tool;
 
 /* --- resources and templates --- */

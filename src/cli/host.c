@@ -64,6 +64,8 @@ static bool opts_fit(const struct nod_server_opts *opts)
         wrong = "node_ttl_ms is negative";
     else if (opts->keep_ms < 0)
         wrong = "keep_ms is negative";
+    else if (opts->soft_deadline_ms < 0)
+        wrong = "soft_deadline_ms is negative";
     else if (opts->next_surface_ms < 0)
         wrong = "next_surface_ms is negative";
     else if (opts->consent && *opts->consent && strcmp(opts->consent, "inbox") != 0 &&

@@ -43,9 +43,11 @@ struct nod_server {
     struct metrics_port *metrics;          /* likewise, of --metrics */
     struct webhooks *webhooks;             /* likewise, if there are any */
     struct tokens *tokens;
-    const char *token_file; /* where they are from */
-    struct keyring *ring;   /* of the secrets that are set, or NULL */
-    struct timer tick;      /* for the engine's next deadline */
+    const char *token_file;           /* where they are from */
+    struct keyring *ring;             /* of the secrets that are set, or NULL */
+    struct mcp_soft_rule *soft_rules; /* in the arena */
+    size_t soft_rule_count;
+    struct timer tick; /* for the engine's next deadline */
     bool stopping;
     bool no_such_surface; /* why it could not serve */
 };

@@ -211,6 +211,22 @@ static bool take_next_surface(struct options *options, const char *value)
     return options_duration(str_of(value), &options->next_surface_ms);
 }
 
+/* "50s", "client:NAME=10m" or "tool:NAME=10m". */
+static bool take_soft_deadline(struct options *options, const char *value)
+{
+    struct str text = str_of(value), name, time;
+    bool client = str_starts(text, STR("client:")), tool = str_starts(text, STR("tool:"));
+
+    if (!client && !tool)
+        return options_duration(text, &options->soft_deadline_ms);
+    if (options->soft_count == OPTIONS_NAMES_MAX || !str_cut(text, '=', &name, &time))
+        return false;
+    struct options_soft *soft = &options->soft[options->soft_count++];
+    soft->tool = tool;
+    soft->name = str_skip(name, strlen(client ? "client:" : "tool:"));
+    return soft->name.len && options_duration(time, &soft->ms);
+}
+
 static bool read_count(struct str text, size_t *count)
 {
     int64_t n;
@@ -297,6 +313,8 @@ static const struct option table[] = {
     { "--confirm-destructive", NULL, false, take_confirm_destructive },
     { "--surfaces", "names such as client, with commas or > between them", false, take_surfaces },
     { "--next-surface", "a time such as 90s, 30m, 24h or 7d", false, take_next_surface },
+    { "--soft-deadline", "a time such as 50s, client:NAME=10m or tool:NAME=10m", false,
+      take_soft_deadline },
     { "--consent", "inbox or any", false, take_consent },
     { "--metrics", "HOST:PORT, a PORT alone (0 to 65535), or unix:PATH", false, take_metrics },
     { "--webhook", "a URL that begins with http:// or https://", false, take_webhook },
@@ -349,6 +367,10 @@ const char *options_help(void)
            "                         program itself): client,inbox on both, and the first\n"
            "                         answer wins; client>inbox in turn\n"
            "  --next-surface TIME    in turn: how long one place has; default 30s\n"
+           "  --soft-deadline TIME   how long a call is held whose question is only elsewhere,\n"
+           "                         before it returns a pending result; default 50s.\n"
+           "                         client:NAME=TIME or tool:NAME=TIME raises it for one;\n"
+           "                         repeatable\n"
            "  --consent inbox        confirmations and approvals do not count if the client\n"
            "                         answers: they are asked elsewhere only\n"
            "  --metrics HOST:PORT    serve figures for Prometheus at /metrics, without a token;\n"

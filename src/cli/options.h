@@ -36,6 +36,13 @@ struct options_listen {
     int port;
 };
 
+/* The soft deadline of a client or a tool. */
+struct options_soft {
+    struct str name;
+    bool tool;
+    int64_t ms;
+};
+
 struct options {
     struct options_listen listen[OPTIONS_LISTEN_MAX]; /* addresses of --http */
     size_t listen_count;
@@ -59,10 +66,13 @@ struct options {
     bool webhook_content;
     const char *remember[OPTIONS_NAMES_MAX + 1]; /* rules: see cli/remember.c */
     bool confirm_destructive;
-    const char *surfaces;    /* names between commas and >; NULL: what the program sets */
-    int64_t next_surface_ms; /* 0: what the program sets */
-    const char *consent;     /* NULL: what the program sets */
-    const char *store;       /* an address; NULL: what the program sets */
+    const char *surfaces;     /* names between commas and >; NULL: what the program sets */
+    int64_t next_surface_ms;  /* 0: what the program sets */
+    int64_t soft_deadline_ms; /* 0: what the program sets */
+    struct options_soft soft[OPTIONS_NAMES_MAX]; /* and for clients and tools by name */
+    size_t soft_count;
+    const char *consent; /* NULL: what the program sets */
+    const char *store;   /* an address; NULL: what the program sets */
     bool ephemeral;
     bool portable_states;
     int64_t keep_ms;    /* 0: what the program sets */

@@ -86,6 +86,15 @@ static void choose_surfaces(nod_server *server, const struct options *options)
         server->opts.next_surface_ms = options->next_surface_ms;
     if (options->consent)
         server->opts.consent = options->consent;
+    if (options->soft_deadline_ms)
+        server->opts.soft_deadline_ms = options->soft_deadline_ms;
+    server->soft_rules =
+        arena_zalloc(&server->arena, (options->soft_count + 1) * sizeof(*server->soft_rules));
+    for (size_t i = 0; server->soft_rules && i < options->soft_count; i++)
+        server->soft_rules[server->soft_rule_count++] =
+            (struct mcp_soft_rule){ .name = arena_str(&server->arena, options->soft[i].name),
+                                    .tool = options->soft[i].tool,
+                                    .ms = options->soft[i].ms };
 }
 
 bool host_open_store(nod_server *server, const struct options *options)
@@ -145,6 +154,9 @@ static void make_mcp(nod_server *server, const size_t *given)
         .boolean_confirm_clients = opts->boolean_confirm_clients,
         .task_ttl_ms = opts->task_ttl_ms,
         .node_ttl_ms = opts->node_ttl_ms,
+        .soft_ms = opts->soft_deadline_ms,
+        .soft_rules = server->soft_rules,
+        .soft_rule_count = server->soft_rule_count,
         .per_principal = {
             [MCP_SHARE_SESSIONS] = first_of(given[OPTIONS_SESSIONS], opts->sessions_per_principal, 0),
             [MCP_SHARE_CALLS] = first_of(given[OPTIONS_CALLS], opts->calls_per_principal, 0),
@@ -190,6 +202,8 @@ static bool use_surfaces(nod_server *server)
     struct str unknown;
 
     engine_next_turn(server->engine, server->opts.next_surface_ms);
+    if (server->inbox)
+        mcp_use_pages(server->mcp, server->front);
     /* What was answered elsewhere is known at one server only. */
     if (server->opts.portable_states && !server->opts.surfaces)
         server->opts.surfaces = client_only;

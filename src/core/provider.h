@@ -60,6 +60,7 @@ struct target {
     /* Where people are asked what it asks, NULL-terminated; NULL: as the engine says. */
     const char *const *surfaces;
     struct plan plan;       /* made from them when it is first needed */
+    int64_t soft_deadline_ms; /* how long a call of it is held that waits elsewhere; 0: as usual */
     bool consent_elsewhere; /* see engine_consent_elsewhere */
     struct str source;      /* where it was registered, "tools.c:120"; empty: not known */
     unsigned in_use;        /* calls that point here: it is freed only at 0 */

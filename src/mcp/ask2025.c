@@ -50,6 +50,13 @@ static struct client_surface *client_of(struct surface *surface)
 
 /* --- can --- */
 
+/* A request that has found a call of another session waits for it, but is not asked for it. */
+static bool is_asked(const struct caller2025 *held, const struct call *call)
+{
+    return held->session && str_eq(session_scope(held->session), call_scope(call)) &&
+           mcp_stream_reachable(held->stream);
+}
+
 static const unsigned needs[] = {
     [ASK_FORM] = CLIENT_CAN_FORM,     [ASK_APPROVAL] = CLIENT_CAN_FORM, [ASK_URL] = CLIENT_CAN_URL,
     [ASK_SAMPLE] = CLIENT_CAN_SAMPLE, [ASK_ROOTS] = CLIENT_CAN_ROOTS,
@@ -62,8 +69,7 @@ static bool client_can(struct surface *surface, const struct call *call, enum as
     (void)surface;
     if (!held)
         return caller_away_can(call, true) & needs[kind];
-    return held->session && (held->session->can & needs[kind]) &&
-           mcp_stream_reachable(held->stream);
+    return is_asked(held, call) && held->session->can & needs[kind];
 }
 
 static unsigned client_kinds(struct surface *surface, const struct call *call)
@@ -73,9 +79,7 @@ static unsigned client_kinds(struct surface *surface, const struct call *call)
     (void)surface;
     if (!held)
         return client_ask_kinds(caller_away_can(call, true));
-    return held->session && mcp_stream_reachable(held->stream)
-               ? client_ask_kinds(held->session->can)
-               : 0;
+    return is_asked(held, call) ? client_ask_kinds(held->session->can) : 0;
 }
 
 /* --- offers --- */

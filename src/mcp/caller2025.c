@@ -17,18 +17,24 @@
 #include "base/crash.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "mcp/attach2025.h"
 #include "mcp/caller_away.h"
 #include "mcp/caller2026.h"
 #include "mcp/caller_record.h"
 #include "mcp/drain.h"
 #include "mcp/notice.h"
+#include "mcp/pending.h"
 #include "mcp/repeat2025.h"
 #include "mcp/failure.h"
 #include "mcp/shares.h"
 #include "mcp/stdio_inside.h"
 #include "mcp/ask2025.h"
 
+enum { SOFT_AGAIN_MS = 1000 }; /* wait before a store that did not take a handle is asked again */
+
 static const struct caller_ops caller2025_ops;
+static void soft_over(void *data);
+static void call_dropped(struct caller2025 *call);
 
 struct caller2025 *caller2025_of(const struct call *call)
 {
@@ -56,6 +62,7 @@ static struct caller2025 *call_create(struct session *session, struct str id, st
 
     call->caller.ops = &caller2025_ops;
     call->session = session;
+    call->began = loop_now(session->server->opts.loop);
     call->part = (uint8_t)part;
     call->id_len = (uint16_t)id.len;
     call->token_len = (uint16_t)token.len;
@@ -89,6 +96,34 @@ static struct str caller_record(const struct caller2025 *call)
     return call->stream->of_call ? caller_record_write(&session->server->message, &by) : STR_NONE;
 }
 
+void caller2025_begin(struct caller2025 *call, const struct caller2025_spec *spec,
+                      const struct id *id, bool named)
+{
+    struct session *session = call->session;
+    struct mcp_server *server = session->server;
+
+    engine_call(server->opts.engine, &(struct call_spec){ .target = spec->target,
+                                                          .args = spec->args,
+                                                          .uri = spec->uri,
+                                                          .principal = session_principal(session),
+                                                          .scope = session_scope(session),
+                                                          .caller_record = caller_record(call),
+                                                          .client = str_of(session->client),
+                                                          .id = named ? id_str(id) : STR_NONE,
+                                                          .named = named,
+                                                          .keep_ms = server->opts.session_idle_ms,
+                                                          .hold_steps = call->stream->of_call,
+                                                          .caller = &call->caller });
+}
+
+/* It may be the request of a client that has been given a pending result before. */
+static bool may_attach(struct session *session, const struct caller2025_spec *spec)
+{
+    return spec->part == PART_TOOL_RESULT &&
+           (pending_is_tool(session->server, spec->target) || session->pended ||
+            pending_may_come(session->server, spec->target, session->can));
+}
+
 void caller2025_start(struct request *request, const struct caller2025_spec *spec)
 {
     struct session *session = request->session;
@@ -99,8 +134,7 @@ void caller2025_start(struct request *request, const struct caller2025_spec *spe
     }
     struct id id = { 0 };
     bool alone = !request->stream; /* over HTTP, and not in an array */
-    if (alone)
-        repeat2025_call(session, request->id, &id);
+    repeat2025_call(session, request->id, &id);
     if (alone && repeat2025_take(request, spec, &id))
         return;
     if (session_call(session, request->id)) {
@@ -122,34 +156,27 @@ void caller2025_start(struct request *request, const struct caller2025_spec *spe
     struct str token =
         rpc_id_of(&server->message, json_get(request->has.meta, STR("progressToken")));
     struct caller2025 *call = call_create(session, request->id, token, spec->part);
+    bool attaches = may_attach(session, spec);
     if (alone) {
         request->stream = mcp_stream_held(session, request->exchange, false);
-        if (server_survives(server))
+        if (server_survives(server) && !pending_is_tool(server, spec->target))
             mcp_stream_name(request->stream, &id);
     }
     call_join(call, request->stream);
     request->later = true;
-
+    struct mcp_stream *stream = request->stream;
     bool over = false;
     call->over = &over;
-    engine_call(server->opts.engine, &(struct call_spec){ .target = spec->target,
-                                                          .args = spec->args,
-                                                          .uri = spec->uri,
-                                                          .principal = session_principal(session),
-                                                          .scope = session_scope(session),
-                                                          .caller_record = caller_record(call),
-                                                          .client = str_of(session->client),
-                                                          .id = id_str(&id),
-                                                          .named = alone,
-                                                          .keep_ms = server->opts.session_idle_ms,
-                                                          .hold_steps = call->stream->of_call,
-                                                          .caller = &call->caller });
+    if (attaches)
+        attach2025_look(call, spec, &id, alone);
+    else
+        caller2025_begin(call, spec, &id, alone);
     if (over)
         return;
     call->over = NULL;
     /* The request is held now, perhaps for long, and its memory is not needed. */
-    if (call->stream->exchange && !call->stream->begun && !call->stream->array)
-        http_release(call->stream->exchange);
+    if (stream->exchange && !stream->begun && !stream->array)
+        http_release(stream->exchange);
 }
 
 enum revision_part caller2025_part(enum target_kind kind)
@@ -198,7 +225,10 @@ void caller2025_cancel(struct caller2025 *call, struct str why)
     if (call->cancelled)
         return;
     call->cancelled = true;
-    call_cancel(call->caller.call, why);
+    if (call->attach)
+        caller2025_leave(call); /* the call is not this request's: it can be found again */
+    else
+        call_cancel(call->caller.call, why);
 }
 
 /* --- signs of life --- */
@@ -245,6 +275,132 @@ static void call_beat(void *data)
         mcp_stream_comment(call->stream);
 }
 
+/* --- the soft deadline --- */
+
+static void call_waiting_changed(struct caller *caller, struct call *engine_call_, bool waiting);
+
+struct soft { /* of a request whose call waits for somebody elsewhere */
+    struct timer timer;
+    struct caller2025 *call; /* NULL: it is gone, or no longer waits */
+    struct mcp_server *server;
+    bool putting; /* the record of the handle is being written */
+    char key[HANDLE_KEY_LEN + 1];
+};
+
+static void soft_stop(struct caller2025 *call)
+{
+    struct soft *soft = call->soft;
+
+    call->soft = NULL;
+    if (!soft)
+        return;
+    soft->call = NULL;
+    timer_stop(soft->server->opts.loop, &soft->timer);
+    if (!soft->putting)
+        mem_free(soft);
+}
+
+/* Responds with the pending result. The call is nobody's then, and goes on by itself. */
+static void call_pended(struct caller2025 *call, struct caller2025 *to)
+{
+    struct session *session = call->session;
+    struct mcp_server *server = session->server;
+    struct call *engine_call_ = call->caller.call;
+    struct buf body;
+
+    buf_init(&body, PENDING_BODY_MAX);
+    pending_write(server, engine_call_, &body);
+    session->pended = true;
+    session_need(session, caller2025_needs(server, engine_call_));
+    if (call->attach && !to)
+        attach2025_release(call);
+    call_handed(engine_call_);
+    if (to)
+        call_change_caller(engine_call_, &to->caller);
+    else
+        call_caller_left(engine_call_);
+    caller2025_respond(call, &(struct outcome){ .status = NOD_OK, .body = buf_str(&body) });
+    buf_finish(&body);
+}
+
+static bool may_pend(const struct caller2025 *call)
+{
+    return call->caller.call && call_waiting(call->caller.call) && !call->quiet &&
+           call_waits_only_elsewhere(call->caller.call);
+}
+
+static void soft_put(void *data, nod_status status)
+{
+    struct soft *soft = data;
+    struct caller2025 *call = soft->call;
+
+    soft->putting = false;
+    if (call && may_pend(call) && status == NOD_OK) {
+        call_pended(call, NULL);
+    } else if (call) { /* the store is away: the request waits on */
+        timer_set(soft->server->opts.loop, &soft->timer, SOFT_AGAIN_MS, soft_over, soft);
+    } else {
+        if (status == NOD_OK) /* it has ended meanwhile, and its client was told */
+            handle_drop(soft->server, soft->key);
+        mem_free(soft);
+    }
+}
+
+static void soft_over(void *data)
+{
+    struct soft *soft = data;
+    struct caller2025 *call = soft->call;
+    struct mcp_server *server = soft->server;
+    struct handle handle = { 0 };
+
+    if (!may_pend(call))
+        return;         /* call_offered sets it again */
+    if (call->attach) { /* the record is there */
+        call_pended(call, NULL);
+        return;
+    }
+    const struct call *made = call->caller.call;
+    handle_key(session_principal(call->session), call_target(made)->name, call_args(made),
+               call_id(made), soft->key);
+    memcpy(handle.key, soft->key, sizeof(handle.key));
+    soft->putting = true;
+    handle_put(server, &handle, 0, pending_keep_ms(server, made), soft_put, soft);
+}
+
+/* Where its questions are up has changed. */
+static void call_offered(struct caller *caller, struct call *engine_call_)
+{
+    struct caller2025 *call = (struct caller2025 *)(void *)caller;
+    struct session *session = call->session;
+
+    if (!session || call->quiet || call->part != PART_TOOL_RESULT)
+        return;
+    if (!call_waits_only_elsewhere(engine_call_)) {
+        soft_stop(call);
+        return;
+    }
+    if (call->soft)
+        return;
+    struct mcp_server *server = session->server;
+    int64_t ms = pending_soft_ms(server, call_target(engine_call_), STR_NONE);
+    if (ms < session->soft_ms)
+        ms = session->soft_ms;
+    int64_t left = call->began + ms - loop_now(server->opts.loop);
+    call->soft = MEM_NEW(struct soft);
+    call->soft->call = call;
+    call->soft->server = server;
+    timer_set(server->opts.loop, &call->soft->timer, left > 0 ? left : 0, soft_over, call->soft);
+}
+
+void caller2025_give_way(struct caller2025 *older, struct caller2025 *to)
+{
+    struct call *call = older->caller.call;
+
+    call_pended(older, to);
+    call_waiting_changed(&to->caller, call, true); /* as it was told the older one */
+    call_offered(&to->caller, call);
+}
+
 static void call_waiting_changed(struct caller *caller, struct call *engine_call_, bool waiting)
 {
     struct caller2025 *call = (struct caller2025 *)(void *)caller;
@@ -260,6 +416,7 @@ static void call_waiting_changed(struct caller *caller, struct call *engine_call
     } else {
         drain_call_waits(server, false);
         timer_stop(server->opts.loop, &call->beat);
+        soft_stop(call);
     }
     server_check_drained(server);
 }
@@ -446,6 +603,8 @@ void caller2025_write(struct buf *out, struct str id, enum revision revision,
 
 static void call_free(struct caller2025 *call)
 {
+    soft_stop(call);
+    attach2025_forget(call);
     for (struct offer *offer = call->offers, *next; offer; offer = next) {
         next = offer->next;
         mem_free(offer);
@@ -453,30 +612,26 @@ static void call_free(struct caller2025 *call)
     mem_free(call);
 }
 
-static void call_finished(struct caller *caller, struct call *engine_call_,
-                          const struct outcome *outcome)
+/* Its place in the session is free again. */
+static void call_parts(struct caller2025 *call)
 {
-    struct caller2025 *call = (struct caller2025 *)(void *)caller;
     struct session *session = call->session;
 
-    call_waiting_changed(caller, engine_call_, false);
+    session_drop_call(session, call);
+    timer_stop(session->server->opts.loop, &call->beat);
+    drain_call_ended(session->server);
+}
+
+void caller2025_respond(struct caller2025 *call, const struct outcome *outcome)
+{
+    struct session *session = call->session;
+    struct mcp_server *server = session->server;
+
+    call_waiting_changed(&call->caller, NULL, false);
     if (call->over)
         *call->over = true;
-    if (!session) {
-        call_free(call);
-        return;
-    }
-    struct mcp_server *server = session->server;
-    if (call_is_stored(engine_call_)) {
-        session->stores = true;
-        session_need(session, caller2025_needs(server, engine_call_));
-    }
-    session_drop_call(session, call);
-    timer_stop(server->opts.loop, &call->beat);
-    drain_call_ended(server);
-    if (failure_wants_page(outcome) && (session->can & CLIENT_CAN_URL))
-        client_surface_url_required(server->client, session, outcome->error_data);
-    if (!call->quiet && !outcome->elsewhere) { /* whoever cancels wants no response */
+    call_parts(call);
+    if (!call->quiet && (!outcome->elsewhere || call->attach)) { /* who cancels wants no response */
         caller2025_write(&server->out, call_request_id(call), (enum revision)session->revision,
                          (enum revision_part)call->part, outcome);
         mcp_stream_respond(call->stream, buf_str(&server->out));
@@ -487,6 +642,42 @@ static void call_finished(struct caller *caller, struct call *engine_call_,
     call_free(call);
     session_moved(session);
     server_check_drained(server);
+}
+
+/* Is there somebody to hand the result to? */
+static bool is_there(const struct caller2025 *call)
+{
+    return !call->quiet && (call->stream->exchange || call->stream->pipe);
+}
+
+static void call_finished(struct caller *caller, struct call *engine_call_,
+                          const struct outcome *outcome)
+{
+    struct caller2025 *call = (struct caller2025 *)(void *)caller;
+    struct session *session = call->session;
+
+    call_waiting_changed(caller, engine_call_, false);
+    if (!session) {
+        if (call->over)
+            *call->over = true;
+        call_free(call);
+        return;
+    }
+    struct mcp_server *server = session->server;
+    if (call_is_stored(engine_call_)) {
+        session->stores = true;
+        session_need(session, caller2025_needs(server, engine_call_));
+    }
+    if (failure_wants_page(outcome) && (session->can & CLIENT_CAN_URL))
+        client_surface_url_required(server->client, session, outcome->error_data);
+    if (call->attach && is_there(call)) {
+        attach2025_collect(call);
+    } else if (call->attach) {
+        attach2025_release(call);
+        call_dropped(call);
+    } else {
+        caller2025_respond(call, outcome);
+    }
 }
 
 /* The stream ends without a response: the client comes back for it. */
@@ -518,7 +709,10 @@ bool caller2025_may_be_left(const struct caller2025 *call)
 
 void caller2025_leave(struct caller2025 *call)
 {
-    call_caller_left(call->caller.call);
+    if (call->attach && call->attach->attached && call->caller.call)
+        attach2025_release(call);
+    if (call->caller.call)
+        call_caller_left(call->caller.call);
     call_dropped(call);
 }
 
@@ -534,5 +728,6 @@ static const struct caller_ops caller2025_ops = {
     .notify = call_notify,
     .finished = call_finished,
     .waiting = call_waiting_changed,
+    .offered = call_offered,
     .unloaded = call_unloaded,
 };

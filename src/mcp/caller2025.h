@@ -34,6 +34,9 @@ struct caller2025 {
     bool *over;     /* set when the call has ended, while it is being started */
     bool back;      /* it came from another node: which progress was sent there is not known */
     bool quiet;     /* no response: the client has cancelled it, or the session is over */
+    struct attach *attach; /* it looks for a call that was made before, or has found it; or NULL */
+    struct soft *soft;     /* its questions are up elsewhere only: the soft deadline; or NULL */
+    int64_t began;         /* by the loop's clock */
     uint16_t id_len;
     uint16_t token_len;
     char text[]; /* the request's id, then the progress token, both JSON */
@@ -65,6 +68,16 @@ bool caller2025_may_be_left(const struct caller2025 *call);
 
 /* The caller leaves its call, which stays in the store: the client may come back for it. */
 void caller2025_leave(struct caller2025 *call);
+
+/* --- with mcp/attach2025 --- */
+
+/* The request makes a call of its own, of this id. */
+void caller2025_begin(struct caller2025 *call, const struct caller2025_spec *spec,
+                      const struct id *id, bool named);
+/* Responds with this end. The caller has no call, and is freed. */
+void caller2025_respond(struct caller2025 *call, const struct outcome *outcome);
+/* The call, which waits, is `to`'s from now on. The older request gets a pending result. */
+void caller2025_give_way(struct caller2025 *older, struct caller2025 *to);
 
 /* The held request of a call, or NULL if the call has another caller. */
 struct caller2025 *caller2025_of(const struct call *call);

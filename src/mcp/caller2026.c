@@ -17,11 +17,13 @@
 #include "base/mem.h"
 #include "core/catalog.h"
 #include "core/json_digest.h"
+#include "mcp/attach2026.h"
 #include "mcp/caller_away.h"
 #include "mcp/caller_record.h"
 #include "mcp/drain.h"
 #include "mcp/ask2026.h"
 #include "mcp/notice.h"
+#include "mcp/pending.h"
 #include "mcp/result.h"
 #include "mcp/shares.h"
 #include "mcp/tasks.h"
@@ -138,7 +140,9 @@ static void waiter_cancelled(struct in_flight *in_flight)
     if (!list_empty(&caller->waiters) || caller->over)
         return;
     caller_over(caller);
-    if (call)
+    if (call && caller->attach)
+        call_caller_left(call); /* the call is not this request's: it can be found again */
+    else if (call)
         call_cancel(call, STR("the client has cancelled the request"));
 }
 
@@ -248,6 +252,11 @@ static struct caller2026 *caller_create(struct request *request, const struct ca
     caller->part = spec->part;
     caller->can = engine_asks_client(server->opts.engine, spec->target) ? meta->can : 0;
     caller->tasks = meta->tasks;
+    caller->began = loop_now(server->opts.loop);
+    if (server->opts.soft_rule_count)
+        caller->client =
+            arena_str(&caller->arena,
+                      json_get_str(json_get(request->has.meta, STR(META_CLIENT)), STR("name")));
     drain_call_began(server);
     shares_add(server, caller->principal, MCP_SHARE_CALLS, 1);
     return caller;
@@ -436,7 +445,9 @@ void caller2026_start(struct request *request, const struct caller2025_spec *spe
     response_take(&caller->own.response, request, waiter_gone);
 
     caller->busy++; /* during this function */
-    if (caller->resumed) {
+    if (pending_is_tool(server, spec->target)) {
+        attach2026_start(caller, json_get_str(spec->args, STR("callId")));
+    } else if (caller->resumed) {
         caller->state_text = arena_str(&caller->arena, state);
         if (state.len > caller_state_max(server) || !keep_args(caller, spec->args)) {
             caller_refuse(caller);
@@ -564,6 +575,10 @@ static void caller_finished(struct caller *base, struct call *call, const struct
     if (caller->server && !caller->over && outcome->status == NOD_OK &&
         resume_contested(caller, call)) {
         resume_later(caller);
+        return;
+    }
+    if (caller->server && !caller->over && caller->attach) {
+        attach2026_collect(caller);
         return;
     }
     if (caller->resumed && outcome->status == NOD_E_STALE) {

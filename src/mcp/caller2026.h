@@ -71,6 +71,9 @@ struct caller2026 {
     bool tasks;                /* it may be answered with a task */
     bool resumed;              /* it came with a requestState */
     bool won;                  /* an answer of this request counted */
+    struct attach2026 *attach; /* it is a request of waitForPerson; or NULL */
+    int64_t began;             /* by the loop's clock */
+    struct str client;         /* the name that its client gives; in the arena */
     bool over;                 /* no waiter is left, and none may come */
     unsigned busy;             /* completions on their way that point here */
     struct deferred deferred;  /* the first of them; further ones have their own memory */
@@ -165,6 +168,8 @@ bool round_brings(struct caller *base, struct call *call);
 void round_answered(struct caller *base, struct str ask_id, const struct answer_result *result);
 bool round_contradicted(struct caller *base, struct call *call);
 enum caller_way round_asked(struct caller *base, struct call *call);
+/* Tells every waiter what the call asks now, and leaves it. */
+void round_leave(struct caller2026 *caller, struct call *call);
 /* Tells every waiter that input is required. `requests` is JSON, and may be empty. */
 void round_respond(struct caller2026 *caller, struct str requests, struct str state);
 /* The server is shutting down: if its call waits, what is asked goes out soon. */

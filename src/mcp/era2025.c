@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "mcp/caller2025.h"
+#include "mcp/pending.h"
 #include "mcp/resume2025.h"
 #include "mcp/ask2025.h"
 
@@ -95,6 +96,7 @@ static void initialize(struct request *request)
     session->boolean_confirm =
         named(opts->boolean_confirm_clients, json_get_str(info, STR("name")));
     session_name_client(session, info);
+    session->soft_ms = pending_soft_ms(request->server, NULL, json_get_str(info, STR("name")));
     session->initialized = true;
     LOG_DEBUG("session begun", LOG_STR("principal", session_principal(session)),
               LOG_STR("client", json_get_str(info, STR("name"))),

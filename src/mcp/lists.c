@@ -14,6 +14,7 @@
 
 #include "crypto/digest.h"
 #include "mcp/era2026.h"
+#include "mcp/pending.h"
 
 /* Templates have a list of their own. */
 static char list_letter(enum target_kind kind, bool templates)
@@ -94,6 +95,16 @@ static size_t next_shown(const struct request *request, enum target_kind kind, b
     return at;
 }
 
+/* A client that may get a pending result is told so by the output schema. */
+static struct str descriptor_for(const struct request *request, struct target *target)
+{
+    unsigned can = request->meta ? request->meta->can : request->session->can;
+
+    if (target->kind != TARGET_TOOL || !pending_may_come(request->server, target, can))
+        return target->descriptor;
+    return pending_widen(&request->server->message, target->descriptor);
+}
+
 void lists_reply(struct request *request, enum target_kind kind, bool templates, struct str name,
                  enum revision_part part)
 {
@@ -112,7 +123,7 @@ void lists_reply(struct request *request, enum target_kind kind, bool templates,
     jw_array(&w);
     size_t at = next_shown(request, kind, templates, from, count);
     for (size_t n = 0; at < count && n < request->server->opts.page_size; n++) {
-        struct str descriptor = catalog_at(catalog, kind, templates, at)->descriptor;
+        struct str descriptor = descriptor_for(request, catalog_at(catalog, kind, templates, at));
         if (request->meta) /* revision 2026-07-28 takes the descriptor as it is */
             jw_raw(&w, descriptor);
         else

@@ -24,6 +24,7 @@
 #include "core/catalog.h"
 #include "core/outcome.h"
 #include "core/json_digest.h"
+#include "mcp/attach2025.h"
 #include "mcp/caller_record.h"
 #include "mcp/endpoint.h"
 #include "mcp/work.h"
@@ -54,9 +55,8 @@ void repeat2025_call(const struct session *session, struct str request_id, struc
 
 /* --- is it the same? --- */
 
-/* A digest of what a request asks for. Progress tokens and the like may differ. */
-static void wish_of(enum target_kind kind, struct str target, struct str uri,
-                    const struct json *args, struct digest *out)
+void repeat2025_wish(enum target_kind kind, struct str target, struct str uri,
+                     const struct json *args, struct digest *out)
 {
     static const struct json nothing = { .type = JSON_OBJECT };
     char kind_text[] = { (char)('0' + (int)kind) };
@@ -73,7 +73,7 @@ static void wish_of_text(enum target_kind kind, struct str target, struct str ur
     struct arena arena;
 
     arena_init(&arena, REPEAT_ARENA_MAX);
-    wish_of(kind, target, uri, json_parse(&arena, args, NULL, NULL), out);
+    repeat2025_wish(kind, target, uri, json_parse(&arena, args, NULL, NULL), out);
     arena_finish(&arena);
 }
 
@@ -88,7 +88,9 @@ static void again_here(struct request *request, const struct digest *wish, struc
         reply_error(request, RPC_INVALID_REQUEST, str_of(was_cancelled));
         return;
     }
-    if (call)
+    if (held->attach)
+        its = held->attach->wish;
+    else if (call)
         wish_of_text(call_target(call)->kind, call_target(call)->name, call_uri(call),
                      call_args(call), &its);
     if (call && !digest_eq(wish, &its)) {
@@ -266,7 +268,7 @@ bool repeat2025_take(struct request *request, const struct caller2025_spec *spec
     if (!held && (!may_be_stored(session) ||
                   str_eq(id_str(&server->sessions->unknown_call), id_str(call_id))))
         return false;
-    wish_of(spec->target->kind, spec->target->name, spec->uri, spec->args, &wish);
+    repeat2025_wish(spec->target->kind, spec->target->name, spec->uri, spec->args, &wish);
     if (held) {
         again_here(request, &wish, held);
         return true;

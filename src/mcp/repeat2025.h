@@ -13,6 +13,10 @@
 /* The id of the call that a request of this session stands for, on every node. */
 void repeat2025_call(const struct session *session, struct str request_id, struct id *out);
 
+/* A digest of what a request asks for. Progress tokens and the like may differ. */
+void repeat2025_wish(enum target_kind kind, struct str target, struct str uri,
+                     const struct json *args, struct digest *out);
+
 /*
  * A request over HTTP, not in an array, is about to become this call. True: the request is handled
  * here, because it has come before or because the store is asked whether it has.

@@ -12,9 +12,11 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "crypto/seal.h"
+#include "mcp/attach2026.h"
 #include "mcp/caller2026.h"
 #include "mcp/drain.h"
 #include "mcp/ask2026.h"
+#include "mcp/pending.h"
 #include "mcp/result.h"
 
 struct rounds2026 *rounds2026_create(struct keyring *keyring)
@@ -107,6 +109,28 @@ static bool seal_round(struct caller2026 *caller, struct str plain, struct buf *
     return state_seal(caller->server->rounds->keyring, &bound, plain, out) == NOD_OK;
 }
 
+/* The client can be asked this itself. */
+static bool client_draws(const struct caller2026 *caller, const struct ask *ask)
+{
+    return ask2026_can(caller->can, ask_record(ask)) && ask_is_for_client(ask);
+}
+
+/* It is answered elsewhere. A client that can open pages is given that one. */
+static void write_page(struct caller2026 *caller, const struct ask_record *record,
+                       struct json_writer *w)
+{
+    struct ask_record page = *record;
+
+    page.kind = ASK_URL;
+    page.url = caller->can & CLIENT_CAN_URL
+                   ? pending_page(caller->server, record->id, &caller->arena)
+                   : STR_NONE;
+    if (!page.url.len)
+        return;
+    jw_key(w, record->key);
+    ask2026_write(w, &page, STR_NONE);
+}
+
 /* What the result holds besides the state, written while the call is at hand. */
 static bool write_requests(struct caller2026 *caller, struct call *call, struct buf *out)
 {
@@ -116,8 +140,10 @@ static bool write_requests(struct caller2026 *caller, struct call *call, struct 
     jw_object(&w);
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
         const struct ask_record *record = ask_record(ask);
-        if (!ask2026_can(caller->can, record) || !ask_is_for_client(ask))
+        if (!client_draws(caller, ask)) {
+            write_page(caller, record, &w);
             continue;
+        }
         jw_key(&w, record->key);
         ask2026_write(&w, record, note_of(caller, record->key));
     }
@@ -255,6 +281,16 @@ static void send_portable(struct caller2026 *caller, struct call *call)
     store->ops->load_call(store, call_id(call), known_loaded, caller);
 }
 
+void round_leave(struct caller2026 *caller, struct call *call)
+{
+    if (caller->server->opts.portable_states) {
+        send_portable(caller, call);
+    } else {
+        send_round(caller, call, NULL);
+        call_caller_left(call);
+    }
+}
+
 static void hold_over(void *data)
 {
     struct caller2026 *caller = data;
@@ -262,14 +298,10 @@ static void hold_over(void *data)
 
     if (caller->over || !call)
         return;
-    if (!call_waiting(call)) {
+    if (!call_waiting(call))
         look_in(caller);
-    } else if (caller->server->opts.portable_states) {
-        send_portable(caller, call);
-    } else {
-        send_round(caller, call, NULL);
-        call_caller_left(call);
-    }
+    else
+        round_leave(caller, call);
 }
 
 static void hold(struct caller2026 *caller)
@@ -342,7 +374,8 @@ static bool is_malformed(struct caller2026 *caller, const struct call *call)
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
         const struct ask_record *record = ask_record(ask);
         const struct json *response = json_get(caller_given(caller), record->key);
-        if (response && was_asked(caller, record) && !ask2026_read(record, response, &answer))
+        if (response && client_draws(caller, ask) && was_asked(caller, record) &&
+            !ask2026_read(record, response, &answer))
             return true;
     }
     return false;
@@ -378,7 +411,7 @@ bool round_brings(struct caller *base, struct call *call)
     }
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
         const struct json *response = json_get(caller_given(caller), ask_record(ask)->key);
-        if (response && ask_is_for_client(ask) && counts(caller, ask_record(ask), response))
+        if (response && client_draws(caller, ask) && counts(caller, ask_record(ask), response))
             bring(caller, ask, response);
     }
     return true;
@@ -431,7 +464,7 @@ static struct view look(struct caller2026 *caller, struct call *call)
         const struct ask_record *record = ask_record(ask);
         bool expired = record->expires_ms && record->expires_ms <= now;
         view.left |= !expired && !ask_is_opened(ask);
-        if (ask2026_can(caller->can, record) && ask_is_for_client(ask))
+        if (client_draws(caller, ask))
             view.drawable = true;
         else if (!engine_can_elsewhere(engine, call, record->kind, record->consent,
                                        caller->server->mrtr))
@@ -463,7 +496,7 @@ enum caller_way round_asked(struct caller *base, struct call *call)
         if (view.missing.len) {
             fail_missing(caller, view.missing);
         } else if (!view.drawable) {
-            hold(caller); /* another surface has it */
+            attach2026_hold(caller); /* another surface has it */
             return CALLER_HOLDS;
         } else if (caller->server->opts.portable_states) {
             send_portable(caller, call);

@@ -11,6 +11,7 @@
 #include "mcp/announce.h"
 #include "mcp/ask2025.h"
 #include "mcp/ask2026.h"
+#include "mcp/pending.h"
 #include "mcp/caller2026.h"
 #include "mcp/caller_away.h"
 #include "mcp/drain.h"
@@ -108,6 +109,8 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
         own->hold_ms = MCP_HOLD_MS;
     if (own->task_ttl_ms <= 0)
         own->task_ttl_ms = TASK_TTL_MS;
+    if (own->soft_ms <= 0)
+        own->soft_ms = PENDING_SOFT_MS;
     if (own->page_size == 0)
         own->page_size = MCP_PAGE_SIZE;
 
@@ -132,6 +135,7 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     engine_add_surface(own->engine, server->client);
     server->mrtr = ask2026_surface_create();
     engine_add_surface(own->engine, server->mrtr);
+    server->pending = pending_create(server);
     catalog_watch(own->catalog, catalog_changed, server);
     engine_use_catalog(own->engine, own->catalog);
     announce_listen(server);
@@ -169,6 +173,7 @@ void mcp_server_destroy(struct mcp_server *server)
     ended_streams_destroy(server->ended_streams);
     sessions_destroy(server->sessions);
     callers_away_destroy(server->away);
+    pending_destroy(server->pending);
     list_changes_destroy(server);
     shares_destroy(server->shares);
     drain_destroy(server);
@@ -179,6 +184,11 @@ void mcp_server_destroy(struct mcp_server *server)
 }
 
 /* --- from outside of calls --- */
+
+void mcp_use_pages(struct mcp_server *server, struct front *pages)
+{
+    server->pending->pages = pages;
+}
 
 void mcp_url_done(struct mcp_server *server, struct str elicitation_id)
 {

@@ -34,6 +34,13 @@ enum {
 /* Does a portable state have room for everything that a call of this target may learn? */
 bool mcp_state_carries(const struct engine *engine, const struct target *target);
 
+/* The operator raises the soft deadline for a client, by the name it gives, or for a tool. */
+struct mcp_soft_rule {
+    struct str name;
+    bool tool;
+    int64_t ms;
+};
+
 struct mcp_opts {
     struct loop *loop;
     struct engine *engine;
@@ -51,11 +58,17 @@ struct mcp_opts {
     struct keyring *keyring; /* seals what clients carry; taken over. NULL: a random key for the
                                 life of the server */
     bool portable_states; /* a 2026 call goes on at any node that has the key, without its store */
+    int64_t soft_ms;      /* how long a call is held that waits for somebody elsewhere; 0: 50000 */
+    const struct mcp_soft_rule *soft_rules; /* live as long as the server */
+    size_t soft_rule_count;
     struct str result_meta; /* set by the server: what is the same in every result (2026) */
 };
 
 struct mcp_server *mcp_server_create(const struct mcp_opts *opts);
 void mcp_server_destroy(struct mcp_server *server);
+
+/* Questions can be answered on pages of this front door, each at /ask/{id}. */
+void mcp_use_pages(struct mcp_server *server, struct front *pages);
 
 /* stdio: one session with the local user. ended() when the input has ended and the last reply is
  * sent. */

@@ -50,6 +50,7 @@ struct mcp_server {
     struct announcer *announcer;       /* mcp/announce: what nodes tell each other */
     struct list_changes *list_changes; /* mcp/list_changed */
     struct callers_away *away;         /* mcp/caller_away: calls whose clients are away */
+    struct pending *pending;           /* mcp/pending: results that are still to come */
 
     /* Era 2025. */
     struct sessions *sessions;           /* mcp/session */

@@ -222,6 +222,8 @@ void sessions_stop_waiting(struct mcp_server *server)
             struct caller2025 *call = LIST_OF(link, struct caller2025, link);
             if (call->waiting && !call->cancelled && call->stream->of_call) {
                 caller2025_leave(call);
+            } else if (call->waiting && !call->cancelled && call->attach) {
+                caller2025_leave(call);
             } else if (call->waiting && !call->cancelled) {
                 call->cancelled = true;
                 call_cancel(call->caller.call, STR("the server is shutting down"));

@@ -45,6 +45,8 @@ struct session {
     bool restored;    /* it was begun on another node, or before a restart */
     bool stores;      /* a call of it was stored */
     bool boolean_confirm;
+    bool pended;     /* a pending result was given out in it */
+    int64_t soft_ms; /* the soft deadline of its client, if the operator has set one */
     bool ended;
     bool busy;         /* being ended: must not be freed inside session_end */
     char *client;      /* what it calls itself, as people are shown it: client_shown; or NULL */

@@ -125,6 +125,10 @@ static void write_record(struct session *session,
     jw_key_bool(&w, STR("booleanConfirm"), session->boolean_confirm);
     if (session->client)
         jw_key_raw(&w, STR("client"), str_of(session->client));
+    if (session->pended)
+        jw_key_bool(&w, STR("pended"), true);
+    if (session->soft_ms)
+        jw_key_i64(&w, STR("softMs"), session->soft_ms);
     jw_key_i64(&w, STR("until"), session->until_ms);
     if (!list_empty(&session->subscriptions) || session->unwritten) {
         jw_key(&w, STR("subscriptions"));
@@ -241,6 +245,8 @@ static bool read_into(struct session *session, const struct json *record)
         session->until_ms = session->stored_until_ms;
     session->boolean_confirm = json_true(json_get(record, STR("booleanConfirm")));
     session_name_client(session, json_get(record, STR("client")));
+    session->pended = json_true(json_get(record, STR("pended")));
+    json_i64(json_get(record, STR("softMs")), &session->soft_ms);
     session->initialized = true;
     resources_read_subscriptions(session, json_get(record, STR("subscriptions")),
                                  !session->unwritten && !session->writing);

@@ -188,7 +188,9 @@ static void wind_up(void *data)
 
     LIST_EACH (at, &session->call_list) {
         struct caller2025 *call = LIST_OF(at, struct caller2025, link);
-        if (call->waiting && !call->cancelled) {
+        if (call->waiting && !call->cancelled && call->attach) {
+            caller2025_leave(call);
+        } else if (call->waiting && !call->cancelled) {
             call->cancelled = true;
             call_cancel(call->caller.call, STR("the input has ended"));
         }

@@ -570,8 +570,8 @@ bool task_shows(const struct task *task, const struct ask_record *ask)
 {
     const struct task_note *note = task_note(task, ask->id);
 
-    return ask2026_can(task->can, ask) &&
-           engine_asks_client_this(task->server->opts.engine, ask) && !(note && note->opened);
+    return ask2026_can(task->can, ask) && engine_asks_client_this(task->server->opts.engine, ask) &&
+           !(note && note->opened);
 }
 
 struct str task_key(struct arena *arena, const struct ask_record *ask)

@@ -51,6 +51,8 @@ static nod_status tool_check(const nod_tool *tool)
     if (tool->remember >= 2 * NOD_REMEMBER_TOOL)
         return register_refuse("tool", name, NOD_E_USAGE,
                                "its remember has bits that are no NOD_REMEMBER_...");
+    if (tool->soft_deadline_ms < 0)
+        return register_refuse("tool", name, NOD_E_USAGE, "its soft_deadline_ms is negative");
     if (tool->consent && *tool->consent && strcmp(tool->consent, "inbox") != 0)
         return register_refuse("tool", name, NOD_E_USAGE,
                                "its consent is \"%s\"; it can be \"inbox\", or left out",
@@ -352,6 +354,7 @@ static struct local_target *tool_build(struct local *local, const void *table, s
     t->base.journal_entries = tool.journal_entries;
     t->base.journal_bytes = tool.journal_bytes;
     t->base.ask_ttl_ms = tool.ask_ttl_ms;
+    t->base.soft_deadline_ms = tool.soft_deadline_ms;
     t->base.timeout_ms = tool.timeout_ms ? tool.timeout_ms : LOCAL_TIMEOUT_MS;
     return t;
 refused:

@@ -54,6 +54,18 @@ static nod_status one_word(nod_call *call)
     return nod_reply_text(call, deed);
 }
 
+/* Its result has a schema. */
+static nod_status typed_word(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit(call, &answer, .key = "first", .form = WORD,
+                       .message = nod_fmt(call, "%s, the word?", nod_arg_str(call, "tag"))));
+    if (answer.action != NOD_ACCEPT)
+        return nod_reply_error(call, "No word.");
+    return nod_reply_structured(call, answer.content);
+}
+
 /* One after the other. */
 static nod_status two_words(nod_call *call)
 {
@@ -89,6 +101,11 @@ static nod_status approval(nod_call *call)
 static const nod_tool tools[] = {
     { .name = "word", .handler = one_word, .input = INPUT },
     { .name = "word_task", .handler = one_word, .input = INPUT, .task = NOD_TASK_OPTIONAL },
+    { .name = "typed",
+      .handler = typed_word,
+      .input = INPUT,
+      .output_schema = "{\"type\":\"object\",\"properties\":{\"word\":{\"$ref\":\"#/$defs/word\"}},"
+                       "\"required\":[\"word\"],\"$defs\":{\"word\":{\"type\":\"string\"}}}" },
     { .name = "two", .handler = two_words, .input = INPUT },
     { .name = "pair", .handler = pair_of_words, .input = INPUT },
     { .name = "approval", .handler = approval },

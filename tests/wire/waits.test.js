@@ -2,7 +2,9 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { startHttp, runOnce, rawPeer, callTool, nextAsk, accept, textOf } from './harness.js';
-import { Modern, accepted, retryOf, word } from './modern.js';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { ADA, BOB, Modern, accepted, retryOf, tokenFile, word } from './modern.js';
 import { Toy } from './toy.js';
 
 async function toys(t, args, options = {}) {
@@ -91,4 +93,203 @@ test('a server that asks nobody where consent counts is refused at start', async
   const { code, stderr } = await runOnce('toy-surface', ['--http', '127.0.0.1:0', '--surfaces', 'client', '--consent', 'inbox']);
   assert.equal(code, 1, stderr);
   assert.match(stderr, /consent counts in the inbox only/);
+});
+
+// --- pending results ---
+
+const SOFT = ['--surfaces', 'client,toy', '--soft-deadline', '1s'];
+const MUTE = { capabilities: {} }; // a client that cannot be asked
+
+const pendingOf = (result) => {
+  assert.equal(result?.structuredContent?.pending, true, JSON.stringify(result));
+  assert.ok(!result.isError);
+  return result.structuredContent;
+};
+const failureOf = (result) => {
+  assert.equal(result.isError, true, JSON.stringify(result));
+  return textOf(result);
+};
+
+test('2025: a call that waits elsewhere returns a pending result, and waitForPerson has its end once', async (t) => {
+  const server = await toys(t, SOFT);
+  const peer = await rawPeer(t, 'http', 'toy-surface', { server, ...MUTE });
+  const call = await callTool(peer, 'word', { tag: 'a' });
+  const offer = await server.toy.offer('a');
+  const { result } = await call.reply();
+  const { callId, waitingFor, waitWith } = pendingOf(result);
+  assert.equal(callId, offer.call);
+  assert.deepEqual(waitingFor, [offer.message]);
+  assert.equal(waitWith, 'waitForPerson');
+  assert.ok(textOf(result).includes(callId), textOf(result));
+  const again = await (await callTool(peer, 'waitForPerson', { callId })).reply();
+  assert.equal(pendingOf(again.result).callId, callId, 'it has a soft deadline too');
+  const wait = await callTool(peer, 'waitForPerson', { callId });
+  assert.equal((await server.toy.answer(offer, 'toy')).status, 'ok');
+  assert.equal(textOf((await wait.reply()).result), 'a: toy');
+  assert.equal(server.toy.offers.rest(() => true).length, 0, 'nobody is asked twice');
+  const late = await (await callTool(peer, 'waitForPerson', { callId })).reply();
+  assert.equal(textOf(late.result), 'a: toy', 'a reply may have been lost: it is given again for a while');
+});
+
+test('2025: calling again finds the call, and the next call after that is another one', async (t) => {
+  const server = await toys(t, SOFT);
+  const peer = await rawPeer(t, 'http', 'toy-surface', { server, ...MUTE });
+  const { result } = await (await callTool(peer, 'word', { tag: 'a' })).reply();
+  const offer = await server.toy.offer('a');
+  const { callId } = pendingOf(result);
+  assert.equal((await server.toy.answer(offer, 'toy')).status, 'ok');
+  assert.equal(textOf((await (await callTool(peer, 'word', { tag: 'a' })).reply()).result), 'a: toy');
+  const other = await callTool(peer, 'word', { tag: 'a' });
+  const second = await server.toy.offer('a');
+  assert.notEqual(second.call, callId);
+  assert.equal((await server.toy.answer(second, 'again')).status, 'ok');
+  assert.equal(textOf((await other.reply()).result), 'a: again');
+});
+
+test('2025: a call that is held is not merged with another, and other arguments are another call', async (t) => {
+  const server = await toys(t, SOFT);
+  const peer = await rawPeer(t, 'http', 'toy-surface', { server, ...MUTE });
+  const calls = [];
+  const offers = [];
+  for (const tag of ['a', 'a', 'b']) {
+    calls.push(await callTool(peer, 'word', { tag }));
+    offers.push(await server.toy.offer(tag));
+  }
+  assert.equal(new Set(offers.map(({ call }) => call)).size, 3);
+  const ids = (await Promise.all(calls.map((call) => call.reply()))).map(({ result }) => pendingOf(result).callId);
+  assert.deepEqual(ids, offers.map(({ call }) => call));
+  const held = await Promise.all([callTool(peer, 'word', { tag: 'a' }), callTool(peer, 'word', { tag: 'a' })]);
+  for (const [i, offer] of offers.entries()) await server.toy.answer(offer, `n${i}`);
+  const texts = await Promise.all(held.map(async (call) => textOf((await call.reply()).result)));
+  assert.deepEqual(texts.sort(), ['a: n0', 'a: n1'], 'each found one');
+  assert.equal(textOf((await (await callTool(peer, 'waitForPerson', { callId: ids[2] })).reply()).result), 'b: n2');
+});
+
+test('a handle is of no use to another principal, or if it is made up', async (t) => {
+  const file = tokenFile(t);
+  const server = await toys(t, [...SOFT, '--token-file', file]);
+  const ada = await rawPeer(t, 'http', 'toy-surface', { server, token: ADA, ...MUTE });
+  const bob = await rawPeer(t, 'http', 'toy-surface', { server, token: BOB, ...MUTE });
+  const { callId } = pendingOf((await (await callTool(ada, 'word', { tag: 'a' })).reply()).result);
+  const offer = await server.toy.offer('a');
+  for (const id of [callId, 'AAAAAAAAAAAAAAAAAAAAAA', '', 'x'.repeat(1000)])
+    assert.match(failureOf((await (await callTool(bob, 'waitForPerson', { callId: id })).reply()).result), /No call of yours/);
+  const modern = new Modern(server.url, { token: BOB, ...MUTE });
+  assert.match(failureOf((await modern.call('waitForPerson', { callId })).result), /No call of yours/);
+  const own = await callTool(bob, 'word', { tag: 'a' });
+  const his = await server.toy.offer('a');
+  assert.notEqual(his.call, callId, 'the same tool and arguments of another principal');
+  await server.toy.answer(his, 'his');
+  await server.toy.answer(offer, 'hers');
+  assert.equal(textOf((await own.reply()).result), 'a: his');
+  assert.equal(textOf((await (await callTool(ada, 'waitForPerson', { callId })).reply()).result), 'a: hers');
+});
+
+test('2025: the same request again, after the reply was lost, gets the same result', async (t) => {
+  const server = await toys(t, SOFT);
+  const peer = await rawPeer(t, 'http', 'toy-surface', { server, ...MUTE });
+  pendingOf((await (await callTool(peer, 'word', { tag: 'a' })).reply()).result);
+  await server.toy.answer(await server.toy.offer('a'), 'toy');
+  const message = { id: 'one', method: 'tools/call', params: { name: 'word', arguments: { tag: 'a' } } };
+  for (let i = 0; i < 2; i++) {
+    await peer.send(message);
+    const { result } = await peer.next(({ id }) => id === 'one', 'the reply');
+    assert.equal(textOf(result), 'a: toy');
+  }
+  assert.equal(server.toy.offers.rest(() => true).length, 0);
+});
+
+test('2025: whoever is gone when the call ends was handed nothing', async (t) => {
+  const server = await toys(t, ['--surfaces', 'client,toy', '--soft-deadline', '2s']);
+  const peer = await rawPeer(t, 'http', 'toy-surface', { server, ...MUTE });
+  const { callId } = pendingOf((await (await callTool(peer, 'word', { tag: 'a' })).reply()).result);
+  const offer = await server.toy.offer('a');
+  const lost = await callTool(peer, 'waitForPerson', { callId });
+  await peer.send({ method: 'notifications/cancelled', params: { requestId: lost.id } });
+  await server.toy.answer(offer, 'toy');
+  assert.equal(textOf((await (await callTool(peer, 'word', { tag: 'a' })).reply()).result), 'a: toy');
+});
+
+test('only clients that may get pending results are told of them, and the schemas they are shown fit', async (t) => {
+  const server = await toys(t, ['--surfaces', 'client>toy', '--soft-deadline', '1s']);
+  const able = await rawPeer(t, 'http', 'toy-surface', { server });
+  void able;
+  const plain = await startHttp(t, 'toy-surface', { args: ['--surfaces', 'client'] });
+  const names = async (url, options) => {
+    const modern = new Modern(url, options);
+    return (await modern.request('tools/list')).result.tools;
+  };
+  assert.ok(!(await names(plain.url, MUTE)).some(({ name }) => name === 'waitForPerson'), 'nobody else is asked');
+  const tools = await names(server.url, MUTE);
+  assert.ok(tools.some(({ name }) => name === 'waitForPerson'));
+  const schema = tools.find(({ name }) => name === 'typed').outputSchema;
+  assert.equal(schema.type, 'object');
+  assert.equal(schema.anyOf.length, 2);
+});
+
+test('2025: the official client takes the pending result of a tool with an output schema', async (t) => {
+  const server = await toys(t, SOFT);
+  const client = new Client({ name: 'mute', version: '1' });
+  const transport = new StreamableHTTPClientTransport(new URL(server.url));
+  await client.connect(transport);
+  t.after(() => client.close());
+  const { tools } = await client.listTools();
+  assert.ok(tools.some(({ name }) => name === 'waitForPerson'));
+  const first = await client.callTool({ name: 'typed', arguments: { tag: 'a' } });
+  const { callId } = pendingOf(first);
+  await server.toy.answer(await server.toy.offer('a'), 'toy');
+  const last = await client.callTool({ name: 'waitForPerson', arguments: { callId } });
+  assert.deepEqual(last.structuredContent, { word: 'toy' });
+  await assert.doesNotReject(client.callTool({ name: 'typed', arguments: { tag: 'b' } }));
+});
+
+test('the operator raises the soft deadline for a client, and for a tool', async (t) => {
+  const server = await toys(t, [...SOFT, '--soft-deadline', 'tool:two=1h', '--soft-deadline', 'client:patient=1h']);
+  const quick = await rawPeer(t, 'http', 'toy-surface', { server, ...MUTE });
+  const two = await callTool(quick, 'two', { tag: 'a' });
+  pendingOf((await (await callTool(quick, 'word', { tag: 'b' })).reply()).result);
+  await server.toy.answer(await server.toy.offer('a'), 'one');
+  await server.toy.answer(await server.toy.offer('a'), 'two');
+  assert.equal(textOf((await two.reply()).result), 'a: one two', 'it was held all the time');
+  const modern = new Modern(server.url, MUTE);
+  const meta = { 'io.modelcontextprotocol/clientInfo': { name: 'patient', version: '1' } };
+  const held = modern.call('word', { tag: 'c' }, {}, { meta });
+  pendingOf((await modern.call('word', { tag: 'd' })).result);
+  await server.toy.answer(await server.toy.offer('c'), 'toy');
+  assert.equal(textOf((await held).result), 'c: toy');
+});
+
+test('2026: a pending result, and waitForPerson', async (t) => {
+  const server = await toys(t, SOFT);
+  const modern = new Modern(server.url, MUTE);
+  const { result } = await modern.call('word', { tag: 'a' });
+  const { callId } = pendingOf(result);
+  assert.equal(result.resultType, 'complete');
+  const offer = await server.toy.offer('a');
+  assert.equal(pendingOf((await modern.call('waitForPerson', { callId })).result).callId, callId);
+  const waits = [modern.ended('waitForPerson', { callId }), modern.ended('waitForPerson', { callId })];
+  await server.toy.answer(offer, 'toy');
+  assert.deepEqual(await Promise.all(waits), ['a: toy', 'a: toy'], 'sent twice');
+  assert.equal(await modern.ended('waitForPerson', { callId }), 'a: toy', 'a reply may have been lost');
+});
+
+test('2026: what was taken for a call that asks twice is found again each time', async (t) => {
+  const server = await toys(t, SOFT);
+  const modern = new Modern(server.url, MUTE);
+  const { callId } = pendingOf((await modern.call('two', { tag: 'a' })).result);
+  await server.toy.answer(await server.toy.offer('a'), 'one');
+  const second = await server.toy.offer('a'); // with no client in sight
+  assert.deepEqual(pendingOf((await modern.call('waitForPerson', { callId })).result).waitingFor, [second.message]);
+  await server.toy.answer(second, 'two');
+  assert.equal(await modern.ended('waitForPerson', { callId }), 'a: one two');
+});
+
+test('over stdio: a pending result, and calling again', async (t) => {
+  const peer = await rawPeer(t, 'stdio', 'toy-surface', { args: SOFT, ...MUTE });
+  const server = { said: peer.said };
+  void server;
+  const { result } = await (await callTool(peer, 'word', { tag: 'a' })).reply();
+  pendingOf(result);
+  const again = await (await callTool(peer, 'word', { tag: 'a' })).reply();
+  assert.equal(pendingOf(again.result).callId, pendingOf(result).callId);
 });

@@ -103,6 +103,7 @@ struct server_options {
     std::size_t journal_entries = 0;
     std::size_t journal_bytes = 0;
     std::chrono::milliseconds next_surface{0};
+    std::chrono::milliseconds soft_deadline{0};
     text consent{};
     bool confirm_destructive = false;
     std::vector<text> remember{};
@@ -135,6 +136,7 @@ struct tool {
     text consent{};
     unsigned remember = 0; /* NOD_REMEMBER_... | NOD_REMEMBER_... */
     std::chrono::milliseconds remember_time{0};
+    std::chrono::milliseconds soft_deadline{0};
 };
 
 using handler = std::function<nod_status(call &)>;
@@ -328,6 +330,7 @@ class server
         opts.consent = options_.consent.c_str();
         opts.confirm_destructive = options_.confirm_destructive;
         opts.remember = remember_.get();
+        opts.soft_deadline_ms = options_.soft_deadline.count();
         at_ = nod_server_create(&opts);
         ok_ = at_ != nullptr;
     }
@@ -382,6 +385,7 @@ class server
         row.consent = o.consent.c_str();
         row.remember = o.remember;
         row.remember_ms = o.remember_time.count();
+        row.soft_deadline_ms = o.soft_deadline.count();
         row.data = keep(detail::handler_of(std::move(f)));
         return note(from, [&] { return nod_add_tools(at_, &row, 1, sizeof(row)); });
     }

@@ -1,0 +1,376 @@
+/*
+ * mcp/attach2025: from a request to a call that went on without its client (era 2025).
+ *
+ *     waitForPerson {callId}     its handle ▶ the call, whoever waits for it now: the older request
+ *                                gets a pending result
+ *     the same tool, arguments   a handle whose result was not handed out, of a call that nobody
+ *                                holds ▶ the call; otherwise a new call begins
+ *
+ * The request waits for the call as the one that made it did, up to its own soft deadline. When the
+ * call has ended, the record of the handle says so before the client is told: no later request is
+ * given the same result for a new wish. The same request again gets it again, and so does whoever
+ * names the handle within HANDLE_AGAIN_MS: a reply that was lost looks like one that was not. If
+ * the client is gone when the call ends, nothing was handed out.
+ *
+ * Holds always: a call is found by its own principal only. A call that a request holds is not given
+ * to another one that merely wishes the same.
+ */
+#include "mcp/attach2025.h"
+
+#include "base/mem.h"
+#include "core/catalog.h"
+#include "mcp/caller_away.h"
+#include "mcp/pending.h"
+#include "mcp/repeat2025.h"
+
+enum { ATTACH_ARENA_MAX = 64 << 20 }; /* memory of the arguments, or of a result that is read */
+
+static const char not_known[] =
+    "No call of yours with this callId waits for a person, or its result is no longer kept.";
+static const char was_collected[] = "The result of this call was handed out before.";
+static const char is_elsewhere[] =
+    "Another request waits for this call in another way, as a task or with its state.";
+static const char store_away[] = "The store cannot be reached; try again later.";
+
+static void attach_settle(struct attach *attach)
+{
+    if (attach->call || attach->busy)
+        return;
+    target_release(attach->target);
+    arena_finish(&attach->arena);
+    mem_free(attach);
+}
+
+void attach2025_forget(struct caller2025 *call)
+{
+    struct attach *attach = call->attach;
+
+    call->attach = NULL;
+    if (!attach)
+        return;
+    attach->call = NULL;
+    attach_settle(attach);
+}
+
+/* --- ends without a call --- */
+
+static void say_failure(struct attach *attach, const char *code, const char *why)
+{
+    struct caller2025 *call = attach->call;
+
+    caller2025_respond(
+        call, &(struct outcome){ .status = NOD_E_NOT_FOUND, .code = code, .message = str_of(why) });
+}
+
+static void begin_own(struct attach *attach)
+{
+    struct caller2025 *call = attach->call;
+    struct target *target = attach->target;
+    struct id id = attach->request;
+
+    if (attach->by_handle) {
+        say_failure(attach, "CALL_UNKNOWN", not_known);
+        return;
+    }
+    attach->busy++; /* the arguments are needed until the call has begun */
+    attach->call = NULL;
+    call->attach = NULL;
+    caller2025_begin(call, &(struct caller2025_spec){ .target = target, .args = attach->args }, &id,
+                     attach->named);
+    attach->busy--;
+    attach_settle(attach);
+}
+
+/* --- attaching --- */
+
+static bool same_wish(const struct attach *attach, const struct call_record *record)
+{
+    char prefix[HANDLE_KEY_LEN + 1];
+
+    handle_key(record->principal, record->target, record->args, record->id, prefix);
+    return strncmp(prefix, attach->found[attach->at].key, ID_LEN) == 0;
+}
+
+/* Takes the call over from whoever waits for it here. */
+static bool take_live(struct attach *attach, struct call *live)
+{
+    struct caller2025 *older = caller2025_of(live);
+
+    if (caller_away_give_way(live, &attach->call->caller))
+        return true;
+    if (!older || !call_waiting(live) || older->quiet)
+        return false;
+    caller2025_give_way(older, attach->call);
+    return true;
+}
+
+static void look_next(struct attach *attach);
+
+static void attach_to(struct attach *attach, const struct call_record *record)
+{
+    struct mcp_server *server = attach->server;
+    struct caller2025 *call = attach->call;
+    struct engine *engine = server->opts.engine;
+    struct call *live = engine_find(engine, record->id);
+    struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
+
+    attach->attached = true;
+    if (!target) {
+        say_failure(attach, OUTCOME_TARGET_GONE, "The tool of this call no longer exists.");
+    } else if (live && attach->by_handle && !take_live(attach, live)) {
+        attach->attached = false;
+        say_failure(attach, "CALL_BUSY", is_elsewhere);
+    } else if (!live) {
+        bool ours =
+            engine_adopt(engine, &(struct adopt_spec){ .record = record,
+                                                       .target = target,
+                                                       .keep_ms = server->opts.session_idle_ms,
+                                                       .handed = true,
+                                                       .caller = &call->caller });
+        if (!ours)
+            say_failure(attach, "CALL_BUSY", is_elsewhere);
+    }
+}
+
+static void loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct attach *attach = data;
+    struct caller2025 *call = attach->call;
+    const struct call_record *record = status == NOD_OK ? reply->call : NULL;
+
+    attach->busy--;
+    if (!call || !call->session) {
+        attach_settle(attach);
+        return;
+    }
+    bool own = record && !record->forgotten &&
+               str_eq(record->principal, session_principal(call->session)) &&
+               same_wish(attach, record);
+    struct call *live = own ? engine_find(attach->server->opts.engine, record->id) : NULL;
+    if (status == NOD_E_STORE)
+        say_failure(attach, "STORE_AWAY", store_away);
+    else if (!own || (!attach->by_handle && (live || record->state == CALL_STORED_CANCELLED)))
+        look_next(attach);
+    else
+        attach_to(attach, record);
+}
+
+static void load(struct attach *attach)
+{
+    struct store *store = engine_store(attach->server->opts.engine);
+
+    attach->busy++;
+    store->ops->load_call(store, handle_call(&attach->found[attach->at]), loaded, attach);
+}
+
+static void held(void *data, nod_status status)
+{
+    struct attach *attach = data;
+
+    attach->busy--;
+    if (!attach->call || !attach->call->session)
+        attach_settle(attach);
+    else if (status == NOD_OK || attach->by_handle)
+        load(attach);
+    else
+        look_next(attach); /* another node was faster */
+}
+
+static int64_t soft_of(const struct attach *attach)
+{
+    return pending_soft_ms(attach->server, attach->target, STR_NONE);
+}
+
+/* Other nodes are told that somebody holds the call. */
+static void hold(struct attach *attach)
+{
+    struct mcp_server *server = attach->server;
+    struct handle handle = attach->found[attach->at];
+
+    attach->wanted = (struct id){ 0 };
+    memcpy(attach->wanted.text, handle_call(&handle).at, ID_LEN);
+    if (!engine_store(server->opts.engine)->ops->shared || handle.collected_ms) {
+        load(attach);
+        return;
+    }
+    handle.held_until = server_now(server) + soft_of(attach) + HANDLE_HELD_MORE_MS;
+    attach->busy++;
+    handle_put(server, &handle, handle.version, STORE_ABANDONED_MS, held, attach);
+}
+
+static bool may_have(const struct attach *attach, const struct handle *handle)
+{
+    bool again = handle->collected_ms && str_eq(id_str(&handle->by), id_str(&attach->request));
+
+    if (attach->by_handle)
+        return !handle->collected_ms || again ||
+               server_now(attach->server) - handle->collected_ms < HANDLE_AGAIN_MS;
+    return again || (!handle->collected_ms && !handle_is_held(attach->server, handle));
+}
+
+/* The next handle, or what follows if there is none. */
+static void look_on(struct attach *attach)
+{
+    while (attach->at < attach->count && !may_have(attach, &attach->found[attach->at]))
+        attach->at++;
+    if (attach->at < attach->count) {
+        attach->collected = attach->found[attach->at].collected_ms != 0;
+        hold(attach);
+    } else if (attach->by_handle && attach->count) {
+        say_failure(attach, "RESULT_HANDED_OUT", was_collected);
+    } else {
+        begin_own(attach);
+    }
+}
+
+static void look_next(struct attach *attach)
+{
+    attach->at++;
+    if (attach->by_handle)
+        say_failure(attach, "CALL_UNKNOWN", not_known);
+    else
+        look_on(attach);
+}
+
+static void found(void *data, nod_status status, const struct handle *handles, size_t count)
+{
+    struct attach *attach = data;
+
+    attach->busy--;
+    if (!attach->call || !attach->call->session) {
+        attach_settle(attach);
+        return;
+    }
+    if (status != NOD_OK) {
+        say_failure(attach, "STORE_AWAY", store_away);
+        return;
+    }
+    memcpy(attach->found, handles, count * sizeof(*handles));
+    attach->count = count;
+    look_on(attach);
+}
+
+static void find(struct attach *attach, const char *prefix)
+{
+    attach->busy++;
+    handles_find(attach->server, str_of(prefix), found, attach);
+}
+
+/* A handle is the id of the call. Its record is found by what the call was made with. */
+static void named_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct attach *attach = data;
+    struct caller2025 *call = attach->call;
+    const struct call_record *record = status == NOD_OK ? reply->call : NULL;
+    char key[HANDLE_KEY_LEN + 1];
+
+    attach->busy--;
+    if (!call || !call->session) {
+        attach_settle(attach);
+    } else if (status == NOD_E_STORE) {
+        say_failure(attach, "STORE_AWAY", store_away);
+    } else if (!record || record->forgotten ||
+               !str_eq(record->principal, session_principal(call->session))) {
+        say_failure(attach, "CALL_UNKNOWN", not_known);
+    } else {
+        handle_key(record->principal, record->target, record->args, record->id, key);
+        find(attach, key);
+    }
+}
+
+void attach2025_look(struct caller2025 *call, const struct caller2025_spec *spec,
+                     const struct id *request, bool named)
+{
+    struct mcp_server *server = call->session->server;
+    struct store *store = engine_store(server->opts.engine);
+    struct attach *attach = MEM_NEW(struct attach);
+    char prefix[ID_LEN + 1];
+
+    attach->server = server;
+    attach->call = call;
+    attach->request = *request;
+    attach->named = named;
+    attach->target = spec->target;
+    target_hold(spec->target);
+    arena_init(&attach->arena, ATTACH_ARENA_MAX);
+    attach->args = spec->args ? json_copy(&attach->arena, spec->args) : NULL;
+    attach->by_handle = pending_is_tool(server, spec->target);
+    repeat2025_wish(TARGET_TOOL, spec->target->name, STR_NONE, spec->args, &attach->wish);
+    call->attach = attach;
+    if (attach->by_handle) {
+        attach->busy++;
+        store->ops->load_call(store, json_get_str(spec->args, STR("callId")), named_loaded, attach);
+        return;
+    }
+    handle_prefix(session_principal(call->session), spec->target->name, spec->args, prefix);
+    find(attach, prefix);
+}
+
+/* --- the end --- */
+
+static void result_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct attach *attach = data;
+    struct caller2025 *call = attach->call;
+    struct outcome outcome;
+    struct arena arena;
+
+    attach->busy--;
+    if (!call || !call->session) {
+        attach_settle(attach);
+        return;
+    }
+    arena_init(&arena, ATTACH_ARENA_MAX);
+    if (status == NOD_OK && reply->call->result.len &&
+        outcome_read(&arena, arena_str(&arena, reply->call->result), &outcome) == NOD_OK)
+        caller2025_respond(call, &outcome);
+    else
+        say_failure(attach, "CALL_UNKNOWN", status == NOD_E_STORE ? store_away : not_known);
+    arena_finish(&arena);
+}
+
+static void collected(void *data, nod_status status)
+{
+    struct attach *attach = data;
+    struct store *store = engine_store(attach->server->opts.engine);
+
+    attach->busy--;
+    if (!attach->call || !attach->call->session) {
+        attach_settle(attach);
+    } else if (status != NOD_OK) {
+        say_failure(attach, "STORE_AWAY",
+                    store_away); /* it is not handed out, and can be had later */
+    } else {
+        attach->busy++;
+        store->ops->load_call(store, id_str(&attach->wanted), result_loaded, attach);
+    }
+}
+
+void attach2025_collect(struct caller2025 *call)
+{
+    struct attach *attach = call->attach;
+    struct mcp_server *server = attach->server;
+    struct handle handle = attach->found[attach->at];
+
+    attach->busy++;
+    if (attach->collected) {
+        collected(attach, NOD_OK);
+        return;
+    }
+    handle.held_until = 0;
+    handle.collected_ms = server_now(server);
+    handle.by = attach->request;
+    handle_put(server, &handle, 0, engine_store(server->opts.engine)->keep_ms, collected, attach);
+}
+
+void attach2025_release(struct caller2025 *call)
+{
+    struct attach *attach = call->attach;
+    struct mcp_server *server = attach->server;
+
+    if (!engine_store(server->opts.engine)->ops->shared || attach->collected)
+        return;
+    struct handle handle = attach->found[attach->at];
+    handle.held_until = 0;
+    handle_put(server, &handle, 0, STORE_ABANDONED_MS, NULL, NULL);
+}

@@ -1,0 +1,43 @@
+/*
+ * mcp/attach2025: a request that finds its call again, by the handle of a pending result or by the
+ * same tool and arguments (era 2025).
+ */
+#ifndef NOD_MCP_ATTACH2025_H
+#define NOD_MCP_ATTACH2025_H
+
+#include "mcp/caller2025.h"
+#include "mcp/handle.h"
+
+/* What a request that is not the one that made the call knows of it. */
+struct attach {
+    struct mcp_server *server;
+    struct caller2025 *call; /* NULL: it is gone */
+    unsigned busy;           /* completions on their way that point here */
+    struct id request;       /* stands for the request, on every node */
+    bool by_handle;          /* the request names the call: it is the tool waitForPerson */
+    bool attached;           /* it waits for a call that somebody else made */
+    bool collected;          /* the result was handed out before, and is handed out again */
+    struct id wanted;        /* the call that it waits for, or looks at */
+    struct handle found[HANDLES_FOUND_MAX];
+    size_t count, at;
+    struct digest wish; /* what the request asks for: see repeat2025 */
+
+    /* If it finds nothing, it makes a call of its own. */
+    struct arena arena;
+    struct target *target; /* held */
+    const struct json *args;
+    bool named;
+};
+
+/* The caller, which has no call yet, looks for one. `args` are copied. Ends in caller2025_begin,
+ * in a call that it is attached to, or in a response. */
+void attach2025_look(struct caller2025 *call, const struct caller2025_spec *spec,
+                     const struct id *request, bool named);
+/* The call that it was attached to has ended: marks the result as handed out, then responds. */
+void attach2025_collect(struct caller2025 *call);
+/* It no longer waits for the call, which can be found again. */
+void attach2025_release(struct caller2025 *call);
+/* The caller is being freed. */
+void attach2025_forget(struct caller2025 *call);
+
+#endif

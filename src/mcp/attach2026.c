@@ -1,0 +1,302 @@
+/*
+ * mcp/attach2026: a request whose call waits for somebody elsewhere (era 2026).
+ *
+ * The request is held up to its soft deadline. What its client gets then:
+ *
+ *   it can open pages, and there is one  input_required, with a link to the page of each question;
+ *                                        its retry waits again
+ *   it takes tasks, and so does the tool a task
+ *   otherwise                            a pending result (mcp/pending)
+ *
+ * waitForPerson finds the call of a pending result by its handle, and waits for it in the same way.
+ * Such a request is asked nothing itself. A result is marked as handed out before it is: see
+ * attach2025.c, which does the same.
+ */
+#include "mcp/attach2026.h"
+
+#include "base/mem.h"
+#include "core/catalog.h"
+#include "mcp/caller_away.h"
+#include "mcp/drain.h"
+#include "mcp/pending.h"
+#include "mcp/result.h"
+#include "mcp/tasks.h"
+
+enum {
+    ATTACH_ARENA_MAX = 64 << 20, /* memory of a result while it is read */
+    ATTACH_AGAIN_MS = 1000,      /* between two looks at a call that is not ready to be left */
+};
+
+struct attach2026 {
+    struct id call;
+    struct handle handle;
+    bool collected; /* it was handed out before */
+};
+
+static const char not_known[] =
+    "No call of yours with this callId waits for a person, or its result is no longer kept.";
+static const char was_collected[] = "The result of this call was handed out before.";
+static const char is_elsewhere[] =
+    "Another request waits for this call in another way, as a task or with its state.";
+
+/* --- the soft deadline --- */
+
+static void soft_over(void *data);
+
+static void hold_for(struct caller2026 *caller, int64_t ms)
+{
+    timer_set(caller->server->opts.loop, &caller->timer, ms > 0 ? ms : 0, soft_over, caller);
+}
+
+void attach2026_hold(struct caller2026 *caller)
+{
+    struct mcp_server *server = caller->server;
+    int64_t soft = pending_soft_ms(server, caller->target, caller->client);
+
+    hold_for(caller,
+             server_draining(server) ? 0 : caller->began + soft - loop_now(server->opts.loop));
+}
+
+/* The call is nobody's from now on, and goes on by itself. */
+static void pend(struct caller2026 *caller, struct call *call)
+{
+    struct buf body;
+
+    buf_init(&body, PENDING_BODY_MAX);
+    pending_write(caller->server, call, &body);
+    call_handed(call);
+    caller_end(caller, &(struct outcome){ .status = NOD_OK, .body = buf_str(&body) });
+    buf_finish(&body);
+    call_caller_left(call);
+}
+
+static void put_out(void *data, nod_status status)
+{
+    struct caller2026 *caller = data;
+    struct call *call = caller->caller.call;
+
+    if (caller->server && !caller->over && call) {
+        if (status == NOD_OK && call_waiting(call) && call_waits_only_elsewhere(call))
+            pend(caller, call);
+        else
+            hold_for(caller, ATTACH_AGAIN_MS);
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+static bool has_pages(const struct caller2026 *caller)
+{
+    return !caller->attach && caller->can & CLIENT_CAN_URL && caller->server->pending->pages &&
+           front_is_linked(caller->server->pending->pages);
+}
+
+static void soft_over(void *data)
+{
+    struct caller2026 *caller = data;
+    struct mcp_server *server = caller->server;
+    struct call *call = caller->caller.call;
+    struct handle handle = { 0 };
+
+    if (caller->over || !call)
+        return;
+    if (!call_waiting(call)) {
+        hold_for(caller, ATTACH_AGAIN_MS); /* it runs, or ends by itself */
+    } else if (caller->part != PART_TOOL_RESULT || has_pages(caller) ||
+               server->opts.portable_states || !call_waits_only_elsewhere(call)) {
+        round_leave(caller, call);
+    } else if (!caller->attach && caller_holds_steps(caller) && tasks_take(caller, call)) {
+        return;
+    } else if (caller->attach) { /* the record is there */
+        pend(caller, call);
+        caller_settle(caller);
+    } else {
+        handle_key(caller->principal, call_target(call)->name, call_args(call), call_id(call),
+                   handle.key);
+        caller->busy++;
+        handle_put(server, &handle, 0, pending_keep_ms(server, call), put_out, caller);
+    }
+}
+
+/* --- waitForPerson --- */
+
+static void say_failure(struct caller2026 *caller, nod_status status, const char *code,
+                        const char *why)
+{
+    caller_end(caller, &(struct outcome){ .status = status, .code = code, .message = str_of(why) });
+}
+
+static void store_failed(struct caller2026 *caller)
+{
+    caller_fail(caller, 200, RPC_INTERNAL_ERROR,
+                STR("The store cannot be reached; try again later."), STR_NONE);
+}
+
+static bool may_have(const struct caller2026 *caller)
+{
+    const struct handle *handle = &caller->attach->handle;
+
+    return !handle->collected_ms ||
+           server_now(caller->server) - handle->collected_ms < HANDLE_AGAIN_MS;
+}
+
+/* Those who wait for the call already, and this request, get the same end. */
+static bool join(struct caller2026 *caller, struct caller2026 *other)
+{
+    if (!other || other->over || !other->attach)
+        return false;
+    LIST_EACH (at, &caller->waiters)
+        waiter_move(LIST_OF(at, struct waiter, link), other);
+    caller_over(caller);
+    return true;
+}
+
+static void attach_to(struct caller2026 *caller, const struct call_record *record)
+{
+    struct mcp_server *server = caller->server;
+    struct engine *engine = server->opts.engine;
+    struct call *live = engine_find(engine, record->id);
+    struct target *target = catalog_named(server->opts.catalog, record->kind, record->target);
+
+    if (live && (join(caller, caller2026_of(live)) || caller_away_give_way(live, &caller->caller)))
+        return;
+    if (!target)
+        say_failure(caller, NOD_E_NOT_FOUND, OUTCOME_TARGET_GONE,
+                    "The tool of this call no longer exists.");
+    else if (live ||
+             !engine_adopt(engine, &(struct adopt_spec){ .record = record,
+                                                         .target = target,
+                                                         .keep_asked_ms = MCP_STATE_GRACE_MS,
+                                                         .handed = true,
+                                                         .caller = &caller->caller }))
+        say_failure(caller, NOD_E_NOT_FOUND, "CALL_BUSY", is_elsewhere);
+}
+
+static void loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct caller2026 *caller = data;
+
+    if (caller->server && !caller->over) {
+        if (status == NOD_OK && !reply->call->forgotten)
+            attach_to(caller, reply->call);
+        else if (status == NOD_E_STORE)
+            store_failed(caller);
+        else
+            say_failure(caller, NOD_E_NOT_FOUND, "CALL_UNKNOWN", not_known);
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+static void found(void *data, nod_status status, const struct handle *handles, size_t count)
+{
+    struct caller2026 *caller = data;
+
+    if (caller->server && !caller->over) {
+        if (count)
+            caller->attach->handle = handles[0];
+        caller->attach->collected = count && handles[0].collected_ms;
+        if (status != NOD_OK) {
+            store_failed(caller);
+        } else if (!count) {
+            say_failure(caller, NOD_E_NOT_FOUND, "CALL_UNKNOWN", not_known);
+        } else if (!may_have(caller)) {
+            say_failure(caller, NOD_E_NOT_FOUND, "RESULT_HANDED_OUT", was_collected);
+        } else {
+            struct store *store = engine_store(caller->server->opts.engine);
+            caller->busy++;
+            store->ops->load_call(store, id_str(&caller->attach->call), loaded, caller);
+        }
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+static void named_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct caller2026 *caller = data;
+    const struct call_record *record = status == NOD_OK ? reply->call : NULL;
+    char key[HANDLE_KEY_LEN + 1];
+
+    if (caller->server && !caller->over) {
+        if (status == NOD_E_STORE) {
+            store_failed(caller);
+        } else if (!record || record->forgotten || record->id.len != ID_LEN ||
+                   !str_eq(record->principal, caller->principal)) {
+            say_failure(caller, NOD_E_NOT_FOUND, "CALL_UNKNOWN", not_known);
+        } else {
+            memcpy(caller->attach->call.text, record->id.at, ID_LEN);
+            handle_key(record->principal, record->target, record->args, record->id, key);
+            caller->busy++;
+            handles_find(caller->server, str_of(key), found, caller);
+        }
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+void attach2026_start(struct caller2026 *caller, struct str call_id)
+{
+    struct store *store = engine_store(caller->server->opts.engine);
+
+    caller->attach = ARENA_NEW(&caller->arena, struct attach2026);
+    caller->can = 0;
+    caller->tasks = false;
+    caller->busy++;
+    store->ops->load_call(store, call_id, named_loaded, caller);
+}
+
+/* --- the end --- */
+
+static void result_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct caller2026 *caller = data;
+    struct outcome outcome;
+    struct arena arena;
+
+    if (caller->server && !caller->over) {
+        arena_init(&arena, ATTACH_ARENA_MAX);
+        if (status == NOD_OK && reply->call->result.len &&
+            outcome_read(&arena, arena_str(&arena, reply->call->result), &outcome) == NOD_OK)
+            caller_end(caller, &outcome);
+        else if (status == NOD_E_STORE)
+            store_failed(caller);
+        else
+            say_failure(caller, NOD_E_NOT_FOUND, "CALL_UNKNOWN", not_known);
+        arena_finish(&arena);
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+static void collected(void *data, nod_status status)
+{
+    struct caller2026 *caller = data;
+
+    if (caller->server && !caller->over) {
+        struct store *store = engine_store(caller->server->opts.engine);
+        if (status == NOD_OK) {
+            caller->busy++;
+            store->ops->load_call(store, id_str(&caller->attach->call), result_loaded, caller);
+        } else {
+            store_failed(caller); /* nothing was handed out, and it can be had later */
+        }
+    }
+    caller->busy--;
+    caller_settle(caller);
+}
+
+void attach2026_collect(struct caller2026 *caller)
+{
+    struct mcp_server *server = caller->server;
+    struct handle handle = caller->attach->handle;
+
+    caller->busy++;
+    if (caller->attach->collected) {
+        collected(caller, NOD_OK);
+        return;
+    }
+    handle.held_until = 0;
+    handle.collected_ms = server_now(server);
+    handle_put(server, &handle, 0, engine_store(server->opts.engine)->keep_ms, collected, caller);
+}

@@ -1,0 +1,277 @@
+/*
+ * mcp/pending: see pending.h.
+ */
+#include "mcp/pending.h"
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/catalog.h"
+#include "core/run.h"
+#include "mcp/server_inside.h"
+
+enum { PENDING_ARENA_MAX = 8 << 20 }; /* memory of a listing while it is widened */
+
+/* --- the tool --- */
+
+static const char descriptor[] =
+    "{\"name\":\"waitForPerson\",\"title\":\"Wait for a person\","
+    "\"description\":\"A tool that has to ask a person may return a pending result with a callId "
+    "instead of its own result. Call this tool with that callId: it returns the result of that "
+    "call "
+    "as soon as the person has answered, or another pending result. Nothing is done twice.\","
+    "\"inputSchema\":{\"type\":\"object\",\"properties\":{\"callId\":{\"type\":\"string\","
+    "\"description\":\"The callId of the pending result\"}},\"required\":[\"callId\"]},"
+    "\"annotations\":{\"title\":\"Wait for a person\",\"readOnlyHint\":true,"
+    "\"openWorldHint\":false}}";
+
+static unsigned form_only(unsigned kinds)
+{
+    return kinds & 1u << ASK_FORM;
+}
+
+static bool tool_is_listed(const struct target *target, const struct audience *audience)
+{
+    const struct pending *pending = LIST_OF(target, const struct pending, target);
+    struct mcp_server *server = pending->server;
+    const struct catalog *catalog = server->opts.catalog;
+
+    for (size_t i = 0; i < catalog_count(catalog, TARGET_TOOL, false); i++) {
+        struct target *tool = catalog_at(catalog, TARGET_TOOL, false, i);
+        if (tool != target &&
+            engine_waits_elsewhere(server->opts.engine, tool, form_only(audience->kinds)))
+            return true;
+    }
+    return false;
+}
+
+/* Its calls never become calls of the engine: see attach2025.c and attach2026.c. */
+static void tool_start(struct provider *provider, struct run *run)
+{
+    (void)provider;
+    run_done(run, NOD_E_USAGE, STR_NONE);
+}
+
+static const struct provider_ops provider_ops = { .name = "pending", .start = tool_start };
+
+struct pending *pending_create(struct mcp_server *server)
+{
+    struct pending *pending = MEM_NEW(struct pending);
+
+    pending->server = server;
+    pending->provider.ops = &provider_ops;
+    id_random(&pending->self);
+    pending->target = (struct target){ .kind = TARGET_TOOL,
+                                       .name = PENDING_TOOL,
+                                       .title = STR("Wait for a person"),
+                                       .provider = &pending->provider,
+                                       .descriptor = str_of(descriptor),
+                                       .listed = tool_is_listed,
+                                       .callable_unlisted = true };
+    pending->added = catalog_add(server->opts.catalog, &pending->target) == NOD_OK;
+    if (!pending->added)
+        LOG_WARN("a tool of this server is called waitForPerson: pending results cannot be waited "
+                 "for by their handle");
+    return pending;
+}
+
+void pending_destroy(struct pending *pending)
+{
+    if (pending->added)
+        catalog_remove(pending->server->opts.catalog, &pending->target);
+    mem_free(pending);
+}
+
+bool pending_is_tool(const struct mcp_server *server, const struct target *target)
+{
+    return target == &server->pending->target;
+}
+
+bool pending_may_come(struct mcp_server *server, struct target *target, unsigned can)
+{
+    return engine_waits_elsewhere(server->opts.engine, target, client_ask_kinds(can));
+}
+
+/* --- the soft deadline --- */
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+int64_t pending_soft_ms(const struct mcp_server *server, const struct target *target,
+                        struct str client)
+{
+    int64_t ms = larger(server->opts.soft_ms, target ? target->soft_deadline_ms : 0);
+
+    for (size_t i = 0; i < server->opts.soft_rule_count; i++) {
+        const struct mcp_soft_rule *rule = &server->opts.soft_rules[i];
+        if (str_eq(rule->name, rule->tool ? (target ? target->name : STR_NONE) : client))
+            ms = larger(ms, rule->ms);
+    }
+    return ms;
+}
+
+int64_t pending_keep_ms(const struct mcp_server *server, const struct call *call)
+{
+    int64_t now = server_now(server), longest = 0;
+
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
+        const struct ask_record *record = ask_record(ask);
+        longest = larger(longest, record->expires_ms ? record->expires_ms - now : record->ttl_ms);
+    }
+    return longest + STORE_ABANDONED_MS + engine_store(server->opts.engine)->keep_ms;
+}
+
+/* --- the result --- */
+
+struct str pending_page(const struct mcp_server *server, struct str ask_id, struct arena *arena)
+{
+    const struct front *pages = server->pending->pages;
+
+    if (!pages || !front_is_linked(pages))
+        return STR_NONE;
+    return front_link(pages, arena_fmt(arena, "/ask/" STR_FMT, STR_ARG(ask_id)), arena);
+}
+
+static struct str shown(struct str message)
+{
+    if (message.len <= PENDING_SHOWN_MAX)
+        return message;
+    message.len = PENDING_SHOWN_MAX;
+    while (message.len && ((unsigned char)message.at[message.len] & 0xc0) == 0x80)
+        message.len--; /* no half of a character */
+    return message;
+}
+
+static void write_text(struct json_writer *w, const struct call *call, struct str page,
+                       struct arena *arena)
+{
+    const struct ask_record *first = ask_record(call_ask_first(call));
+    struct str where = page.len
+                           ? arena_fmt(arena, " It can be answered at " STR_FMT " .", STR_ARG(page))
+                           : STR(" It can be answered in the inbox of this server.");
+
+    jw_key(w, STR("content"));
+    jw_array(w);
+    jw_object(w);
+    jw_key_str(w, STR("type"), STR("text"));
+    jw_key_str(
+        w, STR("text"),
+        arena_fmt(
+            arena,
+            "Not done yet: a person has been asked, and has not answered so far. The question "
+            "is: \"" STR_FMT "\"" STR_FMT " Call the tool " STR_FMT " with {\"callId\":\"" STR_FMT
+            "\"} to wait for the answer and get the result.",
+            STR_ARG(shown(first->message)), STR_ARG(where), STR_ARG(PENDING_TOOL),
+            STR_ARG(call_id(call))));
+    jw_end(w);
+    jw_end(w);
+}
+
+static void write_facts(struct json_writer *w, const struct call *call, struct str page)
+{
+    jw_key(w, STR("structuredContent"));
+    jw_object(w);
+    jw_key_bool(w, STR("pending"), true);
+    jw_key_str(w, STR("callId"), call_id(call));
+    jw_key_str(w, STR("waitWith"), PENDING_TOOL);
+    jw_key(w, STR("waitingFor"));
+    jw_array(w);
+    size_t room = PENDING_SHOWN_MAX;
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
+        struct str message = shown(ask_record(ask)->message);
+        if (message.len > room)
+            break;
+        room -= message.len;
+        jw_str(w, message);
+    }
+    jw_end(w);
+    if (page.len)
+        jw_key_str(w, STR("answerAt"), page);
+    jw_end(w);
+}
+
+void pending_write(struct mcp_server *server, const struct call *call, struct buf *out)
+{
+    struct json_writer w;
+    struct arena arena;
+
+    arena_init(&arena, PENDING_BODY_MAX);
+    struct str page = pending_page(server, ask_record(call_ask_first(call))->id, &arena);
+    json_writer_init(&w, out);
+    jw_object(&w);
+    write_text(&w, call, page, &arena);
+    write_facts(&w, call, page);
+    jw_end(&w);
+    if (!json_writer_done(&w))
+        buf_clear(out);
+    arena_finish(&arena);
+}
+
+/* --- the listing --- */
+
+static const char pending_schema[] =
+    "{\"type\":\"object\",\"description\":\"A person has been asked, and has not answered so far\","
+    "\"properties\":{\"pending\":{\"const\":true},\"callId\":{\"type\":\"string\"},"
+    "\"waitWith\":{\"type\":\"string\"},\"waitingFor\":{\"type\":\"array\",\"items\":{\"type\":"
+    "\"string\"}},\"answerAt\":{\"type\":\"string\"}},\"required\":[\"pending\",\"callId\"]}";
+
+/* Its own references must still find what they name, one level deeper: it gets a name. */
+static void write_own(struct json_writer *w, const struct json *schema, struct str name)
+{
+    jw_object(w);
+    if (name.len && !json_get(schema, STR("$id")))
+        jw_key_str(w, STR("$id"), name);
+    JSON_EACH (member, schema)
+        if (!str_eq(member->key, STR("$schema")))
+            jw_key_value(w, member->key, member);
+    jw_end(w);
+}
+
+static void write_wide(struct json_writer *w, const struct json *schema, struct str name)
+{
+    const struct json *dialect = json_get(schema, STR("$schema"));
+
+    jw_object(w);
+    if (dialect)
+        jw_key_value(w, STR("$schema"), dialect);
+    if (str_eq(json_get_str(schema, STR("type")), STR("object")))
+        jw_key_str(w, STR("type"), STR("object"));
+    jw_key(w, STR("anyOf"));
+    jw_array(w);
+    write_own(w, schema, name);
+    jw_raw(w, str_of(pending_schema));
+    jw_end(w);
+    jw_end(w);
+}
+
+struct str pending_widen(struct arena *arena, struct str text)
+{
+    struct json_writer w;
+    struct arena tree;
+    struct buf out;
+
+    if (str_find(text, STR("\"outputSchema\"")) < 0)
+        return text;
+    arena_init(&tree, PENDING_ARENA_MAX);
+    buf_init(&out, PENDING_ARENA_MAX);
+    json_writer_init(&w, &out);
+    jw_object(&w);
+    const struct json *listing = json_parse(&tree, text, NULL, NULL);
+    struct str name = STR_NONE;
+    if (str_find(text, STR("\"$ref\"")) >= 0)
+        name = arena_fmt(&tree, "urn:nod:" STR_FMT, STR_ARG(json_get_str(listing, STR("name"))));
+    JSON_EACH (member, listing) {
+        if (!str_eq(member->key, STR("outputSchema"))) {
+            jw_key_value(&w, member->key, member);
+        } else {
+            jw_key(&w, member->key);
+            write_wide(&w, member, name);
+        }
+    }
+    jw_end(&w);
+    struct str wide = listing && json_writer_done(&w) ? arena_str(arena, buf_str(&out)) : text;
+    buf_finish(&out);
+    arena_finish(&tree);
+    return wide;
+}
