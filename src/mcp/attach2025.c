@@ -117,7 +117,7 @@ static void attach_to(struct attach *attach, const struct call_record *record)
     attach->attached = true;
     if (!target) {
         say_failure(attach, OUTCOME_TARGET_GONE, "The tool of this call no longer exists.");
-    } else if (live && attach->by_handle && !take_live(attach, live)) {
+    } else if (live && !take_live(attach, live)) {
         attach->attached = false;
         say_failure(attach, "CALL_BUSY", is_elsewhere);
     } else if (!live) {
@@ -149,7 +149,8 @@ static void loaded(void *data, nod_status status, const struct store_reply *repl
     struct call *live = own ? engine_find(attach->server->opts.engine, record->id) : NULL;
     if (status == NOD_E_STORE)
         say_failure(attach, "STORE_AWAY", store_away);
-    else if (!own || (!attach->by_handle && (live || record->state == CALL_STORED_CANCELLED)))
+    else if (!own || (!attach->by_handle &&
+                      ((live && !caller_is_away(live)) || record->state == CALL_STORED_CANCELLED)))
         look_next(attach);
     else
         attach_to(attach, record);

@@ -89,6 +89,11 @@ uint8_t caller_away_can(const struct call *call, bool held)
     return away && away->held == held ? away->can : 0;
 }
 
+bool caller_is_away(const struct call *call)
+{
+    return caller_away_of(call) != NULL;
+}
+
 bool caller_away_give_way(struct call *call, struct caller *to)
 {
     struct caller_away *away = caller_away_of(call);

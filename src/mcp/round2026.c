@@ -116,15 +116,26 @@ static bool client_draws(const struct caller2026 *caller, const struct ask *ask)
 }
 
 /* It is answered elsewhere. A client that can open pages is given that one. */
-static void write_page(struct caller2026 *caller, const struct ask_record *record,
-                       struct json_writer *w)
+static struct str page_of(struct caller2026 *caller, const struct ask *ask)
 {
+    return !client_draws(caller, ask) && caller->can & CLIENT_CAN_URL
+               ? pending_page(caller->server, ask_record(ask)->id, &caller->arena)
+               : STR_NONE;
+}
+
+/* What the client says of it is its word: not of a page, and not where it has none. */
+static bool is_clients_word(struct caller2026 *caller, const struct ask *ask)
+{
+    return ask_is_for_client(ask) && !page_of(caller, ask).len;
+}
+
+static void write_page(struct caller2026 *caller, const struct ask *ask, struct json_writer *w)
+{
+    const struct ask_record *record = ask_record(ask);
     struct ask_record page = *record;
 
     page.kind = ASK_URL;
-    page.url = caller->can & CLIENT_CAN_URL
-                   ? pending_page(caller->server, record->id, &caller->arena)
-                   : STR_NONE;
+    page.url = page_of(caller, ask);
     if (!page.url.len)
         return;
     jw_key(w, record->key);
@@ -141,7 +152,7 @@ static bool write_requests(struct caller2026 *caller, struct call *call, struct 
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
         const struct ask_record *record = ask_record(ask);
         if (!client_draws(caller, ask)) {
-            write_page(caller, record, &w);
+            write_page(caller, ask, &w);
             continue;
         }
         jw_key(&w, record->key);
@@ -374,7 +385,7 @@ static bool is_malformed(struct caller2026 *caller, const struct call *call)
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
         const struct ask_record *record = ask_record(ask);
         const struct json *response = json_get(caller_given(caller), record->key);
-        if (response && client_draws(caller, ask) && was_asked(caller, record) &&
+        if (response && is_clients_word(caller, ask) && was_asked(caller, record) &&
             !ask2026_read(record, response, &answer))
             return true;
     }
@@ -411,7 +422,7 @@ bool round_brings(struct caller *base, struct call *call)
     }
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask)) {
         const struct json *response = json_get(caller_given(caller), ask_record(ask)->key);
-        if (response && client_draws(caller, ask) && counts(caller, ask_record(ask), response))
+        if (response && is_clients_word(caller, ask) && counts(caller, ask_record(ask), response))
             bring(caller, ask, response);
     }
     return true;

@@ -1,11 +1,17 @@
 // Where a question waits, and how long a call is held for it: in turn, only where consent counts, and pending results.
-import test from 'node:test';
+import { describe, it } from 'node:test';
 import assert from 'node:assert/strict';
-import { startHttp, runOnce, rawPeer, callTool, nextAsk, accept, textOf } from './harness.js';
+import { startHttp, runOnce, rawPeer, callTool, nextAsk, accept, pause, textOf } from './harness.js';
+import { stores } from './stores.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { ADA, BOB, Modern, accepted, retryOf, tokenFile, word } from './modern.js';
+import { ADA, BOB, Modern, accepted, deedsFile, retryOf, tokenFile, word } from './modern.js';
 import { Toy } from './toy.js';
+
+// Most of them wait for a clock: they run side by side.
+const tests = [];
+const test = (name, fn) => tests.push([name, fn]);
+const LANES = 5;
 
 async function toys(t, args, options = {}) {
   const server = await startHttp(t, 'toy-surface', { args, ...options });
@@ -51,7 +57,6 @@ test('2026, in turn: what a client carries comes up elsewhere in its turn, and i
 });
 
 test('in turn: a question that was asked before a crash comes up in its turn after it', async (t) => {
-  const { stores } = await import('./stores.js');
   const store = await stores.find(({ name }) => name === 'sqlite').create(t);
   const args = ['--surfaces', 'client>toy', '--next-surface', '1s', '--store', store.address];
   const env = { MCP_ELICITATION_SECRET: 'a secret that is surely long enough for this' };
@@ -212,8 +217,6 @@ test('2025: whoever is gone when the call ends was handed nothing', async (t) =>
 
 test('only clients that may get pending results are told of them, and the schemas they are shown fit', async (t) => {
   const server = await toys(t, ['--surfaces', 'client>toy', '--soft-deadline', '1s']);
-  const able = await rawPeer(t, 'http', 'toy-surface', { server });
-  void able;
   const plain = await startHttp(t, 'toy-surface', { args: ['--surfaces', 'client'] });
   const names = async (url, options) => {
     const modern = new Modern(url, options);
@@ -286,10 +289,66 @@ test('2026: what was taken for a call that asks twice is found again each time',
 
 test('over stdio: a pending result, and calling again', async (t) => {
   const peer = await rawPeer(t, 'stdio', 'toy-surface', { args: SOFT, ...MUTE });
-  const server = { said: peer.said };
-  void server;
   const { result } = await (await callTool(peer, 'word', { tag: 'a' })).reply();
   pendingOf(result);
   const again = await (await callTool(peer, 'word', { tag: 'a' })).reply();
   assert.equal(pendingOf(again.result).callId, pendingOf(result).callId);
 });
+
+// --- what Show asks for: none lost, none asked or done twice ---
+
+const CALLS = Number(process.env.CALLS ?? (Number(process.env.NOD_SOAK) ? 200 : 16)); // of each house and era
+const SECRET = 'a secret that is surely long enough for this';
+const houses = [
+  { name: 'sqlite, killed in between', nodes: 1, kill: true, store: 'sqlite' },
+  { name: 'two nodes of redis', nodes: 2, kill: false, store: 'redis' },
+];
+
+for (const house of houses)
+  for (const era of ['2025', '2026'])
+    test(`${house.name}, ${era}: ${CALLS} calls of a client that cannot be asked, answered after the soft deadline, are all found again`, async (t) => {
+      const store = await stores.find(({ name }) => name === house.store).create(t);
+      const deeds = deedsFile(t);
+      const env = { MCP_ELICITATION_SECRET: SECRET, TOYS_DEEDS: deeds.file };
+      const start = () => toys(t, [...SOFT, '--store', store.address], { env });
+      let servers = [];
+      for (let i = 0; i < house.nodes; i++) servers.push(await start());
+      const tags = Array.from({ length: CALLS }, (_, i) => `t${i}`);
+      const at = (i) => servers[i % servers.length];
+      // The same session goes on at whichever node is there; in 2026 there is none.
+      const peer = era === '2025' && (await rawPeer(t, 'http', 'toy-surface', { server: servers[0], ...MUTE }));
+      const modern = new Modern(servers[0].url, MUTE);
+      const call = async (i, tool, args) => {
+        if (!peer) return (await modern.call(tool, args, {}, { url: at(i).url })).result;
+        peer.url = at(i).url;
+        return (await (await callTool(peer, tool, args)).reply()).result;
+      };
+      const offers = new Map();
+      const pending = await Promise.all(tags.map(async (tag, i) => pendingOf(await call(i, 'word', { tag }))));
+      for (const [i, tag] of tags.entries()) offers.set(tag, await at(i).toy.offer(tag));
+      assert.deepEqual(tags.map((tag) => offers.get(tag).call), pending.map(({ callId }) => callId));
+      if (house.kill) {
+        await servers[0].kill();
+        servers = [await start()];
+      }
+      // Half of them are answered before anybody calls again, and half after that, all through the other node.
+      const answerOne = async (tag, i) => assert.equal((await at(i + 1).toy.answer(offers.get(tag), 'toy')).status, 'ok');
+      const late = (i) => i % 2 === 1;
+      await Promise.all(tags.map((tag, i) => late(i) || answerOne(tag, i)));
+      const again = tags.map(async (tag, i) => {
+        for (let n = 0; n < 20; n++) {
+          const result = await (peer && i % 4 < 2 ? call(i + 1, 'word', { tag }) : call(i + 1, 'waitForPerson', { callId: pending[i].callId }));
+          if (!result?.structuredContent?.pending) return textOf(result);
+          assert.equal(result.structuredContent.callId, pending[i].callId, 'the same call');
+        }
+        return assert.fail(`${tag} is pending for ever`);
+      });
+      await pause(50);
+      await Promise.all(tags.map((tag, i) => late(i) && answerOne(tag, i)));
+      assert.deepEqual(await Promise.all(again), tags.map((tag) => `${tag}: toy`));
+      assert.deepEqual(deeds.lines().sort(), tags.map((tag) => `${tag}: toy`).sort(), 'each deed once');
+      const asked = new Set(servers.flatMap(({ toy }) => toy.offers.rest(() => true)).map(({ id }) => id));
+      for (const id of asked) assert.ok([...offers.values()].some((offer) => offer.id === id), 'nothing was asked twice');
+    });
+
+describe('waits', { concurrency: LANES }, () => tests.forEach(([name, fn]) => it(name, fn)));
