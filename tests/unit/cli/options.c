@@ -244,6 +244,7 @@ static const struct {
     { "--confirm-destructive" },
     { "--surfaces", "client>inbox", "" },
     { "--next-surface", "30s", "30" },
+    { "--soft-deadline", "tool:a=2m", "tool:=2m" },
     { "--consent", "inbox", "nobody" },
     { "--webhook", "https://a", "a" },
     { "--webhook-secret", "f", "" },
