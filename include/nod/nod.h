@@ -803,6 +803,11 @@ typedef enum nod_mode {
 } nod_mode;
 /* True if some surface can ask this for this call. */
 NOD_API bool nod_supports(nod_call *call, nod_mode mode);
+/*
+ * What the person wrote beside this answer, mostly with a no; "" if nothing. Only answers from the
+ * inbox have a reason. Nobody has checked it: show it, and decide nothing by it.
+ */
+NOD_API const char *nod_answer_reason(nod_call *call, const nod_answer *answer);
 
 /* ------------------------------------------------------------------------------------------
  * Steps: side effects, done once.

@@ -9,6 +9,7 @@
  * no.
  */
 #include "core/grant.h"
+#include "core/note.h"
 #include "provider/form_build.h"
 #include "provider/local_inside.h"
 
@@ -371,6 +372,17 @@ nod_status nod_approve_with(nod_call *call, nod_approval *approval,
     approval->by = answer.by;
     approval->data = answer.content; /* of an empty form there is none */
     return call->broken;
+}
+
+const char *nod_answer_reason(nod_call *call, const nod_answer *answer)
+{
+    const struct run *run = call->run;
+    struct str id = str_of(answer->ask_id);
+
+    for (size_t i = 0; id.len && i < run->journal_count; i++)
+        if (run->journal[i].class == ENTRY_ASK && str_eq(run->journal[i].ask_id, id))
+            return call_cstr(call, note_reason(run->journal[i].note, &call->run->arena));
+    return "";
 }
 
 bool nod_supports(nod_call *call, nod_mode mode)

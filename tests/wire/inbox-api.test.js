@@ -2,7 +2,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { startHttp, connect, textOf } from './harness.js';
-import { Api, houses, mute, openHouse, token } from './inbox.js';
+import { Api, houses, mute, openHouse, token, tokenFile } from './inbox.js';
 
 for (const house of houses) {
   test(`${house.name}: a form is answered by the API for a client that cannot ask`, async (t) => {
@@ -41,3 +41,19 @@ for (const house of houses) {
     assert.deepEqual((await ada.list()).json.items, []);
   });
 }
+
+test('the example: book-room asks in the inbox for a client without forms, and hears why not', async (t) => {
+  const server = await startHttp(t, 'book-room', { args: ['--token-file', tokenFile(t)] });
+  const client = await connect(t, 'http', 'book-room', { server, token: token('ada'), capabilities: {} });
+  const ada = new Api(server, 'ada');
+  const booked = client.text('book_room', { room: 'Lovelace' });
+  const [first] = await ada.pending();
+  assert.deepEqual([first.title, first.message], ['Book a room', 'When shall Lovelace be booked, and for how many?']);
+  assert.equal((await ada.resolve(first.id, { approved: true, data: { date: 'tomorrow', people: 6, projector: true } })).status, 422);
+  assert.equal((await ada.resolve(first.id, { approved: true, data: { date: '2026-08-03', people: 6, projector: true } })).status, 200);
+  assert.equal(await booked, 'Lovelace is booked on 2026-08-03 for 6, with a projector.');
+  const refused = client.text('book_room', { room: 'Hopper' });
+  const [second] = await ada.pending();
+  await ada.resolve(second.id, { approved: false, reason: 'It is being painted.' });
+  assert.equal(await refused, 'Hopper was not booked. It is being painted.');
+});
