@@ -28,10 +28,10 @@ enum {
     GRANT_TRIES = 8,    /* of a change that others were faster with */
     RECORD_MAX = 16384, /* bytes of a record */
     WORK_ARENA = 65536, /* memory of one operation on a grant */
-    CURSOR_MAX = 512,   /* bytes of where a list goes on */
     OVER_PAGE = 64,     /* grants of an ended session that are removed at a time */
 };
 
+_Static_assert(2 * OWNER_BYTES == GRANT_OWNER_LEN, "the first part of a key");
 _Static_assert(2 * (OWNER_BYTES + SESSION_BYTES + REST_BYTES) == GRANT_KEY_LEN, "parts of a key");
 
 /* --- keys --- */
@@ -159,7 +159,7 @@ struct grant_work {
     /* lists */
     grant_row_fn *row;
     void (*listed)(void *data, nod_status status, struct str cursor);
-    char cursor[CURSOR_MAX];
+    char cursor[GRANT_CURSOR_MAX];
     size_t cursor_len;
     char prefix[GRANT_KEY_LEN];
     size_t prefix_len;
@@ -204,8 +204,8 @@ static void list_over(struct grant_work *work, nod_status status, struct str cur
 {
     void (*listed)(void *data, nod_status status, struct str cursor) = work->listed;
     void *data = work->data;
-    char kept[CURSOR_MAX];
-    size_t len = cursor.len <= CURSOR_MAX ? cursor.len : 0;
+    char kept[GRANT_CURSOR_MAX];
+    size_t len = cursor.len <= GRANT_CURSOR_MAX ? cursor.len : 0;
 
     if (len)
         memcpy(kept, cursor.at, len);
@@ -367,7 +367,7 @@ static void over_listed(void *data, nod_status status, const struct store_reply 
         store->ops->del(store, STR(GRANT_KIND), str_n(work->over[i], GRANT_KEY_LEN), over_deleted,
                         NULL);
     work->over_count = 0;
-    if (status != NOD_OK || reply->cursor.len == 0 || reply->cursor.len > CURSOR_MAX) {
+    if (status != NOD_OK || reply->cursor.len == 0 || reply->cursor.len > GRANT_CURSOR_MAX) {
         work_over(work, status);
         return;
     }

@@ -39,6 +39,7 @@ enum {
     GRANT_SESSION_MS = 86400000, /* no grant for a session lasts longer: a day */
     GRANT_KEY_LEN = 64,          /* characters of a grant's id */
     GRANT_PAGE_MAX = 200,        /* grants on one page of a list */
+    GRANTS_PER_PRINCIPAL = 1000, /* that are kept, and were revoked lately; more are not made */
 };
 
 #define GRANT_MS_MAX INT64_C(315360000000) /* the longest time: ten years */

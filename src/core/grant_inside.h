@@ -37,6 +37,11 @@ enum {
     GRANT_MAKE_MS = 604800000,
 };
 
+enum {
+    GRANT_OWNER_LEN = 24,   /* characters of an id that all grants of a principal begin with */
+    GRANT_CURSOR_MAX = 512, /* bytes of where a list goes on */
+};
+
 /* The id of a grant, from what it allows. */
 struct str grant_key(const struct grant *grant, char out[GRANT_KEY_LEN]);
 bool grant_write(struct buf *out, const struct grant *grant);
@@ -58,6 +63,8 @@ struct granting {
     char id[GRANT_KEY_LEN];
     uint64_t version; /* of its record */
     int tries;
+    char cursor[GRANT_CURSOR_MAX]; /* of the count of those that there are */
+    size_t cursor_len, counted, of_page;
     struct run_item *item; /* the question for which a grant is looked for */
     struct remember_choice choices[GRANT_CHOICES_MAX];
     size_t choice_count, choice;

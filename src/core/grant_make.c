@@ -11,6 +11,7 @@
 #include "core/grant_inside.h"
 
 #include <limits.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -82,18 +83,73 @@ static void put_done(struct op *op, nod_status status, const struct store_reply 
     made(call);
 }
 
+static void keep_trying(struct call *call)
+{
+    if (engine_survives(call->engine))
+        call->op.most = INT_MAX; /* what a person has chosen is not lost because a store is away */
+}
+
+/* --- a new one: how many are there? --- */
+
+static void put_begin(struct call *call)
+{
+    op_start(call->engine, &call->op, put_send, put_done);
+    keep_trying(call);
+}
+
+static void count_row(void *data, const struct store_row *row)
+{
+    struct call *call = OP_OF((struct op *)data, struct call, op);
+
+    (void)row;
+    call->granting->of_page++;
+}
+
+static void count_send(struct op *op)
+{
+    struct call *call = OP_OF(op, struct call, op);
+    struct granting *granting = call->granting;
+    struct store *store = call->engine->store;
+
+    granting->of_page = 0;
+    store->ops->list(store,
+                     &(struct store_list){ .kind = STR(GRANT_KIND),
+                                           .prefix = str_n(granting->id, GRANT_OWNER_LEN),
+                                           .cursor = str_n(granting->cursor, granting->cursor_len),
+                                           .limit = GRANT_PAGE_MAX },
+                     count_row, op_completed, op);
+}
+
+static void count_done(struct op *op, nod_status status, const struct store_reply *reply)
+{
+    struct call *call = OP_OF(op, struct call, op);
+    struct granting *granting = call->granting;
+
+    granting->counted += granting->of_page;
+    if (status == NOD_OK && granting->counted >= GRANTS_PER_PRINCIPAL) {
+        LOG_WARN("an approval is not remembered: as many are as one principal may have",
+                 LOG_STR("tool", granting->grant.tool),
+                 LOG_STR("principal", granting->grant.principal),
+                 LOG_INT("most", GRANTS_PER_PRINCIPAL));
+        made(call);
+    } else if (status == NOD_OK && reply->cursor.len && reply->cursor.len <= GRANT_CURSOR_MAX) {
+        granting->cursor_len = reply->cursor.len;
+        memcpy(granting->cursor, reply->cursor.at, reply->cursor.len);
+        op_start(call->engine, op, count_send, count_done);
+        keep_trying(call);
+    } else {
+        put_begin(call);
+    }
+}
+
+/* --- is it there? --- */
+
 static void get_send(struct op *op)
 {
     struct call *call = OP_OF(op, struct call, op);
     struct store *store = call->engine->store;
 
     store->ops->get(store, STR(GRANT_KIND), call->granting->grant.id, op_completed, op);
-}
-
-static void keep_trying(struct call *call)
-{
-    if (engine_survives(call->engine))
-        call->op.most = INT_MAX; /* what a person has chosen is not lost because a store is away */
 }
 
 static void get_done(struct op *op, nod_status status, const struct store_reply *reply)
@@ -111,7 +167,12 @@ static void get_done(struct op *op, nod_status status, const struct store_reply 
             return;
         }
     }
-    op_start(call->engine, op, put_send, put_done);
+    if (status != NOD_E_NOT_FOUND) {
+        put_begin(call);
+        return;
+    }
+    granting->cursor_len = granting->counted = 0;
+    op_start(call->engine, op, count_send, count_done);
     keep_trying(call);
 }
 

@@ -266,6 +266,39 @@ static void a_session_ends_and_its_grants_go(void **state)
     world_finish(&world);
 }
 
+static void put_over(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data, (void)reply;
+    assert_int_equal(status, NOD_OK);
+}
+
+static void a_principal_has_only_so_many(void **state)
+{
+    char key[GRANT_KEY_LEN + 1];
+    (void)state;
+
+    begin(NOD_REMEMBER_PRINCIPAL);
+    grant(&choices[2]);
+    assert_int_equal(list_of("ann"), 1);
+    for (int i = 1; i < GRANTS_PER_PRINCIPAL; i++) { /* more, of the same owner */
+        snprintf(key, sizeof(key), "%.24s%040d", first_id, i);
+        world.store->ops->put(world.store, STR("grant"), str_of(key), STR("{}"), 0, 0, put_over,
+                              NULL);
+        world_settle(&world);
+    }
+    struct world_caller *caller = call_with("ann", "ann/s1", "{\"n\":2}");
+    answer_as("ann", ROLE_ANSWER, &choices[2]);
+    assert_int_equal(caller->status, NOD_OK); /* the call goes on */
+    assert_false(passes("ann", "ann/s1", "{\"n\":2}"));
+    assert_true(passes("ann", "ann/s1", "{\"n\":1}"));
+    world_advance(&world, 1);
+    caller = call_with("bob", "bob/s1", "{\"n\":2}"); /* nobody else notices */
+    answer_as("bob", ROLE_ANSWER, &choices[2]);
+    assert_int_equal(caller->status, NOD_OK);
+    assert_true(passes("bob", "bob/s1", "{\"n\":2}"));
+    world_finish(&world);
+}
+
 /* --- what is offered --- */
 
 static size_t offered(const char *principal, const char *scope, char *labels, size_t room)
@@ -638,6 +671,7 @@ int main(void)
         cmocka_unit_test(a_revoked_grant_is_gone),
         cmocka_unit_test(what_is_no_longer_allowed_does_not_count),
         cmocka_unit_test(a_session_ends_and_its_grants_go),
+        cmocka_unit_test(a_principal_has_only_so_many),
         cmocka_unit_test(what_is_offered_is_what_the_tool_or_the_operator_allows),
         cmocka_unit_test(what_was_not_offered_is_refused_and_the_question_stays),
         cmocka_unit_test(the_clients_own_word_and_a_models_are_not_remembered),
