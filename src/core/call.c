@@ -410,7 +410,7 @@ static void check_asked(struct call *call)
     for (size_t i = 0; i < call->journal.count; i++)
         if (call->journal.entries[i].class == ENTRY_ASK)
             return;
-    call->engine->destructive_unasked++;
+    call->engine->counts.destructive_unasked++;
     LOG_WARN("a destructive tool ran without asking anybody (--confirm-destructive asks)",
              LOG_STR("tool", call->target->name), LOG_STR("principal", call->principal),
              LOG_STR("call", id_str(&call->id)));

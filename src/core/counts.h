@@ -40,7 +40,9 @@ struct counts {
     uint64_t claims_lost;                         /* answers to what had ended by then */
     uint64_t calls_begun;
     uint64_t calls_ended[COUNTS_CALL_ENDS];
-    struct counts_times store; /* of its operations, with those that were sent again */
+    uint64_t destructive_unasked; /* calls of destructive tools that ended well and asked nobody */
+    uint64_t grants_used;         /* questions that were not asked because of a grant */
+    struct counts_times store;    /* of its operations, with those that were sent again */
     uint64_t store_failures;
 };
 

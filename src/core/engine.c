@@ -233,11 +233,6 @@ void engine_confirm_destructive(struct engine *engine, bool wanted)
     engine->confirm_destructive = wanted;
 }
 
-uint64_t engine_destructive_unasked(const struct engine *engine)
-{
-    return engine->destructive_unasked;
-}
-
 struct hooks *engine_hooks(struct engine *engine)
 {
     return &engine->hooks;

@@ -137,8 +137,6 @@ void engine_ask_ttl(struct engine *engine, int64_t ms);
 void engine_allow_fields(struct engine *engine, const char *const *fields);
 /* Every call of a destructive tool is asked for at the gate. Before the first call. */
 void engine_confirm_destructive(struct engine *engine, bool wanted);
-/* How many calls of destructive tools have ended well here without anybody having been asked. */
-uint64_t engine_destructive_unasked(const struct engine *engine);
 struct hooks *engine_hooks(struct engine *engine);
 const struct flow_table *engine_flow(nod_flow flow);
 

@@ -60,6 +60,7 @@ static void passed(struct call *call)
     LOG_INFO("a remembered approval counts: nobody is asked", LOG_STR("tool", grant->tool),
              LOG_STR("principal", grant->principal), LOG_STR("by", grant->by),
              LOG_STR("grant", grant->id), LOG_STR("call", id_str(&call->id)));
+    call->engine->counts.grants_used++;
     answered(call, ASK_ACCEPTED, grant->by, grant->ask_id,
              note_write_grant(&granting->arena, grant->id));
     look_on(call);

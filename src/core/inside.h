@@ -97,9 +97,8 @@ struct engine {
     const char *const *allowed_fields; /* NULL: none */
     struct grant_rule *remember;       /* the operator's: see grant_offer.c */
     size_t remember_count;
-    bool confirm_destructive;     /* see engine_confirm_destructive */
-    uint64_t destructive_unasked; /* see engine_destructive_unasked */
-    struct list grant_works;      /* operations on grants that no call waits for: see grant.c */
+    bool confirm_destructive; /* see engine_confirm_destructive */
+    struct list grant_works;  /* operations on grants that no call waits for: see grant.c */
 };
 
 struct tally { /* pending asks of a principal */
@@ -202,7 +201,7 @@ struct call {
     struct target *target;
     struct caller *caller;
     struct str principal, scope, uri, args, caller_record, client; /* behind the struct */
-    size_t size;                                           /* of the call with all that text */
+    size_t size;              /* of the call with all that text */
     const struct json *given; /* the arguments as a tree, during engine_call */
     char *args_now; /* the arguments as hooks have written them for its runs; NULL: unchanged */
     size_t args_now_len;

@@ -96,6 +96,11 @@ static void write_calls(struct buf *out, const struct engine *engine)
     for (size_t i = 0; i < COUNTS_CALL_ENDS; i++)
         buf_fmt(out, "nod_calls_ended_total{outcome=\"%s\"} %" PRIu64 "\n", ends[i],
                 counts->calls_ended[i]);
+    one(out, "nod_destructive_unasked_total", "counter",
+        "Calls of destructive tools that ended well and asked nobody.",
+        counts->destructive_unasked);
+    one(out, "nod_grants_used_total", "counter",
+        "Questions that were not asked, because an approval is remembered.", counts->grants_used);
     times(out, "nod_store_seconds", "Operations of calls on the store.", &counts->store);
     one(out, "nod_store_failures_total", "counter",
         "Operations that the store did not do; they are sent again.", counts->store_failures);

@@ -396,6 +396,7 @@ test('a destructive tool that asked nobody is logged; --confirm-destructive asks
   const one = await session(t, first, 'ada');
   assert.ok(await passes(one, new Api(first, 'ada'), 'careless'));
   await first.said(/level=warn event="a destructive tool ran without asking anybody.*tool=careless principal=ada/);
+  assert.match((await new Api(first, 'root').get('/metrics')).text, /^nod_destructive_unasked_total 1$/m);
 
   const { first: asking } = await openHouse(t, houses[0], { program: PROGRAM, args: ['--confirm-destructive'] });
   assert.equal(await passes(await session(t, asking, 'ada'), new Api(asking, 'ada'), 'careless'), null);

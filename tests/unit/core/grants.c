@@ -453,18 +453,19 @@ static void destructive_tools_that_asked_nobody_are_counted(void **state)
     world.target.destructive = true;
     grant(&choices[2]);
     assert_true(passes("ann", "ann/s1", "{\"n\":1}")); /* somebody was asked, once */
-    assert_int_equal(engine_destructive_unasked(world.engine), 0);
+    assert_int_equal(engine_counts(world.engine)->destructive_unasked, 0);
+    assert_int_equal(engine_counts(world.engine)->grants_used, 1);
     world.target.requires_confirmation = false;
     assert_true(passes("ann", "ann/s1", "{\"n\":2}"));
-    assert_int_equal(engine_destructive_unasked(world.engine), 1);
+    assert_int_equal(engine_counts(world.engine)->destructive_unasked, 1);
     world.target.destructive = false;
     assert_true(passes("ann", "ann/s1", "{\"n\":2}"));
-    assert_int_equal(engine_destructive_unasked(world.engine), 1);
+    assert_int_equal(engine_counts(world.engine)->destructive_unasked, 1);
     world.target.destructive = true;
     engine_confirm_destructive(world.engine, true);
     assert_false(passes("ann", "ann/s1", "{\"n\":2}"));
     assert_true(passes("ann", "ann/s1", "{\"n\":1}")); /* it is still remembered */
-    assert_int_equal(engine_destructive_unasked(world.engine), 1);
+    assert_int_equal(engine_counts(world.engine)->destructive_unasked, 1);
     world_finish(&world);
 }
 
