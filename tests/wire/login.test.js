@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { environment, freePort, program, runOnce, startHttp, watchStderr, within, PATIENCE_MS } from './harness.js';
+import { environment, freePort, pause, program, runOnce, startHttp, watchStderr, within, PATIENCE_MS } from './harness.js';
 import { certificate, overTls } from './tls.js';
 import { Browser, PEOPLE, tokenFile } from './credentials.js';
 
@@ -28,13 +28,15 @@ async function startStdio(t, args) {
     await watched.stop(null);
   });
   const said = (wanted) => watched.lines.next((line) => wanted.test(line), `a line like ${wanted}`);
-  const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } } };
-  const answered = async () => {
-    child.stdin.write(JSON.stringify(initialize) + '\n');
-    const [data] = await within(PATIENCE_MS, 'an answer', once(child.stdout, 'data'));
-    return JSON.parse(data);
+  const initialize = { id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } } };
+  const send = (message) => child.stdin.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\n');
+  const next = async () => JSON.parse((await within(PATIENCE_MS, 'an answer', once(child.stdout, 'data')))[0]);
+  const answered = () => {
+    const reply = next();
+    send(initialize);
+    return reply;
   };
-  return { said, answered, stderr: () => watched.stderr };
+  return { said, answered, send, next, stderr: () => watched.stderr };
 }
 
 const linkIn = (line) => /url="?(http[^\s"]+)/.exec(line)[1];
@@ -46,6 +48,24 @@ test('a server on stdio has it where --inbox says, beside its client', async (t)
   assert.equal((await (await browser.fetch('/api/me')).json()).principal, 'local');
   assert.equal((await fetch(new URL('/mcp', link), { method: 'POST', body: '{}' })).status, 404, 'its client is on stdio');
   assert.equal((await server.answered()).result.serverInfo.name, 'probe');
+});
+
+test('the page answers for a client on stdio that cannot ask', async (t) => {
+  const server = await startStdio(t, ['--inbox', '127.0.0.1:0']);
+  const link = linkIn(await server.said(/event=inbox /));
+  const browser = await new Browser(link).open(link, '/api/me');
+  await server.answered();
+  server.send({ method: 'notifications/initialized' });
+  const result = server.next();
+  server.send({ id: 2, method: 'tools/call', params: { name: 'ask', arguments: { message: 'Who?' } } });
+  let items = [];
+  for (const until = Date.now() + PATIENCE_MS; !items.length && Date.now() < until; await pause(20)) ({ items } = await (await browser.fetch('/api/elicitation')).json());
+  assert.deepEqual(items.map(({ message, principal }) => [message, principal]), [['Who?', 'local']]);
+  const taken = await browser.fetch(`/api/elicitation/${items[0].id}/resolve`, {
+    method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ action: 'accept', content: { name: 'Ada' } }),
+  });
+  assert.equal(taken.status, 200);
+  assert.equal((await result).result.content[0].text, 'accept {"name":"Ada"}');
 });
 
 test('a taken port is said, and a server on stdio goes on without', async (t) => {
