@@ -1,0 +1,124 @@
+// The client's form and the inbox, by its API: the first answer wins, in both eras and on every store. And what a client that cannot
+// ask gets: a pending result, or the page.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { rawPeer, callTool, nextAsk, accept, pause, textOf, within, PATIENCE_MS } from './harness.js';
+import { Api, houses, openHouse, token } from './inbox.js';
+import { Modern, accepted, deedsFile, retryOf, word } from './modern.js';
+
+const SECRET = 'a secret that is surely long enough for this';
+const RACES = Number(process.env.RACES ?? (Number(process.env.NOD_SOAK) ? 1000 : 24)); // of each house and era
+const LANES = 8;
+
+async function open(t, house, args) {
+  const deeds = deedsFile(t);
+  const env = { MCP_ELICITATION_SECRET: SECRET, TOYS_DEEDS: deeds.file };
+  return { ...(await openHouse(t, house, { program: 'toy-surface', args, env })), deeds };
+}
+
+const lanes = async (work) => {
+  let i = 0;
+  await Promise.all(Array.from({ length: LANES }, async (_, lane) => {
+    while (i < RACES) await work(i++, lane);
+  }));
+};
+const jitter = () => (Math.random() < 0.5 ? Promise.resolve() : pause(Math.random() * 4));
+const isCancelled = (id) => (message) => message.method === 'notifications/cancelled' && message.params.requestId === id;
+const shown = (api, tag) => within(PATIENCE_MS, `${tag} is in the inbox`, (async () => {
+  for (;;) {
+    const item = (await api.list({ limit: 200 })).json.items.find(({ message }) => message.startsWith(`${tag},`));
+    if (item) return item;
+    await pause(5);
+  }
+})());
+
+// What both were told, and what was done, is the same.
+const judge = (wins, tag, text, told) => {
+  const winner = text === `${tag}: inbox` ? 'inbox' : 'client';
+  assert.equal(text, `${tag}: ${winner}`);
+  assert.equal(told.status, winner === 'inbox' ? 200 : 409, told.text);
+  if (told.status === 409) assert.deepEqual([told.json.state, told.json.answer.by], ['accepted', 'ada']);
+  wins[winner]++;
+  return winner;
+};
+
+for (const house of houses.slice(1)) {
+  test(`${house.name}, 2025: ${RACES} races between the form and the inbox, one winner each, and no prompt left standing`, async (t) => {
+    const { servers, first, deeds } = await open(t, house, ['--surfaces', 'client,inbox']);
+    const peers = await Promise.all(Array.from({ length: LANES }, () => rawPeer(t, 'http', 'toy-surface', { server: first, token: token('ada') })));
+    const apis = servers.map((server) => new Api(server, 'ada'));
+    const wins = { client: 0, inbox: 0 };
+    await lanes(async (i, lane) => {
+      const peer = peers[lane];
+      const tag = `r${i}`;
+      const call = await callTool(peer, 'word', { tag });
+      const ask = await nextAsk(peer);
+      let answered = false;
+      const [told] = await Promise.all([
+        jitter().then(() => apis[i % apis.length].resolve(ask.id, { approved: true, data: { word: 'inbox' } })),
+        jitter().then(async () => {
+          answered = i % 5 > 0 && peer.inbox.rest(isCancelled(ask.id)).length === 0; // nobody answers what was taken back
+          if (answered) await accept(peer, ask.id, { word: 'client' });
+        }),
+      ]);
+      const winner = judge(wins, tag, textOf((await call.reply()).result), told);
+      if (winner === 'client') assert.ok(answered);
+      if (!answered) await peer.next(isCancelled(ask.id), 'the prompt is taken back');
+    });
+    t.diagnostic(`won by the client ${wins.client}, by the inbox ${wins.inbox}`);
+    assert.equal(wins.client + wins.inbox, RACES);
+    assert.equal(new Set(deeds.lines()).size, RACES);
+    assert.equal(deeds.lines().length, RACES, 'each deed once');
+    assert.deepEqual((await apis[0].list()).json.items, []);
+  });
+
+  test(`${house.name}, 2026: ${RACES} races between the round and the inbox, one winner each, told to both`, async (t) => {
+    const { servers, deeds } = await open(t, house, ['--surfaces', 'client,inbox']);
+    const apis = servers.map((server) => new Api(server, 'ada'));
+    const modern = new Modern(servers[0].url, { token: token('ada') });
+    const wins = { client: 0, inbox: 0 };
+    await lanes(async (i) => {
+      const tag = `r${i}`;
+      const asked = await modern.asked('word', { tag }, undefined, { url: servers[i % 3 % servers.length].url });
+      const { id } = await shown(apis[i % apis.length], tag);
+      const [told, text] = await Promise.all([
+        jitter().then(() => apis[i % apis.length].resolve(id, { approved: true, data: { word: 'inbox' } })),
+        jitter().then(() => modern.ended('word', { tag }, retryOf(asked, { first: word('client') }), { url: servers.at(-1).url })),
+      ]);
+      judge(wins, tag, text, told);
+    });
+    t.diagnostic(`won by the client ${wins.client}, by the inbox ${wins.inbox}`);
+    assert.equal(wins.client + wins.inbox, RACES);
+    assert.equal(deeds.lines().length, RACES, 'each deed once');
+  });
+}
+
+// --- a client that cannot ask ---
+
+test('in turn: a client that cannot ask waits for the inbox, and is told the page', async (t) => {
+  const { first } = await open(t, houses[0], ['--surfaces', 'client>inbox', '--soft-deadline', '1s']);
+  const ada = new Api(first, 'ada');
+  const peer = await rawPeer(t, 'http', 'toy-surface', { server: first, token: token('ada'), capabilities: {} });
+  const { result } = await (await callTool(peer, 'word', { tag: 'a' })).reply();
+  const item = await shown(ada, 'a');
+  assert.equal(result.structuredContent.callId, item.executionId);
+  assert.equal(result.structuredContent.answerAt, `${ada.base}/ask/${item.id}`);
+  assert.ok(!JSON.stringify(result).includes(token('ada')));
+  assert.equal((await ada.resolve(item.id, { approved: true, data: { word: 'inbox' } })).status, 200);
+  assert.equal(textOf((await (await callTool(peer, 'waitForPerson', { callId: item.executionId })).reply()).result), 'a: inbox');
+});
+
+test('2026: a client that can open pages is given the page, and what it says of the page is no answer', async (t) => {
+  const { first } = await open(t, houses[0], ['--surfaces', 'client,inbox', '--soft-deadline', '1s']);
+  const ada = new Api(first, 'ada');
+  const modern = new Modern(first.url, { token: token('ada'), capabilities: { elicitation: { url: {} } } });
+  const asked = await modern.asked('word', { tag: 'a' });
+  const item = await shown(ada, 'a');
+  const { method, params } = asked.inputRequests.first;
+  assert.deepEqual([method, params.mode, params.url], ['elicitation/create', 'url', `${ada.base}/ask/${item.id}`]);
+  const again = await modern.asked('word', { tag: 'a' }, retryOf(asked, { first: accepted() }));
+  assert.equal(again.inputRequests.first.params.url, params.url, 'it waits on');
+  const end = modern.ended('word', { tag: 'a' }, retryOf(again, { first: { action: 'decline' } }));
+  assert.equal((await ada.resolve(item.id, { approved: true, data: { word: 'inbox' } })).status, 200);
+  assert.equal(await end, 'a: inbox');
+});
