@@ -268,6 +268,13 @@ class call
     std::string_view principal() const { return detail::view(nod_principal(at_)); }
     bool cancelled() const { return nod_cancelled(at_); }
     bool supports(nod_mode mode) const { return nod_supports(at_, mode); }
+    /* What the person wrote beside an answer in the inbox; empty if nothing. */
+    std::string_view reason(const answer &given) const
+    {
+        nod_answer of{};
+        of.ask_id = given.ask_id.data(); /* ends with a NUL, as all texts of a run */
+        return given.ask_id.empty() ? std::string_view{} : detail::view(nod_answer_reason(at_, &of));
+    }
 
     /* --- asking --- */
     bool confirm(const text &message, const confirm_options &o = {})
