@@ -20,11 +20,7 @@ export const plural = (n, word) => `${count(n)} ${word}${n === 1 ? '' : 's'}`;
 
 const controls =
   'NUL SOH STX ETX EOT ENQ ACK BEL BS TAB LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US'.split(' ');
-const names = {
-  0xa0: 'no-break space', 0xad: 'soft hyphen', 0x200b: 'zero width space', 0x200e: 'left-to-right mark', 0x200f: 'right-to-left mark',
-  0x202a: 'left-to-right embedding', 0x202b: 'right-to-left embedding', 0x202c: 'end of a direction', 0x202d: 'left-to-right override',
-  0x202e: 'right-to-left override', 0x2066: 'left-to-right isolate', 0x2067: 'right-to-left isolate', 0x2068: 'isolate', 0x2069: 'end of an isolate',
-};
+const turns = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
 // A zero width joiner between two pictures makes one picture of them, and is left alone.
 const unseen =
   /((?<!\p{Extended_Pictographic}\ufe0f?)\u200d|[\0-\x09\x0b-\x1f\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f\u2028-\u202f\u205f-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\u{e0000}-\u{e0fff}]|\p{Cs})\1*/gu;
@@ -34,7 +30,7 @@ function mark(run) {
   const hex = `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
   const times = [...run].length;
   const label = controls[code] ?? hex;
-  return el('span', { class: 'mark', title: `${names[code] ?? 'cannot be seen'}, ${hex}` }, times > 1 ? `${label}×${count(times)}` : label);
+  return el('span', { class: 'mark', title: `${turns.test(run) ? 'changes the direction of text' : 'cannot be seen'}, ${hex}` }, times > 1 ? `${label}×${count(times)}` : label);
 }
 
 export function visible(text) {

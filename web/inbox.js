@@ -84,7 +84,7 @@ function end(item) {
     if (view === current && isPending(was)) {
       $('outcomes').textContent = `${nameOf(item)}: ${outcomeText(item, me.principal)}`;
       follow(item.id, 0);
-      if (item.answer?.by === me.principal && item.answer.via === 'page') setTimeout(() => current === view && waiting().length && onward(), ONWARD_MS);
+      if (item.answer?.by === me.principal && item.answer.via === 'page') view.onwardAt = Date.now() + ONWARD_MS;
     }
   }
   if (first) sheet?.changed();
@@ -202,7 +202,7 @@ function onward() {
   const receipt = done && el('p', { class: 'receipt' }, badge(done), ' ', said(nameOf(done), 'b'), ' ', said(done.call?.result ? `Result: ${done.call.result.slice(0, 200)}` : outcomeText(done, me.principal), 'span'));
   if (after) {
     if (route().page === 'ask') window.history.replaceState(null, '', base + askPath(after.item.id));
-    return show(viewOf(after.item), true, receipt);
+    return show(viewOf(after.item), [document.body, ...$('ask').querySelectorAll('*')].includes(document.activeElement), receipt);
   }
   hide();
   if (done) forget(done.id);
@@ -336,7 +336,12 @@ async function start() {
   $('who').textContent = me.principal;
   $('demo').hidden = !me.demo;
   watch({ state: connection, fresh, changes: (data) => apply(data, true) });
-  setInterval(() => (tick(), prune(), current?.refresh()), 1000);
+  setInterval(() => {
+    tick();
+    prune();
+    current?.refresh();
+    if (current?.onwardAt < Date.now() && waiting().length && !main.hidden) onward();
+  }, 1000);
 }
 
 start();

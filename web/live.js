@@ -40,7 +40,10 @@ export function watch(on) {
     source.close();
     on.state('lost');
     const { status } = await whoAmI(); // the stream does not say why it ended
-    if (status === 401 || status === 403) on.state('out'), (pause = 5000); // somebody may sign in again in another tab
+    if (status === 401 || status === 403) {
+      on.state('out');
+      return addEventListener('focus', open, { once: true }); // perhaps signed in again, in another tab
+    }
     setTimeout(open, pause);
     pause = Math.min(pause * 1.7, 5000);
   };

@@ -115,7 +115,7 @@ function watch(t, page, allow) {
   page.on('pageerror', (error) => problems.push(String(error.stack ?? error)));
   page.on('console', (message) => message.type() === 'error' && !allow?.test(message.text()) && problems.push(message.text()));
   page.on('dialog', (dialog) => (problems.push(`a dialog: ${dialog.message()}`), dialog.dismiss()));
-  page.on('request', (request) => new URL(request.url()).origin !== new URL(page.url()).origin && page.url() !== 'about:blank' && problems.push(`outside: ${request.url()}`));
+  page.on('request', (request) => !request.isNavigationRequest() && new URL(request.url()).origin !== new URL(page.url()).origin && problems.push(`outside: ${request.url()}`));
 }
 
 export const rows = (page) => page.locator('#list li');

@@ -3,146 +3,148 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { startHttp, freePort } from '../wire/harness.js';
 import { line } from '../wire/credentials.js';
 import { PEOPLE, pagesOf, stage, client, person, live, ask, asks, ready, rows, button, shot } from './browser.js';
 
-test('a new ask arrives without a reload, at the end, is announced, and is counted in the title', async (t) => {
-  const { peer, page } = await stage(t);
-  await page.getByText('Nothing is waiting').waitFor();
-  await page.evaluate(() => (window.same = true));
-  await peer.call('say', { text: 'The first.' });
-  await asks(page, 'The first.');
-  await peer.call('transfer');
-  await rows(page).nth(1).getByText('Transfer money').waitFor();
-  await asks(page, 'The first.');
-  assert.equal(await page.title(), '(2) parcels');
-  assert.equal(await page.locator('#count').textContent(), '2 waiting');
-  assert.equal(await page.locator('#arrivals[aria-live=polite]').textContent(), 'New: Transfer money');
-  assert.equal(await page.evaluate(() => window.same), true);
-});
+describe('over time', { concurrency: 2 }, () => {
+  test('a new ask arrives without a reload, at the end, is announced, and is counted in the title', async (t) => {
+    const { peer, page } = await stage(t);
+    await page.getByText('Nothing is waiting').waitFor();
+    await page.evaluate(() => (window.same = true));
+    await peer.call('say', { text: 'The first.' });
+    await asks(page, 'The first.');
+    await peer.call('transfer');
+    await rows(page).nth(1).getByText('Transfer money').waitFor();
+    await asks(page, 'The first.');
+    assert.equal(await page.title(), '(2) parcels');
+    assert.equal(await page.locator('#count').textContent(), '2 waiting');
+    assert.equal(await page.locator('#arrivals[aria-live=polite]').textContent(), 'New: Transfer money');
+    assert.equal(await page.evaluate(() => window.same), true);
+  });
 
-test('an ask that expires while it is shown says so, and can no longer be answered', async (t) => {
-  const { peer, page } = await stage(t);
-  const call = await peer.call('brief');
-  await asks(page, 'Quick: yes?');
-  await ask(page).locator('.left.soon').waitFor();
-  await ask(page).getByText(/Expired: nobody answered in time/).waitFor();
-  assert.equal(await ask(page).locator('.bar').count(), 0);
-  assert.equal(await call.result(), 'Too late.');
-  assert.match(await page.locator('#outcomes[aria-live=assertive]').textContent(), /Expired/);
-  await shot(page, 'expired');
-});
+  test('an ask that expires while it is shown says so, and can no longer be answered', async (t) => {
+    const { peer, page } = await stage(t);
+    const call = await peer.call('brief');
+    await asks(page, 'Quick: yes?');
+    await ask(page).locator('.left.soon').waitFor();
+    await ask(page).getByText(/Expired: nobody answered in time/).waitFor();
+    assert.equal(await ask(page).locator('.bar').count(), 0);
+    assert.equal(await call.result(), 'Too late.');
+    assert.match(await page.locator('#outcomes[aria-live=assertive]').textContent(), /Expired/);
+    await shot(page, 'expired');
+  });
 
-test('a server that is restarted under the open page: decisions rest, what was typed stays, and then it goes on', async (t) => {
-  pagesOf(t);
-  const folder = mkdtempSync(path.join(tmpdir(), 'nod-browser-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const tokens = path.join(folder, 'tokens');
-  writeFileSync(tokens, PEOPLE.map(line).join(''), { mode: 0o600 });
-  const port = await freePort();
-  const start = () => startHttp(t, 'browser-server', { port, args: ['--token-file', tokens, '--store', `sqlite:${path.join(folder, 'nod.db')}`] });
-  const origin = `http://127.0.0.1:${port}`;
-  const first = await start();
-  const server = { url: `${origin}/mcp`, origin };
-  const peer = await client(t, server);
-  const page = await person(t, server, 'ada', { allow: /Failed to load resource|ERR_/ });
-  await peer.call('say', { text: 'Are you still there?' });
-  await ask(page).getByLabel('A word').fill('half a word');
-  await first.kill();
-  await page.getByText(/The connection is lost/).waitFor();
-  assert.equal(await ask(page).locator('.primary').getAttribute('aria-disabled'), 'true');
-  await shot(page, 'reconnecting');
-  await start();
-  await live(page);
-  assert.equal(await ask(page).getByLabel('A word').inputValue(), 'half a word');
-  assert.equal(await rows(page).count(), 1);
-  await button(page, 'Submit').click();
-  await ask(page).getByText(/Answered by you/).waitFor();
-  await ask(page).getByText('Result: Said.').waitFor();
-});
+  test('a server that is restarted under the open page: decisions rest, what was typed stays, and then it goes on', async (t) => {
+    pagesOf(t);
+    const folder = mkdtempSync(path.join(tmpdir(), 'nod-browser-'));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const tokens = path.join(folder, 'tokens');
+    writeFileSync(tokens, PEOPLE.map(line).join(''), { mode: 0o600 });
+    const port = await freePort();
+    const start = () => startHttp(t, 'browser-server', { port, args: ['--token-file', tokens, '--store', `sqlite:${path.join(folder, 'nod.db')}`] });
+    const origin = `http://127.0.0.1:${port}`;
+    const first = await start();
+    const server = { url: `${origin}/mcp`, origin };
+    const peer = await client(t, server);
+    const page = await person(t, server, 'ada', { allow: /Failed to load resource|ERR_/ });
+    await peer.call('say', { text: 'Are you still there?' });
+    await ask(page).getByLabel('A word').fill('half a word');
+    await first.kill();
+    await page.getByText(/The connection is lost/).waitFor();
+    assert.equal(await ask(page).locator('.primary').getAttribute('aria-disabled'), 'true');
+    await shot(page, 'reconnecting');
+    await start();
+    await live(page);
+    assert.equal(await ask(page).getByLabel('A word').inputValue(), 'half a word');
+    assert.equal(await rows(page).count(), 1);
+    await button(page, 'Submit').click();
+    await ask(page).getByText(/Answered by you/).waitFor();
+    await ask(page).getByText('Result: Said.').waitFor();
+  });
 
-test('with the keyboard alone: move, open, fill in, approve, decline; and keys can be switched off', async (t) => {
-  const { peer, page } = await stage(t);
-  const calls = [];
-  for (const text of ['The first.', 'The second.', 'The third.']) {
-    calls.push(await peer.call('say', { text }));
-    await rows(page).nth(calls.length - 1).waitFor();
-  }
-  const press = async (...keys) => {
-    for (const key of keys) await page.keyboard.press(key);
-  };
-  await press('j', 'Enter');
-  await asks(page, 'The second.');
-  assert.equal(await page.evaluate(() => document.activeElement.tagName), 'H2');
-  await press('Tab', 'Tab');
-  while (!(await page.evaluate(() => document.activeElement.tagName === 'TEXTAREA'))) await press('Tab');
-  await page.keyboard.type('djk?/ and so on');
-  assert.equal(await ask(page).getByLabel('A word').inputValue(), 'djk?/ and so on', 'single keys are off while typing');
-  await ready(page);
-  await press('Enter');
-  assert.equal(await page.locator('.outcome').count(), 0, 'Enter in a field does not submit');
-  await ready(page); // the new line has moved the buttons
-  await press('Control+Enter');
-  await ask(page).getByText(/Answered by you/).waitFor();
-  assert.equal(await calls[1].result(), 'Said.');
-  await press('Enter'); // on Next, which has the focus
-  await asks(page, 'The third.');
-  await ready(page);
-  await press('d');
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Decline');
-  await press('Shift+Tab');
-  await page.keyboard.type('No.');
-  await ready(page);
-  await press('Tab', 'Enter');
-  await ask(page).getByText(/Declined by you/).waitFor();
-  assert.equal(await calls[2].result(), 'Not said.');
-  await press('?');
-  await page.getByRole('dialog').getByText('down and up the list').waitFor();
-  await press('Escape', '/');
-  assert.equal(await page.evaluate(() => document.activeElement.type), 'search');
-  await page.goBack();
-  await page.locator('#menu summary').focus();
-  await press('Enter');
-  await page.getByLabel('Single-key shortcuts').uncheck();
-  await press('?');
-  assert.equal(await page.getByRole('dialog').count(), 0);
-});
+  test('with the keyboard alone: move, open, fill in, approve, decline; and keys can be switched off', async (t) => {
+    const { peer, page } = await stage(t);
+    const calls = [];
+    for (const text of ['The first.', 'The second.', 'The third.']) {
+      calls.push(await peer.call('say', { text }));
+      await rows(page).nth(calls.length - 1).waitFor();
+    }
+    const press = async (...keys) => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    await press('j', 'Enter');
+    await asks(page, 'The second.');
+    assert.equal(await page.evaluate(() => document.activeElement.tagName), 'H2');
+    await press('Tab', 'Tab');
+    while (!(await page.evaluate(() => document.activeElement.tagName === 'TEXTAREA'))) await press('Tab');
+    await page.keyboard.type('djk?/ and so on');
+    assert.equal(await ask(page).getByLabel('A word').inputValue(), 'djk?/ and so on', 'single keys are off while typing');
+    await ready(page);
+    await press('Enter');
+    assert.equal(await page.locator('.outcome').count(), 0, 'Enter in a field does not submit');
+    await ready(page); // the new line has moved the buttons
+    await press('Control+Enter');
+    await ask(page).getByText(/Answered by you/).waitFor();
+    assert.equal(await calls[1].result(), 'Said.');
+    await press('Enter'); // on Next, which has the focus
+    await asks(page, 'The third.');
+    await ready(page);
+    await press('d');
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Decline');
+    await press('Shift+Tab');
+    await page.keyboard.type('No.');
+    await ready(page);
+    await press('Tab', 'Enter');
+    await ask(page).getByText(/Declined by you/).waitFor();
+    assert.equal(await calls[2].result(), 'Not said.');
+    await press('?');
+    await page.getByRole('dialog').getByText('down and up the list').waitFor();
+    await press('Escape', '/');
+    assert.equal(await page.evaluate(() => document.activeElement.type), 'search');
+    await page.goBack();
+    await page.locator('#menu summary').focus();
+    await press('Enter');
+    await page.getByLabel('Single-key shortcuts').uncheck();
+    await press('?');
+    assert.equal(await page.getByRole('dialog').count(), 0);
+  });
 
-test('signing out ends the page in every tab; a wrong token is told so; without a script the list is still there', async (t) => {
-  const { server, peer, page } = await stage(t, { allow: /401/ });
-  await peer.call('transfer');
-  await rows(page).first().waitFor();
-  const plain = await page.context().browser().newContext({ javaScriptEnabled: false, storageState: await page.context().storageState() });
-  t.after(() => plain.close());
-  const still = await plain.newPage();
-  await still.goto(server.origin);
-  await still.getByText('Transfer money').waitFor();
-  await still.getByText('1 waiting').waitFor();
-  await still.getByText(/JavaScript is needed/).waitFor();
+  test('signing out ends the page in every tab; a wrong token is told so; without a script the list is still there', async (t) => {
+    const { server, peer, page } = await stage(t, { allow: /401/ });
+    await peer.call('transfer');
+    await rows(page).first().waitFor();
+    const plain = await page.context().browser().newContext({ javaScriptEnabled: false, storageState: await page.context().storageState() });
+    t.after(() => plain.close());
+    const still = await plain.newPage();
+    await still.goto(server.origin);
+    await still.getByText('Transfer money').waitFor();
+    await still.getByText('1 waiting').waitFor();
+    await still.getByText(/JavaScript is needed/).waitFor();
 
-  await page.locator('#menu summary').click();
-  await button(page, 'Sign out').click();
-  await page.getByLabel('Your token').fill('not a token');
-  await button(page, 'Sign in').click();
-  await page.getByText('This token is not known here.').waitFor();
-  await page.goto(`${server.origin}/history`);
-  await page.getByLabel('Your token').fill(PEOPLE[0].token);
-  await button(page, 'Sign in').click();
-  await page.getByRole('heading', { name: 'History' }).waitFor();
-});
+    await page.locator('#menu summary').click();
+    await button(page, 'Sign out').click();
+    await page.getByLabel('Your token').fill('not a token');
+    await button(page, 'Sign in').click();
+    await page.getByText('This token is not known here.').waitFor();
+    await page.goto(`${server.origin}/history`);
+    await page.getByLabel('Your token').fill(PEOPLE[0].token);
+    await button(page, 'Sign in').click();
+    await page.getByRole('heading', { name: 'History' }).waitFor();
+  });
 
-test('"Try it" makes an ask wait, without a client and without tokens; the link of the log opens the page', async (t) => {
-  pagesOf(t);
-  const server = await startHttp(t, 'delete-account', { args: ['--demo'] });
-  const [link] = /http\S+\/login\/[\w-]+/.exec(await server.said(/event=inbox/));
-  const page = await person(t, { origin: new URL(server.url).origin }, null, { link });
-  await button(page, 'Try it').click();
-  await asks(page, 'Permanently delete account ada? This cannot be undone.');
-  await ask(page).getByLabel('Confirm deletion').check();
-  await ask(page).getByLabel('Reason optional', { exact: true }).fill('A trial.');
-  await shot(page, 'try-it');
-  await button(page, 'Approve').click();
-  await ask(page).getByText('Result: Deleted ada. Reason: A trial.').waitFor();
+  test('"Try it" makes an ask wait, without a client and without tokens; the link of the log opens the page', async (t) => {
+    pagesOf(t);
+    const server = await startHttp(t, 'delete-account', { args: ['--demo'] });
+    const [link] = /http\S+\/login\/[\w-]+/.exec(await server.said(/event=inbox/));
+    const page = await person(t, { origin: new URL(server.url).origin }, null, { link });
+    await button(page, 'Try it').click();
+    await asks(page, 'Permanently delete account ada? This cannot be undone.');
+    await ask(page).getByLabel('Confirm deletion').check();
+    await ask(page).getByLabel('Reason optional', { exact: true }).fill('A trial.');
+    await shot(page, 'try-it');
+    await button(page, 'Approve').click();
+    await ask(page).getByText('Result: Deleted ada. Reason: A trial.').waitFor();
+  });
 });

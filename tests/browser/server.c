@@ -79,7 +79,7 @@ static nod_status refresh(nod_call *call)
 static nod_status brief(nod_call *call)
 {
     nod_answer answer;
-    nod_status asked = nod_elicit(call, &answer, .message = "Quick: yes?", .ttl_ms = 2500,
+    nod_status asked = nod_elicit(call, &answer, .message = "Quick: yes?", .ttl_ms = 3500,
                                   .form = NOD_FORM(NOD_TEXT("word", .title = "A word")));
 
     if (asked == NOD_E_TIMEOUT)
