@@ -324,7 +324,7 @@ static const struct option table[] = {
     { "--store", "memory:, sqlite:PATH or redis://HOST:PORT", false, take_store },
     { "--ephemeral", NULL, false, take_ephemeral },
     { "--portable-states", NULL, false, take_portable },
-    { "--ask-ttl", "a time such as 90s, 30m, 24h or 7d", false, take_ask_ttl },
+    { "--ask-ttl", "a time such as 90s, 30m, 24h or 7d, at most 3650d", false, take_ask_ttl },
     { "--keep", "a time such as 90s, 30m, 24h or 7d", false, take_keep },
     { "--pending", "a number of questions", false, take_pending },
     { "--pending-per-principal", "a number of questions", false, take_pending_each },

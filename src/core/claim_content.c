@@ -199,7 +199,7 @@ static struct str content_problems(struct claim *claim, const struct ask_record 
     case ASK_FORM:
     case ASK_APPROVAL:
         if (content && content->type != JSON_OBJECT)
-            return problem(claim, "", "expected an object");
+            return problem(claim, "", "the program that showed the form sent no answer to it");
         if (record->detail.len == 0) { /* the empty form */
             claim->content = STR_NONE;
             return STR_NONE;

@@ -8,6 +8,7 @@ enum {
     PROBLEMS_MAX = 64 * 1024,         /* bytes of what is wrong with an input, as JSON */
     PROBLEMS_SAID_MAX = 8,            /* problems in one sentence */
     PROBLEMS_SENTENCE_MAX = 8 * 1024, /* bytes of that sentence */
+    PROBLEMS_CHOICES_MAX = 512,       /* bytes of the choices that it names */
 };
 
 /* The path up to its second slash: the field, and not what is inside it. */
@@ -18,17 +19,55 @@ static struct str field_of(struct str path)
     return slash ? str_n(path.at, (size_t)(slash - path.at)) : path;
 }
 
-/* What the form calls the field: its title, or else its name. Empty: there is no such field. */
-static struct str title_of(struct arena *arena, const struct json *schema, struct str path)
+static const struct json *find_field(struct arena *arena, const struct json *schema,
+                                     struct str path)
 {
     struct str at = STR_NONE;
 
     if (schema && path.len)
         at = arena_fmt(arena, "/properties" STR_FMT, STR_ARG(field_of(path)));
-    const struct json *field = at.at ? json_pointer(schema, at) : NULL;
+    return at.at ? json_pointer(schema, at) : NULL;
+}
+
+/* What the form calls the field: its title, or else its name. */
+static struct str title_of(const struct json *field)
+{
     struct str title = field ? str_trim(json_get_str(field, STR("title"))) : STR_NONE;
 
     return title.len || !field ? title : field->key;
+}
+
+/* The choices by their titles, as the form shows them. Empty: they have none. */
+static struct str choices_of(struct arena *arena, const struct json *field)
+{
+    const struct json *many = json_get(json_get(field, STR("items")), STR("anyOf"));
+    const struct json *choices = many ? many : json_get(field, STR("oneOf"));
+    struct buf text;
+
+    buf_init(&text, PROBLEMS_CHOICES_MAX);
+    JSON_EACH (choice, choices) {
+        struct str title = json_get_str(choice, STR("title"));
+        if (text.len + title.len + 8 > PROBLEMS_CHOICES_MAX) {
+            buf_add(&text, STR(", ..."));
+            break;
+        }
+        buf_fmt(&text, "%s\"" STR_FMT "\"", text.len ? ", " : "", STR_ARG(title));
+    }
+    struct str all = arena_str(arena, buf_str(&text));
+    buf_finish(&text);
+    return all;
+}
+
+/* A person knows the choices by their titles; the values mean something to the handler only. */
+static struct str message_for(struct arena *arena, const struct json *field, struct str message)
+{
+    const struct str start = STR("must be one of ");
+
+    if (!field || !str_starts(message, start))
+        return message;
+    struct str choices = choices_of(arena, field);
+    return choices.len ? arena_fmt(arena, STR_FMT STR_FMT, STR_ARG(start), STR_ARG(choices))
+                       : message;
 }
 
 /* A name as a part of a JSON pointer. */
@@ -78,12 +117,13 @@ struct str problems_list(struct arena *arena, const struct schema_problems *prob
     json_writer_init(&w, &buf);
     jw_array(&w);
     for (size_t i = 0; i < problems->count; i++) {
-        struct str title = title_of(arena, schema, problems->at[i].path);
+        const struct json *field = find_field(arena, schema, problems->at[i].path);
+        struct str title = title_of(field);
         jw_object(&w);
         jw_key_str(&w, STR("path"), problems->at[i].path);
         if (title.len)
             jw_key_str(&w, STR("title"), title);
-        jw_key_str(&w, STR("message"), problems->at[i].message);
+        jw_key_str(&w, STR("message"), message_for(arena, field, problems->at[i].message));
         jw_end(&w);
     }
     jw_end(&w);

@@ -137,8 +137,7 @@ static bool check_unique(struct check *c, const struct json *v, const struct pla
     for (size_t i = 1; i < n && fits; i++) {
         if (all[i].hash == all[i - 1].hash && json_equal(all[i].item, all[i - 1].item)) {
             struct place here = place_index(at, all[i].index);
-            fits = check_wrong(c, &here, "is the same as item %zu, and all must differ",
-                               all[i - 1].index);
+            fits = check_wrong(c, &here, "is there twice, and all must differ");
         }
     }
     mem_free(all);

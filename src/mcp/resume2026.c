@@ -54,6 +54,11 @@ struct str resume_why_not(nod_status status)
                : STR("What the store has of this call cannot be read; make the call again.");
 }
 
+int resume_http(nod_status status)
+{
+    return status == NOD_E_STORE ? 503 : 200;
+}
+
 /* --- waiting for a better moment --- */
 
 static void look_again(void *data)
@@ -199,7 +204,8 @@ static void changed_stored(void *data, nod_status status)
         if (status == NOD_OK || status == NOD_E_NOT_FOUND) /* nor does our store know it */
             caller_end(caller, &outcome);
         else if (status == NOD_E_STORE)
-            caller_fail(caller, 200, RPC_INTERNAL_ERROR, resume_why_not(status), STR_NONE);
+            caller_fail(caller, resume_http(status), RPC_INTERNAL_ERROR, resume_why_not(status),
+                        STR_NONE);
         else
             look_later(caller); /* it had ended before, or goes on here: the store knows */
     }
@@ -290,7 +296,8 @@ static void asks_scanned(void *data, nod_status status, const struct store_reply
         if (status == NOD_OK)
             adopt(caller, false);
         else
-            caller_fail(caller, 200, RPC_INTERNAL_ERROR, resume_why_not(status), STR_NONE);
+            caller_fail(caller, resume_http(status), RPC_INTERNAL_ERROR, resume_why_not(status),
+                        STR_NONE);
     }
     caller->busy--;
     caller_settle(caller);
@@ -418,7 +425,8 @@ static void contested(void *data, nod_status status, const struct store_reply *r
     (void)reply;
     if (caller->server && !caller->over) {
         if (status != NOD_OK)
-            caller_fail(caller, 200, RPC_INTERNAL_ERROR, resume_why_not(status), STR_NONE);
+            caller_fail(caller, resume_http(status), RPC_INTERNAL_ERROR, resume_why_not(status),
+                        STR_NONE);
         else if (contest->own)
             resume_refuse_answers(caller);
         else
@@ -478,7 +486,8 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
         else if (status == NOD_E_NOT_FOUND)
             caller_refuse(caller); /* our store knew it: it has ended, and is forgotten */
         else
-            caller_fail(caller, 200, RPC_INTERNAL_ERROR, resume_why_not(status), STR_NONE);
+            caller_fail(caller, resume_http(status), RPC_INTERNAL_ERROR, resume_why_not(status),
+                        STR_NONE);
     }
     caller->busy--;
     caller_settle(caller);

@@ -47,6 +47,7 @@ struct nod_call {
     const struct json *args; /* every string ends with a NUL; made when first asked for */
     struct reply reply;
     struct defer *defers;          /* newest first */
+    struct each_key *each_keys;    /* of nod_each, in this run */
     struct completion *completion; /* only in a .complete handler */
     struct nod_step_run *step;     /* not NULL: inside a step */
     const char *mute;    /* not NULL: nothing may be asked here, because it is "a hook that ..." */
@@ -98,6 +99,8 @@ void handler_finish(nod_call *call);
 
 /* May an ask or a step be made here? If not, a bug is recorded and *status is what to return. */
 bool call_may_ask(nod_call *call, const char *function, nod_status *status);
+/* NOD_E_USAGE, and a bug: the handler gave no place for the answer. */
+nod_status call_place(nod_call *call, const char *function, const void *place);
 
 /* --- asking (handler_ask.c) --- */
 

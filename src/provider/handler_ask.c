@@ -33,6 +33,15 @@ bool call_may_ask(nod_call *call, const char *function, nod_status *status)
     return *status == NOD_OK;
 }
 
+nod_status call_place(nod_call *call, const char *function, const void *place)
+{
+    if (place)
+        return NOD_OK;
+    run_bug(call->run, "The %s " STR_FMT " calls %s with NULL for the answer: give it a place",
+            call_what(call), STR_ARG(call_name(call)), function);
+    return NOD_E_USAGE;
+}
+
 static bool is_fatal(nod_status status)
 {
     return status == NOD_E_NOT_DETERMINISTIC;
@@ -169,6 +178,7 @@ nod_status nod_elicit_with(nod_call *call, nod_answer *answer, const struct nod_
     nod_status status;
 
     OPTS_READ(opts, given);
+    NOD_TRY(call_place(call, "nod_elicit", answer));
     answer_fill(call, answer, NULL);
     if (!call_may_ask(call, "nod_elicit", &status))
         return status;
@@ -212,6 +222,7 @@ nod_status nod_want_with(nod_call *call, nod_answer *answer, const struct nod_el
     nod_status status;
 
     OPTS_READ(opts, given);
+    NOD_TRY(call_place(call, "nod_want", answer));
     answer_fill(call, answer, NULL);
     if (!call_may_ask(call, "nod_want", &status))
         return status;
@@ -258,6 +269,7 @@ nod_status nod_confirm_with(nod_call *call, bool *yes, const struct nod_confirm_
     nod_status status;
 
     OPTS_READ(opts, given);
+    NOD_TRY(call_place(call, "nod_confirm", yes));
     *yes = false;
     if (!call_may_ask(call, "nod_confirm", &status))
         return status;
@@ -358,6 +370,7 @@ nod_status nod_approve_with(nod_call *call, nod_approval *approval,
     nod_status status;
 
     OPTS_READ(opts, given);
+    NOD_TRY(call_place(call, "nod_approve", approval));
     *approval = (nod_approval){ .execution_id = "", .by = "" };
     if (!call_may_ask(call, "nod_approve", &status))
         return status;

@@ -97,6 +97,7 @@ nod_status nod_elicit_url_with(nod_call *call, nod_answer *answer, const struct 
     nod_status status;
 
     OPTS_READ(opts, given);
+    NOD_TRY(call_place(call, "nod_elicit_url", answer));
     answer_fill(call, answer, NULL);
     if (!call_may_ask(call, "nod_elicit_url", &status))
         return status;
@@ -293,6 +294,7 @@ nod_status nod_sample_with(nod_call *call, nod_answer *answer, const struct nod_
     struct ask_spec spec;
     nod_status status;
 
+    NOD_TRY(call_place(call, "nod_sample", answer));
     answer_fill(call, answer, NULL);
     if (!call_may_ask(call, "nod_sample", &status))
         return status;
@@ -306,6 +308,7 @@ nod_status nod_want_sample_with(nod_call *call, nod_answer *answer,
     struct ask_spec spec;
     nod_status status;
 
+    NOD_TRY(call_place(call, "nod_want_sample", answer));
     answer_fill(call, answer, NULL);
     if (!call_may_ask(call, "nod_want_sample", &status))
         return status;
@@ -318,6 +321,7 @@ nod_status nod_roots(nod_call *call, nod_answer *answer)
     struct ask_spec spec = { .kind = ASK_ROOTS };
     nod_status status;
 
+    NOD_TRY(call_place(call, "nod_roots", answer));
     answer_fill(call, answer, NULL);
     if (!call_may_ask(call, "nod_roots", &status))
         return status;
@@ -331,6 +335,7 @@ nod_status nod_want_roots_with(nod_call *call, nod_answer *answer,
     nod_status status;
 
     OPTS_READ(opts, given);
+    NOD_TRY(call_place(call, "nod_want_roots", answer));
     answer_fill(call, answer, NULL);
     if (!call_may_ask(call, "nod_want_roots", &status))
         return status;

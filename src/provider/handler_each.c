@@ -153,6 +153,35 @@ static nod_status each_check(struct each *each)
     return NOD_OK;
 }
 
+struct each_key { /* in the run's memory */
+    struct each_key *next;
+    struct str key;
+    bool asks, steps;
+};
+
+/* Its items have keys made from its own. Questions and steps may have the same. */
+static nod_status key_once(const struct each *each)
+{
+    nod_call *call = each->call;
+    struct each_key *made = ARENA_NEW(&call->run->arena, struct each_key);
+    bool asks = each->opts.ask, steps = each->opts.step;
+
+    for (const struct each_key *at = call->each_keys; at; at = at->next) {
+        if (!str_eq(at->key, each->key) || !((asks && at->asks) || (steps && at->steps)))
+            continue;
+        run_bug(call->run,
+                "The %s " STR_FMT " calls nod_each with the key '" STR_FMT
+                "' twice in one run: give each its own .key",
+                call_what(call), STR_ARG(call_name(call)), STR_ARG(each->key));
+        return NOD_E_USAGE;
+    }
+    if (made) {
+        *made = (struct each_key){ call->each_keys, each->key, asks, steps };
+        call->each_keys = made;
+    }
+    return NOD_OK;
+}
+
 nod_status nod_each_with(nod_call *call, const void *items, size_t count, size_t item_size,
                          nod_each_result *results, const struct nod_each_opts *given)
 {
@@ -174,6 +203,7 @@ nod_status nod_each_with(nod_call *call, const void *items, size_t count, size_t
     if (!count)
         return NOD_OK;
     each.key = call_text(call, each.opts.key);
+    NOD_TRY(key_once(&each));
     NOD_TRY(room_for_all(&each));
     size_t most =
         each.opts.at_once && each.opts.at_once < RUN_ROUND_MAX ? each.opts.at_once : RUN_ROUND_MAX;

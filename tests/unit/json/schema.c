@@ -106,7 +106,7 @@ static const struct told tellings[] = {
     { "{\"minItems\":1}", "[]", "", "must have at least 1 item" },
     { "{\"maxItems\":1}", "[1,2]", "", "must have at most 1 item" },
     { "{\"uniqueItems\":true}", "[1,{\"a\":1,\"b\":2},{\"b\":2.0,\"a\":1e0}]", "/2",
-      "is the same as item 1, and all must differ" },
+      "is there twice, and all must differ" },
     { "{\"contains\":{\"const\":1}}", "[2]", "",
       "must contain at least 1 item of a certain kind, has 0" },
     { "{\"contains\":{\"const\":1},\"maxContains\":1}", "[1,1]", "",

@@ -604,6 +604,15 @@ static nod_status twice_each(nod_call *call)
     return nod_reply_text(call, "done");
 }
 
+static nod_status asks_then_does_each(nod_call *call)
+{
+    nod_each_result results[ITEMS];
+
+    NOD_TRY(nod_each(call, numbers, ITEMS, results, .key = "n", .ask = about));
+    NOD_TRY(nod_each(call, numbers, ITEMS, results, .key = "n", .step = charge));
+    return nod_reply_text(call, "done");
+}
+
 static void mistakes_with_each_are_named(void **state)
 {
     (void)state;
@@ -617,7 +626,13 @@ static void mistakes_with_each_are_named(void **state)
     for (size_t i = 0; i < ITEMS; i++)
         bench_answer_at(i, ASK_ACCEPTED, NULL);
     bench_turn(false);
-    expect_failure(NOD_E_USAGE, "uses the key 'n-0' for two questions");
+    expect_failure(NOD_E_USAGE, "calls nod_each with the key 'n' twice in one run");
+    effects = 0;
+    bench_call(asks_then_does_each, "{}");
+    for (size_t i = 0; i < ITEMS; i++)
+        bench_answer_at(i, ASK_ACCEPTED, NULL);
+    bench_turn(false);
+    assert_int_equal(effects, ITEMS); /* questions and steps have keys of their own */
 }
 
 int main(void)

@@ -233,6 +233,51 @@ static void a_blank_message_is_a_mistake_that_names_the_call(void **state)
     assert_int_equal(b.ask_count, 0);
 }
 
+static nod_status confirms_nowhere(nod_call *call)
+{
+    NOD_TRY(nod_confirm(call, NULL, .message = "Sure?"));
+    return nod_reply_text(call, "asked");
+}
+
+static nod_status elicits_nowhere(nod_call *call)
+{
+    NOD_TRY(nod_elicit(call, NULL, .message = "Who?"));
+    return nod_reply_text(call, "asked");
+}
+
+static nod_status approves_nowhere(nod_call *call)
+{
+    NOD_TRY(nod_approve(call, NULL, .message = "Sure?"));
+    return nod_reply_text(call, "asked");
+}
+
+static nod_status wants_nowhere(nod_call *call)
+{
+    NOD_TRY(nod_want(call, NULL, .message = "Who?"));
+    NOD_TRY(nod_await(call));
+    return nod_reply_text(call, "asked");
+}
+
+static nod_status samples_nowhere(nod_call *call)
+{
+    NOD_TRY(nod_sample(call, NULL, .prompt = "Who?"));
+    return nod_reply_text(call, "asked");
+}
+
+static void an_answer_needs_a_place(void **state)
+{
+    nod_status (*const handlers[])(nod_call *) = { confirms_nowhere, elicits_nowhere,
+                                                   approves_nowhere, wants_nowhere,
+                                                   samples_nowhere };
+    (void)state;
+
+    for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++) {
+        bench_call(handlers[i], "{}");
+        expect_failure(NOD_E_USAGE, "with NULL for the answer: give it a place");
+    }
+    assert_int_equal(b.ask_count, 0);
+}
+
 static nod_status nothing_done(nod_step_run *step, void *arg)
 {
     (void)step, (void)arg;
@@ -386,6 +431,7 @@ int main(void)
         T(a_secret_among_the_arguments_is_a_warning),
         T(a_blank_message_is_a_mistake_that_names_the_call),
         T(text_of_a_form_that_is_not_utf8_is_shown_with_marks),
+        T(an_answer_needs_a_place),
         T(what_a_person_has_answered_is_not_in_the_log),
         T(a_mistake_is_an_error_in_the_log_with_everything_that_finds_it),
         T(a_failed_call_is_logged_with_its_sentence_and_without_what_a_person_said),

@@ -205,7 +205,7 @@ static void line24_choices_that_repeat_are_refused_when_a_tool_is_registered(voi
     bench_start(catalog_find(b.catalog, TARGET_TOOL, STR("pick2")), "{\"size\":[\"s\",\"s\"]}",
                 NULL);
     bench_turn(false);
-    expect_failure(NOD_E_INVALID, "/size/1: is the same as item 0");
+    expect_failure(NOD_E_INVALID, "/size/1: is there twice");
 }
 
 static void line24_an_output_schema_may_be_any_schema(void **state)
