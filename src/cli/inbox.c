@@ -29,7 +29,8 @@ static bool open_modules(nod_server *server, const struct options *options)
                                                        .name = str_of(opts->name),
                                                        .title = str_of(opts->title),
                                                        .version = str_of(opts->version),
-                                                       .demo = options->demo });
+                                                       .demo = options->demo,
+                                                       .on_stdio = !options->listen_count });
     return server->inbox != NULL;
 }
 

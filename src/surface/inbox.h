@@ -27,6 +27,7 @@ struct inbox_opts {
     struct front *front;
     struct str name, title, version; /* of the server; they outlive the inbox */
     bool demo;
+    bool on_stdio; /* its MCP client is on standard input and output: there is no /mcp */
 };
 
 /* Adds the surface to the engine and the routes to the front door, before it listens. NULL, logged:

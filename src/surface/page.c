@@ -99,6 +99,19 @@ static struct str base_of(const struct inbox *inbox, struct arena *arena)
 
 /* --- the page --- */
 
+static struct str how_to_connect(const struct inbox *inbox, struct arena *arena)
+{
+    struct str link = front_link(inbox->opts.front, STR("/mcp"), arena);
+
+    if (inbox->opts.on_stdio)
+        return STR("The MCP client that has started this server is connected: let it call a tool "
+                   "that asks.");
+    return arena_fmt(arena,
+                     "Connect an MCP client to <code>" STR_FMT
+                     "</code>, and let it call a tool that asks.",
+                     STR_ARG(as_text(arena, link)));
+}
+
 static void page_drawn(struct shown *shown, bool more)
 {
     const struct inbox *inbox = shown->inbox;
@@ -121,7 +134,7 @@ static void page_drawn(struct shown *shown, bool more)
         { STR("list"), buf_str(&list) },
         { STR("empty"), none ? STR(" class=\"empty\"") : STR_NONE },
         { STR("hidden"), none ? STR_NONE : STR(" hidden") },
-        { STR("mcp"), as_text(arena, front_link(inbox->opts.front, STR("/mcp"), arena)) },
+        { STR("connect"), how_to_connect(inbox, arena) },
     };
     reply_page(shown->exchange, STR("shell.html"), places, sizeof(places) / sizeof(places[0]));
     buf_finish(&list);
@@ -183,7 +196,7 @@ bool page_routes(struct inbox *inbox)
     for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
         added &= front_route(front, &(struct route){ .method = STR("GET"),
                                                      .pattern = str_of(pages[i]),
-                                                     .who = ROLE_ASK | ROLE_ANSWER | ROLE_APPROVE,
+                                                     .who = ROLE_ANSWER | ROLE_APPROVE,
                                                      .cookie = true,
                                                      .page = true,
                                                      .handle = page_serve,
