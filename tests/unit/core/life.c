@@ -319,6 +319,36 @@ static void content_with_a_nul_in_it_does_not_fit_and_is_asked_for_again(void **
     world_finish(&world);
 }
 
+static nod_status asks_to_choose(struct run *run, struct str *body)
+{
+    const struct entry *answer;
+
+    NOD_TRY(run_ask(
+        run,
+        &(struct ask_spec){
+            .kind = ASK_FORM,
+            .message = STR("Which?"),
+            .detail = STR("{\"type\":\"object\",\"properties\":{\"size\":{\"type\":\"string\","
+                          "\"title\":\"Size\",\"oneOf\":[{\"const\":\"s\",\"title\":\"Small\"},"
+                          "{\"const\":\"l\",\"title\":\"Large\"}]}}}"),
+            .attempts = 3 },
+        &answer));
+    *body = answer->content;
+    return NOD_OK;
+}
+
+static void people_are_told_the_titles_of_choices(void **state)
+{
+    begin(&(struct world_opts){ .handler = asks_to_choose, .surface_attempts = 1 });
+
+    (void)state;
+    world_answer(&world, up_id(), ASK_ACCEPTED, "{\"size\":\"m\"}", "ann", 1);
+    assert_int_equal(world.shown[1].attempt, 2);
+    assert_non_null(strstr(world.shown[1].problems, "must be one of \\\"Small\\\", \\\"Large\\\""));
+    world_answer(&world, up_id(), ASK_ACCEPTED, "{\"size\":\"l\"}", "ann", 2);
+    world_finish(&world);
+}
+
 static void arguments_with_a_nul_in_them_are_refused_before_anybody_is_asked(void **state)
 {
     struct arena arena;
@@ -1154,6 +1184,7 @@ int main(void)
         cmocka_unit_test(invalid_content_is_still_pending_where_the_surface_says_so),
         cmocka_unit_test(an_ask_with_attempts_is_asked_again_and_says_what_was_wrong),
         cmocka_unit_test(content_with_a_nul_in_it_does_not_fit_and_is_asked_for_again),
+        cmocka_unit_test(people_are_told_the_titles_of_choices),
         cmocka_unit_test(arguments_with_a_nul_in_them_are_refused_before_anybody_is_asked),
         cmocka_unit_test(a_cancelled_call_withdraws_its_asks),
         cmocka_unit_test(an_offer_that_fails_moves_on_and_is_no_refusal),
