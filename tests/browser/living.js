@@ -24,6 +24,25 @@ describe('over time', { concurrency: 2 }, () => {
     assert.equal(await page.evaluate(() => window.same), true);
   });
 
+  test('a notification, where it was allowed and the page is not in sight, says the title of the tool alone', async (t) => {
+    const { peer, page, server } = await stage(t);
+    await page.context().grantPermissions(['notifications'], { origin: server.origin });
+    await page.locator('#menu summary').click();
+    await page.getByLabel('Notify me of new asks').check();
+    await page.evaluate(() => {
+      Object.defineProperty(document, 'hidden', { value: true });
+      window.Notification = class extends Notification {
+        constructor(...given) {
+          super(...given);
+          window.notified = given;
+        }
+      };
+    });
+    await peer.call('transfer', { secret: 'not for the lock screen' });
+    await page.waitForFunction(() => window.notified);
+    assert.deepEqual(await page.evaluate(() => window.notified), ['Transfer money', { tag: 'nod' }]);
+  });
+
   test('an ask that expires while it is shown says so, and can no longer be answered', async (t) => {
     const { peer, page } = await stage(t);
     const call = await peer.call('brief');

@@ -87,4 +87,14 @@ describe('reading', { concurrency: 2 }, () => {
     const bob = await person(t, server, 'ada', { path: where, allow: /404/ });
     await bob.getByText('This ask is not here').waitFor();
   });
+
+  test('an address to open is shown whole, as text, and not as a link', async (t) => {
+    const { peer, page } = await stage(t);
+    const call = await peer.call('visit');
+    await asks(page, 'Sign the contract there, please.');
+    assert.equal(await ask(page).locator('.address').textContent(), 'https://contracts.example/sign?who=ada');
+    assert.equal(await ask(page).locator('a').count(), 0);
+    await button(page, 'Approve').click();
+    assert.equal(await call.result(), 'Opened.');
+  });
 });

@@ -75,6 +75,16 @@ static nod_status refresh(nod_call *call)
     return nod_reply_text(call, "Refreshed.");
 }
 
+/* Asks to open an address. */
+static nod_status visit(nod_call *call)
+{
+    nod_answer answer;
+
+    NOD_TRY(nod_elicit_url(call, &answer, .message = "Sign the contract there, please.",
+                           .url = "https://contracts.example/sign?who=ada"));
+    return nod_reply_text(call, answer.action == NOD_ACCEPT ? "Opened." : "Not opened.");
+}
+
 /* Gone before anybody answers. */
 static nod_status brief(nod_call *call)
 {
@@ -105,6 +115,7 @@ static const nod_tool tools[] = {
       .additive = true,
       .requires_confirmation = true,
       .remember = NOD_REMEMBER_SESSION | NOD_REMEMBER_TIME | NOD_REMEMBER_TOOL },
+    { .name = "visit", .handler = visit, .title = "Sign a contract", .additive = true },
     { .name = "brief", .handler = brief, .title = "Something brief", .additive = true },
 };
 
