@@ -3,13 +3,14 @@
  *
  * Each command is one file, and one row in the table of cli/nod.c. It gets the arguments after its
  * own words, and returns the exit code: 0 if it did what it was asked, 1 if it could not (the log
- * says why), 2 if its command line is wrong.
+ * says why), 2 if its command line is wrong. `nod inbox` has more (cli/inbox_terminal.h).
  */
 #ifndef NOD_CLI_COMMAND_H
 #define NOD_CLI_COMMAND_H
 
 enum { COMMAND_FINE = 0, COMMAND_FAILED = 1, COMMAND_WRONG_USAGE = 2 };
 
+int command_inbox(int argc, char **argv);
 int command_login(int argc, char **argv);
 int command_store_reseal(int argc, char **argv);
 

@@ -19,6 +19,10 @@ struct command {
 };
 
 static const struct command commands[] = {
+    { { "inbox" },
+      "inbox ADDRESS [list | show ID | answer ID | grants | revoke ID]",
+      "see and answer what the tools of a running server ask",
+      command_inbox },
     { { "login" },
       "login ADDRESS [--token-file FILE]",
       "print a link that opens the inbox of a running server, once",

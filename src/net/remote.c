@@ -52,12 +52,13 @@ static bool add_header(struct remote *remote, const char *line)
     return longer != NULL;
 }
 
-static bool set_headers(struct remote *remote, const char *token)
+static bool set_headers(struct remote *remote, const char *token, const char *extra)
 {
     char line[REMOTE_HEADER_MAX];
 
     if (!add_header(remote, "Accept: application/json") ||
-        !add_header(remote, "Content-Type: application/json") || !add_header(remote, "Expect:"))
+        !add_header(remote, "Content-Type: application/json") || !add_header(remote, "Expect:") ||
+        (extra && !add_header(remote, extra)))
         return false;
     if (!token)
         return true;
@@ -83,7 +84,7 @@ struct remote *remote_open(const struct remote_opts *opts, char why[REMOTE_WHY_M
     SET(CURLOPT_ERRORBUFFER, remote->error);
     if (opts->ca_file)
         SET(CURLOPT_CAINFO, opts->ca_file);
-    fine = fine && set_headers(remote, opts->token);
+    fine = fine && set_headers(remote, opts->token, opts->header);
     SET(CURLOPT_HTTPHEADER, remote->headers);
 #undef SET
     if (fine && set_base(remote, opts->address, why))

@@ -22,6 +22,7 @@ struct remote_opts {
     const char *address; /* "http://HOST:PORT", "https://...", "HOST:PORT", "unix:PATH" */
     const char *token;   /* NULL: none */
     const char *ca_file; /* authorities; NULL: the system's */
+    const char *header;  /* one more line for every request, "Name: value"; NULL: none */
 };
 
 struct remote;

@@ -1,0 +1,319 @@
+/*
+ * cli/inbox_answer: `nod inbox answer`, from the question to what became of the answer.
+ *
+ * The answer comes from the command line, or from a person who is asked. It names the call
+ * (executionId), so it can count for no other. If the server says that something does not fit
+ * (422), a person is asked again for those fields alone; a script is told, and ends. If somebody
+ * was faster (409), it says who.
+ */
+#include "cli/command.h"
+#include "cli/inbox_safe.h"
+#include "cli/inbox_terminal.h"
+#include "json/write.h"
+
+enum {
+    ANSWER_BODY_MAX = 1 << 20, /* bytes of an answer */
+    ANSWER_REASON_MAX = 4096,  /* bytes of a reason that is typed */
+    ANSWER_WHY_MAX = 4096,     /* bytes about what does not fit */
+    ANSWER_ROUNDS_MAX = 1000,  /* times that a person is asked again */
+};
+
+struct draft {
+    const struct json *item;
+    struct arena arena;
+    struct str action;
+    struct field *fields;
+    size_t field_count;
+    struct buf reason;
+    size_t remember; /* from 1 */
+};
+
+static void draft_init(struct draft *draft, const struct json *item)
+{
+    *draft = (struct draft){ .item = item };
+    arena_init(&draft->arena, INBOX_TREE_MAX);
+    buf_init(&draft->reason, ANSWER_REASON_MAX);
+    draft->fields = fields_of(&draft->arena, json_get(item, STR("schema")), &draft->field_count);
+}
+
+static void draft_finish(struct draft *draft)
+{
+    buf_finish(&draft->reason);
+    arena_finish(&draft->arena);
+}
+
+static bool is_accept(const struct draft *draft)
+{
+    return str_eq(draft->action, STR("accept"));
+}
+
+/* --- sending --- */
+
+static void write_content(struct json_writer *w, const struct draft *draft)
+{
+    jw_key(w, STR("content"));
+    jw_object(w);
+    for (size_t i = 0; i < draft->field_count; i++)
+        if (draft->fields[i].value) {
+            jw_key(w, draft->fields[i].name);
+            jw_value(w, draft->fields[i].value);
+        }
+    jw_end(w);
+}
+
+static void write_remember(struct json_writer *w, const struct draft *draft)
+{
+    const struct json *choice =
+        json_at(json_get(draft->item, STR("remember")), draft->remember - 1);
+
+    jw_key(w, STR("remember"));
+    jw_object(w);
+    jw_key_value(w, STR("scope"), json_get(choice, STR("scope")));
+    jw_key_value(w, STR("match"), json_get(choice, STR("match")));
+    jw_key_value(w, STR("for"), json_get(choice, STR("for")));
+    jw_end(w);
+}
+
+static bool write_draft(const struct draft *draft, struct buf *body)
+{
+    struct json_writer w;
+
+    json_writer_init(&w, body);
+    jw_object(&w);
+    jw_key_str(&w, STR("action"), draft->action);
+    jw_key_str(&w, STR("executionId"), json_get_str(draft->item, STR("executionId")));
+    if (is_accept(draft) && json_is(json_get(draft->item, STR("schema")), JSON_OBJECT))
+        write_content(&w, draft);
+    if (draft->reason.len)
+        jw_key_str(&w, STR("reason"), buf_str(&draft->reason));
+    if (draft->remember)
+        write_remember(&w, draft);
+    jw_end(&w);
+    return json_writer_done(&w);
+}
+
+static bool send_draft(struct terminal *terminal, const struct draft *draft,
+                       struct reach_reply *reply)
+{
+    char path[INBOX_PATH_MAX] = "/api/elicitation/";
+    struct buf body;
+    bool sent = false;
+
+    *reply = (struct reach_reply){ 0 };
+    buf_init(&body, ANSWER_BODY_MAX);
+    reach_escape(path, json_get_str(draft->item, STR("id")));
+    reach_add(path, STR("/resolve"));
+    if (!write_draft(draft, &body))
+        fputs("nod inbox: the answer is too long, or it is not UTF-8: nothing was sent\n", stderr);
+    else
+        sent = reach(terminal, "POST", path, buf_str(&body), reply);
+    buf_finish(&body);
+    return sent;
+}
+
+static int say_taken(struct terminal *terminal, const struct draft *draft,
+                     const struct reach_reply *reply)
+{
+    bool pending = json_true(json_get(reply->json, STR("pending")));
+
+    if (terminal->json)
+        draw_json(reply->json);
+    else if (is_accept(draft) && pending)
+        fputs("Accepted. Now open the page above and finish there.\n", terminal->out);
+    else
+        fputs(is_accept(draft)                        ? "Accepted.\n"
+              : str_eq(draft->action, STR("decline")) ? "Declined.\n"
+                                                      : "Dismissed.\n",
+              terminal->out);
+    return is_accept(draft) ? COMMAND_FINE : INBOX_DECLINED;
+}
+
+/* --- from the command line --- */
+
+static int wrong(const char *what, struct str arg)
+{
+    fputs("nod inbox: ", stderr);
+    safe_text(stderr, arg, 0);
+    fprintf(stderr, " %s\n", what);
+    return COMMAND_WRONG_USAGE;
+}
+
+static int take_word(struct draft *draft, struct str word)
+{
+    struct str name, value;
+    struct buf why;
+    int code = COMMAND_FINE;
+
+    if (!str_cut(word, '=', &name, &value))
+        return wrong("has no value: write NAME=VALUE", word);
+    for (size_t i = 0; i < draft->field_count; i++) {
+        struct field *field = &draft->fields[i];
+        if (!str_eq(field->name, name))
+            continue;
+        buf_init(&why, ANSWER_WHY_MAX);
+        if (!field_take(&draft->arena, field, value, &why)) {
+            fputs("nod inbox: ", stderr);
+            safe_text(stderr, name, 0);
+            fputs(": ", stderr);
+            safe_text(stderr, buf_str(&why), 0);
+            fputc('\n', stderr);
+            code = INBOX_REFUSED;
+        }
+        buf_finish(&why);
+        return code;
+    }
+    return wrong("is no field of this form", name);
+}
+
+static int answer_by_words(struct terminal *terminal, struct draft *draft,
+                           const struct answer_words *words)
+{
+    const struct json *offered = json_get(draft->item, STR("remember"));
+    struct reach_reply reply;
+    int code = COMMAND_FINE;
+
+    for (size_t i = 0; i < words->value_count && code == COMMAND_FINE; i++)
+        code = take_word(draft, str_of(words->values[i]));
+    if (code == COMMAND_FINE && words->remember && !json_at(offered, words->remember - 1))
+        code = wrong("is no choice of this question: see nod inbox show", STR("--remember"));
+    if (code != COMMAND_FINE)
+        return code;
+    draft->action = words->action;
+    draft->remember = words->remember;
+    if (words->reason)
+        buf_add(&draft->reason, str_of(words->reason));
+    if (!send_draft(terminal, draft, &reply))
+        code = COMMAND_FAILED;
+    else
+        code = reply.status == 200 ? say_taken(terminal, draft, &reply)
+                                   : reach_refused(terminal, &reply);
+    reach_finish(&reply);
+    return code;
+}
+
+/* --- by prompts --- */
+
+/* Does an error's path ("/name", RFC 6901) lead to this field? */
+static bool leads_to(struct str path, struct str name)
+{
+    struct str part, rest;
+
+    if (!str_starts(path, STR("/")))
+        return false;
+    str_cut(str_skip(path, 1), '/', &part, &rest);
+    size_t at = 0;
+    for (size_t i = 0; i < part.len; i++, at++) {
+        char c = part.at[i];
+        if (c == '~' && i + 1 < part.len)
+            c = part.at[++i] == '1' ? '/' : '~';
+        if (at >= name.len || name.at[at] != c)
+            return false;
+    }
+    return at == name.len;
+}
+
+static bool ask_person(const struct terminal *terminal, struct draft *draft)
+{
+    bool more = true;
+
+    if (!is_accept(draft))
+        return !str_eq(draft->action, STR("decline")) || prompt_reason(terminal, &draft->reason);
+    for (size_t i = 0; i < draft->field_count && more; i++)
+        more = prompt_field(terminal, &draft->arena, &draft->fields[i]);
+    return more &&
+           prompt_remember(terminal, json_get(draft->item, STR("remember")), &draft->remember);
+}
+
+/* Says what does not fit, and asks for those fields again; for everything, if no field is named. */
+static bool ask_again(const struct terminal *terminal, struct draft *draft,
+                      const struct json *errors)
+{
+    bool more = true, named = false;
+
+    JSON_EACH (error, errors) {
+        struct str path = json_get_str(error, STR("path"));
+        draw_ink(terminal, INK_RED);
+        fputs("  ", terminal->out);
+        safe_text(terminal->out, path, 0);
+        fputs(path.len ? ": " : "", terminal->out);
+        safe_text(terminal->out, json_get_str(error, STR("message")), 0);
+        draw_ink(terminal, INK_PLAIN);
+        fputc('\n', terminal->out);
+        if (str_eq(path, STR("/remember")))
+            more = more && prompt_remember(terminal, json_get(draft->item, STR("remember")),
+                                           &draft->remember);
+        for (size_t i = 0; i < draft->field_count && more; i++)
+            if (leads_to(path, draft->fields[i].name)) {
+                more = prompt_field(terminal, &draft->arena, &draft->fields[i]);
+                named = true;
+            }
+        named = named || str_eq(path, STR("/remember"));
+    }
+    if (named || !more)
+        return more;
+    buf_clear(&draft->reason);
+    return ask_person(terminal, draft);
+}
+
+static int nothing_sent(const struct terminal *terminal)
+{
+    fputs("Nothing was sent; the question still waits.\n", terminal->out);
+    return COMMAND_FAILED;
+}
+
+static int answer_by_prompts(struct terminal *terminal, struct draft *draft)
+{
+    bool ended;
+    int code = COMMAND_FAILED;
+
+    draw_item(terminal, draft->item, true);
+    draft->action = prompt_action(terminal, &ended);
+    if (!draft->action.len || !ask_person(terminal, draft))
+        return nothing_sent(terminal);
+    for (int round = 0; round < ANSWER_ROUNDS_MAX; round++) {
+        struct reach_reply reply;
+        bool sent = send_draft(terminal, draft, &reply);
+        bool again = sent && reply.status == 422;
+        bool asked = again && ask_again(terminal, draft, json_get(reply.json, STR("errors")));
+        if (sent && !again)
+            code = reply.status == 200 ? say_taken(terminal, draft, &reply)
+                                       : reach_refused(terminal, &reply);
+        else if (again && !asked)
+            code = INBOX_REFUSED;
+        reach_finish(&reply);
+        if (!again)
+            return code;
+        if (!asked)
+            break;
+    }
+    nothing_sent(terminal);
+    return code;
+}
+
+int answer_item(struct terminal *terminal, struct str id, const struct answer_words *words)
+{
+    struct reach_reply reply;
+    struct draft draft;
+    int code;
+
+    if (!reach_item(terminal, id, &reply, &code)) {
+        reach_finish(&reply);
+        return code;
+    }
+    draft_init(&draft, reply.json);
+    if (json_get(reply.json, STR("answer"))) {
+        if (terminal->json)
+            draw_json(reply.json);
+        else
+            draw_item(terminal, reply.json, true);
+        fputs("nod inbox: this has ended\n", stderr);
+        code = INBOX_GONE;
+    } else if (words->action.len) {
+        code = answer_by_words(terminal, &draft, words);
+    } else {
+        code = answer_by_prompts(terminal, &draft);
+    }
+    draft_finish(&draft);
+    reach_finish(&reply);
+    return code;
+}

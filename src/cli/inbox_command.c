@@ -1,0 +1,418 @@
+/*
+ * cli/inbox_command: `nod inbox`, its command line.
+ *
+ * The first word that is no command is the address of the server; without one, NOD_SERVER names it.
+ * A token never comes by the command line, where every user of the machine could read it.
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/inbox_safe.h"
+#include "cli/inbox_terminal.h"
+
+static const char help[] =
+    "usage: nod inbox ADDRESS [COMMAND] [OPTIONS]\n\n"
+    "Shows what the tools of a running server ask, and answers it. ADDRESS is http://HOST:PORT,\n"
+    "https://HOST or unix:PATH; it can be left out if NOD_SERVER names it.\n\n"
+    "  list [--state STATE] [--tool NAME] [--principal NAME] [--search TEXT] [--limit N]\n"
+    "                     what waits, the oldest first (default); --state ended: what has ended,\n"
+    "                     or accepted, declined, cancelled, expired, withdrawn, ...\n"
+    "  show ID            one question, with all its arguments and its form\n"
+    "  answer ID          asks you for the answer. Without questions:\n"
+    "    --accept [NAME=VALUE ...]   the fields of the form; several choices with commas\n"
+    "    --decline, --dismiss        no; no answer at all\n"
+    "    --reason TEXT               why, for the history\n"
+    "    --remember N                remember the approval, by its number in show\n"
+    "  grants             approvals that are remembered\n"
+    "  revoke ID          ends one\n\n"
+    "  --json             for scripts: JSON on standard output, a line for each item\n"
+    "  --token-file FILE  a token, the first word of the file; - is standard input. Without it\n"
+    "                     NOD_TOKEN is used, if that is set. Over unix:PATH none is needed, if\n"
+    "                     the server runs as this user\n"
+    "  --ca-file FILE     authorities whose certificates are trusted, instead of the system's\n"
+    "  --help\n\n"
+    "Exit codes: 0 done or accepted, 1 failed, 2 wrong usage, 3 declined or dismissed, 4 gone (it\n"
+    "has ended, or is not there), 5 refused (no such credential or role, or the answer does not\n"
+    "fit).\n";
+
+enum {
+    INBOX_WORDS_MAX = 128, /* values that are given on the command line */
+    INBOX_LIST_DEFAULT = 50,
+    INBOX_LIMIT_MAX = 32, /* bytes of "limit=N" */
+};
+
+struct wanted {
+    const char *address, *command, *id;
+    const char *token_file, *ca_file;
+    const char *state, *tool, *principal, *search, *limit, *remember;
+    int64_t most; /* items of a list */
+    char *values[INBOX_WORDS_MAX];
+    struct answer_words answer;
+    bool json, help;
+};
+
+static bool wrong(const char *what, const char *arg)
+{
+    fputs("nod inbox: ", stderr);
+    safe_text(stderr, str_of(arg), 0);
+    fprintf(stderr, " %s\nTry --help.\n", what);
+    return false;
+}
+
+/* --- the command line --- */
+
+static const struct command_word {
+    const char *name;
+    bool takes_id;
+} words[] = {
+    { "list", false },   { "show", true },   { "answer", true },
+    { "grants", false }, { "revoke", true },
+};
+
+static const struct command_word *word_of(const char *name)
+{
+    for (size_t i = 0; name && i < sizeof(words) / sizeof(words[0]); i++)
+        if (strcmp(words[i].name, name) == 0)
+            return &words[i];
+    return NULL;
+}
+
+static bool is_command(const struct wanted *wanted, const char *name)
+{
+    return strcmp(wanted->command ? wanted->command : "list", name) == 0;
+}
+
+static bool take_action(struct wanted *wanted, const char *arg)
+{
+    static const struct {
+        const char *option;
+        struct str action;
+    } actions[] = {
+        { "--accept", STR_INIT("accept") },
+        { "--decline", STR_INIT("decline") },
+        { "--dismiss", STR_INIT("cancel") },
+    };
+
+    for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
+        if (strcmp(arg, actions[i].option) == 0) {
+            wanted->answer.action = actions[i].action;
+            return true;
+        }
+    return false;
+}
+
+static const char **place_of(struct wanted *wanted, struct str name)
+{
+    const struct {
+        struct str name;
+        const char **place;
+    } options[] = {
+        { STR("--token-file"), &wanted->token_file }, { STR("--ca-file"), &wanted->ca_file },
+        { STR("--state"), &wanted->state },           { STR("--tool"), &wanted->tool },
+        { STR("--principal"), &wanted->principal },   { STR("--search"), &wanted->search },
+        { STR("--limit"), &wanted->limit },           { STR("--remember"), &wanted->remember },
+        { STR("--reason"), &wanted->answer.reason },
+    };
+
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+        if (str_eq(name, options[i].name))
+            return options[i].place;
+    return NULL;
+}
+
+static bool take_word(struct wanted *wanted, char *arg)
+{
+    const struct command_word *command = word_of(wanted->command);
+
+    if (!wanted->command && word_of(arg))
+        wanted->command = arg;
+    else if (!wanted->command && !wanted->address)
+        wanted->address = arg;
+    else if (!wanted->command)
+        return wrong("is no command", arg);
+    else if (command->takes_id && !wanted->id)
+        wanted->id = arg;
+    else if (!is_command(wanted, "answer"))
+        return wrong("is one word too many", arg);
+    else if (wanted->answer.value_count == INBOX_WORDS_MAX)
+        return wrong("is one value too many", arg);
+    else
+        wanted->values[wanted->answer.value_count++] = arg;
+    return true;
+}
+
+/* An id may begin with a dash. */
+static bool awaits_id(const struct wanted *wanted)
+{
+    const struct command_word *command = word_of(wanted->command);
+
+    return command && command->takes_id && !wanted->id;
+}
+
+static bool number_of(const char *text, int64_t *out)
+{
+    return str_to_i64(str_of(text), out) && *out > 0;
+}
+
+static bool check(struct wanted *wanted)
+{
+    const struct command_word *command = word_of(wanted->command);
+    const struct answer_words *answer = &wanted->answer;
+    int64_t number = 0;
+
+    if (!wanted->address)
+        wanted->address = getenv("NOD_SERVER");
+    if (!wanted->address || !*wanted->address)
+        return wrong("has to be given: http://HOST:PORT, https://HOST or unix:PATH", "an address");
+    if (command && command->takes_id && !wanted->id)
+        return wrong("needs an ID", wanted->command);
+    wanted->most = INBOX_LIST_DEFAULT;
+    if (wanted->limit && !number_of(wanted->limit, &wanted->most))
+        return wrong("is no number of items", wanted->limit);
+    if (wanted->remember && !number_of(wanted->remember, &number))
+        return wrong("is no number of a choice", wanted->remember);
+    wanted->answer.remember = (size_t)number;
+    if (!is_command(wanted, "answer") && (answer->action.len || answer->reason || number))
+        return wrong("belong to answer ID", "--accept, --decline, --dismiss, --reason, --remember");
+    if ((answer->value_count || number) && !str_eq(answer->action, STR("accept")))
+        return wrong("needs --accept", number ? "--remember" : wanted->values[0]);
+    if (answer->reason && !answer->action.len)
+        return wrong("needs --accept, --decline or --dismiss", "--reason");
+    return true;
+}
+
+static bool read_args(struct wanted *wanted, int argc, char **argv)
+{
+    for (int i = 0; i < argc; i++) {
+        struct str name, value;
+        bool joined = str_cut(str_of(argv[i]), '=', &name, &value);
+        const char **place = place_of(wanted, name);
+
+        if (strcmp(argv[i], "--help") == 0)
+            wanted->help = true;
+        else if (strcmp(argv[i], "--json") == 0)
+            wanted->json = true;
+        else if (place && !joined && i + 1 >= argc)
+            return wrong("needs a value", argv[i]);
+        else if (place)
+            *place = joined ? value.at : argv[++i];
+        else if (take_action(wanted, argv[i]))
+            continue;
+        else if (argv[i][0] == '-' && argv[i][1] && !awaits_id(wanted))
+            return wrong("is not an option", argv[i]);
+        else if (!take_word(wanted, argv[i]))
+            return false;
+    }
+    wanted->answer.values = wanted->values;
+    return wanted->help || check(wanted);
+}
+
+/* --- lists --- */
+
+struct list {
+    struct terminal *terminal;
+    const char *path;  /* and its query, up to "&limit=" */
+    const char *empty; /* what is said if there is nothing */
+    void (*row)(const struct terminal *terminal, const struct json *item);
+    int64_t most;
+    int64_t count;
+    char cursor[INBOX_PATH_MAX];
+};
+
+static void show_row(const struct terminal *terminal, const struct json *item)
+{
+    draw_row(terminal, item, 0);
+    fputc('\n', terminal->out);
+}
+
+/* One page. True: there is another. */
+static bool list_page(struct list *list, int *code)
+{
+    char path[INBOX_PATH_MAX] = "", limit[INBOX_LIMIT_MAX];
+    struct reach_reply reply;
+    int64_t left = list->most - list->count;
+
+    snprintf(limit, sizeof(limit), "limit=%d",
+             (int)(left < INBOX_PAGE_MAX ? left : INBOX_PAGE_MAX));
+    reach_add(path, str_of(list->path));
+    reach_add(path, str_of(limit));
+    if (list->cursor[0]) {
+        reach_add(path, STR("&cursor="));
+        reach_escape(path, str_of(list->cursor));
+    }
+    list->cursor[0] = '\0';
+    *code = COMMAND_FAILED;
+    if (reach(list->terminal, "GET", path, STR_NONE, &reply)) {
+        *code = reply.status == 200 ? COMMAND_FINE : reach_refused(list->terminal, &reply);
+        struct str next = json_get_str(reply.json, STR("next"));
+        JSON_EACH (item, *code == COMMAND_FINE ? json_get(reply.json, STR("items")) : NULL) {
+            list->count++;
+            if (list->terminal->json)
+                draw_json(item);
+            else
+                list->row(list->terminal, item);
+        }
+        if (*code == COMMAND_FINE && next.len < sizeof(list->cursor))
+            snprintf(list->cursor, sizeof(list->cursor), STR_FMT, STR_ARG(next));
+    }
+    reach_finish(&reply);
+    return list->cursor[0] != '\0';
+}
+
+static int list_all(struct list *list)
+{
+    int code = COMMAND_FINE;
+
+    while (list_page(list, &code) && list->count < list->most)
+        ;
+    if (code == COMMAND_FINE && !list->count && !list->terminal->json)
+        fputs(list->empty, list->terminal->out);
+    if (list->cursor[0])
+        fputs("There are more: see --limit.\n", stderr);
+    return code;
+}
+
+static void add_filter(char path[INBOX_PATH_MAX], const char *name, const char *value)
+{
+    if (!value)
+        return;
+    reach_add(path, str_of(name));
+    reach_add(path, STR("="));
+    reach_escape(path, str_of(value));
+    reach_add(path, STR("&"));
+}
+
+static int list_items(struct terminal *terminal, const struct wanted *wanted)
+{
+    char path[INBOX_PATH_MAX] = "/api/elicitation?";
+    bool waiting = !wanted->state || strcmp(wanted->state, "pending") == 0;
+    struct list list = {
+        .terminal = terminal,
+        .path = path,
+        .empty = waiting ? "Nothing waits for you.\n" : "There is nothing.\n",
+        .row = show_row,
+        .most = wanted->most,
+    };
+
+    add_filter(path, "state", wanted->state);
+    add_filter(path, "tool", wanted->tool);
+    add_filter(path, "principal", wanted->principal);
+    add_filter(path, "q", wanted->search);
+    return list_all(&list);
+}
+
+static int list_grants(struct terminal *terminal, const struct wanted *wanted)
+{
+    return list_all(&(struct list){ .terminal = terminal,
+                                    .path = "/api/grants?",
+                                    .empty = "No approval is remembered.\n",
+                                    .row = draw_grant,
+                                    .most = wanted->most });
+}
+
+/* --- one --- */
+
+static int show(struct terminal *terminal, struct str id)
+{
+    struct reach_reply reply;
+    int code;
+
+    if (reach_item(terminal, id, &reply, &code)) {
+        code = COMMAND_FINE;
+        if (terminal->json)
+            draw_json(reply.json);
+        else
+            draw_item(terminal, reply.json, false);
+    }
+    reach_finish(&reply);
+    return code;
+}
+
+static int revoke_grant(struct terminal *terminal, struct str id)
+{
+    char path[INBOX_PATH_MAX] = "/api/grants/";
+    struct reach_reply reply;
+    int code = COMMAND_FAILED;
+
+    reach_escape(path, id);
+    if (reach(terminal, "DELETE", path, STR_NONE, &reply))
+        code = reply.status == 204 ? COMMAND_FINE : reach_refused(terminal, &reply);
+    if (code == COMMAND_FINE && !terminal->json)
+        fputs("Revoked.\n", terminal->out);
+    reach_finish(&reply);
+    return code;
+}
+
+static int run(struct terminal *terminal, const struct wanted *wanted)
+{
+    struct str id = str_of(wanted->id);
+
+    if (is_command(wanted, "show"))
+        return show(terminal, id);
+    if (is_command(wanted, "answer"))
+        return answer_item(terminal, id, &wanted->answer);
+    if (is_command(wanted, "grants"))
+        return list_grants(terminal, wanted);
+    if (is_command(wanted, "revoke"))
+        return revoke_grant(terminal, id);
+    return list_items(terminal, wanted);
+}
+
+/* https://no-color.org: set to anything but nothing. */
+static bool has_color(FILE *out)
+{
+    const char *no = getenv("NO_COLOR");
+    const char *kind = getenv("TERM");
+
+    return isatty(fileno(out)) && !(no && *no) && kind && *kind && strcmp(kind, "dumb") != 0;
+}
+
+static int fail(const char *why)
+{
+    fputs("nod inbox: ", stderr);
+    safe_text(stderr, str_of(why), 0);
+    fputc('\n', stderr);
+    return COMMAND_FAILED;
+}
+
+static int open_and_run(const struct wanted *wanted, const char *token)
+{
+    FILE *out = wanted->json ? stderr : stdout;
+    struct terminal terminal = { .out = out, .json = wanted->json, .color = has_color(out) };
+    char why[REMOTE_WHY_MAX];
+
+    terminal.remote = remote_open(&(struct remote_opts){ .address = wanted->address,
+                                                         .token = token,
+                                                         .ca_file = wanted->ca_file,
+                                                         .header = "X-Nod-Via: terminal" },
+                                  why);
+    if (!terminal.remote)
+        return fail(why);
+    int code = run(&terminal, wanted);
+    remote_close(terminal.remote);
+    return fflush(stdout) == 0 ? code : fail("standard output cannot be written");
+}
+
+int command_inbox(int argc, char **argv)
+{
+    struct wanted wanted = { 0 };
+    char why[REMOTE_WHY_MAX];
+    struct buf text = { 0 };
+
+    safe_setup();
+    if (!read_args(&wanted, argc, argv))
+        return COMMAND_WRONG_USAGE;
+    if (wanted.help) {
+        fputs(help, stdout);
+        return COMMAND_FINE;
+    }
+    const char *token = getenv("NOD_TOKEN");
+    if (wanted.token_file)
+        token = remote_token(wanted.token_file, &text, why).at;
+    int code = wanted.token_file && (!token || !*token)
+                   ? fail(why)
+                   : open_and_run(&wanted, token && *token ? token : NULL);
+    buf_finish(&text);
+    return code;
+}

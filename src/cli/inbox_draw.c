@@ -1,0 +1,367 @@
+/*
+ * cli/inbox_draw: a question as text.
+ *
+ * Each line begins with words or a margin of ours, and everything from outside is made safe, so no
+ * message can look like a line of the program. Values are shown as they came: numbers digit for
+ * digit, texts in quotes, objects and lists as a tree. Before a person answers, long values and
+ * long trees are folded, and the line says how to see them whole.
+ */
+#include <inttypes.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "cli/inbox_safe.h"
+#include "cli/inbox_terminal.h"
+#include "json/write.h"
+
+enum {
+    DRAW_FOLD_COLUMNS = 400, /* of a value, before a person answers */
+    DRAW_FOLD_LINES = 100,   /* of a tree, before a person answers */
+    DRAW_ID_COLUMNS = 22,    /* of an id in a row */
+    DRAW_TOOL_COLUMNS = 20,  /* of a tool in a row */
+    DRAW_WHO_COLUMNS = 12,   /* of a principal in a row */
+    DRAW_LEFT_COLUMNS = 8,   /* of the time left in a row */
+};
+
+struct tree {
+    FILE *out;
+    bool folded;
+    size_t lines;
+};
+
+void draw_ink(const struct terminal *terminal, enum draw_ink ink)
+{
+    static const char *const codes[] = {
+        [INK_PLAIN] = "\033[0m",
+        [INK_BOLD] = "\033[1m",
+        [INK_DIM] = "\033[2m",
+        [INK_RED] = "\033[31m",
+    };
+
+    if (terminal->color)
+        fputs(codes[ink], terminal->out);
+}
+
+void draw_json(const struct json *value)
+{
+    struct buf text;
+
+    buf_init(&text, INBOX_TREE_MAX);
+    if (json_write(&text, value))
+        safe_json(stdout, buf_str(&text));
+    fputc('\n', stdout);
+    fflush(stdout);
+    buf_finish(&text);
+}
+
+/* --- times --- */
+
+int64_t draw_time(struct str text)
+{
+    struct tm tm = { 0 };
+    char copy[20];
+
+    if (text.len < sizeof(copy) - 1)
+        return 0;
+    memcpy(copy, text.at, sizeof(copy) - 1);
+    copy[sizeof(copy) - 1] = '\0';
+    if (sscanf(copy, "%4d-%2d-%2dT%2d:%2d:%2d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
+               &tm.tm_min, &tm.tm_sec) != 6)
+        return 0;
+    tm.tm_year -= 1900;
+    tm.tm_mon -= 1;
+    return (int64_t)timegm(&tm) * 1000;
+}
+
+static void span(int64_t seconds, char text[24])
+{
+    if (seconds < 60)
+        snprintf(text, 24, "%ds", (int)seconds);
+    else if (seconds < 3600)
+        snprintf(text, 24, "%dm %02ds", (int)(seconds / 60), (int)(seconds % 60));
+    else if (seconds < 48 * 3600)
+        snprintf(text, 24, "%dh %02dm", (int)(seconds / 3600), (int)(seconds / 60 % 60));
+    else
+        snprintf(text, 24, "%" PRId64 "d", seconds / 86400);
+}
+
+void draw_left(const struct terminal *terminal, struct str until, char text[24])
+{
+    int64_t now = clock_wall(clock_system()) + terminal->ahead_ms;
+    int64_t then = draw_time(until);
+
+    if (!then)
+        snprintf(text, 24, "?");
+    else if (then <= now)
+        snprintf(text, 24, "over");
+    else
+        span((then - now) / 1000, text);
+}
+
+/* --- trees --- */
+
+static void indent(FILE *out, unsigned depth)
+{
+    for (unsigned i = 0; i < depth; i++)
+        fputs("  ", out);
+}
+
+static void draw_scalar(struct tree *tree, const struct json *v)
+{
+    static const char *const words[] = { "false", "true" };
+    size_t columns = tree->folded ? DRAW_FOLD_COLUMNS : 0;
+
+    switch (v->type) {
+    case JSON_STRING:
+        fputc('"', tree->out);
+        safe_text(tree->out, v->text, columns);
+        fputc('"', tree->out);
+        if (columns && v->text.len > columns)
+            fprintf(tree->out, " (%zu bytes in all)", v->text.len);
+        break;
+    case JSON_NUMBER:
+        safe_text(tree->out, v->text, columns);
+        break;
+    case JSON_BOOL:
+        fputs(words[v->truth], tree->out);
+        break;
+    case JSON_ARRAY:
+        fputs("[]", tree->out);
+        break;
+    case JSON_OBJECT:
+        fputs("{}", tree->out);
+        break;
+    default:
+        fputs("null", tree->out);
+    }
+}
+
+/* The depth of a parsed tree is bounded by JSON_DEPTH_MAX. */
+static void draw_children(struct tree *tree, const struct json *parent, unsigned depth)
+{
+    JSON_EACH (child, parent) {
+        if (tree->folded && tree->lines++ >= DRAW_FOLD_LINES)
+            return;
+        indent(tree->out, depth);
+        if (parent->type == JSON_OBJECT) {
+            safe_text(tree->out, child->key, tree->folded ? DRAW_FOLD_COLUMNS : 0);
+            fputc(':', tree->out);
+        } else {
+            fputc('-', tree->out);
+        }
+        if (json_first(child)) {
+            fputc('\n', tree->out);
+            draw_children(tree, child, depth + 1);
+            continue;
+        }
+        fputc(' ', tree->out);
+        draw_scalar(tree, child);
+        fputc('\n', tree->out);
+    }
+}
+
+static void draw_tree(const struct terminal *terminal, const struct json *value, bool folded)
+{
+    struct tree tree = { .out = terminal->out, .folded = folded };
+
+    draw_children(&tree, value, 1);
+    if (folded && tree.lines > DRAW_FOLD_LINES)
+        fputs("  ... there is more of it: see nod inbox show\n", terminal->out);
+}
+
+/* --- an item --- */
+
+static void heading(const struct terminal *terminal, const char *words)
+{
+    draw_ink(terminal, INK_DIM);
+    fputs(words, terminal->out);
+    draw_ink(terminal, INK_PLAIN);
+    fputc('\n', terminal->out);
+}
+
+static void draw_who(const struct terminal *terminal, const struct json *item)
+{
+    const struct json *client = json_get(item, STR("client"));
+    FILE *out = terminal->out;
+
+    fputs("from ", out);
+    safe_text(out, json_get_str(item, STR("principal")), 0);
+    if (json_is(client, JSON_OBJECT)) {
+        fputs(" through ", out);
+        safe_text(out, json_get_str(client, STR("name")), 0);
+        fputc(' ', out);
+        safe_text(out, json_get_str(client, STR("version")), 0);
+    }
+    fputs(", server ", out);
+    safe_text(out, json_get_str(item, STR("server")), 0);
+    fputc('\n', out);
+}
+
+static void draw_title(const struct terminal *terminal, const struct json *item)
+{
+    struct str tool = json_get_str(item, STR("tool"));
+    struct str title = json_get_str(item, STR("title"));
+    FILE *out = terminal->out;
+
+    draw_ink(terminal, INK_BOLD);
+    safe_text(out, title.len ? title : tool, 0);
+    draw_ink(terminal, INK_PLAIN);
+    if (title.len && !str_eq(title, tool)) {
+        fputs(" (", out);
+        safe_text(out, tool, 0);
+        fputc(')', out);
+    }
+    if (json_true(json_get(item, STR("destructive")))) {
+        draw_ink(terminal, INK_RED);
+        fputs(" destructive", out);
+        draw_ink(terminal, INK_PLAIN);
+    }
+    fputc('\n', out);
+}
+
+static void draw_form(const struct terminal *terminal, const struct json *schema)
+{
+    struct arena arena;
+    size_t count;
+
+    arena_init(&arena, INBOX_TREE_MAX);
+    struct field *fields = fields_of(&arena, schema, &count);
+    if (count)
+        heading(terminal, "form");
+    for (size_t i = 0; i < count; i++) {
+        fputs("  ", terminal->out);
+        safe_text(terminal->out, fields[i].name, 0);
+        fputs(": ", terminal->out);
+        field_hint(terminal->out, &fields[i]);
+        fputc('\n', terminal->out);
+    }
+    arena_finish(&arena);
+}
+
+static void draw_remember(const struct terminal *terminal, const struct json *offered)
+{
+    size_t number = 0;
+
+    if (json_first(offered))
+        heading(terminal, "an approval can be remembered");
+    JSON_EACH (choice, offered) {
+        fprintf(terminal->out, "  %zu  ", ++number);
+        safe_text(terminal->out, json_get_str(choice, STR("label")), 0);
+        fputc('\n', terminal->out);
+    }
+}
+
+static void draw_answer(const struct terminal *terminal, const struct json *item)
+{
+    const struct json *answer = json_get(item, STR("answer"));
+    const struct json *call = json_get(item, STR("call"));
+    struct str reason = json_get_str(answer, STR("reason"));
+    struct str result = json_get_str(call, STR("result"));
+
+    safe_text(terminal->out, json_get_str(item, STR("state")), 0);
+    fputs(" by ", terminal->out);
+    safe_text(terminal->out, json_get_str(answer, STR("by")), 0);
+    fputs(" (", terminal->out);
+    safe_text(terminal->out, json_get_str(answer, STR("via")), 0);
+    fputs(") at ", terminal->out);
+    safe_text(terminal->out, json_get_str(answer, STR("at")), 0);
+    fputc('\n', terminal->out);
+    if (reason.len) {
+        heading(terminal, "reason");
+        safe_block(terminal->out, reason, "  | ");
+    }
+    if (json_first(json_get(answer, STR("content")))) {
+        heading(terminal, "answer");
+        draw_tree(terminal, json_get(answer, STR("content")), false);
+    }
+    if (result.len) {
+        heading(terminal, "result");
+        safe_block(terminal->out, result, "  | ");
+    }
+}
+
+void draw_item(const struct terminal *terminal, const struct json *item, bool folded)
+{
+    const struct json *arguments = json_get(item, STR("arguments"));
+    struct str url = json_get_str(item, STR("url"));
+    FILE *out = terminal->out;
+    char left[24];
+
+    draw_title(terminal, item);
+    draw_who(terminal, item);
+    fputs("id ", out);
+    safe_text(out, json_get_str(item, STR("id")), 0);
+    fputs(", asked at ", out);
+    safe_text(out, json_get_str(item, STR("askedAt")), 0);
+    if (str_eq(json_get_str(item, STR("state")), STR("pending"))) {
+        draw_left(terminal, json_get_str(item, STR("expiresAt")), left);
+        fprintf(out, ", time left %s", left);
+    }
+    fputc('\n', out);
+    safe_block(out, json_get_str(item, STR("message")), "  | ");
+    if (url.len) {
+        heading(terminal, "page");
+        safe_block(out, url, "  | ");
+    }
+    if (json_first(arguments)) {
+        heading(terminal, "arguments");
+        draw_tree(terminal, arguments, folded);
+    }
+    if (json_get(item, STR("answer"))) {
+        draw_answer(terminal, item);
+    } else if (!folded) {
+        draw_form(terminal, json_get(item, STR("schema")));
+        draw_remember(terminal, json_get(item, STR("remember")));
+    }
+}
+
+/* --- rows --- */
+
+/* Never cut, because it is what one types. */
+static void draw_id(FILE *out, struct str id)
+{
+    safe_cell(out, id, id.len > DRAW_ID_COLUMNS ? 0 : DRAW_ID_COLUMNS);
+}
+
+void draw_row(const struct terminal *terminal, const struct json *item, size_t columns)
+{
+    struct str message = json_get_str(item, STR("message")), first, rest;
+    struct str state = json_get_str(item, STR("state"));
+    size_t used = DRAW_ID_COLUMNS + DRAW_LEFT_COLUMNS + DRAW_TOOL_COLUMNS + DRAW_WHO_COLUMNS + 4;
+    FILE *out = terminal->out;
+    char left[24];
+
+    draw_id(out, json_get_str(item, STR("id")));
+    draw_left(terminal, json_get_str(item, STR("expiresAt")), left);
+    fputc(' ', out);
+    safe_cell(out, str_eq(state, STR("pending")) ? str_of(left) : state, DRAW_LEFT_COLUMNS);
+    fputc(' ', out);
+    safe_cell(out, json_get_str(item, STR("tool")), DRAW_TOOL_COLUMNS);
+    fputc(' ', out);
+    safe_cell(out, json_get_str(item, STR("principal")), DRAW_WHO_COLUMNS);
+    fputc(' ', out);
+    str_cut(message, '\n', &first, &rest);
+    if (!columns || columns > used)
+        safe_text(out, first, columns ? columns - used : 0);
+}
+
+void draw_grant(const struct terminal *terminal, const struct json *grant)
+{
+    struct str until = json_get_str(grant, STR("expiresAt"));
+    FILE *out = terminal->out;
+    int64_t uses = 0;
+    char left[24];
+
+    json_i64(json_get(grant, STR("uses")), &uses);
+    draw_left(terminal, until, left);
+    draw_id(out, json_get_str(grant, STR("id")));
+    fputc(' ', out);
+    safe_cell(out, until.len ? str_of(left) : STR("-"), DRAW_LEFT_COLUMNS);
+    fputc(' ', out);
+    safe_cell(out, json_get_str(grant, STR("tool")), DRAW_TOOL_COLUMNS);
+    fputc(' ', out);
+    safe_cell(out, json_get_str(grant, STR("principal")), DRAW_WHO_COLUMNS);
+    fprintf(out, " used %" PRId64 "  ", uses);
+    safe_text(out, json_get_str(grant, STR("label")), 0);
+    fputc('\n', out);
+}

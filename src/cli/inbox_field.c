@@ -1,0 +1,243 @@
+/*
+ * cli/inbox_field: one field of a form, from what was typed to a value.
+ *
+ * A form is a flat object (json/form.h). What was typed becomes a value of the field's own type and
+ * is checked by the same code, against the same schema, as on the server; the server checks it all
+ * again. A number goes out digit for digit as it was typed.
+ */
+#include <inttypes.h>
+
+#include "cli/inbox_safe.h"
+#include "cli/inbox_terminal.h"
+#include "json/form.h"
+
+enum { FIELD_NUMBER_MAX = 400 }; /* bytes of a number that is typed */
+
+static bool has(const struct json *list, struct str name)
+{
+    JSON_EACH (one, list)
+        if (str_eq(json_str(one), name))
+            return true;
+    return false;
+}
+
+struct field *fields_of(struct arena *arena, const struct json *schema, size_t *count)
+{
+    const struct json *properties = json_get(schema, STR("properties"));
+    size_t room = json_is(properties, JSON_OBJECT) ? properties->count : 0;
+    struct field *fields = room ? arena_zalloc(arena, room * sizeof(*fields)) : NULL;
+
+    *count = 0;
+    JSON_EACH (property, fields ? properties : NULL) {
+        struct str title = json_get_str(property, STR("title"));
+        fields[(*count)++] = (struct field){
+            .name = property->key,
+            .title = title.len ? title : property->key,
+            .schema = property,
+            .required = has(json_get(schema, STR("required")), property->key),
+        };
+    }
+    return fields;
+}
+
+static bool is_type(const struct field *field, struct str type)
+{
+    return str_eq(json_get_str(field->schema, STR("type")), type);
+}
+
+bool field_is_many(const struct field *field)
+{
+    return is_type(field, STR("array"));
+}
+
+size_t field_choices(const struct field *field, struct field_choice *out, size_t room)
+{
+    const struct json *at =
+        field_is_many(field) ? json_get(field->schema, STR("items")) : field->schema;
+    const struct json *titled = json_get(at, STR("oneOf"));
+    const struct json *names = json_get(at, STR("enumNames"));
+    size_t count = 0;
+
+    if (!titled)
+        titled = json_get(at, STR("anyOf"));
+    JSON_EACH (one, titled ? titled : json_get(at, STR("enum"))) {
+        struct field_choice choice = { .value = json_str(one), .title = json_str(one) };
+        if (titled) {
+            choice.value = json_get_str(one, STR("const"));
+            choice.title = json_get_str(one, STR("title"));
+        } else if (json_at(names, count)) {
+            choice.title = json_str(json_at(names, count));
+        }
+        if (!choice.title.len)
+            choice.title = choice.value;
+        if (out && count < room)
+            out[count] = choice;
+        count++;
+    }
+    return count < FORM_CHOICES_MOST ? count : FORM_CHOICES_MOST;
+}
+
+bool field_is_numbered(const struct field *field)
+{
+    struct field_choice choices[FORM_CHOICES_MOST];
+    size_t count = field_choices(field, choices, FORM_CHOICES_MOST);
+    uint64_t number;
+
+    for (size_t i = 0; i < count; i++)
+        if (str_to_u64(choices[i].value, &number) || str_to_u64(choices[i].title, &number))
+            return false;
+    return true;
+}
+
+/* --- what is expected --- */
+
+static void bounds(FILE *out, const struct field *field, struct str low, struct str high,
+                   const char *unit)
+{
+    const struct json *least = json_get(field->schema, low);
+    const struct json *most = json_get(field->schema, high);
+
+    if (json_is(least, JSON_NUMBER)) {
+        fputs(", at least ", out);
+        safe_text(out, least->text, 0);
+        fputs(unit, out);
+    }
+    if (json_is(most, JSON_NUMBER)) {
+        fputs(", at most ", out);
+        safe_text(out, most->text, 0);
+        fputs(unit, out);
+    }
+}
+
+static void hint_choices(FILE *out, const struct field *field)
+{
+    struct field_choice choices[FORM_CHOICES_MOST];
+    size_t count = field_choices(field, choices, FORM_CHOICES_MOST);
+
+    fputs(field_is_many(field) ? "any of" : "one of", out);
+    for (size_t i = 0; i < count; i++) {
+        fputs(i ? ", " : " ", out);
+        safe_text(out, choices[i].value, 0);
+    }
+}
+
+void field_hint(FILE *out, const struct field *field)
+{
+    struct str format = json_get_str(field->schema, STR("format"));
+    struct str about = json_get_str(field->schema, STR("description"));
+
+    if (field_choices(field, NULL, 0)) {
+        hint_choices(out, field);
+        bounds(out, field, STR("minItems"), STR("maxItems"), " of them");
+    } else if (is_type(field, STR("boolean"))) {
+        fputs("yes or no", out);
+    } else if (is_type(field, STR("integer")) || is_type(field, STR("number"))) {
+        fputs(is_type(field, STR("integer")) ? "a whole number" : "a number", out);
+        bounds(out, field, STR("minimum"), STR("maximum"), "");
+    } else {
+        fputs("a text", out);
+        bounds(out, field, STR("minLength"), STR("maxLength"), " characters");
+    }
+    if (format.len) {
+        fputs(", ", out);
+        safe_text(out, format, 0);
+    }
+    fputs(field->required ? ", required" : ", optional", out);
+    if (about.len) {
+        fputs(" (", out);
+        safe_text(out, about, 0);
+        fputc(')', out);
+    }
+}
+
+/* --- values --- */
+
+static bool is_word(struct str typed, struct str a, struct str b, struct str c)
+{
+    return str_eq_nocase(typed, a) || str_eq_nocase(typed, b) || str_eq_nocase(typed, c);
+}
+
+/* The value of a choice, by its number, its value or its title; as typed if it is none. */
+static struct str choice_of(const struct field *field, struct str typed)
+{
+    struct field_choice choices[FORM_CHOICES_MOST];
+    size_t count = field_choices(field, choices, FORM_CHOICES_MOST);
+    uint64_t number;
+
+    for (size_t i = 0; i < count; i++)
+        if (str_eq(typed, choices[i].value))
+            return choices[i].value;
+    for (size_t i = 0; i < count; i++)
+        if (str_eq_nocase(typed, choices[i].title))
+            return choices[i].value;
+    if (field_is_numbered(field) && str_to_u64(typed, &number) && number && number <= count)
+        return choices[number - 1].value;
+    return typed;
+}
+
+static struct json *many_of(struct arena *arena, const struct field *field, struct str typed)
+{
+    struct json *list = json_new_array(arena);
+    bool more = !str_blank(typed);
+
+    while (more) {
+        struct str one, rest = STR_NONE;
+        more = str_cut(typed, ',', &one, &rest);
+        json_push(list, json_new_str(arena, choice_of(field, str_trim(one))));
+        typed = rest;
+    }
+    return list;
+}
+
+/* A value of the field's type if it can be one; otherwise the text, and the check says why not. */
+static const struct json *value_of(struct arena *arena, const struct field *field, struct str typed)
+{
+    struct str trimmed = str_trim(typed);
+
+    if (field_is_many(field))
+        return many_of(arena, field, typed);
+    if (field_choices(field, NULL, 0))
+        return json_new_str(arena, choice_of(field, trimmed));
+    if (is_type(field, STR("boolean")) && is_word(trimmed, STR("y"), STR("yes"), STR("true")))
+        return json_new_bool(arena, true);
+    if (is_type(field, STR("boolean")) && is_word(trimmed, STR("n"), STR("no"), STR("false")))
+        return json_new_bool(arena, false);
+    if ((is_type(field, STR("integer")) || is_type(field, STR("number"))) &&
+        trimmed.len <= FIELD_NUMBER_MAX) {
+        const struct json *number = json_parse(arena, arena_str(arena, trimmed), NULL, NULL);
+        if (json_is(number, JSON_NUMBER))
+            return number;
+    }
+    return json_new_str(arena, typed);
+}
+
+/* As the server checks it. A schema that cannot be compiled checks nothing here. */
+static bool is_fit(struct arena *arena, const struct field *field, const struct json *value,
+                   struct buf *why)
+{
+    struct schema_problems problems = { 0 };
+    struct schema *schema =
+        schema_compile(field->schema,
+                       &(struct schema_opts){
+                           .assert_formats = true, .getter_numbers = true, .distinct_items = true },
+                       arena, &problems);
+
+    if (!schema)
+        return true;
+    problems.count = 0;
+    nod_status status = schema_check(schema, value, arena, &problems);
+    schema_destroy(schema);
+    if (status != NOD_OK)
+        buf_add(why, problems.count ? problems.at[0].message : STR("this does not fit"));
+    return status == NOD_OK;
+}
+
+bool field_take(struct arena *arena, struct field *field, struct str typed, struct buf *why)
+{
+    const struct json *value = value_of(arena, field, typed);
+
+    if (!value || !is_fit(arena, field, value, why))
+        return false;
+    field->value = value;
+    return true;
+}

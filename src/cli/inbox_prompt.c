@@ -1,0 +1,224 @@
+/*
+ * cli/inbox_prompt: a person is asked, line by line.
+ *
+ * The terminal edits the line; a pipe may send lines as well. An empty line takes what the form
+ * starts with, or leaves an optional field out. Nothing is sent from here, so the end of the input
+ * (Ctrl-D) or Ctrl-C at any prompt leaves everything as it was.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "cli/inbox_safe.h"
+#include "cli/inbox_terminal.h"
+#include "json/form.h"
+
+enum {
+    PROMPT_LINE_MAX = 256 << 10,    /* bytes of a line that is typed */
+    PROMPT_REASON_BYTES_MAX = 2000, /* bytes of a reason, as the server takes it */
+    PROMPT_WHY_MAX = 4096,          /* bytes about what does not fit */
+};
+
+bool prompt_line(struct buf *line)
+{
+    char c;
+
+    fflush(NULL);
+    buf_clear(line);
+    for (;;) {
+        ssize_t got = read(STDIN_FILENO, &c, 1);
+        if (got < 0 && errno == EINTR)
+            return false; /* a signal that ends the program */
+        if (got <= 0)
+            return line->len > 0;
+        if (c == '\n')
+            return true;
+        buf_add_char(line, c);
+    }
+}
+
+static bool ask(const struct terminal *terminal, const char *words, struct buf *line)
+{
+    fputs(words, terminal->out);
+    if (prompt_line(line))
+        return true;
+    fputc('\n', terminal->out);
+    return false;
+}
+
+struct str prompt_action(const struct terminal *terminal, bool *ended)
+{
+    static const struct {
+        const char *letter, *word;
+        struct str action;
+    } actions[] = {
+        { "a", "accept", STR_INIT("accept") },
+        { "d", "decline", STR_INIT("decline") },
+        { "x", "dismiss", STR_INIT("cancel") },
+        { "q", "leave", STR_INIT("") },
+    };
+    struct str action = STR_NONE;
+    struct buf line;
+    bool known = false;
+
+    buf_init(&line, PROMPT_LINE_MAX);
+    *ended = false;
+    while (!known && !*ended) {
+        *ended = !ask(terminal, "accept (a), decline (d), dismiss (x) or leave it (q)? ", &line);
+        struct str word = str_trim(buf_str(&line));
+        for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]) && !*ended; i++)
+            if (str_eq_nocase(word, str_of(actions[i].letter)) ||
+                str_eq_nocase(word, str_of(actions[i].word))) {
+                action = actions[i].action;
+                known = true;
+            }
+    }
+    buf_finish(&line);
+    return action;
+}
+
+bool prompt_reason(const struct terminal *terminal, struct buf *reason)
+{
+    struct buf line;
+    bool fine;
+
+    buf_init(&line, PROMPT_LINE_MAX);
+    while ((fine = ask(terminal, "reason (may be empty): ", &line)) &&
+           line.len > PROMPT_REASON_BYTES_MAX)
+        fprintf(terminal->out, "  at most %d bytes\n", PROMPT_REASON_BYTES_MAX);
+    if (fine)
+        buf_add(reason, str_trim(buf_str(&line)));
+    buf_finish(&line);
+    return fine;
+}
+
+bool prompt_remember(const struct terminal *terminal, const struct json *offered, size_t *chosen)
+{
+    struct buf line;
+    uint64_t number = 0;
+    bool fine;
+
+    *chosen = 0;
+    if (!json_first(offered))
+        return true;
+    fputs("  0  only this time\n", terminal->out);
+    JSON_EACH (choice, offered) {
+        fprintf(terminal->out, "  %zu  ", (size_t)++number);
+        safe_text(terminal->out, json_get_str(choice, STR("label")), 0);
+        fputc('\n', terminal->out);
+    }
+    buf_init(&line, PROMPT_LINE_MAX);
+    do {
+        number = 0;
+        fine = ask(terminal, "remember [0]: ", &line);
+    } while (fine && !str_blank(buf_str(&line)) &&
+             (!str_to_u64(str_trim(buf_str(&line)), &number) || number > offered->count));
+    buf_finish(&line);
+    *chosen = (size_t)number;
+    return fine;
+}
+
+/* --- a field --- */
+
+static void show_value(FILE *out, const struct json *value)
+{
+    switch (value->type) {
+    case JSON_BOOL:
+        fputs(value->truth ? "yes" : "no", out);
+        break;
+    case JSON_ARRAY:
+        JSON_EACH (one, value) {
+            if (one != value->first)
+                fputs(", ", out);
+            safe_text(out, json_str(one), 0);
+        }
+        break;
+    default:
+        safe_text(out, value->text, 0);
+    }
+}
+
+static bool is_shown(const struct json *preset)
+{
+    return preset && preset->type != JSON_NULL && preset->type != JSON_OBJECT;
+}
+
+static void describe(const struct terminal *terminal, const struct field *field)
+{
+    struct field_choice choices[FORM_CHOICES_MOST];
+    size_t count = field_choices(field, choices, FORM_CHOICES_MOST);
+    bool numbered = field_is_numbered(field);
+
+    fputs("  ", terminal->out);
+    field_hint(terminal->out, field);
+    fputc('\n', terminal->out);
+    for (size_t i = 0; i < count; i++) {
+        if (numbered)
+            fprintf(terminal->out, "  %zu  ", i + 1);
+        else
+            fputs("  -  ", terminal->out);
+        safe_text(terminal->out, choices[i].title, 0);
+        if (!str_eq(choices[i].title, choices[i].value)) {
+            fputs(" (", terminal->out);
+            safe_text(terminal->out, choices[i].value, 0);
+            fputc(')', terminal->out);
+        }
+        fputc('\n', terminal->out);
+    }
+    if (!field->required && is_shown(json_get(field->schema, STR("default"))))
+        fputs("  - leaves it out\n", terminal->out);
+}
+
+static bool ask_field(const struct terminal *terminal, const struct field *field, struct buf *line)
+{
+    const struct json *preset = json_get(field->schema, STR("default"));
+
+    draw_ink(terminal, INK_BOLD);
+    safe_text(terminal->out, field->title, 0);
+    draw_ink(terminal, INK_PLAIN);
+    if (is_shown(preset)) {
+        fputs(" [", terminal->out);
+        show_value(terminal->out, preset);
+        fputc(']', terminal->out);
+    }
+    return ask(terminal, ": ", line);
+}
+
+/* True: the line says that the field takes its preset, or nothing. */
+static bool take_nothing(struct field *field, struct str typed)
+{
+    const struct json *preset = json_get(field->schema, STR("default"));
+
+    if (!typed.len && is_shown(preset))
+        field->value = preset;
+    else if ((!typed.len || (str_eq(typed, STR("-")) && is_shown(preset))) && !field->required)
+        field->value = NULL;
+    else
+        return false;
+    return true;
+}
+
+bool prompt_field(const struct terminal *terminal, struct arena *arena, struct field *field)
+{
+    struct buf line, why;
+    bool taken = false, more = true;
+
+    buf_init(&line, PROMPT_LINE_MAX);
+    buf_init(&why, PROMPT_WHY_MAX);
+    describe(terminal, field);
+    while (!taken && more) {
+        buf_clear(&why);
+        more = ask_field(terminal, field, &line);
+        taken = more && (take_nothing(field, buf_str(&line)) ||
+                         field_take(arena, field, buf_str(&line), &why));
+        if (more && !taken) {
+            draw_ink(terminal, INK_RED);
+            fputs("  ", terminal->out);
+            safe_text(terminal->out, buf_str(&why), 0);
+            draw_ink(terminal, INK_PLAIN);
+            fputc('\n', terminal->out);
+        }
+    }
+    buf_finish(&why);
+    buf_finish(&line);
+    return taken;
+}

@@ -1,0 +1,145 @@
+/*
+ * cli/inbox_reach: requests to a running server.
+ *
+ * A reply is read as JSON, within limits. If the server refuses, its own words are said, made safe,
+ * and the exit code tells a script which kind of no it is.
+ */
+#include <ctype.h>
+
+#include "base/clock.h"
+#include "cli/command.h"
+#include "cli/inbox_safe.h"
+#include "cli/inbox_terminal.h"
+
+static void note_time(struct terminal *terminal, const struct json *json)
+{
+    int64_t now = draw_time(json_get_str(json, STR("now")));
+
+    if (now)
+        terminal->ahead_ms = now - clock_wall(clock_system());
+}
+
+bool reach(struct terminal *terminal, const char *method, const char *path, struct str body,
+           struct reach_reply *reply)
+{
+    char why[REMOTE_WHY_MAX];
+
+    *reply = (struct reach_reply){ 0 };
+    buf_init(&reply->text, REMOTE_REPLY_MAX);
+    arena_init(&reply->arena, INBOX_TREE_MAX);
+    reply->status = remote_send(terminal->remote, method, path, body, &reply->text, why);
+    if (!reply->status) {
+        fputs("nod inbox: ", stderr);
+        safe_text(stderr, str_of(why), 0);
+        fputc('\n', stderr);
+        return false;
+    }
+    reply->json = json_parse(&reply->arena, buf_str(&reply->text),
+                             &(struct json_opts){ .max_depth = JSON_DEPTH_MAX }, NULL);
+    note_time(terminal, reply->json);
+    return true;
+}
+
+void reach_finish(struct reach_reply *reply)
+{
+    arena_finish(&reply->arena);
+    buf_finish(&reply->text);
+}
+
+static void say_winner(const struct json *problem)
+{
+    const struct json *answer = json_get(problem, STR("answer"));
+
+    if (!answer)
+        return;
+    fputs("  ", stderr);
+    safe_text(stderr, json_get_str(problem, STR("state")), 0);
+    fputs(" by ", stderr);
+    safe_text(stderr, json_get_str(answer, STR("by")), 0);
+    fputs(" (", stderr);
+    safe_text(stderr, json_get_str(answer, STR("via")), 0);
+    fputs(") at ", stderr);
+    safe_text(stderr, json_get_str(answer, STR("at")), 0);
+    fputc('\n', stderr);
+}
+
+static int code_of(int status)
+{
+    switch (status) {
+    case 404:
+    case 409:
+    case 410:
+        return INBOX_GONE;
+    case 401:
+    case 403:
+    case 422:
+        return INBOX_REFUSED;
+    default:
+        return COMMAND_FAILED;
+    }
+}
+
+int reach_refused(struct terminal *terminal, const struct reach_reply *reply)
+{
+    struct str detail = json_get_str(reply->json, STR("detail"));
+
+    if (terminal->json && reply->json)
+        draw_json(reply->json);
+    fprintf(stderr, "nod inbox: the server says %d: ", reply->status);
+    if (reply->status == 401)
+        fputs("it does not know you: come over its Unix socket as its own user, or give a token "
+              "with --token-file",
+              stderr);
+    else if (detail.len)
+        safe_text(stderr, detail, 0);
+    else
+        fputs(reply->status == 404 ? "it has no inbox, or it is not a nod server" : "no reason",
+              stderr);
+    fputc('\n', stderr);
+    say_winner(reply->json);
+    JSON_EACH (error, json_get(reply->json, STR("errors"))) {
+        fputs("  ", stderr);
+        safe_text(stderr, json_get_str(error, STR("path")), 0);
+        fputs(": ", stderr);
+        safe_text(stderr, json_get_str(error, STR("message")), 0);
+        fputc('\n', stderr);
+    }
+    return code_of(reply->status);
+}
+
+void reach_add(char path[INBOX_PATH_MAX], struct str text)
+{
+    size_t len = strlen(path);
+
+    if (text.len >= INBOX_PATH_MAX - len)
+        text.len = INBOX_PATH_MAX - len - 1;
+    if (text.len)
+        memcpy(path + len, text.at, text.len);
+    path[len + text.len] = '\0';
+}
+
+void reach_escape(char path[INBOX_PATH_MAX], struct str text)
+{
+    char escaped[4];
+
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.at[i];
+        bool plain = c < 0x80 && (isalnum(c) || c == '-' || c == '_' || c == '~');
+        snprintf(escaped, sizeof(escaped), plain ? "%c" : "%%%02X", c);
+        reach_add(path, str_of(escaped));
+    }
+}
+
+bool reach_item(struct terminal *terminal, struct str id, struct reach_reply *reply, int *code)
+{
+    char path[INBOX_PATH_MAX] = "/api/elicitation/";
+
+    reach_escape(path, id);
+    *code = COMMAND_FAILED;
+    if (!reach(terminal, "GET", path, STR_NONE, reply))
+        return false;
+    if (reply->status == 200 && json_is(reply->json, JSON_OBJECT))
+        return true;
+    *code = reach_refused(terminal, reply);
+    return false;
+}

@@ -1,0 +1,133 @@
+/*
+ * cli/inbox_terminal: `nod inbox`, the inbox of a running server on a terminal.
+ *
+ *     inbox_command   the command line, and which part does it
+ *     inbox_reach     requests to the server, and what is said if it refuses
+ *     inbox_draw      a question, its arguments and its form, as text
+ *     inbox_field     one field of a form: from what was typed to a value, checked
+ *     inbox_prompt    the person is asked for each field
+ *     inbox_answer    an answer is sent, and what became of it
+ *     inbox_safe      text from outside, so that it moves nothing
+ *
+ * It uses the API of the inbox and nothing else, so whatever is checked is checked by the server.
+ */
+#ifndef NOD_CLI_INBOX_TERMINAL_H
+#define NOD_CLI_INBOX_TERMINAL_H
+
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "json/value.h"
+#include "net/remote.h"
+
+/* How `nod inbox` ends, beside COMMAND_FINE, COMMAND_FAILED and COMMAND_WRONG_USAGE. */
+enum {
+    INBOX_DECLINED = 3, /* the answer that was given is a no */
+    INBOX_GONE = 4,     /* it has ended, or it is not there */
+    INBOX_REFUSED = 5,  /* the server takes neither this credential nor this answer */
+};
+
+enum {
+    INBOX_TREE_MAX = 256 << 20, /* bytes of a reply as a tree */
+    INBOX_PATH_MAX = 2048,      /* bytes of the path of a request */
+    INBOX_PAGE_MAX = 200,       /* items of a page that is asked for */
+};
+
+struct terminal {
+    struct remote *remote;
+    FILE *out; /* what a person reads; with --json it is standard error */
+    bool json; /* for scripts */
+    bool color;
+    int64_t ahead_ms; /* the server's clock before ours */
+};
+
+/* --- inbox_reach.c --- */
+
+struct reach_reply {
+    int status; /* 0: there was none */
+    struct buf text;
+    struct arena arena;
+    const struct json *json; /* NULL: it was none */
+};
+
+/* False, after a word about it: the server was not reached. Call reach_finish in any case. */
+bool reach(struct terminal *terminal, const char *method, const char *path, struct str body,
+           struct reach_reply *reply);
+void reach_finish(struct reach_reply *reply);
+/* Says what the server says, and returns the exit code for it. */
+int reach_refused(struct terminal *terminal, const struct reach_reply *reply);
+/* Adds to a path, which stays within INBOX_PATH_MAX; as it is, or escaped. */
+void reach_add(char path[INBOX_PATH_MAX], struct str text);
+void reach_escape(char path[INBOX_PATH_MAX], struct str text);
+/* One item by its id. */
+bool reach_item(struct terminal *terminal, struct str id, struct reach_reply *reply, int *code);
+
+/* --- inbox_draw.c --- */
+
+enum draw_ink { INK_PLAIN, INK_BOLD, INK_DIM, INK_RED };
+
+void draw_ink(const struct terminal *terminal, enum draw_ink ink);
+/* Everything of an item; `folded`: long values and long trees are cut, and it says so. */
+void draw_item(const struct terminal *terminal, const struct json *item, bool folded);
+/* One line; `columns` 0: as long as it is. */
+void draw_row(const struct terminal *terminal, const struct json *item, size_t columns);
+void draw_grant(const struct terminal *terminal, const struct json *grant);
+/* One line of JSON to standard output. */
+void draw_json(const struct json *value);
+/* "4m 12s" until then; "over" if it is past. */
+void draw_left(const struct terminal *terminal, struct str until, char text[24]);
+/* RFC 3339 in UTC as milliseconds since 1970; 0: it is none. */
+int64_t draw_time(struct str text);
+
+/* --- inbox_field.c --- */
+
+struct field {
+    struct str name;
+    struct str title;          /* its name, if it has none */
+    const struct json *schema; /* of this field alone */
+    bool required;
+    const struct json *value; /* what will be sent; NULL: nothing */
+};
+
+struct field_choice {
+    struct str value;
+    struct str title;
+};
+
+/* The fields of a form; *count of them, in the arena. */
+struct field *fields_of(struct arena *arena, const struct json *schema, size_t *count);
+/* The choices of a field; 0: it has none. `out` may be NULL. */
+size_t field_choices(const struct field *field, struct field_choice *out, size_t room);
+bool field_is_many(const struct field *field);
+/* Choices are offered by number, unless a choice is itself a number. */
+bool field_is_numbered(const struct field *field);
+/* What a person would have to know: "a whole number, 0 to 40". */
+void field_hint(FILE *out, const struct field *field);
+/* A value from what was typed. False: it does not fit, and `why` says so. */
+bool field_take(struct arena *arena, struct field *field, struct str typed, struct buf *why);
+
+/* --- inbox_prompt.c --- */
+
+/* Reads a line. False: there is none any more, or the person wants to leave. */
+bool prompt_line(struct buf *line);
+/* Asks for a field until it fits. */
+bool prompt_field(const struct terminal *terminal, struct arena *arena, struct field *field);
+/* accept, decline, cancel; empty: leave it; *ended: there is no more to read. */
+struct str prompt_action(const struct terminal *terminal, bool *ended);
+bool prompt_reason(const struct terminal *terminal, struct buf *reason);
+/* Which choice, from 1; 0: only this time. */
+bool prompt_remember(const struct terminal *terminal, const struct json *offered, size_t *chosen);
+
+/* --- inbox_answer.c --- */
+
+struct answer_words {   /* what the command line says about the answer */
+    struct str action;  /* empty: the person is asked */
+    const char *reason; /* NULL: none */
+    size_t remember;    /* from 1; 0: not */
+    char **values;      /* NAME=VALUE */
+    size_t value_count;
+};
+
+int answer_item(struct terminal *terminal, struct str id, const struct answer_words *words);
+
+#endif

@@ -1,0 +1,279 @@
+// `nod inbox`: what waits is listed, shown and answered from a terminal and from scripts, over HTTP and the Unix socket.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { environment, freePort, program, startHttp, textOf, within, PATIENCE_MS } from './harness.js';
+import { Api, mute, openHouse, token, tokenFile } from './inbox.js';
+import { scratchFolder } from './modern.js';
+
+const memory = { nodes: 1, create: async () => null };
+const origin = (server) => new URL(server.url).origin;
+const UTF8 = { LC_ALL: 'C.UTF-8' };
+
+// In a pipe. `typed` goes to its standard input.
+async function inbox(server, who, args, { typed = '', env = UTF8 } = {}) {
+  const child = spawn(program('nod'), ['inbox', ...args], {
+    env: environment({ NOD_SERVER: server.url ? origin(server) : server, ...(who ? { NOD_TOKEN: token(who) } : {}), ...env }),
+    stdio: 'pipe',
+  });
+  const seen = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr']) child[name].setEncoding('utf8').on('data', (data) => (seen[name] += data));
+  child.stdin.on('error', () => {}); // it need not read all of it
+  child.stdin.end(typed);
+  const [code] = await within(PATIENCE_MS, 'nod inbox ends', once(child, 'close'));
+  assert.doesNotMatch(seen.stderr, /Sanitizer|runtime error/);
+  return { code, ...seen, lines: seen.stdout.split('\n').slice(0, -1) };
+}
+
+// In a pseudo-terminal.
+class Screen {
+  constructor(t, server, who, args, { rows = 24, columns = 80, env = {} } = {}) {
+    const script = path.join(import.meta.dirname, 'pseudo_terminal.py');
+    this.child = spawn('python3', [script, String(rows), String(columns), program('nod'), 'inbox', ...args], {
+      env: environment({ NOD_SERVER: origin(server), NOD_TOKEN: token(who), TERM: 'xterm', ...UTF8, ...env }),
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    this.shown = '';
+    this.read = 0; // up to here it was waited for
+    this.child.stdout.setEncoding('utf8').on('data', (data) => (this.shown += data));
+    this.child.stdin.on('error', () => {});
+    this.ended = once(this.child, 'close');
+    t.after(() => this.child.stdin.end());
+  }
+
+  // Waits until it shows this, after what was waited for before.
+  until(wanted) {
+    return within(PATIENCE_MS, `${wanted} on the screen`, (async () => {
+      for (;;) {
+        const found = wanted.exec(this.shown.slice(this.read));
+        if (found) {
+          this.read += found.index + found[0].length;
+          return found;
+        }
+        await Promise.race([once(this.child.stdout, 'data'), this.ended.then(() => Promise.reject(new Error(`it ended: ${this.shown}`)))]);
+      }
+    })());
+  }
+
+  type(text) {
+    this.child.stdin.write(JSON.stringify(['type', text]) + '\n');
+  }
+
+  resize(rows, columns) {
+    this.child.stdin.write(JSON.stringify(['size', rows, columns]) + '\n');
+  }
+
+  async end() {
+    const [code] = await within(PATIENCE_MS, 'nod inbox ends', this.ended);
+    assert.doesNotMatch(this.shown, /Sanitizer|runtime error/);
+    return code;
+  }
+}
+
+// Nothing that moves a cursor, changes a colour or turns a direction.
+const plain = (text) => assert.doesNotMatch(text, /[\0-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]/u);
+
+test('in a pipe: list, show and answer, with --json and without', async (t) => {
+  const { first } = await openHouse(t, memory);
+  const ada = new Api(first, 'ada');
+  const client = await mute(t, first, 'ada');
+  assert.deepEqual(await inbox(first, 'ada', []), { code: 0, stdout: 'Nothing waits for you.\n', stderr: '', lines: ['Nothing waits for you.'] });
+  assert.equal((await inbox(first, 'ada', ['list', '--json'])).stdout, '');
+
+  const call = client.call('ask', { message: 'Who are you?\nReally.', ttl: 100000 });
+  const [item] = await ada.pending();
+  const row = await inbox(first, 'ada', ['list']);
+  assert.match(row.stdout, new RegExp(`^${item.id} +1m \\d\\ds +ask +ada +Who are you\\?\n$`));
+  const listed = await inbox(first, 'ada', ['--json']);
+  assert.deepEqual(listed.lines.map(JSON.parse), [item]);
+  assert.deepEqual(JSON.parse((await inbox(first, 'ada', ['show', item.id, '--json'])).stdout), item);
+  const { stdout } = await inbox(first, 'ada', ['show', item.id]);
+  assert.match(stdout, /^ask\nfrom ada through wire-test 1\.0\.0, server probe\nid \S+, asked at \S+, time left .*\n {2}\| Who are you\?\n {2}\| Really\.\narguments\n/);
+  assert.match(stdout, /\n {2}ttl: 100000\nform\n {2}name: a text, at least 2 characters, required\n {2}age: a whole number, at least 0, at most 150, optional\n/);
+
+  // Checked here by the form, and by the server.
+  for (const [args, code, why] of [
+    [['--accept', 'name=A'], 5, /^nod inbox: name: /],
+    [['--accept', 'age=old', 'name=Ada'], 5, /^nod inbox: age: /],
+    [['--accept'], 5, /says 422: .*\n {2}\/name: /],
+    [['--accept', 'nme=Ada'], 2, /nme is no field of this form/],
+    [['--accept', 'name'], 2, /write NAME=VALUE/],
+    [['--accept', 'name=Ada', '--remember', '1'], 2, /no choice of this question/],
+  ]) {
+    const seen = await inbox(first, 'ada', ['answer', item.id, ...args]);
+    assert.equal(seen.code, code, seen.stderr);
+    assert.match(seen.stderr, why);
+  }
+  const wrong = await inbox(first, 'ada', ['answer', item.id, '--accept', '--json']);
+  assert.deepEqual([wrong.code, JSON.parse(wrong.stdout).errors[0].path], [5, '/name']);
+
+  const taken = await inbox(first, 'ada', ['answer', item.id, '--accept', 'name=Ada', 'age=36', '--reason', 'as agreed', '--json']);
+  assert.deepEqual([taken.code, JSON.parse(taken.stdout)], [0, { executionId: item.executionId, approved: true, data: { name: 'Ada', age: 36 }, action: 'accept' }]);
+  assert.equal(textOf(await call), 'accept {"name":"Ada","age":36}');
+  const { answer } = (await ada.one(item.id)).json;
+  assert.deepEqual([answer.via, answer.reason], ['terminal', 'as agreed']);
+
+  const late = await inbox(first, 'ada', ['answer', item.id, '--decline']);
+  assert.deepEqual([late.code, late.stderr], [4, 'nod inbox: this has ended\n']);
+  assert.match((await inbox(first, 'ada', ['list', '--state', 'ended', '--tool', 'ask'])).stdout, new RegExp(`^${item.id} accepted ask`));
+  assert.match((await inbox(first, 'ada', ['show', item.id])).stdout, /\naccepted by ada \(terminal\) at .*\nreason\n {2}\| as agreed\nanswer\n {2}name: "Ada"\n {2}age: 36\nresult\n {2}\| accept /);
+});
+
+test('in a pipe: the prompts read lines, with a mistake in them; decline and dismiss have their code', async (t) => {
+  const { first } = await openHouse(t, memory);
+  const ada = new Api(first, 'ada');
+  const client = await mute(t, first, 'ada');
+  const ask = async (tool, args) => {
+    const call = client.call(tool, args);
+    return [call, (await ada.pending())[0].id];
+  };
+  let [call, id] = await ask('ask', {});
+  let seen = await inbox(first, 'ada', ['answer', id, '--json'], { typed: 'a\nAda\n200\n36\n\n' });
+  assert.equal(seen.code, 0, seen.stderr);
+  assert.deepEqual(JSON.parse(seen.stdout).data, { name: 'Ada', age: 36 });
+  await call;
+
+  [call, id] = await ask('ask', {});
+  seen = await inbox(first, 'ada', ['answer', id], { typed: 'a\nAda\n' });
+  assert.deepEqual([seen.code, /Nothing was sent; the question still waits\.\n$/.test(seen.stdout)], [1, true]);
+  seen = await inbox(first, 'ada', ['answer', id], { typed: 'd\nnot now\n' });
+  assert.deepEqual([seen.code, /Declined\.\n$/.test(seen.stdout)], [3, true]);
+  assert.equal((await ada.one(id)).json.answer.reason, 'not now');
+  await call;
+
+  [call, id] = await ask('ask_lists', {});
+  seen = await inbox(first, 'ada', ['answer', id, '--dismiss']);
+  assert.deepEqual([seen.code, seen.stdout], [3, 'Dismissed.\n']);
+  await call;
+});
+
+test('every kind of field of a form, as words and by prompts', async (t) => {
+  const { first } = await openHouse(t, memory, { program: 'shipping' });
+  const ada = new Api(first, 'ada');
+  const client = await mute(t, first, 'ada');
+  const words = ['name=Ada', 'email=ada@example.org', 'postcode=12345', 'delivery=2026-12-01', 'parcels=3', 'weight=0.10', 'insured=no', 'speed=Standard, 2 days', 'extras=gift,2'];
+  let call = client.call('ship_order', { order: 7 });
+  let [{ id }] = await ada.pending();
+  let seen = await inbox(first, 'ada', ['answer', id, '--json', '--accept', ...words]);
+  assert.equal(seen.code, 0, seen.stderr);
+  const data = { name: 'Ada', email: 'ada@example.org', postcode: '12345', delivery: '2026-12-01', parcels: 3, weight: 0.1, insured: false, speed: 'standard', extras: ['gift', 'sign'] };
+  assert.deepEqual(JSON.parse(seen.stdout).data, data);
+  assert.match(seen.stdout, /"weight":0\.10,/);
+  await call;
+
+  call = client.call('ship_order', { order: 8 });
+  [{ id }] = await ada.pending();
+  seen = await inbox(first, 'ada', ['answer', id, '--json'],
+    { typed: ['a', 'Ada', 'ada(at)example', 'ada@example.org', '12345', '', '', '21', '3', '', 'perhaps', 'y', '2', '-'].join('\n') + '\n' });
+  assert.equal(seen.code, 0, seen.stderr);
+  const { weight, ...rest } = JSON.parse(seen.stdout).data;
+  assert.deepEqual(rest, { name: 'Ada', email: 'ada@example.org', postcode: '12345', parcels: 3, insured: true, speed: 'standard' });
+  await call;
+});
+
+test('an approval is remembered, listed and revoked', async (t) => {
+  const { first } = await openHouse(t, memory, { program: 'purge-cache' });
+  const root = new Api(first, 'root');
+  const client = await mute(t, first, 'root');
+  const call = client.call('purge_zone', { zone: 'eu' });
+  const [item] = await root.pending();
+  assert.match((await inbox(first, 'root', ['show', item.id])).stdout, /^Purge a zone \(purge_zone\) destructive\n[^]*\nan approval can be remembered\n {2}1 {2}/);
+  const seen = await inbox(first, 'root', ['answer', item.id, '--accept', '--remember', '1']);
+  assert.deepEqual([seen.code, seen.stdout], [0, 'Accepted.\n']);
+  await call;
+  const [grant] = (await inbox(first, 'root', ['grants', '--json'])).lines.map(JSON.parse);
+  assert.deepEqual([grant.tool, grant.label], ['purge_zone', item.remember[0].label]);
+  assert.match((await inbox(first, 'root', ['grants'])).stdout, new RegExp(`^${grant.id} .* purge_zone +root +used 0 `));
+  assert.deepEqual([(await inbox(first, 'root', ['revoke', grant.id])).stdout, (await inbox(first, 'root', ['grants'])).stdout], ['Revoked.\n', 'No approval is remembered.\n']);
+  assert.equal((await inbox(first, 'root', ['revoke', grant.id])).code, 4);
+});
+
+test('hostile text moves nothing: it is drawn with marks, and JSON says the same', async (t) => {
+  const { first } = await openHouse(t, memory);
+  const client = await mute(t, first, 'ada');
+  const hostile = 'a\x1b[2J\x1b]0;x\x07\r\u009b31m\u202egnp\u2066\u200b\x08b\nAccepted.';
+  const call = client.call('ask', { message: hostile });
+  const [item] = await new Api(first, 'ada').pending();
+  const drawn = 'a<U+001B>[2J<U+001B>]0;x<U+0007><U+000D><U+009B>31m<U+202E>gnp<U+2066><U+200B><U+0008>b';
+  for (const args of [['list'], ['show', item.id], ['--json'], ['show', item.id, '--json'], ['watch-is-no-command'], ['show', hostile], [hostile, 'list'], ['list', '--search', hostile]]) {
+    const { stdout, stderr } = await inbox(first, 'ada', args);
+    plain(stdout);
+    plain(stderr);
+  }
+  assert.ok((await inbox(first, 'ada', ['list'])).stdout.endsWith(` ${drawn}\n`));
+  assert.ok((await inbox(first, 'ada', ['show', item.id])).stdout.includes(`\n  | ${drawn}\n  | Accepted.\n`));
+  assert.equal(JSON.parse((await inbox(first, 'ada', ['--json'])).stdout).message, hostile);
+  // Without UTF-8 a byte of a letter could be a control character: everything but ASCII is a mark.
+  const { stdout } = await inbox(first, 'ada', ['list', '--search', 'Accepted'], { env: { LC_ALL: 'C' } });
+  assert.match(stdout, /^[\n -~]+$/);
+  await inbox(first, 'ada', ['answer', item.id, '--decline']);
+  await call;
+});
+
+test('exit codes, and what is said', async (t) => {
+  const folder = scratchFolder(t);
+  const socket = path.join(folder, 'nod.sock');
+  const server = await startHttp(t, 'probe', { args: ['--http', `unix:${socket}`, '--token-file', tokenFile(t)] });
+  const own = path.join(folder, 'own');
+  writeFileSync(own, token('ada'));
+  for (const [who, args, code, why] of [
+    ['ada', ['show'], 2, /show needs an ID/],
+    ['ada', ['list', 'more'], 2, /more is one word too many/],
+    ['ada', ['--loud'], 2, /--loud is not an option/],
+    ['ada', ['list', '--limit'], 2, /needs a value/],
+    ['ada', ['list', '--limit', 'x'], 2, /no number/],
+    ['ada', ['list', '--decline'], 2, /belong to answer/],
+    ['ada', ['answer', 'x', 'a=b'], 2, /needs --accept/],
+    ['ada', ['list', '--state', 'lost'], 1, /says 400/],
+    ['ada', ['show', 'AAAAAAAAAAAAAAAAAAAAAA'], 4, /says 404/],
+    ['ada', ['answer', '../me', '--decline'], 4, /says 404/],
+    ['ada', ['revoke', 'AAAAAAAAAAAAAAAAAAAAAA'], 4, /says 404/],
+    ['carl', ['list'], 5, /says 403/],
+    [null, ['list'], 5, /says 401: it does not know you/],
+    [null, ['list', '--token-file', path.join(folder, 'none')], 1, /cannot be read/],
+    [null, [`127.0.0.1:${await freePort()}`], 1, /connect/],
+    [null, ['list', '--token-file', own], 0, /^$/],
+    [null, [`unix:${socket}`, 'list'], 0, /^$/],
+    [null, [`unix:${socket}`, 'grants'], 0, /^$/],
+  ]) {
+    const seen = await inbox(server, who, args);
+    assert.equal(seen.code, code, `${args}: ${seen.stderr}`);
+    assert.match(seen.stderr, why);
+  }
+  assert.match((await inbox('', 'ada', ['list'])).stderr, /an address has to be given/);
+  assert.match((await inbox(server, 'ada', ['--help'])).stdout, /^usage: nod inbox ADDRESS/);
+});
+
+test('in a terminal: a form with a mistake in it, a race that is lost, NO_COLOR', async (t) => {
+  const { first } = await openHouse(t, memory);
+  const ada = new Api(first, 'ada');
+  const client = await mute(t, first, 'ada');
+  let call = client.call('ask', { message: 'Who?' });
+  let [{ id }] = await ada.pending();
+  let screen = new Screen(t, first, 'ada', ['answer', id]);
+  await screen.until(/\| Who\?[^]*leave it \(q\)\? /);
+  for (const [prompt, typed] of [[/$/, 'a'], [/name\S*: /, 'A'], [/at least 2[^]*name\S*: /, 'Ada'], [/age\S*: /, 'x'], [/age\S*: /, ''], [/code\S*: /, 'abc'], [/code\S*: /, 'ABC']]) {
+    await screen.until(prompt);
+    screen.type(`${typed}\n`);
+  }
+  await screen.until(/Accepted\./);
+  assert.equal(await screen.end(), 0);
+  assert.match(screen.shown, /\x1b\[1mname\x1b\[0m: /);
+  assert.equal(textOf(await call), 'accept {"name":"Ada","code":"ABC"}');
+
+  call = client.call('ask', {});
+  [{ id }] = await ada.pending();
+  screen = new Screen(t, first, 'ada', ['answer', id], { env: { NO_COLOR: '1' } });
+  await screen.until(/leave it \(q\)\? /);
+  screen.type('d\n');
+  await screen.until(/reason .*: /);
+  await ada.resolve(id, { approved: true, data: { name: 'Bea' } });
+  screen.type('too late\n');
+  await screen.until(/says 409: Somebody has answered this before\.\r\n {2}accepted by ada \(api\) at /);
+  assert.equal(await screen.end(), 4);
+  assert.doesNotMatch(screen.shown, /\x1b/);
+  assert.equal(textOf(await call), 'accept {"name":"Bea"}');
+});
