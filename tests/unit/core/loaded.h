@@ -50,6 +50,7 @@ static inline void loaded_call(void *data, nod_status status, const struct store
         entries[i].content = loaded_keep(loaded, entries[i].content);
         entries[i].by = loaded_keep(loaded, entries[i].by);
         entries[i].ask_id = loaded_keep(loaded, entries[i].ask_id);
+        entries[i].note = loaded_keep(loaded, entries[i].note);
     }
     loaded->call.entries = entries;
 }
@@ -69,6 +70,7 @@ static inline void loaded_ask(void *data, const struct store_row *row)
     ask->message = loaded_keep(loaded, ask->message);
     ask->detail = loaded_keep(loaded, ask->detail);
     ask->url = loaded_keep(loaded, ask->url);
+    ask->remember = loaded_keep(loaded, ask->remember);
 }
 
 static inline void loaded_asks(void *data, nod_status status, const struct store_reply *reply)
