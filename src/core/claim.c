@@ -186,6 +186,12 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
 
     if (claim->url_done) /* the page was opened for the principal that the ask was put to */
         claim->answer.by = arena_str(&claim->arena, record->principal);
+    /* The client's own surfaces know by themselves what they were asked. */
+    bool elsewhere = surface && !surface->ops->client;
+    if (elsewhere && !engine_asks_on(claim->engine, record, surface)) {
+        claim_reject(claim, NOD_E_NOT_FOUND); /* the operator has this asked in other places */
+        return;
+    }
     bool foreign = claim->answer.scope.len && !str_eq(record->scope, claim->answer.scope);
     if (!answerable_by(record, claim->answer.by, claim_roles(claim)) || foreign ||
         (claim->url_done && !page)) {

@@ -348,6 +348,10 @@ bool ask_is_for_client(const struct ask *ask);
 /* The same of an ask that may not be live here. */
 bool engine_asks_client_this(struct engine *engine, const struct ask_record *record);
 
+/* Is this surface one of those where such an ask is put, in some turn? */
+bool engine_asks_on(struct engine *engine, const struct ask_record *record,
+                    const struct surface *surface);
+
 /* Called by a surface: see surface_ops.offer. */
 void ask_offered(struct ask *ask, const struct surface *surface, enum offer_result result);
 

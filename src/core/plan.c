@@ -196,6 +196,19 @@ bool claim_may_consent(const struct engine *engine, const struct ask_record *rec
     return surface_consents(engine, surface, target ? target : target_of(engine, record->target));
 }
 
+bool engine_asks_on(struct engine *engine, const struct ask_record *record,
+                    const struct surface *surface)
+{
+    struct ask *ask = engine_ask(engine, record->id);
+    struct target *target = ask ? ask->call->target : target_of(engine, record->target);
+    unsigned bits = bits_of(target_plan(engine, target));
+
+    for (size_t i = 0; i < engine->surface_count; i++)
+        if (engine->surfaces[i] == surface)
+            return bits & 1u << i;
+    return false;
+}
+
 static bool client_is_asked(struct engine *engine, struct target *target, bool consent)
 {
     return engine_asks_client(engine, target) && !(consent && !client_consents(engine, target));

@@ -44,14 +44,17 @@ static const struct surface_ops inbox_ops = {
 
 /* --- who sees what --- */
 
-struct viewer viewer_of(const struct front_request *request)
+struct viewer viewer_of(const struct inbox *inbox, const struct front_request *request)
 {
-    return (struct viewer){ request->principal, request->roles };
+    return (struct viewer){ inbox, request->principal, request->roles };
 }
 
 bool viewer_sees(const struct viewer *viewer, const struct ask_record *ask)
 {
-    return is_shown_kind(ask->kind) && answerable_by(ask, viewer->principal, viewer->roles);
+    const struct inbox *inbox = viewer->inbox;
+
+    return is_shown_kind(ask->kind) && answerable_by(ask, viewer->principal, viewer->roles) &&
+           engine_asks_on(inbox->opts.engine, ask, &inbox->surface);
 }
 
 bool viewer_sees_all(const struct viewer *viewer, const struct ask_record *ask)

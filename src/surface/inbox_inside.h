@@ -47,13 +47,14 @@ struct inbox {
 
 /* Whom something is shown to. */
 struct viewer {
+    const struct inbox *inbox;
     struct str principal;
     role_set roles;
 };
 
-struct viewer viewer_of(const struct front_request *request);
-/* May the viewer see this ask? The rule of core/answerable.h, for the kinds that the inbox shows.
- */
+struct viewer viewer_of(const struct inbox *inbox, const struct front_request *request);
+/* May the viewer see this ask? The rule of core/answerable.h, for the kinds that the inbox shows,
+ * if the inbox is among the places where it is asked. */
 bool viewer_sees(const struct viewer *viewer, const struct ask_record *ask);
 /* May the viewer see what was answered, and what the call led to? */
 bool viewer_sees_all(const struct viewer *viewer, const struct ask_record *ask);

@@ -27,6 +27,7 @@ struct shown *shown_open(struct inbox *inbox, size_t size)
     struct shown *shown = mem_zalloc(size);
 
     shown->inbox = inbox;
+    shown->viewer.inbox = inbox;
     arena_init(&shown->arena, INBOX_ARENA_MAX);
     list_append(&inbox->requests, &shown->link);
     inbox->request_count++;
@@ -41,7 +42,7 @@ struct shown *shown_begin(struct inbox *inbox, const struct front_request *reque
     }
     struct shown *shown = shown_open(inbox, size);
     shown->exchange = request->exchange;
-    shown->viewer = viewer_of(request);
+    shown->viewer = viewer_of(inbox, request);
     shown->viewer.principal = arena_str(&shown->arena, shown->viewer.principal);
     http_on_gone(request->exchange, client_gone, shown);
     return shown;

@@ -180,7 +180,7 @@ static struct stream_reader *reader_create(struct events *events,
 
     *reader = (struct stream_reader){ .events = events,
                                       .exchange = request->exchange,
-                                      .viewer = viewer_of(request),
+                                      .viewer = viewer_of(events->inbox, request),
                                       .owner = store_owner(request->principal) };
     reader->viewer.principal = str_place(&text, request->principal);
     list_init(&reader->link);

@@ -122,3 +122,16 @@ test('2026: a client that can open pages is given the page, and what it says of 
   assert.equal((await ada.resolve(item.id, { approved: true, data: { word: 'inbox' } })).status, 200);
   assert.equal(await end, 'a: inbox');
 });
+
+test('what the operator has asked at the client only is not in the inbox, and cannot be answered there', async (t) => {
+  const { first } = await open(t, houses[0], ['--surfaces', 'client']);
+  const ada = new Api(first, 'ada');
+  const peer = await rawPeer(t, 'http', 'toy-surface', { server: first, token: token('ada') });
+  const call = await callTool(peer, 'word', { tag: 'a' });
+  const { id } = await nextAsk(peer);
+  assert.deepEqual((await ada.list()).json.items, []);
+  assert.equal((await ada.one(id)).status, 404);
+  assert.equal((await ada.resolve(id, { approved: true, data: { word: 'inbox' } })).status, 404);
+  await accept(peer, id, { word: 'client' });
+  assert.equal(textOf((await call.reply()).result), 'a: client');
+});

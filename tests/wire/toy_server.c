@@ -101,6 +101,11 @@ static nod_status approval(nod_call *call)
 static const nod_tool tools[] = {
     { .name = "word", .handler = one_word, .input = INPUT },
     { .name = "word_task", .handler = one_word, .input = INPUT, .task = NOD_TASK_OPTIONAL },
+    { .name = "word_first",
+      .handler = one_word,
+      .input = INPUT,
+      .task = NOD_TASK_OPTIONAL,
+      .task_asks_first = true },
     { .name = "typed",
       .handler = typed_word,
       .input = INPUT,

@@ -1,7 +1,7 @@
 // Where a question waits, and how long a call is held for it: in turn, only where consent counts, and pending results.
 import { describe, it } from 'node:test';
 import assert from 'node:assert/strict';
-import { startHttp, runOnce, rawPeer, callTool, nextAsk, accept, pause, textOf } from './harness.js';
+import { startHttp, runOnce, rawPeer, callTool, nextAsk, accept, pause, textOf, within, PATIENCE_MS } from './harness.js';
 import { stores } from './stores.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -285,6 +285,19 @@ test('2026: what was taken for a call that asks twice is found again each time',
   assert.deepEqual(pendingOf((await modern.call('waitForPerson', { callId })).result).waitingFor, [second.message]);
   await server.toy.answer(second, 'two');
   assert.equal(await modern.ended('waitForPerson', { callId }), 'a: one two');
+});
+
+test('2026: a client that takes tasks gets one, if the tool asks first', async (t) => {
+  const server = await toys(t, SOFT);
+  const modern = new Modern(server.url, { capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } });
+  const { result } = await modern.call('word_first', { tag: 'a' });
+  assert.equal(result.resultType, 'task', JSON.stringify(result));
+  await server.toy.answer(await server.toy.offer('a'), 'toy');
+  const task = async () => (await modern.request('tasks/get', { taskId: result.taskId })).result;
+  await within(PATIENCE_MS, 'the task ends', (async () => {
+    while ((await task()).status !== 'completed') await pause(20);
+  })());
+  assert.equal(textOf((await task()).result), 'a: toy');
 });
 
 test('over stdio: a pending result, and calling again', async (t) => {

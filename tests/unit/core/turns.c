@@ -238,6 +238,20 @@ static void a_tool_that_names_nobody_who_is_here_asks_nobody(void **state)
     world_finish(&world);
 }
 
+static void an_answer_from_a_place_that_is_not_named_does_not_count(void **state)
+{
+    static const char *const client[] = { "client", NULL };
+    (void)state;
+
+    struct world_caller *caller = begin(client, asks);
+    answer_on(&world.second, world.shown[0].id, "{\"n\":1}");
+    assert_int_equal(world.last.status, NOD_E_NOT_FOUND);
+    assert_int_equal(caller->finished, 0);
+    answer_on(&world.surface, world.shown[0].id, "{\"n\":1}");
+    assert_int_equal(caller->finished, 1);
+    world_finish(&world);
+}
+
 static void names_may_stand_in_one_text_or_in_several(void **state)
 {
     static const char *const mixed[] = { " client , second", NULL };
@@ -333,6 +347,7 @@ int main(void)
         cmocka_unit_test(a_question_that_was_carried_away_comes_up_elsewhere_in_its_turn),
         cmocka_unit_test(a_tool_has_its_own_places),
         cmocka_unit_test(a_tool_that_names_nobody_who_is_here_asks_nobody),
+        cmocka_unit_test(an_answer_from_a_place_that_is_not_named_does_not_count),
         cmocka_unit_test(names_may_stand_in_one_text_or_in_several),
         cmocka_unit_test(consent_is_asked_for_where_it_counts_only),
         cmocka_unit_test(data_is_asked_for_everywhere),
