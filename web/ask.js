@@ -44,9 +44,9 @@ function where(item, via) {
 export function outcomeText(item, me) {
   const { by, via, at } = item.answer ?? {};
   if (ends[item.state]) return ends[item.state];
-  const word = stateWord(item), time = at ? `, ${clock(at)}.` : '.';
-  if (by === me && via === 'page') return `${word[0].toUpperCase()}${word.slice(1)} by you${time}`;
-  return `${by === me ? 'You' : by || 'Somebody'} ${word} this${where(item, via)}${time}`;
+  const word = stateWord(item);
+  if (by === me && via === 'page') return `${word[0].toUpperCase()}${word.slice(1)} by you${at ? `, ${clock(at)}` : ''}.`;
+  return `${by === me ? 'You' : by || 'Somebody'} ${word} this${where(item, via)}`;
 }
 
 function head(item) {
@@ -78,9 +78,9 @@ function details(item) {
 }
 
 function outcome(item, me) {
-  const { tookMs, reason, content } = item.answer ?? {};
+  const { tookMs, reason, content, at } = item.answer ?? {};
   return el('section', { class: `outcome ${item.state}` },
-    el('p', { class: 'verdict' }, el('span', { class: 'shape', 'aria-hidden': 'true' }, shapes[item.state] ?? '•'), ' ', said(outcomeText(item, me), 'span'),
+    el('p', { class: 'verdict' }, el('span', { class: 'shape', 'aria-hidden': 'true' }, shapes[item.state] ?? '•'), ' ', said(outcomeText(item, me), 'span'), at && !/\.$/.test(outcomeText(item, me)) && [', ', timeAgo(at)],
       tookMs && el('span', { class: 'took' }, ` after ${lasting(num(tookMs))}`)),
     reason && el('p', {}, 'Reason: ', folded(reason, { tag: 'q' })),
     has(content) && el('div', {}, el('h3', {}, 'What was answered'), tree(content)),
