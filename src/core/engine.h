@@ -351,6 +351,8 @@ bool engine_asks_client_this(struct engine *engine, const struct ask_record *rec
 /* Is this surface one of those where such an ask is put, in some turn? */
 bool engine_asks_on(struct engine *engine, const struct ask_record *record,
                     const struct surface *surface);
+/* Is it up there now? */
+bool ask_is_up_on(const struct ask *ask, const struct surface *surface);
 
 /* Called by a surface: see surface_ops.offer. */
 void ask_offered(struct ask *ask, const struct surface *surface, enum offer_result result);

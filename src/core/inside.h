@@ -467,7 +467,6 @@ struct able call_able(const struct call *call);
 /* The store counts another offer of the ask, made here or on another node. It is put up again on
  * the surfaces that count offers, with what was wrong, if that is known. */
 void ask_offered_anew(struct ask *ask, int attempt, struct str problems);
-bool ask_is_up_on(const struct ask *ask, const struct surface *surface);
 /* Takes the ask down from all surfaces but this one (or NULL). */
 void ask_withdraw(struct ask *ask, const struct surface *but, const struct winner *winner,
                   struct str why);

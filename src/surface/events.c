@@ -40,6 +40,7 @@ void events_draw(struct inbox *inbox, const struct shown *shown, struct drawn *d
         const struct shown_ask *ask = &shown->asks[i];
         struct drawn_ask *to = &drawn->asks[i];
         to->ask = &ask->ask;
+        to->hidden = !inbox_shows(inbox, &ask->ask);
         to->some = draw_one(inbox, ask, false, &drawn->text, &drawn->fits);
         to->all = ask->ask.state == ASK_PENDING
                       ? to->some
@@ -66,7 +67,8 @@ static void write_asks(struct json_writer *w, const struct drawn *drawn,
     jw_array(w);
     for (size_t i = 0; i < drawn->count; i++) {
         const struct drawn_ask *ask = &drawn->asks[i];
-        if ((ask->ask->state != ASK_PENDING) != ended || !viewer_sees(viewer, ask->ask))
+        if ((ask->ask->state != ASK_PENDING) != ended || ask->hidden ||
+            !viewer_sees(viewer, ask->ask))
             continue;
         jw_raw(w, viewer_sees_all(viewer, ask->ask) ? ask->all : ask->some);
         *nothing = false;
@@ -89,6 +91,12 @@ bool drawn_write(const struct inbox *inbox, const struct drawn *drawn, const str
     write_asks(&w, drawn, viewer, true, nothing);
     jw_key(&w, STR("gone"));
     jw_array(&w);
+    for (size_t i = 0; i < drawn->count; i++) {
+        if (!drawn->asks[i].hidden || !viewer_sees(viewer, drawn->asks[i].ask))
+            continue;
+        jw_plain_str(&w, drawn->asks[i].ask->id);
+        *nothing = false;
+    }
     for (size_t i = 0; i < drawn->gone_count; i++) {
         if (drawn->gone[i].owner != owner && !roles_include(viewer->roles, ROLES_NONE))
             continue;
@@ -311,7 +319,8 @@ static void events_schedule(struct events *events)
 
 /* --- hints --- */
 
-static void note_change(struct events *events, const struct ask_hint *hint)
+/* *hint: it has come up, or ended; `only`: something else about it has changed. */
+static void note_change(struct events *events, const struct ask_hint *hint, bool only)
 {
     struct changed *changed = map_get(&events->by_id, hint->ask_id);
 
@@ -325,7 +334,7 @@ static void note_change(struct events *events, const struct ask_hint *hint)
         memcpy(changed->ask.text, hint->ask_id.at, ID_LEN);
         map_set(&events->by_id, id_str(&changed->ask), changed);
     }
-    changed->came |= !hint->ended;
+    changed->came |= !hint->ended && !only;
     changed->ended |= hint->ended;
 }
 
@@ -337,9 +346,22 @@ static void told(void *data, const struct ask_hint *hint)
     if (!events->changed)
         return;
     if (hint)
-        note_change(events, hint);
+        note_change(events, hint, false);
     else
         events->lost = events->ready = true;
+    if (first)
+        events_schedule(events);
+}
+
+void events_note(struct events *events, const struct ask_record *ask)
+{
+    bool first = !events->changed_count && !events->lost;
+
+    if (!events->changed)
+        return;
+    note_change(events,
+                &(struct ask_hint){ .ask_id = ask->id, .owner = store_owner(ask->principal) },
+                true);
     if (first)
         events_schedule(events);
 }

@@ -93,6 +93,7 @@ struct stream_reader {
 struct drawn_ask {
     const struct ask_record *ask;
     struct str some, all; /* for those who may see more */
+    bool hidden;          /* it waits, but not here */
 };
 
 struct drawn {

@@ -25,17 +25,33 @@ static bool inbox_can(struct surface *surface, const struct call *call, enum ask
     return is_shown_kind(kind);
 }
 
+/* It may have been at the client before, so the store has told of it when it was not up here. */
 static void inbox_offer(struct surface *surface, struct ask *ask, int attempt, struct str problems)
 {
+    const struct inbox *inbox = (const struct inbox *)surface;
+
     (void)attempt, (void)problems;
+    events_note(inbox->events, ask_record(ask));
     ask_offered(ask, surface, OFFER_SHOWN);
 }
 
-/* The store has told whoever watches. */
+/* If it has ended, the store tells whoever watches. */
 static void inbox_withdraw(struct surface *surface, struct ask *ask, struct str why,
                            const struct winner *winner)
 {
-    (void)surface, (void)ask, (void)why, (void)winner;
+    const struct inbox *inbox = (const struct inbox *)surface;
+
+    (void)why;
+    if (winner->state == ASK_PENDING)
+        events_note(inbox->events, ask_record(ask));
+}
+
+bool inbox_shows(const struct inbox *inbox, const struct ask_record *ask)
+{
+    const struct ask *live =
+        ask->state == ASK_PENDING ? engine_ask(inbox->opts.engine, ask->id) : NULL;
+
+    return !live || ask_is_up_on(live, &inbox->surface);
 }
 
 static const struct surface_ops inbox_ops = {

@@ -52,6 +52,11 @@ struct viewer {
     role_set roles;
 };
 
+/*
+ * Is a pending ask up here? One that this node knows to be up elsewhere, at a client with a form of
+ * its own, is not listed. Of a call that is not live on this node, it is not known: it is listed.
+ */
+bool inbox_shows(const struct inbox *inbox, const struct ask_record *ask);
 struct viewer viewer_of(const struct inbox *inbox, const struct front_request *request);
 /* May the viewer see this ask? The rule of core/answerable.h, for the kinds that the inbox shows,
  * if the inbox is among the places where it is asked. */
@@ -122,6 +127,8 @@ struct str item_action(enum ask_state state);
 /* --- events.c --- */
 
 struct events *events_create(struct inbox *inbox);
+/* Something about this pending ask has changed on this node, of which the store does not tell. */
+void events_note(struct events *events, const struct ask_record *ask);
 /* All streams are told, and end. Before the store is destroyed. */
 void events_stop(struct events *events);
 /* After the front door is gone. */

@@ -2,7 +2,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import { startHttp, connect, textOf } from './harness.js';
-import { Api, houses, mute, openHouse, token, tokenFile } from './inbox.js';
+import { Api, Watcher, houses, mute, openHouse, token, tokenFile } from './inbox.js';
 
 for (const house of houses) {
   test(`${house.name}: a form is answered by the API for a client that cannot ask`, async (t) => {
@@ -56,4 +56,23 @@ test('the example: book-room asks in the inbox for a client without forms, and h
   const [second] = await ada.pending();
   await ada.resolve(second.id, { approved: false, reason: 'It is being painted.' });
   assert.equal(await refused, 'Hopper was not booked. It is being painted.');
+});
+
+test('what a client asks itself is not in the inbox, until it refuses', async (t) => {
+  const { first } = await openHouse(t, houses[0]);
+  const ada = new Api(first, 'ada');
+  const watcher = await Watcher.open(t, ada);
+  await watcher.ready();
+  const client = await connect(t, 'http', 'probe', { server: first, token: token('ada') });
+  const own = client.text('ask', { message: 'by its own form' });
+  const question = await client.question();
+  const refusing = client.text('ask', { message: 'refused' });
+  (await client.question((one) => one.params.message === 'refused')).fail(new Error('no form today'));
+  const { id } = await watcher.item('pending', 'refused');
+  assert.deepEqual((await ada.list()).json.items.map(({ message }) => message), ['refused']);
+  assert.ok(watcher.events.every(({ data }) => !(data.pending ?? []).some(({ message }) => message === 'by its own form')));
+  await ada.resolve(id, { approved: true, data: { name: 'Inbox' } });
+  assert.equal(await refusing, 'accept {"name":"Inbox"}');
+  question.accept({ name: 'Client' });
+  assert.equal(await own, 'accept {"name":"Client"}');
 });
