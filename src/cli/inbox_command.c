@@ -15,8 +15,9 @@ static const char help[] =
     "usage: nod inbox ADDRESS [COMMAND] [OPTIONS]\n\n"
     "Shows what the tools of a running server ask, and answers it. ADDRESS is http://HOST:PORT,\n"
     "https://HOST or unix:PATH; it can be left out if NOD_SERVER names it.\n\n"
+    "  (no command)       on a terminal the list, live: Enter answers; otherwise as list\n"
     "  list [--state STATE] [--tool NAME] [--principal NAME] [--search TEXT] [--limit N]\n"
-    "                     what waits, the oldest first (default); --state ended: what has ended,\n"
+    "                     what waits, the oldest first; --state ended: what has ended,\n"
     "                     or accepted, declined, cancelled, expired, withdrawn, ...\n"
     "  show ID            one question, with all its arguments and its form\n"
     "  answer ID          asks you for the answer. Without questions:\n"
@@ -24,6 +25,7 @@ static const char help[] =
     "    --decline, --dismiss        no; no answer at all\n"
     "    --reason TEXT               why, for the history\n"
     "    --remember N                remember the approval, by its number in show\n"
+    "  watch              a line for everything that comes and goes, until it is stopped\n"
     "  grants             approvals that are remembered\n"
     "  revoke ID          ends one\n\n"
     "  --json             for scripts: JSON on standard output, a line for each item\n"
@@ -66,8 +68,8 @@ static const struct command_word {
     const char *name;
     bool takes_id;
 } words[] = {
-    { "list", false },   { "show", true },   { "answer", true },
-    { "grants", false }, { "revoke", true },
+    { "list", false },  { "show", true },    { "answer", true },
+    { "watch", false }, { "grants", false }, { "revoke", true },
 };
 
 static const struct command_word *word_of(const char *name)
@@ -344,6 +346,30 @@ static int revoke_grant(struct terminal *terminal, struct str id)
     return code;
 }
 
+/* A terminal that can do more than print. */
+static bool is_screen(FILE *out)
+{
+    const char *kind = getenv("TERM");
+
+    return isatty(fileno(out)) && kind && *kind && strcmp(kind, "dumb") != 0;
+}
+
+/* https://no-color.org: set to anything but nothing. */
+static bool has_color(FILE *out)
+{
+    const char *no = getenv("NO_COLOR");
+
+    return is_screen(out) && !(no && *no);
+}
+
+static bool is_live(const struct terminal *terminal, const struct wanted *wanted)
+{
+    bool filtered = wanted->state || wanted->tool || wanted->principal || wanted->search;
+
+    return !wanted->command && !terminal->json && !filtered && !wanted->limit &&
+           is_screen(stdout) && isatty(STDIN_FILENO);
+}
+
 static int run(struct terminal *terminal, const struct wanted *wanted)
 {
     struct str id = str_of(wanted->id);
@@ -356,16 +382,9 @@ static int run(struct terminal *terminal, const struct wanted *wanted)
         return list_grants(terminal, wanted);
     if (is_command(wanted, "revoke"))
         return revoke_grant(terminal, id);
-    return list_items(terminal, wanted);
-}
-
-/* https://no-color.org: set to anything but nothing. */
-static bool has_color(FILE *out)
-{
-    const char *no = getenv("NO_COLOR");
-    const char *kind = getenv("TERM");
-
-    return isatty(fileno(out)) && !(no && *no) && kind && *kind && strcmp(kind, "dumb") != 0;
+    if (is_command(wanted, "watch"))
+        return watch_inbox(terminal);
+    return is_live(terminal, wanted) ? live_inbox(terminal) : list_items(terminal, wanted);
 }
 
 static int fail(const char *why)

@@ -42,16 +42,21 @@ void draw_ink(const struct terminal *terminal, enum draw_ink ink)
         fputs(codes[ink], terminal->out);
 }
 
-void draw_json(const struct json *value)
+void draw_json_in(const struct json *value)
 {
     struct buf text;
 
     buf_init(&text, INBOX_TREE_MAX);
     if (json_write(&text, value))
         safe_json(stdout, buf_str(&text));
+    buf_finish(&text);
+}
+
+void draw_json(const struct json *value)
+{
+    draw_json_in(value);
     fputc('\n', stdout);
     fflush(stdout);
-    buf_finish(&text);
 }
 
 /* --- times --- */
@@ -327,22 +332,27 @@ void draw_row(const struct terminal *terminal, const struct json *item, size_t c
 {
     struct str message = json_get_str(item, STR("message")), first, rest;
     struct str state = json_get_str(item, STR("state"));
-    size_t used = DRAW_ID_COLUMNS + DRAW_LEFT_COLUMNS + DRAW_TOOL_COLUMNS + DRAW_WHO_COLUMNS + 4;
+    size_t used = DRAW_LEFT_COLUMNS + DRAW_TOOL_COLUMNS + DRAW_WHO_COLUMNS + 3;
     FILE *out = terminal->out;
     char left[24];
 
-    draw_id(out, json_get_str(item, STR("id")));
+    if (!columns) {
+        draw_id(out, json_get_str(item, STR("id")));
+        fputc(' ', out);
+    }
     draw_left(terminal, json_get_str(item, STR("expiresAt")), left);
-    fputc(' ', out);
     safe_cell(out, str_eq(state, STR("pending")) ? str_of(left) : state, DRAW_LEFT_COLUMNS);
     fputc(' ', out);
+    if (columns && columns <= used) { /* a narrow window: the tool alone */
+        safe_text(out, json_get_str(item, STR("tool")), columns - DRAW_LEFT_COLUMNS - 1);
+        return;
+    }
     safe_cell(out, json_get_str(item, STR("tool")), DRAW_TOOL_COLUMNS);
     fputc(' ', out);
     safe_cell(out, json_get_str(item, STR("principal")), DRAW_WHO_COLUMNS);
     fputc(' ', out);
     str_cut(message, '\n', &first, &rest);
-    if (!columns || columns > used)
-        safe_text(out, first, columns ? columns - used : 0);
+    safe_text(out, first, columns ? columns - used : 0);
 }
 
 void draw_grant(const struct terminal *terminal, const struct json *grant)

@@ -19,25 +19,39 @@ static void note_time(struct terminal *terminal, const struct json *json)
         terminal->ahead_ms = now - clock_wall(clock_system());
 }
 
+static bool reach_as(struct terminal *terminal, const char *method, const char *path,
+                     struct str body, struct reach_reply *reply, char why[REMOTE_WHY_MAX])
+{
+    *reply = (struct reach_reply){ 0 };
+    buf_init(&reply->text, REMOTE_REPLY_MAX);
+    arena_init(&reply->arena, INBOX_TREE_MAX);
+    reply->status = remote_send(terminal->remote, method, path, body, &reply->text, why);
+    if (!reply->status)
+        return false;
+    reply->json = json_parse(&reply->arena, buf_str(&reply->text),
+                             &(struct json_opts){ .max_depth = JSON_DEPTH_MAX }, NULL);
+    note_time(terminal, reply->json);
+    return true;
+}
+
 bool reach(struct terminal *terminal, const char *method, const char *path, struct str body,
            struct reach_reply *reply)
 {
     char why[REMOTE_WHY_MAX];
 
-    *reply = (struct reach_reply){ 0 };
-    buf_init(&reply->text, REMOTE_REPLY_MAX);
-    arena_init(&reply->arena, INBOX_TREE_MAX);
-    reply->status = remote_send(terminal->remote, method, path, body, &reply->text, why);
-    if (!reply->status) {
-        fputs("nod inbox: ", stderr);
-        safe_text(stderr, str_of(why), 0);
-        fputc('\n', stderr);
-        return false;
-    }
-    reply->json = json_parse(&reply->arena, buf_str(&reply->text),
-                             &(struct json_opts){ .max_depth = JSON_DEPTH_MAX }, NULL);
-    note_time(terminal, reply->json);
-    return true;
+    if (reach_as(terminal, method, path, body, reply, why))
+        return true;
+    fputs("nod inbox: ", stderr);
+    safe_text(stderr, str_of(why), 0);
+    fputc('\n', stderr);
+    return false;
+}
+
+bool reach_quietly(struct terminal *terminal, const char *path, struct reach_reply *reply)
+{
+    char why[REMOTE_WHY_MAX];
+
+    return reach_as(terminal, "GET", path, STR_NONE, reply, why);
 }
 
 void reach_finish(struct reach_reply *reply)

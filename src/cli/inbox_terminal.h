@@ -7,6 +7,8 @@
  *     inbox_field     one field of a form: from what was typed to a value, checked
  *     inbox_prompt    the person is asked for each field
  *     inbox_answer    an answer is sent, and what became of it
+ *     inbox_watch     what comes and goes, as it does
+ *     inbox_live      the list that stays on the screen
  *     inbox_safe      text from outside, so that it moves nothing
  *
  * It uses the API of the inbox and nothing else, so whatever is checked is checked by the server.
@@ -53,6 +55,8 @@ struct reach_reply {
 /* False, after a word about it: the server was not reached. Call reach_finish in any case. */
 bool reach(struct terminal *terminal, const char *method, const char *path, struct str body,
            struct reach_reply *reply);
+/* GET without a word if the server was not reached. */
+bool reach_quietly(struct terminal *terminal, const char *path, struct reach_reply *reply);
 void reach_finish(struct reach_reply *reply);
 /* Says what the server says, and returns the exit code for it. */
 int reach_refused(struct terminal *terminal, const struct reach_reply *reply);
@@ -69,11 +73,13 @@ enum draw_ink { INK_PLAIN, INK_BOLD, INK_DIM, INK_RED };
 void draw_ink(const struct terminal *terminal, enum draw_ink ink);
 /* Everything of an item; `folded`: long values and long trees are cut, and it says so. */
 void draw_item(const struct terminal *terminal, const struct json *item, bool folded);
-/* One line; `columns` 0: as long as it is. */
+/* One line, with its id; with `columns`, one that fits into them, without the id. */
 void draw_row(const struct terminal *terminal, const struct json *item, size_t columns);
 void draw_grant(const struct terminal *terminal, const struct json *grant);
 /* One line of JSON to standard output. */
 void draw_json(const struct json *value);
+/* The same without the end of the line. */
+void draw_json_in(const struct json *value);
 /* "4m 12s" until then; "over" if it is past. */
 void draw_left(const struct terminal *terminal, struct str until, char text[24]);
 /* RFC 3339 in UTC as milliseconds since 1970; 0: it is none. */
@@ -129,5 +135,36 @@ struct answer_words {   /* what the command line says about the answer */
 };
 
 int answer_item(struct terminal *terminal, struct str id, const struct answer_words *words);
+
+/* --- inbox_watch.c --- */
+
+enum feed_state { FEED_LIVE, FEED_LOST, FEED_REFUSED };
+
+struct feed {
+    struct terminal *terminal;
+    /* The data of the event `changes`. */
+    void (*changed)(void *data, const struct json *changes);
+    void *data;
+    struct remote_stream *stream;
+    enum feed_state state;
+    bool reset;       /* the list has to be looked at again; the reader takes it down */
+    bool was_live;    /* at any time */
+    int status;       /* what the server said when it refused */
+    int64_t again_ms; /* when a lost server is tried again; 0: it is being tried */
+    char why[REMOTE_WHY_MAX];
+};
+
+/* The caller has set terminal, changed and data. */
+void feed_open(struct feed *feed);
+void feed_close(struct feed *feed);
+/* Waits for events, `file` (-1: none), a signal or the time. True: the file can be read. */
+bool feed_wait(struct feed *feed, int file, int ms);
+/* Says that the server refused, and returns the exit code. */
+int feed_refused(const struct feed *feed);
+int watch_inbox(struct terminal *terminal);
+
+/* --- inbox_live.c --- */
+
+int live_inbox(struct terminal *terminal);
 
 #endif

@@ -20,7 +20,7 @@ struct command {
 
 static const struct command commands[] = {
     { { "inbox" },
-      "inbox ADDRESS [list | show ID | answer ID | grants | revoke ID]",
+      "inbox ADDRESS [list | show ID | answer ID | watch | grants | revoke ID]",
       "see and answer what the tools of a running server ask",
       command_inbox },
     { { "login" },

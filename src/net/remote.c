@@ -1,25 +1,13 @@
 /*
  * net/remote: see remote.h. libcurl does the work.
  */
-#include "net/remote.h"
-
-#include <curl/curl.h>
 #include <errno.h>
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "net/remote_inside.h"
 
-enum {
-    REMOTE_HEADER_MAX = 1024,    /* bytes of the header with the token */
-    REMOTE_TOKEN_FILE_MAX = 4096 /* bytes of a file with a token */
-};
-
-struct remote {
-    CURL *easy;
-    struct curl_slist *headers;
-    char base[REMOTE_URL_MAX]; /* without a slash at its end */
-    char error[CURL_ERROR_SIZE];
-};
+enum { REMOTE_TOKEN_FILE_MAX = 4096 }; /* bytes of a file with a token */
 
 static bool set_base(struct remote *remote, const char *address, char why[REMOTE_WHY_MAX])
 {

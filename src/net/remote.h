@@ -38,6 +38,29 @@ void remote_close(struct remote *remote);
 int remote_send(struct remote *remote, const char *method, const char *path, struct str body,
                 struct buf *reply, char why[REMOTE_WHY_MAX]);
 
+/* --- a stream of server-sent events --- */
+
+enum remote_heard {
+    REMOTE_READABLE = 1, /* the file can be read */
+    REMOTE_OVER = 2,     /* the stream has ended */
+};
+
+struct remote_stream;
+/* One event; it may be told several from within remote_hear. */
+typedef void remote_told_fn(void *data, struct str event, struct str text);
+
+/* Begins GET `path`. If `last` is not empty it goes on after the event with this id. */
+struct remote_stream *remote_listen(struct remote *remote, const char *path, struct str last,
+                                    remote_told_fn *told, void *data);
+/* Waits until something was told, `file` (-1: none) can be read, a signal came or the time is over.
+ * Returns what of enum remote_heard is the case. */
+unsigned remote_hear(struct remote_stream *stream, int file, int ms);
+/* The status of the response, 0 if there is none yet; and why a stream is over. */
+int remote_status(const struct remote_stream *stream, char why[REMOTE_WHY_MAX]);
+/* The id of the last event. */
+struct str remote_last(const struct remote_stream *stream);
+void remote_hang_up(struct remote_stream *stream);
+
 /* The token of a file, or of standard input ("-"): its first word. Empty, and `why`: there is none.
  * It is in `text`. */
 struct str remote_token(const char *file, struct buf *text, char why[REMOTE_WHY_MAX]);

@@ -5,7 +5,7 @@
 
     pseudo_terminal.py ROWS COLUMNS COMMAND...
 
-Ends as the command does, or by itself after a minute.
+Ends as the command does. The end of standard input hangs up.
 """
 import fcntl
 import json
@@ -51,7 +51,8 @@ def main(rows, columns, command):
             os.write(1, data)
         if 0 in ready:
             data = os.read(0, 65536)
-            if not data:
+            if not data:  # nobody types any more: the terminal is closed
+                os.kill(pid, signal.SIGHUP)
                 sources = [terminal]
             *lines, waiting = (waiting + data).split(b"\n")
             for line in lines:

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { environment, freePort, program, startHttp, textOf, within, PATIENCE_MS } from './harness.js';
+import { environment, freePort, Inbox, program, startHttp, textOf, within, PATIENCE_MS } from './harness.js';
 import { Api, mute, openHouse, token, tokenFile } from './inbox.js';
 import { scratchFolder } from './modern.js';
 
@@ -46,7 +46,7 @@ class Screen {
 
   // Waits until it shows this, after what was waited for before.
   until(wanted) {
-    return within(PATIENCE_MS, `${wanted} on the screen`, (async () => {
+    return within(PATIENCE_MS, `${wanted} on the screen, after ${JSON.stringify(this.shown.slice(this.read - 200))}`, (async () => {
       for (;;) {
         const found = wanted.exec(this.shown.slice(this.read));
         if (found) {
@@ -198,7 +198,7 @@ test('hostile text moves nothing: it is drawn with marks, and JSON says the same
   const call = client.call('ask', { message: hostile });
   const [item] = await new Api(first, 'ada').pending();
   const drawn = 'a<U+001B>[2J<U+001B>]0;x<U+0007><U+000D><U+009B>31m<U+202E>gnp<U+2066><U+200B><U+0008>b';
-  for (const args of [['list'], ['show', item.id], ['--json'], ['show', item.id, '--json'], ['watch-is-no-command'], ['show', hostile], [hostile, 'list'], ['list', '--search', hostile]]) {
+  for (const args of [['list'], ['show', item.id], ['--json'], ['show', item.id, '--json'], ['no-command', 'no-command'], ['show', hostile], [hostile, 'list'], ['list', '--search', hostile]]) {
     const { stdout, stderr } = await inbox(first, 'ada', args);
     plain(stdout);
     plain(stderr);
@@ -276,4 +276,85 @@ test('in a terminal: a form with a mistake in it, a race that is lost, NO_COLOR'
   assert.equal(await screen.end(), 4);
   assert.doesNotMatch(screen.shown, /\x1b/);
   assert.equal(textOf(await call), 'accept {"name":"Bea"}');
+});
+
+test('watch: what comes and goes, as lines of JSON; a server that restarts is a pause', async (t) => {
+  const port = await freePort();
+  const file = tokenFile(t);
+  const start = () => startHttp(t, 'probe', { port, args: ['--token-file', file] });
+  const server = await start();
+  const at = { url: server.url };
+  const client = await mute(t, at, 'ada');
+  const call = client.call('ask', { message: 'first \u202e' });
+  const [item] = await new Api(at, 'ada').pending();
+  const child = spawn(program('nod'), ['inbox', origin(at), 'watch', '--json'], { env: environment({ NOD_TOKEN: token('ada'), ...UTF8 }), stdio: ['ignore', 'pipe', 'pipe'] });
+  const lines = new Inbox();
+  let rest = '';
+  child.stdout.setEncoding('utf8').on('data', (data) => {
+    plain(data);
+    const [last, ...whole] = (rest + data).split('\n').reverse();
+    rest = last;
+    whole.reverse().forEach((line) => lines.push(JSON.parse(line)));
+  });
+  t.after(() => child.kill());
+  assert.deepEqual(await lines.next(() => true), { event: 'reset' });
+  assert.deepEqual((await lines.next(() => true)).item, item);
+  assert.equal((await inbox(at, 'ada', ['answer', item.id, '--decline'])).code, 3);
+  const ended = await lines.next(({ event, item: of }) => event === 'ended' && of.id === item.id, 'its end');
+  assert.deepEqual([ended.item.state, ended.item.answer.via], ['declined', 'terminal']);
+  await call;
+  await server.stop();
+  const after = await start();
+  assert.deepEqual(await lines.next(({ event }) => event === 'reset'), { event: 'reset' });
+  writeFileSync(file, `${token('bob')} bob ask answer\n`, { mode: 0o600 });
+  after.signal('SIGHUP'); // her token is gone: so is the stream
+  const [code] = await within(PATIENCE_MS, 'the watch ends', once(child, 'close'));
+  assert.equal(code, 5);
+});
+
+test('the live list: what comes is there, it is answered and declined, the window changes its size', async (t) => {
+  const { first } = await openHouse(t, memory);
+  const ada = new Api(first, 'ada');
+  const client = await mute(t, first, 'ada');
+  const screen = new Screen(t, first, 'ada', [], { columns: 100 });
+  await screen.until(/0 waiting {2}probe[^]*as [^]*Nothing waits for you\.[^]*q leaves/);
+  const calls = ['one \x1b[5;5Hhostile', 'two', 'three'].map((message) => client.call('ask', { message }));
+  calls.forEach((call) => call.catch(() => {})); // looked at below
+  const items = await ada.pending(3);
+  await screen.until(/3 waiting[^]*> (\x1b\[1m)?4m \d\ds[^]*q leaves/);
+  const shown = screen.shown.slice(screen.shown.lastIndexOf('3 waiting'));
+  assert.ok(shown.includes('<U+001B>[5;5Hhostile') && !shown.includes('\x1b[5;5H'), shown);
+
+  const at = (message) => items.findIndex((item) => item.message === message);
+  const go = async (message) => { // the order is the server's
+    for (let i = 0; i < 3; i++) screen.type('k');
+    for (let i = 0; i < at(message); i++) screen.type(i % 2 ? 'j' : '\x1b[B');
+    await screen.until(new RegExp(`> [^\\n]*${message}`));
+    screen.type('\r');
+    await screen.until(/leave it \(q\)\? /);
+  };
+  await go('three');
+  screen.type('a\nAda\n\n\n');
+  await screen.until(/Accepted\.[^]*goes back to the list: /);
+  screen.type('\n');
+  await screen.until(/2 waiting[^]*q leaves/);
+  await go('two');
+  screen.type('\x03'); // Ctrl-C leaves the question, not the list
+  await screen.until(/still waits\.[^]*2 waiting[^]*q leaves/);
+  await ada.resolve(items[at('two')].id, { approved: false }); // by somebody else: it goes by itself
+  await screen.until(/1 waiting[^]*q leaves/);
+
+  screen.resize(10, 40);
+  await screen.until(/> [^\n]* ask\x1b[^]*Enter answers, [^\n]*\.\.\./);
+  screen.resize(10, 65);
+  await screen.until(/one <U\+001B>\[5;5\.\.\.[^]*q leaves/);
+  for (const line of screen.shown.slice(screen.shown.lastIndexOf('1 waiting')).split('\r\n')) assert.ok(line.replace(/\x1b\[[\d;]*[A-Za-z]/g, '').length < 65, line);
+  screen.type('\r');
+  await screen.until(/leave it \(q\)\? /);
+  screen.type('d\nno\n\n');
+  await screen.until(/Declined\.[^]*0 waiting/);
+  screen.type('q');
+  assert.equal(await screen.end(), 0);
+  assert.match(screen.shown, /\x1b\[\?25h\x1b\[\?1049l$/);
+  assert.deepEqual((await Promise.all(calls)).map(textOf), ['decline', 'decline', 'accept {"name":"Ada"}']);
 });
