@@ -4,6 +4,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { connect, pause, textOf } from './harness.js';
+import { Browser } from './credentials.js';
 import { Api, Watcher, houses, mute, openHouse, token } from './inbox.js';
 
 const SOAK = Number(process.env.NOD_SOAK);
@@ -137,4 +138,17 @@ test('a stream ends within a second of a lost role or a lost token, and says why
   const { id } = await root.item('pending', 'still told');
   await new Api(first, 'root').resolve(id, { approved: false });
   await call;
+});
+
+test('a stream of a browser takes its cookie, and ends when it signs out', async (t) => {
+  const { first } = await openHouse(t, houses[0]);
+  const browser = await new Browser(first.url).signIn(token('ada'), '/api/me');
+  const api = Object.assign(new Api(first, 'ada'), { credential: () => ({ Cookie: browser.cookie, 'Sec-Fetch-Site': 'same-origin' }) });
+  const watcher = await Watcher.open(t, api);
+  await watcher.ready();
+  const began = Date.now();
+  assert.equal((await browser.fetch('/api/logout', { method: 'POST' })).status, 204);
+  await watcher.next('bye');
+  assert.equal(await watcher.ended, 'ended');
+  assert.ok(Date.now() - began < 1500, `${Date.now() - began} ms`);
 });
