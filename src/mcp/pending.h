@@ -10,6 +10,7 @@
  *
  * pending.c     the soft deadline, the result, the tool, the widened schemas
  * handle.c      the records
+ * soft2025.c    the soft deadline of a held request (era 2025)
  * attach2025.c  a request that finds its call again (era 2025)
  * attach2026.c  the same (era 2026)
  *
