@@ -125,6 +125,7 @@ void field_hint(FILE *out, const struct field *field)
 {
     struct str format = json_get_str(field->schema, STR("format"));
     struct str about = json_get_str(field->schema, STR("description"));
+    struct str like = json_get_str(field->schema, STR(SCHEMA_HINT));
 
     if (field_choices(field, NULL, 0)) {
         hint_choices(out, field);
@@ -141,6 +142,10 @@ void field_hint(FILE *out, const struct field *field)
     if (format.len) {
         fputs(", ", out);
         safe_text(out, format, 0);
+    }
+    if (like.len) {
+        fputs(", like ", out);
+        safe_text(out, like, 0);
     }
     fputs(field->required ? ", required" : ", optional", out);
     if (about.len) {

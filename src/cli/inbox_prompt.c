@@ -39,10 +39,10 @@ bool prompt_line(struct buf *line)
 static bool ask(const struct terminal *terminal, const char *words, struct buf *line)
 {
     fputs(words, terminal->out);
-    if (prompt_line(line))
-        return true;
-    fputc('\n', terminal->out);
-    return false;
+    bool more = prompt_line(line);
+    if (!more || !isatty(STDIN_FILENO)) /* a terminal shows the line that was typed, and its end */
+        fputc('\n', terminal->out);
+    return more;
 }
 
 struct str prompt_action(const struct terminal *terminal, bool *ended)

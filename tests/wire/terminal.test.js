@@ -358,3 +358,23 @@ test('the live list: what comes is there, it is answered and declined, the windo
   assert.match(screen.shown, /\x1b\[\?25h\x1b\[\?1049l$/);
   assert.deepEqual((await Promise.all(calls)).map(textOf), ['decline', 'decline', 'accept {"name":"Ada"}']);
 });
+
+test('what only the server can tell does not fit is asked for again, by its path', async (t) => {
+  const { first } = await openHouse(t, memory);
+  const client = await mute(t, first, 'ada');
+  let call = client.call('ask', {});
+  let [{ id }] = await new Api(first, 'ada').pending();
+  const typed = 'a\nA\0da\n36\n\n';
+  const seen = await inbox(first, 'ada', ['answer', id], { typed });
+  assert.deepEqual([seen.code, /\n {2}\/name: [^]*still waits\.\n$/.test(seen.stdout)], [5, true], seen.stdout);
+  const again = await inbox(first, 'ada', ['answer', id, '--json'], { typed: `${typed}Ada\n` });
+  assert.equal(again.code, 0, again.stderr);
+  assert.deepEqual(JSON.parse(again.stdout).data, { name: 'Ada', age: 36 });
+  await call;
+  call = client.call('ticket', {});
+  [{ id }] = await new Api(first, 'ada').pending();
+  assert.match((await inbox(first, 'ada', ['show', id])).stdout, /\n {2}ticket: a text, like T-123, required\n/);
+  assert.match((await inbox(first, 'ada', ['answer', id, '--accept', 'ticket=7'])).stderr, /ticket: .*T-123/);
+  await inbox(first, 'ada', ['answer', id, '--dismiss']);
+  await call;
+});
