@@ -268,6 +268,10 @@ static int answer_by_prompts(struct terminal *terminal, struct draft *draft)
 
     draw_item(terminal, draft->item, true);
     draft->action = prompt_action(terminal, &ended);
+    while (str_eq(draft->action, STR("show"))) {
+        draw_item(terminal, draft->item, false);
+        draft->action = prompt_action(terminal, &ended);
+    }
     if (!draft->action.len || !ask_person(terminal, draft))
         return nothing_sent(terminal);
     for (int round = 0; round < ANSWER_ROUNDS_MAX; round++) {

@@ -171,7 +171,7 @@ static void draw_tree(const struct terminal *terminal, const struct json *value,
 
     draw_children(&tree, value, 1);
     if (folded && tree.lines > DRAW_FOLD_LINES)
-        fputs("  ... there is more of it: see nod inbox show\n", terminal->out);
+        fputs("  ... there is more of it: s shows it\n", terminal->out);
 }
 
 /* --- an item --- */

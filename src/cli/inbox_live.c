@@ -47,14 +47,26 @@ static void on_signal(int number)
         came = number;
 }
 
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGWINCH };
+
 static void catch_signals(void)
 {
-    static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGWINCH };
     struct sigaction action = { .sa_handler = on_signal }; /* no SA_RESTART: it ends a wait */
 
     sigemptyset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        sigaction(numbers[i], &action, NULL);
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        sigaction(signals[i], &action, NULL);
+}
+
+/* Held back, they come at the next prompt. */
+static void hold_signals(bool hold)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        sigaddset(&set, signals[i]);
+    sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
 }
 
 /* --- the screen --- */
@@ -218,6 +230,7 @@ static void open_chosen(struct live *live)
 
     if (!live->count)
         return;
+    hold_signals(true); /* before the terminal sends any for this question */
     screen_give_back(live);
     answer_item(live->terminal, id, &(struct answer_words){ 0 });
     if (!came) {
@@ -226,6 +239,7 @@ static void open_chosen(struct live *live)
         prompt_line(&line);
         buf_finish(&line);
     }
+    hold_signals(false);
     if (came == SIGINT) /* it has ended the question, not the list */
         came = 0;
     screen_take(live);

@@ -5,7 +5,8 @@
  * starts with, or leaves an optional field out. Nothing is sent from here, so the end of the input
  * (Ctrl-D) or Ctrl-C at any prompt leaves everything as it was.
  */
-#include <errno.h>
+#include <signal.h>
+#include <sys/select.h>
 #include <unistd.h>
 
 #include "cli/inbox_safe.h"
@@ -18,6 +19,21 @@ enum {
     PROMPT_WHY_MAX = 4096,          /* bytes about what does not fit */
 };
 
+/* Waits for input. False: a signal came that ends it. A signal that was held back (inbox_live) is
+ * let in here and nowhere else, so none is missed before the wait; a resized window ends nothing.
+ */
+static bool wait_for_input(void)
+{
+    fd_set files;
+    sigset_t held;
+
+    FD_ZERO(&files);
+    FD_SET(STDIN_FILENO, &files);
+    sigemptyset(&held);
+    sigaddset(&held, SIGWINCH);
+    return pselect(STDIN_FILENO + 1, &files, NULL, NULL, NULL, &held) >= 0;
+}
+
 bool prompt_line(struct buf *line)
 {
     char c;
@@ -25,10 +41,9 @@ bool prompt_line(struct buf *line)
     fflush(NULL);
     buf_clear(line);
     for (;;) {
-        ssize_t got = read(STDIN_FILENO, &c, 1);
-        if (got < 0 && errno == EINTR)
-            return false; /* a signal that ends the program */
-        if (got <= 0)
+        if (!wait_for_input())
+            return false;
+        if (read(STDIN_FILENO, &c, 1) != 1)
             return line->len > 0;
         if (c == '\n')
             return true;
@@ -51,9 +66,8 @@ struct str prompt_action(const struct terminal *terminal, bool *ended)
         const char *letter, *word;
         struct str action;
     } actions[] = {
-        { "a", "accept", STR_INIT("accept") },
-        { "d", "decline", STR_INIT("decline") },
-        { "x", "dismiss", STR_INIT("cancel") },
+        { "a", "accept", STR_INIT("accept") },  { "d", "decline", STR_INIT("decline") },
+        { "x", "dismiss", STR_INIT("cancel") }, { "s", "show", STR_INIT("show") },
         { "q", "leave", STR_INIT("") },
     };
     struct str action = STR_NONE;
@@ -63,7 +77,9 @@ struct str prompt_action(const struct terminal *terminal, bool *ended)
     buf_init(&line, PROMPT_LINE_MAX);
     *ended = false;
     while (!known && !*ended) {
-        *ended = !ask(terminal, "accept (a), decline (d), dismiss (x) or leave it (q)? ", &line);
+        *ended = !ask(terminal,
+                      "accept (a), decline (d), dismiss (x), show all of it (s) or leave it (q)? ",
+                      &line);
         struct str word = str_trim(buf_str(&line));
         for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]) && !*ended; i++)
             if (str_eq_nocase(word, str_of(actions[i].letter)) ||

@@ -118,7 +118,7 @@ bool field_take(struct arena *arena, struct field *field, struct str typed, stru
 bool prompt_line(struct buf *line);
 /* Asks for a field until it fits. */
 bool prompt_field(const struct terminal *terminal, struct arena *arena, struct field *field);
-/* accept, decline, cancel; empty: leave it; *ended: there is no more to read. */
+/* accept, decline, cancel; show: what is folded; empty: leave it; *ended: there is no more to read. */
 struct str prompt_action(const struct terminal *terminal, bool *ended);
 bool prompt_reason(const struct terminal *terminal, struct buf *reason);
 /* Which choice, from 1; 0: only this time. */

@@ -213,6 +213,23 @@ test('hostile text moves nothing: it is drawn with marks, and JSON says the same
   await call;
 });
 
+test('before an answer, large arguments are folded; s shows all of them', async (t) => {
+  const { first } = await openHouse(t, memory);
+  const client = await mute(t, first, 'ada');
+  const list = Array.from({ length: 10000 }, (_, i) => `${i}`);
+  const call = client.call('ask_plain', { exact: 9007199254740991, long: 'x\x1b'.repeat(500000), list });
+  const [{ id }] = await new Api(first, 'ada').pending();
+  const folded = await inbox(first, 'ada', ['answer', id], { typed: 'q\n' });
+  assert.equal(folded.code, 1);
+  assert.match(folded.stdout, /\n {2}exact: 9007199254740991\n {2}long: "(x<U\+001B>)+x?\.\.\." \(1000000 bytes in all\)\n {2}list:\n {4}- "0"\n/);
+  assert.match(folded.stdout, /\n {2}\.\.\. there is more of it: s shows it\n/);
+  assert.ok(folded.stdout.length < 4000, `${folded.stdout.length}`);
+  const whole = await inbox(first, 'ada', ['answer', id], { typed: 's\nd\n\n' });
+  assert.equal(whole.code, 3);
+  assert.ok(whole.stdout.includes(`"${'x<U+001B>'.repeat(500000)}"`) && whole.stdout.includes('\n    - "9999"\n'));
+  await call;
+});
+
 test('exit codes, and what is said', async (t) => {
   const folder = scratchFolder(t);
   const socket = path.join(folder, 'nod.sock');
@@ -334,6 +351,7 @@ test('the live list: what comes is there, it is answered and declined, the windo
     await screen.until(/leave it \(q\)\? /);
   };
   await go('three');
+  screen.resize(24, 90); // at a prompt, it ends nothing
   screen.type('a\nAda\n\n\n');
   await screen.until(/Accepted\.[^]*goes back to the list: /);
   screen.type('\n');
