@@ -313,6 +313,9 @@ struct str call_id(const struct call *call);
 struct str call_scope(const struct call *call);
 const struct target *call_target(const struct call *call);
 struct caller *call_caller(const struct call *call);
+/* Nobody waits for its result here: the call goes on by itself, and call_change_caller gives it to
+ * whoever comes. */
+bool call_is_alone(const struct call *call);
 bool call_waiting(const struct call *call);
 bool call_is_stored(const struct call *call); /* the store knows it */
 /* The call runs here, in an epoch of ours: no other node knows more of it. */

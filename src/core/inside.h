@@ -311,7 +311,6 @@ void cancels_drop(struct engine *engine);
 void openings_drop(struct engine *engine);
 /* Writes the arguments as JSON. False: they are too large, and nothing is written. */
 bool args_write(struct buf *out, const struct json *args);
-bool call_is_alone(const struct call *call); /* the caller is gone */
 void call_free(struct call *call);
 /* Calls fn(call) when the stack is clear, unless the call is gone by then. */
 void call_later(struct call *call, void (*fn)(struct call *call));

@@ -91,17 +91,18 @@ uint8_t caller_away_can(const struct call *call, bool held)
 
 bool caller_is_away(const struct call *call)
 {
-    return caller_away_of(call) != NULL;
+    return call_is_alone(call) || caller_away_of(call);
 }
 
 bool caller_away_give_way(struct call *call, struct caller *to)
 {
     struct caller_away *away = caller_away_of(call);
 
-    if (!away)
+    if (!away && !call_is_alone(call))
         return false;
     call_change_caller(call, to);
-    caller_away_free(away);
+    if (away)
+        caller_away_free(away);
     return true;
 }
 

@@ -27,10 +27,10 @@ void caller_away_orphan(void *data, const struct call_record *record);
  * client is not away, or is of the other kind. */
 uint8_t caller_away_can(const struct call *call, bool held);
 
-/* Is the client of this call away? */
+/* Is the client of this call away, or does the call go on by itself? */
 bool caller_is_away(const struct call *call);
 
-/* The client is back, with a new caller. False: the call's client was not away. */
+/* The client is back, with a new caller. False: another one waits for the call. */
 bool caller_away_give_way(struct call *call, struct caller *to);
 
 /* The server is being destroyed. */

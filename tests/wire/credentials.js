@@ -29,9 +29,11 @@ export const bearer = (token) => ({ Authorization: `Bearer ${token}` });
 
 // Failed attempts are slowed by address. So that a table of them is quick, each comes from another address of this machine.
 let guests = 0;
-function fetchAsGuest(url, options) {
+async function fetchAsGuest(url, { body, headers, ...options }) {
   guests = (guests + 1) % 60000;
-  return fetchOver(http.request, { localAddress: `127.1.${guests >> 8}.${guests & 255}` })(url, options);
+  const send = fetchOver(http.request, { localAddress: `127.1.${guests >> 8}.${guests & 255}` });
+  if (!(body instanceof Blob)) return send(url, { body, headers, ...options });
+  return send(url, { body: Buffer.from(await body.arrayBuffer()), headers: { 'Content-Type': body.type, ...headers }, ...options });
 }
 
 // A browser that is signed in: it sends its cookie, its origin and, with a change, the text that the page was told.
