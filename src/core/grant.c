@@ -25,7 +25,6 @@ enum {
     OWNER_BYTES = 12,   /* of a digest, for the owner's part of a key */
     SESSION_BYTES = 8,  /* for the session's */
     REST_BYTES = 12,    /* and for the rest */
-    GRANT_TRIES = 8,    /* of a change that others were faster with */
     RECORD_MAX = 16384, /* bytes of a record */
     WORK_ARENA = 65536, /* memory of one operation on a grant */
     OVER_PAGE = 64,     /* grants of an ended session that are removed at a time */
@@ -149,8 +148,6 @@ struct grant_work {
     struct engine *engine;
     struct op op;
     struct arena arena;
-    int tries;
-    uint64_t version;
     struct grant grant;
     char id[GRANT_KEY_LEN];
     size_t id_len;
@@ -228,13 +225,16 @@ void grant_works_drop(struct engine *engine)
 
 /* --- revoking --- */
 
-static void revoke_begin(struct grant_work *work);
-
+/* It replaces whatever is there, so that no use can be faster than a revoke. A use or an answer
+ * that has read the record before finds another version there, and reads it again. */
 static void revoke_put_send(struct op *op)
 {
     struct grant_work *work = OP_OF(op, struct grant_work, op);
+    int64_t now = engine_now(work->engine);
 
-    grant_put(work->engine, &work->grant, work->version, op_completed, op);
+    if (now > work->grant.at_ms)
+        work->grant.at_ms = now;
+    grant_put(work->engine, &work->grant, 0, op_completed, op);
 }
 
 static void revoke_put_done(struct op *op, nod_status status, const struct store_reply *reply)
@@ -242,10 +242,6 @@ static void revoke_put_done(struct op *op, nod_status status, const struct store
     struct grant_work *work = OP_OF(op, struct grant_work, op);
 
     (void)reply;
-    if (status == NOD_E_STALE && ++work->tries < GRANT_TRIES) { /* it was used in the meantime */
-        revoke_begin(work);
-        return;
-    }
     if (status == NOD_OK)
         LOG_INFO("a remembered approval was revoked", LOG_STR("tool", work->grant.tool),
                  LOG_STR("principal", work->grant.principal), LOG_STR("grant", work->grant.id));
@@ -265,7 +261,6 @@ static void revoke_get_done(struct op *op, nod_status status, const struct store
     struct grant_work *work = OP_OF(op, struct grant_work, op);
     struct str whose = str_of(work->principal);
     struct grant *grant = &work->grant;
-    int64_t now = engine_now(work->engine);
 
     if (status != NOD_OK) {
         work_over(work, status);
@@ -273,19 +268,13 @@ static void revoke_get_done(struct op *op, nod_status status, const struct store
     }
     arena_reset(&work->arena);
     if (!grant_read(&work->arena, str_n(work->id, work->id_len), reply->value, grant) ||
-        grant_is_over(grant, now) || (whose.len && !str_eq(whose, grant->principal))) {
+        grant_is_over(grant, engine_now(work->engine)) ||
+        (whose.len && !str_eq(whose, grant->principal))) {
         work_over(work, NOD_E_NOT_FOUND);
         return;
     }
-    work->version = reply->version;
     grant->revoked = true;
-    grant->at_ms = now > grant->at_ms ? now : grant->at_ms;
     op_start(work->engine, &work->op, revoke_put_send, revoke_put_done);
-}
-
-static void revoke_begin(struct grant_work *work)
-{
-    op_start(work->engine, &work->op, revoke_get_send, revoke_get_done);
 }
 
 void grants_revoke(struct engine *engine, struct str id, struct str principal,
@@ -296,7 +285,7 @@ void grants_revoke(struct engine *engine, struct str id, struct str principal,
     work->done = done;
     work->id_len = id.len == GRANT_KEY_LEN ? id.len : 1; /* of another length there is none */
     memcpy(work->id, id.len == GRANT_KEY_LEN ? id.at : "-", work->id_len);
-    revoke_begin(work);
+    op_start(engine, &work->op, revoke_get_send, revoke_get_done);
 }
 
 /* --- listing --- */

@@ -244,6 +244,33 @@ test('two nodes of redis: many calls at once pass by one grant, and after a revo
   for (const call of late) assert.ok((await call.reply()).result.isError);
 });
 
+for (const house of houses) {
+  test(`${house.name}: a revoke wins while many calls use the grant, and what comes after it asks`, async (t) => {
+    const { first, last } = await openHouse(t, house, { program: PROGRAM });
+    const ada = new Api(last, 'ada');
+    const peers = [await session(t, first, 'ada'), await session(t, last, 'ada')];
+    await grant(peers[0], ada, 'guarded', { n: 1 }, choices[5]);
+    const [{ id }] = await grants(ada);
+    // Each of them calls again and again until it is asked, which ends it.
+    let passed = 0;
+    const busy = Array.from({ length: 12 }, async (_, n) => {
+      for (;;) {
+        const { result } = await (await callTool(peers[n % 2], 'guarded', { n })).reply();
+        if (result.isError) return;
+        passed++;
+      }
+    });
+    await within(PATIENCE_MS, 'all are at it', (async () => { while (passed < 12) await pause(1); })());
+    assert.equal((await ada.request('DELETE', `/api/grants/${id}`)).status, 204, 'the first time');
+    const late = await callTool(peers[0], 'guarded', { n: 99 });
+    const items = await ada.pending(13);
+    for (const item of items) assert.equal((await ada.resolve(item.id, { approved: false })).status, 200);
+    assert.ok((await late.reply()).result.isError);
+    await Promise.all(busy);
+    assert.deepEqual(await grants(ada), []);
+  });
+}
+
 // --- the 2026 era, and clients that ask ---
 
 test('2026: there is no session, so a time is offered, and passes', async (t) => {

@@ -612,6 +612,96 @@ static void a_store_that_fails_for_a_while_loses_no_grant(void **state)
     }
 }
 
+/* --- a revoke and uses at the same time --- */
+
+static char used[1024]; /* the record as its last use has left it */
+static bool hold;       /* the next use reaches the store when it is let go */
+static struct {
+    char key[GRANT_KEY_LEN], value[1024];
+    size_t len;
+    uint64_t version;
+    int64_t ttl_ms;
+    store_done *done;
+    void *data;
+} held;
+
+static void nothing(void *data, nod_status status, const struct store_reply *reply)
+{
+    (void)data, (void)status, (void)reply;
+}
+
+/* Whenever a revoke writes, somebody else's use has been a moment faster. */
+static void busy_put(struct store *store, struct str kind, struct str key, struct str value,
+                     uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+{
+    if (str_eq(kind, STR("grant"))) {
+        assert_true(value.len < sizeof(used));
+        if (str_find(value, STR("\"revoked\":true")) >= 0) {
+            inner_ops->put(store, kind, key, str_of(used), 0, 0, nothing, NULL);
+        } else if (hold) {
+            hold = false;
+            memcpy(held.key, key.at, GRANT_KEY_LEN);
+            memcpy(held.value, value.at, value.len);
+            held.len = value.len;
+            held.version = version;
+            held.ttl_ms = ttl_ms;
+            held.done = done;
+            held.data = data;
+            return;
+        } else {
+            memcpy(used, value.at, value.len);
+            used[value.len] = '\0';
+        }
+    }
+    inner_ops->put(store, kind, key, value, version, ttl_ms, done, data);
+}
+
+static void a_revoke_wins_whatever_uses_the_grant(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CHOICES; i++) {
+        begin(ALL_SCOPES | BOTH);
+        inner_ops = world.store->ops;
+        failing_ops = *inner_ops;
+        failing_ops.put = busy_put;
+        world.store->ops = &failing_ops;
+        grant(&choices[i]);
+        assert_true(passes("ann", "ann/s1", "{\"n\":1}"));
+        assert_int_equal(list_of("ann"), 1);
+        hold = true;
+        struct world_caller *caller = call_with("ann", "ann/s1", "{\"n\":1}");
+        assert_false(hold);
+        assert_int_equal(revoke(first_id, "ann"), NOD_OK);
+        assert_int_equal(list_of("ann"), 0);
+        inner_ops->put(world.store, STR("grant"), str_n(held.key, GRANT_KEY_LEN),
+                       str_n(held.value, held.len), held.version, held.ttl_ms, held.done,
+                       held.data);
+        world_settle(&world);
+        assert_int_equal(caller->finished, 0); /* the use came too late: it asks */
+        assert_int_equal(world.second_count, 1);
+        answer_as("ann", ROLE_ANSWER, NULL);
+        assert_int_equal(list_of("ann"), 0);
+        assert_false(passes("ann", "ann/s1", "{\"n\":1}"));
+        world_finish(&world);
+    }
+}
+
+static void a_revoke_whose_reply_was_lost_has_still_revoked(void **state)
+{
+    (void)state;
+    begin(NOD_REMEMBER_PRINCIPAL);
+    grant(&choices[2]);
+    assert_int_equal(list_of("ann"), 1);
+    let_fail("put", true);
+    failures = 1;
+    revoke(first_id, "ann");
+    for (int i = 0; i < 20 && revoked == NOD_PENDING; i++)
+        world_advance(&world, 1000);
+    assert_int_equal(revoked, NOD_OK);
+    assert_int_equal(list_of("ann"), 0);
+    world_finish(&world);
+}
+
 static void a_call_is_cancelled_while_grants_are_looked_for(void **state)
 {
     (void)state;
@@ -682,6 +772,8 @@ int main(void)
         cmocka_unit_test(destructive_tools_that_asked_nobody_are_counted),
         cmocka_unit_test(an_approval_in_a_handler_honours_the_grants_of_its_path),
         cmocka_unit_test(a_store_that_fails_for_a_while_loses_no_grant),
+        cmocka_unit_test(a_revoke_wins_whatever_uses_the_grant),
+        cmocka_unit_test(a_revoke_whose_reply_was_lost_has_still_revoked),
         cmocka_unit_test(a_call_is_cancelled_while_grants_are_looked_for),
         cmocka_unit_test(a_reason_is_kept_and_one_that_is_too_long_is_refused),
     };
