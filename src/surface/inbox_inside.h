@@ -29,6 +29,8 @@ enum {
     INBOX_PAGE_USUAL = 50,           /* asks of a page, if nobody says otherwise */
     INBOX_SCANS_MAX = 400,           /* pages of the store that one request looks through */
     INBOX_TEXT_SEARCH_MAX = 1000,    /* the newest asks, in whose texts `q` is looked for */
+    INBOX_TEXT_SCAN_MAX = 8,         /* of them, before others have their turn */
+    INBOX_TEXT_MAX = 200,            /* bytes of `q` */
     INBOX_ANSWER_TREE_MAX = 8 << 20, /* memory of the body of an answer, as a tree */
 };
 
@@ -85,9 +87,10 @@ struct shown {
     struct viewer viewer;
     struct shown_ask *asks; /* room for `room` */
     size_t count, room;
-    size_t loaded;  /* asks before this one have their calls */
-    size_t waiting; /* replies of the store that are still to come */
-    bool failed;    /* the store did */
+    size_t loaded;         /* asks before this one have their calls */
+    size_t waiting;        /* replies of the store that are still to come */
+    bool failed;           /* the store did */
+    struct loop_last turn; /* for done(), if it goes on after others had their turn */
     bool
         everybody; /* it is read for several viewers: all asks are, with what any of them may see */
     /* Does it belong to the reply, now that its call is known? NULL: all do. */

@@ -8,7 +8,9 @@
  *
  * Filters of tool, principal, state and time go over everything that is kept. The text `q` is
  * looked for in the newest INBOX_TEXT_SEARCH_MAX asks: in the message, the tool, the principals,
- * the reason and the arguments.
+ * the reason and the arguments. That takes time in proportion to the length of these texts,
+ * whatever is looked for, and at most INBOX_TEXT_SCAN_MAX asks are searched before others have
+ * their turn.
  *
  * If a page is larger than the memory of a request, it is made again with half as many asks.
  */
@@ -36,7 +38,9 @@ struct listing {
     size_t limit;
     struct str from, cursor; /* where this page began, and where the next begins */
     size_t scans, looked;
-    bool over;                                     /* nothing that follows can fit the filters */
+    char text[INBOX_TEXT_MAX];    /* `q` in lower case */
+    size_t again[INBOX_TEXT_MAX]; /* after a mismatch behind byte i, so many bytes still match */
+    bool over;                    /* nothing that follows can fit the filters */
     void (*drawn)(struct shown *shown, bool more); /* NULL: the reply is JSON */
 };
 
@@ -52,14 +56,33 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
-/* ASCII in any case; other characters as they are. */
-static bool contains(struct str text, struct str wanted)
+/* Prepares contains() (the algorithm of Knuth, Morris and Pratt). */
+static void text_prepare(struct listing *listing)
 {
-    for (size_t i = 0; i + wanted.len <= text.len; i++) {
-        size_t k = 0;
-        while (k < wanted.len && lower(text.at[i + k]) == lower(wanted.at[k]))
-            k++;
-        if (k == wanted.len)
+    struct str wanted = listing->params[PARAM_Q].value;
+
+    for (size_t i = 0; i < wanted.len; i++)
+        listing->text[i] = lower(wanted.at[i]);
+    for (size_t i = 1, same = 0; i < wanted.len; i++) {
+        while (same && listing->text[i] != listing->text[same])
+            same = listing->again[same - 1];
+        same += listing->text[i] == listing->text[same];
+        listing->again[i] = same;
+    }
+}
+
+/* Does the text contain `q`? ASCII in any case; other characters as they are. No byte of the text
+ * is looked at again, however much of `q` it repeats. */
+static bool contains(const struct listing *listing, struct str text)
+{
+    size_t len = listing->params[PARAM_Q].value.len;
+
+    for (size_t i = 0, same = 0; i < text.len; i++) {
+        char c = lower(text.at[i]);
+        while (same && c != listing->text[same])
+            same = listing->again[same - 1];
+        same += c == listing->text[same];
+        if (same == len)
             return true;
     }
     return false;
@@ -69,13 +92,12 @@ static bool has_text(struct shown *shown, const struct ask_record *ask,
                      const struct call_record *call)
 {
     const struct listing *listing = listing_of(shown);
-    struct str wanted = listing->params[PARAM_Q].value;
     const struct target *tool = catalog_find(shown->inbox->opts.catalog, TARGET_TOOL, ask->target);
 
-    return contains(ask->message, wanted) || contains(ask->target, wanted) ||
-           contains(ask->principal, wanted) || contains(ask->by, wanted) ||
-           contains(ask->id, wanted) || contains(ask->note, wanted) ||
-           (tool && contains(tool->title, wanted)) || (call && contains(call->args, wanted));
+    return contains(listing, ask->message) || contains(listing, ask->target) ||
+           contains(listing, ask->principal) || contains(listing, ask->by) ||
+           contains(listing, ask->id) || contains(listing, ask->note) ||
+           (tool && contains(listing, tool->title)) || (call && contains(listing, call->args));
 }
 
 static bool fits(const struct listing *listing, const struct ask_record *ask)
@@ -145,15 +167,23 @@ static void listing_scan(struct listing *listing)
 {
     struct shown *shown = &listing->shown;
     struct store *store = shown->inbox->store;
+    size_t limit = listing->limit - shown->count;
 
+    if (shown->wanted && limit > INBOX_TEXT_SCAN_MAX)
+        limit = INBOX_TEXT_SCAN_MAX;
     listing->scans++;
     store->ops->scan(
         store,
         &(struct store_scan){ .index = listing->ended ? STORE_ASKS_ENDED : STORE_ASKS_PENDING,
                               .key = whose(listing),
                               .cursor = listing->cursor,
-                              .limit = listing->limit - shown->count },
+                              .limit = limit },
         scan_row, scanned, listing);
+}
+
+static void listing_turn(void *data)
+{
+    listing_scan(data);
 }
 
 /* --- the reply --- */
@@ -230,7 +260,10 @@ static void listing_done(struct shown *shown)
         api_problem(shown->exchange, 500, STR("This ask is larger than a reply may be."));
     } else if (listing->cursor.len && shown->count < listing->limit &&
                listing->scans < INBOX_SCANS_MAX) {
-        listing_scan(listing);
+        if (shown->wanted)
+            loop_last(shown->inbox->opts.loop, &shown->turn, listing_turn, listing);
+        else
+            listing_scan(listing);
         return;
     } else {
         listing_reply(listing);
@@ -285,6 +318,9 @@ static struct str read_params(struct listing *listing)
         return STR("The parameter limit is a number from 1 to 200.");
     if (params[PARAM_Q].given && str_blank(params[PARAM_Q].value))
         return STR("The parameter q is empty: leave it out, or give a text to look for.");
+    if (params[PARAM_Q].value.len > INBOX_TEXT_MAX)
+        return STR("The parameter q is a text of at most 200 bytes.");
+    text_prepare(listing);
     listing->from = params[PARAM_CURSOR].value;
     return STR_NONE;
 }

@@ -50,6 +50,7 @@ struct shown *shown_begin(struct inbox *inbox, const struct front_request *reque
 
 void shown_end(struct shown *shown)
 {
+    loop_last_stop(&shown->turn);
     list_remove(&shown->link);
     shown->inbox->request_count--;
     arena_finish(&shown->arena);

@@ -57,6 +57,36 @@ for (const house of houses)
     await Promise.all(calls);
   });
 
+test('a search takes time in proportion to what is searched, whatever is looked for', async (t) => {
+  const { first } = await openHouse(t, houses[0]);
+  const ada = new Api(first, 'ada');
+  const client = await mute(t, first, 'ada');
+  const calls = [client.call('ask_plain', { big: 'A'.repeat(1 << 20) }), client.call('ask', { message: 'Ababaabababb' })];
+  await ada.pending(2);
+  for (const [q, count] of [['aBABABB', 1], ['abababab', 0], ['babaa', 1], ['abababb', 1], ['ababaabababb', 1], ['ababaabababba', 0], ['A'.repeat(200), 1]])
+    assert.equal((await ada.list({ q })).json.items.length, count, q);
+  // The shortest of several: others share this machine.
+  const fastest = async (q) => {
+    const took = [];
+    for (let i = 0; i < 3; i++) {
+      const start = performance.now();
+      assert.deepEqual(messages(await ada.list({ q })), []);
+      took.push(performance.now() - start);
+    }
+    return Math.min(...took);
+  };
+  const [short, long] = [await fastest('AC'), await fastest(`${'A'.repeat(199)}C`)];
+  assert.ok(long < 10 * short, `${long} ms against ${short} ms`);
+  const refused = await ada.list({ q: 'A'.repeat(201) });
+  assert.deepEqual([refused.status, refused.json.detail], [400, 'The parameter q is a text of at most 200 bytes.']);
+  // With more than is searched in one turn, everything is still found.
+  for (let i = 0; i < 20; i++) calls.push(client.call('ask', { message: i % 7 ? 'straw' : `needle ${i}` }));
+  await ada.pending(22);
+  assert.deepEqual(messages(await ada.list({ q: 'needle' })).sort(), ['needle 0', 'needle 14', 'needle 7']);
+  for (const { id } of (await ada.list()).json.items) await ada.resolve(id, { approved: false });
+  await Promise.all(calls);
+});
+
 test('numbers are shown exactly as they came, and hostile text is only text', async (t) => {
   const { first } = await openHouse(t, houses[0]);
   const ada = new Api(first, 'ada');
