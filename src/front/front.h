@@ -78,6 +78,8 @@ struct front_signin_opts {
 /* From now on cookies count where a route says so, and there are the routes of signing in and out
  * (front/login.c). The engine is needed, for its store. */
 bool front_sign_in(struct front *front, const struct front_signin_opts *opts);
+/* The token file was read again: sign-ins and links of tokens that are gone end for good. */
+void front_tokens_read(struct front *front);
 /* Makes a one-time link for the local user, which works only without tokens. `told` is given its
  * address later, or nothing if the store failed. */
 void front_start_link(struct front *front, void (*told)(void *data, struct str url), void *data);

@@ -18,6 +18,7 @@
  * login.c        signing in and out
  * slow.c         failed attempts to get in
  * watch.c        what is open for long ends with its credential
+ * sweep.c        a sign-in whose token is gone ends for good
  * pages.c        what browsers are told with our pages, and where they are led
  * health.c       /healthz and /readyz
  * metrics.c      /metrics

@@ -96,6 +96,11 @@ const struct principal *holder_principal(const struct front *front, const struct
     return owner && str_eq(owner->name, holder_name(holder)) ? owner : NULL;
 }
 
+bool holder_is_lost(const struct front *front, const struct holder *holder)
+{
+    return front->opts.tokens && holder->kind == HOLDER_TOKEN && !holder_principal(front, holder);
+}
+
 void holder_write(struct json_writer *w, const struct holder *holder)
 {
     char hex[DIGEST_HEX_LEN + 1];
@@ -271,6 +276,8 @@ static void record_put(struct signin_op *op, int64_t written_ms, uint64_t versio
     buf_finish(&record);
 }
 
+static void remove_lost(struct front *front, const struct digest *digest);
+
 /* Into what is known here. False: it cannot be read, or has ended. */
 static bool record_read(struct signin_op *op, const struct store_reply *reply)
 {
@@ -299,6 +306,8 @@ static bool record_read(struct signin_op *op, const struct store_reply *reply)
     if (is_live(front, signin) && holder_principal(front, &holder))
         return true;
     signin_forget(front, signin, STR("the sign-in has ended"));
+    if (holder_is_lost(front, &holder))
+        remove_lost(front, &op->digest);
     return false;
 }
 
@@ -411,6 +420,23 @@ void signin_remove(struct signin_op *op)
     store->ops->del(store, SIGNIN_KIND, str_n(hex, DIGEST_HEX_LEN), removed, op);
 }
 
+static void lost_removed(struct signin_op *op, nod_status status)
+{
+    if (status != NOD_OK)
+        front_tokens_read(op->front); /* it is looked for until it is gone */
+    signin_op_free(op);
+}
+
+/* Its token may be put back, and it stays ended. */
+static void remove_lost(struct front *front, const struct digest *digest)
+{
+    struct signin_op *op = signin_op_new(front, NULL, NULL);
+
+    op->digest = *digest;
+    op->done = lost_removed;
+    signin_remove(op);
+}
+
 /* --- the whole --- */
 
 static int64_t or_usual(int64_t given, int64_t usual)
@@ -433,6 +459,7 @@ bool signins_open(struct front *front, const struct front_signin_opts *opts)
     list_init(&signins->ops);
     list_init(&signins->watches);
     front->signins = signins;
+    front_tokens_read(front);
     return login_open(front);
 }
 
@@ -443,6 +470,7 @@ void signins_close(struct front *front)
     if (!signins)
         return;
     timer_stop(front->opts.loop, &signins->look);
+    sweep_close(front);
     LIST_EACH (at, &signins->ops)
         signin_op_free(LIST_OF(at, struct signin_op, link));
     LIST_EACH (at, &signins->by_use)

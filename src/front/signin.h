@@ -6,7 +6,7 @@
  * cookie has 128 random bits; the record is found by their digest, so who reads the store cannot
  * sign in. The record says whose it is by the digest of a token, or that it is the local user's;
  * name and roles are what the token file says now. So a token that is taken out of the file ends
- * its sign-ins, and a role that is taken from it is gone at once.
+ * its sign-ins, for good (sweep.c), and a role that is taken from it is gone at once.
  *
  * A link is such a record too (kind "link"), which is used once: the store replaces the version
  * that was read, or it was used before. All nodes that share a store see the same sign-ins and
@@ -65,6 +65,15 @@ struct signin {
     bool checking;
 };
 
+/* The look for those whose token is gone: sweep.c. */
+struct sweep {
+    struct timer again;
+    size_t kind;  /* of the records that are looked at */
+    size_t count; /* how many have ended */
+    bool busy;
+    bool stale; /* the token file was read again meanwhile */
+};
+
 struct signins {
     struct front_signin_opts times;
     struct map by_digest; /* struct signin */
@@ -75,6 +84,7 @@ struct signins {
     struct timer look;   /* at what is watched */
     struct list watches; /* struct front_watch */
     uint64_t removals;   /* how many were removed here, ever */
+    struct sweep sweep;
 };
 
 /* --- signin.c --- */
@@ -108,6 +118,8 @@ int64_t signin_now(const struct front *front);
 
 /* Who that is now; NULL: nobody any more. */
 const struct principal *holder_principal(const struct front *front, const struct holder *holder);
+/* Was its token taken out of the token file, or given to somebody else? */
+bool holder_is_lost(const struct front *front, const struct holder *holder);
 void holder_set(struct holder *holder, enum holder_kind kind, const struct digest *token,
                 struct str name);
 void holder_write(struct json_writer *w, const struct holder *holder);
@@ -154,7 +166,13 @@ bool cookie_origin_ok(const struct front *front, const struct http_request *http
 extern const struct principal enter_by_cookie; /* as the mark of such a request */
 void enter(struct front *front, struct http_exchange *exchange, const struct http_request *http);
 
+/* --- sweep.c --- */
+
+void sweep_close(struct front *front);
+
 /* --- watch.c --- */
+
+extern const struct str watch_lost; /* why it ended: the token, or a role */
 
 /* Ends those of a sign-in. */
 void watches_end(struct front *front, const struct signin *signin, struct str why);

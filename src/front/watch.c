@@ -13,7 +13,7 @@
 #include "core/store.h"
 #include "front/signin.h"
 
-static const struct str lost = STR_INIT("the token is no longer valid, or has lost a role");
+const struct str watch_lost = STR_INIT("the token is no longer valid, or has lost a role");
 
 static void take_out(struct front_watch *watch)
 {
@@ -81,7 +81,7 @@ static struct str wrong_with(struct front *front, const struct front_watch *watc
     else if (!watch->local)
         principal = tokens_find_digest(front->opts.tokens, &watch->token);
     if (!principal || (principal->roles & watch->roles) != watch->roles)
-        return lost;
+        return watch_lost;
     if (signin) {
         signin_use(front, signin);
         recheck(front, signin);

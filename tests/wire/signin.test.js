@@ -127,6 +127,32 @@ test('a role that is taken from the token file is gone for its sign-ins and ends
   assert.equal((await (await root.fetch(ME)).json()).roles, 2);
 });
 
+test('a sign-in whose token was gone does not come back with it, also if nobody has used it meanwhile', async (t) => {
+  const file = tokenFile(t);
+  const args = ['--token-file', file, '--store', `sqlite:${path.join(folder(t), 'nod.db')}`];
+  const start = () => startHttp(t, 'toy-route', { args: [...args, '--public-url', 'http://127.0.0.1:9'] });
+  const write = (...people) => writeFileSync(file, people.map(line).join(''));
+  const first = await start();
+  const [ada, bob] = await Promise.all(['answer', 'other'].map((who) => new Browser(first.url).signIn(PEOPLE[who].token, ME)));
+  const at = async (server, { cookie }) => (await fetch(new URL(ME, server.url), { headers: { Cookie: cookie } })).status;
+  assert.deepEqual([await at(first, ada), await at(first, bob)], [200, 200]);
+  write(PEOPLE.other);
+  first.signal('SIGHUP');
+  await first.said(/whose token is gone have ended" count=1/);
+  write(PEOPLE.other, PEOPLE.answer);
+  first.signal('SIGHUP');
+  await first.said(/read again[^\n]*tokens=2/);
+  assert.deepEqual([await at(first, ada), await at(first, bob)], [401, 200]);
+  await first.stop();
+  write(PEOPLE.answer); // while no server runs: the next one finds it at its start
+  const second = await start();
+  await second.said(/whose token is gone have ended" count=1/);
+  await second.stop();
+  write(PEOPLE.other, PEOPLE.answer);
+  const last = await start();
+  assert.deepEqual([await at(last, ada), await at(last, bob)], [401, 401]);
+});
+
 test('a sign-in ends by time, and when it is not used; a link when it is not followed', async (t) => {
   const env = { TOY_SESSION_MS: '2500', TOY_IDLE_MS: '700', TOY_LINK_MS: '300' };
   const server = await startHttp(t, 'toy-route', { env, args: ['--token-file', tokenFile(t)] });

@@ -400,6 +400,75 @@ static void what_is_known_here_is_bounded(void **state)
     close_front();
 }
 
+/* --- tokens that go --- */
+
+static void list_fails(struct store *self, const struct store_list *list, store_row_fn *row,
+                       store_done *done, void *data)
+{
+    (void)list, (void)row;
+    lost_done = done;
+    lost_data = data;
+    real->get(self, STR("none"), STR("none"), reply_lost, NULL);
+}
+
+static void a_sign_in_whose_token_was_gone_stays_ended(void **state)
+{
+    struct str problem;
+
+    (void)state;
+    open_front(NULL);
+    struct tokens *others =
+        tokens_parse(STR("bob-token-0123456789 bob\n"), STR("t"), &arena, &problem);
+    struct tokens *renamed = tokens_parse(STR(ADA " eve answer\n"), STR("t"), &arena, &problem);
+    struct tokens *without[] = { others, renamed };
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(make_link(), NOD_OK);
+        struct id link = secret;
+        assert_int_equal(make_signin(), NOD_OK);
+        struct id cookie = secret;
+        front_tokens_read(front);
+        turn();
+        assert_non_null(known(id_str(&cookie)));
+        front->opts.tokens = without[i % 2];
+        if (i < 2) { /* nobody uses it while its token is gone */
+            front_tokens_read(front);
+            front_tokens_read(front);
+            turn();
+            assert_string_equal(all_records("signin"), "");
+            assert_string_equal(all_records("link"), "");
+            front->opts.tokens = tokens;
+            assert_int_equal(use_link(id_str(&link)), NOD_E_NOT_FOUND);
+        } else { /* it is used, on a node that has not looked */
+            assert_int_equal(fetch(id_str(&cookie)), NOD_E_NOT_FOUND);
+            assert_string_equal(all_records("signin"), "");
+            front->opts.tokens = tokens;
+        }
+        assert_null(known(id_str(&cookie)));
+        assert_int_equal(fetch(id_str(&cookie)), NOD_E_NOT_FOUND);
+    }
+    assert_int_equal(make_signin(), NOD_OK);
+    front->opts.tokens = others;
+    ops.list = list_fails;
+    front_tokens_read(front);
+    turn();
+    ops.list = real->list;
+    assert_string_not_equal(all_records("signin"), "");
+    for (int i = 0; i < 40 && all_records("signin")[0]; i++) /* it is tried again */
+        loop_turn(loop, 50);
+    assert_string_equal(records, "");
+
+    front->opts.tokens = tokens;
+    assert_int_equal(make_signin(), NOD_OK);
+    front->opts.tokens = NULL; /* a server without tokens says nothing about them */
+    front_tokens_read(front);
+    assert_int_equal(fetch(id_str(&secret)), NOD_E_NOT_FOUND);
+    front->opts.tokens = tokens;
+    assert_string_not_equal(all_records("signin"), "");
+    tokens_destroy(others);
+    tokens_destroy(renamed);
+    close_front();
+}
+
 /* --- watches --- */
 
 static struct str why_ended;
@@ -537,6 +606,7 @@ int main(void)
         cmocka_unit_test(other_nodes_are_asked_where_there_are_some),
         cmocka_unit_test(the_local_user_s_link_of_the_start_counts_without_tokens_only),
         cmocka_unit_test(what_is_known_here_is_bounded),
+        cmocka_unit_test(a_sign_in_whose_token_was_gone_stays_ended),
         cmocka_unit_test(a_watch_ends_with_its_sign_in_once),
         cmocka_unit_test(a_cookie_is_found_by_its_name_and_shape),
         cmocka_unit_test(a_change_comes_from_our_own_origin),
