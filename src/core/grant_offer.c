@@ -158,45 +158,20 @@ const struct target *grant_target(const struct engine *engine, const struct call
 
 /* --- what a question says of it --- */
 
-static bool is_fraction(const struct json *v)
-{
-    if (!json_is(v, JSON_NUMBER))
-        return false;
-    for (size_t i = 0; i < v->text.len; i++)
-        if (strchr(".eE", v->text.at[i]))
-            return true;
-    return false;
-}
-
-/* Numbers with a fraction, as they were written: the canonical form keeps no more digits of them
- * than a double has, and a person has approved what was written. */
-static void fractions_add(struct buf *out, const struct json *v)
-{
-    if (is_fraction(v)) {
-        buf_add(out, v->text);
-        buf_add_char(out, ' ');
-    }
-    JSON_EACH (child, v)
-        fractions_add(out, child);
-}
-
+/* Over the exact form: a person has approved the numbers as they were written. */
 struct str grant_digest(struct arena *arena, const struct json *args)
 {
     struct digest digest;
-    struct buf fractions;
+    struct buf text;
     char *hex = arena_alloc_aligned(arena, DIGEST_HEX_LEN + 1, 1);
 
-    if (!hex || digest_of_json(args, &digest) != NOD_OK)
-        return STR_NONE;
-    buf_init(&fractions, DIGEST_JSON_MAX);
-    fractions_add(&fractions, args);
-    bool whole = !fractions.overflow;
-    if (fractions.len) {
-        struct digest canonical = digest;
-        digest_of_parts((struct str[]){ digest_str(&canonical), buf_str(&fractions) }, 2, &digest);
+    buf_init(&text, DIGEST_JSON_MAX);
+    bool whole = hex && json_write_exact(&text, args);
+    if (whole) {
+        digest_of(buf_str(&text), &digest);
+        digest_hex(&digest, hex);
     }
-    buf_finish(&fractions);
-    digest_hex(&digest, hex);
+    buf_finish(&text);
     return whole ? str_n(hex, DIGEST_HEX_LEN) : STR_NONE;
 }
 

@@ -1,5 +1,5 @@
 /*
- * json/write: the writer, trees, and the canonical form.
+ * json/write: the writer, and trees.
  *
  * Every function that writes asks is_ready first, which knows the one thing that may come next:
  * that is the whole grammar. A writer that failed leaves the buffer as it is; json_writer_done says
@@ -8,13 +8,9 @@
  * A parsed value is written as its raw bytes, unless they span several lines. Then it is walked, so
  * that the output never contains a line end (stdio and SSE frames depend on that). Raw bytes given
  * to jw_raw are not checked.
- *
- * The canonical form sorts members by UTF-16 code units and writes numbers as ECMAScript does.
  */
 #include "json/write.h"
 
-#include "base/mem.h"
-#include "json/members.h"
 #include "json/number.h"
 #include "json/utf8.h"
 
@@ -540,60 +536,5 @@ bool json_write(struct buf *out, const struct json *v)
 
     json_writer_init(&w, out);
     jw_value(&w, v);
-    return json_writer_done(&w);
-}
-
-/* --- the canonical form --- */
-
-static void canonical_value(struct json_writer *w, const struct json *v);
-
-static void canonical_array(struct json_writer *w, const struct json *v)
-{
-    jw_array(w);
-    for (const struct json *item = v->first; item && !w->failed; item = item->next)
-        canonical_value(w, item);
-    jw_end(w);
-}
-
-static void canonical_object(struct json_writer *w, const struct json *v)
-{
-    const struct json **members = members_sorted(v);
-
-    jw_object(w);
-    for (uint32_t i = 0; i < v->count && !w->failed; i++) {
-        jw_key(w, members[i]->key);
-        canonical_value(w, members[i]);
-    }
-    jw_end(w);
-    mem_free(members);
-}
-
-static void canonical_number(struct json_writer *w, struct str number)
-{
-    struct number_text text;
-
-    jw_raw(w, number_canonical(number, &text) ? number_str(&text) : number);
-}
-
-static void canonical_value(struct json_writer *w, const struct json *v)
-{
-    if (json_is(v, JSON_OBJECT))
-        canonical_object(w, v);
-    else if (json_is(v, JSON_ARRAY))
-        canonical_array(w, v);
-    else if (json_is(v, JSON_NUMBER))
-        canonical_number(w, v->text);
-    else if (json_is(v, JSON_STRING))
-        jw_str(w, v->text);
-    else
-        jw_value(w, v);
-}
-
-bool json_write_canonical(struct buf *out, const struct json *v)
-{
-    struct json_writer w;
-
-    json_writer_init(&w, out);
-    canonical_value(&w, v);
     return json_writer_done(&w);
 }

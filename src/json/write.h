@@ -136,5 +136,7 @@ bool json_write(struct buf *out, const struct json *v);
 
 /* RFC 8785 canonical form: the input of digests. Fails (false) only past the limit. */
 bool json_write_canonical(struct buf *out, const struct json *v);
+/* The same, but with every number as it was written: 0 and -0, 1 and 1.0 differ. */
+bool json_write_exact(struct buf *out, const struct json *v);
 
 #endif

@@ -426,6 +426,19 @@ static void arguments_are_the_same_only_to_the_last_digit(void **state)
     assert_false(passes("ann", "ann/s1", "{\"n\":9007199254740992,\"x\":0.1}"));
     assert_false(passes("ann", "ann/s1", "{\"n\":9007199254740993,\"x\":0.10000000000000000001}"));
     assert_false(passes("ann", "ann/s1", "{\"n\":9007199254740993,\"x\":0.1,\"y\":null}"));
+    static const char *const others[][2] = {
+        { "{\"pay\":100000000000000000.9,\"n\":100000000000000000}",
+          "{\"pay\":100000000000000000,\"n\":100000000000000000.9}" },
+        { "{\"n\":0}", "{\"n\":-0}" },
+        { "{\"n\":[1.0,1]}", "{\"n\":[1,1.0]}" },
+        { "{\"n\":1e2}", "{\"n\":100}" },
+    };
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        call_with("ann", "ann/s1", others[i][0]);
+        answer_as("ann", ROLE_ANSWER, &choices[2]);
+        assert_true(passes("ann", "ann/s1", others[i][0]));
+        assert_false(passes("ann", "ann/s1", others[i][1]));
+    }
     world_finish(&world);
 }
 

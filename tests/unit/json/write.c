@@ -338,6 +338,17 @@ static void canonical(const char *from, const char *to)
     assert_string_equal(tree_canonical(tree(to)), to);
 }
 
+static void the_exact_form_is_sorted_and_keeps_every_number_as_it_was_written(void **state)
+{
+    (void)state;
+    buf_clear(&out);
+    assert_true(json_write_exact(
+        &out,
+        tree("{ \"b\": [1.0, 1, -0, 1E2],\n \"a\": {\"\\u0041\": 0.10000000000000000001} }")));
+    assert_true(buf_add_char(&out, '\0'));
+    assert_string_equal(out.at, "{\"a\":{\"A\":0.10000000000000000001},\"b\":[1.0,1,-0,1E2]}");
+}
+
 static void the_examples_of_rfc_8785_come_out_as_it_says(void **state)
 {
     (void)state;
@@ -409,6 +420,7 @@ int main(void)
         TREE_TEST(a_tree_that_is_too_deep_fails_and_ends),
         TREE_TEST(the_limit_of_the_buffer_is_exact),
         TREE_TEST(what_spans_lines_is_written_on_one),
+        TREE_TEST(the_exact_form_is_sorted_and_keeps_every_number_as_it_was_written),
         TREE_TEST(the_examples_of_rfc_8785_come_out_as_it_says),
         TREE_TEST(names_sort_at_every_level_and_prefixes_first),
         TREE_TEST(numbers_that_a_double_would_confuse_keep_their_text),
