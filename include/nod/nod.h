@@ -302,8 +302,8 @@ typedef enum nod_task_mode { NOD_TASK_NEVER, NOD_TASK_OPTIONAL, NOD_TASK_REQUIRE
 /*
  * How an approval may be remembered, so that the next calls do not ask: for how long, and for which
  * arguments. The person chooses among what is allowed, in the inbox, when approving. A remembered
- * approval counts for the principal that called, and for nobody else. It ends when it is revoked, and
- * when the tool's name, input schema or .version changes.
+ * approval counts for the principal that called, and for nobody else, and only while the tool's name,
+ * input schema and .version are those that were approved. It ends when it is revoked.
  */
 enum nod_remember {
     NOD_REMEMBER_SESSION = 1,    /* until the session ends, at most a day. In the 2026 era, which has no

@@ -17,9 +17,9 @@
  *   approval, given on the inbox (page, API, terminal). The word of the client that made the call
  *   never does, and neither does a model's: a client could otherwise free itself of all questions.
  * - A grant counts for the principal whose call was approved, and for nobody else.
- * - A grant counts for the tool as it was: another name, input schema or author's version ends it.
- * - What is not allowed any more does not count: the tool and the operator are asked anew each
- *   time.
+ * - A grant counts for the tool as it was, and not while its name, input schema or author's version
+ *   is another.
+ * - What is not allowed does not count: the tool and the operator are asked anew each time.
  * - A grant is there before the call of its answer goes on, and it is made once. An answer that was
  *   given before a revoke never makes it again.
  */

@@ -192,9 +192,18 @@ static void a_changed_tool_asks_again(void **state)
         assert_true(passes("ann", "ann/s1", "{\"n\":1}"));
         world.target.version[3]++; /* the input schema, or the author's version */
         assert_false(passes("ann", "ann/s1", "{\"n\":1}"));
-        world.target.version[3]--;
+        assert_int_equal(list_of("ann"), 1);
+        world.target.version[3]--; /* the tool that was approved */
         assert_true(passes("ann", "ann/s1", "{\"n\":1}"));
         world.target.name = STR("other");
+        assert_false(passes("ann", "ann/s1", "{\"n\":1}"));
+        world.target.name = STR("tool");
+        world.target.version[3]++;
+        world_advance(&world, 1);
+        grant(&choices[i]); /* in the place of the first */
+        assert_int_equal(list_of("ann"), 1);
+        assert_true(passes("ann", "ann/s1", "{\"n\":1}"));
+        world.target.version[3]--;
         assert_false(passes("ann", "ann/s1", "{\"n\":1}"));
         world_finish(&world);
     }
