@@ -23,20 +23,21 @@
 #include "surface/inbox_inside.h"
 
 enum {
-    EVENTS_STREAMS_MAX = 2000,    /* open streams, in all */
-    EVENTS_PAUSE_MS = 250,        /* between two events of a stream */
-    EVENTS_BUSY_PAUSE_MS = 1000,  /* the same, after an event about many asks */
-    EVENTS_BUSY = 100,            /* asks that are many */
-    EVENTS_CHANGED_MAX = 8192,    /* asks that change between two events; past that: reset */
-    EVENTS_READ_MAX = 400,        /* asks that are read for one event; past that: reset */
-    EVENTS_ENDED_MAX = 50,        /* ends that are shown whole in one event; others by id */
-    EVENTS_PAST_MAX = 16384,      /* changes that are remembered for those who come back */
-    EVENTS_BYTES_MAX = 256 << 10, /* bytes of one event; past that: reset */
-    EVENTS_QUEUE_MAX = 64 << 10,  /* unsent bytes of a stream, past which it is left alone */
-    EVENTS_DRAWN_MAX = 8 << 20,   /* bytes of all asks that were drawn for one event */
-    EVENTS_HEARTBEAT_MS = 15000,  /* a comment, for connections that would be given up */
-    EVENTS_RETRY_MS = 1000,       /* when a reader comes back after its connection broke */
-    EVENTS_ID_MAX = 64,           /* bytes of the id of an event */
+    EVENTS_STREAMS_MAX = 2000,     /* open streams, in all */
+    EVENTS_STREAMS_USER_MAX = 500, /* of one user: a quarter */
+    EVENTS_PAUSE_MS = 250,         /* between two events of a stream */
+    EVENTS_BUSY_PAUSE_MS = 1000,   /* the same, after an event about many asks */
+    EVENTS_BUSY = 100,             /* asks that are many */
+    EVENTS_CHANGED_MAX = 8192,     /* asks that change between two events; past that: reset */
+    EVENTS_READ_MAX = 400,         /* asks that are read for one event; past that: reset */
+    EVENTS_ENDED_MAX = 50,         /* ends that are shown whole in one event; others by id */
+    EVENTS_PAST_MAX = 16384,       /* changes that are remembered for those who come back */
+    EVENTS_BYTES_MAX = 256 << 10,  /* bytes of one event; past that: reset */
+    EVENTS_QUEUE_MAX = 64 << 10,   /* unsent bytes of a stream, past which it is left alone */
+    EVENTS_DRAWN_MAX = 8 << 20,    /* bytes of all asks that were drawn for one event */
+    EVENTS_HEARTBEAT_MS = 15000,   /* a comment, for connections that would be given up */
+    EVENTS_RETRY_MS = 1000,        /* when a reader comes back after its connection broke */
+    EVENTS_ID_MAX = 64,            /* bytes of the id of an event */
 };
 
 struct changed { /* an ask, between two events */

@@ -187,6 +187,16 @@ static struct stream_reader *reader_create(struct events *events,
     return reader;
 }
 
+/* This user has its share of all streams already. */
+static bool has_share(const struct events *events, struct str principal)
+{
+    size_t count = 0;
+
+    LIST_EACH (at, &events->streams)
+        count += str_eq(LIST_OF(at, struct stream_reader, link)->viewer.principal, principal);
+    return count >= EVENTS_STREAMS_USER_MAX;
+}
+
 void stream_serve(const struct front_request *request, void *data)
 {
     struct inbox *inbox = data;
@@ -195,6 +205,10 @@ void stream_serve(const struct front_request *request, void *data)
 
     if (events->stopped || events->stream_count >= EVENTS_STREAMS_MAX) {
         api_problem(request->exchange, 503, STR("There are too many event streams."));
+        return;
+    }
+    if (has_share(events, request->principal)) {
+        api_problem(request->exchange, 429, STR("You have too many event streams; close one."));
         return;
     }
     bool known = read_id(events, http_named(request->http, HTTP_NAME_LAST_EVENT_ID), &number);

@@ -2,8 +2,11 @@
 // those who come back.
 import test from 'node:test';
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { connect, pause, textOf } from './harness.js';
+import http from 'node:http';
+import { json } from 'node:stream/consumers';
+import { connect, pause, textOf, within, PATIENCE_MS } from './harness.js';
 import { Browser } from './credentials.js';
 import { Api, Watcher, houses, mute, openHouse, token } from './inbox.js';
 
@@ -53,6 +56,29 @@ for (const house of houses) {
     await Promise.all(calls);
   });
 }
+
+test('one user takes at most a quarter of all streams, and has them back when they end', async (t) => {
+  const { first } = await openHouse(t, houses[0]);
+  const [ada, bob] = [new Api(first, 'ada'), new Api(first, 'bob')];
+  const open = async (api) => {
+    const request = http.get(`${api.base}/api/events`, { headers: api.credential(), agent: false });
+    t.after(() => request.destroy());
+    const [response] = await once(request, 'response');
+    return { request, response, status: response.statusCode };
+  };
+  const streams = [];
+  while (streams.length < 500) streams.push(...(await Promise.all(Array.from({ length: 50 }, () => open(ada)))));
+  assert.ok(streams.every(({ status }) => status === 200));
+  const refused = await open(ada);
+  assert.equal(refused.status, 429);
+  assert.equal((await json(refused.response)).detail, 'You have too many event streams; close one.');
+  assert.ok(refused.response.headers['retry-after']);
+  assert.equal((await open(bob)).status, 200);
+  streams[0].request.destroy();
+  await within(PATIENCE_MS, 'room for another', (async () => {
+    while ((await open(ada)).status !== 200) await pause(10);
+  })());
+});
 
 test('what comes and goes is joined: at most four events a second, and every list is right at the end', async (t) => {
   const { first } = await openHouse(t, houses[0]);
