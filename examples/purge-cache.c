@@ -12,8 +12,7 @@
  *
  * Approvals for every zone at once need the operator's leave, because the tool is destructive:
  *
- *     build/release/examples/purge-cache --http 127.0.0.1:8080 --remember
- * purge_zone=session,1h,tool
+ *     build/release/examples/purge-cache --http 8080 --remember purge_zone=session,1h,tool
  *
  * What the person sees, in the inbox: "Allow Purge a zone?" with the zone, Approve, Decline, and
  * what may be remembered. A client that shows forms asks there instead, each time: --surfaces inbox

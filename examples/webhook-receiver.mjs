@@ -1,11 +1,12 @@
 // webhook-receiver: approves small expenses by itself, and leaves the rest to people. See docs/webhooks.md.
 //
-//     WEBHOOK_SECRET=whsec_... NOD_URL=http://127.0.0.1:8080 NOD_TOKEN=... node examples/webhook-receiver.mjs 9000
+//     NOD_WEBHOOK_SECRET=whsec_... NOD_URL=http://127.0.0.1:8080 NOD_TOKEN=... node examples/webhook-receiver.mjs 9000
 import { createServer } from 'node:http';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-const { WEBHOOK_SECRET, NOD_URL, NOD_TOKEN, LIMIT = '500' } = process.env;
-const key = Buffer.from(WEBHOOK_SECRET.replace('whsec_', ''), 'base64');
+const { NOD_WEBHOOK_SECRET, NOD_URL, NOD_TOKEN, LIMIT = '500' } = process.env;
+if (!NOD_WEBHOOK_SECRET || !NOD_URL || !NOD_TOKEN) throw new Error('set NOD_WEBHOOK_SECRET, NOD_URL and NOD_TOKEN');
+const key = Buffer.from(NOD_WEBHOOK_SECRET.replace('whsec_', ''), 'base64');
 const seen = new Set(); // the same event may come twice; a real receiver keeps these for a day
 
 function isReal({ 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': signatures = '' }, body) {

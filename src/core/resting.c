@@ -3,9 +3,10 @@
  *
  * A client that carries its questions away, or whose connection broke, has left its call. The store
  * has the call, and nothing of it needs to be live. But if a question is up on a surface other than
- * the client, or will be (plan.h), the call rests: it stays here, and its questions are up there. When the last of them is answered, the call is run on at once,
- * without a caller. Its result is stored, and its next questions are up elsewhere again. A client
- * that comes back takes the resting call over (engine_adopt), with its questions as they are up.
+ * the client, or will be (plan.h), the call rests: it stays here, and its questions are up there.
+ * When the last of them is answered, the call is run on at once, without a caller. Its result is
+ * stored, and its next questions are up elsewhere again. A client that comes back takes the resting
+ * call over (engine_adopt), with its questions as they are up.
  *
  * Holds always: a call rests only while it waits or is being taken, the store knows it, and its
  * client holds something to come back with. Only the core finds it (engine_call_at); for everybody

@@ -3,8 +3,9 @@
  *
  *     GET  /login/{link}     a one-time link: sets the cookie, and leads to /
  *     POST /api/login        with a token as bearer: sets the cookie
- *     POST /api/login-link   makes a one-time link: with a token as bearer, or over the Unix socket
- * as the server's own user POST /api/logout       ends the sign-in of the cookie
+ *     POST /api/login-link   makes a one-time link: with a token as bearer, or as the server's own
+ *                            user over the Unix socket
+ *     POST /api/logout       ends the sign-in of the cookie
  *
  * A browser that fetches pages ahead of time, or asks for their head alone, does not use a link up.
  */

@@ -4,7 +4,8 @@
  *     { "type": "elicitation.created" or "elicitation.ended",
  *       "timestamp": when it happened,
  *       "data": { "id", "executionId", "kind", "state", "tool", "principal", "askedAt",
- * "expiresAt", "link"; if it has ended: "answer": { "action", "by", "via", "at" } } }
+ *                 "expiresAt", "link",
+ *                 "answer": { "action", "by", "via", "at" } (if it has ended) } }
  *
  * The names are those of the API. A body is made from records alone, so the same event has the same
  * body whenever and wherever it is made. It holds nothing that a person or a tool has written,

@@ -265,7 +265,7 @@ test('examples/webhook-receiver.mjs approves small expenses through the API, and
   const server = await startHttp(t, 'expense', { env: { NOD_WEBHOOK_SECRET: secret },
     args: ['--token-file', file, '--webhook', `http://127.0.0.1:${port}/`, '--webhook-allow', `127.0.0.1:${port}`] });
   const child = spawn(process.execPath, [fileURLToPath(new URL('../../examples/webhook-receiver.mjs', import.meta.url)), `${port}`], {
-    env: environment({ WEBHOOK_SECRET: secret, NOD_URL: new URL('/', server.url).href.slice(0, -1), NOD_TOKEN: token('machine') }),
+    env: environment({ NOD_WEBHOOK_SECRET: secret, NOD_URL: new URL('/', server.url).href.slice(0, -1), NOD_TOKEN: token('machine') }),
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = once(child, 'close');
