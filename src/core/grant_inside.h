@@ -8,6 +8,7 @@
 struct grant_offer { /* what a question says of what may be remembered */
     struct grant_rule rule;
     struct str tool, digest, version;
+    bool own; /* the digest is of arguments that the question shows, not of the call's */
 };
 
 /* What is allowed now for this tool path in a call; nothing: .allows is 0. */
@@ -21,9 +22,9 @@ size_t grant_choices(const struct grant_rule *rule, bool session, bool digest,
                      struct remember_choice out[GRANT_CHOICES_MAX]);
 /* The version that a grant is bound to. */
 struct str grant_version(struct arena *arena, const struct target *target);
-/* For ask_record.remember. */
+/* For ask_record.remember. `own` as in struct grant_offer. */
 struct str grant_offer_write(struct arena *arena, const struct grant_rule *rule, struct str path,
-                             struct str digest, struct str version);
+                             struct str digest, bool own, struct str version);
 bool grant_offer_read(const struct ask_record *ask, struct arena *arena, struct grant_offer *out);
 void grant_rules_drop(struct engine *engine);
 

@@ -74,16 +74,20 @@ static struct str time_words(struct arena *arena, int64_t ms)
                      ms == SECOND_MS ? "" : "s");
 }
 
-struct str grant_label(struct arena *arena, enum grant_scope scope, enum grant_match match,
-                       int64_t for_ms)
+static struct str label(struct arena *arena, enum grant_scope scope, int64_t for_ms,
+                        const char *with)
 {
-    const char *with = match == GRANT_ARGUMENTS ? ", with these arguments" : "";
-
     if (scope == GRANT_SESSION)
         return arena_fmt(arena, "Allow for this session%s", with);
     if (!for_ms)
         return arena_fmt(arena, "Always allow%s", with);
     return arena_fmt(arena, "Allow for " STR_FMT "%s", STR_ARG(time_words(arena, for_ms)), with);
+}
+
+struct str grant_label(struct arena *arena, enum grant_scope scope, enum grant_match match,
+                       int64_t for_ms)
+{
+    return label(arena, scope, for_ms, match == GRANT_ARGUMENTS ? ", with these arguments" : "");
 }
 
 /* --- the operator's rules --- */
@@ -181,7 +185,7 @@ struct str grant_version(struct arena *arena, const struct target *target)
 }
 
 struct str grant_offer_write(struct arena *arena, const struct grant_rule *rule, struct str path,
-                             struct str digest, struct str version)
+                             struct str digest, bool own, struct str version)
 {
     struct buf out;
     struct json_writer w;
@@ -191,6 +195,7 @@ struct str grant_offer_write(struct arena *arena, const struct grant_rule *rule,
     jw_object(&w);
     jw_key_str(&w, STR("tool"), path);
     jw_key_str(&w, STR("digest"), digest);
+    jw_key_bool(&w, STR("own"), own);
     jw_key_str(&w, STR("version"), version);
     jw_key_i64(&w, STR("allows"), rule->allows);
     jw_key_i64(&w, STR("forMs"), rule->for_ms);
@@ -213,6 +218,7 @@ bool grant_offer_read(const struct ask_record *ask, struct arena *arena, struct 
     out->rule.allows = (unsigned)allows & (SCOPES | MATCHES);
     out->tool = json_get_str(v, STR("tool"));
     out->digest = json_get_str(v, STR("digest"));
+    out->own = json_true(json_get(v, STR("own")));
     out->version = json_get_str(v, STR("version"));
     return out->tool.len > 0;
 }
@@ -250,6 +256,9 @@ size_t grants_offered(const struct ask_record *ask, struct arena *arena,
     size_t count =
         grant_choices(&offer.rule, !str_eq(ask->scope, ask->principal), offer.digest.len > 0, out);
     for (size_t i = 0; i < count; i++)
-        out[i].label = grant_label(arena, out[i].scope, out[i].match, out[i].for_ms);
+        out[i].label =
+            offer.own && out[i].match == GRANT_ARGUMENTS
+                ? label(arena, out[i].scope, out[i].for_ms, ", with the arguments in the question")
+                : grant_label(arena, out[i].scope, out[i].match, out[i].for_ms);
     return count;
 }

@@ -66,6 +66,19 @@ static void passed(struct call *call)
     look_on(call);
 }
 
+/* The question says what may be remembered, and whether that is for other arguments than the
+ * call's, which people see beside it. */
+static void offer(struct call *call)
+{
+    const struct granting *granting = call->granting;
+    struct run *run = call->run;
+    struct ask_spec *spec = &granting->item->spec;
+    bool own = !str_eq(spec->path_digest, grant_digest(&run->arena, run->args));
+
+    spec->remember = grant_offer_write(&run->arena, &granting->rule, spec->path, spec->path_digest,
+                                       own, granting->target_version);
+}
+
 /* No grant answers it. */
 static void not_passed(struct call *call)
 {
@@ -76,8 +89,7 @@ static void not_passed(struct call *call)
     if (!(able & 1u << item->spec.kind))
         answered(call, ASK_UNSUPPORTED, STR("nod"), STR_NONE, STR_NONE);
     else if (granting->rule.allows)
-        item->spec.remember = grant_offer_write(&call->run->arena, &granting->rule, item->spec.path,
-                                                item->spec.path_digest, granting->target_version);
+        offer(call);
     look_on(call);
 }
 

@@ -44,6 +44,18 @@ static nod_status approving(nod_call *call)
                              : nod_reply_text(call, "not approved");
 }
 
+/* What is approved has arguments of its own. */
+static nod_status approving_other(nod_call *call)
+{
+    nod_json *other = nod_object(call);
+    nod_approval approval;
+
+    nod_set_int(call, other, "n", 5);
+    NOD_TRY(nod_approve(call, &approval, .message = "May I?", .tool_path = "guarded",
+                        .arguments = other));
+    return nod_reply_text(call, approval.approved ? "approved" : "not approved");
+}
+
 /* The same on a thread of its own, with a form: somebody has to fill it in each time. */
 static nod_status filling(nod_call *call)
 {
@@ -93,6 +105,7 @@ int main(int argc, char **argv)
           .requires_confirmation = true,
           .remember = EVERYTHING },
         { .name = "approving", .handler = approving, .input_schema = INPUT },
+        { .name = "approving_other", .handler = approving_other, .input_schema = INPUT },
         { .name = "approving_blocking",
           .handler = approving,
           .input_schema = INPUT,

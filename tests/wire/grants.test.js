@@ -327,6 +327,17 @@ test('nod_approve with a tool path honours the approvals of that tool, and makes
   }
   await grant(one, ada, 'approving_blocking', { n: 3 }, choices[0]);
   assert.ok(await passes(one, ada, 'guarded', { n: 3 }), 'what was approved there counts at the gate');
+  const other = await begin(one, ada, 'approving_other', { n: 4 });
+  assert.match(other.item.message, /"n": 5/);
+  assert.deepEqual(other.item.arguments, { n: 4 }, 'of the call');
+  assert.equal(other.item.remember[0].label, 'Allow for this session, with the arguments in the question');
+  assert.equal(other.item.remember.at(-1).label, 'Always allow');
+  await ada.resolve(other.item.id, { approved: true, remember: { scope: 'session', match: 'arguments', for: null } });
+  assert.equal(textOf(await other.reply()), 'approved');
+  assert.ok(await passes(one, ada, 'guarded', { n: 5 }), 'what was shown in the question');
+  assert.equal(await passes(one, ada, 'guarded', { n: 4 }), null, 'what the call had');
+  const own = await begin(one, ada, 'approving_other', { n: 5 });
+  assert.equal(own.item, null, 'the same arguments');
   const { item } = await begin(one, ada, 'filling', { n: 3 });
   assert.deepEqual([item.schema.required, item.remember], [['many'], []], 'a form is filled in each time');
   await ada.resolve(item.id, { approved: false });
