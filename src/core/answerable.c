@@ -11,7 +11,7 @@ bool answerable_by(const struct ask_record *ask, struct str principal, role_set 
 
     if (ask->approver)
         return !asked && roles_include(roles, ask->approver);
-    if (asked && roles_include(roles, ROLE_CLIENT | ROLE_ANSWER))
-        return true;
-    return roles_include(roles, ask->kind == ASK_APPROVAL ? ROLE_APPROVE : ROLES_NONE);
+    if (asked) /* nobody approves a call of its own by the role for those of others */
+        return roles_include(roles, ROLE_CLIENT | ROLE_ANSWER);
+    return roles_include(roles, ask->kind == ASK_APPROVAL ? ROLE_APPROVE : ROLE_ADMIN);
 }
