@@ -13,13 +13,19 @@ function say(text) {
   problem.textContent = text;
 }
 
+// Only a path of ours is followed; with anything else in the address it goes on to the inbox.
+function onward(next) {
+  if (!/^(\/[\w.-]+)+$/.test(next)) return base;
+  const to = new URL(`.${next}`, base);
+  return to.href.startsWith(base.href) ? to : base;
+}
+
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
   say('');
   try {
     const reply = await fetch(new URL('api/login', base), { method: 'POST', headers: { Authorization: `Bearer ${token.value.trim()}` } });
-    // Only a path of ours is followed.
-    if (reply.ok) return location.replace(new URL((new URLSearchParams(location.search).get('next') ?? '').replace(/^\/+|[^\w./-]/g, ''), base));
+    if (reply.ok) return location.replace(onward(new URLSearchParams(location.search).get('next') ?? ''));
     const body = await reply.json().catch(() => ({}));
     say(reply.status === 401 ? 'This token is not known here.' : (body.detail ?? 'That did not work. Please try again.'));
   } catch {

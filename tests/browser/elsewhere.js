@@ -46,6 +46,21 @@ test('a deep link in a chat opens the ask, for whoever is signed in; anybody els
   await tab.waitForURL(deep);
 });
 
+test('after the sign-in only a page of ours is opened, whatever the address says', async (t) => {
+  const { server, page } = await stage(t, { allow: /./ });
+  const context = await page.context().browser().newContext();
+  t.pages.contexts.push(context);
+  await context.route((url) => url.hostname === 'evil.example', (route) => route.fulfill({ contentType: 'text/html', body: '<p>evil' }));
+  const tab = await context.newPage();
+  for (const next of ['://evil.example/phish', ' //evil.example', '//evil.example', '/\t/evil.example', '/\\evil.example', 'https://evil.example', 'javascript:alert(1)', '/../x']) {
+    await tab.goto(`${server.origin}/login?next=${encodeURIComponent(next)}`);
+    await tab.getByLabel('Your token').fill(PEOPLE.find(({ name }) => name === 'root').token);
+    await tab.getByRole('button', { name: 'Sign in' }).click();
+    await tab.waitForURL((url) => url.pathname !== '/login');
+    assert.equal(new URL(tab.url()).origin, server.origin, next);
+  }
+});
+
 test('a page of another site, or of another port of this machine, can neither read nor change anything', async (t) => {
   const { server, peer, page } = await stage(t, { allow: /./ });
   await peer.call('say', { text: 'Not for you.' });
