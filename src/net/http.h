@@ -197,6 +197,12 @@ void http_on_gone(struct http_exchange *exchange, void (*gone)(void *data), void
 /* It is known now who is at the other end, as if on_head had returned HTTP_TRUST. False: that owner
  * has too many connections. */
 bool http_trust(struct http_exchange *exchange, struct str who);
+/*
+ * So many bytes are in use for the response that is being made: they count in the share of the
+ * owner, instead of those said before, until it is answered. 0, or 429 or 503, the status to answer
+ * with, and what was said before still counts. What must be delivered need not ask.
+ */
+int http_hold(struct http_exchange *exchange, size_t bytes);
 /* Frees the request's memory early. */
 void http_release(struct http_exchange *exchange);
 

@@ -104,7 +104,7 @@ static void conn_count(struct http_conn *conn, size_t queued)
     size_t now = queued + incoming_memory(conn->incoming);
 
     if (conn->exchange)
-        now += incoming_memory(conn->exchange->incoming);
+        now += incoming_memory(conn->exchange->incoming) + conn->exchange->making;
     if (conn->ahead)
         now += conn->ahead->bytes.room;
     share_count(conn, now);
@@ -352,8 +352,9 @@ static bool memory_allows(struct http_conn *conn, size_t more)
 
     if (status)
         conn_refuse(conn, status,
-                    status == 429 ? "too many of your requests are being read; try again later"
-                                  : "too many requests are being read; try again later");
+                    status == 429
+                        ? "your requests and unread responses hold too much; try again later"
+                        : "requests and unread responses hold too much; try again later");
     return !status;
 }
 
@@ -397,7 +398,7 @@ static bool head_trusted(struct http_conn *conn, struct str who)
 {
     share_known(conn);
     if (share_own(conn, who))
-        return true;
+        return memory_allows(conn, 0); /* responses that nobody reads count, too */
     conn_refuse(conn, 429, "you have too many connections open; try again later");
     return false;
 }

@@ -172,6 +172,19 @@ static void request_free(struct http_exchange *exchange)
     exchange->incoming = NULL;
 }
 
+int http_hold(struct http_exchange *exchange, size_t bytes)
+{
+    struct http_conn *conn = exchange->conn;
+    size_t others = conn->counted - exchange->making;
+    int status = bytes > exchange->making ? share_refuses(conn, others, bytes) : 0;
+
+    if (status)
+        return status;
+    exchange->making = bytes;
+    share_count(conn, others + bytes);
+    return 0;
+}
+
 void http_release(struct http_exchange *exchange)
 {
     request_free(exchange);

@@ -108,7 +108,7 @@ struct shown *shown_open(struct inbox *inbox, size_t size);
 void shown_end(struct shown *shown);
 /* Makes room for so many asks, and forgets those that were there. */
 void shown_room(struct shown *shown, size_t room);
-/* False: there is no room. */
+/* False: there is no room, or nobody waits for it any more. */
 bool shown_add(struct shown *shown, const struct ask_record *ask);
 /* Reads the calls of what was added since, all at once; then done(). */
 void shown_load(struct shown *shown);

@@ -4,6 +4,9 @@
  * A reply shows up to a page of asks, and each has a call of its own. All calls are asked for at
  * once, so a store that is reached over a network is waited for once and not once for each ask.
  *
+ * What it reads counts in the share of its reader (http_hold), and past that it is refused, and
+ * nothing more is read.
+ *
  * Holds always: a request is freed when its last reply of the store has come, or with the inbox,
  * never before. If its client has gone away, nothing is sent.
  */
@@ -64,12 +67,32 @@ void shown_room(struct shown *shown, size_t room)
     shown->count = shown->loaded = 0;
 }
 
+/* Nobody waits for the reply any more. */
+static bool is_over(const struct shown *shown)
+{
+    return !shown->exchange && !shown->everybody;
+}
+
+/* Counts what was read so far. */
+static void hold(struct shown *shown)
+{
+    int status = shown->exchange ? http_hold(shown->exchange, shown->arena.used) : 0;
+
+    if (!status)
+        return;
+    api_problem(shown->exchange, status,
+                status == 429 ? STR("Your unread replies hold too much; try again later.")
+                              : STR("Unread replies hold too much; try again later."));
+    shown->exchange = NULL;
+}
+
 bool shown_add(struct shown *shown, const struct ask_record *ask)
 {
-    if (shown->count == shown->room)
+    if (shown->count == shown->room || is_over(shown))
         return false;
     shown->asks[shown->count++] =
         (struct shown_ask){ .ask = ask_record_copy(&shown->arena, ask), .kept = true };
+    hold(shown);
     return true;
 }
 
@@ -88,6 +111,7 @@ static void call_fill(struct shown *shown, struct shown_ask *to, const struct ca
     if (to->ask.state != ASK_PENDING &&
         (shown->everybody || viewer_sees_all(&shown->viewer, &to->ask)))
         to->result = arena_str(&shown->arena, call->result);
+    hold(shown);
 }
 
 /* Those that are not wanted go, and the rest moves up. */
@@ -116,7 +140,9 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
     struct shown *shown = loading->shown;
     struct shown_ask *to = &shown->asks[loading->at];
 
-    if (status == NOD_OK)
+    if (is_over(shown))
+        to->kept = false;
+    else if (status == NOD_OK)
         call_fill(shown, to, reply->call);
     else if (status == NOD_E_STORE)
         shown->failed = true;
@@ -132,7 +158,7 @@ void shown_load(struct shown *shown)
     size_t count = shown->count - shown->loaded;
     struct loading *loading = arena_alloc(&shown->arena, (count + 1) * sizeof(*loading));
 
-    if (!loading || shown->arena.exhausted || count == 0) {
+    if (!loading || shown->arena.exhausted || count == 0 || is_over(shown)) {
         shown->loaded = shown->count;
         shown->done(shown);
         return;

@@ -1,7 +1,9 @@
 // The inbox through its API: what waits is seen and answered there, by whoever may, on every store and every node.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import { startHttp, connect, textOf } from './harness.js';
+import net from 'node:net';
+import { once } from 'node:events';
+import { startHttp, connect, pause, textOf, within, PATIENCE_MS } from './harness.js';
 import { Api, Watcher, houses, mute, openHouse, token, tokenFile } from './inbox.js';
 
 for (const house of houses) {
@@ -75,4 +77,36 @@ test('what a client asks itself is not in the inbox, until it refuses', async (t
   assert.equal(await refusing, 'accept {"name":"Inbox"}');
   question.accept({ name: 'Client' });
   assert.equal(await own, 'accept {"name":"Client"}');
+});
+
+// Asks for the list, and reads the status of the reply and no more.
+async function halfRead(t, server, who) {
+  const { hostname, port } = new URL(server.url);
+  const socket = net.connect({ host: hostname, port: Number(port), readableHighWaterMark: 1024 });
+  t.after(() => socket.destroy());
+  socket.write(`GET /api/elicitation?limit=200 HTTP/1.1\r\nHost: ${hostname}:${port}\r\nAuthorization: Bearer ${token(who)}\r\n\r\n`);
+  await once(socket, 'readable');
+  return { socket, status: socket.read(12).toString().slice(9) };
+}
+
+test('who asks for long lists and does not read them is refused past a share, others are not, and nothing is lost', async (t) => {
+  const { first } = await openHouse(t, houses[0]);
+  const ada = new Api(first, 'ada');
+  const client = await mute(t, first, 'ada');
+  const calls = Array.from({ length: 12 }, (_, i) => client.call('ask', { message: `${i}`, big: 'A'.repeat(900_000) }));
+  const root = new Api(first, 'root');
+  await within(PATIENCE_MS, 'all wait', (async () => {
+    while (!/^nod_asks_pending 12$/m.test((await root.get('/metrics')).text)) await pause(10);
+  })());
+  const slow = await Promise.all(Array.from({ length: 16 }, () => halfRead(t, first, 'ada')));
+  const served = slow.filter(({ status }) => status === '200').length;
+  assert.ok(served >= 2 && served < 14, `${served} were served`); // 64 MiB, and what the sockets take
+  assert.ok(slow.every(({ status }) => status === '200' || status === '429'), slow.map(({ status }) => status).join());
+  assert.equal((await new Api(first, 'bob').list()).status, 200);
+
+  for (const { socket } of slow) socket.destroy();
+  const items = await ada.pending(12); // once they are gone there is room again
+  assert.equal(items.length, 12);
+  for (const { id } of items) assert.equal((await ada.resolve(id, { approved: false })).status, 200);
+  for (const call of calls) assert.equal(textOf(await call), 'decline');
 });

@@ -102,7 +102,7 @@ for (const house of houses)
     assert.equal((await ada.as(null).request('DELETE', '/api/grants/x')).status, 401);
     assert.equal((await ada.request('DELETE', '/api/grants/x', { headers: { 'Sec-Fetch-Site': 'cross-site' } })).status, 403);
     const elsewhere = new Set(['delete /api/grants/{id} 204', 'post /api/logout 204', `post ${RESOLVE} 413`, 'post /api/login 400', 'post /api/login 429',
-      'post /api/login-link 429', 'get /api/events 429']); // shown by the tests of grants, of signing in, of events, and below
+      'post /api/login-link 429', 'get /api/events 429', 'get /api/elicitation 429', 'get /api/elicitation/{id} 429']); // shown by the tests of grants, of signing in, of events, of the API, of shares of memory (unit http-share), and below
     const missing = description.operations().filter((one) => !/ 503$/.test(one) && !description.seen.has(one) && !elsewhere.has(one));
     assert.deepEqual(missing, [], 'what is described was seen');
   });

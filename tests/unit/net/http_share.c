@@ -257,6 +257,60 @@ static void line19_memory_is_shared_by_owner(void **state)
     close(bob);
 }
 
+/* Somebody who asks and does not read is not given more and more. */
+static void responses_that_nobody_reads_count_in_the_share(void **state)
+{
+    static char body[16 << 20];
+    struct fixture *f = *state;
+    struct http_figures figures;
+    struct buf got;
+
+    f->limits.owner_memory_max = 1 << 20;
+    start_ruled(f);
+    buf_init(&got, RECEIVED_MAX);
+    memset(body, 'x', sizeof(body));
+    int slow = dial(f);
+    send_text(f, slow, FROM("ada", "GET /hold", "", ""));
+    AWAIT(f, f->held_count == 1);
+    http_reply(f->held[0], 200, NULL, 0, str_n(body, sizeof(body)));
+    http_flush(f->server);
+    http_figures(f->server, &figures);
+    assert_true(figures.memory > f->limits.owner_memory_max);
+    close(say(f, FROM("ada", "GET /more", "", ""), "HTTP/1.1 429 "));
+    close(say(f, FROM("bob", "GET /b", "", ""), "GET /b"));
+    AWAIT(f, (receive(slow, &got), got.len > sizeof(body))); /* all of it comes */
+    close(say(f, FROM("ada", "GET /again", "", ""), "GET /again"));
+    buf_finish(&got);
+    close(slow);
+}
+
+static void what_a_response_needs_while_it_is_made_counts_in_the_share(void **state)
+{
+    struct fixture *f = *state;
+    int fds[3];
+
+    f->limits.owner_memory_max = 100 * 1000;
+    start_ruled(f);
+    for (int i = 0; i < 3; i++) {
+        fds[i] = dial(f);
+        send_text(f, fds[i],
+                  i < 2 ? FROM("ada", "GET /hold", "", "") : FROM("bob", "GET /hold", "", ""));
+        AWAIT(f, f->held_count == i + 1);
+    }
+    assert_int_equal(http_hold(f->held[0], 40 * 1000), 0);
+    assert_int_equal(http_hold(f->held[0], 60 * 1000), 0); /* instead of them, not beside them */
+    assert_int_equal(http_hold(f->held[1], 60 * 1000), 429);
+    assert_int_equal(http_hold(f->held[2], 60 * 1000), 0);
+    http_reply(f->held[0], 200, NULL, 0, STR("made"));
+    http_flush(f->server);
+    assert_int_equal(http_hold(f->held[1], 60 * 1000), 0);
+    close(fds[1]); /* who goes away holds nothing */
+    AWAIT(f, f->gone == 1);
+    close(say(f, FROM("ada", "POST /p", "Content-Length: 3\r\n", "xyz"), "POST /p xyz"));
+    close(fds[0]);
+    close(fds[2]);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -272,6 +326,8 @@ int main(void)
         TEST(line18_a_stranger_has_one_deadline_for_its_first_head),
         TEST(line19_connections_are_shared_by_owner),
         TEST(line19_memory_is_shared_by_owner),
+        TEST(responses_that_nobody_reads_count_in_the_share),
+        TEST(what_a_response_needs_while_it_is_made_counts_in_the_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
