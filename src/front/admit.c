@@ -226,15 +226,18 @@ static enum http_verdict by_local_user(struct http_ruling *ruling)
  * share that all such requests have together.
  */
 static enum http_verdict by_cookie(struct front *front, const struct http_request *http,
-                                   struct str secret, struct http_ruling *ruling)
+                                   struct http_ruling *ruling)
 {
+    struct str secret;
     struct digest digest;
     const struct principal *known = NULL;
 
-    digest_of(secret, &digest);
-    struct signin *signin = signin_known(front, &digest);
-    if (signin)
-        known = holder_principal(front, &signin->holder);
+    for (size_t i = 0; !known && (secret = cookie_find(front, http, i)).len; i++) {
+        digest_of(secret, &digest);
+        struct signin *signin = signin_known(front, &digest);
+        if (signin)
+            known = holder_principal(front, &signin->holder);
+    }
     ruling->mark.who = &enter_by_cookie;
     if (known == &admit_local_user)
         return HTTP_TRUST;
@@ -254,12 +257,12 @@ static bool is_own_process(const struct http_request *http)
 static enum http_verdict by_credential(struct front *front, const struct http_request *http,
                                        const struct route *path, struct http_ruling *ruling)
 {
-    struct str secret = path->cookie && front->signins ? cookie_find(front, http) : STR_NONE;
+    bool signed_in = path->cookie && front->signins && cookie_find(front, http, 0).len;
 
     if (http_named(http, HTTP_NAME_AUTHORIZATION).len)
         return by_token(front, http, path, ruling);
-    if (secret.len)
-        return by_cookie(front, http, secret, ruling);
+    if (signed_in)
+        return by_cookie(front, http, ruling);
     return is_own_process(http) ? by_local_user(ruling) : unauthorized(front, http, path, ruling);
 }
 

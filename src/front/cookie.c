@@ -6,6 +6,10 @@
  * can read it (HttpOnly), and where links begin with https it is sent over TLS alone (Secure, and
  * __Host-, so that no other host of the domain can set it).
  *
+ * A browser may send several of our name: another server of this host can have set one for a path,
+ * and a browser puts that one first. So each is tried, up to COOKIES_MAX, so that a few cannot shut
+ * out the one that is valid.
+ *
  * "Same site" ignores ports, and a page of another server on this machine is the same site. So a
  * change must also come from our own origin, port and all, and carry a text that only our pages
  * can have read (csrf). The text is a digest of the cookie's secret: nothing needs to be kept.
@@ -46,17 +50,18 @@ static struct str name_of(const struct front *front, char out[COOKIE_NAME_MAX])
     return str_n(out, (size_t)len);
 }
 
-struct str cookie_find(const struct front *front, const struct http_request *http)
+struct str cookie_find(const struct front *front, const struct http_request *http, size_t which)
 {
     char text[COOKIE_NAME_MAX];
     struct str name = name_of(front, text);
 
-    for (size_t i = 0; i < http->header_count; i++) {
+    for (size_t i = 0; i < http->header_count && which < COOKIES_MAX; i++) {
         struct str rest = http->headers[i].value, pair, key, value;
         bool more = str_eq_nocase(http->headers[i].name, STR("Cookie"));
         while (more) {
             more = str_cut(rest, ';', &pair, &rest);
-            if (str_cut(str_trim(pair), '=', &key, &value) && str_eq(key, name) && is_secret(value))
+            if (str_cut(str_trim(pair), '=', &key, &value) && str_eq(key, name) &&
+                is_secret(value) && which-- == 0)
                 return value;
         }
     }

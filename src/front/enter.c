@@ -32,9 +32,9 @@ static void refuse(struct front *front, struct http_exchange *exchange,
 
 /* It is known who it is: may they do this? */
 static void enter_as(struct front *front, struct http_exchange *exchange,
-                     const struct http_request *http, const struct route *route,
-                     struct signin *signin)
+                     const struct http_request *http, struct signin *signin, struct str secret)
 {
+    const struct route *route = http->mark.what;
     const struct principal *principal = holder_principal(front, &signin->holder);
     char csrf[CSRF_LEN];
     struct front_request request = { .front = front,
@@ -45,7 +45,7 @@ static void enter_as(struct front *front, struct http_exchange *exchange,
                                      .session = signin,
                                      .csrf = str_n(csrf, CSRF_LEN) };
 
-    csrf_of(cookie_find(front, http), csrf);
+    csrf_of(secret, csrf);
     if (is_change(http) && !cookie_origin_ok(front, http)) {
         refuse(front, exchange, http, route, 403,
                STR("This did not come from a page of this server: its Origin is missing, or "
@@ -72,12 +72,16 @@ static void enter_as(struct front *front, struct http_exchange *exchange,
     front_hand(&request, route);
 }
 
+static void enter_from(struct front *front, struct http_exchange *exchange,
+                       const struct http_request *http, size_t which);
+
 static void fetched(struct signin_op *op, nod_status status)
 {
     struct front *front = op->front;
     struct http_exchange *exchange = op->exchange;
     const struct http_request *http = op->http;
     const struct route *route = op->route;
+    size_t which = op->which;
     struct signin *signin =
         status == NOD_OK ? map_get(&front->signins->by_digest, digest_str(&op->digest)) : NULL;
 
@@ -85,28 +89,38 @@ static void fetched(struct signin_op *op, nod_status status)
     if (!exchange)
         return;
     if (signin)
-        enter_as(front, exchange, http, route, signin);
-    else if (status == NOD_E_NOT_FOUND)
-        refuse(front, exchange, http, route, 401, STR("This sign-in has ended; sign in again."));
-    else
+        enter_as(front, exchange, http, signin, cookie_find(front, http, which));
+    else if (status != NOD_E_NOT_FOUND)
         refuse(front, exchange, http, route, 503,
                STR("The store cannot be reached, so it is not known who you are; try again."));
+    else if (cookie_find(front, http, which + 1).len)
+        enter_from(front, exchange, http, which + 1);
+    else
+        refuse(front, exchange, http, route, 401, STR("This sign-in has ended; sign in again."));
+}
+
+/* By this cookie of the request, or by one of those that follow it. */
+static void enter_from(struct front *front, struct http_exchange *exchange,
+                       const struct http_request *http, size_t which)
+{
+    struct str secret = cookie_find(front, http, which);
+    struct digest digest;
+
+    digest_of(secret, &digest);
+    struct signin *signin = signin_known(front, &digest);
+    if (signin) {
+        enter_as(front, exchange, http, signin, secret);
+        return;
+    }
+    struct signin_op *op = signin_op_new(front, exchange, http);
+    op->route = http->mark.what;
+    op->which = which;
+    op->digest = digest;
+    op->done = fetched;
+    signin_fetch(op);
 }
 
 void enter(struct front *front, struct http_exchange *exchange, const struct http_request *http)
 {
-    const struct route *route = http->mark.what;
-    struct digest digest;
-
-    digest_of(cookie_find(front, http), &digest);
-    struct signin *signin = signin_known(front, &digest);
-    if (signin) {
-        enter_as(front, exchange, http, route, signin);
-        return;
-    }
-    struct signin_op *op = signin_op_new(front, exchange, http);
-    op->route = route;
-    op->digest = digest;
-    op->done = fetched;
-    signin_fetch(op);
+    enter_from(front, exchange, http, 0);
 }

@@ -96,6 +96,7 @@ struct signin_op {
     struct http_exchange *exchange;  /* NULL: its client is gone, or there is none */
     const struct http_request *http; /* as long as the exchange is there */
     const struct route *route;
+    size_t which;         /* of the request's cookies */
     struct digest digest; /* of the record */
     struct holder holder;
     struct id secret;
@@ -151,8 +152,10 @@ void link_use(struct signin_op *op);
 
 /* --- cookie.c --- */
 
-/* The secret of our cookie in a request; empty: there is none. */
-struct str cookie_find(const struct front *front, const struct http_request *http);
+enum { COOKIES_MAX = 4 }; /* cookies of our name in one request that are tried */
+/* The secret of our cookie in a request, or of the next one of that name; empty: there are no more.
+ */
+struct str cookie_find(const struct front *front, const struct http_request *http, size_t which);
 /* The value of a Set-Cookie header; without a secret it removes the cookie. */
 struct str cookie_line(const struct front *front, struct str secret, struct arena *arena);
 enum { CSRF_LEN = 43 }; /* a SHA-256 as base64url */

@@ -112,6 +112,21 @@ test('logout ends the sign-in and takes the cookie away; a stream that is open i
   assert.equal((await browser.fetch(ME, { headers: { Cookie: old } })).status, 401);
 });
 
+test('a cookie of our name that another server has set does not shut out the one that is valid', async (t) => {
+  const server = await startHttp(t, 'toy-route', { args: ['--token-file', tokenFile(t)] });
+  const browser = await new Browser(server.url).signIn(PEOPLE.answer.token, ME);
+  const [own, other] = [browser.cookie, `${browser.lastSet.key}=AAAAAAAAAAAAAAAAAAAAAA`];
+  for (const Cookie of [`${other}; ${own}`, `${own}; ${other}`, `${other}; ${other}; ${other}; ${own}`]) {
+    const reply = await browser.fetch(ME, { headers: { Cookie } });
+    assert.equal(reply.status, 200, Cookie);
+    assert.equal((await reply.json()).csrf, browser.csrf, 'the text is of the one that counts');
+  }
+  for (const Cookie of [`${other}; ${other}`, `${`${other}; `.repeat(4)}${own}`]) assert.equal((await browser.fetch(ME, { headers: { Cookie } })).status, 401, 'and not for ever so many');
+  const Cookie = `${other}; ${own}`;
+  assert.equal((await browser.fetch('/api/logout', { method: 'POST', headers: { Cookie } })).status, 204);
+  assert.equal((await browser.fetch(ME, { headers: { Cookie } })).status, 401);
+});
+
 test('a role that is taken from the token file is gone for its sign-ins and ends their streams; so is a token', async (t) => {
   const file = tokenFile(t);
   const server = await startHttp(t, 'toy-route', { args: ['--token-file', file] });

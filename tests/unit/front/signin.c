@@ -522,15 +522,21 @@ static void a_watch_ends_with_its_sign_in_once(void **state)
 
 /* --- the cookie --- */
 
-static struct str found_in(const char *value)
+static struct str found_at(const char *value, size_t which)
 {
     struct http_header header = { STR("cookie"), str_of(value) };
     struct http_request http = { .headers = &header, .header_count = 1 };
 
-    return cookie_find(front, &http);
+    return cookie_find(front, &http, which);
 }
 
-#define GOOD "abcdefghijklmnopqrstu_"
+static struct str found_in(const char *value)
+{
+    return found_at(value, 0);
+}
+
+#define GOOD  "abcdefghijklmnopqrstu_"
+#define OTHER "AAAAAAAAAAAAAAAAAAAAAA"
 
 static void a_cookie_is_found_by_its_name_and_shape(void **state)
 {
@@ -539,6 +545,14 @@ static void a_cookie_is_found_by_its_name_and_shape(void **state)
     assert_true(str_eq(found_in("__Host-nod-8443=" GOOD), STR(GOOD)));
     assert_true(str_eq(found_in("a=b; __Host-nod-8443=" GOOD "; c"), STR(GOOD)));
     assert_true(str_eq(found_in("__Host-nod-8443=;__Host-nod-8443=" GOOD), STR(GOOD)));
+    static const char several[] = "__Host-nod-8443=" OTHER "; a=b; __Host-nod-8443=x; "
+                                  "__Host-nod-8443=" GOOD "; __Host-nod-8443=" OTHER
+                                  "; __Host-nod-8443=" OTHER "; __Host-nod-8443=" GOOD;
+    assert_true(str_eq(found_at(several, 0), STR(OTHER)));
+    assert_true(str_eq(found_at(several, 1), STR(GOOD)));
+    assert_true(str_eq(found_at(several, COOKIES_MAX - 1), STR(OTHER)));
+    assert_int_equal(found_at(several, COOKIES_MAX).len, 0);
+    assert_int_equal(found_at("__Host-nod-8443=" GOOD, 1).len, 0);
     assert_int_equal(found_in("nod-8443=" GOOD).len, 0);
     assert_int_equal(found_in("__Host-nod-8080=" GOOD).len, 0);
     assert_int_equal(found_in("__Host-nod-8443=" GOOD "x").len, 0);
