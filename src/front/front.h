@@ -86,8 +86,8 @@ void front_start_link(struct front *front, void (*told)(void *data, struct str u
 
 /*
  * What is open for long, such as an event stream, embeds one. ended(why) is called once, within a
- * second, if the request's credential no longer counts: signed out, expired, or without one of the
- * roles it had. The watch is over by then. Only with front_sign_in.
+ * second, if the request's credential no longer counts: signed out, expired, somebody else's now,
+ * or without one of the roles it had. The watch is over by then. Only with front_sign_in.
  */
 struct front_watch {
     struct list link;
@@ -95,6 +95,7 @@ struct front_watch {
     struct signin *signin;
     struct digest token;
     bool local;
+    struct str principal; /* as long as the tokens: front/tokens.h */
     role_set roles;
     struct str why;
     void (*ended)(void *data, struct str why);

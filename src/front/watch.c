@@ -3,7 +3,7 @@
  *
  * An event stream is let in once and may stay open for hours. A watch looks at its credential
  * several times a second, and says when it no longer counts: signed out (here or on another node),
- * expired, its token gone from the token file, or one of its roles.
+ * expired, its token gone from the token file or given to somebody else, or one of its roles gone.
  *
  * An open stream counts as use of its sign-in, so a page that is open is not idle.
  *
@@ -80,7 +80,8 @@ static struct str wrong_with(struct front *front, const struct front_watch *watc
         principal = holder_principal(front, &signin->holder);
     else if (!watch->local)
         principal = tokens_find_digest(front->opts.tokens, &watch->token);
-    if (!principal || (principal->roles & watch->roles) != watch->roles)
+    if (!principal || !str_eq(principal->name, watch->principal) ||
+        (principal->roles & watch->roles) != watch->roles)
         return watch_lost;
     if (signin) {
         signin_use(front, signin);
@@ -118,6 +119,7 @@ void front_watch(const struct front_request *request, struct front_watch *watch,
     *watch = (struct front_watch){ .front = front,
                                    .signin = request->session,
                                    .local = !request->session && !token.len,
+                                   .principal = request->principal,
                                    .roles = request->roles,
                                    .ended = ended,
                                    .data = data };

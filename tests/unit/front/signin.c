@@ -495,9 +495,11 @@ static void a_watch_ends_with_its_sign_in_once(void **state)
     (void)state;
     open_front(NULL);
     assert_int_equal(make_signin(), NOD_OK);
-    struct front_request request = {
-        .front = front, .http = &http, .session = known(id_str(&secret)), .roles = ROLE_ANSWER
-    };
+    struct front_request request = { .front = front,
+                                     .http = &http,
+                                     .session = known(id_str(&secret)),
+                                     .principal = STR("ada"),
+                                     .roles = ROLE_ANSWER };
     ended_count = 0;
     front_watch(&request, &watch, on_ended, NULL);
     front_watch(&request, &other, on_ended, NULL);
@@ -517,6 +519,34 @@ static void a_watch_ends_with_its_sign_in_once(void **state)
     wait_for_end();
     assert_int_equal(ended_count, 1);
     assert_true(str_eq(why_ended, STR("the token is no longer valid, or has lost a role")));
+    close_front();
+}
+
+static void a_watch_ends_when_its_token_gets_another_owner(void **state)
+{
+    struct http_header header = { STR("Authorization"), STR("Bearer " ADA) };
+    struct http_request http = { .headers = &header, .header_count = 1 };
+    struct front_watch watch;
+    struct str problem;
+
+    (void)state;
+    open_front(NULL);
+    struct tokens *renamed =
+        tokens_parse(STR(ADA " eve answer approve\n"), STR("t"), &arena, &problem);
+    struct front_request request = {
+        .front = front, .http = &http, .principal = STR("ada"), .roles = ROLE_ANSWER
+    };
+    ended_count = 0;
+    front_watch(&request, &watch, on_ended, NULL);
+    for (int i = 0; i < 8; i++)
+        loop_turn(loop, 50); /* longer than between two looks */
+    assert_int_equal(ended_count, 0);
+    front->opts.tokens = renamed;
+    wait_for_end();
+    assert_int_equal(ended_count, 1);
+    assert_true(str_eq(why_ended, STR("the token is no longer valid, or has lost a role")));
+    front->opts.tokens = tokens;
+    tokens_destroy(renamed);
     close_front();
 }
 
@@ -622,6 +652,7 @@ int main(void)
         cmocka_unit_test(what_is_known_here_is_bounded),
         cmocka_unit_test(a_sign_in_whose_token_was_gone_stays_ended),
         cmocka_unit_test(a_watch_ends_with_its_sign_in_once),
+        cmocka_unit_test(a_watch_ends_when_its_token_gets_another_owner),
         cmocka_unit_test(a_cookie_is_found_by_its_name_and_shape),
         cmocka_unit_test(a_change_comes_from_our_own_origin),
         cmocka_unit_test(the_csrf_text_is_of_one_cookie_and_does_not_tell_it),
