@@ -21,6 +21,15 @@ static bool is_plain_host(const char *host)
     return len > 0 && host[len - 1] != '.';
 }
 
+/* libcurl would take the first part of the path for the host in http:///host, as browsers do. */
+static bool has_two_slashes(struct str text)
+{
+    struct str scheme, rest;
+
+    return str_cut(text, ':', &scheme, &rest) && str_starts(rest, STR("//")) &&
+           !str_starts(rest, STR("///"));
+}
+
 /* What is wrong with the parts of a URL that libcurl has parsed; NULL: nothing. */
 static const char *parts_wrong(CURLU *url)
 {
@@ -50,6 +59,10 @@ CURLU *fetch_url_parse(struct str text, const char **why)
     *why = "it is not a URL";
     if (text.len == 0 || text.len > URL_MAX || memchr(text.at, '\0', text.len))
         return NULL;
+    if (!has_two_slashes(text)) {
+        *why = "it has to begin with http:// or https://, with two slashes and then its host";
+        return NULL;
+    }
     memcpy(copy, text.at, text.len);
     copy[text.len] = '\0';
     url = curl_url();

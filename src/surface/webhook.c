@@ -29,9 +29,10 @@ static void on_hint(void *data, const struct ask_hint *hint)
 
 /* --- the options --- */
 
-static bool refuse(const char *option, const char *value, const char *why)
+/* A URL may hold a secret, so it is named by its place on the command line, from 1. */
+static bool refuse(const char *option, size_t number, const char *why)
 {
-    LOG_ERROR("a webhook cannot be used", LOG_CSTR("option", option), LOG_CSTR("value", value),
+    LOG_ERROR("a webhook cannot be used", LOG_CSTR("option", option), LOG_INT("number", number),
               LOG_CSTR("why", why));
     return false;
 }
@@ -63,14 +64,14 @@ static bool add_hook(struct webhooks *all, const char *url)
     const char *why;
 
     if (all->count == WEBHOOK_URLS_MAX)
-        return refuse("--webhook", url, "there are more than 8");
+        return refuse("--webhook", all->count + 1, "there are more than 8");
     if (!fetch_url_fits(str_of(url), &why))
-        return refuse("--webhook", url, why);
+        return refuse("--webhook", all->count + 1, why);
     *hook = (struct hook){ .all = all };
     name_of(str_of(url), hook->name);
     for (size_t i = 0; i < all->count; i++)
         if (strcmp(all->hooks[i].name, hook->name) == 0)
-            return refuse("--webhook", url, "it is given twice");
+            return refuse("--webhook", all->count + 1, "it is given twice");
     hook->url = str_dup(str_of(url));
     hook->origin = str_dup(origin_of(str_of(url)));
     map_init(&hook->items_by_key, WEBHOOK_QUEUE_MAX + WEBHOOK_PAGE * 2);
@@ -86,7 +87,7 @@ static bool read_options(struct webhooks *all)
 
     for (size_t i = 0; opts->allow && opts->allow[i]; i++)
         if (!reach_allow(&all->reach, str_of(opts->allow[i])))
-            return refuse("--webhook-allow", opts->allow[i],
+            return refuse("--webhook-allow", i + 1,
                           "it has to be an address and a port, such as 10.0.0.7:8443 or "
                           "[fd00::7]:8443");
     for (size_t i = 0; opts->urls[i]; i++)

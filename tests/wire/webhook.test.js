@@ -303,12 +303,15 @@ test('what cannot be used is said at start', async (t) => {
     assert.equal(end.code, code, end.stderr);
     assert.match(end.stderr, words);
     assert.ok(!end.stderr.includes(secret.slice(6)));
+    assert.doesNotMatch(end.stderr, /swordfish|hidden/, 'what is secret in a URL is not logged');
   };
   await bad(['--webhook', url], {}, 1, /there is no secret.*openssl rand/);
   await bad(['--webhook', url], { NOD_WEBHOOK_SECRET: 'whsec_c2hvcnQ=' }, 1, /24 to 64 bytes/);
   await bad(['--webhook', url, '--webhook-secret', '/nonexistent'], {}, 1, /the file cannot be read/);
   await bad(['--webhook', 'ftp://example.org/'], { NOD_WEBHOOK_SECRET: secret }, 2, /--webhook takes a URL that begins with http/);
-  await bad(['--webhook', 'http://user:pw@example.org/'], { NOD_WEBHOOK_SECRET: secret }, 1, /must not hold a name or a password/);
+  await bad(['--webhook', 'http://user:swordfish@example.org/hidden'], { NOD_WEBHOOK_SECRET: secret }, 1, /number=1 .*must not hold a name or a password/);
+  await bad(['--webhook', url, '--webhook', 'http://user:swordfish@exa mple.org/hidden'], { NOD_WEBHOOK_SECRET: secret }, 1, /number=2 .*it is not a URL/);
+  await bad(['--webhook', 'http:///127.0.0.1:9/hidden'], { NOD_WEBHOOK_SECRET: secret }, 1, /two slashes/);
   await bad(['--webhook', url, '--webhook-allow', 'example.org:80'], { NOD_WEBHOOK_SECRET: secret }, 1, /an address and a port/);
   await bad(['--webhook', url, '--webhook', url], { NOD_WEBHOOK_SECRET: secret }, 1, /given twice/);
   await bad(['--webhook-content'], {}, 2, /--webhook-content goes with --webhook only/);

@@ -309,6 +309,8 @@ static void only_urls_of_http_fit(void **state)
                                          "gopher://127.0.0.1:6379/_FLUSHALL",
                                          "unix:/tmp/x",
                                          "http://",
+                                         "http:///127.0.0.1:9/x",
+                                         "http:/127.0.0.1:9/x",
                                          "http://user@example.org/",
                                          "http://user:secret@example.org/",
                                          "http://example.org./",
