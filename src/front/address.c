@@ -7,6 +7,7 @@
 #include "front/address.h"
 
 static const struct str forwarded_for = STR_INIT("X-Forwarded-For");
+static const struct str any_forwarded = STR_INIT("X-Forwarded-"); /* how several begin */
 static const struct str forwarded = STR_INIT("Forwarded");
 
 static unsigned bits_of(const struct peer *peer)
@@ -111,5 +112,13 @@ void address_of(const struct cidr *trusted, size_t count, const struct http_requ
 
 bool address_is_forwarded(const struct http_request *http)
 {
-    return http_header(http, forwarded_for).at || http_header(http, forwarded).at;
+    for (size_t i = 0; i < http->header_count; i++) {
+        struct str name = http->headers[i].name;
+        if (str_eq_nocase(name, forwarded) || str_eq_nocase(name, STR("Via")) ||
+            str_eq_nocase(name, STR("X-Real-IP")) ||
+            (name.len >= any_forwarded.len &&
+             str_eq_nocase(str_n(name.at, any_forwarded.len), any_forwarded)))
+            return true;
+    }
+    return false;
 }

@@ -23,7 +23,7 @@ bool cidr_has(const struct cidr *cidr, const struct peer *peer);
 
 void address_of(const struct cidr *trusted, size_t count, const struct http_request *http,
                 struct peer *client);
-/* Does the request say that a proxy has passed it on? */
+/* Does the request say that a proxy has passed it on: Forwarded, X-Forwarded-*, X-Real-IP, Via? */
 bool address_is_forwarded(const struct http_request *http);
 
 #endif

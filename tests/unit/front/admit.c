@@ -154,6 +154,10 @@ static void over_a_unix_socket_it_counts_whose_process_it_is(void **state)
     assert_int_equal(RULED_FOR(&other, "POST", "/do", "Authorization", "Bearer " ADA), 1);
     assert_int_equal(RULED_FOR(&own, "POST", "/do", "X-Forwarded-For", "10.0.0.1"), 401);
     assert_int_equal(RULED_FOR(&own, "POST", "/do", "Forwarded", "for=10.0.0.1"), 401);
+    static const char *const marks[] = { "X-Real-IP", "Via", "X-Forwarded-Host",
+                                         "X-Forwarded-Proto", "x-forwarded-port" };
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+        assert_int_equal(RULED_FOR(&own, "POST", "/do", marks[i], "x"), 401);
     close_front();
 }
 
