@@ -175,13 +175,28 @@ struct metrics_port {
     const struct engine *engine;
     const struct front *front;
     struct http_server *http;
+    struct str host;
 };
 
-/* No page in a browser reads it, whatever name its owner has given to our address. */
 static bool is_browser(const struct http_request *request)
 {
     return http_header(request, STR("Origin")).len ||
            http_header(request, STR("Sec-Fetch-Site")).len;
+}
+
+/* A page whose owner has pointed its name here is of our own origin to its browser, which then says
+ * neither of the two above. */
+static bool host_ok(const struct metrics_port *port, const struct http_request *request)
+{
+    struct str host = http_named(request, HTTP_NAME_HOST);
+    struct origin_rules rules = { 0 };
+
+    if (port->front)
+        rules = port->front->origins;
+    rules.own = &port->host;
+    rules.own_count = 1;
+    return str_starts(port->host, STR("unix:")) || origin_host_is_address(host) ||
+           origin_host_ok(&rules, host);
 }
 
 static void on_request(struct http_exchange *exchange, const struct http_request *request,
@@ -192,6 +207,11 @@ static void on_request(struct http_exchange *exchange, const struct http_request
 
     if (is_browser(request))
         http_reply_json(exchange, 403, STR("{\"error\":\"Not for browsers.\"}"));
+    else if (!host_ok(port, request))
+        http_reply_json(
+            exchange, 403,
+            STR("{\"error\":\"This server does not go by that name: use its address, or "
+                "start it with --allow-host NAME.\"}"));
     else if (!str_eq(request->path, STR("/metrics")))
         http_reply_json(exchange, 404, STR("{\"error\":\"Only /metrics is here.\"}"));
     else if (!reads)
@@ -207,6 +227,7 @@ struct metrics_port *metrics_listen(const struct metrics_opts *opts)
 
     port->engine = opts->engine;
     port->front = opts->front;
+    port->host = opts->host;
     http.data = port;
     http.limits.connections_max = METRICS_CONNECTIONS_MAX;
     http.limits.body_max = 0;

@@ -19,7 +19,7 @@ struct metrics_opts {
     struct loop *loop;
     const struct engine *engine;
     const struct front *front; /* whose connections are counted; NULL: there is none */
-    struct str host;           /* as in net/listener.h */
+    struct str host;           /* as in net/listener.h; lives as long as the port */
     int port;
 };
 

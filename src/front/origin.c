@@ -34,7 +34,8 @@ static bool split_port(struct str host, struct str *name, struct str *port)
            number <= 65535;
 }
 
-static bool address_is_loopback(struct str name)
+/* False: it is a name. */
+static bool read_address(struct str name, bool *loopback)
 {
     char text[INET6_ADDRSTRLEN];
     struct in_addr four;
@@ -46,14 +47,26 @@ static bool address_is_loopback(struct str name)
     text[name.len] = '\0';
     if (strlen(text) != name.len)
         return false;
-    if (inet_pton(AF_INET, text, &four) == 1)
-        return (ntohl(four.s_addr) >> 24) == 127;
-    return inet_pton(AF_INET6, text, &six) == 1 && IN6_IS_ADDR_LOOPBACK(&six);
+    bool is_four = inet_pton(AF_INET, text, &four) == 1;
+    if (!is_four && inet_pton(AF_INET6, text, &six) != 1)
+        return false;
+    *loopback = is_four ? (ntohl(four.s_addr) >> 24) == 127 : IN6_IS_ADDR_LOOPBACK(&six);
+    return true;
 }
 
 static bool name_is_loopback(struct str name)
 {
-    return str_eq_nocase(name, STR("localhost")) || address_is_loopback(name);
+    bool loopback;
+
+    return str_eq_nocase(name, STR("localhost")) || (read_address(name, &loopback) && loopback);
+}
+
+bool origin_host_is_address(struct str host)
+{
+    struct str name, port;
+    bool loopback;
+
+    return split_port(host, &name, &port) && read_address(name, &loopback);
 }
 
 bool origin_is_loopback(struct str host)

@@ -25,6 +25,8 @@ bool origin_is_loopback(struct str host);
 
 /* A Host header, with or without a port. An empty one does not pass. */
 bool origin_host_ok(const struct origin_rules *rules, struct str host);
+/* A Host header with an address: that is no name, which its owner could have pointed here. */
+bool origin_host_is_address(struct str host);
 /* Has the operator allowed this origin? *place is its number. */
 bool origin_allowed(const struct origin_rules *rules, struct str origin, size_t *place);
 /* An Origin header. An empty one (no browser) passes, "null" does not. */

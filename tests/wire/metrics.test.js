@@ -2,6 +2,7 @@
 // to the letter, and nothing that a client sends becomes a label.
 import test from 'node:test';
 import assert from 'node:assert/strict';
+import http from 'node:http';
 import { connect, runOnce, startHttp, textOf, freePort, pause, within, PATIENCE_MS } from './harness.js';
 import { Api, houses, mute, openHouse, token } from './inbox.js';
 
@@ -131,8 +132,13 @@ test('only administrators read /metrics, loopback or not', async (t) => {
   assert.equal((await new Api(open, null).get('/metrics')).status, 401, 'loopback is no credential');
 });
 
+// The status of a request with this Host, which fetch does not send.
+const statusFor = (url, host) => new Promise((resolve, reject) => {
+  http.get(url, { headers: { Host: host }, agent: false }, (response) => resolve(response.resume().statusCode)).on('error', reject);
+});
+
 test('--metrics opens an address for nothing else, over HTTP and beside stdio', async (t) => {
-  const server = await startHttp(t, 'probe', { args: ['--metrics', '127.0.0.1:0'] });
+  const server = await startHttp(t, 'probe', { args: ['--metrics', '127.0.0.1:0', '--allow-host', 'figures.example'] });
   const line = /event=metrics url=(\S+)/.exec(server.stderr()) ?? (await server.said(/event=metrics/).then((text) => /url=(\S+)/.exec(text)));
   const url = line[1];
   const response = await fetch(url);
@@ -142,6 +148,8 @@ test('--metrics opens an address for nothing else, over HTTP and beside stdio', 
   assert.equal((await fetch(url, { method: 'POST' })).status, 405);
   for (const path of ['/', '/mcp', '/api/me', '/metrics/']) assert.equal((await fetch(new URL(path, url))).status, 404, path);
   assert.equal((await fetch(url, { headers: { Origin: 'http://evil.example' } })).status, 403);
+  for (const [host, status] of [['evil.example', 403], ['127.0.0.1.evil.example:80', 403], ['localhost', 200], ['10.1.2.3:9100', 200], ['[::1]:9100', 200], ['Figures.example:9100', 200]])
+    assert.equal(await statusFor(url, host), status, `Host: ${host}`);
 
   const port = await freePort();
   const client = await connect(t, 'stdio', 'probe', { args: ['--metrics', `${port}`], answer: () => ({ action: 'decline' }) });
