@@ -67,6 +67,20 @@ test('who may what', async (t) => {
   assert.deepEqual(await seen('other', 'state=ended'), []);
 });
 
+test('by `approve` nobody sees or approves a call of their own', async (t) => {
+  const both = { token: 'both-token-0123456789abcdef', name: 'cleo', roles: 'ask approve' };
+  const server = await startHttp(t, 'probe', { args: ['--token-file', tokenFile(t, [both, PEOPLE.approve])] });
+  const client = await connect(t, 'http', 'probe', { server, token: both.token, capabilities: {} });
+  const call = client.call('approve', {});
+  const [own, other] = [both, PEOPLE.approve].map(({ token, name }) => Object.assign(new Api(server, name), { credential: () => ({ Authorization: `Bearer ${token}` }) }));
+  const [{ id, principal }] = await other.pending(1);
+  assert.equal(principal, both.name);
+  const yes = { approved: true, data: { reason: 'fine' } };
+  assert.deepEqual([(await own.list()).json.items, (await own.resolve(id, yes)).status], [[], 404]);
+  assert.equal((await other.resolve(id, yes)).status, 200);
+  await call;
+});
+
 test('loopback is not consent: without tokens nobody is let in without the link or the socket', async (t) => {
   const server = await startHttp(t, 'probe');
   const client = await connect(t, 'http', 'probe', { server, capabilities: {} });
