@@ -9,7 +9,8 @@
  *
  * An ask that this principal may not answer is not there (404). Content that does not fit leaves
  * the ask pending (422). If somebody was faster, the reply says who, how and where (409); if that
- * was this very answer, sent twice, it counts as given.
+ * was this very answer, sent twice, it counts as given; but not if it now says to remember what the
+ * first did not (409), because nothing is remembered later.
  */
 #include <stdio.h>
 
@@ -26,6 +27,7 @@ struct resolve {
     struct str given;            /* executionId */
     const struct json *remember; /* what the answerer has chosen, or NULL */
     struct remember_choice choice;
+    bool twice; /* the ask had ended with this answer, perhaps without the choice */
 };
 
 static struct resolve *resolve_of(struct shown *shown)
@@ -93,16 +95,47 @@ static struct str conflict_detail(enum ask_state state)
     }
 }
 
+/* One of what was offered, by all but its label. */
+static bool is_choice(const struct json *wanted, const struct remember_choice *choice)
+{
+    const struct json *time = json_get(wanted, STR("for"));
+    int64_t seconds = 0;
+
+    if (time && !json_is(time, JSON_NULL) && (!json_i64(time, &seconds) || seconds <= 0))
+        return false;
+    return str_eq(json_get_str(wanted, STR("scope")), grant_scope_name(choice->scope)) &&
+           str_eq(json_get_str(wanted, STR("match")), grant_match_name(choice->match)) &&
+           seconds == choice->for_ms / 1000;
+}
+
+/* What is to be remembered was said by the answer that counts. */
+static bool is_noted(struct resolve *resolve, const struct ask_record *ask)
+{
+    struct noted noted;
+
+    return note_remember(ask->note, &resolve->shown.arena, &noted) &&
+           is_choice(resolve->remember, &noted.choice);
+}
+
 /* How it ended is read from the store: the answer was late, so nobody waits for speed. */
 static void winner_loaded(void *data, nod_status status, const struct store_reply *reply)
 {
     struct shown *shown = data;
+    struct resolve *resolve = resolve_of(shown);
     struct ask_record ask;
 
+    if (shown->exchange && status == NOD_OK && resolve->twice && is_noted(resolve, reply->ask)) {
+        resolve_taken(resolve, false);
+        return;
+    }
     if (shown->exchange && status == NOD_OK) {
         ask = *reply->ask;
-        api_problem_with(shown->exchange, 409, conflict_detail(ask.state),
-                         ask.state == ASK_PENDING ? NULL : write_winner, &ask);
+        api_problem_with(
+            shown->exchange, 409,
+            resolve->twice
+                ? STR("You have answered this before, and it is not remembered in this way.")
+                : conflict_detail(ask.state),
+            ask.state == ASK_PENDING ? NULL : write_winner, &ask);
     } else if (shown->exchange) {
         api_problem(shown->exchange, status == NOD_E_NOT_FOUND ? 404 : 503,
                     status == NOD_E_NOT_FOUND ? STR("There is no such ask.")
@@ -122,13 +155,14 @@ static void answered(void *data, const struct answer_result *result)
 {
     struct resolve *resolve = data;
     struct shown *shown = &resolve->shown;
-    bool twice = result->same && str_eq(result->via, resolve->answer.via);
 
+    resolve->twice = result->same && str_eq(result->via, resolve->answer.via);
     if (!shown->exchange) {
         shown_end(shown);
         return;
     }
-    if (result->status == NOD_OK || (result->status == NOD_E_STALE && twice)) {
+    if (result->status == NOD_OK ||
+        (result->status == NOD_E_STALE && resolve->twice && !resolve->remember)) {
         resolve_taken(resolve, result->pending);
         return;
     }
@@ -155,19 +189,6 @@ static void answered(void *data, const struct answer_result *result)
 }
 
 /* --- giving it --- */
-
-/* One of what was offered, by all but its label. */
-static bool is_choice(const struct json *wanted, const struct remember_choice *choice)
-{
-    const struct json *time = json_get(wanted, STR("for"));
-    int64_t seconds = 0;
-
-    if (time && !json_is(time, JSON_NULL) && (!json_i64(time, &seconds) || seconds <= 0))
-        return false;
-    return str_eq(json_get_str(wanted, STR("scope")), grant_scope_name(choice->scope)) &&
-           str_eq(json_get_str(wanted, STR("match")), grant_match_name(choice->match)) &&
-           seconds == choice->for_ms / 1000;
-}
 
 static bool resolve_choose(struct resolve *resolve, const struct ask_record *ask)
 {

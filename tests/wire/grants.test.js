@@ -364,6 +364,24 @@ test('a client that nobody can be asked through passes by a grant', async (t) =>
 
 // --- what is offered, and to whom ---
 
+test('an approval is remembered as it was first given: sent again with another choice it is refused, and the same again is not', async (t) => {
+  const { first } = await openHouse(t, houses[0], { program: PROGRAM });
+  const ada = new Api(first, 'ada');
+  const peer = await session(t, first, 'ada');
+  const remember = { scope: 'principal', match: 'arguments', for: 3600 };
+  const plain = await begin(peer, ada, 'guarded', { n: 1 });
+  for (let i = 0; i < 2; i++) assert.equal((await ada.resolve(plain.item.id, { approved: true })).status, 200);
+  const late = await ada.resolve(plain.item.id, { approved: true, remember });
+  assert.deepEqual([late.status, late.json.detail, late.json.answer?.by], [409, 'You have answered this before, and it is not remembered in this way.', 'ada']);
+  assert.deepEqual(await grants(ada), []);
+  await plain.reply();
+  const kept = await begin(peer, ada, 'guarded', { n: 2 });
+  for (let i = 0; i < 2; i++) assert.equal((await ada.resolve(kept.item.id, { approved: true, remember })).status, 200);
+  assert.equal((await ada.resolve(kept.item.id, { approved: true, remember: { ...remember, scope: 'session', for: null } })).status, 409);
+  await kept.reply();
+  assert.equal((await grants(ada)).length, 1);
+});
+
 test('a destructive tool is remembered for any arguments only with the operator\'s leave', async (t) => {
   const offered = async (args) => {
     const { first } = await openHouse(t, houses[0], { program: PROGRAM, args });
