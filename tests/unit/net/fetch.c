@@ -314,8 +314,7 @@ static void only_urls_of_http_fit(void **state)
                                          "http://user@example.org/",
                                          "http://user:secret@example.org/",
                                          "http://example.org./",
-                                         "http://b\xc3\xbc"
-                                         "cher.example/",
+                                         "http://b\303\274cher.example/",
                                          "http://exa mple.org/",
                                          "http://example.org:99999/" };
     struct scene s = begin(state, true);
