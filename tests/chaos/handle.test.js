@@ -12,7 +12,7 @@ const LOOKED_MS = 4000; // more than the time to live of a node, and two looks f
 async function begin(t, store, { version, crash, token }) {
   const redis = store === 'redis' ? await startRedis(t) : undefined;
   const house = await openHouse(t, store, { redis });
-  const node = await house.node({ crash });
+  const node = await house.node({ crash, args: ['--no-inbox'] }); // who cannot be asked is told so at once
   const peer = await new HttpPeer(node.url, { version }).initialize();
   t.after(() => peer.close());
   const params = { name: 'deed_first', arguments: { tag: 'tag' }, ...(token ? { _meta: { progressToken: token } } : {}) };
