@@ -50,7 +50,8 @@ struct mcp_load {
     int epoll;
     uint64_t next_id;
     uint64_t to_begin, done, asked;
-    uint64_t begun; /* since `began` */
+    uint64_t begun;  /* since `began` */
+    int next_client; /* whose turn it is to begin, if calls begin at a pace */
     double began;
     bool hold; /* a question is left open */
     struct mcp_load_traffic traffic;
@@ -240,11 +241,14 @@ static void client_begin(struct client *client)
     call_tool(client, load->opts.tool);
 }
 
+/* All clients in turn: the server closes a connection on which nothing ever comes. */
 static void begin_due(struct mcp_load *load)
 {
-    for (int i = 0; i < load->opts.clients && load->to_begin && !too_soon(load); i++)
-        if (load->clients[i].phase == PHASE_IDLE)
-            client_begin(&load->clients[i]);
+    for (int i = 0; i < load->opts.clients && load->to_begin && !too_soon(load); i++) {
+        struct client *client = &load->clients[load->next_client++ % load->opts.clients];
+        if (client->phase == PHASE_IDLE)
+            client_begin(client);
+    }
 }
 
 static void answer_by_api(struct client *client)
