@@ -7,8 +7,10 @@
  * given it once more, with the id of the grant. So the call is the same however often it is run: a
  * grant that is revoked while the call goes on changes nothing for that call.
  *
- * Each use is counted in the grant's record, and counts only if that was stored: a call that comes
- * after a revoke asks. If no grant is found, or the store is away, people are asked as always.
+ * Each use is counted in the grant's record. A use that meets another one is tried again, and after
+ * USE_TRIES it passes uncounted, by what it has just read: every read is newer than the call, so a
+ * call that comes after a revoke asks. If no grant is found, or the store is away, people are asked
+ * as always.
  */
 #include "core/grant_inside.h"
 

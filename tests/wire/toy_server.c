@@ -76,6 +76,25 @@ static nod_status two_words(nod_call *call)
     return nod_reply_textf(call, "%s: %s %s", nod_arg_str(call, "tag"), first, second);
 }
 
+static nod_status work_long(nod_step_run *step, void *data)
+{
+    (void)step;
+    (void)data;
+    usleep(1500 * 1000);
+    return NOD_OK;
+}
+
+/* Works for longer than the soft deadline of the tests, and then asks again. */
+static nod_status slow_words(nod_call *call)
+{
+    const char *first, *second;
+
+    NOD_TRY(ask_word(call, "first", &first));
+    NOD_TRY(nod_step(call, "work", work_long, NULL, NULL));
+    NOD_TRY(ask_word(call, "second", &second));
+    return nod_reply_textf(call, "%s: %s %s", nod_arg_str(call, "tag"), first, second);
+}
+
 /* Both in one round. */
 static nod_status pair_of_words(nod_call *call)
 {
@@ -112,6 +131,7 @@ static const nod_tool tools[] = {
       .output_schema = "{\"type\":\"object\",\"properties\":{\"word\":{\"$ref\":\"#/$defs/word\"}},"
                        "\"required\":[\"word\"],\"$defs\":{\"word\":{\"type\":\"string\"}}}" },
     { .name = "two", .handler = two_words, .input = INPUT },
+    { .name = "slow", .handler = slow_words, .input = INPUT, .blocking = true },
     { .name = "pair", .handler = pair_of_words, .input = INPUT },
     { .name = "approval", .handler = approval },
 };

@@ -136,6 +136,17 @@ test('2025: a call that waits elsewhere returns a pending result, and waitForPer
   assert.equal(textOf(late.result), 'a: toy', 'a reply may have been lost: it is given again for a while');
 });
 
+test('2025: a call that works at its soft deadline, and asks after it, is not held for ever', async (t) => {
+  const server = await toys(t, SOFT);
+  const peer = await rawPeer(t, 'http', 'toy-surface', { server, ...MUTE });
+  const call = await callTool(peer, 'slow', { tag: 'a' });
+  await server.toy.answer(await server.toy.offer('a'), 'one');
+  const { callId } = pendingOf((await call.reply()).result);
+  const wait = await callTool(peer, 'waitForPerson', { callId });
+  await server.toy.answer(await server.toy.offer('a'), 'two');
+  assert.equal(textOf((await wait.reply()).result), 'a: one two');
+});
+
 test('2025: calling again finds the call, and the next call after that is another one', async (t) => {
   const server = await toys(t, SOFT);
   const peer = await rawPeer(t, 'http', 'toy-surface', { server, ...MUTE });
