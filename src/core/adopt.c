@@ -217,8 +217,11 @@ bool engine_adopt(struct engine *engine, const struct adopt_spec *spec)
     }
     call->epoch = 1;
     call->saving = mem_zalloc((spec->ask_count + 1) * sizeof(struct ask_record));
-    LIST_EACH (at, &call->asks)
-        call->saving[call->saving_asks++] = LIST_OF(at, struct ask, link)->record;
+    LIST_EACH (at, &call->asks) {
+        struct ask *ask = LIST_OF(at, struct ask, link);
+        ask_find_turn(ask);
+        call->saving[call->saving_asks++] = ask->record;
+    }
     call->state = LIVE_SAVING;
     op_start(engine, &call->op, import_send, imported);
     return true;

@@ -61,6 +61,8 @@ static void saving_fill(struct call *call)
     size_t at = 0;
 
     asks_number(call);
+    LIST_EACH (link, &call->asks)
+        ask_find_turn(LIST_OF(link, struct ask, link));
     call_saving_free(call);
     call->saving_count = news->entries;
     call->saving_asks = news->asks;

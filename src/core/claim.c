@@ -178,6 +178,27 @@ static const struct target *claim_target(struct claim *claim)
     return ask ? ask->call->target : NULL;
 }
 
+static void turn_loaded(void *data, nod_status status, const struct store_reply *reply);
+
+/* The operator has it asked in other places, or there first. False: it was rejected, or that is
+ * being looked up. The client's own surfaces know by themselves whether they are asked at all. */
+static bool check_turn(struct claim *claim, const struct ask_record *record)
+{
+    const struct surface *surface = claim->answer.surface;
+    int64_t turn =
+        surface ? engine_turn_comes(claim->engine, record, surface) : (int64_t)TURN_HAS_COME;
+
+    if (turn == TURN_HAS_COME || (turn == TURN_NEVER && surface->ops->client))
+        return true;
+    if (!claim->turn_looked && engine_turn_may_be_early(claim->engine, record, surface)) {
+        claim->turn_looked = true;
+        engine_turn_load(claim->engine, claim->ask_id, turn_loaded, claim);
+    } else {
+        claim_reject(claim, NOD_E_NOT_FOUND);
+    }
+    return false;
+}
+
 /* May this answerer answer this ask? */
 static void check_answerer(struct claim *claim, const struct ask_record *record)
 {
@@ -186,12 +207,8 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
 
     if (claim->url_done) /* the page was opened for the principal that the ask was put to */
         claim->answer.by = arena_str(&claim->arena, record->principal);
-    /* The client's own surfaces know by themselves what they were asked. */
-    bool elsewhere = surface && !surface->ops->client;
-    if (elsewhere && !engine_asks_on(claim->engine, record, surface)) {
-        claim_reject(claim, NOD_E_NOT_FOUND); /* the operator has this asked in other places */
+    if (!check_turn(claim, record))
         return;
-    }
     bool foreign = claim->answer.scope.len && !str_eq(record->scope, claim->answer.scope);
     if (!answerable_by(record, claim->answer.by, claim_roles(claim)) || foreign ||
         (claim->url_done && !page)) {
@@ -220,21 +237,45 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
     }
 }
 
+static void check_loaded(struct claim *claim)
+{
+    struct ask *ask = claim_ask(claim); /* the call may have come back to this node */
+
+    check_answerer(claim, ask ? &ask->record : claim->record);
+}
+
+static void not_loaded(struct claim *claim, nod_status status)
+{
+    if (status == NOD_E_STORE && claim->answer.set)
+        answer_set_spoil(claim->answer.set, status);
+    claim_reject(claim, status);
+}
+
+static void turn_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct claim *claim = data;
+
+    if (status == NOD_E_STORE) {
+        not_loaded(claim, status);
+        return;
+    }
+    if (status == NOD_OK)
+        ask_record_turn(claim->record, reply->value);
+    check_loaded(claim);
+}
+
 static void loaded(void *data, nod_status status, const struct store_reply *reply)
 {
     struct claim *claim = data;
 
-    if (status == NOD_E_STORE && claim->answer.set)
-        answer_set_spoil(claim->answer.set, status);
     if (status != NOD_OK) {
-        claim_reject(claim, status);
+        not_loaded(claim, status);
         return;
     }
     if (!claim->record) /* otherwise a hook that finishes later has had it kept */
         claim->record = MEM_NEW(struct ask_record);
     *claim->record = ask_record_copy(&claim->arena, reply->ask);
-    struct ask *ask = claim_ask(claim); /* the call may have come back to this node */
-    check_answerer(claim, ask ? &ask->record : claim->record);
+    check_loaded(claim);
 }
 
 static void stage_lookup(struct flow *flow, void *subject)

@@ -36,14 +36,15 @@ struct claim {
     struct ask *ask; /* what claim_ask found, and at which engine->asks_moved */
     uint64_t looked;
     bool by_engine;
-    bool url_done;  /* a page says that it is done */
-    bool too_large; /* the content was too large to be looked at */
-    bool again;     /* the content does not fit, and is asked for once more */
-    bool weighed;   /* `learned` is known */
-    bool checked;   /* the content is final: hooks write it no more */
-    size_t learned; /* bytes of the journal of a call that does not wait here */
-    struct id call; /* the call whose journal keeps room for this answer */
-    size_t coming;  /* bytes of that room; 0: none, or another answer to the ask keeps as many */
+    bool url_done;    /* a page says that it is done */
+    bool too_large;   /* the content was too large to be looked at */
+    bool again;       /* the content does not fit, and is asked for once more */
+    bool weighed;     /* `learned` is known */
+    bool turn_looked; /* it is known whether its turn has come early */
+    bool checked;     /* the content is final: hooks write it no more */
+    size_t learned;   /* bytes of the journal of a call that does not wait here */
+    struct id call;   /* the call whose journal keeps room for this answer */
+    size_t coming;    /* bytes of that room; 0: none, or another answer to the ask keeps as many */
     int offer; /* the offer it answers, or that was up when it was checked; 0: whichever is up */
     enum ask_state outcome;          /* what is claimed: the action, or ASK_INVALID */
     bool at_door;                    /* it is ready, and waits for the others of its set */

@@ -348,10 +348,29 @@ struct ask *engine_ask(const struct engine *engine, struct str ask_id);
 
 /* May the client be asked this, as far as the operator and the target are concerned? */
 bool ask_is_for_client(const struct ask *ask);
+/* It may, and its turn has come (core/plan.h). */
+bool ask_is_clients_turn(const struct ask *ask);
 /* The same of an ask that may not be live here. */
 bool engine_asks_client_this(struct engine *engine, const struct ask_record *record);
+/* The client was asked this before: its turn has come, whatever the clock says. */
+void ask_was_clients_turn(struct ask *ask);
 
-/* Is this surface one of those where such an ask is put, in some turn? */
+#define TURN_HAS_COME 0
+#define TURN_NEVER    INT64_MAX /* nobody is asked there */
+/* When the turn of this surface comes, by the store's clock, unless nobody before it can be asked
+ * any more. What has ended waits for nobody's turn. */
+int64_t engine_turn_comes(struct engine *engine, const struct ask_record *record,
+                          const struct surface *surface);
+/* Its turn is still to come, as far as the record and the clock say. But perhaps another node knows
+ * that those before it have refused. */
+bool engine_turn_may_be_early(struct engine *engine, const struct ask_record *record,
+                              const struct surface *surface);
+/* Then that is asked for: if done() is given a value, it is for ask_record_turn. */
+void engine_turn_load(struct engine *engine, struct str ask_id, store_done *done, void *data);
+void ask_record_turn(struct ask_record *record, struct str value);
+/* Another node has announced that. */
+void engine_turn_told(struct engine *engine, struct str text);
+/* Is this surface one of those where such an ask is put, and has its turn come? */
 bool engine_asks_on(struct engine *engine, const struct ask_record *record,
                     const struct surface *surface);
 /* Is it up there now? */

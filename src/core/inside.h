@@ -11,6 +11,7 @@
  * ask.c            the life of an ask up to the offer: request stages, expiry
  * plan.c           where the questions of a call are asked, and in which order
  * offers.c         on which surfaces an ask is up
+ * turns.c          a turn that comes before its time
  * scope.c          one question at a time (one_ask_per_scope)
  * answerable.c     who may answer an ask
  * claim.c          an answer: result stages, the claim, what follows
@@ -454,6 +455,8 @@ void ask_seen_ended(struct ask *ask, const struct ask_record *record);
 void ask_offer(struct ask *ask);
 /* The same, unless its client has it, and it is to be asked nowhere else. */
 void ask_offer_unless_carried(struct ask *ask);
+/* Sets record.turn, before the ask is stored. */
+void ask_find_turn(struct ask *ask);
 /* It is up somewhere, or will be. */
 bool ask_waits(const struct ask *ask);
 
@@ -481,6 +484,12 @@ bool surface_consents(const struct engine *engine, const struct surface *surface
 /* Does one to this ask? `target` may be NULL: its name is in the record. */
 bool claim_may_consent(const struct engine *engine, const struct ask_record *record,
                        const struct target *target, const struct surface *surface);
+
+/* --- turns --- */
+
+/* Its turn has come before `clock_ms`, when the clock would have come to it. */
+void ask_turn_early(struct ask *ask, int64_t clock_ms);
+void engine_tell_watches(struct engine *engine, const struct ask_hint *hint);
 
 /* --- claim --- */
 

@@ -16,6 +16,7 @@
 #include "base/log.h"
 
 _Static_assert(ENGINE_SURFACES_MAX <= 8 * sizeof(unsigned), "an ask has a bit for each surface");
+_Static_assert((int)PLAN_TURNS_MAX <= (int)ASK_TURNS, "a record has room for each turn");
 
 /* --- the surfaces --- */
 
@@ -212,6 +213,26 @@ static bool turn_can(const struct ask *ask, unsigned turn)
     return false;
 }
 
+/* A client that is away may come back in its turn. */
+static bool awaits_client(const struct ask *ask, unsigned turn)
+{
+    return call_is_alone(ask->call) && client_could(ask) && is_client_turn(ask->call->engine, turn);
+}
+
+void ask_find_turn(struct ask *ask)
+{
+    const struct plan *plan = call_plan(ask->call);
+    size_t turn = 0;
+
+    if (!plan->timed)
+        return;
+    while (turn < plan->count && !turn_can(ask, plan->turns[turn]) &&
+           !awaits_client(ask, plan->turns[turn]))
+        turn++;
+    if (turn < plan->count) /* else nobody can be asked */
+        ask->record.turn = (unsigned)turn;
+}
+
 static void put_up(struct ask *ask, unsigned turn)
 {
     const struct engine *engine = ask->call->engine;
@@ -246,6 +267,16 @@ static void await_next_turn(struct ask *ask, const struct plan *plan)
     due_set(engine, &ask->move, left > 0 ? left : 1, turn_is_over);
 }
 
+/* If it is there before the clock, all nodes are to know. */
+static void note_early(struct ask *ask, const struct plan *plan)
+{
+    int64_t at = ask->since_ms + ask->call->engine->next_turn_ms * ask->turn;
+
+    if (plan->timed && ask->turn < plan->count && ask->turn > ask->record.turn &&
+        at > engine_now(ask->call->engine))
+        ask_turn_early(ask, at);
+}
+
 static void tell_offered(struct call *call)
 {
     if (call->caller->ops->offered)
@@ -272,6 +303,7 @@ void ask_offer(struct ask *ask)
             break;
     }
     ask->offering = false;
+    note_early(ask, plan);
     await_next_turn(ask, plan);
     if (!ask->up && !call->carried && !ask->claiming)
         claim_by_engine(ask, ASK_UNSUPPORTED);

@@ -196,17 +196,52 @@ bool claim_may_consent(const struct engine *engine, const struct ask_record *rec
     return surface_consents(engine, surface, target ? target : target_of(engine, record->target));
 }
 
-bool engine_asks_on(struct engine *engine, const struct ask_record *record,
-                    const struct surface *surface)
+/* --- whose turn it is --- */
+
+/* The turn with one of these surfaces; as many as there are: none has. */
+static size_t turn_with(const struct plan *plan, unsigned bits)
 {
-    struct ask *ask = engine_ask(engine, record->id);
+    size_t turn = 0;
+
+    while (turn < plan->count && !(plan->turns[turn] & bits))
+        turn++;
+    return turn;
+}
+
+/* `ask` is NULL if it is not live here. */
+static int64_t turn_comes(struct engine *engine, const struct ask_record *record,
+                          const struct ask *ask, unsigned bits)
+{
     struct target *target = ask ? ask->call->target : target_of(engine, record->target);
-    unsigned bits = bits_of(target_plan(engine, target));
+    const struct plan *plan = target_plan(engine, target);
+    size_t turn = turn_with(plan, bits);
+
+    if (turn == plan->count)
+        return TURN_NEVER;
+    if (!plan->timed || turn <= record->turn || (ask && turn <= ask->turn) ||
+        record->state != ASK_PENDING)
+        return TURN_HAS_COME;
+    int64_t now = engine_now(engine);
+    int64_t since = ask && ask->since_ms ? ask->since_ms : record->asked_ms;
+    int64_t at = (since ? since : now) + engine->next_turn_ms * (int64_t)turn;
+    return at > now ? at : TURN_HAS_COME;
+}
+
+int64_t engine_turn_comes(struct engine *engine, const struct ask_record *record,
+                          const struct surface *surface)
+{
+    unsigned bits = 0;
 
     for (size_t i = 0; i < engine->surface_count; i++)
         if (engine->surfaces[i] == surface)
-            return bits & 1u << i;
-    return false;
+            bits = 1u << i;
+    return turn_comes(engine, record, engine_ask(engine, record->id), bits);
+}
+
+bool engine_asks_on(struct engine *engine, const struct ask_record *record,
+                    const struct surface *surface)
+{
+    return engine_turn_comes(engine, record, surface) == TURN_HAS_COME;
 }
 
 static bool client_is_asked(struct engine *engine, struct target *target, bool consent)
@@ -219,9 +254,28 @@ bool ask_is_for_client(const struct ask *ask)
     return client_is_asked(ask->call->engine, ask->call->target, ask->record.consent);
 }
 
+bool ask_is_clients_turn(const struct ask *ask)
+{
+    struct engine *engine = ask->call->engine;
+
+    return ask_is_for_client(ask) &&
+           turn_comes(engine, &ask->record, ask, client_bits(engine)) == TURN_HAS_COME;
+}
+
+void ask_was_clients_turn(struct ask *ask)
+{
+    const struct plan *plan = call_plan(ask->call);
+    size_t turn = turn_with(plan, client_bits(ask->call->engine));
+
+    if (turn < plan->count && turn > ask->record.turn)
+        ask->record.turn = (unsigned)turn;
+}
+
 bool engine_asks_client_this(struct engine *engine, const struct ask_record *record)
 {
-    return client_is_asked(engine, target_of(engine, record->target), record->consent);
+    return client_is_asked(engine, target_of(engine, record->target), record->consent) &&
+           turn_comes(engine, record, engine_ask(engine, record->id), client_bits(engine)) ==
+               TURN_HAS_COME;
 }
 
 bool engine_asks_client(struct engine *engine, struct target *target)

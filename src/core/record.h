@@ -21,6 +21,7 @@
 enum {
     DIGEST_BYTES = 32,
     ASK_APPROVERS = 16, /* ask_record.approver is always less than this */
+    ASK_TURNS = 8,      /* ask_record.turn is always less than this */
 };
 
 enum ask_kind { ASK_FORM, ASK_URL, ASK_APPROVAL, ASK_SAMPLE, ASK_ROOTS };
@@ -52,6 +53,8 @@ struct ask_record {
     /* not 0: it is put to whoever has this role, and never to the principal of the call (four
      * eyes) */
     role_set approver;
+    /* Asked in turn (core/plan.h): the first turn in which anybody could be asked. */
+    unsigned turn;
     struct str target; /* the tool that asks */
     struct str message;
     struct str

@@ -6,14 +6,17 @@
  */
 #include "core/inside.h"
 
-static void tell(void *data, const struct ask_hint *hint)
+void engine_tell_watches(struct engine *engine, const struct ask_hint *hint)
 {
-    struct engine *engine = data;
-
     LIST_EACH (at, &engine->watches) {
         const struct ask_watch *watch = LIST_OF(at, struct ask_watch, link);
         watch->told(watch->data, hint);
     }
+}
+
+static void tell(void *data, const struct ask_hint *hint)
+{
+    engine_tell_watches(data, hint);
 }
 
 void engine_watch_asks(struct engine *engine, struct ask_watch *watch)

@@ -3,6 +3,7 @@
  *
  *   <node> u <uri>        this resource has changed
  *   <node> s <session>    the record of this session has changed
+ *   <node> t <ask> ...    a question has its next turn before its time (core/turns.c says this)
  *
  * A client may subscribe at one node and listen at another, and the resource may change at a third.
  * So what a session subscribes to is in its record (mcp/session_store), and a change is told to all
@@ -64,6 +65,8 @@ static void told(void *data, struct str text)
         resources_updated(server, rest);
     else if (str_eq(what, STR("s")) && rest.len == ID_LEN)
         session_look_again(server, rest);
+    else if (str_eq(what, STR("t")))
+        engine_turn_told(server->opts.engine, rest);
 }
 
 void announce_listen(struct mcp_server *server)

@@ -3,6 +3,8 @@
  *
  * The request is held up to its soft deadline. What its client gets then:
  *
+ *   it is its turn to be asked now       input_required, with the questions; this does not wait
+ *                                        for the deadline
  *   it can open pages, and there is one  input_required, with a link to the page of each question;
  *                                        its retry waits again
  *   it takes tasks, and so does the tool a task
@@ -55,6 +57,20 @@ void attach2026_hold(struct caller2026 *caller)
 
     hold_for(caller,
              server_draining(server) ? 0 : caller->began + soft - loop_now(server->opts.loop));
+}
+
+void attach2026_offered(struct caller *base, struct call *call)
+{
+    struct caller2026 *caller = (struct caller2026 *)(void *)base;
+
+    if (!caller->server || caller->over || !heap_has(&caller->timer.node) ||
+        caller->timer.fn != soft_over)
+        return;
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
+        if (ask_is_up_on(ask, caller->server->mrtr)) {
+            hold_for(caller, 0);
+            return;
+        }
 }
 
 /* The call is nobody's from now on, and goes on by itself. */

@@ -16,5 +16,7 @@ void attach2026_collect(struct caller2026 *caller);
 
 /* The questions of the call are up elsewhere only: waits for them, up to the soft deadline. */
 void attach2026_hold(struct caller2026 *caller);
+/* caller_ops.offered: if it is the turn of a client that was held, it is asked. */
+void attach2026_offered(struct caller *base, struct call *call);
 
 #endif

@@ -616,6 +616,7 @@ static const struct caller_ops caller2026_ops = {
     .answered = round_answered,
     .contradicted = round_contradicted,
     .asked = round_asked,
+    .offered = attach2026_offered,
     .notify = caller_notify,
     .finished = caller_finished,
     .carries = true,

@@ -34,7 +34,8 @@ struct state {
     unsigned char version[DIGEST_BYTES]; /* of its target: see struct target */
     struct str call_id;
     int64_t expires_ms; /* the store's wall clock; later than the expiry of its asks */
-    /* Pending. Unless it is portable only id and attempt: which offer the client was shown. */
+    /* Pending. Unless it is portable only id and attempt: which offer the client was shown; 0: it
+     * was not shown the question itself. */
     const struct ask_record *asks;
     size_t ask_count;
 

@@ -55,6 +55,12 @@ _Static_assert(STATE_TEXT_MAX == 16384 && STATE_PORTABLE_MAX == 1048576,
 
 enum { ASKS_FEW = 2 }; /* most calls ask no more at a time, and need no memory for it */
 
+/* The client can be asked this itself, and it is its turn. */
+static bool client_draws(const struct caller2026 *caller, const struct ask *ask)
+{
+    return ask2026_can(caller->can, ask_record(ask)) && ask_is_clients_turn(ask);
+}
+
 /* Everything that is asked now, as the store knows it or will know it. What the call has learned
  * (`known`) is included only if no store has it. */
 static bool state_of_call(struct caller2026 *caller, struct call *call,
@@ -75,6 +81,8 @@ static bool state_of_call(struct caller2026 *caller, struct call *call,
     for (struct ask *ask = call_ask_first(call); asks && ask; ask = call_ask_next(call, ask)) {
         struct ask_record *record = &asks[state.ask_count++];
         *record = *ask_record(ask);
+        if (!client_draws(caller, ask))
+            record->attempt = 0;
         if (!record->asked_ms)
             record->asked_ms = now;
         if (!record->expires_ms)
@@ -109,12 +117,6 @@ static bool seal_round(struct caller2026 *caller, struct str plain, struct buf *
     return state_seal(caller->server->rounds->keyring, &bound, plain, out) == NOD_OK;
 }
 
-/* The client can be asked this itself. */
-static bool client_draws(const struct caller2026 *caller, const struct ask *ask)
-{
-    return ask2026_can(caller->can, ask_record(ask)) && ask_is_for_client(ask);
-}
-
 /* It is answered elsewhere. A client that can open pages is given that one. */
 static struct str page_of(struct caller2026 *caller, const struct ask *ask)
 {
@@ -126,7 +128,7 @@ static struct str page_of(struct caller2026 *caller, const struct ask *ask)
 /* What the client says of it is its word: not of a page, and not where it has none. */
 static bool is_clients_word(struct caller2026 *caller, const struct ask *ask)
 {
-    return ask_is_for_client(ask) && !page_of(caller, ask).len;
+    return ask_is_clients_turn(ask) && !page_of(caller, ask).len;
 }
 
 static void write_page(struct caller2026 *caller, const struct ask *ask, struct json_writer *w)
@@ -335,23 +337,32 @@ static bool content_fits(const struct caller2026 *caller, const struct ask_recor
            ask_fits_form(caller->server->opts.engine, ask, content);
 }
 
+/* The question as the client has it in its state; NULL: it was not asked before. */
+static const struct ask_record *carried_of(const struct caller2026 *caller, struct str ask_id)
+{
+    for (size_t i = 0; caller->resumed && i < caller->state.ask_count; i++)
+        if (str_eq(caller->state.asks[i].id, ask_id))
+            return &caller->state.asks[i];
+    return NULL;
+}
+
 /* Was this very question put to the client before, so that a response can be an answer to it? */
 static bool was_asked(const struct caller2026 *caller, const struct ask_record *ask)
 {
-    for (size_t i = 0; caller->resumed && i < caller->state.ask_count; i++)
-        if (str_eq(caller->state.asks[i].id, ask->id))
-            return true;
-    return false;
+    const struct ask_record *carried = carried_of(caller, ask->id);
+
+    return carried && carried->attempt;
 }
 
-/* Does this response count for this ask? */
+/* Does this response count for this ask? Where the client was given a page, or nothing yet, its
+ * response is no answer to the question, which it sees now for the first time. */
 static bool counts(struct caller2026 *caller, const struct ask_record *ask,
                    const struct json *response)
 {
     struct answer answer;
 
-    if (was_asked(caller, ask))
-        return true;
+    if (carried_of(caller, ask->id))
+        return was_asked(caller, ask);
     return !ask->consent && ask->kind != ASK_URL && ask2026_read(ask, response, &answer) &&
            (answer.action != ASK_ACCEPTED || content_fits(caller, ask, answer.content));
 }
@@ -368,10 +379,9 @@ static void content_plain(struct caller2026 *caller, struct answer *answer)
 /* Which offer of a question went out with the state. A portable state has counted elsewhere. */
 static int offer_of(const struct caller2026 *caller, struct str ask_id)
 {
-    for (size_t i = 0; caller->resumed && i < caller->state.ask_count; i++)
-        if (caller->state.store.len && str_eq(caller->state.asks[i].id, ask_id))
-            return caller->state.asks[i].attempt;
-    return 0;
+    const struct ask_record *carried = carried_of(caller, ask_id);
+
+    return carried && caller->state.store.len ? carried->attempt : 0;
 }
 
 static const struct str malformed =
@@ -409,6 +419,9 @@ bool round_brings(struct caller *base, struct call *call)
 {
     struct caller2026 *caller = (struct caller2026 *)(void *)base;
 
+    for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
+        if (was_asked(caller, ask_record(ask)))
+            ask_was_clients_turn(ask);
     if (!caller->server || caller->over || !caller_given(caller))
         return true;
     bool contested = resume_contested(caller, call);

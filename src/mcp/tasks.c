@@ -430,10 +430,17 @@ static enum caller_way task_asked(struct caller *caller, struct call *call)
 
     task->asked = true;
     for (struct ask *ask = call_ask_first(call); ask; ask = call_ask_next(call, ask))
-        if (!ask2026_can(task->can, ask_record(ask)) || !ask_is_for_client(ask))
+        if (!ask2026_can(task->can, ask_record(ask)) || !ask_is_clients_turn(ask))
             way = CALLER_HOLDS; /* another surface may take it; otherwise it ends there */
     task_refresh(task, true);
     return way;
+}
+
+/* It may be the client's turn now. */
+static void task_offered(struct caller *caller, struct call *call)
+{
+    (void)call;
+    task_refresh(task_of(caller), false);
 }
 
 /* Progress becomes the status message: a task has no other notifications. */
@@ -486,6 +493,7 @@ static void task_unloaded(struct caller *caller)
 
 const struct caller_ops task_caller_ops = {
     .asked = task_asked,
+    .offered = task_offered,
     .notify = task_notify,
     .finished = task_finished,
     .waiting = task_waiting,

@@ -117,6 +117,7 @@ static void ask_add(struct memory_store *memory, struct stored_call *call,
     is->sensitive = record->sensitive;
     is->wait_done = record->wait_done;
     is->approver = record->approver & (ASK_APPROVERS - 1);
+    is->turn = record->turn & (ASK_TURNS - 1);
     memcpy(is->digest, record->digest, DIGEST_BYTES);
     is->ttl_ms = record->ttl_ms;
     is->attempts = record->attempts;

@@ -159,6 +159,7 @@ struct ask_facts { /* what is kept of every ask */
     bool sensitive : 1;
     bool wait_done : 1;
     unsigned approver : 4; /* role_set */
+    unsigned turn : 3;
     bool lapsed : 1;
     bool packed : 1; /* it is a struct ended_ask; otherwise a struct stored_ask */
     struct id id;

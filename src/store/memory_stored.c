@@ -287,6 +287,7 @@ void memory_ask_view(const struct ask_look *look, struct ask_record *record)
     record->sensitive = is->sensitive;
     record->wait_done = is->wait_done;
     record->approver = is->approver;
+    record->turn = is->turn;
     record->ttl_ms = is->ttl_ms;
     record->attempts = is->attempts;
     record->attempt = is->attempt;

@@ -16,7 +16,9 @@
 #include "base/log.h"
 
 enum { FLAG_PLAIN = 0, FLAG_SEALED = 1 };
-enum { ASK_APPROVER_BIT = 3 }; /* after the flags of an ask: the role of its approver */
+/* After the flags of an ask: the role of its approver, and the turn it began with. */
+enum { ASK_APPROVER_BIT = 3, ASK_TURN_BIT = 7 };
+_Static_assert(ASK_APPROVERS << ASK_APPROVER_BIT == 1 << ASK_TURN_BIT, "they do not overlap");
 /* The end of an entry: flags, and after ENTRY_NOTED a text. */
 enum { ENTRY_SENSITIVE = 1, ENTRY_NOTED = 2, ENTRY_FLAGS_END = 4 };
 
@@ -122,10 +124,11 @@ nod_status codec_write_ask(struct codec *codec, const struct ask_record *ask, st
     put_text(&body, ask->key);
     put_text(&body, ask->principal);
     put_number(&body, ask->kind);
-    /* An older node does not know approvers: it refuses such a record, so nobody can answer
-     * there. */
+    /* An older node does not know approvers, or turns past the first: it refuses such a record, so
+     * nobody can answer there. */
     put_number(&body, (ask->consent ? 1u : 0u) | (ask->sensitive ? 2u : 0u) |
-                          (ask->wait_done ? 4u : 0u) | ask->approver << ASK_APPROVER_BIT);
+                          (ask->wait_done ? 4u : 0u) | ask->approver << ASK_APPROVER_BIT |
+                          ask->turn << ASK_TURN_BIT);
     put_text(&body, ask->target);
     put_text(&body, ask->message);
     put_text(&body, ask->detail);
@@ -415,11 +418,12 @@ nod_status codec_read_ask(struct codec *codec, struct str id, struct str bytes, 
     out->key = get_text(&reader);
     out->principal = get_text(&reader);
     out->kind = (enum ask_kind)get_below(&reader, ASK_ROOTS + 1);
-    unsigned flags = get_below(&reader, ASK_APPROVERS << ASK_APPROVER_BIT);
+    unsigned flags = get_below(&reader, ASK_TURNS << ASK_TURN_BIT);
     out->consent = flags & 1;
     out->sensitive = flags & 2;
     out->wait_done = flags & 4;
-    out->approver = flags >> ASK_APPROVER_BIT;
+    out->approver = flags >> ASK_APPROVER_BIT & (ASK_APPROVERS - 1);
+    out->turn = flags >> ASK_TURN_BIT;
     out->target = get_text(&reader);
     out->message = get_text(&reader);
     out->detail = get_text(&reader);

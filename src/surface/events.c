@@ -41,6 +41,7 @@ void events_draw(struct inbox *inbox, const struct shown *shown, struct drawn *d
         struct drawn_ask *to = &drawn->asks[i];
         to->ask = &ask->ask;
         to->hidden = !inbox_shows(inbox, &ask->ask);
+        events_await(inbox->events, &ask->ask);
         to->some = draw_one(inbox, ask, false, &drawn->text, &drawn->fits);
         to->all = ask->ask.state == ASK_PENDING
                       ? to->some
@@ -366,6 +367,76 @@ void events_note(struct events *events, const struct ask_record *ask)
         events_schedule(events);
 }
 
+/* --- turns that come later --- */
+
+static void turns_look(void *data);
+
+static void turns_look_at(struct events *events, int64_t at)
+{
+    int64_t wait = at - engine_now(events->inbox->opts.engine);
+
+    if (events->turn_at && events->turn_at <= at)
+        return;
+    events->turn_at = at;
+    timer_set(events->inbox->opts.loop, &events->turn, wait > 0 ? wait : 1, turns_look, events);
+}
+
+static void later_free(struct events *events, struct later *later)
+{
+    map_remove(&events->later_by_id, id_str(&later->ask));
+    list_remove(&later->link);
+    mem_free(later);
+}
+
+static void turns_look(void *data)
+{
+    struct events *events = data;
+    int64_t now = engine_now(events->inbox->opts.engine);
+
+    events->turn_at = 0;
+    LIST_EACH (at, &events->later) {
+        struct later *later = LIST_OF(at, struct later, link);
+        if (later->at > now) {
+            turns_look_at(events, later->at);
+            continue;
+        }
+        note_change(events,
+                    &(struct ask_hint){ .ask_id = id_str(&later->ask), .owner = later->owner },
+                    true);
+        later_free(events, later);
+    }
+    if (events->later_reset && events->later_reset <= now) {
+        events->later_reset = 0;
+        events->lost = true;
+    } else if (events->later_reset) {
+        turns_look_at(events, events->later_reset);
+    }
+    events_schedule(events);
+}
+
+void events_await(struct events *events, const struct ask_record *ask)
+{
+    const struct inbox *inbox = events->inbox;
+
+    if (!events->changed || ask->state != ASK_PENDING || ask->id.len != ID_LEN)
+        return;
+    int64_t at = engine_turn_comes(inbox->opts.engine, ask, &inbox->surface);
+    if (at == TURN_HAS_COME || at == TURN_NEVER || map_get(&events->later_by_id, ask->id))
+        return;
+    if (events->later_by_id.count == EVENTS_LATER_MAX) {
+        if (!events->later_reset || at < events->later_reset)
+            events->later_reset = at;
+    } else {
+        struct later *later = MEM_NEW(struct later);
+        *later = (struct later){ .owner = store_owner(ask->principal), .at = at };
+        memcpy(later->ask.text, ask->id.at, ID_LEN);
+        list_init(&later->link);
+        list_append(&events->later, &later->link);
+        map_set(&events->later_by_id, id_str(&later->ask), later);
+    }
+    turns_look_at(events, at);
+}
+
 /* --- who watches --- */
 
 static void heartbeat(void *data)
@@ -402,6 +473,10 @@ static void watch_end(struct events *events)
     engine_unwatch_asks(events->inbox->opts.engine, &events->watch);
     timer_stop(events->inbox->opts.loop, &events->heartbeat);
     timer_stop(events->inbox->opts.loop, &events->tick);
+    timer_stop(events->inbox->opts.loop, &events->turn);
+    LIST_EACH (at, &events->later)
+        later_free(events, LIST_OF(at, struct later, link));
+    events->later_reset = events->turn_at = 0;
     mem_free(events->changed);
     mem_free(events->past);
     events->changed = NULL;
@@ -436,6 +511,8 @@ struct events *events_create(struct inbox *inbox)
     events->watch.told = told;
     events->watch.data = events;
     list_init(&events->streams);
+    list_init(&events->later);
+    map_init(&events->later_by_id, EVENTS_LATER_MAX);
     map_init(&events->by_id, EVENTS_CHANGED_MAX);
     return events;
 }
@@ -451,6 +528,9 @@ void events_destroy(struct events *events)
 {
     if (!events)
         return;
+    LIST_EACH (at, &events->later)
+        later_free(events, LIST_OF(at, struct later, link));
+    map_finish(&events->later_by_id);
     map_finish(&events->by_id);
     MEM_DELETE(events);
 }

@@ -38,12 +38,20 @@ enum {
     EVENTS_HEARTBEAT_MS = 15000,   /* a comment, for connections that would be given up */
     EVENTS_RETRY_MS = 1000,        /* when a reader comes back after its connection broke */
     EVENTS_ID_MAX = 64,            /* bytes of the id of an event */
+    EVENTS_LATER_MAX = 1024,       /* asks whose turn is awaited; past that: reset when it comes */
 };
 
 struct changed { /* an ask, between two events */
     struct id ask;
     uint64_t owner;
     bool came, ended;
+};
+
+struct later { /* an ask that waits, and whose turn to be up here comes later (core/plan.h) */
+    struct list link;
+    struct id ask;
+    uint64_t owner;
+    int64_t at; /* by the store's clock */
 };
 
 struct past {        /* an ask that has changed */
@@ -64,6 +72,11 @@ struct events {
     bool lost;         /* there was more */
     struct past *past; /* a ring of EVENTS_PAST_MAX, likewise */
     size_t past_first, past_count;
+    struct list later;      /* struct later, likewise */
+    struct map later_by_id; /* of them */
+    int64_t later_reset;    /* when the turn of others may come; 0: there are none */
+    int64_t turn_at;        /* when the next of all these comes; 0: none does */
+    struct timer turn;
     struct id epoch; /* of the numbers: another one for each time of watching */
     uint64_t number; /* of the newest event */
     uint64_t oldest; /* what has changed since this event is known */

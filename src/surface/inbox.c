@@ -65,12 +65,25 @@ struct viewer viewer_of(const struct inbox *inbox, const struct front_request *r
     return (struct viewer){ inbox, request->principal, request->roles };
 }
 
+static bool is_for(const struct viewer *viewer, const struct ask_record *ask)
+{
+    return is_shown_kind(ask->kind) && answerable_by(ask, viewer->principal, viewer->roles);
+}
+
 bool viewer_sees(const struct viewer *viewer, const struct ask_record *ask)
 {
     const struct inbox *inbox = viewer->inbox;
 
-    return is_shown_kind(ask->kind) && answerable_by(ask, viewer->principal, viewer->roles) &&
-           engine_asks_on(inbox->opts.engine, ask, &inbox->surface);
+    return is_for(viewer, ask) && engine_asks_on(inbox->opts.engine, ask, &inbox->surface);
+}
+
+bool viewer_may_see(const struct viewer *viewer, const struct ask_record *ask)
+{
+    const struct inbox *inbox = viewer->inbox;
+
+    return viewer_sees(viewer, ask) ||
+           (is_for(viewer, ask) &&
+            engine_turn_may_be_early(inbox->opts.engine, ask, &inbox->surface));
 }
 
 bool viewer_sees_all(const struct viewer *viewer, const struct ask_record *ask)

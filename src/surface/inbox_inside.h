@@ -61,8 +61,10 @@ struct viewer {
 bool inbox_shows(const struct inbox *inbox, const struct ask_record *ask);
 struct viewer viewer_of(const struct inbox *inbox, const struct front_request *request);
 /* May the viewer see this ask? The rule of core/answerable.h, for the kinds that the inbox shows,
- * if the inbox is among the places where it is asked. */
+ * if the inbox is among the places where it is asked, and its turn has come. */
 bool viewer_sees(const struct viewer *viewer, const struct ask_record *ask);
+/* The same, before it is known whether its turn has come early. shown_load finds out. */
+bool viewer_may_see(const struct viewer *viewer, const struct ask_record *ask);
 /* May the viewer see what was answered, and what the call led to? */
 bool viewer_sees_all(const struct viewer *viewer, const struct ask_record *ask);
 
@@ -110,7 +112,8 @@ void shown_end(struct shown *shown);
 void shown_room(struct shown *shown, size_t room);
 /* False: there is no room, or nobody waits for it any more. */
 bool shown_add(struct shown *shown, const struct ask_record *ask);
-/* Reads the calls of what was added since, all at once; then done(). */
+/* Reads the calls of what was added since, all at once, and whose turn it is; then done(). What the
+ * viewer may not see after all is left out. */
 void shown_load(struct shown *shown);
 /* Reads one ask by its id, and its call; then done(). If it is not there, count is 0. */
 void shown_find(struct shown *shown, struct str id);
@@ -132,6 +135,8 @@ struct str item_action(enum ask_state state);
 struct events *events_create(struct inbox *inbox);
 /* Something about this pending ask has changed on this node, of which the store does not tell. */
 void events_note(struct events *events, const struct ask_record *ask);
+/* If this ask has its turn here later, whoever watches is told of it then. */
+void events_await(struct events *events, const struct ask_record *ask);
 /* All streams are told, and end. Before the store is destroyed. */
 void events_stop(struct events *events);
 /* After the front door is gone. */

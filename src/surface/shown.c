@@ -129,6 +129,8 @@ static void all_loaded(struct shown *shown)
 {
     size_t from = shown->loaded;
 
+    for (size_t i = from; i < shown->count; i++)
+        shown->asks[i].kept &= shown->everybody || viewer_sees(&shown->viewer, &shown->asks[i].ask);
     drop_unwanted(shown, from);
     shown->loaded = shown->count;
     shown->done(shown);
@@ -152,9 +154,22 @@ static void call_loaded(void *data, nod_status status, const struct store_reply 
         all_loaded(shown);
 }
 
+static void turn_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct loading *loading = data;
+    struct shown *shown = loading->shown;
+
+    if (status == NOD_OK)
+        ask_record_turn(&shown->asks[loading->at].ask, reply->value);
+    shown->failed |= status == NOD_E_STORE;
+    if (--shown->waiting == 0)
+        all_loaded(shown);
+}
+
 void shown_load(struct shown *shown)
 {
-    struct store *store = shown->inbox->store;
+    struct inbox *inbox = shown->inbox;
+    struct store *store = inbox->store;
     size_t count = shown->count - shown->loaded;
     struct loading *loading = arena_alloc(&shown->arena, (count + 1) * sizeof(*loading));
 
@@ -165,9 +180,13 @@ void shown_load(struct shown *shown)
     }
     shown->waiting = count;
     for (size_t i = 0; i < count; i++) {
+        const struct ask_record *ask = &shown->asks[shown->loaded + i].ask;
         loading[i] = (struct loading){ shown, shown->loaded + i };
-        store->ops->load_call(store, shown->asks[shown->loaded + i].ask.call_id, call_loaded,
-                              &loading[i]);
+        store->ops->load_call(store, ask->call_id, call_loaded, &loading[i]);
+        if (!engine_turn_may_be_early(inbox->opts.engine, ask, &inbox->surface))
+            continue;
+        shown->waiting++;
+        engine_turn_load(inbox->opts.engine, ask->id, turn_loaded, &loading[i]);
     }
 }
 
@@ -178,7 +197,7 @@ static void ask_loaded(void *data, nod_status status, const struct store_reply *
     struct shown *shown = data;
 
     shown->failed |= status == NOD_E_STORE;
-    if (status == NOD_OK && (shown->everybody || viewer_sees(&shown->viewer, reply->ask)))
+    if (status == NOD_OK && (shown->everybody || viewer_may_see(&shown->viewer, reply->ask)))
         shown_add(shown, reply->ask);
     if (--shown->waiting == 0)
         shown_load(shown);

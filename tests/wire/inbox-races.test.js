@@ -1,9 +1,9 @@
 // The client's form and the inbox, by its API: the first answer wins, in both eras and on every store. And what a client that cannot
 // ask gets: a pending result, or the page.
-import test from 'node:test';
+import test, { describe, it } from 'node:test';
 import assert from 'node:assert/strict';
 import { rawPeer, callTool, nextAsk, accept, pause, textOf, within, PATIENCE_MS } from './harness.js';
-import { Api, houses, openHouse, token } from './inbox.js';
+import { Api, Watcher, houses, openHouse, token } from './inbox.js';
 import { Modern, accepted, deedsFile, retryOf, word } from './modern.js';
 
 const SECRET = 'a secret that is surely long enough for this';
@@ -30,6 +30,11 @@ const shown = (api, tag) => within(PATIENCE_MS, `${tag} is in the inbox`, (async
     if (item) return item;
     await pause(5);
   }
+})());
+
+const told = (watcher, tag) => within(PATIENCE_MS, `who watches is told of ${tag}`, (async () => {
+  const has = ({ event, data }) => event === 'changes' && data.pending.some(({ message }) => message.startsWith(`${tag},`));
+  while (!watcher.events.some(has)) await pause(20);
 })());
 
 // What both were told, and what was done, is the same.
@@ -135,3 +140,71 @@ test('what the operator has asked at the client only is not in the inbox, and ca
   await accept(peer, id, { word: 'client' });
   assert.equal(textOf((await call.reply()).result), 'a: client');
 });
+
+// --- in turn ---
+
+const turns = []; // they wait for a clock, and run side by side
+const turn = (name, fn) => turns.push([name, fn]);
+
+for (const house of houses)
+  turn(`${house.name}: the inbox neither lists nor answers what is not its turn yet, and is told when it is`, async (t) => {
+    const { servers, first } = await open(t, house, ['--surfaces', 'client>inbox', '--next-surface', '4s']);
+    const peer = await rawPeer(t, 'http', 'toy-surface', { server: first, token: token('ada') });
+    const modern = new Modern(first.url, { token: token('ada') });
+    const call = await callTool(peer, 'word', { tag: 'a' });
+    const { id } = await nextAsk(peer);
+    const carried = await modern.asked('word', { tag: 'b' });
+    const apis = servers.map((server) => new Api(server, 'ada'));
+    const watchers = await Promise.all(apis.map((api) => Watcher.open(t, api)));
+    for (const watcher of watchers) assert.deepEqual((await watcher.ready()).data.pending, []);
+    for (const api of apis) {
+      assert.deepEqual((await api.list()).json.items, []);
+      assert.equal((await api.one(id)).status, 404);
+      assert.equal((await api.resolve(id, { approved: true, data: { word: 'early' } })).status, 404);
+    }
+    for (const tag of ['a', 'b']) {
+      for (const watcher of watchers) await told(watcher, tag);
+      for (const api of apis) await shown(api, tag);
+    }
+    const last = apis.at(-1);
+    assert.equal((await last.resolve(id, { approved: true, data: { word: 'inbox' } })).status, 200);
+    assert.equal(textOf((await call.reply()).result), 'a: inbox');
+    assert.equal((await last.resolve((await shown(last, 'b')).id, { approved: true, data: { word: 'inbox' } })).status, 200);
+    assert.equal(await modern.ended('word', { tag: 'b' }, retryOf(carried, { first: word('client') })), 'b: inbox');
+  });
+
+for (const house of houses)
+  turn(`${house.name}: what the client refuses is the inbox's at once, on every node`, async (t) => {
+    const { servers, first } = await open(t, house, ['--surfaces', 'client>inbox', '--next-surface', '1h']);
+    const apis = servers.map((server) => new Api(server, 'ada'));
+    const watchers = await Promise.all(apis.map((api) => Watcher.open(t, api)));
+    for (const watcher of watchers) await watcher.ready();
+    const peer = await rawPeer(t, 'http', 'toy-surface', { server: first, token: token('ada') });
+    const call = await callTool(peer, 'word', { tag: 'a' });
+    const { id } = await nextAsk(peer);
+    for (const api of apis) assert.equal((await api.one(id)).status, 404);
+    await peer.send({ id, error: { code: -32603, message: 'No person is here' } });
+    for (const watcher of watchers) assert.equal((await watcher.item('pending', 'a, the first word?')).id, id);
+    for (const api of apis) {
+      assert.equal((await shown(api, 'a')).id, id);
+      assert.equal((await api.one(id)).status, 200);
+    }
+    assert.equal((await apis.at(-1).resolve(id, { approved: true, data: { word: 'inbox' } })).status, 200);
+    assert.equal(textOf((await call.reply()).result), 'a: inbox');
+  });
+
+turn('2026: what is said of the page is no answer to the question, though it is the client\'s turn by then', async (t) => {
+  const { first } = await open(t, houses[0], ['--surfaces', 'inbox>client', '--next-surface', '4s', '--soft-deadline', '1s']);
+  const modern = new Modern(first.url, { token: token('ada'), capabilities: { elicitation: { form: {}, url: {} } } });
+  const began = performance.now();
+  const page = await modern.asked('approval');
+  assert.equal(page.inputRequests['#1'].params.mode, 'url');
+  const again = await modern.asked('approval', {}, retryOf(page, { '#1': accepted({}) }));
+  assert.equal(again.inputRequests['#1'].params.mode, 'url', 'it is not its turn yet');
+  await pause(Math.max(0, 4100 - (performance.now() - began)));
+  const round = await modern.asked('approval', {}, retryOf(again, { '#1': accepted({}) }));
+  assert.equal(round.inputRequests['#1'].params.mode, 'form', 'it is asked itself now');
+  assert.equal(await modern.ended('approval', {}, retryOf(round, { '#1': accepted({}) })), 'yes');
+});
+
+describe('in turn', { concurrency: LANES }, () => turns.forEach(([name, fn]) => it(name, fn)));

@@ -40,6 +40,11 @@ export class Toy {
     return this.withdrawals.next((one) => one.id === id, 'it is taken down from the toy');
   }
 
+  // Nobody there takes it.
+  refuse({ id }) {
+    this.#socket.write(`${JSON.stringify({ refuse: id })}\n`);
+  }
+
   // Resolves to what became of it.
   answer({ id, principal }, text, { by = principal, roles = ['answer'] } = {}) {
     const n = ++this.#n;

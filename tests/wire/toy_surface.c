@@ -10,7 +10,8 @@
  *     {"answered":{"n":...,"status":...,"state":...,"by":...,"via":...,"pending":...}}
  *
  * and send {"n":1,"id":...,"action":"accept","content":{...},"by":...,"roles":[...]}, where `n` is
- * theirs. An ask is answered by its id, whether it is up here or on another node.
+ * theirs. An ask is answered by its id, whether it is up here or on another node. With
+ * {"refuse":id} nobody here takes it.
  */
 #include "toy_surface.h"
 
@@ -142,7 +143,11 @@ static void take_line(struct str line)
 
     arena_init(&arena, LINE_TREE_MAX);
     const struct json *said = json_parse(&arena, line, NULL, NULL);
-    if (said && toy.engine) {
+    struct str refused = json_get_str(said, STR("refuse"));
+    struct ask *ask = refused.len && toy.engine ? engine_ask(toy.engine, refused) : NULL;
+    if (ask)
+        ask_offered(ask, &toy.surface, OFFER_REFUSED);
+    if (said && toy.engine && !refused.len) {
         struct question *question = MEM_NEW(struct question);
         json_i64(json_get(said, STR("n")), &question->n);
         JSON_EACH (role, json_get(said, STR("roles")))

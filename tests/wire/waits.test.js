@@ -70,6 +70,68 @@ test('in turn: a question that was asked before a crash comes up in its turn aft
   assert.equal(await modern.ended('word', { tag: 'a' }, { requestState: again.requestState }, { url: next.url }), 'a: toy');
 });
 
+const since = (from) => performance.now() - from;
+
+test('2026, in turn: a client is not asked before its turn, and what it brings ahead does not count', async (t) => {
+  const server = await toys(t, ['--surfaces', 'toy>client', '--next-surface', '1s']);
+  const modern = new Modern(server.url);
+  const began = performance.now();
+  const asked = modern.asked('word', { tag: 'a' }, { inputResponses: { first: word('ahead') } });
+  const offer = await server.toy.offer('a');
+  const round = await asked;
+  assert.ok(since(began) >= 900, `asked after ${since(began)} ms`);
+  assert.deepEqual(Object.keys(round.inputRequests), ['first']);
+  await server.toy.withdrawn(offer);
+  assert.equal(await modern.ended('word', { tag: 'a' }, retryOf(round, { first: word('client') })), 'a: client');
+});
+
+test('2026, in turn: consent is not the client\'s to give before its turn', async (t) => {
+  const server = await toys(t, ['--surfaces', 'toy>client', '--next-surface', '1h']);
+  const modern = new Modern(server.url);
+  const end = modern.ended('approval', {}, { inputResponses: { '#1': accepted({}) } });
+  const offer = await server.toy.offers.next(() => true, 'the approval');
+  assert.equal((await server.toy.answer(offer, '')).status, 'ok');
+  assert.equal(await end, 'no');
+});
+
+for (const kind of ['memory', 'sqlite'])
+  test(`2026, in turn, ${kind}: who follows a place that refuses is asked at once, and its answer counts`, async (t) => {
+    const address = (await stores.find(({ name }) => name === kind)?.create(t))?.address ?? 'memory:';
+    const server = await toys(t, ['--surfaces', 'toy>client', '--next-surface', '1h', '--store', address]);
+    const modern = new Modern(server.url);
+    const asked = modern.asked('word', { tag: 'a' });
+    server.toy.refuse(await server.toy.offer('a'));
+    const round = await asked;
+    assert.deepEqual(Object.keys(round.inputRequests), ['first']);
+    assert.equal(await modern.ended('word', { tag: 'a' }, retryOf(round, { first: word('client') })), 'a: client');
+  });
+
+test('2026, in turn: a task asks its client in its turn', async (t) => {
+  const server = await toys(t, ['--surfaces', 'toy>client', '--next-surface', '1s']);
+  const modern = new Modern(server.url, { capabilities: { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } } });
+  const { result } = await modern.call('word_task', { tag: 'a' });
+  assert.equal(result.resultType, 'task', JSON.stringify(result));
+  const { taskId } = result;
+  const task = async () => (await modern.request('tasks/get', { taskId })).result;
+  await server.toy.offer('a');
+  assert.equal((await task()).status, 'working');
+  await modern.request('tasks/update', { taskId, inputResponses: { first: word('early') } });
+  const shown = await within(PATIENCE_MS, 'its turn', (async () => {
+    for (;;) {
+      const now = await task();
+      if (now.status !== 'working') return now;
+      await pause(20);
+    }
+  })());
+  assert.equal(shown.status, 'input_required');
+  assert.deepEqual(Object.keys(shown.inputRequests), ['first']);
+  await modern.request('tasks/update', { taskId, inputResponses: { first: word('client') } });
+  await within(PATIENCE_MS, 'the task ends', (async () => {
+    while ((await task()).status !== 'completed') await pause(20);
+  })());
+  assert.equal(textOf((await task()).result), 'a: client');
+});
+
 // --- consent ---
 
 test('2025: consent that counts elsewhere only is not asked of the client', async (t) => {

@@ -207,6 +207,79 @@ static void a_question_that_was_carried_away_comes_up_elsewhere_in_its_turn(void
     world_finish(&world);
 }
 
+/* --- before its turn --- */
+
+static const char *const other_way[] = { "second>client", NULL };
+
+static void an_answer_before_the_turn_of_a_place_does_not_count(void **state)
+{
+    (void)state;
+    struct world_caller *caller = begin(in_turn, asks);
+    world_advance(&world, TURN_MS - 1);
+    answer_on(&world.second, world.shown[0].id, "{\"n\":1}");
+    assert_int_equal(world.last.status, NOD_E_NOT_FOUND);
+    assert_int_equal(caller->finished, 0);
+    world_advance(&world, 1);
+    answer_on(&world.second, world.shown[0].id, "{\"n\":1}");
+    assert_int_equal(world.last.status, NOD_OK);
+    assert_int_equal(caller->finished, 1);
+    world_finish(&world);
+}
+
+static void what_a_client_says_before_its_turn_does_not_count(void **state)
+{
+    (void)state;
+    struct world_caller *caller = begin(other_way, asks);
+    assert_int_equal(world.shown_count, 0);
+    answer_on(&world.surface, world.second_shown[0].id, "{\"n\":1}");
+    assert_int_equal(world.last.status, NOD_E_NOT_FOUND);
+    assert_int_equal(caller->finished, 0);
+    world_advance(&world, TURN_MS);
+    assert_int_equal(world.shown_count, 1);
+    answer_on(&world.surface, world.shown[0].id, "{\"n\":1}");
+    assert_int_equal(caller->finished, 1);
+    world_finish(&world);
+}
+
+static void who_follows_one_that_refuses_may_answer_at_once(void **state)
+{
+    (void)state;
+    prepare(in_turn, asks);
+    world.offer = OFFER_REFUSED;
+    struct world_caller *caller = world_call(&world, "ann", "s1");
+    world_settle(&world);
+    answer_on(&world.second, world.second_shown[0].id, "{\"n\":1}");
+    assert_int_equal(world.last.status, NOD_OK);
+    assert_int_equal(caller->finished, 1);
+    world_finish(&world);
+}
+
+/* Of the call of another node, the record says whether anybody before could be asked. */
+static void the_turn_is_known_where_the_call_is_not_live(void **state)
+{
+    static const bool able[] = { true, false };
+    char id[ID_LEN + 1] = "";
+    struct str unknown;
+    (void)state;
+
+    for (size_t i = 0; i < 2; i++) {
+        prepare(in_turn, asks);
+        world.can = able[i] ? world.can : 0;
+        world_call(&world, "ann", "s1");
+        world_settle(&world);
+        memcpy(id, able[i] ? world.shown[0].id : world.second_shown[0].id, ID_LEN);
+        engine_destroy(world.engine);
+        world_engine(&world);
+        assert_true(engine_use_surfaces(world.engine, in_turn, &unknown));
+        answer_on(&world.second, id, "{\"n\":1}");
+        assert_int_equal(world.last.status, able[i] ? NOD_E_NOT_FOUND : NOD_OK);
+        world_advance(&world, TURN_MS);
+        answer_on(&world.second, id, "{\"n\":1}");
+        assert_int_equal(world.last.status, able[i] ? NOD_OK : NOD_E_STALE);
+        world_finish(&world);
+    }
+}
+
 /* --- the names of a tool --- */
 
 static void a_tool_has_its_own_places(void **state)
@@ -345,6 +418,10 @@ int main(void)
         cmocka_unit_test(the_operator_sets_the_time),
         cmocka_unit_test(another_node_comes_to_the_same_turn),
         cmocka_unit_test(a_question_that_was_carried_away_comes_up_elsewhere_in_its_turn),
+        cmocka_unit_test(an_answer_before_the_turn_of_a_place_does_not_count),
+        cmocka_unit_test(what_a_client_says_before_its_turn_does_not_count),
+        cmocka_unit_test(who_follows_one_that_refuses_may_answer_at_once),
+        cmocka_unit_test(the_turn_is_known_where_the_call_is_not_live),
         cmocka_unit_test(a_tool_has_its_own_places),
         cmocka_unit_test(a_tool_that_names_nobody_who_is_here_asks_nobody),
         cmocka_unit_test(an_answer_from_a_place_that_is_not_named_does_not_count),
