@@ -1,7 +1,8 @@
 /*
  * core/claim: how an ask is claimed by an answer. The first answer that the store takes wins.
  *
- * claim.c          the way of one answer: who gives it, the claim, what follows
+ * claim.c          the way of one answer: its stages, the claim, what follows
+ * claim_lookup.c   may it be given: whose turn it is, who answers, what became of the ask
  * claim_content.c  what it brings: read, checked against the question, measured
  * claim_note.c     what it says beside its content: a reason, and what is to be remembered
  * claim_same.c     the same answer again, while the first is on its way
@@ -71,6 +72,11 @@ void claim_reject(struct claim *claim, nod_status status);
 struct str claim_via(const struct claim *claim);
 /* Sends it to the store by itself. */
 void claim_publish(struct claim *claim);
+
+/* --- claim_lookup.c --- */
+
+/* The stage lookupPending. */
+void claim_lookup(struct flow *flow, void *subject);
 
 /* --- claim_same.c --- */
 

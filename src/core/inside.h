@@ -15,6 +15,7 @@
  * scope.c          one question at a time (one_ask_per_scope)
  * answerable.c     who may answer an ask
  * claim.c          an answer: result stages, the claim, what follows
+ * claim_lookup.c   may this answer be given to this ask
  * claim_content.c  the content of an answer: read, checked, measured
  * claim_note.c     what an answer says beside its content
  * claim_same.c     the same answer again, while the first is on its way
