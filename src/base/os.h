@@ -17,6 +17,13 @@ void os_random(void *out, size_t len);
 /* How many bytes a malloc'ed piece really has; 0: this system does not say. */
 size_t os_piece_size(void *piece);
 
+/* Whole pages of zeros for what nobody else may see: at least `len` bytes. Where the system can do
+ * it, they are in no core dump, in no child process, and never swapped out; where it cannot, they
+ * are pages like any other. NULL: there is no memory. */
+void *os_hidden_pages(size_t len);
+/* Gives them back. They have been wiped. */
+void os_hidden_free(void *pages, size_t len);
+
 /* --- descriptors: -1 with errno on failure; child processes do not inherit them --- */
 
 /* A stream socket that does not block. */

@@ -8,6 +8,7 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -32,6 +33,24 @@ void os_random(void *out, size_t len)
 size_t os_piece_size(void *piece)
 {
     return malloc_usable_size(piece);
+}
+
+void *os_hidden_pages(size_t len)
+{
+    void *pages = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (pages == MAP_FAILED)
+        return NULL;
+    madvise(pages, len, MADV_DONTDUMP);
+    madvise(pages, len, MADV_DONTFORK);
+    if (mlock(pages, len) != 0) /* as much as this user may lock is locked already */
+        errno = 0;
+    return pages;
+}
+
+void os_hidden_free(void *pages, size_t len)
+{
+    munmap(pages, len);
 }
 
 int os_socket(int family)

@@ -4,7 +4,8 @@
  * It costs two more system calls for each connection, and there is a moment in which a descriptor
  * could be inherited, which matters only if another thread starts a program just then. Freed pieces
  * of base/mem go back to malloc at once. If pipes cannot be opened again, and standard error is the
- * same pipe as standard output, standard error becomes non-blocking too.
+ * same pipe as standard output, standard error becomes non-blocking too. Hidden pages are locked,
+ * but a core dump has them for as long as they are not wiped.
  */
 #include "base/os.h"
 
@@ -12,6 +13,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -54,6 +56,21 @@ static int quiet(int fd)
     close(fd);
     errno = error;
     return -1;
+}
+
+void *os_hidden_pages(size_t len)
+{
+    void *pages = calloc(1, len);
+
+    if (pages && mlock(pages, len) != 0)
+        errno = 0; /* as much as this user may lock is locked already */
+    return pages;
+}
+
+void os_hidden_free(void *pages, size_t len)
+{
+    munlock(pages, len);
+    free(pages);
 }
 
 int os_socket(int family)

@@ -108,6 +108,7 @@ void call_free(struct call *call)
     LIST_EACH (at, &call->asks)
         ask_free(LIST_OF(at, struct ask, link));
     due_stop(engine, &call->timeout);
+    call_need_drop(call);
     call_brought_leave(call);
     if (call->later)
         call->later->call = NULL;
@@ -115,6 +116,7 @@ void call_free(struct call *call)
     op_abandon(&call->op);
     granting_free(call);
     call_run_drop(call);
+    call_needs_forget(call);
     call_saving_free(call);
     journal_finish(&call->journal);
     ending_free(call->ending);
@@ -587,6 +589,10 @@ void call_cancel(struct call *call, struct str why)
         due_stop(call->engine, &call->timeout);
         call_run_drop(call);
         call_cancel_later(call);
+    } else if (call->state == LIVE_NEEDING) {
+        due_stop(call->engine, &call->timeout);
+        call_need_drop(call);
+        call_cancel_later(call);
     } else if (call_awaits_hook(call)) {
         call_cancel_later(call);
     } else {
@@ -689,7 +695,8 @@ struct caller *call_caller(const struct call *call)
 bool call_working(const struct call *call)
 {
     return call->state == LIVE_RUNNING || call->state == LIVE_ASKING ||
-           call->state == LIVE_SAVING || call->state == LIVE_FINISHING;
+           call->state == LIVE_NEEDING || call->state == LIVE_SAVING ||
+           call->state == LIVE_FINISHING;
 }
 
 bool call_waiting(const struct call *call)

@@ -118,6 +118,7 @@ struct run *run_create(struct call *call)
     run->portable = call->portable;
     run->carried = call->carries;
     run->notices_sent = call->notices;
+    run->needed = needed_hold(call->needed);
     run->hold_steps = call->hold_steps;
     if (!call->stored && engine_ready(engine, &run->store_away))
         run->store_away = STR_NONE;
@@ -137,6 +138,7 @@ void run_free(struct run *run)
     target_release((struct target *)run->target);
     arena_finish(&run->arena);
     journal_finish(&run->left);
+    needed_release(run->needed);
     MEM_DELETE(run);
 }
 
@@ -200,9 +202,12 @@ void call_pending(struct call *call)
 {
     const struct run *run = call->run;
 
+    if (!run->need_more)
+        call_needs_forget(call);
     if (run->step_held) {
         call_hold_steps(call);
-    } else if (run->news.asks == 0 && (!run->step_done || run->news.entries == 0)) {
+    } else if (run->news.asks == 0 && !run->need_more &&
+               (!run->step_done || run->news.entries == 0)) {
         struct str message = arena_fmt(
             &call_ending(call)->arena,
             STR_FMT " returned NOD_PENDING without having asked anything: a handler returns it "
@@ -215,6 +220,8 @@ void call_pending(struct call *call)
         run_free(call->run);
         call->run = NULL;
         timed_out(call);
+    } else if (run->need_more) {
+        call_need_fetch(call);
     } else if (run->news.asks) {
         grants_look(call);
     } else {
@@ -272,5 +279,6 @@ void run_done(struct run *run, nod_status status, struct str body)
     }
     call->run = NULL;
     run_free(run);
+    call_needs_forget(call);
     flow_jump(&call->flow, "finish");
 }

@@ -7,6 +7,7 @@
  * call_run.c       running a call: a run is made, handed to its provider, timed, and ended
  * call_save.c      what a run leaves behind is stored
  * call_asks.c      the questions of one round
+ * need.c           values that a run needs and the journal must not hold
  * run_journal.c    what a run looks up and records while it is with its provider
  * ask.c            the life of an ask up to the offer: request stages, expiry
  * plan.c           where the questions of a call are asked, and in which order
@@ -42,6 +43,7 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "core/engine.h"
+#include "core/need.h"
 #include "core/record.h"
 #include "core/run.h"
 #include "json/schema.h"
@@ -99,6 +101,8 @@ struct engine {
     const char *const *allowed_fields; /* NULL: none */
     struct grant_rule *remember;       /* the operator's: see grant_offer.c */
     size_t remember_count;
+    struct need_source *need_sources[NEED_SOURCES_MAX];
+    size_t need_source_count;
     bool confirm_destructive; /* see engine_confirm_destructive */
     struct list grant_works;  /* operations on grants that no call waits for: see grant.c */
 };
@@ -170,6 +174,7 @@ enum live_state {
     LIVE_NEW,
     LIVE_RUNNING,    /* with the provider */
     LIVE_ASKING,     /* its asks go through the request stages */
+    LIVE_NEEDING,    /* a value that its next run needs is being fetched: see need.h */
     LIVE_SAVING,     /* park or append under way */
     LIVE_TELLING,    /* its asks are stored, or have ended: the caller and the surfaces are told */
     LIVE_WAITING,    /* waits for people */
@@ -231,15 +236,17 @@ struct call {
     uint64_t epoch;
     int64_t worked_ms;
     int64_t run_began;
-    struct due timeout; /* of its run; while it waits: the next take */
+    struct due timeout; /* of its run; while it waits: the next take; else: its next run */
     struct later *later;
     unsigned supports, supports_consent; /* of its last run; see struct run */
-    unsigned client_kinds;  /* what its client could be asked when it was last told of asks */
-    struct journal journal; /* empty while it waits: the store has it */
-    size_t learned;         /* bytes of the journal, while it waits */
-    struct run *run;        /* under way, or being saved */
-    bool *run_over;         /* set if the run ends while it is being started */
-    struct list asks;       /* pending, in order */
+    unsigned client_kinds;       /* what its client could be asked when it was last told of asks */
+    struct journal journal;      /* empty while it waits: the store has it */
+    size_t learned;              /* bytes of the journal, while it waits */
+    struct run *run;             /* under way, or being saved */
+    const struct needed *needed; /* values for its next run: see need.c */
+    struct need *need;           /* one that is being fetched; NULL: none is */
+    bool *run_over;              /* set if the run ends while it is being started */
+    struct list asks;            /* pending, in order */
     size_t asks_settled, asks_expected;
     nod_status asks_failed;
     /* the bound that refused one of the asks, and how many it allows */
@@ -397,6 +404,18 @@ void call_saving_free(struct call *call);
 /* A sentence that says which bound it was, and which option sets it. */
 struct str call_quota_message(struct call *call, enum store_quota quota, uint64_t most);
 void call_tell_waiting(struct call *call, bool waiting);
+
+/* --- values that a run needs and the journal must not hold (need.c) --- */
+
+const struct needed *needed_hold(const struct needed *needed);
+/* Wipes those that nobody else holds. */
+void needed_release(const struct needed *needed);
+/* The run of the call came to a value that is not there: fetches it, and runs the call again. */
+void call_need_fetch(struct call *call);
+/* The call does not wait for the value any more. */
+void call_need_drop(struct call *call);
+/* A run of it has gone on to something else: no later run is given these values. */
+void call_needs_forget(struct call *call);
 
 struct run *run_create(struct call *call);
 void run_free(struct run *run);

@@ -38,6 +38,14 @@ struct ask_spec {
     bool wait_done;
 };
 
+/* A value that the journal must not hold: see need.h. Two needs of a run with the same three texts
+ * are the same. */
+struct need_spec {
+    struct str source; /* the name of a need_source */
+    struct str name;   /* of the value */
+    struct str detail; /* what else the source has to know, such as scopes; may be empty */
+};
+
 /* Why a run failed. It is kept so that a status which the handler passes on keeps its meaning. */
 struct fault {
     nod_status status;
@@ -99,7 +107,8 @@ struct run {
     /* not empty: the store, which does not know the call yet, is away, and why. No effect may
      * happen, because it could not be recorded */
     struct str store_away;
-    uint32_t notices_sent; /* sent by earlier runs */
+    const struct needed *needed; /* values that were fetched for it: see need.h */
+    uint32_t notices_sent;       /* sent by earlier runs */
     int64_t ask_ttl_ms;
     size_t entries_max, bytes_max;
     const char *const *allowed_fields; /* see engine_allow_fields */
@@ -114,7 +123,9 @@ struct run {
     size_t entry_next;           /* where the search for the next entry begins */
     bool step_done; /* a step or an intent was recorded: nothing more may happen in this run */
     bool step_held; /* the run came to a step, and did not do it */
-    bool dry;       /* replay check: steps are not executed */
+    bool need_more; /* the run came to a value that has to be fetched: `need` */
+    struct need_spec need;
+    bool dry; /* replay check: steps are not executed */
     uint32_t notice_ordinal;
     struct fault fault; /* the newest one */
     struct str bug;     /* a mistake of the handler; the call ends with an error that names it */

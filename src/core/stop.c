@@ -11,11 +11,6 @@
  */
 #include "core/inside.h"
 
-void engine_stop(struct engine *engine)
-{
-    engine->stopping = true;
-}
-
 static void unload_or_cancel(struct call *call)
 {
     struct caller *caller = call->caller;
@@ -41,6 +36,21 @@ void call_stand_down(struct call *call)
 {
     call->state = LIVE_SAVING;
     call_later(call, unload_or_cancel); /* later, because we may be inside its stages */
+}
+
+/* A value that its next run needs may take long to come, and no run begins any more. */
+void engine_stop(struct engine *engine)
+{
+    struct call *call;
+
+    engine->stopping = true;
+    for (struct idmap_walk walk = { 0 }; (call = idmap_next(&engine->calls, &walk));) {
+        if (call->state != LIVE_NEEDING)
+            continue;
+        due_stop(engine, &call->timeout);
+        call_need_drop(call);
+        call_stand_down(call);
+    }
 }
 
 void run_unbegun(struct run *run)

@@ -124,6 +124,12 @@ nod_status call_form(nod_call *call, const nod_form *form, const char *schema, s
 /* https, or http on loopback, and nothing that could be read as something else. */
 bool url_is_safe(struct str url);
 
+/* --- values that no journal holds (handler_need.c) --- */
+
+struct need_spec;
+/* run_need (core/need.h), which also keeps the call's flags. After call_may_ask. */
+nod_status call_need(nod_call *call, const struct need_spec *spec, struct str *value);
+
 /* --- steps (handler_step.c) --- */
 
 struct step_spec {

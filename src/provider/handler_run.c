@@ -32,7 +32,7 @@ static bool is_status(nod_status status)
 
 static bool has_news(const struct run *run)
 {
-    return run->news.asks || run->step_done;
+    return run->news.asks || run->step_done; /* a need, too, ends the run as a step does */
 }
 
 /* A message for a status that the handler itself returned. */
@@ -241,6 +241,8 @@ static struct str difference(struct arena *arena, const nod_call *a, const nod_c
         found = looked_otherwise(arena, a->run, b->run);
     if (!found.len && !str_eq(a->step_key, b->step_key))
         found = two_texts(arena, "the last step that it came to", a->step_key, b->step_key);
+    if (!found.len && !str_eq(a->run->need.name, b->run->need.name))
+        found = two_texts(arena, "the value that it needed", a->run->need.name, b->run->need.name);
     if (!found.len && x.status != y.status)
         found = arena_fmt(arena, "it ended in \"%s\", then in \"%s\"", nod_status_name(x.status),
                           nod_status_name(y.status));
@@ -270,6 +272,7 @@ static void run_again_init(struct run *again, const struct run *run)
     again->carried = run->carried;
     again->hold_steps = run->hold_steps;
     again->store_away = run->store_away;
+    again->needed = run->needed; /* which the first run holds */
     again->supports = run->supports;
     again->supports_consent = run->supports_consent;
     again->notices_sent = UINT32_MAX;
