@@ -180,6 +180,7 @@ describe('answering', { concurrency: 2 }, () => {
   test('an answer elsewhere turns the ask in view into its outcome, and what was typed elsewhere stays', async (t) => {
     const { peer, page } = await stage(t);
     await peer.call('say', { text: 'The first.' });
+    await rows(page).nth(0).waitFor(); // the calls race: the first asks before the second is made
     await peer.call('say', { text: 'The second.' });
     await rows(page).nth(1).waitFor();
     await ask(page).getByLabel('A word').fill('half a sen');
