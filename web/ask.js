@@ -1,8 +1,8 @@
-// One ask: what it says, the form, the decision, and in the same place what became of it.
+// One question: what it says, the form, the decision, and in the same place what became of it.
 //
-// Nothing is approved by accident: the buttons do nothing for half a second after the ask came into view or they have
+// Nothing is approved by accident: the buttons do nothing for half a second after the question came into view or they have
 // moved, no field submits on Enter, and what is destructive wants its box ticked or a second press.
-import { el, button, said, folded, timeAgo, timeLeft, clock, exact, lasting, now } from './dom.js';
+import { el, button, select, said, folded, tell, timeAgo, timeLeft, clock, exact, lasting, now } from './dom.js';
 import { num, isObject, entries, parse, write } from './json.js';
 import { tree } from './tree.js';
 import { makeForm } from './form.js';
@@ -17,10 +17,13 @@ const ends = {
   unsupported: 'Nobody could be asked, and the agent was told.',
   invalid: 'The answers did not fit what was asked, and the agent was told.',
 };
+const places = { page: '', inbox: '', api: ' through the API', terminal: ' in a terminal' };
 const asksForData = (item) => item.kind === 'form' && !item.consent && !item.destructive;
-const stateWord = (item) => ({ accepted: asksForData(item) ? 'answered' : 'approved', declined: 'declined', cancelled: 'dismissed' })[item.state] ?? item.state;
+const stateWord = (item) => ({ accepted: asksForData(item) ? 'answered' : 'approved', cancelled: 'dismissed' })[item.state] ?? item.state;
+const shape = (item) => shapes[item.state] ?? '•';
 const has = (object) => isObject(object) && entries(object).length > 0;
 
+export const isPending = (item) => item.state === 'pending';
 export const nameOf = (item) => item.title || item.tool;
 
 // The message of an approval ends with the arguments, for clients that show nothing else. Here they have their own place.
@@ -33,65 +36,63 @@ export function messageOf({ message = '', arguments: given }) {
   }
 }
 
-export const badge = (item) => el('span', { class: `badge ${item.state}` }, `${shapes[item.state] ?? '•'} ${stateWord(item)}`);
+export const badge = (item) => el(`span.badge.${item.state}`, `${shape(item)} ${stateWord(item)}`);
 
-function where(item, via) {
-  if (via === 'page' || via === 'inbox') return '';
-  return ` ${{ api: 'through the API', terminal: 'in a terminal' }[via] ?? `in ${item.client?.name || 'the client'}`}`;
-}
-
-// What became of an ask, as a sentence.
+// What became of a question, as a sentence.
 export function outcomeText(item, me) {
   const { by, via, at } = item.answer ?? {};
-  if (ends[item.state]) return ends[item.state];
   const word = stateWord(item);
-  if (by === me && via === 'page') return `${word[0].toUpperCase()}${word.slice(1)} by you${at ? `, ${clock(at)}` : ''}.`;
-  return `${by === me ? 'You' : by || 'Somebody'} ${word} this${where(item, via)}`;
+  if (ends[item.state]) return ends[item.state];
+  if (by === me && via === 'page') return `${word[0].toUpperCase()}${word.slice(1)} by you, ${clock(at)}.`;
+  return `${by === me ? 'You' : by || 'Somebody'} ${word} this${places[via] ?? ` in ${item.client?.name || 'the client'}`}`;
 }
 
 function head(item) {
-  return el('header', {},
-    el('div', { class: 'title' }, said(nameOf(item), 'h2', { tabindex: -1, dir: 'auto' }),
-      item.destructive && el('span', { class: 'tag', title: 'The tool says that what it does may not be undone' }, '▲ Destructive')),
-    el('p', { class: 'who' }, said(item.principal, 'b'), item.client && [' through ', said(item.client.name ?? 'a client')], ' · ', said(`${item.server ? `${item.server}.` : ''}${item.tool}`, 'code'),
-      ' · ', timeAgo(item.askedAt), item.state === 'pending' && item.expiresAt && el('span', { class: 'until' }, ' · ', timeLeft(item.expiresAt))));
+  return el('header',
+    el('div.title', said(nameOf(item), 'h2', { tabindex: -1, dir: 'auto' }),
+      item.destructive && el('span.tag', { title: 'The tool says that what it does may not be undone' }, '▲ Destructive')),
+    el('p.who', said(item.principal, 'b'), item.client && [' through ', said(item.client.name ?? 'a client')], ' · ', said(`${item.server ? `${item.server}.` : ''}${item.tool}`, 'code'),
+      ' · ', timeAgo(item.askedAt), isPending(item) && item.expiresAt && el('span.until', ' · ', timeLeft(item.expiresAt))));
 }
 
+const section = (title, ...nodes) => el('section', el('h3', title), nodes);
+
 function address(item) {
-  if (item.kind !== 'url' || !item.url) return null;
   const copy = button('Copy address', async () => {
     await navigator.clipboard?.writeText(item.url);
     copy.textContent = 'Copied';
   }, { class: 'quiet' });
-  return el('section', {}, el('h3', {}, 'Address to open'), folded(item.url, { tag: 'p', class: 'v address' }),
-    el('p', { class: 'help' }, 'It is no link here. See where it leads, copy it, and open it yourself. ', copy));
+  return section('Address to open', folded(item.url, 'p.v.address'),
+    el('p.help', 'It is no link here. See where it leads, copy it, and open it yourself. ', copy));
 }
 
-const message = (item) => folded(messageOf(item), { tag: 'p', class: 'message', limit: 1500, lines: 20 });
-const given = (item) => el('section', {}, el('h3', {}, 'Arguments'), has(item.arguments) ? tree(item.arguments) : el('p', { class: 'help' }, 'The call has none.'));
+const message = (item) => folded(messageOf(item), 'p.message', { limit: 1500, lines: 20 });
+const given = (item) => section('Arguments', has(item.arguments) ? tree(item.arguments) : el('p.help', 'The call has none.'));
 
 function details(item) {
-  const rows = { Ask: item.id, Call: item.executionId, Server: item.server, Tool: item.tool, Asked: exact(item.askedAt), Ends: item.expiresAt && exact(item.expiresAt),
+  const rows = { Question: item.id, Call: item.executionId, Server: item.server, Tool: item.tool, Asked: exact(item.askedAt), Ends: item.expiresAt && exact(item.expiresAt),
     Client: item.client && `${item.client.name} ${item.client.version ?? ''}`, Attempt: num(item.attempt) > 1 && item.attempt.text };
-  return el('details', { class: 'details' }, el('summary', {}, 'Details'),
-    el('dl', {}, Object.entries(rows).map(([name, value]) => value && el('div', {}, el('dt', {}, name), said(value, 'dd')))));
+  return el('details.details', el('summary', 'Details'),
+    el('dl', Object.entries(rows).map(([name, value]) => value && el('div', el('dt', name), said(value, 'dd')))));
 }
 
 function outcome(item, me) {
   const { tookMs, reason, content, at } = item.answer ?? {};
-  return el('section', { class: `outcome ${item.state}` },
-    el('p', { class: 'verdict' }, el('span', { class: 'shape', 'aria-hidden': 'true' }, shapes[item.state] ?? '•'), ' ', said(outcomeText(item, me), 'span'), at && !/\.$/.test(outcomeText(item, me)) && [', ', timeAgo(at)],
-      tookMs && el('span', { class: 'took' }, ` after ${lasting(num(tookMs))}`)),
-    reason && el('p', {}, 'Reason: ', folded(reason, { tag: 'q' })),
-    has(content) && el('div', {}, el('h3', {}, 'What was answered'), tree(content)),
-    item.call?.result && el('p', { class: 'result' }, 'Result: ', folded(item.call.result)),
-    item.call?.state === 'running' && el('p', { class: 'help' }, 'The tool is at work.'));
+  const { result, state } = item.call ?? {};
+  const text = outcomeText(item, me);
+  return el(`section.outcome.${item.state}`,
+    el('p.verdict', el('span.shape', { 'aria-hidden': 'true' }, shape(item)), ' ', said(text, 'span'), at && !text.endsWith('.') && [', ', timeAgo(at)],
+      tookMs && el('span.took', ` after ${lasting(num(tookMs))}`)),
+    reason && el('p', 'Reason: ', folded(reason, 'q')),
+    has(content) && section('What was answered', tree(content)),
+    result && el('p.result', 'Result: ', folded(result)),
+    state === 'running' && el('p.help', 'The tool is at work.'));
 }
 
 // Read-only, for the history.
-export const pastView = (item, me) => el('div', { class: 'past' }, message(item), given(item), outcome(item, me), details(item));
+export const pastView = (item, me) => el('div.past', message(item), given(item), outcome(item, me), details(item));
 
-// on: live() -> may something be sent?; me; next(): the next ask; resolve(id, body) -> a reply.
+// on: live() -> may something be sent?; me; next(): the next question; resolve(id, body) -> a reply.
 export function makeAsk(item, on) {
   const view = { item };
   const form = makeForm(item.schema, disarm);
@@ -103,20 +104,15 @@ export function makeAsk(item, on) {
   const no = button('Decline', () => send('decline'));
   const off = button('Dismiss', () => send('cancel'), { class: 'quiet', title: 'Close it with neither yes nor no' });
   const more = button('Add reason', () => (showReason(), reason.focus()), { class: 'quiet' });
-  const note = el('p', { class: 'note', role: 'alert', hidden: true });
+  const note = el('p.note', { role: 'alert', hidden: true });
   const reason = el('textarea', { id: `reason-${item.id}`, rows: 1, maxlength: 600 });
-  const why = el('div', { class: 'field', hidden: true }, el('label', { for: reason.id }, 'Reason for your decision', el('span', { class: 'opt' }, ' optional')), reason);
-  const remember = offers.length > 0 && el('select', { class: 'remember', 'aria-label': 'Remember this approval' }, el('option', { value: '' }, 'Only this time'),
-    offers.map((offer, i) => el('option', { value: String(i) }, said(offer.label).textContent)));
-  const bar = el('footer', { class: 'bar' }, why, note, el('div', { class: 'buttons' }, no, more, off, el('span', { class: 'yes' }, remember, yes)),
-    el('p', { class: 'meaning' }, 'If you decline, the agent is told so, and goes on without your yes.'));
-  const body = el('div', { class: 'body' }, message(item), address(item), given(item), form.fields.length > 0 && el('section', { class: 'answer' }, el('h3', {}, 'Your answer'), form.node), details(item));
-  view.node = el('article', { class: 'ask', 'aria-label': said(nameOf(item)).textContent }, head(item), body, bar);
+  const why = el('div.field', { hidden: true }, el('label', { for: reason.id }, 'Reason for your decision', el('span.opt', ' optional')), reason);
+  const remember = offers.length > 0 && select('Remember this approval', [['', 'Only this time'], ...offers.map((offer, i) => [i, offer.label])]);
+  const bar = el('footer.bar', why, note, el('div.buttons', no, more, off, el('span.yes', remember, yes)),
+    el('p.meaning', 'If you decline, the agent is told so, and goes on without your yes.'));
+  const body = el('div.body', message(item), item.url && address(item), given(item), form.fields.length > 0 && section('Your answer', form.node), details(item));
+  view.node = el('article.ask', { 'aria-label': said(nameOf(item)).textContent }, head(item), body, bar);
 
-  function say(text) {
-    note.hidden = !text;
-    note.textContent = text;
-  }
   function showReason() {
     why.hidden = false;
     more.hidden = true;
@@ -125,7 +121,7 @@ export function makeAsk(item, on) {
     armed = 0;
     yes.textContent = yesWord;
   }
-  const blocked = () => busy || view.item.state !== 'pending' || !on.live() || performance.now() < inertUntil || Boolean(item.expiresAt && Date.parse(item.expiresAt) <= now());
+  const blocked = () => busy || !isPending(view.item) || !on.live() || performance.now() < inertUntil || Date.parse(item.expiresAt) <= now();
 
   // Buttons that do nothing say so, and keep the focus that they have.
   view.refresh = () => {
@@ -153,16 +149,16 @@ export function makeAsk(item, on) {
     if (blocked()) return;
     busy = true;
     view.refresh();
-    say('');
+    tell(note, '');
     const accepted = action === 'accept';
-    const offer = accepted && remember && remember.value ? offers[remember.value] : null;
+    const { scope, match, for: time } = (accepted && offers[remember.value]) || {};
     const { status, body: problem } = await on.resolve(item.id, { action, content: accepted && item.kind !== 'url' ? form.content() : undefined, reason: reason.value.trim() || undefined,
-      remember: offer ? { scope: offer.scope, match: offer.match, for: offer.for } : undefined });
+      remember: scope && { scope, match, for: time } });
     busy = false;
     disarm();
-    if (status === 422) say(form.refused(problem.errors ?? []) || problem.detail);
-    else if (status === 0) say('The server cannot be reached. What you wrote is still here.');
-    else if (status !== 200 && view.item.state === 'pending') say(problem?.detail ?? 'That did not work. Please try again.');
+    if (status === 422) tell(note, form.refused(problem.errors ?? []) || problem.detail);
+    else if (status === 0) tell(note, 'The server cannot be reached. What you wrote is still here.');
+    else if (status !== 200 && isPending(view.item)) tell(note, problem?.detail ?? 'That did not work. Please try again.');
     view.refresh();
   }
   function approve() {
@@ -188,11 +184,11 @@ export function makeAsk(item, on) {
     if (!bar.parentNode) return view.node.querySelector('.outcome').replaceWith(card);
     const onward = button('Next', on.next);
     card.classList.add('fresh');
-    bar.replaceWith(card, el('p', { class: 'onward' }, onward));
-    body.querySelector('.answer')?.remove();
+    bar.replaceWith(card, el('p.onward', onward));
+    form.node.parentNode?.remove();
     view.node.querySelector('.until')?.remove();
     if (held) onward.focus({ preventScroll: true });
   };
-  if (item.state !== 'pending') view.ended(item, on.me);
+  if (!isPending(item)) view.ended(item, on.me);
   return view;
 }

@@ -1,5 +1,5 @@
 // A form from a schema: one field for each property, checked while typing. The server checks again, and its word counts.
-import { el, said, folded, plural } from './dom.js';
+import { el, select, said, folded, tell, plural } from './dom.js';
 import { Num, num, entries } from './json.js';
 
 let serial = 0;
@@ -56,97 +56,92 @@ function limits(schema) {
   return [schema.type === 'integer' && 'a whole number', between(schema.minimum?.text, schema.maximum?.text, '')].filter(Boolean).join(', ');
 }
 
-const labels = (choices, inputs) => el('div', { class: 'choices' }, choices.map(({ title }, i) => el('label', {}, inputs[i], said(title))));
-
+// Boxes or circles, each with its title.
 function ticks(choices, attributes, chosen) {
-  return choices.map(({ value }) => {
+  const inputs = choices.map(({ value }) => {
     const input = el('input', attributes);
     input.checked = chosen(value);
     return input;
   });
+  return { inputs, group: true, node: el('div.choices', choices.map(({ title }, i) => el('label', inputs[i], said(title)))), chosen: () => choices.filter((_, i) => inputs[i].checked).map(({ value }) => value) };
 }
 
 // Each kind: its node, the inputs in it, read() -> the value, or undefined: it was left empty; check(value) -> what is wrong, or ''.
 const kinds = {
   text(schema, id) {
     const long = !schema.format && (num(schema.maxLength) ?? 1000) > 80;
-    const node = long ? el('textarea', { id, rows: 1 }) : el('input', { id, type: { email: 'email', uri: 'url', date: 'date' }[schema.format] ?? 'text' });
+    const node = long ? el('textarea', { id, rows: 1 }) : el('input', { id, type: { email: 'email', uri: 'url', date: 'date' }[schema.format] ?? 'text', placeholder: schema.format === 'date-time' && '2026-11-16T12:03:00Z' });
     node.value = schema.default ?? '';
-    if (schema.format === 'date-time') node.placeholder = '2026-11-16T12:03:00Z';
-    return { node, inputs: [node], read: () => node.value || (node.validity.badInput ? '?' : undefined), check: (text) => checkText(schema, text) };
+    return { node, read: () => node.value || (node.validity.badInput ? '?' : undefined), check: (text) => checkText(schema, text) };
   },
   number(schema, id) {
-    const node = el('input', { id, inputmode: schema.type === 'integer' ? 'numeric' : 'decimal', class: 'number' });
-    node.value = schema.default?.text ?? '';
-    return { node, inputs: [node], read: () => (node.value.trim() ? new Num(node.value.trim()) : undefined), check: (value) => checkNumber(schema, value.text) };
+    const node = el('input.number', { id, inputmode: schema.type === 'integer' ? 'numeric' : 'decimal', value: schema.default?.text });
+    const text = () => node.value.trim();
+    return { node, read: () => (text() ? new Num(text()) : undefined), check: (value) => checkNumber(schema, value.text) };
   },
   boolean(schema, id, required) {
-    const node = el('input', { id, type: 'checkbox' });
     let touched = required || schema.default !== undefined;
-    node.checked = schema.default === true;
-    node.addEventListener('change', () => (touched = true));
-    return { node, inputs: [node], box: true, read: () => (touched ? node.checked : undefined), check: () => '' };
+    const node = el('input', { id, type: 'checkbox', checked: schema.default === true, onchange: () => (touched = true) });
+    return { node, box: true, read: () => (touched ? node.checked : undefined) };
   },
   choice(schema, id, required) {
     const choices = choicesOf(schema);
     if (choices.length < 7) {
-      const inputs = ticks(choices, { type: 'radio', name: id }, (value) => value === schema.default);
-      return { node: labels(choices, inputs), inputs, group: true, read: () => choices[inputs.findIndex((input) => input.checked)]?.value, check: () => '' };
+      const all = ticks(choices, { type: 'radio', name: id }, (value) => value === schema.default);
+      return { ...all, read: () => all.chosen()[0] };
     }
-    const node = el('select', { id }, el('option', { value: '' }, required ? 'Choose…' : 'No choice'), choices.map(({ title }, i) => el('option', { value: String(i) }, said(title).textContent)));
+    const node = select(undefined, [['', required ? 'Choose…' : 'No choice'], ...choices.map(({ title }, i) => [i, title])], { id });
     const preset = choices.findIndex(({ value }) => value === schema.default);
-    if (preset >= 0) node.value = String(preset);
-    return { node, inputs: [node], read: () => choices[node.value]?.value, check: () => '' };
+    if (preset >= 0) node.value = preset;
+    return { node, read: () => choices[node.value]?.value };
   },
   choices(schema) {
-    const choices = choicesOf(schema.items ?? {});
-    const inputs = ticks(choices, { type: 'checkbox' }, (value) => schema.default?.includes(value));
+    const all = ticks(choicesOf(schema.items ?? {}), { type: 'checkbox' }, (value) => schema.default?.includes(value));
     const min = num(schema.minItems) ?? 0, max = num(schema.maxItems) ?? Infinity;
-    let touched = Boolean(schema.default);
-    const node = labels(choices, inputs);
-    node.addEventListener('change', () => (touched = true));
-    return { node, inputs, group: true, check: (list) => (list.length < min ? `Choose at least ${min}.` : list.length > max ? `Choose at most ${max}.` : ''),
-      read: () => (touched ? choices.filter((_, i) => inputs[i].checked).map(({ value }) => value) : undefined) };
+    let touched = schema.default;
+    all.node.addEventListener('change', () => (touched = true));
+    return { ...all, read: () => (touched ? all.chosen() : undefined), check: ({ length }) => (length < min ? `Choose at least ${min}.` : length > max ? `Choose at most ${max}.` : '') };
   },
 };
 
 function kindOf({ type, ...schema }) {
-  if (type === 'boolean') return 'boolean';
-  if (type === 'integer' || type === 'number') return 'number';
+  if (type === 'integer') return 'number';
   if (type === 'array') return 'choices';
+  if (type === 'boolean' || type === 'number') return type;
   return schema.enum || schema.oneOf || schema.anyOf ? 'choice' : 'text';
 }
 
 function makeField(name, schema, required, changed) {
   const id = `f${++serial}`;
   const kind = kinds[kindOf(schema)](schema, id, required);
-  const error = el('p', { class: 'error', id: `${id}-error`, hidden: true });
-  const title = [said(schema.title ?? name), el('span', { class: required ? 'req' : 'opt' }, required ? ' required' : ' optional')];
+  const { group, box, inputs = [kind.node] } = kind;
+  const error = el('p.error', { id: `${id}-error`, hidden: true });
+  const title = [said(schema.title ?? name), required ? el('span.req', ' required') : el('span.opt', ' optional')];
   const hint = limits(schema);
-  const help = (schema.description || hint) && el('p', { class: 'help', id: `${id}-help` }, schema.description && folded(schema.description, { limit: 300 }), ' ', hint && el('span', { class: 'limit' }, `(${hint})`));
-  const described = { 'aria-describedby': `${help ? `${id}-help ` : ''}${id}-error` };
-  const node = kind.group ? el('fieldset', { class: 'field', ...described }, el('legend', {}, title), help, kind.node, error)
-    : kind.box ? el('div', { class: 'field tick' }, el('label', { for: id }, kind.node, el('span', {}, title)), help, error)
-      : el('div', { class: 'field' }, el('label', { for: id }, title), help, kind.node, error);
-  if (!kind.group) kind.node.setAttribute('aria-describedby', described['aria-describedby']);
-  if (required && !kind.group && !kind.box) kind.node.setAttribute('aria-required', 'true');
+  const help = (schema.description || hint) && el('p.help', { id: `${id}-help` }, schema.description && folded(schema.description, 'span', { limit: 300 }), ' ', hint && el('span.limit', `(${hint})`));
+  const label = (...nodes) => el('label', { for: id }, nodes);
+  const node = group ? el('fieldset.field', el('legend', title), help, kind.node, error)
+    : el('div.field', box ? label(kind.node, el('span', title)) : label(title), help, !box && kind.node, error);
+  if (box) node.classList.add('tick');
+  (group ? node : kind.node).setAttribute('aria-describedby', `${id}-help ${id}-error`);
+  if (required && !group && !box) kind.node.setAttribute('aria-required', 'true');
   let marked = false; // it was found wrong before: from then on it is looked at with every key
   const field = {
-    name, node, required, kind,
+    name, node, read: kind.read,
     say(text) {
       marked ||= Boolean(text);
-      error.hidden = !text;
-      error.textContent = text;
+      tell(error, text);
       node.classList.toggle('wrong', Boolean(text));
-      for (const input of kind.inputs) input.setAttribute('aria-invalid', String(Boolean(text)));
+      for (const input of inputs) input.setAttribute('aria-invalid', String(Boolean(text)));
       return text;
     },
     problem() {
       const value = kind.read();
-      if (value === undefined) return required ? (kind.group ? 'Please choose.' : 'Please fill this in.') : '';
-      return kind.check(value);
+      if (value === undefined) return required ? (group ? 'Please choose.' : 'Please fill this in.') : '';
+      return kind.check?.(value) ?? '';
     },
-    focus: () => kind.inputs[0]?.focus(),
+    focus: () => inputs[0]?.focus(),
+    ticked: () => required && box && kind.node.checked,
   };
   // What is too much is said at once, what is not enough when the field is left.
   node.addEventListener('input', () => {
@@ -163,14 +158,14 @@ export function makeForm(schema, changed) {
   const fields = entries(schema?.properties ?? {}).map(([name, one]) => makeField(name, one, required.includes(name), changed));
   return {
     fields,
-    node: el('div', { class: 'form' }, fields.map((field) => field.node)),
+    node: el('div.form', fields.map((field) => field.node)),
     // Everything fits, or the first field that does not has the focus.
     check() {
       const wrong = fields.filter((field) => field.say(field.problem()));
       wrong[0]?.focus();
       return !wrong.length;
     },
-    content: () => Object.fromEntries(fields.map((field) => [field.name, field.kind.read()]).filter(([, value]) => value !== undefined)),
+    content: () => Object.fromEntries(fields.map((field) => [field.name, field.read()])),
     // What the server says: each at its field; the rest is returned, for above the buttons.
     refused(errors) {
       const rest = [];
@@ -182,6 +177,6 @@ export function makeForm(schema, changed) {
       return rest.join(' ') || (errors.length && 'Please look at the marked fields.');
     },
     // A required box that the person has ticked is a deliberate act.
-    ticked: () => fields.some((field) => field.required && field.kind.box && field.kind.node.checked),
+    ticked: () => fields.some((field) => field.ticked()),
   };
 }

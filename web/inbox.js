@@ -1,30 +1,31 @@
-// The page: the list of what waits, the ask in view, and what is around them.
+// The page: the list of what waits, the question in view, and what is around them.
 //
 // The server draws the list into the page that it sends, so that there is something to read before this runs. From then on
-// the stream of changes keeps it right. Asks are shown oldest first, new ones join at the end, and one that has ended
+// the stream of changes keeps it right. Questions are shown oldest first, new ones join at the end, and one that has ended
 // stays in its place for a while: nothing moves under the pointer.
-import { $, el, said, timeLeft, tick, count, plural } from './dom.js';
+import { $, el, said, timeLeft, tick, count, plural, max, min } from './dom.js';
 import { base, request, readAsk, answerAsk, askPath, whoAmI, watch } from './live.js';
-import { makeAsk, badge, outcomeText, nameOf, messageOf } from './ask.js';
-import { history, grants } from './pages.js';
+import { makeAsk, badge, outcomeText, isPending, nameOf, messageOf } from './ask.js';
+import { sheets } from './pages.js';
 
-const LINGER_MS = 4000; // an ended ask stays in the list that long
-const ONWARD_MS = 2500; // after an answer of ours the next ask comes
-const PAGE = 200; // asks that are read at a time
+const LINGER_MS = 4000; // an ended question stays in the list that long
+const ONWARD_MS = 2500; // after an answer of ours the next question comes
+const PAGE = 200; // questions that are read at a time
 
 let me = null;
 let state = 'connecting'; // live, lost, out
 const rows = new Map(); // id -> { item, link, node, gone }; in the order of the list
-const views = new Map(); // id -> an ask's view, with what was typed into it
+const views = new Map(); // id -> a question's view, with what was typed into it
 const over = new Set(); // ids that have ended: a list that was read before does not bring them back
 let next = null; // where the rest of the list begins
 let current = null; // the view that is shown
 let sheet = null; // or the page that is shown instead: history, grants
 
 const list = $('list'), main = $('main');
-const isPending = (item) => item.state === 'pending';
 const waiting = () => [...rows.values()].filter((row) => isPending(row.item));
 const toggle = (node, name, value) => (value ? node.setAttribute(name, value) : node.removeAttribute(name));
+const mayNotify = () => setting('notify') === 'on' && window.Notification?.permission === 'granted';
+const byMe = ({ answer }) => answer?.by === me.principal && answer.via === 'page';
 
 function setting(name, value) {
   if (value === undefined) return localStorage.getItem(`nod-${name}`);
@@ -35,9 +36,9 @@ function setting(name, value) {
 
 function paintRow(row) {
   const { item, link } = row;
-  link.replaceChildren(said(nameOf(item), 'b'), el('span', { class: 'meta' }, said(item.principal), ' · ', !isPending(item) ? badge(item) : item.expiresAt ? timeLeft(item.expiresAt) : 'waiting'),
-    said(messageOf(item).slice(0, 120), 'span', { class: 'gist' }));
-  link.classList.toggle('danger', Boolean(item.destructive && isPending(item)));
+  link.replaceChildren(said(nameOf(item), 'b'), el('span.meta', said(item.principal), ' · ', !isPending(item) ? badge(item) : item.expiresAt ? timeLeft(item.expiresAt) : 'waiting'),
+    said(messageOf(item).slice(0, 120), 'span.gist'));
+  link.classList.toggle('danger', item.destructive === true && isPending(item));
   row.node.classList.toggle('over', !isPending(item));
 }
 
@@ -61,8 +62,8 @@ function paintCount() {
 // Takes a state of the list: what is pending in it is shown, what it says has ended is marked.
 function apply({ pending = [], ended = [] }, fresh) {
   ended.forEach(end);
-  const news = pending.filter((item) => !over.has(item.id) && !rows.has(item.id));
-  if (!(fresh && next)) for (const item of news) addRow(item, fresh); // else they come behind the end of what was read
+  const news = pending.filter(({ id }) => !over.has(id) && !rows.has(id));
+  if (!(fresh && next)) news.forEach((item) => addRow(item, fresh)); // else they come behind the end of what was read
   if (fresh && news.length) arrived(news);
   paintCount();
   open();
@@ -84,7 +85,7 @@ function end(item) {
     if (view === current && isPending(was)) {
       $('outcomes').textContent = `${nameOf(item)}: ${outcomeText(item, me.principal)}`;
       follow(item.id, 0);
-      if (item.answer?.by === me.principal && item.answer.via === 'page') view.onwardAt = Date.now() + ONWARD_MS;
+      if (byMe(item)) view.onwardAt = Date.now() + ONWARD_MS;
     }
   }
   if (first) sheet?.changed();
@@ -94,15 +95,15 @@ function end(item) {
 function follow(id, tries) {
   setTimeout(async () => {
     const reply = await readAsk(id);
-    if (reply.status === 200 && !isPending(reply.body)) end(reply.body);
+    if (reply.ok && !isPending(reply.body)) end(reply.body);
     if (tries < 5 && !['finished', 'failed', 'cancelled'].includes(reply.body?.call?.state)) follow(id, tries + 1);
   }, 200 * 2 ** tries);
 }
 
 function arrived(items) {
-  const words = items.length === 1 ? nameOf(items[0]) : plural(items.length, 'new ask');
+  const words = items.length === 1 ? nameOf(items[0]) : plural(items.length, 'new question');
   $('arrivals').textContent = `New: ${words}`;
-  if (setting('notify') === 'on' && document.hidden && window.Notification?.permission === 'granted') new Notification(words, { tag: 'nod' }).onclick = () => window.focus();
+  if (mayNotify() && document.hidden) new Notification(words, { tag: 'nod' }).onclick = () => window.focus();
 }
 
 // Ended asks leave when nobody looks at them and the pointer is elsewhere.
@@ -133,15 +134,17 @@ function go(path, replace) {
   open(true);
 }
 
+const focusOn = (view) => view?.node.querySelector('h2').focus({ preventScroll: true });
+
 function show(view, focus, receipt) {
   if (current !== view || !view.node.isConnected) {
     current?.hidden();
     current = view;
-    $('ask').replaceChildren(...(receipt ? [receipt] : []), view.node);
+    $('ask').replaceChildren(receipt ?? '', view.node);
     view.shown();
     $('pane').scrollTo(0, 0);
     scrollTo(0, 0);
-    if (focus) view.node.querySelector('h2').focus({ preventScroll: true });
+    if (focus) focusOn(view);
   }
   for (const row of rows.values()) toggle(row.link, 'aria-current', row.item.id === view.item.id && 'true');
 }
@@ -161,16 +164,16 @@ function viewOf(item) {
 async function fromElsewhere(id) {
   const reply = await readAsk(id);
   if (route().id !== id || rows.has(id)) return;
-  if (reply.status === 200) return show(viewOf(reply.body), true);
-  hide(el('div', { class: 'none' }, el('h2', {}, 'This ask is not here'),
-    el('p', {}, reply.status === 404 ? 'It was answered long ago, or it is not yours to see. ' : reply.body?.detail, ' ', el('a', { href: `${base}/` }, 'What is waiting'))));
+  if (reply.ok) return show(viewOf(reply.body), true);
+  hide(el('div.none', el('h2', 'This question is not here'),
+    el('p', reply.status === 404 ? 'It was answered long ago, or it is not yours to see. ' : reply.body?.detail, ' ', el('a', { href: `${base}/` }, 'What is waiting'))));
 }
 
 // Shows what the address says. On `/` that is the first that waits, or the empty page.
 function open(focus) {
   const { page, id } = route();
   for (const link of document.querySelectorAll('nav a')) toggle(link, 'aria-current', link.pathname === `${base}/${page === 'ask' || page === 'inbox' ? '' : page}` && 'page');
-  const other = { history, grants }[page];
+  const other = sheets[page];
   main.hidden = Boolean(other);
   main.classList.toggle('chosen', page === 'ask');
   if (!other) {
@@ -199,7 +202,7 @@ function onward() {
   const order = [...rows.values()];
   const at = order.findIndex((row) => row.item.id === done?.id);
   const after = [...order.slice(at + 1), ...order].find((row) => isPending(row.item) && row.item.id !== done?.id);
-  const receipt = done && el('p', { class: 'receipt' }, badge(done), ' ', said(nameOf(done), 'b'), ' ', said(done.call?.result ? `Result: ${done.call.result.slice(0, 200)}` : outcomeText(done, me.principal), 'span'));
+  const receipt = done && el('p.receipt', badge(done), ' ', said(nameOf(done), 'b'), ' ', said(done.call?.result ? `Result: ${done.call.result.slice(0, 200)}` : outcomeText(done, me.principal), 'span'));
   if (after) {
     if (route().page === 'ask') window.history.replaceState(null, '', base + askPath(after.item.id));
     return show(viewOf(after.item), [document.body, ...$('ask').querySelectorAll('*')].includes(document.activeElement), receipt);
@@ -217,12 +220,12 @@ async function resolve(id, body) {
   const reply = await answerAsk(id, body);
   const item = views.get(id).item;
   if (!isPending(item)) return reply; // the stream was faster than the reply
-  if (reply.status === 200) {
+  if (reply.ok) {
     const word = { accept: 'accepted', decline: 'declined', cancel: 'cancelled' }[body.action];
     end({ ...item, state: word, answer: { by: me.principal, via: 'page', at: new Date().toISOString(), reason: body.reason }, call: { state: 'running' } });
   } else if (reply.status === 409 || reply.status === 404) {
     const full = await readAsk(id);
-    end(full.status === 200 && !isPending(full.body) ? full.body : { ...item, state: reply.body?.state ?? 'withdrawn', answer: reply.body?.answer });
+    end(full.ok && !isPending(full.body) ? full.body : { ...item, state: reply.body?.state ?? 'withdrawn', answer: reply.body?.answer });
   }
   paintCount();
   return reply;
@@ -230,9 +233,11 @@ async function resolve(id, body) {
 
 // --- the connection ---
 
+const readList = (from) => request(`/api/elicitation?state=pending&limit=${PAGE}${from ? `&cursor=${encodeURIComponent(from)}` : ''}`);
+
 async function fresh() {
-  const reply = await request(`/api/elicitation?state=pending&limit=${PAGE}`);
-  if (reply.status !== 200) return false;
+  const reply = await readList();
+  if (!reply.ok) return false;
   next = reply.body.next;
   if (!rows.size) list.replaceChildren(); // what the server has drawn
   const there = new Set(reply.body.items.map((item) => item.id));
@@ -240,9 +245,9 @@ async function fresh() {
   for (const { item } of next ? [] : waiting()) {
     if (there.has(item.id)) continue;
     const one = await readAsk(item.id);
-    if (one.status === 404 || (one.status === 200 && !isPending(one.body))) end(one.status === 200 ? one.body : { ...item, state: 'withdrawn', answer: null });
+    if (one.status === 404 || (one.ok && !isPending(one.body))) end(one.ok ? one.body : { ...item, state: 'withdrawn', answer: null });
   }
-  apply({ pending: reply.body.items }, false);
+  apply({ pending: reply.body.items });
   return true;
 }
 
@@ -263,7 +268,7 @@ function step(by) {
   const links = [...list.querySelectorAll('a')];
   const on = document.activeElement;
   const at = links.indexOf(list.contains(on) ? on : list.querySelector('[aria-current]'));
-  links[Math.max(0, Math.min(links.length - 1, at + by))]?.focus();
+  links[max(0, min(links.length - 1, at + by))]?.focus();
 }
 
 const keys = {
@@ -295,43 +300,44 @@ document.addEventListener('click', (event) => {
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey || link.hash || link.pathname === `${base}/login`) return;
   event.preventDefault();
   go(link.pathname.slice(base.length));
-  if (list.contains(link)) current?.node.querySelector('h2').focus({ preventScroll: true });
+  if (list.contains(link)) focusOn(current);
 });
 addEventListener('popstate', () => open(true));
 
 function setUp() {
   const theme = $('theme'), single = $('keys'), notify = $('notify');
+  const word = (box) => (box.checked ? 'on' : 'off');
   theme.value = setting('theme') ?? 'auto';
   theme.onchange = () => {
     setting('theme', theme.value);
     toggle(document.documentElement, 'data-theme', theme.value !== 'auto' && theme.value);
   };
   single.checked = setting('keys') !== 'off';
-  single.onchange = () => setting('keys', single.checked ? 'on' : 'off');
-  notify.checked = setting('notify') === 'on' && window.Notification?.permission === 'granted';
+  single.onchange = () => setting('keys', word(single));
+  notify.checked = mayNotify();
   notify.onchange = async () => {
     if (notify.checked && (await window.Notification?.requestPermission()) !== 'granted') notify.checked = false;
-    setting('notify', notify.checked ? 'on' : 'off');
+    setting('notify', word(notify));
   };
-  $('shortcuts').onclick = () => $('help').showModal();
+  $('shortcuts').onclick = keys['?'];
   $('out').onclick = async () => {
     await request('/api/logout', 'POST');
     location.assign(`${base}/login`);
   };
   $('more').onclick = async () => {
-    const reply = await request(`/api/elicitation?state=pending&limit=${PAGE}&cursor=${encodeURIComponent(next)}`);
-    if (reply.status === 200) (next = reply.body.next), apply({ pending: reply.body.items }, false);
+    const reply = await readList(next);
+    if (reply.ok) (next = reply.body.next), apply({ pending: reply.body.items });
   };
   $('try').onclick = async () => {
     const reply = await request('/api/try', 'POST', {});
-    $('tried').textContent = reply.status === 202 ? '' : reply.body.detail;
+    $('tried').textContent = reply.ok ? '' : reply.body.detail;
   };
 }
 
 async function start() {
   setUp();
   const reply = await whoAmI();
-  if (reply.status !== 200) return reply.status ? connection('out') : setTimeout(() => location.reload(), 2000);
+  if (!reply.ok) return reply.status ? connection('out') : setTimeout(() => location.reload(), 2000);
   me = reply.body;
   $('who').textContent = me.principal;
   $('demo').hidden = !me.demo;

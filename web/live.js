@@ -8,7 +8,7 @@ export const askPath = (id) => `/ask/${encodeURIComponent(id)}`;
 const apiPath = (id) => `/api/elicitation/${encodeURIComponent(id)}`;
 let csrf = null;
 
-// A reply is { status, body }; status 0: the server cannot be reached.
+// A reply is { ok, status, body }; status 0: the server cannot be reached.
 export async function request(path, method = 'GET', body) {
   const headers = {};
   if (body) headers['Content-Type'] = 'application/json';
@@ -18,7 +18,7 @@ export async function request(path, method = 'GET', body) {
     const text = await reply.text();
     const data = text ? parse(text) : null;
     setNow(data?.now);
-    return { status: reply.status, body: data };
+    return { ok: reply.ok, status: reply.status, body: data };
   } catch {
     return { status: 0, body: { detail: 'The server cannot be reached.' } };
   }
@@ -29,7 +29,7 @@ export const answerAsk = (id, body) => request(`${apiPath(id)}/resolve`, 'POST',
 
 export async function whoAmI() {
   const reply = await request('/api/me');
-  if (reply.status === 200) csrf = reply.body.csrf;
+  if (reply.ok) csrf = reply.body.csrf;
   return reply;
 }
 

@@ -1,90 +1,84 @@
-// History and grants: lists to look things up in.
-import { el, button, said, timeAgo, exact, lasting, plural } from './dom.js';
+// The pages beside the inbox: lists to look things up in. Each is a function of `sheets`, named as its path.
+import { el, button, select, said, timeAgo, exact, lasting, plural } from './dom.js';
 import { num } from './json.js';
 import { request } from './live.js';
 import { badge, nameOf, messageOf, pastView } from './ask.js';
 
-const failed = (reply) => el('p', { class: 'none', role: 'alert' }, reply.body?.detail ?? 'This could not be read. Please try again.');
-
-export function history(me) {
-  const text = el('input', { type: 'search', placeholder: 'Search messages, arguments, reasons', 'aria-label': 'Search' });
-  const state = el('select', { 'aria-label': 'State' }, [['ended', 'All outcomes'], ['accepted', 'Approved'], ['declined', 'Declined'], ['cancelled', 'Dismissed'],
-    ['expired', 'Expired'], ['withdrawn', 'Withdrawn']].map(([value, word]) => el('option', { value }, word)));
-  const tool = el('input', { type: 'text', placeholder: 'Tool', 'aria-label': 'Tool' });
-  const who = el('input', { type: 'text', placeholder: 'Who asked', 'aria-label': 'Who asked' });
-  const since = el('input', { type: 'date' });
-  const until = el('input', { type: 'date' });
-  const list = el('ul', { class: 'rows' });
-  const status = el('p', { class: 'none', role: 'status' });
+// A list that is read in pieces, from `path`. search() -> what is asked for; row(item, say) -> its node; none() -> what is said
+// where there is nothing; top: what is above it.
+function listed(title, { path, search, row, none, top }) {
+  const list = el('ul.rows'), status = el('p.none', { role: 'status' });
   const more = button('Show more', () => load(true), { hidden: true });
-  let cursor = null, turn = 0, timer;
-
-  function row(item) {
-    const answer = item.answer;
-    const body = el('details', { class: 'entry' }, el('summary', {}, badge(item), said(nameOf(item), 'b'), said(messageOf(item).slice(0, 160), 'span', { class: 'gist' }),
-      el('span', { class: 'meta' }, said(item.principal), answer?.by ? [' · answered by ', answer.by === me.principal ? 'you' : said(answer.by), answer.via ? ` (${answer.via})` : ''] : null,
-        answer?.tookMs ? ` · in ${lasting(num(answer.tookMs))}` : null, ' · ', timeAgo(answer?.at ?? item.askedAt))));
-    body.addEventListener('toggle', () => body.children.length < 2 && body.append(pastView(item, me.principal)));
-    return el('li', {}, body);
-  }
+  let cursor, turn = 0;
+  const say = (text) => (status.textContent = text ?? (list.children.length ? '' : none()));
   async function load(further) {
-    const mine = ++turn;
-    const query = new URLSearchParams({ state: state.value, limit: '50' });
-    if (text.value.trim()) query.set('q', text.value.trim());
-    if (tool.value.trim()) query.set('tool', tool.value.trim());
-    if (who.value.trim()) query.set('principal', who.value.trim());
-    if (since.value) query.set('since', new Date(`${since.value}T00:00:00`).toISOString());
-    if (until.value) query.set('until', new Date(`${until.value}T23:59:59.999`).toISOString());
-    if (further && cursor) query.set('cursor', cursor);
-    const reply = await request(`/api/elicitation?${query}`);
+    const mine = ++turn, query = new URLSearchParams(search?.());
+    if (further) query.set('cursor', cursor);
+    const { ok, body } = await request(`${path}?${query}`);
     if (mine !== turn) return; // a later search is on its way
     if (!further) list.replaceChildren();
-    if (reply.status !== 200) return list.append(el('li', {}, failed(reply)));
-    list.append(...reply.body.items.map(row));
-    cursor = reply.body.next;
+    if (!ok) return say(body?.detail ?? 'This could not be read. Please try again.');
+    list.append(...body.items.map((item) => row(item, say)));
+    cursor = body.next;
     more.hidden = !cursor;
-    status.textContent = list.children.length ? '' : query.size > 2 || state.value !== 'ended' ? 'Nothing fits this search.' : 'Nothing was answered yet. What is answered is listed here.';
+    say();
   }
-  const soon = () => {
-    clearTimeout(timer);
-    timer = setTimeout(load, 200);
-  };
-  const search = el('form', { class: 'filters', role: 'search', onsubmit: (event) => (event.preventDefault(), load()), oninput: soon, onchange: soon }, text, state, tool, who, el('label', {}, 'from ', since), el('label', {}, 'to ', until));
   load();
-  return { node: el('section', { class: 'sheet' }, el('h1', { tabindex: -1 }, 'History'), search, list, status, more), focus: () => text.focus(), changed: () => document.hidden || !list.querySelector('[open]') && soon() };
+  return { node: el('section.sheet', el('h1', { tabindex: -1 }, title), top, list, status, more), load, list, changed() {} };
 }
 
-export function grants(me) {
-  const list = el('ul', { class: 'rows' });
-  const status = el('p', { class: 'none', role: 'status' });
-  const more = button('Show more', () => load(true), { hidden: true });
-  let cursor = null;
+const you = (who, me) => (who === me.principal ? 'you' : said(who ?? '?'));
 
-  function row(grant) {
-    let armed = false;
-    const revoke = button('Revoke', async () => {
-      if (!armed) return (armed = true), (revoke.textContent = 'Press again to revoke');
-      const reply = await request(`/api/grants/${encodeURIComponent(grant.id)}`, 'DELETE');
-      if (reply.status === 204 || reply.status === 404) {
-        item.remove();
-        say('Revoked. The next call asks again.');
-      } else say(reply.body?.detail ?? 'It could not be revoked. Please try again.');
+// A button that removes its row, with the second press.
+function remover(word, path, say, done) {
+  let armed = false;
+  const node = button(word, async () => {
+    if (!armed) return (armed = true), (node.textContent = `Press again to ${word.toLowerCase()}`);
+    const { ok, status, body } = await request(path, 'DELETE');
+    const gone = ok || status === 404;
+    if (gone) node.closest('li').remove();
+    say(gone ? done : (body?.detail ?? 'That did not work. Please try again.'));
+  });
+  return node;
+}
+
+export const sheets = {
+  history(me) {
+    const text = el('input', { type: 'search', placeholder: 'Search messages, arguments, reasons', 'aria-label': 'Search' });
+    const state = select('State', Object.entries({ ended: 'All outcomes', accepted: 'Approved', declined: 'Declined', cancelled: 'Dismissed', expired: 'Expired', withdrawn: 'Withdrawn' }));
+    const [tool, who] = ['Tool', 'Who asked'].map((name) => el('input', { type: 'text', placeholder: name, 'aria-label': name }));
+    const [since, until] = [0, 1].map(() => el('input', { type: 'date' }));
+    let timer;
+    const day = (input, time) => input.value && new Date(`${input.value}T${time}`).toISOString();
+    const given = () => Object.entries({ q: text.value.trim(), tool: tool.value.trim(), principal: who.value.trim(), since: day(since, '00:00:00'), until: day(until, '23:59:59.999') }).filter(([, value]) => value);
+
+    function row(item) {
+      const { by, via, tookMs, at } = item.answer ?? {};
+      const body = el('details.entry', { ontoggle: () => body.children.length < 2 && body.append(pastView(item, me.principal)) },
+        el('summary', badge(item), said(nameOf(item), 'b'), said(messageOf(item).slice(0, 160), 'span.gist'),
+          el('span.meta', said(item.principal), by && [' · answered by ', you(by, me), via && ` (${via})`], tookMs && ` · in ${lasting(num(tookMs))}`, ' · ', timeAgo(at ?? item.askedAt))));
+      return el('li', body);
+    }
+    const soon = () => {
+      clearTimeout(timer);
+      timer = setTimeout(sheet.load, 200);
+    };
+    const sheet = listed('History', {
+      path: '/api/elicitation',
+      search: () => [['state', state.value], ['limit', 50], ...given()],
+      row,
+      none: () => (given().length || state.value !== 'ended' ? 'Nothing fits this search.' : 'Nothing was answered yet. What is answered is listed here.'),
+      top: el('form.filters', { role: 'search', onsubmit: (event) => (event.preventDefault(), sheet.load()), oninput: soon }, text, state, tool, who, el('label', 'from ', since), el('label', 'to ', until)),
     });
-    const item = el('li', { class: 'grant' }, el('div', {}, said(grant.tool, 'code'), ' ', said(grant.label ?? '', 'b'),
-      el('span', { class: 'meta' }, grant.principal !== me.principal ? ['for ', said(grant.principal), ' · '] : null, 'given by ', grant.by === me.principal ? 'you' : said(grant.by ?? '?'), ' ', timeAgo(grant.createdAt), ' · ',
-        grant.expiresAt ? el('time', { datetime: grant.expiresAt }, `ends ${exact(grant.expiresAt)}`) : 'until revoked', ' · ', `used ${plural(num(grant.uses) ?? 0, 'time')}`)), revoke);
-    return item;
-  }
-  const say = (word) => (status.textContent = word || (list.children.length ? '' : 'Nothing is remembered. When you approve something you may be offered to allow it for longer; what you allowed is listed here.'));
-  async function load(further) {
-    const reply = await request(`/api/grants${further && cursor ? `?cursor=${encodeURIComponent(cursor)}` : ''}`);
-    if (!further) list.replaceChildren();
-    if (reply.status !== 200) return list.append(el('li', {}, failed(reply)));
-    list.append(...reply.body.items.map(row));
-    cursor = reply.body.next;
-    more.hidden = !cursor;
-    say('');
-  }
-  load();
-  return { node: el('section', { class: 'sheet' }, el('h1', { tabindex: -1 }, 'Remembered approvals'), list, status, more), focus: () => list.querySelector('button')?.focus(), changed() {} };
-}
+    return { ...sheet, focus: () => text.focus(), changed: () => document.hidden || sheet.list.querySelector('[open]') || soon() };
+  },
+
+  grants: (me) => listed('Remembered approvals', {
+    path: '/api/grants',
+    row: ({ id, tool, label, principal, by, createdAt, expiresAt, uses }, say) => el('li.grant', el('div', said(tool, 'code'), ' ', said(label ?? '', 'b'),
+      el('span.meta', principal !== me.principal && ['for ', said(principal), ' · '], 'given by ', you(by, me), ' ', timeAgo(createdAt), ' · ',
+        expiresAt ? el('time', { datetime: expiresAt }, `ends ${exact(expiresAt)}`) : 'until revoked', ` · used ${plural(num(uses) ?? 0, 'time')}`)),
+    remover('Revoke', `/api/grants/${encodeURIComponent(id)}`, say, 'Revoked. The next call asks again.')),
+    none: () => 'Nothing is remembered. When you approve something you may be offered to allow it for longer; what you allowed is listed here.',
+  }),
+};

@@ -258,7 +258,7 @@ static void listing_done(struct shown *shown)
         listing_again(listing);
         return;
     } else if (full) {
-        api_problem(shown->exchange, 500, STR("This ask is larger than a reply may be."));
+        api_problem(shown->exchange, 500, STR("This question is larger than a reply may be."));
     } else if (listing->cursor.len && shown->count < listing->limit &&
                listing->scans < INBOX_SCANS_MAX) {
         if (shown->wanted)
@@ -388,7 +388,7 @@ static void one_done(struct shown *shown)
     if (shown->failed) {
         api_problem(shown->exchange, 503, STR("The store cannot be reached."));
     } else if (shown->count == 0) {
-        api_problem(shown->exchange, 404, STR("There is no such ask."));
+        api_problem(shown->exchange, 404, STR("There is no such question."));
     } else {
         buf_init(&body, INBOX_REPLY_MAX);
         json_writer_init(&w, &body);

@@ -138,7 +138,7 @@ static void winner_loaded(void *data, nod_status status, const struct store_repl
             ask.state == ASK_PENDING ? NULL : write_winner, &ask);
     } else if (shown->exchange) {
         api_problem(shown->exchange, status == NOD_E_NOT_FOUND ? 404 : 503,
-                    status == NOD_E_NOT_FOUND ? STR("There is no such ask.")
+                    status == NOD_E_NOT_FOUND ? STR("There is no such question.")
                                               : STR("The store cannot be reached."));
     }
     shown_end(shown);
@@ -177,14 +177,14 @@ static void answered(void *data, const struct answer_result *result)
                         : STR("The answer does not fit what was asked; it still waits."),
                     result->problems);
     else if (result->status == NOD_E_NOT_FOUND)
-        api_problem(shown->exchange, 404, STR("There is no such ask."));
+        api_problem(shown->exchange, 404, STR("There is no such question."));
     else if (result->status == NOD_E_STORE)
         api_problem(shown->exchange, 503,
                     STR("The store cannot be reached. Send the same answer again."));
     else if (result->message.len)
         api_problem(shown->exchange, 403, result->message);
     else
-        api_problem(shown->exchange, 403, STR("This ask may not be answered here."));
+        api_problem(shown->exchange, 403, STR("This question may not be answered here."));
     shown_end(shown);
 }
 
@@ -215,16 +215,18 @@ static void resolve_give(struct resolve *resolve, const struct ask_record *ask)
     resolve->call_id = arena_str(&shown->arena, ask->call_id);
     if (!resolve_choose(resolve, ask)) {
         api_invalid(
-            shown->exchange, STR("This cannot be remembered in this way; the ask still waits."),
+            shown->exchange,
+            STR("This cannot be remembered in this way; the question still waits."),
             STR("[{\"path\":\"/remember\",\"message\":\"is not one of what is offered\"}]"));
         shown_end(shown);
         return;
     }
 
     if (resolve->given.len && !str_eq(resolve->given, resolve->call_id)) {
-        api_invalid(shown->exchange, STR("The answer is for another call; the ask still waits."),
+        api_invalid(shown->exchange,
+                    STR("The answer is for another call; the question still waits."),
                     STR("[{\"path\":\"/executionId\",\"message\":\"is not the call of this "
-                        "ask\"}]"));
+                        "question\"}]"));
         shown_end(shown);
         return;
     }
@@ -245,7 +247,7 @@ static void ask_found(void *data, nod_status status, const struct store_reply *r
     if (shown->exchange && status == NOD_E_STORE)
         api_problem(shown->exchange, 503, STR("The store cannot be reached."));
     else if (shown->exchange)
-        api_problem(shown->exchange, 404, STR("There is no such ask."));
+        api_problem(shown->exchange, 404, STR("There is no such question."));
     shown_end(shown);
 }
 
@@ -316,7 +318,7 @@ static struct str read_body(struct resolve *resolve, const struct json *body)
     if (reason && (!json_is(reason, JSON_STRING) || reason->text.len > NOTE_REASON_MAX))
         return STR("The reason is a text of at most 2000 bytes.");
     if (remember && !json_is(remember, JSON_OBJECT) && !json_is(remember, JSON_NULL))
-        return STR("What to remember is one of the objects that the ask offers.");
+        return STR("What to remember is one of the objects that the question offers.");
     if (call && !json_is(call, JSON_STRING))
         return STR("The executionId is a text.");
     data = data ? data : content;

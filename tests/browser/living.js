@@ -28,7 +28,7 @@ describe('over time', { concurrency: 2 }, () => {
     const { peer, page, server } = await stage(t);
     await page.context().grantPermissions(['notifications'], { origin: server.origin });
     await page.locator('#menu summary').click();
-    await page.getByLabel('Notify me of new asks').check();
+    await page.getByLabel('Notify me of new questions').check();
     await page.evaluate(() => {
       Object.defineProperty(document, 'hidden', { value: true });
       window.Notification = class extends Notification {

@@ -83,9 +83,9 @@ describe('reading', { concurrency: 2 }, () => {
     await page.goto(server.origin + where);
     await ask(page).getByText(/Approved by you/).waitFor();
     await page.goto(`${server.origin}/ask/AAAAAAAAAAAAAAAAAAAAAA`);
-    await page.getByText('This ask is not here').waitFor();
+    await page.getByText('This question is not here').waitFor();
     const bob = await person(t, server, 'ada', { path: where, allow: /404/ });
-    await bob.getByText('This ask is not here').waitFor();
+    await bob.getByText('This question is not here').waitFor();
   });
 
   test('an address to open is shown whole, as text, and not as a link', async (t) => {
