@@ -3,7 +3,7 @@
  *
  * Each command is one file, and one row in the table of cli/nod.c. It gets the arguments after its
  * own words, and returns the exit code: 0 if it did what it was asked, 1 if it could not (the log
- * says why), 2 if its command line is wrong. `nod inbox` has more (cli/inbox_terminal.h).
+ * says why), 2 if its command line is wrong. `nod inbox` has more (cli/terminal.h).
  */
 #ifndef NOD_CLI_COMMAND_H
 #define NOD_CLI_COMMAND_H

@@ -71,7 +71,7 @@ bool host_open_metrics(nod_server *server, const struct options *options);
 /* Until the server was told to stop and what ran has ended. */
 void host_run(nod_server *server);
 
-/* --- cli/inbox --- */
+/* --- cli/host_inbox --- */
 
 /* Of a server on HTTP, whose front door is there and does not listen yet. False: it cannot serve.
  */

@@ -12,6 +12,6 @@ bool answerable_by(const struct ask_record *ask, struct str principal, role_set 
     if (ask->approver)
         return !asked && roles_include(roles, ask->approver);
     if (asked) /* nobody approves a call of its own by the role for those of others */
-        return roles_include(roles, ROLE_CLIENT | ROLE_ANSWER);
+        return roles_include(roles, ANSWERS_AS_CLIENT | ROLE_ANSWER);
     return roles_include(roles, ask->kind == ASK_APPROVAL ? ROLE_APPROVE : ROLE_ADMIN);
 }

@@ -20,7 +20,7 @@
 
 /* A bit beside the roles of a principal: this is the client that the ask was put to. No principal
  * is given this bit. The core adds it to answers that come through such a surface. */
-#define ROLE_CLIENT ((role_set)1 << 31)
+#define ANSWERS_AS_CLIENT ((role_set)1 << 31)
 
 bool answerable_by(const struct ask_record *ask, struct str principal, role_set roles);
 

@@ -75,7 +75,7 @@ static role_set claim_roles(const struct claim *claim)
     const struct surface *surface = claim->answer.surface;
     bool own = claim->url_done || (surface && surface->ops->client);
 
-    return claim->answer.roles | (own ? ROLE_CLIENT : ROLES_NONE);
+    return claim->answer.roles | (own ? ANSWERS_AS_CLIENT : ROLES_NONE);
 }
 
 /* What asks, if its call waits here. */

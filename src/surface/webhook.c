@@ -1,7 +1,8 @@
 /*
- * surface/webhook: see webhook.h. This file reads the options, hands hints to the hooks, and ends.
+ * surface/webhook: see webhook.h. This file reads the options, hands hints to the webhooks, and
+ * ends.
  *
- * The hooks know nothing of each other: each has its own queue, its own record and its own node
+ * The webhooks know nothing of each other: each has its own queue, its own record and its own node
  * that sends, so a receiver that is down holds up no other.
  */
 #include "surface/webhook.h"
@@ -16,14 +17,14 @@ static void on_hint(void *data, const struct ask_hint *hint)
     struct webhooks *all = data;
 
     for (size_t i = 0; i < all->count; i++) {
-        struct hook *hook = &all->hooks[i];
-        if (!hook->leads)
+        struct webhook *webhook = &all->webhooks[i];
+        if (!webhook->leads)
             continue;
         if (hint)
-            hook_take(hook, hint->ask_id, hint->ended ? WEBHOOK_ENDED : WEBHOOK_CREATED,
-                      webhook_now(hook));
+            webhook_take(webhook, hint->ask_id, hint->ended ? WEBHOOK_ENDED : WEBHOOK_CREATED,
+                         webhook_now(webhook));
         else
-            scan_begin(hook, false);
+            scan_begin(webhook, false);
     }
 }
 
@@ -58,25 +59,25 @@ static void name_of(struct str url, char name[WEBHOOK_NAME_LEN + 1])
     name[WEBHOOK_NAME_LEN] = '\0';
 }
 
-static bool add_hook(struct webhooks *all, const char *url)
+static bool add_webhook(struct webhooks *all, const char *url)
 {
-    struct hook *hook = &all->hooks[all->count];
+    struct webhook *webhook = &all->webhooks[all->count];
     const char *why;
 
     if (all->count == WEBHOOK_URLS_MAX)
         return refuse("--webhook", all->count + 1, "there are more than 8");
     if (!fetch_url_fits(str_of(url), &why))
         return refuse("--webhook", all->count + 1, why);
-    *hook = (struct hook){ .all = all };
-    name_of(str_of(url), hook->name);
+    *webhook = (struct webhook){ .all = all };
+    name_of(str_of(url), webhook->name);
     for (size_t i = 0; i < all->count; i++)
-        if (strcmp(all->hooks[i].name, hook->name) == 0)
+        if (strcmp(all->webhooks[i].name, webhook->name) == 0)
             return refuse("--webhook", all->count + 1, "it is given twice");
-    hook->url = str_dup(str_of(url));
-    hook->origin = str_dup(origin_of(str_of(url)));
-    map_init(&hook->items_by_key, WEBHOOK_QUEUE_MAX + WEBHOOK_PAGE * 2);
-    list_init(&hook->items);
-    list_init(&hook->ready);
+    webhook->url = str_dup(str_of(url));
+    webhook->origin = str_dup(origin_of(str_of(url)));
+    map_init(&webhook->items_by_key, WEBHOOK_QUEUE_MAX + WEBHOOK_PAGE * 2);
+    list_init(&webhook->items);
+    list_init(&webhook->ready);
     all->count++;
     return true;
 }
@@ -91,7 +92,7 @@ static bool read_options(struct webhooks *all)
                           "it has to be an address and a port, such as 10.0.0.7:8443 or "
                           "[fd00::7]:8443");
     for (size_t i = 0; opts->urls[i]; i++)
-        if (!add_hook(all, opts->urls[i]))
+        if (!add_webhook(all, opts->urls[i]))
             return false;
     return true;
 }
@@ -111,8 +112,8 @@ struct webhooks *webhooks_create(const struct webhook_opts *opts)
         return NULL;
     }
     for (size_t i = 0; i < all->count; i++) {
-        LOG_INFO("events are sent to a webhook", LOG_CSTR("to", all->hooks[i].origin));
-        lead_begin(&all->hooks[i]);
+        LOG_INFO("events are sent to a webhook", LOG_CSTR("to", all->webhooks[i].origin));
+        lead_begin(&all->webhooks[i]);
     }
     all->watch = (struct ask_watch){ .told = on_hint, .data = all };
     engine_watch_asks(opts->engine, &all->watch);
@@ -124,14 +125,14 @@ void webhooks_destroy(struct webhooks *all)
     if (!all)
         return;
     for (size_t i = 0; i < all->count; i++) {
-        struct hook *hook = &all->hooks[i];
-        timer_stop(all->opts.loop, &hook->look);
-        hook->leads = false;
-        scan_stop(hook);
-        hook_drop_all(hook);
-        map_finish(&hook->items_by_key);
-        mem_free(hook->url);
-        mem_free(hook->origin);
+        struct webhook *webhook = &all->webhooks[i];
+        timer_stop(all->opts.loop, &webhook->look);
+        webhook->leads = false;
+        scan_stop(webhook);
+        webhook_drop_all(webhook);
+        map_finish(&webhook->items_by_key);
+        mem_free(webhook->url);
+        mem_free(webhook->origin);
     }
     webhook_free_loose(all);
     fetcher_destroy(all->fetcher);

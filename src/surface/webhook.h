@@ -1,10 +1,10 @@
 /*
  * surface/webhook: tells other programs that an ask has come up or has ended.
  *
- * Each hook is a URL. It is sent a signed POST (crypto/signing) for each of these events, at least
- * once, and normally once: an id in the header "webhook-id" is the same whenever the same event is
- * sent again. The body says which ask it is, whose, and where it can be answered; the question
- * itself only if the operator wants that.
+ * Each webhook is a URL. It is sent a signed POST (crypto/signing) for each of these events, at
+ * least once, and normally once: an id in the header "webhook-id" is the same whenever the same
+ * event is sent again. The body says which ask it is, whose, and where it can be answered; the
+ * question itself only if the operator wants that.
  *
  * The records of the asks are the truth, hints only make it fast: what was not sent when the server
  * stopped, crashed or lost its store is found again in them (webhook_scan.c). If several nodes
@@ -18,7 +18,7 @@
 #include "front/front.h"
 #include "net/fetch.h"
 
-enum { WEBHOOK_URLS_MAX = 8 }; /* hooks of one server */
+enum { WEBHOOK_URLS_MAX = 8 }; /* webhooks of one server */
 
 struct webhooks;
 

@@ -1,5 +1,5 @@
 /*
- * surface/webhook_body: what a hook is sent.
+ * surface/webhook_body: what a webhook is sent.
  *
  *     { "type": "elicitation.created" or "elicitation.ended",
  *       "timestamp": when it happened,

@@ -1,7 +1,7 @@
 /*
  * surface/webhook_inside: webhooks as their files see them. No other file includes this.
  *
- * webhook.c       the hooks of a server: options, hints, the end
+ * webhook.c       the webhooks of a server: options, hints, the end
  * webhook_lead.c  which node sends, and up to when everything is known to be sent or kept
  * webhook_scan.c  finds events that nobody was told of
  * webhook_send.c  one event: from its ask to the mark that it was delivered
@@ -15,10 +15,10 @@
 #include "surface/webhook.h"
 
 enum {
-    WEBHOOK_QUEUE_MAX = 1024,       /* events of a hook in memory; others wait as records of asks */
+    WEBHOOK_QUEUE_MAX = 1024, /* events of a webhook in memory; others wait as records of asks */
     WEBHOOK_QUEUE_BYTES = 16 << 20, /* bytes of their bodies */
     WEBHOOK_BODY_MAX = 64 << 10, /* of one; a longer question is left out, and the body says so */
-    WEBHOOK_AT_ONCE = 8,         /* requests to one hook at the same time */
+    WEBHOOK_AT_ONCE = 8,         /* requests to one webhook at the same time */
     WEBHOOK_SEND_MS = 10000,     /* time for one of them */
     WEBHOOK_PAUSE_MS = 1000,     /* before the second try; doubled with each */
     WEBHOOK_PAUSE_MOST_MS = 120000, /* between two tries */
@@ -31,7 +31,7 @@ enum {
     WEBHOOK_MARK_MEMORY_MS = 60000, /* the same in a store that does not outlive the process */
     WEBHOOK_PAGE = 64,              /* asks of one page of a scan */
     WEBHOOK_DOWN_AFTER = 3,         /* failures in a row: the receiver counts as down */
-    WEBHOOK_NAME_LEN = 16,          /* characters of the name of a hook: a digest of its URL */
+    WEBHOOK_NAME_LEN = 16,          /* characters of the name of a webhook: a digest of its URL */
     WEBHOOK_KEY_MAX = WEBHOOK_NAME_LEN + 1 + ID_LEN + 3, /* bytes of the key of an event */
     WEBHOOK_ARENA_MAX = 1 << 20,                         /* memory to read a record */
 };
@@ -43,7 +43,7 @@ enum webhook_event { WEBHOOK_CREATED, WEBHOOK_ENDED };
 
 enum scan_stage { SCAN_NONE, SCAN_KEPT, SCAN_PENDING, SCAN_ENDED };
 
-struct hook {
+struct webhook {
     struct webhooks *all;
     char *url;
     char *origin; /* of the URL, for the log: the rest may hold a secret */
@@ -78,44 +78,45 @@ struct webhooks {
     struct reach reach;
     struct fetcher *fetcher;
     struct ask_watch watch;
-    struct hook hooks[WEBHOOK_URLS_MAX];
+    struct webhook webhooks[WEBHOOK_URLS_MAX];
     size_t count;
     struct list loose; /* struct item, dropped while the store worked on it */
 };
 
-static inline int64_t webhook_now(const struct hook *hook)
+static inline int64_t webhook_now(const struct webhook *webhook)
 {
-    return hook->all->store->ops->now(hook->all->store);
+    return webhook->all->store->ops->now(webhook->all->store);
 }
 
 /* --- webhook_lead.c --- */
 
 /* Looks who leads, now and from then on again and again. */
-void lead_begin(struct hook *hook);
+void lead_begin(struct webhook *webhook);
 
 /* --- webhook_scan.c --- */
 
-/* Looks at everything since hook->since_ms; `kept`: at what is kept to be sent again, too. */
-void scan_begin(struct hook *hook, bool kept);
+/* Looks at everything since webhook->since_ms; `kept`: at what is kept to be sent again, too. */
+void scan_begin(struct webhook *webhook, bool kept);
 /* Goes on with it, if there is room for what it finds. */
-void scan_go_on(struct hook *hook);
+void scan_go_on(struct webhook *webhook);
 /* This node does not lead any more. */
-void scan_stop(struct hook *hook);
+void scan_stop(struct webhook *webhook);
 
 /* --- webhook_send.c --- */
 
 /* Room for so many more events. */
-bool hook_has_room(const struct hook *hook, size_t more);
+bool webhook_has_room(const struct webhook *webhook, size_t more);
 /* An event that may have to be sent; at_ms: not later than it happened. */
-void hook_take(struct hook *hook, struct str ask_id, enum webhook_event event, int64_t at_ms);
+void webhook_take(struct webhook *webhook, struct str ask_id, enum webhook_event event,
+                  int64_t at_ms);
 /* One that was kept, as its record says. */
-void hook_take_kept(struct hook *hook, const struct store_value *kept);
+void webhook_take_kept(struct webhook *webhook, const struct store_value *kept);
 /* The time of the oldest event that is neither delivered nor kept; INT64_MAX: there is none. */
-int64_t hook_oldest(const struct hook *hook);
+int64_t webhook_oldest(const struct webhook *webhook);
 /* Sends what is ready, as much as may be under way. */
-void hook_pump(struct hook *hook);
+void webhook_pump(struct webhook *webhook);
 /* Forgets all events, because another node sends them or the server ends. */
-void hook_drop_all(struct hook *hook);
+void webhook_drop_all(struct webhook *webhook);
 /* Frees those that the store worked on when they were forgotten: it is gone. */
 void webhook_free_loose(struct webhooks *all);
 

@@ -3,117 +3,119 @@
  *
  * Hints may be lost: the process died, the store was away, or the queue was full. A scan looks at
  * what is kept to be sent again, then at the asks that wait, then at those that have ended, the
- * latest first, back to a little before hook->since_ms. It reads a page when there is room for all
- * that the page may bring, so it takes as long as the receiver does, and holds no more than the
+ * latest first, back to a little before webhook->since_ms. It reads a page when there is room for
+ * all that the page may bring, so it takes as long as the receiver does, and holds no more than the
  * queue. What it finds is checked like every event: if there is a mark, it was delivered.
  */
 #include "base/mem.h"
 #include "surface/webhook_inside.h"
 
-static void keep_cursor(struct hook *hook, struct str cursor)
+static void keep_cursor(struct webhook *webhook, struct str cursor)
 {
-    mem_free(hook->cursor);
-    hook->cursor = cursor.len ? str_dup(cursor) : NULL;
-    hook->cursor_len = cursor.len;
+    mem_free(webhook->cursor);
+    webhook->cursor = cursor.len ? str_dup(cursor) : NULL;
+    webhook->cursor_len = cursor.len;
 }
 
-static void enter(struct hook *hook, enum scan_stage stage)
+static void enter(struct webhook *webhook, enum scan_stage stage)
 {
-    keep_cursor(hook, STR_NONE);
-    hook->past = false;
-    hook->stage = stage;
+    keep_cursor(webhook, STR_NONE);
+    webhook->past = false;
+    webhook->stage = stage;
 }
 
-static bool is_news(const struct hook *hook, int64_t at_ms)
+static bool is_news(const struct webhook *webhook, int64_t at_ms)
 {
-    return at_ms >= hook->since_ms - WEBHOOK_SLACK_MS;
+    return at_ms >= webhook->since_ms - WEBHOOK_SLACK_MS;
 }
 
 static void on_row(void *data, const struct store_row *row)
 {
-    struct hook *hook = data;
+    struct webhook *webhook = data;
 
-    if (!hook->leads)
+    if (!webhook->leads)
         return;
-    if (hook->stage == SCAN_KEPT) {
-        hook_take_kept(hook, row->value);
+    if (webhook->stage == SCAN_KEPT) {
+        webhook_take_kept(webhook, row->value);
         return;
     }
-    if (is_news(hook, row->ask->asked_ms))
-        hook_take(hook, row->ask->id, WEBHOOK_CREATED, row->ask->asked_ms);
-    if (hook->stage != SCAN_ENDED)
+    if (is_news(webhook, row->ask->asked_ms))
+        webhook_take(webhook, row->ask->id, WEBHOOK_CREATED, row->ask->asked_ms);
+    if (webhook->stage != SCAN_ENDED)
         return;
-    if (is_news(hook, row->ask->ended_ms))
-        hook_take(hook, row->ask->id, WEBHOOK_ENDED, row->ask->ended_ms);
+    if (is_news(webhook, row->ask->ended_ms))
+        webhook_take(webhook, row->ask->id, WEBHOOK_ENDED, row->ask->ended_ms);
     else
-        hook->past = true;
+        webhook->past = true;
 }
 
 static void on_page(void *data, nod_status status, const struct store_reply *reply)
 {
-    struct hook *hook = data;
+    struct webhook *webhook = data;
 
-    hook->reading = false;
-    if (!hook->leads || hook->stage == SCAN_NONE || status == NOD_E_STORE)
+    webhook->reading = false;
+    if (!webhook->leads || webhook->stage == SCAN_NONE || status == NOD_E_STORE)
         return; /* the next sign of life goes on with it */
     if (status != NOD_OK)
-        keep_cursor(hook, STR_NONE); /* it cannot be read to its end: go on with the next */
+        keep_cursor(webhook, STR_NONE); /* it cannot be read to its end: go on with the next */
     else
-        keep_cursor(hook, reply->cursor);
-    if (!hook->cursor_len || hook->past)
-        enter(hook, hook->stage == SCAN_ENDED ? SCAN_NONE : hook->stage + 1);
-    scan_go_on(hook);
+        keep_cursor(webhook, reply->cursor);
+    if (!webhook->cursor_len || webhook->past)
+        enter(webhook, webhook->stage == SCAN_ENDED ? SCAN_NONE : webhook->stage + 1);
+    scan_go_on(webhook);
 }
 
-static void read_page(struct hook *hook)
+static void read_page(struct webhook *webhook)
 {
-    struct store *store = hook->all->store;
-    struct str cursor = str_n(hook->cursor, hook->cursor_len);
+    struct store *store = webhook->all->store;
+    struct str cursor = str_n(webhook->cursor, webhook->cursor_len);
     char prefix[WEBHOOK_NAME_LEN + 1];
 
-    hook->reading = true;
-    if (hook->stage == SCAN_KEPT) {
-        memcpy(prefix, hook->name, WEBHOOK_NAME_LEN);
+    webhook->reading = true;
+    if (webhook->stage == SCAN_KEPT) {
+        memcpy(prefix, webhook->name, WEBHOOK_NAME_LEN);
         prefix[WEBHOOK_NAME_LEN] = '/';
         store->ops->list(store,
                          &(struct store_list){ .kind = WEBHOOK_KIND,
                                                .prefix = str_n(prefix, sizeof(prefix)),
                                                .cursor = cursor,
                                                .limit = WEBHOOK_PAGE },
-                         on_row, on_page, hook);
+                         on_row, on_page, webhook);
         return;
     }
     store->ops->scan(store,
-                     &(struct store_scan){ .index = hook->stage == SCAN_PENDING ? STORE_ASKS_PENDING
-                                                                                : STORE_ASKS_ENDED,
+                     &(struct store_scan){ .index = webhook->stage == SCAN_PENDING
+                                                        ? STORE_ASKS_PENDING
+                                                        : STORE_ASKS_ENDED,
                                            .cursor = cursor,
                                            .limit = WEBHOOK_PAGE },
-                     on_row, on_page, hook);
+                     on_row, on_page, webhook);
 }
 
-void scan_go_on(struct hook *hook)
+void scan_go_on(struct webhook *webhook)
 {
-    if (!hook->leads || hook->reading)
+    if (!webhook->leads || webhook->reading)
         return;
-    if (hook->stage == SCAN_NONE && hook->again && hook_has_room(hook, WEBHOOK_QUEUE_MAX / 2))
-        scan_begin(hook, false);
-    else if (hook->stage != SCAN_NONE && hook_has_room(hook, WEBHOOK_PAGE * 2))
-        read_page(hook);
+    if (webhook->stage == SCAN_NONE && webhook->again &&
+        webhook_has_room(webhook, WEBHOOK_QUEUE_MAX / 2))
+        scan_begin(webhook, false);
+    else if (webhook->stage != SCAN_NONE && webhook_has_room(webhook, WEBHOOK_PAGE * 2))
+        read_page(webhook);
 }
 
-void scan_begin(struct hook *hook, bool kept)
+void scan_begin(struct webhook *webhook, bool kept)
 {
-    if (hook->stage != SCAN_NONE || hook->reading) {
-        hook->again = true; /* once more after this one */
+    if (webhook->stage != SCAN_NONE || webhook->reading) {
+        webhook->again = true; /* once more after this one */
         return;
     }
-    hook->again = false;
-    enter(hook, kept ? SCAN_KEPT : SCAN_PENDING);
-    scan_go_on(hook);
+    webhook->again = false;
+    enter(webhook, kept ? SCAN_KEPT : SCAN_PENDING);
+    scan_go_on(webhook);
 }
 
-void scan_stop(struct hook *hook)
+void scan_stop(struct webhook *webhook)
 {
-    hook->again = false;
-    enter(hook, SCAN_NONE);
+    webhook->again = false;
+    enter(webhook, SCAN_NONE);
 }

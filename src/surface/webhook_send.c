@@ -9,9 +9,9 @@
  * Each arrow is an operation of the store or a request, and may fail: then it is done again. An
  * event that failed for WEBHOOK_TRY_MS is given up, which the log says, and marked.
  *
- * Holds always: an event is in the map of its hook by its key, once. It leaves it when it is
+ * Holds always: an event is in the map of its webhook by its key, once. It leaves it when it is
  * marked, or was found to be marked, or has nothing to tell. What does not fit is not taken, and
- * makes the hook scan again when there is room: the records of the asks are the longer queue.
+ * makes the webhook scan again when there is room: the records of the asks are the longer queue.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,16 +34,16 @@ struct question { /* an ask whose call is being read */
 };
 
 struct item {
-    struct hook *hook;
-    struct list link;  /* in hook->items */
-    struct list ready; /* in hook->ready, while it waits for its turn */
+    struct webhook *webhook;
+    struct list link;  /* in webhook->items */
+    struct list ready; /* in webhook->ready, while it waits for its turn */
     enum webhook_event event;
     char key[WEBHOOK_KEY_MAX];
     struct str ask_id; /* in the key */
     int64_t at_ms;     /* not later than it happened */
     int attempts;
     bool busy;    /* the store works on it */
-    bool dropped; /* not in the hook any more; freed when the store is done with it */
+    bool dropped; /* not in the webhook any more; freed when the store is done with it */
     bool kept;    /* there is a record of it */
     bool pausing; /* before its next try */
     struct timer timer;
@@ -60,14 +60,14 @@ static void item_unkeep(void *data);
 
 static struct store *store_of(const struct item *item)
 {
-    return item->hook->all->store;
+    return item->webhook->all->store;
 }
 
 /* --- the queue --- */
 
-bool hook_has_room(const struct hook *hook, size_t more)
+bool webhook_has_room(const struct webhook *webhook, size_t more)
 {
-    return hook->count + more <= WEBHOOK_QUEUE_MAX && hook->bytes < WEBHOOK_QUEUE_BYTES;
+    return webhook->count + more <= WEBHOOK_QUEUE_MAX && webhook->bytes < WEBHOOK_QUEUE_BYTES;
 }
 
 static void question_free(struct item *item)
@@ -88,37 +88,37 @@ static void item_free(struct item *item)
 /* Takes it out of the queue. Its memory stays while the store works on it. */
 static void item_drop(struct item *item)
 {
-    struct hook *hook = item->hook;
+    struct webhook *webhook = item->webhook;
 
-    map_remove(&hook->items_by_key, str_of(item->key));
+    map_remove(&webhook->items_by_key, str_of(item->key));
     list_remove(&item->link);
     list_remove(&item->ready);
-    timer_stop(hook->all->opts.loop, &item->timer);
-    hook->count--;
-    hook->bytes -= item->body.len;
+    timer_stop(webhook->all->opts.loop, &item->timer);
+    webhook->count--;
+    webhook->bytes -= item->body.len;
     if (item->fetch) {
         fetch_cancel(item->fetch);
-        hook->sending--;
+        webhook->sending--;
     }
     item->fetch = NULL;
     item->dropped = true;
     if (item->busy)
-        list_append(&hook->all->loose, &item->link);
+        list_append(&webhook->all->loose, &item->link);
     else
         item_free(item);
 }
 
 static void item_end(struct item *item)
 {
-    struct hook *hook = item->hook;
+    struct webhook *webhook = item->webhook;
 
     item_drop(item);
-    scan_go_on(hook);
+    scan_go_on(webhook);
 }
 
-void hook_drop_all(struct hook *hook)
+void webhook_drop_all(struct webhook *webhook)
 {
-    LIST_EACH (at, &hook->items)
+    LIST_EACH (at, &webhook->items)
         item_drop(LIST_OF(at, struct item, link));
 }
 
@@ -130,11 +130,11 @@ void webhook_free_loose(struct webhooks *all)
     }
 }
 
-int64_t hook_oldest(const struct hook *hook)
+int64_t webhook_oldest(const struct webhook *webhook)
 {
     int64_t oldest = INT64_MAX;
 
-    LIST_EACH (at, &hook->items) {
+    LIST_EACH (at, &webhook->items) {
         const struct item *item = LIST_OF(at, struct item, link);
         if (!item->kept && item->at_ms < oldest)
             oldest = item->at_ms;
@@ -142,37 +142,38 @@ int64_t hook_oldest(const struct hook *hook)
     return oldest;
 }
 
-static struct item *item_new(struct hook *hook, struct str ask_id, enum webhook_event event)
+static struct item *item_new(struct webhook *webhook, struct str ask_id, enum webhook_event event)
 {
     struct item *item = MEM_NEW(struct item);
 
-    item->hook = hook;
+    item->webhook = webhook;
     item->event = event;
-    snprintf(item->key, sizeof(item->key), "%s/" STR_FMT "/%c", hook->name, STR_ARG(ask_id),
+    snprintf(item->key, sizeof(item->key), "%s/" STR_FMT "/%c", webhook->name, STR_ARG(ask_id),
              event == WEBHOOK_CREATED ? 'c' : 'e');
     item->ask_id = str_n(item->key + WEBHOOK_NAME_LEN + 1, ask_id.len);
     list_init(&item->ready);
-    if (map_get(&hook->items_by_key, str_of(item->key))) {
+    if (map_get(&webhook->items_by_key, str_of(item->key))) {
         mem_free(item);
         return NULL;
     }
-    map_add(&hook->items_by_key, str_of(item->key), item);
-    list_append(&hook->items, &item->link);
-    hook->count++;
+    map_add(&webhook->items_by_key, str_of(item->key), item);
+    list_append(&webhook->items, &item->link);
+    webhook->count++;
     return item;
 }
 
-void hook_take(struct hook *hook, struct str ask_id, enum webhook_event event, int64_t at_ms)
+void webhook_take(struct webhook *webhook, struct str ask_id, enum webhook_event event,
+                  int64_t at_ms)
 {
     struct item *item;
 
     if (ask_id.len != ID_LEN)
         return;
-    if (!hook_has_room(hook, 1)) {
-        hook->again = true;
+    if (!webhook_has_room(webhook, 1)) {
+        webhook->again = true;
         return;
     }
-    item = item_new(hook, ask_id, event);
+    item = item_new(webhook, ask_id, event);
     if (!item)
         return; /* it is here already */
     item->at_ms = at_ms;
@@ -183,7 +184,7 @@ void hook_take(struct hook *hook, struct str ask_id, enum webhook_event event, i
 
 static void pause_for(struct item *item, int64_t ms, void (*next)(void *data))
 {
-    timer_set(item->hook->all->opts.loop, &item->timer, ms, next, item);
+    timer_set(item->webhook->all->opts.loop, &item->timer, ms, next, item);
 }
 
 /* The store is done with it. False: nobody waits for it any more. */
@@ -212,8 +213,8 @@ static bool settled(struct item *item, nod_status status, void (*next)(void *dat
 static void take_body(struct item *item, const struct ask_record *ask,
                       const struct call_record *call)
 {
-    item->body = webhook_body(item->hook->all, ask, call, item->event);
-    item->hook->bytes += item->body.len;
+    item->body = webhook_body(item->webhook->all, ask, call, item->event);
+    item->webhook->bytes += item->body.len;
     item_check(item);
 }
 
@@ -257,7 +258,7 @@ static void loaded(void *data, nod_status status, const struct store_reply *repl
         return;
     if (status != NOD_OK || !has_news(item, reply->ask))
         item_end(item);
-    else if (item->hook->all->opts.content)
+    else if (item->webhook->all->opts.content)
         load_call(item, reply->ask);
     else
         take_body(item, reply->ask, NULL);
@@ -278,8 +279,8 @@ static void item_ready(void *data)
     struct item *item = data;
 
     item->pausing = false;
-    list_append(&item->hook->ready, &item->ready);
-    hook_pump(item->hook);
+    list_append(&item->webhook->ready, &item->ready);
+    webhook_pump(item->webhook);
 }
 
 static void checked(void *data, nod_status status, const struct store_reply *reply)
@@ -350,24 +351,24 @@ static void item_mark(void *data)
 
 static void log_failure(const struct item *item, const struct fetch_result *result)
 {
-    struct hook *hook = item->hook;
+    struct webhook *webhook = item->webhook;
 
-    if (++hook->failures == 1)
-        LOG_WARN("a webhook cannot be delivered and is tried again", LOG_CSTR("to", hook->origin),
-                 LOG_INT("status", result->status),
+    if (++webhook->failures == 1)
+        LOG_WARN("a webhook cannot be delivered and is tried again",
+                 LOG_CSTR("to", webhook->origin), LOG_INT("status", result->status),
                  LOG_STR("why", result->why.len ? result->why : STR("the status is not 2xx")));
 }
 
 /* The receiver is there again: what waits for its next try need not wait any longer. */
-static void delivered(struct hook *hook)
+static void delivered(struct webhook *webhook)
 {
-    bool was_down = hook->failures >= WEBHOOK_DOWN_AFTER;
+    bool was_down = webhook->failures >= WEBHOOK_DOWN_AFTER;
 
-    hook->failures = 0;
+    webhook->failures = 0;
     if (!was_down)
         return;
-    LOG_INFO("webhooks are delivered again", LOG_CSTR("to", hook->origin));
-    LIST_EACH (at, &hook->items) {
+    LOG_INFO("webhooks are delivered again", LOG_CSTR("to", webhook->origin));
+    LIST_EACH (at, &webhook->items) {
         struct item *item = LIST_OF(at, struct item, link);
         if (item->pausing)
             pause_for(item, 0, item_ready);
@@ -392,31 +393,31 @@ static void try_later(struct item *item)
 static void sent(void *data, const struct fetch_result *result)
 {
     struct item *item = data;
-    struct hook *hook = item->hook;
+    struct webhook *webhook = item->webhook;
 
     item->fetch = NULL;
-    hook->sending--;
+    webhook->sending--;
     if (result->status >= 200 && result->status < 300) {
-        delivered(hook);
+        delivered(webhook);
         item_mark(item);
     } else {
         log_failure(item, result);
         item->attempts++;
-        if (webhook_now(hook) - item->at_ms < WEBHOOK_TRY_MS) {
+        if (webhook_now(webhook) - item->at_ms < WEBHOOK_TRY_MS) {
             item_keep(item);
         } else {
-            LOG_ERROR("a webhook was given up: nobody has taken it", LOG_CSTR("to", hook->origin),
-                      LOG_STR("ask", item->ask_id));
+            LOG_ERROR("a webhook was given up: nobody has taken it",
+                      LOG_CSTR("to", webhook->origin), LOG_STR("ask", item->ask_id));
             item_mark(item);
         }
     }
-    hook_pump(hook);
+    webhook_pump(webhook);
 }
 
 static struct fetch *post(struct item *item)
 {
-    const struct webhooks *all = item->hook->all;
-    int64_t now_s = webhook_now(item->hook) / 1000;
+    const struct webhooks *all = item->webhook->all;
+    int64_t now_s = webhook_now(item->webhook) / 1000;
     char signatures[SIGNING_SIGNATURES_MAX], time[NUMBER_MAX], id[HOOK_ID_MAX];
 
     snprintf(time, sizeof(time), "%" PRId64, now_s);
@@ -432,7 +433,7 @@ static struct fetch *post(struct item *item)
     };
     return fetch_begin(all->fetcher,
                        &(struct fetch_opts){ .method = STR("POST"),
-                                             .url = str_of(item->hook->url),
+                                             .url = str_of(item->webhook->url),
                                              .headers = headers,
                                              .header_count = sizeof(headers) / sizeof(headers[0]),
                                              .body = item->body,
@@ -440,16 +441,16 @@ static struct fetch *post(struct item *item)
                        sent, item);
 }
 
-void hook_pump(struct hook *hook)
+void webhook_pump(struct webhook *webhook)
 {
     struct list *first;
 
-    while (hook->sending < WEBHOOK_AT_ONCE && (first = list_first(&hook->ready))) {
+    while (webhook->sending < WEBHOOK_AT_ONCE && (first = list_first(&webhook->ready))) {
         struct item *item = LIST_OF(first, struct item, ready);
         list_remove(first);
         item->fetch = post(item);
         if (item->fetch)
-            hook->sending++;
+            webhook->sending++;
         else
             pause_for(item, WEBHOOK_STORE_MS, item_ready); /* too many requests are under way */
     }
@@ -498,7 +499,7 @@ static bool read_key(struct str key, struct str *ask_id, enum webhook_event *eve
     return true;
 }
 
-void hook_take_kept(struct hook *hook, const struct store_value *kept)
+void webhook_take_kept(struct webhook *webhook, const struct store_value *kept)
 {
     enum webhook_event event;
     struct str ask_id, body;
@@ -509,14 +510,14 @@ void hook_take_kept(struct hook *hook, const struct store_value *kept)
     const struct json *value = json_parse(&arena, kept->value, NULL, NULL);
     body = json_get_str(value, STR("body"));
     if (body.len && read_key(kept->key, &ask_id, &event)) {
-        struct item *item = item_new(hook, ask_id, event);
+        struct item *item = item_new(webhook, ask_id, event);
         if (item) {
             json_i64(json_get(value, STR("at")), &item->at_ms);
             json_i64(json_get(value, STR("attempts")), &attempts);
             item->attempts = (int)attempts;
             item->kept = true;
             item->body = str_n(str_dup(body), body.len);
-            hook->bytes += body.len;
+            webhook->bytes += body.len;
             item_check(item);
         }
     }

@@ -500,8 +500,8 @@ static void a_surface_that_cannot_be_told_apart_is_refused(void **state)
     }
     ops.name = "inbox-2_b";
     assert_true(engine_add_surface(world.engine, &one));
-    assert_true(engine_use_surfaces(world.engine, (const char *const[]){ "inbox-2_b", NULL },
-                                    &unknown));
+    assert_true(
+        engine_use_surfaces(world.engine, (const char *const[]){ "inbox-2_b", NULL }, &unknown));
     world_finish(&world);
 }
 
@@ -542,8 +542,8 @@ static void the_rule_of_who_may_answer(void **state)
         role_set roles;
         bool may;
     } cases[] = {
-        { ASK_FORM, 0, "ann", ROLE_CLIENT, true },
-        { ASK_FORM, 0, "bob", ROLE_CLIENT, false },
+        { ASK_FORM, 0, "ann", ANSWERS_AS_CLIENT, true },
+        { ASK_FORM, 0, "bob", ANSWERS_AS_CLIENT, false },
         { ASK_FORM, 0, "ann", ROLES_NONE, false },
         { ASK_FORM, 0, "ann", ROLE_ASK, false },
         { ASK_FORM, 0, "ann", ROLE_ANSWER, true },
@@ -551,7 +551,7 @@ static void the_rule_of_who_may_answer(void **state)
         { ASK_FORM, 0, "ann", ROLE_APPROVE, false },
         { ASK_FORM, 0, "bob", ROLE_APPROVE, false },
         { ASK_FORM, 0, "bob", ROLE_ADMIN, true },
-        { ASK_APPROVAL, 0, "ann", ROLE_CLIENT | ROLE_ASK, true },
+        { ASK_APPROVAL, 0, "ann", ANSWERS_AS_CLIENT | ROLE_ASK, true },
         { ASK_APPROVAL, 0, "ann", ROLE_ANSWER, true },
         { ASK_APPROVAL, 0, "bob", ROLE_ANSWER, false },
         { ASK_APPROVAL, 0, "bob", ROLE_APPROVE, true },
@@ -561,7 +561,7 @@ static void the_rule_of_who_may_answer(void **state)
         { ASK_APPROVAL, 0, "bob", ROLE_ADMIN, true },
         { ASK_URL, 0, "bob", ROLE_APPROVE | ROLE_ANSWER, false },
         /* Four eyes: never who made the call, whatever it may do otherwise. */
-        { ASK_APPROVAL, ROLE_APPROVE, "ann", ROLE_CLIENT, false },
+        { ASK_APPROVAL, ROLE_APPROVE, "ann", ANSWERS_AS_CLIENT, false },
         { ASK_APPROVAL, ROLE_APPROVE, "ann", ROLE_ANSWER | ROLE_APPROVE | ROLE_ADMIN, false },
         { ASK_APPROVAL, ROLE_APPROVE, "bob", ROLE_APPROVE, true },
         { ASK_APPROVAL, ROLE_APPROVE, "bob", ROLE_ANSWER, false },

@@ -1,5 +1,5 @@
 /*
- * cli/inbox_safe: text from outside, on a terminal.
+ * cli/terminal_safe: text from outside, on a terminal.
  *
  * Messages, arguments, titles and names come from tools, clients and models, and may hold anything.
  * Here they become text that stays where it is put: a character that is not seen, that moves the
@@ -9,8 +9,8 @@
  * If the locale is not UTF-8, every character outside of ASCII is drawn by its number: such a
  * terminal could take a byte of it for a control character.
  */
-#ifndef NOD_CLI_INBOX_SAFE_H
-#define NOD_CLI_INBOX_SAFE_H
+#ifndef NOD_CLI_TERMINAL_SAFE_H
+#define NOD_CLI_TERMINAL_SAFE_H
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /*
- * cli/inbox_live: the list that stays on the screen.
+ * cli/terminal_live: the list that stays on the screen.
  *
  * It has the screen for itself while it is shown, and gives it back for a question and at the end,
  * however that comes. The list is the server's, fetched anew whenever something has changed; the
@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/inbox_safe.h"
-#include "cli/inbox_terminal.h"
+#include "cli/terminal_safe.h"
+#include "cli/terminal.h"
 
 enum {
     LIVE_TICK_MS = 1000,    /* between two drawings, if nothing happens */
@@ -29,8 +29,8 @@ enum {
 struct live {
     struct terminal *terminal;
     struct feed feed;
-    struct reach_reply list; /* status 0: none yet */
-    struct reach_reply me;
+    struct reply list; /* status 0: none yet */
+    struct reply me;
     size_t count;
     size_t chosen;
     char chosen_id[LIVE_ID_MAX];
@@ -200,16 +200,16 @@ static void choose_again(struct live *live)
 
 static void look(struct live *live)
 {
-    struct reach_reply fresh;
+    struct reply fresh;
 
     live->dirty = live->feed.reset = false;
-    if (reach_quietly(live->terminal, "/api/elicitation?limit=200", &fresh) &&
+    if (request_quietly(live->terminal, "/api/elicitation?limit=200", &fresh) &&
         fresh.status == 200) {
-        reach_finish(&live->list);
+        reply_finish(&live->list);
         live->list = fresh;
         choose_again(live);
     } else {
-        reach_finish(&fresh); /* the feed says what is wrong */
+        reply_finish(&fresh); /* the feed says what is wrong */
     }
 }
 
@@ -294,13 +294,13 @@ int live_inbox(struct terminal *terminal)
     struct live live = { .terminal = terminal };
     int code = COMMAND_FAILED;
 
-    if (!reach(terminal, "GET", "/api/me", STR_NONE, &live.me)) {
-        reach_finish(&live.me);
+    if (!request_send(terminal, "GET", "/api/me", STR_NONE, &live.me)) {
+        reply_finish(&live.me);
         return code;
     }
     if (live.me.status != 200 || tcgetattr(STDIN_FILENO, &live.before) != 0) {
-        code = reach_refused(terminal, &live.me);
-        reach_finish(&live.me);
+        code = reply_refused(terminal, &live.me);
+        reply_finish(&live.me);
         return code;
     }
     catch_signals();
@@ -311,7 +311,7 @@ int live_inbox(struct terminal *terminal)
     feed_open(&live.feed);
     code = live_run(&live);
     feed_close(&live.feed);
-    reach_finish(&live.list);
-    reach_finish(&live.me);
+    reply_finish(&live.list);
+    reply_finish(&live.me);
     return code;
 }

@@ -1,5 +1,5 @@
 /*
- * cli/inbox_command: `nod inbox`, its command line.
+ * cli/terminal_command: `nod inbox`, its command line.
  *
  * The first word that is no command is the address of the server; without one, NOD_SERVER names it.
  * A token never comes by the command line, where every user of the machine could read it.
@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "cli/command.h"
-#include "cli/inbox_safe.h"
-#include "cli/inbox_terminal.h"
+#include "cli/terminal_safe.h"
+#include "cli/terminal.h"
 
 static const char help[] =
     "usage: nod inbox ADDRESS [COMMAND] [OPTIONS]\n\n"
@@ -39,9 +39,9 @@ static const char help[] =
     "fit).\n";
 
 enum {
-    INBOX_WORDS_MAX = 128, /* values that are given on the command line */
-    INBOX_LIST_DEFAULT = 50,
-    INBOX_LIMIT_MAX = 32, /* bytes of "limit=N" */
+    TERMINAL_WORDS_MAX = 128, /* values that are given on the command line */
+    TERMINAL_LIST_DEFAULT = 50,
+    TERMINAL_LIMIT_MAX = 32, /* bytes of "limit=N" */
 };
 
 struct wanted {
@@ -49,7 +49,7 @@ struct wanted {
     const char *token_file, *ca_file;
     const char *state, *tool, *principal, *search, *limit, *remember;
     int64_t most; /* items of a list */
-    char *values[INBOX_WORDS_MAX];
+    char *values[TERMINAL_WORDS_MAX];
     struct answer_words answer;
     bool json, help;
 };
@@ -137,7 +137,7 @@ static bool take_word(struct wanted *wanted, char *arg)
         wanted->id = arg;
     else if (!is_command(wanted, "answer"))
         return wrong("is one word too many", arg);
-    else if (wanted->answer.value_count == INBOX_WORDS_MAX)
+    else if (wanted->answer.value_count == TERMINAL_WORDS_MAX)
         return wrong("is one value too many", arg);
     else
         wanted->values[wanted->answer.value_count++] = arg;
@@ -169,7 +169,7 @@ static bool check(struct wanted *wanted)
         return wrong("has to be given: http://HOST:PORT, https://HOST or unix:PATH", "an address");
     if (command && command->takes_id && !wanted->id)
         return wrong("needs an ID", wanted->command);
-    wanted->most = INBOX_LIST_DEFAULT;
+    wanted->most = TERMINAL_LIST_DEFAULT;
     if (wanted->limit && !number_of(wanted->limit, &wanted->most))
         return wrong("is no number of items", wanted->limit);
     if (wanted->remember && !number_of(wanted->remember, &number))
@@ -219,7 +219,7 @@ struct list {
     void (*row)(const struct terminal *terminal, const struct json *item);
     int64_t most;
     int64_t count;
-    char cursor[INBOX_PATH_MAX];
+    char cursor[TERMINAL_PATH_MAX];
 };
 
 static void show_row(const struct terminal *terminal, const struct json *item)
@@ -231,22 +231,22 @@ static void show_row(const struct terminal *terminal, const struct json *item)
 /* One page. True: there is another. */
 static bool list_page(struct list *list, int *code)
 {
-    char path[INBOX_PATH_MAX] = "", limit[INBOX_LIMIT_MAX];
-    struct reach_reply reply;
+    char path[TERMINAL_PATH_MAX] = "", limit[TERMINAL_LIMIT_MAX];
+    struct reply reply;
     int64_t left = list->most - list->count;
 
     snprintf(limit, sizeof(limit), "limit=%d",
-             (int)(left < INBOX_PAGE_MAX ? left : INBOX_PAGE_MAX));
-    reach_add(path, str_of(list->path));
-    reach_add(path, str_of(limit));
+             (int)(left < TERMINAL_PAGE_MAX ? left : TERMINAL_PAGE_MAX));
+    path_add(path, str_of(list->path));
+    path_add(path, str_of(limit));
     if (list->cursor[0]) {
-        reach_add(path, STR("&cursor="));
-        reach_escape(path, str_of(list->cursor));
+        path_add(path, STR("&cursor="));
+        path_escape(path, str_of(list->cursor));
     }
     list->cursor[0] = '\0';
     *code = COMMAND_FAILED;
-    if (reach(list->terminal, "GET", path, STR_NONE, &reply)) {
-        *code = reply.status == 200 ? COMMAND_FINE : reach_refused(list->terminal, &reply);
+    if (request_send(list->terminal, "GET", path, STR_NONE, &reply)) {
+        *code = reply.status == 200 ? COMMAND_FINE : reply_refused(list->terminal, &reply);
         struct str next = json_get_str(reply.json, STR("next"));
         JSON_EACH (item, *code == COMMAND_FINE ? json_get(reply.json, STR("items")) : NULL) {
             list->count++;
@@ -258,7 +258,7 @@ static bool list_page(struct list *list, int *code)
         if (*code == COMMAND_FINE && next.len < sizeof(list->cursor))
             snprintf(list->cursor, sizeof(list->cursor), STR_FMT, STR_ARG(next));
     }
-    reach_finish(&reply);
+    reply_finish(&reply);
     return list->cursor[0] != '\0';
 }
 
@@ -275,19 +275,19 @@ static int list_all(struct list *list)
     return code;
 }
 
-static void add_filter(char path[INBOX_PATH_MAX], const char *name, const char *value)
+static void add_filter(char path[TERMINAL_PATH_MAX], const char *name, const char *value)
 {
     if (!value)
         return;
-    reach_add(path, str_of(name));
-    reach_add(path, STR("="));
-    reach_escape(path, str_of(value));
-    reach_add(path, STR("&"));
+    path_add(path, str_of(name));
+    path_add(path, STR("="));
+    path_escape(path, str_of(value));
+    path_add(path, STR("&"));
 }
 
 static int list_items(struct terminal *terminal, const struct wanted *wanted)
 {
-    char path[INBOX_PATH_MAX] = "/api/elicitation?";
+    char path[TERMINAL_PATH_MAX] = "/api/elicitation?";
     bool waiting = !wanted->state || strcmp(wanted->state, "pending") == 0;
     struct list list = {
         .terminal = terminal,
@@ -317,32 +317,32 @@ static int list_grants(struct terminal *terminal, const struct wanted *wanted)
 
 static int show(struct terminal *terminal, struct str id)
 {
-    struct reach_reply reply;
+    struct reply reply;
     int code;
 
-    if (reach_item(terminal, id, &reply, &code)) {
+    if (request_item(terminal, id, &reply, &code)) {
         code = COMMAND_FINE;
         if (terminal->json)
             draw_json(reply.json);
         else
             draw_item(terminal, reply.json, false);
     }
-    reach_finish(&reply);
+    reply_finish(&reply);
     return code;
 }
 
 static int revoke_grant(struct terminal *terminal, struct str id)
 {
-    char path[INBOX_PATH_MAX] = "/api/grants/";
-    struct reach_reply reply;
+    char path[TERMINAL_PATH_MAX] = "/api/grants/";
+    struct reply reply;
     int code = COMMAND_FAILED;
 
-    reach_escape(path, id);
-    if (reach(terminal, "DELETE", path, STR_NONE, &reply))
-        code = reply.status == 204 ? COMMAND_FINE : reach_refused(terminal, &reply);
+    path_escape(path, id);
+    if (request_send(terminal, "DELETE", path, STR_NONE, &reply))
+        code = reply.status == 204 ? COMMAND_FINE : reply_refused(terminal, &reply);
     if (code == COMMAND_FINE && !terminal->json)
         fputs("Revoked.\n", terminal->out);
-    reach_finish(&reply);
+    reply_finish(&reply);
     return code;
 }
 

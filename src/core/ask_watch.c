@@ -1,5 +1,5 @@
 /*
- * core/watch: several watchers of the asks that come up and end, on a store that tells one.
+ * core/ask_watch: several watchers of the asks that come up and end, on a store that tells one.
  *
  * The store is watched while there is a watcher. A new one makes the watch begin again, so that all
  * are told to look at everything: the new one has to, and for the others it is one look more.

@@ -1,5 +1,5 @@
 /*
- * cli/inbox: the inbox of a server: whether it is on, what belongs to it, and how it is opened.
+ * cli/host_inbox: the inbox of a server: whether it is on, what belongs to it, and how it is opened.
  *
  * A server on HTTP has it unless it was switched off; a server on stdio where --inbox says. It is
  * for people, who come with a browser. So on an address that other machines reach it is on only if

@@ -1,15 +1,15 @@
 /*
- * cli/inbox_watch: what comes and goes, as it does.
+ * cli/terminal_feed: what comes and goes, as it does.
  *
  * The feed is the server's stream of events. If it breaks it is taken up again after the last
  * event, for as long as the server takes the credential; so a restart of the server is a pause.
- * `nod inbox watch` writes a line for everything that is told; the live list (inbox_live) looks at
- * the list anew.
+ * `nod inbox watch` writes a line for everything that is told; the live list (terminal_live) looks
+ * at the list anew.
  */
 #include "base/clock.h"
 #include "cli/command.h"
-#include "cli/inbox_safe.h"
-#include "cli/inbox_terminal.h"
+#include "cli/terminal_safe.h"
+#include "cli/terminal.h"
 
 enum { FEED_AGAIN_MS = 1000 }; /* before a lost server is tried again */
 
@@ -26,7 +26,7 @@ static void feed_told(void *data, struct str event, struct str text)
         feed->reset = true;
         return;
     }
-    arena_init(&arena, INBOX_TREE_MAX);
+    arena_init(&arena, TERMINAL_TREE_MAX);
     const struct json *json =
         json_parse(&arena, text, &(struct json_opts){ .max_depth = JSON_DEPTH_MAX }, NULL);
     if (json && str_eq(event, STR("changes")))
@@ -81,7 +81,7 @@ int feed_refused(const struct feed *feed)
     fprintf(stderr, "nod inbox: the server says %d: %s\n", feed->status,
             feed->status == 404 ? "it has no inbox, or it is not a nod server"
                                 : "this credential does not count here");
-    return feed->status == 404 ? COMMAND_FAILED : INBOX_REFUSED;
+    return feed->status == 404 ? COMMAND_FAILED : TERMINAL_REFUSED;
 }
 
 /* --- nod inbox watch --- */
@@ -129,9 +129,10 @@ static void watch_changed(void *data, const struct json *changes)
 /* Everything that waits, after the server has said that it is not known what was missed. */
 static bool watch_list(struct watch *watch)
 {
-    struct reach_reply reply;
-    bool fine = reach(watch->terminal, "GET", "/api/elicitation?limit=200", STR_NONE, &reply) &&
-                reply.status == 200;
+    struct reply reply;
+    bool fine =
+        request_send(watch->terminal, "GET", "/api/elicitation?limit=200", STR_NONE, &reply) &&
+        reply.status == 200;
 
     watch->feed.reset = false;
     if (fine && watch->terminal->json)
@@ -139,7 +140,7 @@ static bool watch_list(struct watch *watch)
     JSON_EACH (item, fine ? json_get(reply.json, STR("items")) : NULL)
         tell(watch->terminal, "+ ", item);
     fflush(stdout);
-    reach_finish(&reply);
+    reply_finish(&reply);
     return fine;
 }
 

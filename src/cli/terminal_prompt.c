@@ -1,5 +1,5 @@
 /*
- * cli/inbox_prompt: a person is asked, line by line.
+ * cli/terminal_prompt: a person is asked, line by line.
  *
  * The terminal edits the line; a pipe may send lines as well. An empty line takes what the form
  * starts with, or leaves an optional field out. Nothing is sent from here, so the end of the input
@@ -9,8 +9,8 @@
 #include <sys/select.h>
 #include <unistd.h>
 
-#include "cli/inbox_safe.h"
-#include "cli/inbox_terminal.h"
+#include "cli/terminal_safe.h"
+#include "cli/terminal.h"
 #include "json/form.h"
 
 enum {
@@ -19,8 +19,9 @@ enum {
     PROMPT_WHY_MAX = 4096,          /* bytes about what does not fit */
 };
 
-/* Waits for input. False: a signal came that ends it. A signal that was held back (inbox_live) is
- * let in here and nowhere else, so none is missed before the wait; a resized window ends nothing.
+/* Waits for input. False: a signal came that ends it. A signal that was held back (terminal_live)
+ * is let in here and nowhere else, so none is missed before the wait; a resized window ends
+ * nothing.
  */
 static bool wait_for_input(void)
 {

@@ -1,20 +1,20 @@
 /*
- * cli/inbox_terminal: `nod inbox`, the inbox of a running server on a terminal.
+ * cli/terminal: `nod inbox`, the inbox of a running server on a terminal.
  *
- *     inbox_command   the command line, and which part does it
- *     inbox_reach     requests to the server, and what is said if it refuses
- *     inbox_draw      a question, its arguments and its form, as text
- *     inbox_field     one field of a form: from what was typed to a value, checked
- *     inbox_prompt    the person is asked for each field
- *     inbox_answer    an answer is sent, and what became of it
- *     inbox_watch     what comes and goes, as it does
- *     inbox_live      the list that stays on the screen
- *     inbox_safe      text from outside, so that it moves nothing
+ *     terminal_command   the command line, and which part does it
+ *     terminal_request   requests to the server, and what is said if it refuses
+ *     terminal_draw      a question, its arguments and its form, as text
+ *     terminal_field     one field of a form: from what was typed to a value, checked
+ *     terminal_prompt    the person is asked for each field
+ *     terminal_answer    an answer is sent, and what became of it
+ *     terminal_feed      what comes and goes, as it does
+ *     terminal_live      the list that stays on the screen
+ *     terminal_safe      text from outside, so that it moves nothing
  *
  * It uses the API of the inbox and nothing else, so whatever is checked is checked by the server.
  */
-#ifndef NOD_CLI_INBOX_TERMINAL_H
-#define NOD_CLI_INBOX_TERMINAL_H
+#ifndef NOD_CLI_TERMINAL_H
+#define NOD_CLI_TERMINAL_H
 
 #include <stdio.h>
 
@@ -24,15 +24,15 @@
 
 /* How `nod inbox` ends, beside COMMAND_FINE, COMMAND_FAILED and COMMAND_WRONG_USAGE. */
 enum {
-    INBOX_DECLINED = 3, /* the answer that was given is a no */
-    INBOX_GONE = 4,     /* it has ended, or it is not there */
-    INBOX_REFUSED = 5,  /* the server takes neither this credential nor this answer */
+    TERMINAL_DECLINED = 3, /* the answer that was given is a no */
+    TERMINAL_GONE = 4,     /* it has ended, or it is not there */
+    TERMINAL_REFUSED = 5,  /* the server takes neither this credential nor this answer */
 };
 
 enum {
-    INBOX_TREE_MAX = 256 << 20, /* bytes of a reply as a tree */
-    INBOX_PATH_MAX = 2048,      /* bytes of the path of a request */
-    INBOX_PAGE_MAX = 200,       /* items of a page that is asked for */
+    TERMINAL_TREE_MAX = 256 << 20, /* bytes of a reply as a tree */
+    TERMINAL_PATH_MAX = 2048,      /* bytes of the path of a request */
+    TERMINAL_PAGE_MAX = 200,       /* items of a page that is asked for */
 };
 
 struct terminal {
@@ -43,30 +43,30 @@ struct terminal {
     int64_t ahead_ms; /* the server's clock before ours */
 };
 
-/* --- inbox_reach.c --- */
+/* --- terminal_request.c --- */
 
-struct reach_reply {
+struct reply {
     int status; /* 0: there was none */
     struct buf text;
     struct arena arena;
     const struct json *json; /* NULL: it was none */
 };
 
-/* False, after a word about it: the server was not reached. Call reach_finish in any case. */
-bool reach(struct terminal *terminal, const char *method, const char *path, struct str body,
-           struct reach_reply *reply);
+/* False, after a word about it: the server was not reached. Call reply_finish in any case. */
+bool request_send(struct terminal *terminal, const char *method, const char *path, struct str body,
+                  struct reply *reply);
 /* GET without a word if the server was not reached. */
-bool reach_quietly(struct terminal *terminal, const char *path, struct reach_reply *reply);
-void reach_finish(struct reach_reply *reply);
+bool request_quietly(struct terminal *terminal, const char *path, struct reply *reply);
+void reply_finish(struct reply *reply);
 /* Says what the server says, and returns the exit code for it. */
-int reach_refused(struct terminal *terminal, const struct reach_reply *reply);
-/* Adds to a path, which stays within INBOX_PATH_MAX; as it is, or escaped. */
-void reach_add(char path[INBOX_PATH_MAX], struct str text);
-void reach_escape(char path[INBOX_PATH_MAX], struct str text);
+int reply_refused(struct terminal *terminal, const struct reply *reply);
+/* Adds to a path, which stays within TERMINAL_PATH_MAX; as it is, or escaped. */
+void path_add(char path[TERMINAL_PATH_MAX], struct str text);
+void path_escape(char path[TERMINAL_PATH_MAX], struct str text);
 /* One item by its id. */
-bool reach_item(struct terminal *terminal, struct str id, struct reach_reply *reply, int *code);
+bool request_item(struct terminal *terminal, struct str id, struct reply *reply, int *code);
 
-/* --- inbox_draw.c --- */
+/* --- terminal_draw.c --- */
 
 enum draw_ink { INK_PLAIN, INK_BOLD, INK_DIM, INK_RED };
 
@@ -85,7 +85,7 @@ void draw_left(const struct terminal *terminal, struct str until, char text[24])
 /* RFC 3339 in UTC as milliseconds since 1970; 0: it is none. */
 int64_t draw_time(struct str text);
 
-/* --- inbox_field.c --- */
+/* --- terminal_field.c --- */
 
 struct field {
     struct str name;
@@ -112,19 +112,20 @@ void field_hint(FILE *out, const struct field *field);
 /* A value from what was typed. False: it does not fit, and `why` says so. */
 bool field_take(struct arena *arena, struct field *field, struct str typed, struct buf *why);
 
-/* --- inbox_prompt.c --- */
+/* --- terminal_prompt.c --- */
 
 /* Reads a line. False: there is none any more, or the person wants to leave. */
 bool prompt_line(struct buf *line);
 /* Asks for a field until it fits. */
 bool prompt_field(const struct terminal *terminal, struct arena *arena, struct field *field);
-/* accept, decline, cancel; show: what is folded; empty: leave it; *ended: there is no more to read. */
+/* accept, decline, cancel; show: what is folded; empty: leave it; *ended: there is no more to read.
+ */
 struct str prompt_action(const struct terminal *terminal, bool *ended);
 bool prompt_reason(const struct terminal *terminal, struct buf *reason);
 /* Which choice, from 1; 0: only this time. */
 bool prompt_remember(const struct terminal *terminal, const struct json *offered, size_t *chosen);
 
-/* --- inbox_answer.c --- */
+/* --- terminal_answer.c --- */
 
 struct answer_words {   /* what the command line says about the answer */
     struct str action;  /* empty: the person is asked */
@@ -136,7 +137,7 @@ struct answer_words {   /* what the command line says about the answer */
 
 int answer_item(struct terminal *terminal, struct str id, const struct answer_words *words);
 
-/* --- inbox_watch.c --- */
+/* --- terminal_feed.c --- */
 
 enum feed_state { FEED_LIVE, FEED_LOST, FEED_REFUSED };
 
@@ -163,7 +164,7 @@ bool feed_wait(struct feed *feed, int file, int ms);
 int feed_refused(const struct feed *feed);
 int watch_inbox(struct terminal *terminal);
 
-/* --- inbox_live.c --- */
+/* --- terminal_live.c --- */
 
 int live_inbox(struct terminal *terminal);
 

@@ -1,5 +1,5 @@
 /*
- * cli/inbox_answer: `nod inbox answer`, from the question to what became of the answer.
+ * cli/terminal_answer: `nod inbox answer`, from the question to what became of the answer.
  *
  * The answer comes from the command line, or from a person who is asked. It names the call
  * (executionId), so it can count for no other. If the server says that something does not fit
@@ -7,8 +7,8 @@
  * was faster (409), it says who.
  */
 #include "cli/command.h"
-#include "cli/inbox_safe.h"
-#include "cli/inbox_terminal.h"
+#include "cli/terminal_safe.h"
+#include "cli/terminal.h"
 #include "json/write.h"
 
 enum {
@@ -31,7 +31,7 @@ struct draft {
 static void draft_init(struct draft *draft, const struct json *item)
 {
     *draft = (struct draft){ .item = item };
-    arena_init(&draft->arena, INBOX_TREE_MAX);
+    arena_init(&draft->arena, TERMINAL_TREE_MAX);
     buf_init(&draft->reason, ANSWER_REASON_MAX);
     draft->fields = fields_of(&draft->arena, json_get(item, STR("schema")), &draft->field_count);
 }
@@ -92,27 +92,26 @@ static bool write_draft(const struct draft *draft, struct buf *body)
     return json_writer_done(&w);
 }
 
-static bool send_draft(struct terminal *terminal, const struct draft *draft,
-                       struct reach_reply *reply)
+static bool send_draft(struct terminal *terminal, const struct draft *draft, struct reply *reply)
 {
-    char path[INBOX_PATH_MAX] = "/api/elicitation/";
+    char path[TERMINAL_PATH_MAX] = "/api/elicitation/";
     struct buf body;
     bool sent = false;
 
-    *reply = (struct reach_reply){ 0 };
+    *reply = (struct reply){ 0 };
     buf_init(&body, ANSWER_BODY_MAX);
-    reach_escape(path, json_get_str(draft->item, STR("id")));
-    reach_add(path, STR("/resolve"));
+    path_escape(path, json_get_str(draft->item, STR("id")));
+    path_add(path, STR("/resolve"));
     if (!write_draft(draft, &body))
         fputs("nod inbox: the answer is too long, or it is not UTF-8: nothing was sent\n", stderr);
     else
-        sent = reach(terminal, "POST", path, buf_str(&body), reply);
+        sent = request_send(terminal, "POST", path, buf_str(&body), reply);
     buf_finish(&body);
     return sent;
 }
 
 static int say_taken(struct terminal *terminal, const struct draft *draft,
-                     const struct reach_reply *reply)
+                     const struct reply *reply)
 {
     bool pending = json_true(json_get(reply->json, STR("pending")));
 
@@ -125,7 +124,7 @@ static int say_taken(struct terminal *terminal, const struct draft *draft,
               : str_eq(draft->action, STR("decline")) ? "Declined.\n"
                                                       : "Dismissed.\n",
               terminal->out);
-    return is_accept(draft) ? COMMAND_FINE : INBOX_DECLINED;
+    return is_accept(draft) ? COMMAND_FINE : TERMINAL_DECLINED;
 }
 
 /* --- from the command line --- */
@@ -157,7 +156,7 @@ static int take_word(struct draft *draft, struct str word)
             fputs(": ", stderr);
             safe_text(stderr, buf_str(&why), 0);
             fputc('\n', stderr);
-            code = INBOX_REFUSED;
+            code = TERMINAL_REFUSED;
         }
         buf_finish(&why);
         return code;
@@ -169,7 +168,7 @@ static int answer_by_words(struct terminal *terminal, struct draft *draft,
                            const struct answer_words *words)
 {
     const struct json *offered = json_get(draft->item, STR("remember"));
-    struct reach_reply reply;
+    struct reply reply;
     int code = COMMAND_FINE;
 
     for (size_t i = 0; i < words->value_count && code == COMMAND_FINE; i++)
@@ -186,8 +185,8 @@ static int answer_by_words(struct terminal *terminal, struct draft *draft,
         code = COMMAND_FAILED;
     else
         code = reply.status == 200 ? say_taken(terminal, draft, &reply)
-                                   : reach_refused(terminal, &reply);
-    reach_finish(&reply);
+                                   : reply_refused(terminal, &reply);
+    reply_finish(&reply);
     return code;
 }
 
@@ -275,16 +274,16 @@ static int answer_by_prompts(struct terminal *terminal, struct draft *draft)
     if (!draft->action.len || !ask_person(terminal, draft))
         return nothing_sent(terminal);
     for (int round = 0; round < ANSWER_ROUNDS_MAX; round++) {
-        struct reach_reply reply;
+        struct reply reply;
         bool sent = send_draft(terminal, draft, &reply);
         bool again = sent && reply.status == 422;
         bool asked = again && ask_again(terminal, draft, json_get(reply.json, STR("errors")));
         if (sent && !again)
             code = reply.status == 200 ? say_taken(terminal, draft, &reply)
-                                       : reach_refused(terminal, &reply);
+                                       : reply_refused(terminal, &reply);
         else if (again && !asked)
-            code = INBOX_REFUSED;
-        reach_finish(&reply);
+            code = TERMINAL_REFUSED;
+        reply_finish(&reply);
         if (!again)
             return code;
         if (!asked)
@@ -296,12 +295,12 @@ static int answer_by_prompts(struct terminal *terminal, struct draft *draft)
 
 int answer_item(struct terminal *terminal, struct str id, const struct answer_words *words)
 {
-    struct reach_reply reply;
+    struct reply reply;
     struct draft draft;
     int code;
 
-    if (!reach_item(terminal, id, &reply, &code)) {
-        reach_finish(&reply);
+    if (!request_item(terminal, id, &reply, &code)) {
+        reply_finish(&reply);
         return code;
     }
     draft_init(&draft, reply.json);
@@ -311,13 +310,13 @@ int answer_item(struct terminal *terminal, struct str id, const struct answer_wo
         else
             draw_item(terminal, reply.json, true);
         fputs("nod inbox: this has ended\n", stderr);
-        code = INBOX_GONE;
+        code = TERMINAL_GONE;
     } else if (words->action.len) {
         code = answer_by_words(terminal, &draft, words);
     } else {
         code = answer_by_prompts(terminal, &draft);
     }
     draft_finish(&draft);
-    reach_finish(&reply);
+    reply_finish(&reply);
     return code;
 }

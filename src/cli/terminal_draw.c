@@ -1,5 +1,5 @@
 /*
- * cli/inbox_draw: a question as text.
+ * cli/terminal_draw: a question as text.
  *
  * Each line begins with words or a margin of ours, and everything from outside is made safe, so no
  * message can look like a line of the program. Values are shown as they came: numbers digit for
@@ -10,8 +10,8 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "cli/inbox_safe.h"
-#include "cli/inbox_terminal.h"
+#include "cli/terminal_safe.h"
+#include "cli/terminal.h"
 #include "json/write.h"
 
 enum {
@@ -46,7 +46,7 @@ void draw_json_in(const struct json *value)
 {
     struct buf text;
 
-    buf_init(&text, INBOX_TREE_MAX);
+    buf_init(&text, TERMINAL_TREE_MAX);
     if (json_write(&text, value))
         safe_json(stdout, buf_str(&text));
     buf_finish(&text);
@@ -229,7 +229,7 @@ static void draw_form(const struct terminal *terminal, const struct json *schema
     struct arena arena;
     size_t count;
 
-    arena_init(&arena, INBOX_TREE_MAX);
+    arena_init(&arena, TERMINAL_TREE_MAX);
     struct field *fields = fields_of(&arena, schema, &count);
     if (count)
         heading(terminal, "form");

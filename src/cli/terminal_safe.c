@@ -1,7 +1,7 @@
 /*
- * cli/inbox_safe: see inbox_safe.h.
+ * cli/terminal_safe: see terminal_safe.h.
  */
-#include "cli/inbox_safe.h"
+#include "cli/terminal_safe.h"
 
 #include <langinfo.h>
 #include <locale.h>

@@ -1,5 +1,5 @@
 /*
- * cli/inbox_reach: requests to a running server.
+ * cli/terminal_request: requests to a running server.
  *
  * A reply is read as JSON, within limits. If the server refuses, its own words are said, made safe,
  * and the exit code tells a script which kind of no it is.
@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "cli/command.h"
-#include "cli/inbox_safe.h"
-#include "cli/inbox_terminal.h"
+#include "cli/terminal_safe.h"
+#include "cli/terminal.h"
 
 static void note_time(struct terminal *terminal, const struct json *json)
 {
@@ -19,12 +19,12 @@ static void note_time(struct terminal *terminal, const struct json *json)
         terminal->ahead_ms = now - clock_wall(clock_system());
 }
 
-static bool reach_as(struct terminal *terminal, const char *method, const char *path,
-                     struct str body, struct reach_reply *reply, char why[REMOTE_WHY_MAX])
+static bool request_as(struct terminal *terminal, const char *method, const char *path,
+                       struct str body, struct reply *reply, char why[REMOTE_WHY_MAX])
 {
-    *reply = (struct reach_reply){ 0 };
+    *reply = (struct reply){ 0 };
     buf_init(&reply->text, REMOTE_REPLY_MAX);
-    arena_init(&reply->arena, INBOX_TREE_MAX);
+    arena_init(&reply->arena, TERMINAL_TREE_MAX);
     reply->status = remote_send(terminal->remote, method, path, body, &reply->text, why);
     if (!reply->status)
         return false;
@@ -34,12 +34,12 @@ static bool reach_as(struct terminal *terminal, const char *method, const char *
     return true;
 }
 
-bool reach(struct terminal *terminal, const char *method, const char *path, struct str body,
-           struct reach_reply *reply)
+bool request_send(struct terminal *terminal, const char *method, const char *path, struct str body,
+                  struct reply *reply)
 {
     char why[REMOTE_WHY_MAX];
 
-    if (reach_as(terminal, method, path, body, reply, why))
+    if (request_as(terminal, method, path, body, reply, why))
         return true;
     fputs("nod inbox: ", stderr);
     safe_text(stderr, str_of(why), 0);
@@ -47,14 +47,14 @@ bool reach(struct terminal *terminal, const char *method, const char *path, stru
     return false;
 }
 
-bool reach_quietly(struct terminal *terminal, const char *path, struct reach_reply *reply)
+bool request_quietly(struct terminal *terminal, const char *path, struct reply *reply)
 {
     char why[REMOTE_WHY_MAX];
 
-    return reach_as(terminal, "GET", path, STR_NONE, reply, why);
+    return request_as(terminal, "GET", path, STR_NONE, reply, why);
 }
 
-void reach_finish(struct reach_reply *reply)
+void reply_finish(struct reply *reply)
 {
     arena_finish(&reply->arena);
     buf_finish(&reply->text);
@@ -83,17 +83,17 @@ static int code_of(int status)
     case 404:
     case 409:
     case 410:
-        return INBOX_GONE;
+        return TERMINAL_GONE;
     case 401:
     case 403:
     case 422:
-        return INBOX_REFUSED;
+        return TERMINAL_REFUSED;
     default:
         return COMMAND_FAILED;
     }
 }
 
-int reach_refused(struct terminal *terminal, const struct reach_reply *reply)
+int reply_refused(struct terminal *terminal, const struct reply *reply)
 {
     struct str detail = json_get_str(reply->json, STR("detail"));
 
@@ -121,18 +121,18 @@ int reach_refused(struct terminal *terminal, const struct reach_reply *reply)
     return code_of(reply->status);
 }
 
-void reach_add(char path[INBOX_PATH_MAX], struct str text)
+void path_add(char path[TERMINAL_PATH_MAX], struct str text)
 {
     size_t len = strlen(path);
 
-    if (text.len >= INBOX_PATH_MAX - len)
-        text.len = INBOX_PATH_MAX - len - 1;
+    if (text.len >= TERMINAL_PATH_MAX - len)
+        text.len = TERMINAL_PATH_MAX - len - 1;
     if (text.len)
         memcpy(path + len, text.at, text.len);
     path[len + text.len] = '\0';
 }
 
-void reach_escape(char path[INBOX_PATH_MAX], struct str text)
+void path_escape(char path[TERMINAL_PATH_MAX], struct str text)
 {
     char escaped[4];
 
@@ -140,20 +140,20 @@ void reach_escape(char path[INBOX_PATH_MAX], struct str text)
         unsigned char c = (unsigned char)text.at[i];
         bool plain = c < 0x80 && (isalnum(c) || c == '-' || c == '_' || c == '~');
         snprintf(escaped, sizeof(escaped), plain ? "%c" : "%%%02X", c);
-        reach_add(path, str_of(escaped));
+        path_add(path, str_of(escaped));
     }
 }
 
-bool reach_item(struct terminal *terminal, struct str id, struct reach_reply *reply, int *code)
+bool request_item(struct terminal *terminal, struct str id, struct reply *reply, int *code)
 {
-    char path[INBOX_PATH_MAX] = "/api/elicitation/";
+    char path[TERMINAL_PATH_MAX] = "/api/elicitation/";
 
-    reach_escape(path, id);
+    path_escape(path, id);
     *code = COMMAND_FAILED;
-    if (!reach(terminal, "GET", path, STR_NONE, reply))
+    if (!request_send(terminal, "GET", path, STR_NONE, reply))
         return false;
     if (reply->status == 200 && json_is(reply->json, JSON_OBJECT))
         return true;
-    *code = reach_refused(terminal, reply);
+    *code = reply_refused(terminal, reply);
     return false;
 }

@@ -1,5 +1,5 @@
 /*
- * cli/inbox_field: one field of a form, from what was typed to a value.
+ * cli/terminal_field: one field of a form, from what was typed to a value.
  *
  * A form is a flat object (json/form.h). What was typed becomes a value of the field's own type and
  * is checked by the same code, against the same schema, as on the server; the server checks it all
@@ -7,8 +7,8 @@
  */
 #include <inttypes.h>
 
-#include "cli/inbox_safe.h"
-#include "cli/inbox_terminal.h"
+#include "cli/terminal_safe.h"
+#include "cli/terminal.h"
 #include "json/form.h"
 
 enum { FIELD_NUMBER_MAX = 400 }; /* bytes of a number that is typed */
