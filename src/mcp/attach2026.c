@@ -103,7 +103,7 @@ static void put_out(void *data, nod_status status)
 
 static bool has_pages(const struct caller2026 *caller)
 {
-    return !caller->attach && caller->can & CLIENT_CAN_URL && caller->server->pending->pages &&
+    return caller->pages && caller->server->pending->pages &&
            front_is_linked(caller->server->pending->pages);
 }
 
@@ -256,7 +256,8 @@ void attach2026_start(struct caller2026 *caller, struct str call_id)
     struct store *store = engine_store(caller->server->opts.engine);
 
     caller->attach = ARENA_NEW(&caller->arena, struct attach2026);
-    caller->can = 0;
+    caller->can = 0; /* it is asked nothing, and gets no page */
+    caller->pages = false;
     caller->tasks = false;
     caller->busy++;
     store->ops->load_call(store, call_id, named_loaded, caller);

@@ -251,6 +251,7 @@ static struct caller2026 *caller_create(struct request *request, const struct ca
     target_hold(spec->target);
     caller->part = spec->part;
     caller->can = engine_asks_client(server->opts.engine, spec->target) ? meta->can : 0;
+    caller->pages = meta->can & CLIENT_CAN_URL;
     caller->tasks = meta->tasks;
     caller->began = loop_now(server->opts.loop);
     if (server->opts.soft_rule_count)
@@ -369,8 +370,9 @@ const struct json *caller_given(struct caller2026 *caller)
 bool caller_same(struct caller2026 *a, struct caller2026 *b)
 {
     /* A client that can be asked less must not be told what another one is asked. */
-    return a->resumed && b->resumed && a->can == b->can && a->tasks == b->tasks &&
-           str_eq(a->state_text, b->state_text) && json_equal(caller_given(a), caller_given(b));
+    return a->resumed && b->resumed && a->can == b->can && a->pages == b->pages &&
+           a->tasks == b->tasks && str_eq(a->state_text, b->state_text) &&
+           json_equal(caller_given(a), caller_given(b));
 }
 
 struct str caller_store(const struct mcp_server *server)

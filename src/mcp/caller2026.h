@@ -67,7 +67,8 @@ struct caller2026 {
     enum revision_part part;
     struct str principal, uri; /* in `text` */
     struct arena arena;        /* for what follows */
-    uint8_t can;               /* what the client of the request that made it can be asked */
+    uint8_t can;               /* what the client of the request that made it is asked itself */
+    bool pages;                /* that client can open a page, whoever is asked on it */
     bool tasks;                /* it may be answered with a task */
     bool resumed;              /* it came with a requestState */
     bool won;                  /* an answer of this request counted */

@@ -120,7 +120,7 @@ static bool seal_round(struct caller2026 *caller, struct str plain, struct buf *
 /* It is answered elsewhere. A client that can open pages is given that one. */
 static struct str page_of(struct caller2026 *caller, const struct ask *ask)
 {
-    return !client_draws(caller, ask) && caller->can & CLIENT_CAN_URL
+    return !client_draws(caller, ask) && caller->pages
                ? pending_page(caller->server, ask_record(ask)->id, &caller->arena)
                : STR_NONE;
 }

@@ -113,20 +113,21 @@ test('in turn: a client that cannot ask waits for the inbox, and is told the pag
   assert.equal(textOf((await (await callTool(peer, 'waitForPerson', { callId: item.executionId })).reply()).result), 'a: inbox');
 });
 
-test('2026: a client that can open pages is given the page, and what it says of the page is no answer', async (t) => {
-  const { first } = await open(t, houses[0], ['--surfaces', 'client,inbox', '--soft-deadline', '1s']);
-  const ada = new Api(first, 'ada');
-  const modern = new Modern(first.url, { token: token('ada'), capabilities: { elicitation: { url: {} } } });
-  const asked = await modern.asked('word', { tag: 'a' });
-  const item = await shown(ada, 'a');
-  const { method, params } = asked.inputRequests.first;
-  assert.deepEqual([method, params.mode, params.url], ['elicitation/create', 'url', `${ada.base}/ask/${item.id}`]);
-  const again = await modern.asked('word', { tag: 'a' }, retryOf(asked, { first: accepted() }));
-  assert.equal(again.inputRequests.first.params.url, params.url, 'it waits on');
-  const end = modern.ended('word', { tag: 'a' }, retryOf(again, { first: { action: 'decline' } }));
-  assert.equal((await ada.resolve(item.id, { approved: true, data: { word: 'inbox' } })).status, 200);
-  assert.equal(await end, 'a: inbox');
-});
+for (const [surfaces, elicitation] of [['client,inbox', { url: {} }], ['inbox', { form: {}, url: {} }]])
+  test(`2026, ${surfaces}: a client that can open pages is given the page, and what it says of the page is no answer`, async (t) => {
+    const { first } = await open(t, houses[0], ['--surfaces', surfaces, '--soft-deadline', '1s']);
+    const ada = new Api(first, 'ada');
+    const modern = new Modern(first.url, { token: token('ada'), capabilities: { elicitation } });
+    const asked = await modern.asked('word', { tag: 'a' });
+    const item = await shown(ada, 'a');
+    const { method, params } = asked.inputRequests.first;
+    assert.deepEqual([method, params.mode, params.url], ['elicitation/create', 'url', `${ada.base}/ask/${item.id}`]);
+    const again = await modern.asked('word', { tag: 'a' }, retryOf(asked, { first: accepted() }));
+    assert.equal(again.inputRequests.first.params.url, params.url, 'it waits on');
+    const end = modern.ended('word', { tag: 'a' }, retryOf(again, { first: { action: 'decline' } }));
+    assert.equal((await ada.resolve(item.id, { approved: true, data: { word: 'inbox' } })).status, 200);
+    assert.equal(await end, 'a: inbox');
+  });
 
 test('what the operator has asked at the client only is not in the inbox, and cannot be answered there', async (t) => {
   const { first } = await open(t, houses[0], ['--surfaces', 'client']);
