@@ -10,6 +10,7 @@
 #include "cli/host.h"
 #include "cli/options.h"
 #include "cli/remember.h"
+#include "cli/tool_names.h"
 
 enum { EXIT_FINE = 0, EXIT_CANNOT_SERVE = 1, EXIT_WRONG_USAGE = 2 };
 
@@ -20,6 +21,7 @@ static const char *program_name(int argc, char **argv)
 
 static int serve(nod_server *server, const struct options *options)
 {
+    tool_names_check(server, options);
     if (!host_open_store(server, options))
         return EXIT_CANNOT_SERVE;
     engine_allow_fields(server->engine, options->allow_fields);

@@ -382,6 +382,15 @@ test('an approval is remembered as it was first given: sent again with another c
   assert.equal((await grants(ada)).length, 1);
 });
 
+test('an option that names a tool which is not there is said at the start, with the names that are', async (t) => {
+  const named = (tool) => ['--remember', `${tool}=none`, '--soft-deadline', `tool:${tool}=2m`, '--allow-field', `${tool}.pin`];
+  const { first } = await openHouse(t, houses[0], { program: PROGRAM, args: [...named('riskie'), ...named('risky'), '--soft-deadline', 'client:riskie=2m'] });
+  const said = first.stderr().split('\n').filter((line) => line.includes('names a tool that this server does not have'));
+  assert.deepEqual(said.map((line) => line.match(/option=(\S+) value="?([^\s"]+)/).slice(1).join(' ')),
+    ['--remember riskie=none', '--soft-deadline riskie', '--allow-field riskie.pin']);
+  for (const line of said) assert.match(line, /tools="[^"]*\brisky\b/);
+});
+
 test('a destructive tool is remembered for any arguments only with the operator\'s leave', async (t) => {
   const offered = async (args) => {
     const { first } = await openHouse(t, houses[0], { program: PROGRAM, args });

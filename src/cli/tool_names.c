@@ -1,0 +1,71 @@
+/*
+ * cli/tool_names: options that name a tool which this server does not have.
+ *
+ *     --remember TOOL=WHAT     --soft-deadline tool:TOOL=TIME     --allow-field TOOL.FIELD
+ *
+ * Most such names are mistyped, and then the operator's word on a tool counts for nothing. It is a
+ * warning and no refusal, because a program may add a tool while it serves, and the path of an
+ * approval (nod_approve, .tool_path) need not be a tool.
+ */
+#include "cli/tool_names.h"
+
+#include "base/log.h"
+#include "core/catalog.h"
+
+enum { TOOL_NAMES_MAX = 2048 }; /* bytes of the names that a warning lists; the rest is left out */
+
+static void list_names(const struct catalog *catalog, struct buf *out)
+{
+    static const struct str more = STR_INIT(", ...");
+    size_t count = catalog_count(catalog, TARGET_TOOL, false);
+
+    for (size_t i = 0; i < count; i++) {
+        struct str name = catalog_at(catalog, TARGET_TOOL, false, i)->name;
+        if (buf_str(out).len + name.len + 2 * more.len > TOOL_NAMES_MAX) {
+            buf_add(out, more);
+            return;
+        }
+        buf_fmt(out, "%s" STR_FMT, i ? ", " : "", STR_ARG(name));
+    }
+}
+
+static void warn(const nod_server *server, const char *option, struct str said)
+{
+    struct buf names;
+
+    buf_init(&names, TOOL_NAMES_MAX);
+    list_names(server->catalog, &names);
+    LOG_WARN("an option names a tool that this server does not have, and does nothing",
+             LOG_CSTR("option", option), LOG_STR("value", said), LOG_STR("tools", buf_str(&names)));
+    buf_finish(&names);
+}
+
+/* Is what stands before one of these characters the name of a tool? Names may have dots. */
+static bool names_one(const struct catalog *catalog, struct str text, char end)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (text.at[i] == end && catalog_has(catalog, str_n(text.at, i)))
+            return true;
+    return false;
+}
+
+static void check_rules(const nod_server *server, const char *option, const char *const *rules)
+{
+    for (; rules && *rules; rules++) {
+        struct str rule = str_of(*rules), tool, rest;
+        if (str_cut(rule, '=', &tool, &rest) && !catalog_has(server->catalog, tool))
+            warn(server, option, rule);
+    }
+}
+
+void tool_names_check(const nod_server *server, const struct options *options)
+{
+    check_rules(server, ".remember", server->opts.remember);
+    check_rules(server, "--remember", options->remember);
+    for (size_t i = 0; i < options->soft_count; i++)
+        if (options->soft[i].tool && !catalog_has(server->catalog, options->soft[i].name))
+            warn(server, "--soft-deadline", options->soft[i].name);
+    for (const char *const *at = options->allow_fields; *at; at++)
+        if (!names_one(server->catalog, str_of(*at), '.'))
+            warn(server, "--allow-field", str_of(*at));
+}
