@@ -1,4 +1,13 @@
-/* core/grant_inside: what the files about grants share with the rest of the core. */
+/*
+ * core/grant_inside: what the files about grants share with each other, and with calls.
+ *
+ * A call meets grants twice. Before it is run, answers that are to be remembered become grants
+ * (grants_made, grant_make.c). After a run has asked, its questions are looked for among the grants
+ * (grants_look, grant_pass.c). Both use struct granting, one after the other.
+ *
+ * Holds always: call->granting is there from the first record that one of the two looks at until it
+ * is done, and NULL at all other times, so nothing of one is left for the other.
+ */
 #ifndef NOD_CORE_GRANT_INSIDE_H
 #define NOD_CORE_GRANT_INSIDE_H
 
@@ -64,9 +73,13 @@ struct granting {
     char id[GRANT_KEY_LEN];
     uint64_t version; /* of its record */
     int tries;
-    char cursor[GRANT_CURSOR_MAX]; /* of the count of those that there are */
+
+    /* While one is made: the count of those that there are. */
+    char cursor[GRANT_CURSOR_MAX];
     size_t cursor_len, counted, of_page;
-    struct run_item *item; /* the question for which a grant is looked for */
+
+    /* While one is looked for. */
+    struct run_item *item; /* the question; never NULL */
     struct remember_choice choices[GRANT_CHOICES_MAX];
     size_t choice_count, choice;
     struct grant_rule rule;

@@ -218,12 +218,12 @@ bool grants_made(struct call *call)
         const struct entry *entry = &call->journal.entries[call->granted];
         if (entry->class != ENTRY_ASK || entry->state != ASK_ACCEPTED || !entry->note.len)
             continue;
+        if (call->engine->stopping)
+            return true; /* the call is left to other nodes as it is */
         if (!wanted(call, entry, granting_of(call))) {
             granting_free(call);
             continue;
         }
-        if (call->engine->stopping)
-            return true; /* the call is left to other nodes as it is */
         call->state = LIVE_SAVING;
         make_begin(call);
         return false;

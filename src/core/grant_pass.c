@@ -129,20 +129,33 @@ static void get_send(struct op *op)
                     op);
 }
 
-/* Does this grant allow what is asked, as the tool and the operator have it now? */
-static bool counts(const struct granting *granting, const struct grant *want,
-                   const struct grant *have, int64_t now_ms)
+/* The key is a digest of all this, so anything else is a spoilt record. */
+static bool is_what_was_looked_for(const struct grant *have, const struct grant *want)
 {
-    const struct grant_rule *rule = &granting->rule;
-    bool timed = have->scope == GRANT_PRINCIPAL && have->for_ms;
-    bool always = have->scope == GRANT_PRINCIPAL && !have->for_ms;
+    return have->scope == want->scope && have->match == want->match &&
+           str_eq(have->principal, want->principal) && str_eq(have->session, want->session) &&
+           str_eq(have->tool, want->tool) && str_eq(have->digest, want->digest);
+}
 
-    return !grant_is_over(have, now_ms) && have->scope == want->scope &&
-           have->match == want->match && str_eq(have->principal, want->principal) &&
-           str_eq(have->session, want->session) && str_eq(have->tool, want->tool) &&
-           str_eq(have->digest, want->digest) && str_eq(have->version, granting->target_version) &&
-           (!timed || (rule->allows & NOD_REMEMBER_TIME && have->for_ms <= rule->for_ms)) &&
-           (!always || rule->allows & NOD_REMEMBER_PRINCIPAL);
+/* May it be remembered for that long, as the tool and the operator have it now? Scope and match are
+ * among the choices of the rule, or it would not have been looked for. */
+static bool is_still_allowed(const struct grant *have, const struct grant_rule *rule)
+{
+    if (have->scope == GRANT_SESSION)
+        return true;
+    if (!have->for_ms)
+        return rule->allows & NOD_REMEMBER_PRINCIPAL;
+    return rule->allows & NOD_REMEMBER_TIME && have->for_ms <= rule->for_ms;
+}
+
+static bool counts(const struct call *call, const struct grant *have)
+{
+    const struct granting *granting = call->granting;
+
+    return !grant_is_over(have, engine_now(call->engine)) &&
+           is_what_was_looked_for(have, &granting->grant) &&
+           str_eq(have->version, granting->target_version) &&
+           is_still_allowed(have, &granting->rule);
 }
 
 static void get_done(struct op *op, nod_status status, const struct store_reply *reply)
@@ -153,7 +166,7 @@ static void get_done(struct op *op, nod_status status, const struct store_reply 
 
     if (status != NOD_OK ||
         !grant_read(&granting->arena, str_n(granting->id, GRANT_KEY_LEN), reply->value, &there) ||
-        !counts(granting, &granting->grant, &there, engine_now(call->engine))) {
+        !counts(call, &there)) {
         try_next(call);
         return;
     }
@@ -230,13 +243,19 @@ static void look_at(struct call *call, struct run_item *item)
         not_passed(call);
 }
 
-/* The next question that names a tool path, after the one that was looked at last. */
-static void look_on(struct call *call)
+/* The first question that names a tool path, from this item on. */
+static struct run_item *next_with_path(struct run_item *item)
 {
-    struct run_item *item = call->granting ? call->granting->item->next : call->run->news.first;
-
     while (item && !(item->is_ask && item->spec.path.len))
         item = item->next;
+    return item;
+}
+
+/* After the one that was looked at last. */
+static void look_on(struct call *call)
+{
+    struct run_item *item = next_with_path(call->granting->item->next);
+
     if (item && !call->cancel_wanted)
         look_at(call, item);
     else
@@ -245,14 +264,15 @@ static void look_on(struct call *call)
 
 void grants_look(struct call *call)
 {
-    const struct run_item *item = call->run->news.first;
+    struct run_item *item = next_with_path(call->run->news.first);
 
-    while (item && !(item->is_ask && item->spec.path.len))
-        item = item->next;
     if (!item) { /* mostly */
         call_asks_begin(call);
         return;
     }
     call->state = LIVE_SAVING;
-    look_on(call);
+    if (call->cancel_wanted)
+        looked(call);
+    else
+        look_at(call, item);
 }
