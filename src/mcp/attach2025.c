@@ -206,7 +206,8 @@ static bool may_have(const struct attach *attach, const struct handle *handle)
     if (attach->by_handle)
         return !handle->collected_ms || again ||
                server_now(attach->server) - handle->collected_ms < HANDLE_AGAIN_MS;
-    return again || (!handle->collected_ms && !handle_is_held(attach->server, handle));
+    return again ||
+           (!handle->named && !handle->collected_ms && !handle_is_held(attach->server, handle));
 }
 
 /* The next handle, or what follows if there is none. */

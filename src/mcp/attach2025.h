@@ -1,6 +1,14 @@
 /*
  * mcp/attach2025: a request that finds its call again, by the handle of a pending result or by the
  * same tool and arguments (era 2025).
+ *
+ * Its caller2025 has no call while it looks (struct attach). Then one of three things becomes of
+ * it: it takes over a call that went on without its client, and waits for it as the request that
+ * made the call did; or it makes a call of its own; or it is told why there is nothing to wait for.
+ * attach2025.c has the rules of who finds what.
+ *
+ * Holds always: an attach outlives its caller only for completions that are on their way. Whoever
+ * cancels the request, or goes away, leaves the call as it is: it can be found again.
  */
 #ifndef NOD_MCP_ATTACH2025_H
 #define NOD_MCP_ATTACH2025_H

@@ -10,9 +10,17 @@
  *   it takes tasks, and so does the tool a task
  *   otherwise                            a pending result (mcp/pending)
  *
- * waitForPerson finds the call of a pending result by its handle, and waits for it in the same way.
- * Such a request is asked nothing itself. A result is marked as handed out before it is: see
- * attach2025.c, which does the same.
+ * The record of the handle is written before the client is given a pending result. If the call goes
+ * on meanwhile, the record stays, and does no harm: it is found by its name only, which nobody was
+ * told.
+ *
+ * waitForPerson finds the call of a pending result by its handle, and waits for it in the same way,
+ * together with others that name it at this node. Such a request is asked nothing itself, and is
+ * given no page. A result is marked as handed out before it is given (attach2026_collect), and is
+ * given again by its handle for HANDLE_AGAIN_MS, because a reply may have been lost.
+ *
+ * Holds always: a call is found by its own principal only. Between a look at the store and its
+ * reply the caller may be over, or the server gone: `busy` keeps the caller until then.
  */
 #include "mcp/attach2026.h"
 
@@ -112,7 +120,7 @@ static void soft_over(void *data)
     struct caller2026 *caller = data;
     struct mcp_server *server = caller->server;
     struct call *call = caller->caller.call;
-    struct handle handle = { 0 };
+    struct handle handle = { .named = true };
 
     if (caller->over || !call)
         return;

@@ -1,5 +1,11 @@
 /*
  * mcp/attach2026: the soft deadline of a request, and the tool waitForPerson (era 2026).
+ *
+ * Both are about a request whose call waits for somebody elsewhere. Its own request is held
+ * (attach2026_hold) until the call ends, it is the client's turn to be asked, or the soft deadline
+ * has come. A request of waitForPerson (attach2026_start) is a caller2026 that never had a call of
+ * its own: it takes over the one that its handle names, and is held in the same way. In this era
+ * nothing else finds such a call: a request with the same arguments is a new call.
  */
 #ifndef NOD_MCP_ATTACH2026_H
 #define NOD_MCP_ATTACH2026_H

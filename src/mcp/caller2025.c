@@ -198,7 +198,7 @@ bool caller2025_back(struct session *session, struct mcp_stream *stream,
         return false;
     struct caller2025 *call =
         call_create(session, by->id, by->token, caller2025_part(record->kind));
-    call->back = true;
+    call->back = call->returned = true;
     session->stores = true;
     call_join(call, stream);
     if (live ? caller_away_give_way(live, &call->caller)
@@ -223,8 +223,8 @@ void caller2025_cancel(struct caller2025 *call, struct str why)
     if (call->cancelled)
         return;
     call->cancelled = true;
-    if (call->attach)
-        caller2025_leave(call); /* the call is not this request's: it can be found again */
+    if (call->attach || !call->caller.call)
+        caller2025_leave(call); /* the call is not this request's, or has ended: it can be found */
     else
         call_cancel(call->caller.call, why);
 }
@@ -484,7 +484,7 @@ void caller2025_write(struct buf *out, struct str id, enum revision revision,
 
 static void call_free(struct caller2025 *call)
 {
-    soft2025_stop(call);
+    soft2025_forget(call);
     attach2025_forget(call);
     for (struct offer *offer = call->offers, *next; offer; offer = next) {
         next = offer->next;
@@ -556,6 +556,11 @@ static void call_finished(struct caller *caller, struct call *engine_call_,
     } else if (call->attach) {
         attach2025_release(call);
         call_dropped(call);
+    } else if (!call->quiet && !outcome->elsewhere && soft2025_noted(call)) {
+        if (is_there(call))
+            soft2025_end(call, engine_call_, outcome);
+        else
+            call_dropped(call); /* whoever comes back, or calls again, is given the result */
     } else {
         caller2025_respond(call, outcome);
     }

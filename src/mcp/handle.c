@@ -1,5 +1,14 @@
 /*
- * mcp/handle: the records of pending results, as JSON.
+ * mcp/handle: see handle.h. This file writes the records, as JSON, and finds them.
+ *
+ *     {"version": 1, "heldUntil": ms, "node": id, "collected": ms, "by": id, "named": true}
+ *
+ * All but the version may be missing. What is not known is left out when a record is read, so nodes
+ * of two versions can share them. A record is small, and its lifetime is the store's business: it
+ * ends some time after the call that it names can be asked or answered no more (pending_keep_ms),
+ * and `keep` after its result was handed out.
+ *
+ * Holds always: the callback is called once, also if the server goes away meanwhile (mcp/work.h).
  */
 #include "mcp/handle.h"
 
@@ -89,6 +98,8 @@ void handle_put(struct mcp_server *server, const struct handle *handle, uint64_t
     json_writer_init(&w, &value);
     jw_object(&w);
     jw_key_i64(&w, STR("version"), HANDLE_VERSION);
+    if (handle->named)
+        jw_key_bool(&w, STR("named"), true);
     if (handle->held_until) {
         jw_key_i64(&w, STR("heldUntil"), handle->held_until);
         jw_key_str(&w, STR("node"), id_str(&server->pending->self));
@@ -104,15 +115,6 @@ void handle_put(struct mcp_server *server, const struct handle *handle, uint64_t
     store->ops->put(store, HANDLE_KIND, str_of(handle->key), buf_str(&value), version, ttl_ms,
                     put_done, putting);
     buf_finish(&value);
-}
-
-void handle_drop(struct mcp_server *server, const char *key)
-{
-    struct store *store = engine_store(server->opts.engine);
-    struct putting *putting = MEM_NEW(struct putting);
-
-    server_work_add(server, &putting->work);
-    store->ops->del(store, HANDLE_KIND, str_of(key), put_done, putting);
 }
 
 /* --- reading --- */
@@ -146,6 +148,7 @@ static void row(void *data, const struct store_row *row)
         struct handle *handle = &finding->found[finding->count++];
         memcpy(handle->key, row->value->key.at, HANDLE_KEY_LEN);
         handle->version = row->value->version;
+        handle->named = json_true(json_get(record, STR("named")));
         json_i64(json_get(record, STR("collected")), &handle->collected_ms);
         json_i64(json_get(record, STR("heldUntil")), &handle->held_until);
         id_copy(&handle->node, json_get_str(record, STR("node")));
@@ -178,4 +181,54 @@ void handles_find(struct mcp_server *server, struct str prefix, handles_found *f
         store,
         &(struct store_list){ .kind = HANDLE_KIND, .prefix = prefix, .limit = HANDLES_FOUND_MAX },
         row, listed, finding);
+}
+
+/* --- the request that made the call gets its result --- */
+
+bool handle_may_be(const struct call_record *record, char key[HANDLE_KEY_LEN + 1])
+{
+    if (record->kind != TARGET_TOOL || record->state != CALL_STORED_FINISHED || record->forgotten)
+        return false;
+    handle_key(record->principal, record->target, record->args, record->id, key);
+    return true;
+}
+
+struct collecting {
+    struct mcp_server *server;
+    void (*done)(void *data, nod_status status);
+    void *data;
+};
+
+static void collect_done(void *data, nod_status status)
+{
+    struct collecting *collecting = data;
+
+    collecting->done(collecting->data, status);
+    mem_free(collecting);
+}
+
+static void collect_found(void *data, nod_status status, const struct handle *handles, size_t count)
+{
+    struct collecting *collecting = data;
+    struct mcp_server *server = collecting->server;
+
+    if (status != NOD_OK || !count || handles[0].collected_ms) {
+        collect_done(collecting, status);
+        return;
+    }
+    struct handle handle = handles[0];
+    handle.held_until = 0;
+    handle.collected_ms = server_now(server);
+    id_copy(&handle.by, handle_call(&handle));
+    handle_put(server, &handle, 0, engine_store(server->opts.engine)->keep_ms, collect_done,
+               collecting);
+}
+
+void handle_collect(struct mcp_server *server, const char *key,
+                    void (*done)(void *data, nod_status status), void *data)
+{
+    struct collecting *collecting = MEM_NEW(struct collecting);
+
+    *collecting = (struct collecting){ server, done, data };
+    handles_find(server, str_of(key), collect_found, collecting);
 }

@@ -8,6 +8,11 @@
  * The key begins with a digest of the principal, the tool and the arguments, and ends with the id
  * of the call. So both "the call of this id" and "my call of this tool with these arguments" are
  * found, on every node, and never the call of another principal.
+ *
+ * Holds always: whoever calls again with the same arguments is given a result only if no request
+ * was given it before. So a result whose call may have such a record is given out only after the
+ * record says so. A handle of the 2026 era is found by its name only: there, calling again is a new
+ * call.
  */
 #ifndef NOD_MCP_HANDLE_H
 #define NOD_MCP_HANDLE_H
@@ -28,6 +33,7 @@ struct handle {
     uint64_t version;
     int64_t collected_ms; /* the store's clock: the result was handed out; 0: not yet */
     int64_t held_until;   /* the store's clock: a request has the call until then; 0: none has */
+    bool named;           /* it is found by its name only, not by what its call was made with */
     struct id node;       /* where */
     struct id by;         /* which request was handed the result */
 };
@@ -45,7 +51,12 @@ bool handle_is_held(const struct mcp_server *server, const struct handle *handle
  * given NOD_E_STORE when the server is gone. */
 void handle_put(struct mcp_server *server, const struct handle *handle, uint64_t version,
                 int64_t ttl_ms, void (*done)(void *data, nod_status status), void *data);
-void handle_drop(struct mcp_server *server, const char *key);
+/* Could the result of this call be handed out by a handle? Then `key` is its key. */
+bool handle_may_be(const struct call_record *record, char key[HANDLE_KEY_LEN + 1]);
+/* The result of this call is about to be given to the request that made it. If there is a record,
+ * it says so before done(NOD_OK): see soft2025.h. NOD_E_STORE: it must not be given now. */
+void handle_collect(struct mcp_server *server, const char *key,
+                    void (*done)(void *data, nod_status status), void *data);
 
 /* Reads one by its key, or all that begin with this. `found` is called once, with at most
  * HANDLES_FOUND_MAX of them, and with NOD_E_STORE when the server is gone. */

@@ -115,6 +115,7 @@ struct looking {
     struct str principal; /* memory of the server, or of its tokens */
     struct id session, call;
     struct digest wish;
+    bool marked; /* if a handle of the call went out, it says that the result was handed out */
     uint16_t id_len;
     uint16_t token_len;
     char text[]; /* the request's id, then the progress token, both JSON */
@@ -220,11 +221,33 @@ static void found(struct session *session, const struct looking *looking,
         go_on(session, looking, exchange, record);
 }
 
+static void looked(void *data, nod_status status, const struct store_reply *reply);
+
+static void marked(void *data, nod_status status)
+{
+    struct looking *looking = data;
+    struct mcp_server *server = looking->work.server;
+
+    if (server && status == NOD_OK) {
+        struct store *store = engine_store(server->opts.engine);
+        store->ops->load_call(store, id_str(&looking->call), looked, looking);
+    } else {
+        looked(looking, NOD_E_STORE, NULL);
+    }
+}
+
 static void looked(void *data, nod_status status, const struct store_reply *reply)
 {
     struct looking *looking = data;
     struct mcp_server *server = looking->work.server;
     struct http_exchange *exchange = server ? looking->exchange : NULL;
+    char key[HANDLE_KEY_LEN + 1];
+
+    if (exchange && !looking->marked && status == NOD_OK && handle_may_be(reply->call, key)) {
+        looking->marked = true;
+        handle_collect(server, key, marked, looking);
+        return;
+    }
     struct session *session = exchange ? session_here(server, id_str(&looking->session)) : NULL;
 
     if (exchange)

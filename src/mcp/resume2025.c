@@ -21,6 +21,7 @@
 #include "mcp/caller_away.h"
 #include "mcp/caller_record.h"
 #include "mcp/endpoint.h"
+#include "mcp/handle.h"
 #include "mcp/caller2025.h"
 #include "mcp/repeat2025.h"
 #include "mcp/session_store.h"
@@ -42,7 +43,8 @@ struct waiting {
     struct str principal; /* memory of the server, or of its tokens */
     struct id session, call;
     uint32_t seq;
-    bool gone; /* its target is gone, and its end was stored */
+    bool marked; /* if a handle of the call went out, it says that the result was handed out */
+    bool gone;   /* its target is gone, and its end was stored */
 };
 
 static void client_gone(void *data)
@@ -205,10 +207,31 @@ static void go_on(struct session *session, const struct waiting *waiting,
     mcp_stream_destroy(stream);
 }
 
+static void marked(void *data, nod_status status)
+{
+    struct waiting *waiting = data;
+    struct mcp_server *server = waiting->work.server;
+
+    if (server && status == NOD_OK) {
+        struct store *store = engine_store(server->opts.engine);
+        store->ops->load_call(store, id_str(&waiting->call), call_loaded, waiting);
+    } else {
+        call_loaded(waiting, NOD_E_STORE, NULL);
+    }
+}
+
 static void call_loaded(void *data, nod_status status, const struct store_reply *reply)
 {
     struct waiting *waiting = data;
     struct mcp_server *server = waiting->work.server;
+    char key[HANDLE_KEY_LEN + 1];
+
+    if (server && waiting->exchange && !waiting->marked && status == NOD_OK &&
+        waiting->seq != EVENT_SEQ_RESULT && handle_may_be(reply->call, key)) {
+        waiting->marked = true;
+        handle_collect(server, key, marked, waiting);
+        return;
+    }
     struct http_exchange *exchange = wait_over(waiting);
     struct session *session = exchange ? session_here(server, id_str(&waiting->session)) : NULL;
     const struct call_record *record = reply ? reply->call : NULL;

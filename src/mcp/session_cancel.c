@@ -5,10 +5,14 @@
  * on a node that is gone. Waiting calls have questions, and questions are listed by principal. So
  * the pages of this principal's questions are searched for this session, and the calls are
  * cancelled, page by page.
+ *
+ * A call whose pending result was given out is left alone: its client holds a handle, which is of
+ * use in every session of the principal (mcp/handle).
  */
 #include "mcp/session_cancel.h"
 
 #include "base/mem.h"
+#include "mcp/handle.h"
 #include "mcp/work.h"
 
 enum {
@@ -19,7 +23,7 @@ enum {
 struct ending {
     struct server_work work; /* first */
     struct id calls[SESSION_CALLS_PAGE];
-    size_t count;
+    size_t count, at;
     size_t cursor_len;
     char cursor[SESSION_CALLS_CURSOR];
     char *principal, *scope, *why;
@@ -55,6 +59,56 @@ static void found(void *data, const struct store_row *row)
 
 static void next_page(struct ending *ending);
 
+/* --- one call after the other --- */
+
+static void next_call(struct ending *ending);
+
+static void handle_looked(void *data, nod_status status, const struct handle *handles, size_t count)
+{
+    struct ending *ending = data;
+    struct mcp_server *server = ending->work.server;
+
+    if (!server || status != NOD_OK) {
+        ending_over(ending, NOD_E_STORE);
+        return;
+    }
+    if (!count || handles[0].collected_ms)
+        engine_cancel(server->opts.engine, id_str(&ending->calls[ending->at]), str_of(ending->why));
+    ending->at++;
+    next_call(ending);
+}
+
+static void call_looked(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct ending *ending = data;
+    struct mcp_server *server = ending->work.server;
+    const struct call_record *record = status == NOD_OK ? reply->call : NULL;
+    char key[HANDLE_KEY_LEN + 1];
+
+    if (!server || status == NOD_E_STORE) {
+        ending_over(ending, NOD_E_STORE);
+    } else if (!record || record->forgotten || record->kind != TARGET_TOOL) {
+        handle_looked(ending, NOD_OK, NULL, 0);
+    } else {
+        handle_key(record->principal, record->target, record->args, record->id, key);
+        handles_find(server, str_of(key), handle_looked, ending);
+    }
+}
+
+static void next_call(struct ending *ending)
+{
+    struct store *store = engine_store(ending->work.server->opts.engine);
+
+    if (ending->at < ending->count) {
+        store->ops->load_call(store, id_str(&ending->calls[ending->at]), call_looked, ending);
+    } else if (!ending->cursor_len) {
+        ending_over(ending, NOD_OK);
+    } else {
+        ending->count = ending->at = 0;
+        next_page(ending);
+    }
+}
+
 static void page_read(void *data, nod_status status, const struct store_reply *reply)
 {
     struct ending *ending = data;
@@ -64,16 +118,10 @@ static void page_read(void *data, nod_status status, const struct store_reply *r
         ending_over(ending, status);
         return;
     }
-    for (size_t i = 0; i < ending->count; i++)
-        engine_cancel(server->opts.engine, id_str(&ending->calls[i]), str_of(ending->why));
-    ending->count = 0;
-    if (reply->cursor.len == 0 || reply->cursor.len > sizeof(ending->cursor)) {
-        ending_over(ending, NOD_OK);
-        return;
-    }
-    ending->cursor_len = reply->cursor.len;
-    memcpy(ending->cursor, reply->cursor.at, reply->cursor.len);
-    next_page(ending);
+    ending->cursor_len = reply->cursor.len <= sizeof(ending->cursor) ? reply->cursor.len : 0;
+    if (ending->cursor_len)
+        memcpy(ending->cursor, reply->cursor.at, ending->cursor_len);
+    next_call(ending);
 }
 
 static void next_page(struct ending *ending)

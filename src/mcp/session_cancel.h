@@ -7,8 +7,8 @@
 #include "mcp/session.h"
 
 /*
- * Cancels every call of the session that waits in the store, on whatever node. done() is called
- * when all of them have been found; NOD_E_STORE: the store failed. `server` is NULL if the server
+ * Cancels every call of the session that waits in the store, on whatever node, except those whose
+ * client holds a handle. done() is called when all of them have been found; NOD_E_STORE: the store failed. `server` is NULL if the server
  * is gone.
  */
 void session_calls_cancel(struct session *session, struct str why,

@@ -4,7 +4,7 @@
  * The time counts from when the request came, and only while every question of its call is up
  * elsewhere. When it is over, the record of the handle is written first. Then the client is given
  * the pending result, and the call is nobody's: it rests, and goes on when somebody answers. If it
- * has ended meanwhile, its client gets the result, and the record is taken back.
+ * has ended meanwhile, the record is marked as handed out, and its client gets the result.
  */
 #include "mcp/soft2025.h"
 
@@ -12,29 +12,59 @@
 #include "mcp/attach2025.h"
 #include "mcp/pending.h"
 
-enum { SOFT_AGAIN_MS = 1000 }; /* wait before a store that did not take a handle is asked again */
+enum {
+    SOFT_AGAIN_MS = 1000,      /* wait before a store that did not take a handle is asked again */
+    SOFT_ARENA_MAX = 64 << 20, /* memory of a result that waits until its handle is marked */
+};
 
 static void soft_over(void *data);
 
-struct soft { /* of a request whose call waits for somebody elsewhere */
+struct soft { /* of a request whose call waits, or has waited, for somebody elsewhere */
     struct timer timer;
-    struct caller2025 *call; /* NULL: it is gone, or no longer waits */
+    struct caller2025 *call; /* NULL: it is gone */
     struct mcp_server *server;
     bool putting; /* the record of the handle is being written */
+    bool noted;   /* it may be there */
+    bool ended;   /* the call has ended, as `end` says; the texts are in the arena */
+    struct arena arena;
+    struct outcome end;
     char key[HANDLE_KEY_LEN + 1];
 };
 
+static struct soft *soft_of(struct caller2025 *call)
+{
+    if (!call->soft) {
+        call->soft = MEM_NEW(struct soft);
+        call->soft->call = call;
+        call->soft->server = call->session->server;
+        arena_init(&call->soft->arena, SOFT_ARENA_MAX);
+    }
+    return call->soft;
+}
+
+static void soft_free(struct soft *soft)
+{
+    arena_finish(&soft->arena);
+    mem_free(soft);
+}
+
 void soft2025_stop(struct caller2025 *call)
+{
+    if (call->soft)
+        timer_stop(call->soft->server->opts.loop, &call->soft->timer);
+}
+
+void soft2025_forget(struct caller2025 *call)
 {
     struct soft *soft = call->soft;
 
-    call->soft = NULL;
     if (!soft)
         return;
+    soft2025_stop(call);
+    call->soft = NULL;
     soft->call = NULL;
-    timer_stop(soft->server->opts.loop, &soft->timer);
     if (!soft->putting)
-        mem_free(soft);
+        soft_free(soft);
 }
 
 /* Responds with the pending result. The call is nobody's then, and goes on by itself. */
@@ -66,21 +96,27 @@ static bool may_pend(const struct caller2025 *call)
            call_waits_only_elsewhere(call->caller.call);
 }
 
+static void set_key(struct soft *soft, struct str principal, const struct call *call)
+{
+    handle_key(principal, call_target(call)->name, call_args(call), call_id(call), soft->key);
+}
+
+static void hand_out(struct soft *soft);
+
 static void soft_put(void *data, nod_status status)
 {
     struct soft *soft = data;
     struct caller2025 *call = soft->call;
 
     soft->putting = false;
-    if (call && may_pend(call) && status == NOD_OK) {
+    if (!call)
+        soft_free(soft);
+    else if (soft->ended)
+        hand_out(soft);
+    else if (may_pend(call) && status == NOD_OK)
         soft2025_pend(call, NULL);
-    } else if (call) { /* the store is away: the request waits on */
+    else if (may_pend(call)) /* the store is away: the request waits on */
         timer_set(soft->server->opts.loop, &soft->timer, SOFT_AGAIN_MS, soft_over, soft);
-    } else {
-        if (status == NOD_OK) /* it has ended meanwhile, and its client was told */
-            handle_drop(soft->server, soft->key);
-        mem_free(soft);
-    }
 }
 
 static void soft_over(void *data)
@@ -97,14 +133,66 @@ static void soft_over(void *data)
         return;
     }
     const struct call *made = call->caller.call;
-    handle_key(session_principal(call->session), call_target(made)->name, call_args(made),
-               call_id(made), soft->key);
+    set_key(soft, session_principal(call->session), made);
     memcpy(handle.key, soft->key, sizeof(handle.key));
-    soft->putting = true;
+    soft->putting = soft->noted = true;
     handle_put(server, &handle, 0, pending_keep_ms(server, made), soft_put, soft);
 }
 
-/* Where its questions are up has changed. */
+/* --- the end --- */
+
+bool soft2025_noted(const struct caller2025 *call)
+{
+    return call->part == PART_TOOL_RESULT && (call->returned || (call->soft && call->soft->noted));
+}
+
+static void handed_out(void *data, nod_status status)
+{
+    struct soft *soft = data;
+    struct caller2025 *call = soft->call;
+
+    soft->putting = false;
+    if (!call || !call->session) {
+        if (!call)
+            soft_free(soft);
+        return;
+    }
+    if (status != NOD_OK) /* it can be had later, by calling again */
+        soft->end =
+            (struct outcome){ .status = NOD_E_STORE,
+                              .code = "STORE_AWAY",
+                              .message = STR("The store cannot be reached; try again later.") };
+    caller2025_respond(call, &soft->end);
+}
+
+static void hand_out(struct soft *soft)
+{
+    soft->putting = true;
+    handle_collect(soft->server, soft->key, handed_out, soft);
+}
+
+void soft2025_end(struct caller2025 *call, const struct call *ended, const struct outcome *outcome)
+{
+    struct soft *soft = soft_of(call);
+    struct buf text;
+
+    buf_init(&text, SOFT_ARENA_MAX);
+    bool kept =
+        outcome_write(&text, outcome) &&
+        outcome_read(&soft->arena, arena_str(&soft->arena, buf_str(&text)), &soft->end) == NOD_OK;
+    buf_finish(&text);
+    if (!kept) { /* it cannot be stored either */
+        caller2025_respond(call, outcome);
+        return;
+    }
+    set_key(soft, session_principal(call->session), ended);
+    soft->ended = true;
+    if (!soft->putting)
+        hand_out(soft);
+}
+
+/* --- where its questions are up has changed --- */
+
 void soft2025_offered(struct caller *caller, struct call *engine_call_)
 {
     struct caller2025 *call = (struct caller2025 *)(void *)caller;
@@ -116,15 +204,13 @@ void soft2025_offered(struct caller *caller, struct call *engine_call_)
         soft2025_stop(call);
         return;
     }
-    if (call->soft)
+    struct soft *soft = soft_of(call);
+    if (soft->putting || heap_has(&soft->timer.node))
         return;
     struct mcp_server *server = session->server;
     int64_t ms = pending_soft_ms(server, call_target(engine_call_), STR_NONE);
     if (ms < session->soft_ms)
         ms = session->soft_ms;
     int64_t left = call->began + ms - loop_now(server->opts.loop);
-    call->soft = MEM_NEW(struct soft);
-    call->soft->call = call;
-    call->soft->server = server;
-    timer_set(server->opts.loop, &call->soft->timer, left > 0 ? left : 0, soft_over, call->soft);
+    timer_set(server->opts.loop, &soft->timer, left > 0 ? left : 0, soft_over, soft);
 }

@@ -277,6 +277,23 @@ test('2025: the same request again, after the reply was lost, gets the same resu
   assert.equal(server.toy.offers.rest(() => true).length, 0);
 });
 
+for (const kind of ['memory', 'sqlite'])
+  test(`2025, ${kind}: whoever ends its session keeps its handles, and loses the calls without one`, async (t) => {
+    const address = (await stores.find(({ name }) => name === kind)?.create(t))?.address ?? 'memory:';
+    const server = await toys(t, [...SOFT, '--store', address]);
+    const peer = await rawPeer(t, 'http', 'toy-surface', { server, ...MUTE });
+    const { callId } = pendingOf((await (await callTool(peer, 'word', { tag: 'a' })).reply()).result);
+    const offer = await server.toy.offer('a');
+    await callTool(peer, 'word', { tag: 'b' });
+    const without = await server.toy.offer('b');
+    assert.equal((await peer.request('DELETE')).status, 204);
+    await server.toy.withdrawn(without);
+    assert.equal((await server.toy.answer(offer, 'toy')).status, 'ok');
+    const other = await rawPeer(t, 'http', 'toy-surface', { server, ...MUTE });
+    assert.equal(textOf((await (await callTool(other, 'waitForPerson', { callId })).reply()).result), 'a: toy');
+    assert.equal(server.toy.offers.rest(() => true).length, 0, 'nobody is asked twice');
+  });
+
 test('2025: whoever is gone when the call ends was handed nothing', async (t) => {
   const server = await toys(t, ['--surfaces', 'client,toy', '--soft-deadline', '2s']);
   const peer = await rawPeer(t, 'http', 'toy-surface', { server, ...MUTE });
@@ -333,6 +350,21 @@ test('the operator raises the soft deadline for a client, and for a tool', async
   pendingOf((await modern.call('word', { tag: 'd' })).result);
   await server.toy.answer(await server.toy.offer('c'), 'toy');
   assert.equal(textOf((await held).result), 'c: toy');
+});
+
+test('2026: calling again is a new call, also for a client of the 2025 era', async (t) => {
+  const server = await toys(t, SOFT);
+  const modern = new Modern(server.url, MUTE);
+  const { callId } = pendingOf((await modern.call('word', { tag: 'a' })).result);
+  const first = await server.toy.offer('a');
+  const peer = await rawPeer(t, 'http', 'toy-surface', { server, ...MUTE });
+  const call = await callTool(peer, 'word', { tag: 'a' });
+  const second = await server.toy.offer('a');
+  assert.notEqual(second.call, callId);
+  await server.toy.answer(first, 'one');
+  await server.toy.answer(second, 'two');
+  assert.equal(textOf((await call.reply()).result), 'a: two');
+  assert.equal(textOf((await modern.call('waitForPerson', { callId })).result), 'a: one');
 });
 
 test('2026: a pending result, and waitForPerson', async (t) => {

@@ -481,6 +481,7 @@ static void make_server(struct world *world)
                             .session_idle_ms = opts->session_idle_ms,
                             .page_size = opts->page_size,
                             .hold_ms = opts->hold_ms,
+                            .soft_ms = opts->soft_ms,
                             .task_ttl_ms = opts->task_ttl_ms,
                             .portable_states = opts->portable_states,
                             .keyring = opts->secret ? keyring_of(opts->secret) : NULL,

@@ -1,0 +1,279 @@
+/*
+ * tests/unit/mcp/soft: a held request whose call ends while its pending result is being prepared.
+ * Whatever the store does at that moment, and whoever dies: a result that was handed out is not
+ * handed out again for another call.
+ */
+#include "world.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "core/engine.h"
+#include "core/surface.h"
+#include "mcp/handle.h"
+#include "mcp/server_inside.h"
+
+#define CALL(id)                                                                                   \
+    "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"form\","  \
+    "\"arguments\":{\"n\":1}}}"
+
+enum { SOFT_MS = 30, PATIENT_MS = 60000, SHOWN_MAX = 8 };
+
+static struct world world;
+
+/* --- somebody elsewhere --- */
+
+static struct {
+    struct surface surface;
+    char ids[SHOWN_MAX][ID_LEN + 1];
+    char by[64];
+    int count, answered;
+} inbox;
+
+static bool inbox_can(struct surface *surface, const struct call *call, enum ask_kind kind)
+{
+    (void)surface, (void)call;
+    return kind == ASK_FORM;
+}
+
+static void inbox_offer(struct surface *surface, struct ask *ask, int attempt, struct str problems)
+{
+    const struct ask_record *record = ask_record(ask);
+
+    (void)attempt, (void)problems;
+    assert_true(inbox.count < SHOWN_MAX);
+    memcpy(inbox.ids[inbox.count++], record->id.at, ID_LEN);
+    snprintf(inbox.by, sizeof(inbox.by), STR_FMT, STR_ARG(record->principal));
+    ask_offered(ask, surface, OFFER_SHOWN);
+}
+
+static void inbox_withdraw(struct surface *surface, struct ask *ask, struct str why,
+                           const struct winner *winner)
+{
+    (void)surface, (void)ask, (void)why, (void)winner;
+}
+
+static const struct surface_ops inbox_ops = {
+    .name = "inbox", .can = inbox_can, .offer = inbox_offer, .withdraw = inbox_withdraw
+};
+
+static void answered(void *data, const struct answer_result *result)
+{
+    (void)data;
+    assert_int_equal(result->status, NOD_OK);
+    inbox.answered++;
+}
+
+static void answer_newest(void)
+{
+    struct arena arena;
+
+    arena_init(&arena, 4096);
+    const struct json *content = json_parse(&arena, STR("{\"age\":7}"), NULL, NULL);
+    int before = inbox.answered;
+    ask_answer(world.engine, str_of(inbox.ids[inbox.count - 1]),
+               &(struct answer){ .action = ASK_ACCEPTED,
+                                 .content = content,
+                                 .by = str_of(inbox.by),
+                                 .roles = ROLE_ANSWER,
+                                 .surface = &inbox.surface },
+               answered, NULL);
+    WORLD_AWAIT(&world, inbox.answered > before);
+    arena_finish(&arena);
+}
+
+/* --- a store that waits --- */
+
+static struct {
+    void (*real)(struct store *, struct str, struct str, struct str, uint64_t, int64_t,
+                 store_done *, void *);
+    bool holding;
+    int count; /* of handles that were written */
+    char key[HANDLE_KEY_LEN], value[1024];
+    size_t value_len;
+    uint64_t version;
+    int64_t ttl_ms;
+    store_done *done; /* NULL: none waits */
+    void *data;
+} puts_;
+
+static void handle_put_held(struct store *store, struct str kind, struct str key, struct str value,
+                            uint64_t version, int64_t ttl_ms, store_done *done, void *data)
+{
+    if (!str_eq(kind, STR("handle"))) {
+        puts_.real(store, kind, key, value, version, ttl_ms, done, data);
+        return;
+    }
+    puts_.count++;
+    if (!puts_.holding) {
+        puts_.real(store, kind, key, value, version, ttl_ms, done, data);
+        return;
+    }
+    assert_null(puts_.done);
+    memcpy(puts_.key, key.at, HANDLE_KEY_LEN);
+    memcpy(puts_.value, value.at, value.len);
+    puts_.value_len = value.len;
+    puts_.version = version;
+    puts_.ttl_ms = ttl_ms;
+    puts_.done = done;
+    puts_.data = data;
+}
+
+static void let_put(void)
+{
+    store_done *done = puts_.done;
+
+    assert_non_null(done);
+    puts_.done = NULL;
+    puts_.real(world.store, STR("handle"), str_n(puts_.key, HANDLE_KEY_LEN),
+               str_n(puts_.value, puts_.value_len), puts_.version, puts_.ttl_ms, done, puts_.data);
+}
+
+/* --- the tests --- */
+
+static void add_inbox(void)
+{
+    inbox.surface.ops = &inbox_ops;
+    assert_true(engine_add_surface(world.engine, &inbox.surface));
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&inbox, 0, sizeof(inbox));
+    memset(&puts_, 0, sizeof(puts_));
+    world_start(&world, &(struct world_opts){ .survives = true, .soft_ms = SOFT_MS });
+    add_inbox();
+    puts_.real = world.ops.put;
+    world.ops.put = handle_put_held;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    if (world.loop)
+        world_stop(&world);
+    return 0;
+}
+
+static void await_result(struct talk *talk)
+{
+    talk_await(talk, "\"result\"");
+    assert_true(talk_has(talk, "7"));
+    assert_false(talk_has(talk, "callId"));
+    talk_close(talk);
+}
+
+static void assert_not_told(struct talk *talk)
+{
+    char seen[4096];
+
+    for (int i = 0; i < 20; i++)
+        world_turn(&world);
+    ssize_t len = recv(talk->fd, seen, sizeof(seen), MSG_DONTWAIT | MSG_PEEK);
+    assert_true(len <= 0 || !memmem(seen, (size_t)len, "\"result\"", 8));
+}
+
+/* The same wish once more is asked again. */
+static void another_call_asks(struct client *client, const char *call)
+{
+    int before = inbox.count;
+    struct talk talk;
+
+    puts_.holding = false;
+    client_post(client, &talk, call);
+    WORLD_AWAIT(&world, inbox.count > before);
+    answer_newest();
+    await_result(&talk);
+}
+
+static void a_result_is_given_after_its_handle_says_so(void **state)
+{
+    struct client client = { 0 };
+    struct talk talk;
+
+    (void)state;
+    client_begin(&client, &world, "2025-11-25", "{}");
+    puts_.holding = true;
+    client_post(&client, &talk, CALL("1"));
+    WORLD_AWAIT(&world, puts_.done); /* the soft deadline: the handle is on its way */
+    answer_newest();
+    assert_not_told(&talk);
+    let_put(); /* it is there */
+    WORLD_AWAIT(&world, puts_.done);
+    assert_not_told(&talk);
+    let_put(); /* and says that the result was handed out */
+    await_result(&talk);
+    another_call_asks(&client, CALL("2"));
+}
+
+/* It dies between the two: nothing was handed out, so whoever calls again gets the result. */
+static void a_server_that_dies_before_that_has_handed_out_nothing(void **state)
+{
+    struct client client = { 0 }, next = { 0 };
+    struct talk talk;
+
+    (void)state;
+    client_begin(&client, &world, "2025-11-25", "{}");
+    puts_.holding = true;
+    client_post(&client, &talk, CALL("1"));
+    WORLD_AWAIT(&world, puts_.done);
+    answer_newest();
+    let_put();
+    WORLD_AWAIT(&world, puts_.done);
+    store_done *lost = puts_.done;
+    puts_.done = NULL;
+    lost(puts_.data, NOD_E_STORE, &(struct store_reply){ 0 });
+    talk_await(&talk, "STORE_AWAY");
+    talk_close(&talk);
+    puts_.holding = false;
+    world_restart(&world);
+    add_inbox();
+    client_begin(&next, &world, "2025-11-25", "{}");
+    client_post(&next, &talk, CALL("1"));
+    await_result(&talk);
+    assert_int_equal(inbox.count, 1);
+    another_call_asks(&next, CALL("2"));
+}
+
+/* Its pending result was lost, and it was sent again: what it gets then was handed out as well. */
+static void a_request_that_comes_back_is_handed_the_result(void **state)
+{
+    struct client client = { 0 };
+    struct talk talk;
+
+    (void)state;
+    client_begin(&client, &world, "2025-11-25", "{}");
+    for (int i = 0; i < 2; i++) {
+        int before = inbox.count;
+        client_post(&client, &talk, i ? CALL("2") : CALL("1"));
+        talk_await(&talk, "callId");
+        talk_close(&talk);
+        assert_int_equal(inbox.count, before + 1);
+        if (!i) /* then it has ended when the request comes back; else it is waited for */
+            answer_newest();
+        world.server->opts.soft_ms = PATIENT_MS;
+        client_post(&client, &talk, i ? CALL("2") : CALL("1"));
+        for (int turn = 0; turn < 20; turn++)
+            world_turn(&world);
+        if (i)
+            answer_newest();
+        await_result(&talk);
+        another_call_asks(&client, i ? CALL("4") : CALL("3"));
+        world.server->opts.soft_ms = SOFT_MS;
+    }
+}
+
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        T(a_result_is_given_after_its_handle_says_so),
+        T(a_server_that_dies_before_that_has_handed_out_nothing),
+        T(a_request_that_comes_back_is_handed_the_result),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
