@@ -17,8 +17,9 @@
 #include "json/write.h"
 
 enum {
-    CLAIM_LENT_BYTES = 16 << 10
-}; /* of content that is checked as its giver's tree, not a copy */
+    CLAIM_LENT_BYTES = 16 << 10, /* of content that is checked as its giver's tree, not a copy */
+    CLAIM_UNASKED_MAX = 16, /* members of content beyond the fields of the form; they are kept */
+};
 
 /* The same values, however they were written. */
 static bool same_content(struct claim *claim, struct str given, struct str stored)
@@ -148,6 +149,22 @@ static struct str problem(struct claim *claim, const char *path, const char *mes
     return problem_text(&claim->arena, path, message);
 }
 
+/* A client may send a little beside the fields, but nobody pads an answer without end. */
+static bool has_too_many(struct arena *arena, struct str asked, const struct json *content)
+{
+    size_t count = 0, unasked = 0;
+
+    JSON_EACH (member, content)
+        count++;
+    if (count <= CLAIM_UNASKED_MAX)
+        return false;
+    const struct json *fields = json_get(json_parse(arena, asked, NULL, NULL), STR("properties"));
+    JSON_EACH (member, content)
+        if (!json_get(fields, member->key) && ++unasked > CLAIM_UNASKED_MAX)
+            return true;
+    return false;
+}
+
 /* Empty: the content fits the schema that was asked, formats and all. */
 static struct str form_problems(struct engine *engine, struct arena *arena, struct str asked,
                                 const struct json *content)
@@ -157,6 +174,9 @@ static struct str form_problems(struct engine *engine, struct arena *arena, stru
 
     if (!schema)
         return problem_text(arena, "", "the question's schema cannot be used");
+    _Static_assert(CLAIM_UNASKED_MAX == 16, "as the message says");
+    if (has_too_many(arena, asked, content))
+        return problem_text(arena, "", "has more than 16 members that were not asked for");
     if (schema_check(schema, content, arena, &problems) == NOD_OK &&
         problems_no_nul(arena, content, &problems))
         return STR_NONE;

@@ -25,6 +25,12 @@ for (const house of houses) {
     assert.equal(wrong.json.errors[0].path, '/name');
     assert.equal((await ada.one(item.id)).json.state, 'pending');
 
+    const padded = (count) => ({ name: 'Ada', ...Object.fromEntries(Array.from({ length: count }, (_, i) => [`x${i}`, i])) });
+    for (const count of [17, 10_000]) {
+      const much = await ada.resolve(item.id, { action: 'accept', content: padded(count) });
+      assert.deepEqual([much.status, much.json.errors], [422, [{ path: '', message: 'has more than 16 members that were not asked for' }]]);
+    }
+
     const taken = await ada.resolve(item.id, { executionId: item.executionId, approved: true, data: { name: 'Ada' } });
     assert.deepEqual([taken.status, taken.json], [200, { executionId: item.executionId, approved: true, data: { name: 'Ada' }, action: 'accept' }]);
     assert.equal(textOf(await call), 'accept {"name":"Ada"}');
