@@ -1,0 +1,98 @@
+// The tables of docs/where.md, walked: every cell is a call, and the question must come up where the cell says, and nowhere else.
+import test from 'node:test';
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { HttpPeer, startHttp, textOf, within, PATIENCE_MS } from './harness.js';
+import { Modern } from './modern.js';
+import { Api, token, tokenFile } from './inbox.js';
+
+const page = readFileSync(new URL('../../docs/where.md', import.meta.url), 'utf8');
+const SOFT = '1s';
+
+// What the words of the tables mean.
+const capabilities = {
+  'forms and links': { elicitation: { form: {}, url: {} } },
+  forms: { elicitation: { form: {} } },
+  links: { elicitation: { url: {} } },
+  nothing: {},
+};
+const tools = { data: 'data', 'a yes': 'yes', 'a link': 'link' };
+
+// Every cell: { options, era, client, what, where }.
+function cells() {
+  const found = [];
+  let heads = null;
+  for (const line of page.split('\n')) {
+    if (!line.startsWith('|')) {
+      heads = null;
+      continue;
+    }
+    const row = line.slice(1, -1).split('|').map((cell) => cell.trim());
+    if (heads === null) heads = row;
+    else if (!/^[- ]+$/.test(row[0])) {
+      const of = Object.fromEntries(heads.map((head, i) => [head, row[i]]));
+      const [, era, client] = /^(2025|2026): (.*)$/.exec(of['the client declares']);
+      assert.ok(capabilities[client], `an unknown client: ${client}`);
+      for (const what of heads.filter((head) => tools[head]))
+        found.push({ options: of.option?.replaceAll('`', '') ?? '', era, client, what, where: of[what] });
+    }
+  }
+  return found;
+}
+
+const modeOf = (params) => (params.mode === 'url' ? 'link' : 'form');
+
+// Where a call's question comes up: what the client is given, and what the inbox lists meanwhile.
+async function places(server, { era, client, what }) {
+  const seen = new Set();
+  const name = tools[what];
+  const inbox = new Api(server, 'root');
+  const before = new Set(((await inbox.list()).json?.items ?? []).map((item) => item.id));
+  const look = async () => {
+    const items = (await inbox.list()).json?.items ?? [];
+    if (items.some((item) => !before.has(item.id))) seen.add('inbox');
+  };
+  const ended = (result) => {
+    if (result.structuredContent?.pending) seen.add('inbox');
+    else if (/nobody/.test(textOf(result))) seen.add('nobody');
+    else assert.fail(`an end nobody asked for: ${JSON.stringify(result)}`);
+  };
+
+  if (era === '2026') {
+    const reply = await new Modern(server.url, { token: token('ada'), capabilities: capabilities[client] }).call(name);
+    assert.ok(reply.result, reply.text);
+    if (reply.result.resultType === 'input_required')
+      for (const request of Object.values(reply.result.inputRequests)) seen.add(modeOf(request.params));
+    else ended(reply.result);
+    await look();
+    return seen;
+  }
+  const peer = await new HttpPeer(server.url, { token: token('ada') }).initialize(capabilities[client]);
+  try {
+    await peer.send({ id: 'call', method: 'tools/call', params: { name, arguments: {} } });
+    const message = await peer.next((one) => one.method === 'elicitation/create' || one.id === 'call', 'a question or the end');
+    if (message.method) {
+      seen.add(modeOf(message.params));
+      await look();
+    } else ended(message.result);
+    return seen;
+  } finally {
+    peer.close();
+  }
+}
+
+const all = cells();
+assert.ok(all.length >= 42, `docs/where.md has only ${all.length} cells`);
+
+for (const options of new Set(all.map((cell) => cell.options))) {
+  test(`where a person is asked, ${options || 'as usual'}`, async (t) => {
+    const server = await startHttp(t, 'where-server', {
+      args: ['--token-file', tokenFile(t), '--soft-deadline', SOFT, ...(options ? options.split(' ') : [])],
+    });
+    for (const cell of all.filter((one) => one.options === options))
+      await t.test(`${cell.era}: ${cell.client}: ${cell.what}: ${cell.where}`, async () => {
+        const seen = await within(PATIENCE_MS, 'the call', places(server, cell));
+        assert.deepEqual([...seen].sort(), cell.where.split(' and ').sort());
+      });
+  });
+}

@@ -1,0 +1,61 @@
+/*
+ * where-server: tools that ask one thing each, for the tables of docs/where.md.
+ *
+ * Each says "nobody" if nobody could be asked.
+ */
+#include <nod/nod.h>
+
+static nod_status told(nod_call *call, nod_status status, nod_action action)
+{
+    if (status == NOD_E_NOT_SUPPORTED)
+        return nod_reply_text(call, "nobody");
+    if (status != NOD_OK)
+        return status;
+    return nod_reply_text(call, action == NOD_ACCEPT ? "yes" : "no");
+}
+
+static nod_status ask_data(nod_call *call)
+{
+    nod_answer answer = { 0 };
+    nod_status status = nod_elicit(call, &answer, .message = "Which word?",
+                                   .form = NOD_FORM(NOD_TEXT("word", .required = true)));
+
+    return told(call, status, answer.action);
+}
+
+static nod_status ask_yes(nod_call *call)
+{
+    bool yes = false;
+
+    if (!nod_supports(call, NOD_MODE_FORM))
+        return nod_reply_text(call, "nobody");
+    nod_status status = nod_confirm(call, &yes, .message = "Shall it be done?");
+    return told(call, status, yes ? NOD_ACCEPT : NOD_DECLINE);
+}
+
+static nod_status ask_link(nod_call *call)
+{
+    nod_answer answer = { 0 };
+    nod_status status = nod_elicit_url(call, &answer, .message = "Please pay.",
+                                       .url = "https://example.com/pay");
+
+    return told(call, status, answer.action);
+}
+
+int main(int argc, char **argv)
+{
+    const nod_tool tools[] = {
+        { .name = "data", .handler = ask_data },
+        { .name = "yes", .handler = ask_yes },
+        { .name = "link", .handler = ask_link },
+    };
+    nod_server *server = nod_server_new(.name = "where", .version = NOD_VERSION);
+
+    if (server == NULL)
+        return 1;
+    if (nod_tools(server, tools) != NOD_OK) {
+        nod_server_destroy(server);
+        return 1;
+    }
+    return nod_main(server, argc, argv);
+}
