@@ -40,7 +40,11 @@ function cells() {
   return found;
 }
 
-const modeOf = (params) => (params.mode === 'url' ? 'link' : 'form');
+// A link to a question's page in the inbox leads there.
+function modeOf(server, params) {
+  if (params.mode !== 'url') return 'form';
+  return params.url.startsWith(new URL('/ask/', server.url).href) ? 'inbox' : 'link';
+}
 
 // Where a call's question comes up: what the client is given, and what the inbox lists meanwhile.
 async function places(server, { era, client, what }) {
@@ -62,7 +66,7 @@ async function places(server, { era, client, what }) {
     const reply = await new Modern(server.url, { token: token('ada'), capabilities: capabilities[client] }).call(name);
     assert.ok(reply.result, reply.text);
     if (reply.result.resultType === 'input_required')
-      for (const request of Object.values(reply.result.inputRequests)) seen.add(modeOf(request.params));
+      for (const request of Object.values(reply.result.inputRequests)) seen.add(modeOf(server, request.params));
     else ended(reply.result);
     await look();
     return seen;
@@ -72,7 +76,7 @@ async function places(server, { era, client, what }) {
     await peer.send({ id: 'call', method: 'tools/call', params: { name, arguments: {} } });
     const message = await peer.next((one) => one.method === 'elicitation/create' || one.id === 'call', 'a question or the end');
     if (message.method) {
-      seen.add(modeOf(message.params));
+      seen.add(modeOf(server, message.params));
       await look();
     } else ended(message.result);
     return seen;
