@@ -36,8 +36,8 @@ static nod_status ask_yes(nod_call *call)
 static nod_status ask_link(nod_call *call)
 {
     nod_answer answer = { 0 };
-    nod_status status = nod_elicit_url(call, &answer, .message = "Please pay.",
-                                       .url = "https://example.com/pay");
+    nod_status status =
+        nod_elicit_url(call, &answer, .message = "Please pay.", .url = "https://example.com/pay");
 
     return told(call, status, answer.action);
 }
