@@ -18,8 +18,9 @@
 #include "base/mem.h"
 
 enum {
-    HTTP_CHUNK_HEAD = 20, /* sixteen hexadecimal digits and a line end */
-    HTTP_NUMBER_LEN = 20, /* digits of a length */
+    HTTP_CHUNK_HEAD = 20,   /* sixteen hexadecimal digits and a line end */
+    HTTP_NUMBER_LEN = 20,   /* digits of a length */
+    HTTP_REFUSAL_MAX = 512, /* bytes of the body of a refusal */
 };
 
 _Static_assert((int)HTTP_PARTS_MAX + 2 <= (int)STREAM_PARTS_MAX, "a chunk is one write");
@@ -344,23 +345,31 @@ void http_end(struct http_exchange *exchange)
     exchange_finish(exchange, exchange->keep_alive);
 }
 
-#define PLAIN_TEXT "Content-Type: text/plain; charset=utf-8\r\n"
+/* Whatever the request was for, nobody has looked at it yet: every client is told in this form. */
+#define PROBLEM "Content-Type: application/problem+json\r\n"
 
 static struct str refusal_lines(int status)
 {
     /* A client that has done nothing wrong is told when to try again. */
-    return status == 429 || status == 503 ? STR(PLAIN_TEXT HTTP_RETRY_LINE) : STR(PLAIN_TEXT);
+    return status == 429 || status == 503 ? STR(PROBLEM HTTP_RETRY_LINE) : STR(PROBLEM);
 }
 
 void response_refuse(struct http_conn *conn, int status, const char *why)
 {
     struct buf *head = head_begin(conn->server, status, refusal_lines(status));
+    char body[HTTP_REFUSAL_MAX];
 
+    assert(!strpbrk(why, "\"\\")); /* it is JSON as it stands: all are sentences of ours */
+    int len =
+        snprintf(body, sizeof(body),
+                 "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\"}",
+                 http1_reason(status), status, why);
+    assert(len > 0 && (size_t)len < sizeof(body));
     if (conn->incoming && conn->incoming->lines.len)
         buf_add(head, conn->incoming->lines);
-    head_length(head, strlen(why) + 1);
+    head_length(head, (size_t)len);
     head_end(head, false);
-    conn_write(conn, (const struct str[]){ buf_str(head), str_of(why), STR("\n") }, 3);
+    conn_write(conn, (const struct str[]){ buf_str(head), str_n(body, (size_t)len) }, 2);
 }
 
 void response_rule(struct http_conn *conn, const struct http_ruling *ruling, bool keep_alive)

@@ -117,6 +117,20 @@ test('a path without a route is 404, a method without one is 405 and says which 
   assert.equal(await head.text(), '');
 });
 
+test('what is refused before it is looked at is a problem like every other of the API', async (t) => {
+  const server = await startHttp(t, 'probe');
+  const { host, hostname, port } = new URL(server.url);
+  const socket = net.connect(port, hostname);
+  socket.end(`POST /api/elicitation/x/resolve HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: 99999999999\r\n\r\n`);
+  let got = '';
+  for await (const bytes of socket) got += bytes;
+  assert.match(got, /^HTTP\/1\.1 413 .*\r\nContent-Type: application\/problem\+json\r\n/s);
+  const { type, title, status, detail } = JSON.parse(got.split('\r\n\r\n')[1]);
+  assert.deepEqual([type, status], ['about:blank', 413]);
+  assert.ok(title);
+  assert.match(detail, /too long: at most \d+ bytes are taken/);
+});
+
 test('whoever comes to the wrong place is told what is here and what to do', async (t) => {
   const server = await startHttp(t, 'probe');
   const at = (name, accept, options = {}) => fetch(new URL(name, server.url), { ...options, headers: { ...options.headers, Accept: accept } });

@@ -249,8 +249,9 @@ static inline void refused_with(struct fixture *f, struct str bytes, const char 
         print_error("wanted %s, got %.*s\n", status_line, STR_ARG(buf_str(&got)));
     assert_true(str_starts(buf_str(&got), str_of(status_line)));
     assert_true(has(&got, "\r\nConnection: close\r\n"));
-    assert_true(has(&got, "Content-Type: text/plain"));
-    assert_true(got.at[got.len - 1] == '\n'); /* a body that says what was wrong */
+    assert_true(has(&got, "Content-Type: application/problem+json"));
+    assert_true(has(&got, "\"detail\":\""));
+    assert_true(got.at[got.len - 1] == '}'); /* a whole body that says what was wrong */
     buf_finish(&got);
 }
 
