@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -23,11 +24,13 @@ void arena_init(struct arena *arena, size_t cap)
     *arena = (struct arena){ .cap = cap };
 }
 
-static void blocks_free(struct arena_block *block)
+static void blocks_free(const struct arena *arena, struct arena_block *block)
 {
     while (block) {
         struct arena_block *older = block->older;
         ARENA_GIVE(block->bytes, block->size - sizeof(*block));
+        if (arena->wiped)
+            explicit_bzero(block->bytes, block->size - sizeof(*block));
         mem_free_sized(block, block->size);
         block = older;
     }
@@ -35,8 +38,8 @@ static void blocks_free(struct arena_block *block)
 
 void arena_finish(struct arena *arena)
 {
-    blocks_free(arena->blocks);
-    *arena = (struct arena){ .cap = arena->cap };
+    blocks_free(arena, arena->blocks);
+    *arena = (struct arena){ .cap = arena->cap, .wiped = arena->wiped };
 }
 
 void arena_reset(struct arena *arena)
@@ -50,7 +53,11 @@ void arena_reset(struct arena *arena)
         arena_finish(arena);
         return;
     }
-    blocks_free(keep->older);
+    blocks_free(arena, keep->older);
+    if (arena->wiped) {
+        ARENA_GIVE(keep->bytes, keep->size - sizeof(*keep));
+        explicit_bzero(keep->bytes, keep->size - sizeof(*keep));
+    }
     keep->older = NULL;
     arena->used = keep->size;
     arena->next = keep->bytes;

@@ -42,6 +42,7 @@ struct arena {
     size_t used; /* bytes of blocks taken from the heap */
     size_t cap;
     bool exhausted;
+    bool wiped; /* set after arena_init: its memory is wiped before it is given back or reused */
 };
 
 void arena_init(struct arena *arena, size_t cap);

@@ -2,6 +2,7 @@
 #include "base/buf.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -12,14 +13,34 @@ void buf_init(struct buf *buf, size_t limit)
     *buf = (struct buf){ .limit = limit };
 }
 
+static void wipe(const struct buf *buf)
+{
+    if (buf->wiped && buf->at)
+        explicit_bzero(buf->at, buf->room);
+}
+
+/* The same as mem_realloc, which may leave a copy behind. */
+static char *moved(const struct buf *buf, size_t room)
+{
+    char *at = mem_alloc(room);
+
+    if (buf->len)
+        memcpy(at, buf->at, buf->len);
+    wipe(buf);
+    mem_free_sized(buf->at, buf->room);
+    return at;
+}
+
 void buf_finish(struct buf *buf)
 {
+    wipe(buf);
     mem_free_sized(buf->at, buf->room);
-    *buf = (struct buf){ .limit = buf->limit };
+    *buf = (struct buf){ .limit = buf->limit, .wiped = buf->wiped };
 }
 
 void buf_clear(struct buf *buf)
 {
+    wipe(buf);
     buf->len = 0;
     buf->overflow = false;
 }
@@ -35,7 +56,7 @@ char *buf_reserve_slow_(struct buf *buf, size_t more)
         room = room <= buf->limit / 2 ? room * 2 : buf->limit;
         if (room < buf->len + more)
             room = buf->len + more;
-        buf->at = mem_realloc(buf->at, room);
+        buf->at = buf->wiped ? moved(buf, room) : mem_realloc(buf->at, room);
         buf->room = room;
     }
     return buf->at + buf->len;
@@ -79,6 +100,6 @@ struct str buf_take(struct buf *buf)
 {
     struct str bytes = buf_str(buf);
 
-    *buf = (struct buf){ .limit = buf->limit };
+    *buf = (struct buf){ .limit = buf->limit, .wiped = buf->wiped };
     return bytes;
 }

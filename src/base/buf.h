@@ -19,10 +19,18 @@ struct buf {
     size_t room;
     size_t limit;
     bool overflow;
+    bool wiped; /* see buf_wiped */
 };
 
 void buf_init(struct buf *buf, size_t limit);
 void buf_finish(struct buf *buf);
+
+/* From now on its bytes are wiped wherever it leaves them: when it grows, is cleared or finished.
+ * buf_take hands them over as they are. */
+static inline void buf_wiped(struct buf *buf, bool wiped)
+{
+    buf->wiped = wiped;
+}
 
 /* Forgets the bytes and the overflow; keeps the memory. */
 void buf_clear(struct buf *buf);

@@ -38,6 +38,8 @@
     X(reply_after)          /* the reply has been handed to the connection */                      \
     X(cancel_before)        /* a cancel is about to be stored */                                   \
     X(cancel_after)         /* it is stored, and nobody has been told */                           \
+    X(secret_before)        /* a secret is sealed, and the store has not been told */              \
+    X(secret_after)         /* it is stored, and its question is still open */                     \
     X(task_before)          /* the record of a task is about to be stored */                       \
     X(task_after)           /* it is stored, and the client does not know its id */                \
     X(open_before)          /* the call of a task is about to be stored */                         \

@@ -197,6 +197,7 @@ void engine_destroy(struct engine *engine)
     for (struct call *call; (call = idmap_next(&engine->calls, &walk));)
         call_free(call);
     brought_drop(engine); /* of calls that went before */
+    secrets_drop(engine); /* which some of them waited for */
     schemas_forget(engine);
     for (struct tally *tally; (tally = map_next(&engine->tallies, &at));)
         mem_free(tally);

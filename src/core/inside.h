@@ -13,6 +13,7 @@
  * plan.c           where the questions of a call are asked, and in which order
  * offers.c         on which surfaces an ask is up
  * turns.c          a turn that comes before its time
+ * secret.c         values that people give once, and that only handlers see
  * scope.c          one question at a time (one_ask_per_scope)
  * answerable.c     who may answer an ask
  * claim.c          an answer: result stages, the claim, what follows
@@ -101,6 +102,7 @@ struct engine {
     const char *const *allowed_fields; /* NULL: none */
     struct grant_rule *remember;       /* the operator's: see grant_offer.c */
     size_t remember_count;
+    struct secrets *secrets; /* NULL: there are none: see secret.c */
     struct need_source *need_sources[NEED_SOURCES_MAX];
     size_t need_source_count;
     bool confirm_destructive; /* see engine_confirm_destructive */
@@ -404,6 +406,10 @@ void call_saving_free(struct call *call);
 /* A sentence that says which bound it was, and which option sets it. */
 struct str call_quota_message(struct call *call, enum store_quota quota, uint64_t most);
 void call_tell_waiting(struct call *call, bool waiting);
+
+/* --- secrets --- */
+
+void secrets_drop(struct engine *engine);
 
 /* --- values that a run needs and the journal must not hold (need.c) --- */
 

@@ -457,6 +457,20 @@ nod_status seal_open_bytes(struct keyring *ring, const struct seal_for *what, st
     return NOD_OK;
 }
 
+nod_status seal_open_hidden(struct keyring *ring, const struct seal_for *what, struct str sealed,
+                            struct hidden *plain)
+{
+    const uint8_t *form = (const uint8_t *)sealed.at;
+
+    *plain = (struct hidden){ 0 };
+    if (!openable(what, form, sealed.len) || !hidden_make(plain, sealed.len - SEAL_OVERHEAD))
+        return NOD_E_REFUSED;
+    if (open_form(ring, what, form, plain->len, (uint8_t *)plain->at))
+        return NOD_OK;
+    hidden_wipe(plain);
+    return NOD_E_REFUSED;
+}
+
 nod_status seal_open_text(struct keyring *ring, const struct seal_for *what, struct str text,
                           struct arena *arena, struct str *plain)
 {

@@ -27,6 +27,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/hidden.h"
 #include <nod/nod.h>
 
 enum {
@@ -72,6 +73,10 @@ nod_status seal_open_bytes(struct keyring *ring, const struct seal_for *what, st
                            struct arena *arena, struct str *plain);
 nod_status seal_open_text(struct keyring *ring, const struct seal_for *what, struct str text,
                           struct arena *arena, struct str *plain);
+
+/* The same into hidden memory. */
+nod_status seal_open_hidden(struct keyring *ring, const struct seal_for *what, struct str sealed,
+                            struct hidden *plain);
 
 /* Does it name the newest secret? That does not mean that it opens. */
 bool seal_is_newest(const struct keyring *ring, struct str sealed);

@@ -360,6 +360,7 @@ enum http_verdict gate_head(const struct http_request *http, struct http_ruling 
 
     routes_find(front->routes, http->method, http->path, &found);
     bool inbox = is_inbox(found.route ? found.route : found.path);
+    ruling->wiped = found.route && found.route->wiped;
     if (inbox)
         ruling->lines = page_lines; /* and pages of other origins are given no leave */
     if (!host_ok(front, http, found.path))

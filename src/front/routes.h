@@ -33,6 +33,7 @@ struct route {
     role_set who;       /* a principal needs one of these roles */
     bool anyone;        /* instead of .who: even without a token */
     bool endless;       /* a GET whose response may never end: HEAD is not served */
+    bool wiped;         /* bodies may hold what nobody may see: see http_ruling.wiped */
     bool any_host;      /* with tokens, whatever the Host header says: for probes */
     /*
      * For the inbox. `credential`: loopback is not enough; it takes a token, or the Unix socket as

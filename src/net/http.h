@@ -130,6 +130,7 @@ struct http_ruling {
     struct str lines; /* header lines, each with its line end, for every response to this request */
     struct str who;   /* with HTTP_TRUST: the owner in whose share it counts; empty: in none */
     struct http_mark mark; /* becomes request->mark */
+    bool wiped; /* its body may hold what nobody may see: its bytes are wiped, wherever they were */
 };
 
 struct http_opts {

@@ -23,6 +23,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -55,6 +56,7 @@ void incoming_free(struct http_server *server, struct http_incoming *incoming)
     }
     http1_reset(&incoming->parser);
     buf_clear(&incoming->body);
+    buf_wiped(&incoming->body, false);
     incoming->body.limit = server->opts.limits.body_max;
     incoming->lines = STR_NONE;
     incoming->mark = (struct http_mark){ 0 };
@@ -417,6 +419,8 @@ static bool head_ruled(struct http_conn *conn)
     incoming->lines = ruling.lines;
     incoming->mark = ruling.mark;
     incoming->unkept = verdict != HTTP_TRUST;
+    buf_wiped(&incoming->body, ruling.wiped);
+    conn->wiped |= ruling.wiped;
     if (verdict == HTTP_ANSWER)
         return head_answered(conn, &ruling);
     return verdict != HTTP_TRUST || head_trusted(conn, ruling.who);
@@ -555,6 +559,7 @@ static void conn_keep(struct http_conn *conn, struct str in)
         loop_read_buffer(conn->server->loop, &room);
         conn->ahead = MEM_NEW(struct http_ahead);
         buf_init(&conn->ahead->bytes, HTTP_AHEAD_MAX + room);
+        buf_wiped(&conn->ahead->bytes, true); /* who knows of which request they are */
     }
     bool kept = buf_add(&conn->ahead->bytes, in);
     assert(kept); /* reading stops before there could be more */
@@ -628,18 +633,33 @@ void conn_answered(struct http_conn *conn, bool keep_alive)
 
 /* --- the stream's events --- */
 
+/* The bytes are in the memory that they were read into: the loop's, or that of TLS. */
+static void conn_wipe(struct http_conn *conn, struct str bytes)
+{
+    if (conn->wiped)
+        explicit_bzero((char *)bytes.at, bytes.len);
+    conn->wiped = conn->incoming && conn->incoming->body.wiped;
+}
+
 static void on_read(struct stream *stream, struct str bytes)
 {
     struct http_conn *conn = stream->owner;
+    struct str all = bytes;
 
-    if (conn->ending)
+    if (conn->ending) {
+        explicit_bzero((char *)bytes.at, bytes.len); /* nobody reads them, whatever they are */
         return;
+    }
     if (!conn->ahead)
         conn_take(conn, &bytes);
+    if (bytes.len == 0 || conn->closed)
+        conn_wipe(conn, all);
     if (conn->closed)
         return;
-    if (bytes.len)
+    if (bytes.len) {
         conn_keep(conn, bytes);
+        conn_wipe(conn, all);
+    }
     conn_settle(conn);
     if (conn->stranger)
         share_bound_strangers(conn);

@@ -129,6 +129,7 @@ struct http_conn {
     uint8_t wait;
     bool stranger;
     bool taking; /* inside conn_take */
+    bool wiped;  /* bytes that are read now may be of a body that is wiped */
     bool paused; /* not reading: too much came ahead, or too much is unsent */
     bool ending; /* no more requests are read; bytes are dropped */
     bool ended;  /* the client has closed its side */

@@ -458,6 +458,7 @@ struct tls_context *tls_context_create(const struct tls_opts *opts, char why[TLS
     }
     SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION);
     SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_options(ssl, SSL_OP_CLEANSE_PLAINTEXT); /* a body may be a secret */
     if (opts->ask_client)
         SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
     if (!context_fill(ssl, opts, why)) {

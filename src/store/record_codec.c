@@ -14,6 +14,8 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "crypto/inner_seal.h"
+#include "json/write.h"
 
 enum { FLAG_PLAIN = 0, FLAG_SEALED = 1 };
 /* After the flags of an ask: the role of its approver, and the turn it began with. */
@@ -532,6 +534,39 @@ struct entry codec_entry_of(const struct ask_record *ask)
     return entry;
 }
 
+/* A value inside of a small record that was sealed before the store was given it, with the same
+ * secret as the record (crypto/inner_seal.h): the record with that value under the newest secret.
+ * NOD_OK without anything in `out`: there is no such value. */
+static nod_status reseal_inner(struct codec *codec, struct str kind, struct str key,
+                               struct str body, struct arena *arena, struct buf *out)
+{
+    struct reader reader = { .rest = body };
+    struct str text = get_text(&reader);
+    struct json *record = str_find(text, STR("\"" INNER_SEAL_MEMBER "\"")) >= 0
+                              ? json_parse(arena, text, NULL, NULL)
+                              : NULL;
+    struct str sealed = json_get_str(record, STR(INNER_SEAL_MEMBER));
+    struct hidden value;
+    struct buf inner, again;
+
+    if (!sealed.len)
+        return NOD_OK;
+    if (inner_open(codec->ring, kind, key, sealed, &value) != NOD_OK)
+        return NOD_E_REFUSED;
+    buf_init(&inner, CODEC_RECORD_MAX);
+    buf_init(&again, CODEC_RECORD_MAX);
+    nod_status status = inner_seal(codec->ring, kind, key, hidden_str(&value), &inner);
+    hidden_wipe(&value);
+    json_set(arena, record, STR(INNER_SEAL_MEMBER), json_new_str(arena, buf_str(&inner)));
+    if (status == NOD_OK && json_write(&again, record) && !arena->exhausted)
+        put_text(out, buf_str(&again));
+    else
+        status = NOD_E_LIMIT;
+    buf_finish(&inner);
+    buf_finish(&again);
+    return status;
+}
+
 nod_status codec_reseal(struct codec *codec, enum codec_kind kind, struct str id, struct str bytes,
                         bool plain, struct arena *arena, struct buf *out)
 {
@@ -551,6 +586,13 @@ nod_status codec_reseal(struct codec *codec, enum codec_kind kind, struct str id
     if (status != NOD_OK || newest)
         return status;
     buf_init(&body, CODEC_RECORD_MAX);
-    buf_add(&body, reader.rest);
+    if (kind == CODEC_VALUE)
+        status = reseal_inner(codec, scope, id, reader.rest, arena, &body);
+    if (status != NOD_OK) {
+        buf_finish(&body);
+        return refuse(codec, status, kind, id, "no secret opens the value that is sealed inside");
+    }
+    if (!body.len)
+        buf_add(&body, reader.rest);
     return body_done(codec, kind, scope, id, &body, out);
 }
