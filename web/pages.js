@@ -81,4 +81,13 @@ export const sheets = {
     remover('Revoke', `/api/grants/${encodeURIComponent(id)}`, say, 'Revoked. The next call asks again.')),
     none: () => 'Nothing is remembered. When you approve something you may be offered to allow it for longer; what you allowed is listed here.',
   }),
+
+  secrets: (me) => listed('Secrets', {
+    path: '/api/secrets',
+    row: ({ id, name, principal, createdAt, expiresAt }, say) => el('li.grant', el('div', said(name, 'code'),
+      el('span.meta', principal !== me.principal && ['of ', said(principal), ' · '], 'given ', timeAgo(createdAt), ' · ',
+        expiresAt ? el('time', { datetime: expiresAt }, `ends ${exact(expiresAt)}`) : 'until deleted')),
+    remover('Delete', `/api/secrets/${encodeURIComponent(id)}`, say, 'Deleted. Whoever needs it next asks for it.')),
+    none: () => 'No secret is stored. When a tool needs one it asks for it on a page of this server; what you gave is listed here by name, never shown.',
+  }),
 };

@@ -43,7 +43,12 @@ struct nod_server {
     struct metrics_port *metrics;          /* likewise, of --metrics */
     struct webhooks *webhooks;             /* likewise, if there are any */
     struct tokens *tokens;
-    const char *token_file;           /* where they are from */
+    const char *token_file; /* where they are from */
+    /* Where it keeps what only handlers see: see cli/hidden. `store` and a copy of `ring`, or of
+     * its own; both go with the store. */
+    struct store *hidden_store;
+    struct keyring *hidden_ring;
+    bool hidden_last;                 /* what is there outlives this process */
     struct keyring *ring;             /* of the secrets that are set, or NULL */
     struct mcp_soft_rule *soft_rules; /* in the arena */
     size_t soft_rule_count;
@@ -70,6 +75,13 @@ bool host_make_front(nod_server *server, const struct options *options);
 bool host_open_metrics(nod_server *server, const struct options *options);
 /* Until the server was told to stop and what ran has ended. */
 void host_run(nod_server *server);
+
+/* --- cli/hidden --- */
+
+/* After the store and the keys are there. False, logged: it cannot serve. */
+bool host_open_hidden(nod_server *server);
+/* Before the server's own store is destroyed. */
+void host_close_hidden_store(nod_server *server);
 
 /* --- cli/host_inbox --- */
 

@@ -20,7 +20,8 @@ struct command {
 
 static const struct command commands[] = {
     { { "inbox" },
-      "inbox ADDRESS [list | show ID | answer ID | watch | grants | revoke ID]",
+      "inbox ADDRESS [list | show ID | answer ID | watch | grants | revoke ID | secrets | forget "
+      "NAME]",
       "see and answer what the tools of a running server ask",
       command_inbox },
     { { "login" },

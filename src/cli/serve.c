@@ -125,7 +125,7 @@ bool host_open_store(nod_server *server, const struct options *options)
     server->store = store;
     server->opts.portable_states |= options->portable_states;
     choose_surfaces(server, options);
-    return portable_fits(server);
+    return portable_fits(server) && host_open_hidden(server);
 }
 
 /* --- the protocol --- */

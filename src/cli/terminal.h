@@ -76,6 +76,7 @@ void draw_item(const struct terminal *terminal, const struct json *item, bool fo
 /* One line, with its id; with `columns`, one that fits into them, without the id. */
 void draw_row(const struct terminal *terminal, const struct json *item, size_t columns);
 void draw_grant(const struct terminal *terminal, const struct json *grant);
+void draw_secret(const struct terminal *terminal, const struct json *secret);
 /* One line of JSON to standard output. */
 void draw_json(const struct json *value);
 /* The same without the end of the line. */

@@ -27,7 +27,9 @@ static const char help[] =
     "    --remember N                remember the approval, by its number in show\n"
     "  watch              a line for everything that comes and goes, until it is stopped\n"
     "  grants             approvals that are remembered\n"
-    "  revoke ID          ends one\n\n"
+    "  revoke ID          ends one\n"
+    "  secrets            secrets that were given, by name; never their values\n"
+    "  forget NAME        deletes one of yours; or any, by its ID\n\n"
     "  --json             for scripts: JSON on standard output, a line for each item\n"
     "  --token-file FILE  a token, the first word of the file; - is standard input. Without it\n"
     "                     NOD_TOKEN is used, if that is set. Over unix:PATH none is needed, if\n"
@@ -68,8 +70,8 @@ static const struct command_word {
     const char *name;
     bool takes_id;
 } words[] = {
-    { "list", false },  { "show", true },    { "answer", true },
-    { "watch", false }, { "grants", false }, { "revoke", true },
+    { "list", false },   { "show", true },   { "answer", true },   { "watch", false },
+    { "grants", false }, { "revoke", true }, { "secrets", false }, { "forget", true },
 };
 
 static const struct command_word *word_of(const char *name)
@@ -313,6 +315,15 @@ static int list_grants(struct terminal *terminal, const struct wanted *wanted)
                                     .most = wanted->most });
 }
 
+static int list_secrets(struct terminal *terminal, const struct wanted *wanted)
+{
+    return list_all(&(struct list){ .terminal = terminal,
+                                    .path = "/api/secrets?",
+                                    .empty = "No secret is stored.\n",
+                                    .row = draw_secret,
+                                    .most = wanted->most });
+}
+
 /* --- one --- */
 
 static int show(struct terminal *terminal, struct str id)
@@ -331,17 +342,20 @@ static int show(struct terminal *terminal, struct str id)
     return code;
 }
 
-static int revoke_grant(struct terminal *terminal, struct str id)
+/* Deletes what is called so below the path. */
+static int remove_one(struct terminal *terminal, const char *below, struct str id,
+                      const char *removed)
 {
-    char path[TERMINAL_PATH_MAX] = "/api/grants/";
+    char path[TERMINAL_PATH_MAX] = "";
     struct reply reply;
     int code = COMMAND_FAILED;
 
+    path_add(path, str_of(below));
     path_escape(path, id);
     if (request_send(terminal, "DELETE", path, STR_NONE, &reply))
         code = reply.status == 204 ? COMMAND_FINE : reply_refused(terminal, &reply);
     if (code == COMMAND_FINE && !terminal->json)
-        fputs("Revoked.\n", terminal->out);
+        fprintf(terminal->out, "%s\n", removed);
     reply_finish(&reply);
     return code;
 }
@@ -381,7 +395,11 @@ static int run(struct terminal *terminal, const struct wanted *wanted)
     if (is_command(wanted, "grants"))
         return list_grants(terminal, wanted);
     if (is_command(wanted, "revoke"))
-        return revoke_grant(terminal, id);
+        return remove_one(terminal, "/api/grants/", id, "Revoked.");
+    if (is_command(wanted, "secrets"))
+        return list_secrets(terminal, wanted);
+    if (is_command(wanted, "forget"))
+        return remove_one(terminal, "/api/secrets/", id, "Deleted.");
     if (is_command(wanted, "watch"))
         return watch_inbox(terminal);
     return is_live(terminal, wanted) ? live_inbox(terminal) : list_items(terminal, wanted);

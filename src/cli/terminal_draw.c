@@ -355,6 +355,23 @@ void draw_row(const struct terminal *terminal, const struct json *item, size_t c
     safe_text(out, first, columns ? columns - used : 0);
 }
 
+void draw_secret(const struct terminal *terminal, const struct json *secret)
+{
+    struct str until = json_get_str(secret, STR("expiresAt"));
+    FILE *out = terminal->out;
+    char left[24];
+
+    draw_left(terminal, until, left);
+    safe_cell(out, json_get_str(secret, STR("name")), DRAW_TOOL_COLUMNS);
+    fputc(' ', out);
+    safe_cell(out, until.len ? str_of(left) : STR("-"), DRAW_LEFT_COLUMNS);
+    fputc(' ', out);
+    safe_cell(out, json_get_str(secret, STR("principal")), DRAW_WHO_COLUMNS);
+    fputc(' ', out);
+    safe_text(out, json_get_str(secret, STR("id")), 0);
+    fputc('\n', out);
+}
+
 void draw_grant(const struct terminal *terminal, const struct json *grant)
 {
     struct str until = json_get_str(grant, STR("expiresAt"));

@@ -400,6 +400,16 @@ void secrets_list(struct engine *engine, struct str principal, struct str cursor
         list_row, list_done, work);
 }
 
+struct str secret_id(struct arena *arena, struct str principal, struct str called)
+{
+    bool is_id = called.len > SECRET_OWNER_LEN && called.at[SECRET_OWNER_LEN] == '.';
+
+    for (size_t i = 0; is_id && i < SECRET_OWNER_LEN; i++)
+        is_id = strchr("0123456789abcdef", called.at[i]) != NULL && called.at[i];
+    return is_id || !secret_name_ok(called) ? arena_str(arena, called)
+                                            : id_of(arena, principal, called);
+}
+
 static void del_send(struct op *op)
 {
     struct secret_work *work = OP_OF(op, struct secret_work, op);

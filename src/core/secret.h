@@ -85,6 +85,8 @@ typedef void secret_row_fn(void *data, const struct secret_row *row);
 void secrets_list(struct engine *engine, struct str principal, struct str cursor, size_t limit,
                   secret_row_fn *row,
                   void (*done)(void *data, nod_status status, struct str cursor), void *data);
+/* The id of the secret that somebody calls so: an id, or the name of one of their own. */
+struct str secret_id(struct arena *arena, struct str principal, struct str called);
 /* NOD_E_NOT_FOUND: there is none, or it is not this principal's (empty: anyone's). */
 void secret_delete(struct engine *engine, struct str id, struct str principal,
                    void (*done)(void *data, nod_status status), void *data);

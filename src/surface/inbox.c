@@ -163,6 +163,14 @@ static const struct route routes[] = {
       .pattern = STR_INIT("/api/grants/{id}"),
       .who = ROLE_ANSWER | ROLE_APPROVE,
       .handle = grants_serve_revoke },
+    { .method = STR_INIT("GET"),
+      .pattern = STR_INIT("/api/secrets"),
+      .who = ROLE_ANSWER | ROLE_APPROVE,
+      .handle = secrets_serve },
+    { .method = STR_INIT("DELETE"),
+      .pattern = STR_INIT("/api/secrets/{id}"),
+      .who = ROLE_ANSWER | ROLE_APPROVE,
+      .handle = secrets_serve_delete },
 };
 
 static bool add_routes(struct inbox *inbox)

@@ -9,6 +9,7 @@
  * resolve.c  POST /api/elicitation/{id}/resolve
  * events.c   what comes and goes, gathered for all streams
  * openapi.c  GET /api/openapi.json, which describes all of them
+ * secrets.c  GET /api/secrets and DELETE /api/secrets/{id}
  * stream.c   GET /api/events: one reader of them
  * page*.c    the page (page.h)
  */
@@ -156,5 +157,7 @@ void openapi_serve(const struct front_request *request, void *data);
 void stream_serve(const struct front_request *request, void *data);
 void grants_serve(const struct front_request *request, void *data);
 void grants_serve_revoke(const struct front_request *request, void *data);
+void secrets_serve(const struct front_request *request, void *data);
+void secrets_serve_delete(const struct front_request *request, void *data);
 
 #endif

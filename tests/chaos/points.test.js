@@ -15,6 +15,8 @@ const SIDE_BY_SIDE = 6;
 // What does not come about in a combination, and why. Whatever is not in here has to.
 const unreached = {
   priming_after: ({ era }) => era === '2026', // it has no streams to come back to
+  secret_before: () => true, // a person gives it on a page: tests/wire/secrets.test.js dies there
+  secret_after: () => true,
   task_before: ({ era }) => era === '2025', // it has no tasks
   task_after: ({ era }) => era === '2025',
   open_before: ({ era }) => era === '2025', // of a task

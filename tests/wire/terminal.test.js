@@ -248,6 +248,7 @@ test('exit codes, and what is said', async (t) => {
     ['ada', ['show', 'AAAAAAAAAAAAAAAAAAAAAA'], 4, /says 404/],
     ['ada', ['answer', '../me', '--decline'], 4, /says 404/],
     ['ada', ['revoke', 'AAAAAAAAAAAAAAAAAAAAAA'], 4, /says 404/],
+    ['ada', ['forget', 'nothing'], 4, /says 404/],
     ['carl', ['list'], 5, /says 403/],
     [null, ['list'], 5, /says 401: it does not know you/],
     [null, ['list', '--token-file', path.join(folder, 'none')], 1, /cannot be read/],
@@ -255,6 +256,7 @@ test('exit codes, and what is said', async (t) => {
     [null, ['list', '--token-file', own], 0, /^$/],
     [null, [`unix:${socket}`, 'list'], 0, /^$/],
     [null, [`unix:${socket}`, 'grants'], 0, /^$/],
+    [null, [`unix:${socket}`, 'secrets'], 0, /^$/],
   ]) {
     const seen = await inbox(server, who, args);
     assert.equal(seen.code, code, `${args}: ${seen.stderr}`);

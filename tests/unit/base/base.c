@@ -756,9 +756,46 @@ static void an_event_sees_one_time_until_it_looks_again(void **state)
     assert_true(clock_mono(held) >= later);
 }
 
+/* --- bytes that are wiped where they are left --- */
+
+static void a_wiped_buffer_leaves_nothing_in_what_it_keeps(void **state)
+{
+    struct buf buf;
+
+    (void)state;
+    buf_init(&buf, 4096);
+    buf_wiped(&buf, true);
+    assert_true(buf_add(&buf, STR("secret")));
+    buf_clear(&buf);
+    assert_memory_equal(buf.at, "\0\0\0\0\0\0", 6);
+    for (int i = 0; i < 100; i++) /* it grows, and its bytes move along */
+        assert_true(buf_add(&buf, STR("secret")));
+    assert_int_equal(buf.len, 600);
+    assert_memory_equal(buf.at + 594, "secret", 6);
+    buf_finish(&buf);
+    assert_true(buf.wiped);
+}
+
+static void a_wiped_arena_gives_no_old_bytes_out_again(void **state)
+{
+    struct arena arena;
+
+    (void)state;
+    arena_init(&arena, 65536);
+    arena.wiped = true;
+    struct str text = arena_str(&arena, STR("secret"));
+    arena_reset(&arena);
+    char *again = arena_alloc_aligned(&arena, 6, 1);
+    assert_ptr_equal(again, text.at);
+    assert_memory_equal(again, "\0\0\0\0\0\0", 6);
+    arena_finish(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wiped_buffer_leaves_nothing_in_what_it_keeps),
+        cmocka_unit_test(a_wiped_arena_gives_no_old_bytes_out_again),
         cmocka_unit_test(an_arena_never_gives_more_than_its_cap),
         cmocka_unit_test(an_arena_gives_what_fits_its_cap_exactly),
         cmocka_unit_test(a_copied_text_is_whole_whatever_its_length_and_the_room_left),

@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+#include "crypto/inner_seal.h"
+#include "json/value.h"
 #include "store/record_codec.h"
 
 static struct arena arena;
@@ -237,6 +239,55 @@ static void the_newest_secret_seals_and_the_older_ones_open(void **state)
     keyring_destroy(newest.ring);
 }
 
+/* A small record whose value was sealed before the codec saw it. */
+static void a_value_that_is_sealed_inside_comes_under_the_newest_secret_too(void **state)
+{
+    static const struct str first = STR_INIT("first-first-first-first-first-first");
+    static const struct str second = STR_INIT("second-second-second-second-second-");
+    struct codec old = { .ring = ring_of(&first, 1) };
+    struct codec both = { .ring = ring_of((struct str[]){ second, first }, 2) };
+    struct codec newest = { .ring = ring_of(&second, 1) };
+    struct buf inner, record, again;
+    struct hidden value;
+    struct str text;
+    (void)state;
+
+    buf_init(&inner, 1 << 16);
+    buf_init(&record, 1 << 16);
+    buf_init(&again, 1 << 16);
+    assert_int_equal(inner_seal(old.ring, STR("secret"), id, STR("sk_1"), &inner), NOD_OK);
+    text = arena_fmt(&arena, "{\"name\":\"a\",\"sealed\":\"" STR_FMT "\",\"at\":1}",
+                     STR_ARG(buf_str(&inner)));
+    assert_int_equal(codec_write_text(&old, CODEC_VALUE, STR("secret"), id, text, &record), NOD_OK);
+    assert_int_equal(codec_reseal(&both, CODEC_VALUE, id, buf_str(&record), false, &arena, &again),
+                     NOD_OK);
+    assert_int_equal(
+        codec_read_text(&newest, CODEC_VALUE, STR("secret"), id, buf_str(&again), &arena, &text),
+        NOD_OK);
+    struct json *v = json_parse(&arena, text, NULL, NULL);
+    assert_true(str_eq(json_get_str(v, STR("name")), STR("a")));
+    assert_int_equal(
+        inner_open(newest.ring, STR("secret"), id, json_get_str(v, STR("sealed")), &value), NOD_OK);
+    assert_true(str_eq(hidden_str(&value), STR("sk_1")));
+    hidden_wipe(&value);
+
+    /* in the place of another it stays as it is, and is counted as refused */
+    buf_clear(&record), buf_clear(&again);
+    text = arena_fmt(&arena, "{\"sealed\":\"" STR_FMT "\"}", STR_ARG(buf_str(&inner)));
+    assert_int_equal(codec_write_text(&old, CODEC_VALUE, STR("secret"), other, text, &record),
+                     NOD_OK);
+    assert_int_equal(
+        codec_reseal(&both, CODEC_VALUE, other, buf_str(&record), false, &arena, &again),
+        NOD_E_REFUSED);
+    assert_int_equal(again.len, 0);
+    buf_finish(&inner);
+    buf_finish(&record);
+    buf_finish(&again);
+    keyring_destroy(old.ring);
+    keyring_destroy(both.ring);
+    keyring_destroy(newest.ring);
+}
+
 static void too_many_entries_are_refused_before_there_is_room_for_them(void **state)
 {
     /* A head, an empty scope, and a count of 2^40 entries in seven bytes. */
@@ -279,6 +330,7 @@ int main(void)
         TEST(sealed_and_plain_are_not_taken_for_each_other),
         TEST(a_newer_record_is_refused_as_such),
         TEST(the_newest_secret_seals_and_the_older_ones_open),
+        TEST(a_value_that_is_sealed_inside_comes_under_the_newest_secret_too),
         TEST(too_many_entries_are_refused_before_there_is_room_for_them),
         TEST(what_is_too_large_is_not_written_at_all),
     };

@@ -1,0 +1,63 @@
+/*
+ * cli/hidden: where a server keeps what only handlers see: secrets that people gave, and tokens of
+ * connected accounts.
+ *
+ * With a secret of the operator's that is the server's own store, under the server's own keys.
+ * Without one there would be nothing to seal with that outlives the process: then it is a store in
+ * memory, under a key that is made here and told to nobody, and the log says so.
+ */
+#include "base/id.h"
+#include "base/log.h"
+#include "cli/host.h"
+#include "core/secret.h"
+#include "crypto/digest.h"
+#include "store/memory.h"
+
+enum { KEY_BYTES = 36 }; /* random ones, 48 characters */
+
+static void defer_on_loop(void *ctx, void (*fn)(void *data), void *data)
+{
+    loop_defer(ctx, fn, data);
+}
+
+static struct keyring *random_ring(void)
+{
+    unsigned char bytes[KEY_BYTES];
+    char text[KEY_BYTES / 3 * 4] = "";
+    struct str secret = str_n(text, sizeof(text));
+    struct keyring *ring = NULL;
+    const char *why;
+
+    random_bytes(bytes, sizeof(bytes));
+    base64url_encode(str_n((const char *)bytes, sizeof(bytes)), text);
+    if (keyring_create(&secret, 1, &ring, &why) != NOD_OK)
+        LOG_ERROR("no key for secrets could be made", LOG_CSTR("why", why));
+    explicit_bzero(bytes, sizeof(bytes));
+    explicit_bzero(text, sizeof(text));
+    return ring;
+}
+
+bool host_open_hidden(nod_server *server)
+{
+    bool sealed = server->ring != NULL;
+
+    server->hidden_ring = sealed ? keyring_copy(server->ring) : random_ring();
+    if (!server->hidden_ring)
+        return false;
+    server->hidden_store = server->store;
+    if (!sealed)
+        server->hidden_store = memory_store_create(&(struct memory_opts){
+            .clock = clock_held(), .defer = defer_on_loop, .defer_ctx = server->loop });
+    server->hidden_last = sealed && (server->store->ops->durable || server->store->ops->shared);
+    engine_use_secrets(server->engine, &(struct secrets_opts){ .store = server->hidden_store,
+                                                               .ring = server->hidden_ring,
+                                                               .last = server->hidden_last });
+    return true;
+}
+
+void host_close_hidden_store(nod_server *server)
+{
+    if (server->hidden_store && server->hidden_store != server->store)
+        server->hidden_store->ops->destroy(server->hidden_store);
+    server->hidden_store = NULL;
+}
