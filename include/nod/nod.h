@@ -670,6 +670,28 @@ NOD_API nod_status nod_elicit_with(nod_call *call, nod_answer *answer,
     nod_elicit_with((call), (answer), &(const struct nod_elicit_opts){                             \
                                           .size = sizeof(struct nod_elicit_opts), __VA_ARGS__ })
 
+struct nod_page_opts {
+    size_t size;
+    const char *message;  /* required */
+    const nod_form *form; /* what to ask for; or */
+    const char *schema;   /* the same as JSON Schema text. Neither: {response: string} */
+    const char *key;
+    int64_t ttl_ms;
+    bool sensitive; /* as in nod_elicit */
+    bool consent;   /* what is asked is a person's yes: it takes a sign-in, never the link alone */
+};
+NOD_API nod_status nod_elicit_page_with(nod_call *call, nod_answer *answer,
+                                        const struct nod_page_opts *opts) NOD_USE_RESULT;
+/*
+ * Asks for a form on a page of this server. The client is given a link (mode "url"), the person fills
+ * it in there, and nothing of it passes through the client. The page opens for the principal of the
+ * call, who signs in as for the inbox. Otherwise like nod_elicit. NOD_E_NOT_SUPPORTED also if the
+ * server has no pages, because it has no inbox.
+ */
+#define nod_elicit_page(call, answer, ...)                                                         \
+    nod_elicit_page_with((call), (answer), &(const struct nod_page_opts){                          \
+                                               .size = sizeof(struct nod_page_opts), __VA_ARGS__ })
+
 struct nod_url_opts {
     size_t size;
     const char *message; /* required */
@@ -677,6 +699,14 @@ struct nod_url_opts {
     const char *key;
     int64_t ttl_ms;
     bool wait_done; /* go on when nod_url_done is called, not when the person agrees to open it */
+    /*
+     * nod_elicit_url: the page sends the person back to this server, to /a/return, with a query. Its
+     * members, without state, are answer.content, all of them strings. The client is given a link of
+     * this server, which checks who opens it and then leads to .url. {state} in .url becomes what
+     * the page has to send back as `state` (appended as a parameter if it is not there), and {return}
+     * the address of /a/return.
+     */
+    bool returns;
 };
 NOD_API nod_status nod_elicit_url_with(nod_call *call, nod_answer *answer,
                                        const struct nod_url_opts *opts) NOD_USE_RESULT;

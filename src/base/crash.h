@@ -40,6 +40,9 @@
     X(cancel_after)         /* it is stored, and nobody has been told */                           \
     X(secret_before)        /* a secret is sealed, and the store has not been told */              \
     X(secret_after)         /* it is stored, and its question is still open */                     \
+    X(page_before)          /* a page was submitted, and its answer has not been given */          \
+    X(page_after)           /* the answer is stored, and the browser was not told */               \
+    X(return_before)        /* a foreign page has sent the person back, and nothing was taken */   \
     X(task_before)          /* the record of a task is about to be stored */                       \
     X(task_after)           /* it is stored, and the client does not know its id */                \
     X(open_before)          /* the call of a task is about to be stored */                         \

@@ -37,5 +37,9 @@ int os_reopen(int fd, int flags);
 /* Does the process at the other end of a Unix socket run as our user? False if that is not
  * known. */
 bool os_peer_is_us(int fd);
+/* The same for a TCP connection within this machine, between these two addresses: of the socket at
+ * the other end, and of ours. */
+struct sockaddr;
+bool os_tcp_is_us(const struct sockaddr *theirs, const struct sockaddr *ours);
 
 #endif

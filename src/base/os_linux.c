@@ -5,9 +5,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
 #include <malloc.h>
+#include <netinet/in.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -78,4 +84,63 @@ bool os_peer_is_us(int fd)
 
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &len) == 0 &&
            credentials.uid == geteuid();
+}
+
+struct socket_question {
+    struct nlmsghdr head;
+    struct inet_diag_req_v2 about;
+};
+
+/* Writes one end of a connection into a question. */
+static bool put_end(const struct sockaddr *address, void *to, uint16_t *port)
+{
+    if (address->sa_family == AF_INET) {
+        const struct sockaddr_in *four = (const struct sockaddr_in *)(const void *)address;
+        memcpy(to, &four->sin_addr, sizeof(four->sin_addr));
+        *port = four->sin_port;
+        return true;
+    }
+    if (address->sa_family == AF_INET6) {
+        const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)(const void *)address;
+        memcpy(to, &six->sin6_addr, sizeof(six->sin6_addr));
+        *port = six->sin6_port;
+        return true;
+    }
+    return false;
+}
+
+/* The kernel looks the one socket up that has these two ends, and answers at once. */
+bool os_tcp_is_us(const struct sockaddr *theirs, const struct sockaddr *ours)
+{
+    struct socket_question question = {
+        .head = { .nlmsg_len = sizeof(question),
+                  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+                  .nlmsg_flags = NLM_F_REQUEST },
+        .about = { .sdiag_family = (uint8_t)theirs->sa_family,
+                   .sdiag_protocol = IPPROTO_TCP,
+                   .idiag_states = UINT32_MAX,
+                   .id.idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } },
+    };
+    struct inet_diag_sockid *id = &question.about.id;
+    union {
+        struct nlmsghdr head;
+        char bytes[1024];
+    } reply;
+
+    if (theirs->sa_family != ours->sa_family || !put_end(theirs, id->idiag_src, &id->idiag_sport) ||
+        !put_end(ours, id->idiag_dst, &id->idiag_dport))
+        return false;
+    int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_SOCK_DIAG);
+    if (fd < 0)
+        return false;
+    ssize_t got = send(fd, &question, sizeof(question), 0) == (ssize_t)sizeof(question)
+                      ? recv(fd, &reply, sizeof(reply), 0)
+                      : -1;
+    close(fd);
+    if (got < (ssize_t)NLMSG_LENGTH(sizeof(struct inet_diag_msg)) ||
+        reply.head.nlmsg_type != SOCK_DIAG_BY_FAMILY)
+        return false;
+    const struct inet_diag_msg *found = NLMSG_DATA(&reply.head);
+    return found->id.idiag_sport == id->idiag_sport && found->id.idiag_dport == id->idiag_dport &&
+           found->idiag_uid == geteuid();
 }

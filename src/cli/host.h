@@ -16,6 +16,7 @@
 #include "mcp/server.h"
 #include "net/loop.h"
 #include "provider/local.h"
+#include "surface/hosted.h"
 #include "surface/inbox.h"
 #include "surface/webhook.h"
 
@@ -39,6 +40,7 @@ struct nod_server {
     struct mcp_server *mcp;                /* while it serves */
     struct front *front;                   /* likewise, over HTTP */
     struct inbox *inbox;                   /* likewise, unless it is switched off */
+    struct hosted *hosted;                 /* likewise: pages of their own that asks may have */
     struct front_signin_opts signin_times; /* zeroed: as usual */
     struct metrics_port *metrics;          /* likewise, of --metrics */
     struct webhooks *webhooks;             /* likewise, if there are any */

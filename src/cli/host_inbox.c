@@ -15,6 +15,22 @@
 
 enum { INBOX_URL_MAX = 4096 }; /* bytes of the address of the inbox */
 
+/* With portable states, what was answered on a page is known at one server only: there are none. */
+static bool open_pages(nod_server *server)
+{
+    if (server->opts.portable_states)
+        return true;
+    server->hosted = hosted_create(&(struct hosted_opts){
+        .engine = server->engine,
+        .catalog = server->catalog,
+        .front = server->front,
+        .ring = server->ring ? keyring_copy(server->ring) : NULL,
+        .name = str_of(server->opts.name),
+        .title = str_of(server->opts.title),
+    });
+    return server->hosted != NULL;
+}
+
 /* Modules of the inbox add their routes and their surface here. */
 static bool open_modules(nod_server *server, const struct options *options)
 {
@@ -31,7 +47,7 @@ static bool open_modules(nod_server *server, const struct options *options)
                                                        .version = str_of(opts->version),
                                                        .demo = options->demo,
                                                        .on_stdio = !options->listen_count });
-    return server->inbox != NULL;
+    return server->inbox && open_pages(server);
 }
 
 static bool is_private(const struct options *options, struct str host)
@@ -103,6 +119,8 @@ void host_announce_inbox(nod_server *server)
 
     if (!server->inbox)
         return;
+    if (server->hosted)
+        hosted_start(server->hosted);
     arena_init(&arena, INBOX_URL_MAX);
     if (!front_is_linked(server->front))
         LOG_INFO("inbox", LOG_STR("url", front_socket(server->front)),

@@ -101,6 +101,8 @@ static void take_apart(nod_server *server, bool ended)
     server->front = NULL;
     engine_destroy(server->engine);
     server->engine = NULL;
+    hosted_destroy(server->hosted);
+    server->hosted = NULL;
     inbox_destroy(server->inbox);
     server->inbox = NULL;
     tokens_destroy(server->tokens);

@@ -16,15 +16,16 @@
 
 enum { EXPIRY_AGAIN_MS = 1000 }; /* wait before a store that did not agree is asked again */
 
-static size_t url_room(struct str url)
+/* {id} becomes the ask's id; the address of a page of ours is made when the ask has one. */
+static size_t url_room(const struct ask_spec *spec)
 {
-    return url.len + ID_LEN; /* {id} becomes the ask's id */
+    return spec->page ? ENGINE_PAGE_URL_MAX : spec->url.len + ID_LEN;
 }
 
 struct ask *ask_create(struct call *call, const struct run_item *item)
 {
     const struct ask_spec *spec = &item->spec;
-    size_t text = spec->key.len + spec->message.len + spec->detail.len + url_room(spec->url) +
+    size_t text = spec->key.len + spec->message.len + spec->detail.len + url_room(spec) +
                   spec->remember.len + 5;
     struct ask *ask = mem_alloc(sizeof(*ask) + text);
     struct ask_record *record = &ask->record;
@@ -39,7 +40,8 @@ struct ask *ask_create(struct call *call, const struct run_item *item)
     record->kind = spec->kind;
     record->consent = spec->consent;
     record->sensitive = spec->sensitive;
-    record->wait_done = spec->wait_done;
+    record->wait_done = spec->wait_done || spec->page;
+    record->page = spec->page;
     record->target = call->target->name;
     record->message = str_place(&at, spec->message);
     record->detail = str_place(&at, spec->detail);
@@ -219,12 +221,34 @@ static void put_id_into_url(struct ask *ask)
     ask->record.url.len = url.len - hole.len + ID_LEN;
 }
 
+/* False: it has become longer than an address may be. */
+static bool put_page_into_url(struct ask *ask)
+{
+    const struct engine *engine = ask->call->engine;
+    struct buf url;
+
+    buf_init(&url, ENGINE_PAGE_URL_MAX);
+    bool made =
+        engine->pages.link && engine->pages.link(engine->pages.data, &ask->record,
+                                                 engine_now(engine) + ask->record.ttl_ms, &url);
+    if (made) {
+        memcpy((char *)ask->record.url.at, url.at, url.len); /* url_room() left space */
+        ask->record.url.len = url.len;
+    }
+    buf_finish(&url);
+    return made;
+}
+
 static void stage_generate_id(struct flow *flow, void *subject)
 {
     struct ask *ask = subject;
 
     id_random(&ask->id);
     ask->record.id = id_str(&ask->id);
+    if (ask->record.page && !put_page_into_url(ask)) {
+        flow_stop(flow, NOD_E_LIMIT);
+        return;
+    }
     put_id_into_url(ask);
     flow_next(flow);
 }
@@ -307,7 +331,7 @@ static nod_status write(void *subject, size_t stage, enum hook_field field, stru
             "Of a question only the message can be written, and only before storePendingRecord");
         return NOD_E_USAGE;
     }
-    nod_status status = run_check_message(run, ask->record.detail, text);
+    nod_status status = run_check_message(run, ask_record_form(&ask->record), text);
     if (status != NOD_OK) {
         *why = arena_str(arena, run->fault.message);
         return status;

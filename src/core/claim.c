@@ -119,7 +119,7 @@ struct str claim_via(const struct claim *claim)
         return claim->outcome == ASK_EXPIRED ? STR("clock") : STR("nod");
     if (claim->answer.via.len)
         return claim->answer.via;
-    if (claim->url_done)
+    if (claim->url_done || claim->page)
         return STR("page");
     return claim->answer.surface ? str_of(claim->answer.surface->ops->name) : STR("client");
 }
@@ -140,7 +140,7 @@ struct claim_item claim_as_item(struct claim *claim)
 /* The answer did not come through the call's client: the call is run on without its client. */
 static bool is_from_elsewhere(const struct claim *claim)
 {
-    return claim->answer.surface && !claim->answer.surface->ops->client;
+    return claim->page || (claim->answer.surface && !claim->answer.surface->ops->client);
 }
 
 static void publish_send(struct op *op)
@@ -413,6 +413,19 @@ void ask_answer(struct engine *engine, struct str ask_id, const struct answer *a
     claim->data = data;
     if (answer->set)
         answer_set_more(answer->set);
+    flow_start(&claim->flow, &answer_flow, &engine->hooks, NULL, claim, claim_flow_done);
+}
+
+void ask_page_answer(struct engine *engine, struct str ask_id, const struct answer *answer,
+                     answered_fn *done, void *data)
+{
+    struct claim *claim = claim_create(engine, ask_id, answer);
+
+    claim->page = true;
+    claim->answer.surface = NULL;
+    claim->answer.once = !done;
+    claim->done = done;
+    claim->data = data;
     flow_start(&claim->flow, &answer_flow, &engine->hooks, NULL, claim, claim_flow_done);
 }
 

@@ -38,6 +38,7 @@ struct claim {
     uint64_t looked;
     bool by_engine;
     bool url_done;    /* a page says that it is done */
+    bool page;        /* it was given on a page of this server */
     bool too_large;   /* the content was too large to be looked at */
     bool again;       /* the content does not fit, and is asked for once more */
     bool weighed;     /* `learned` is known */

@@ -32,11 +32,18 @@ static bool same_content(struct claim *claim, struct str given, struct str store
     return one && other && json_equal(one, other);
 }
 
+/* Was it given on a page whose content is the answer's? */
+static bool page_has_content(const struct claim *claim, const struct ask_record *record)
+{
+    return claim->page && (record->page == PAGE_FORM || record->page == PAGE_FOREIGN);
+}
+
 /* Did the ask end with this very answer? */
 bool claim_agrees(struct claim *claim, const struct ask_record *record)
 {
     bool form = record->kind == ASK_FORM || record->kind == ASK_APPROVAL;
-    bool content = claim->answer.action == ASK_ACCEPTED && record->kind != ASK_URL &&
+    bool content = claim->answer.action == ASK_ACCEPTED &&
+                   (record->kind != ASK_URL || page_has_content(claim, record)) &&
                    (record->detail.len || !form); /* the empty form takes none */
     struct str given = claim->content.len ? claim->content : STR("{}");
 
@@ -190,7 +197,7 @@ bool ask_fits_form(struct engine *engine, const struct ask_record *ask, const st
     struct arena arena;
 
     arena_init(&arena, CLAIM_ARENA_MAX);
-    bool fits = form_problems(engine, &arena, ask->detail, content).len == 0;
+    bool fits = form_problems(engine, &arena, ask_record_form(ask), content).len == 0;
     arena_finish(&arena);
     return fits;
 }
@@ -215,7 +222,9 @@ static struct str content_problems(struct claim *claim, const struct ask_record 
             "[{\"path\":\"\",\"message\":\"is larger than an answer may be, which is %zu "
             "bytes of JSON\"}]",
             claim->engine->opts.limits.journal_bytes);
-    switch (record->kind) {
+    if (page_has_content(claim, record) && record->page == PAGE_FOREIGN)
+        return nul_problem(claim, content);
+    switch (page_has_content(claim, record) ? ASK_FORM : record->kind) {
     case ASK_FORM:
     case ASK_APPROVAL:
         if (content && content->type != JSON_OBJECT)
@@ -417,7 +426,7 @@ void claim_validate_content(struct flow *flow, void *subject)
         content_invalid(claim, record, problems);
         return;
     }
-    if (record->kind == ASK_URL && record->wait_done && !claim->url_done) {
+    if (record->kind == ASK_URL && record->wait_done && !claim->url_done && !claim->page) {
         if (ask)
             ask->opened = true;
         claim->result = (struct answer_result){ .status = NOD_OK, .pending = true };

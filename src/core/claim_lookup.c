@@ -111,7 +111,8 @@ static bool check_turn(struct claim *claim, const struct ask_record *record)
 static void check_answerer(struct claim *claim, const struct ask_record *record)
 {
     const struct surface *surface = claim->answer.surface;
-    bool page = record->kind == ASK_URL && record->wait_done;
+    bool page = record->kind == ASK_URL && record->wait_done && !record->page;
+    bool ours = record->page && str_eq(record->principal, claim->answer.by);
 
     if (claim->url_done) /* the page was opened for the principal that the ask was put to */
         claim->answer.by = arena_str(&claim->arena, record->principal);
@@ -119,7 +120,7 @@ static void check_answerer(struct claim *claim, const struct ask_record *record)
         return;
     bool foreign = claim->answer.scope.len && !str_eq(record->scope, claim->answer.scope);
     if (!answerable_by(record, claim->answer.by, claim_roles(claim)) || foreign ||
-        (claim->url_done && !page)) {
+        (claim->url_done && !page) || (claim->page && !ours)) {
         claim_reject(claim, NOD_E_NOT_FOUND); /* others must not learn that this ask exists */
     } else if (record->state == ASK_PENDING && target_is_gone(claim->engine, record->target)) {
         end_as(claim, record->call_id, outcome_gone(&claim->arena, record->target));

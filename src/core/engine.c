@@ -221,6 +221,11 @@ void engine_ask_ttl(struct engine *engine, int64_t ms)
     engine->opts.ask_ttl_ms = ms < RUN_TTL_MAX_MS ? ms : RUN_TTL_MAX_MS;
 }
 
+void engine_use_pages(struct engine *engine, const struct engine_pages *pages)
+{
+    engine->pages = *pages;
+}
+
 void engine_allow_fields(struct engine *engine, const char *const *fields)
 {
     engine->allowed_fields = fields && fields[0] ? fields : NULL;

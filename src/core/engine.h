@@ -11,6 +11,7 @@
 #ifndef NOD_CORE_ENGINE_H
 #define NOD_CORE_ENGINE_H
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/list.h"
 #include "core/flow.h"
@@ -48,6 +49,7 @@ enum {
     ENGINE_CALLS = 100000,               /* calls live on a node */
     ENGINE_ASK_TTL_MS = 300000,          /* how long a question waits */
     ENGINE_NEXT_TURN_MS = 30000,         /* how long one place is waited for, in turn */
+    ENGINE_PAGE_URL_MAX = 1024,          /* bytes of the address of a page of ours */
     ENGINE_STORE_TRIES = 6,     /* of an operation whose store failed, with growing pauses */
     ENGINE_STORE_PAUSE_MS = 50, /* the first pause */
 };
@@ -137,6 +139,16 @@ void engine_ask_ttl(struct engine *engine, int64_t ms);
 void engine_allow_fields(struct engine *engine, const char *const *fields);
 /* Every call of a destructive tool is asked for at the gate. Before the first call. */
 void engine_confirm_destructive(struct engine *engine, bool wanted);
+/*
+ * This server has pages of its own (surface/hosted.h). link() appends the address of the page of
+ * an ask, whose record has its id, principal and scope; it is for people until `expires_ms`. False:
+ * it does not fit. Before the first call.
+ */
+struct engine_pages {
+    bool (*link)(void *data, const struct ask_record *ask, int64_t expires_ms, struct buf *url);
+    void *data;
+};
+void engine_use_pages(struct engine *engine, const struct engine_pages *pages);
 struct hooks *engine_hooks(struct engine *engine);
 const struct flow_table *engine_flow(nod_flow flow);
 
@@ -441,7 +453,15 @@ void answers_end(struct answer_set *set);
  */
 void ask_unsupported(struct engine *engine, struct str ask_id, answered_fn *done, void *data);
 
-/* The page of a URL ask with wait_done is done: the ask ends as accepted. */
+/*
+ * The answer was given on the page of this server that the ask has (ask_record.page), by the
+ * principal that the ask was put to; nobody else may. There is no surface: via is "page". Content
+ * that does not fit leaves the ask pending.
+ */
+void ask_page_answer(struct engine *engine, struct str ask_id, const struct answer *answer,
+                     answered_fn *done, void *data);
+
+/* The page of a URL ask with wait_done, which is not ours, is done: the ask ends as accepted. */
 void ask_url_done(struct engine *engine, struct str ask_id, answered_fn *done, void *data);
 
 #endif

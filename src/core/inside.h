@@ -100,6 +100,7 @@ struct engine {
     struct recovery *recovery;
     bool stopping;                     /* no run begins any more: see engine_stop */
     const char *const *allowed_fields; /* NULL: none */
+    struct engine_pages pages;         /* zeroed: this server has none */
     struct grant_rule *remember;       /* the operator's: see grant_offer.c */
     size_t remember_count;
     struct secrets *secrets; /* NULL: there are none: see secret.c */

@@ -88,6 +88,13 @@ const struct entry *journal_find(const struct entry *entries, size_t count, enum
     return NULL;
 }
 
+struct str ask_record_form(const struct ask_record *ask)
+{
+    bool form = ask->kind == ASK_FORM || ask->kind == ASK_APPROVAL || ask->page == PAGE_FORM;
+
+    return form ? ask->detail : STR_NONE;
+}
+
 struct ask_record ask_record_copy(struct arena *arena, const struct ask_record *from)
 {
     struct ask_record copy = *from;

@@ -37,6 +37,18 @@ enum ask_state {
     ASK_INVALID,     /* the content did not fit, and no attempt was left */
 };
 
+/* ASK_URL: the page of this server that the person is sent to (surface/hosted.h). What it shows is
+ * in ask_record.detail. The number is stored: a new page is added at the end. */
+enum ask_page {
+    PAGE_NONE,    /* a page that is not ours: ask_record.url is what the author gave */
+    PAGE_FORM,    /* a form; detail is its schema, and the answer's content fits it */
+    PAGE_SECRET,  /* a secret, which is stored and is no part of the answer */
+    PAGE_FOREIGN, /* leads to the page of somebody else, which sends the person back with a query:
+                     the answer's content. detail: {"url": ...} */
+    PAGE_CONNECT, /* leads to an authorization server; what comes back is no part of the answer */
+    ASK_PAGES = 8 /* ask_record.page is always less than this */
+};
+
 /* "accepted", "declined", ... */
 struct str ask_state_name(enum ask_state state);
 
@@ -49,7 +61,8 @@ struct ask_record {
     enum ask_kind kind;
     bool consent; /* a person has to answer: a model may not */
     bool sensitive;
-    bool wait_done; /* ASK_URL: ends when the page is done, not when it is opened */
+    bool wait_done;     /* ASK_URL: ends when the page is done, not when it is opened */
+    enum ask_page page; /* ASK_URL: not PAGE_NONE if it is one of ours; then wait_done is set */
     /* not 0: it is put to whoever has this role, and never to the principal of the call (four
      * eyes) */
     role_set approver;
@@ -57,9 +70,9 @@ struct ask_record {
     unsigned turn;
     struct str target; /* the tool that asks */
     struct str message;
-    struct str
-        detail; /* JSON: the schema of a form or an approval; a sample's params; else empty */
-    struct str url;
+    struct str detail; /* JSON: the schema of a form or an approval; a sample's params; of a page of
+                          ours: see enum ask_page; else empty */
+    struct str url;    /* ASK_URL: what the person opens; a page of ours has its token in it */
     /* What an approval may be remembered for, and how long (core/grant.h); empty: nothing. */
     struct str remember;
     unsigned char digest[DIGEST_BYTES]; /* digest of the question */
@@ -174,6 +187,9 @@ struct call_record {
     bool handed;
     bool forgotten; /* the call has ended, and only this, its id, principal and times are left */
 };
+
+/* The schema of the form that a person fills in, wherever; empty: there is none. */
+struct str ask_record_form(const struct ask_record *ask);
 
 /* Whole copies, with all text in the arena. If the arena is full, text is missing and
  * arena->exhausted says so. Only these functions copy records: a new member is added here. */

@@ -36,6 +36,7 @@ struct ask_spec {
     bool consent;
     bool sensitive;
     bool wait_done;
+    enum ask_page page; /* ASK_URL: one of our own pages; url is empty, and nod makes it */
 };
 
 /* A value that the journal must not hold: see need.h. Two needs of a run with the same three texts
@@ -100,6 +101,7 @@ struct run {
     struct journal left; /* the journal of a call that dropped the run */
     unsigned supports;   /* a bit (1 << enum ask_kind) for each kind that some surface can ask */
     unsigned supports_consent; /* the same without surfaces where a model answers */
+    bool pages;                /* this server has pages of its own: see engine_use_pages */
     bool fresh_intent;         /* this node has just committed the last ENTRY_INTENT */
     bool portable;             /* only idempotent steps: see call_spec */
     bool carried;              /* see caller_ops.carries */

@@ -175,8 +175,10 @@ static nod_status use_entry(struct run *run, const struct entry *entry)
 
 static void question_digest(const struct ask_spec *spec, unsigned char out[DIGEST_BYTES])
 {
-    char flags[2] = { (char)('0' + (int)spec->kind), spec->consent ? '1' : '0' };
-    struct str parts[] = { str_n(flags, 2), spec->message, spec->detail, spec->url };
+    char flags[3] = { (char)('0' + (int)spec->kind), spec->consent ? '1' : '0',
+                      (char)('0' + (int)spec->page) };
+    struct str parts[] = { str_n(flags, spec->page ? 3 : 2), spec->message, spec->detail,
+                           spec->url };
     struct digest digest;
 
     _Static_assert((int)DIGEST_BYTES == (int)DIGEST_LEN, "a record's digest is a SHA-256");
@@ -320,8 +322,17 @@ static nod_status check_question(struct run *run, const struct ask_spec *spec)
             run, NOD_E_LIMIT,
             "A question may have a message of %d, a schema of %d and a URL of %d bytes",
             RUN_MESSAGE_MAX, RUN_DETAIL_MAX, RUN_URL_MAX);
-    if ((spec->kind == ASK_FORM || spec->kind == ASK_APPROVAL) && spec->detail.len)
+    bool form = spec->kind == ASK_FORM || spec->kind == ASK_APPROVAL || spec->page == PAGE_FORM;
+    if (form && spec->detail.len)
         NOD_TRY(check_form(run, spec->detail, spec->message));
+    if (spec->page && !run->pages) {
+        run_fail_fmt(run, NOD_E_NOT_SUPPORTED,
+                     "This server has no pages of its own, which belong to its inbox: the operator "
+                     "has to serve HTTP, or --inbox beside stdio, and not with --no-inbox or "
+                     "--portable-states");
+        run->unasked = run->fault.message;
+        return NOD_E_NOT_SUPPORTED;
+    }
     /* A grant may answer it even if nobody can be asked: see grant_pass.c. */
     if (!(able & 1u << spec->kind) && !spec->path.len) {
         run_fail_fmt(run, NOD_E_NOT_SUPPORTED,

@@ -193,6 +193,18 @@ nod_status keyring_create(const struct str *secrets, size_t count, struct keyrin
     return NOD_OK;
 }
 
+struct keyring *keyring_random(void)
+{
+    char secret[KEYRING_SECRET_MIN];
+    struct keyring *ring = NULL;
+    const char *why;
+
+    random_bytes(secret, sizeof(secret));
+    keyring_create(&(struct str){ secret, sizeof(secret) }, 1, &ring, &why);
+    OPENSSL_cleanse(secret, sizeof(secret));
+    return ring;
+}
+
 struct keyring *keyring_copy(const struct keyring *ring)
 {
     struct keyring *copy = ring_new(ring->count);

@@ -50,6 +50,8 @@ struct keyring;
  */
 nod_status keyring_create(const struct str *secrets, size_t count, struct keyring **out,
                           const char **why);
+/* Of a secret that nobody has, and that dies with this process: nobody else opens what it seals. */
+struct keyring *keyring_random(void);
 struct keyring *keyring_copy(const struct keyring *ring);
 void keyring_destroy(struct keyring *ring); /* NULL is fine */
 

@@ -14,6 +14,7 @@
 #include "net/http1.h"
 
 const struct principal admit_local_user = { .name = STR_INIT("local"), .roles = ROLES_ALL };
+const struct principal admit_by_link = { .name = STR_INIT("local"), .roles = ROLE_ANSWER };
 
 /* --- answers --- */
 
@@ -253,6 +254,24 @@ static bool is_own_process(const struct http_request *http)
            !http_named(http, HTTP_NAME_ORIGIN).len && !http_header(http, STR("Sec-Fetch-Site")).len;
 }
 
+static bool is_read(const struct http_request *http)
+{
+    return str_eq(http->method, STR("GET")) || str_eq(http->method, STR("HEAD"));
+}
+
+/* A page that was opened from elsewhere is opened again first, because its cookie may be there
+ * then. What is sent must come from our own page. Behind a public URL there is a proxy, which may
+ * run as our own user. */
+bool admit_link_ok(struct front *front, const struct http_request *http, const struct route *route)
+{
+    struct str site = http_header(http, STR("Sec-Fetch-Site"));
+    bool elsewhere = str_eq(site, STR("cross-site")) || str_eq(site, STR("same-site"));
+
+    return route->link && !elsewhere && !front->public_url.origin.len &&
+           (is_read(http) || cookie_origin_ok(front, http)) && !address_is_forwarded(http) &&
+           peer_is_us(http->peer);
+}
+
 /* Loopback is not consent: what can be reached over it is not a person. */
 static enum http_verdict by_credential(struct front *front, const struct http_request *http,
                                        const struct route *path, struct http_ruling *ruling)
@@ -263,7 +282,13 @@ static enum http_verdict by_credential(struct front *front, const struct http_re
         return by_token(front, http, path, ruling);
     if (signed_in)
         return by_cookie(front, http, ruling);
-    return is_own_process(http) ? by_local_user(ruling) : unauthorized(front, http, path, ruling);
+    if (is_own_process(http))
+        return by_local_user(ruling);
+    if (admit_link_ok(front, http, path)) {
+        ruling->mark.who = &admit_by_link;
+        return HTTP_TRUST;
+    }
+    return unauthorized(front, http, path, ruling);
 }
 
 static enum http_verdict authenticate(struct front *front, const struct http_request *http,

@@ -75,6 +75,21 @@ static void enter_as(struct front *front, struct http_exchange *exchange,
 static void enter_from(struct front *front, struct http_exchange *exchange,
                        const struct http_request *http, size_t which);
 
+/* The sign-in has ended, but this route needs none. */
+static void enter_by_link(struct front *front, struct http_exchange *exchange,
+                          const struct http_request *http)
+{
+    struct front_request request = { .front = front,
+                                     .exchange = exchange,
+                                     .http = http,
+                                     .principal = admit_by_link.name,
+                                     .roles = admit_by_link.roles,
+                                     .by_link = true };
+
+    if (http_trust(exchange, STR_NONE))
+        front_hand(&request, http->mark.what);
+}
+
 static void fetched(struct signin_op *op, nod_status status)
 {
     struct front *front = op->front;
@@ -95,6 +110,8 @@ static void fetched(struct signin_op *op, nod_status status)
                STR("The store cannot be reached, so it is not known who you are; try again."));
     else if (cookie_find(front, http, which + 1).len)
         enter_from(front, exchange, http, which + 1);
+    else if (admit_link_ok(front, http, route))
+        enter_by_link(front, exchange, http);
     else
         refuse(front, exchange, http, route, 401, STR("This sign-in has ended; sign in again."));
 }

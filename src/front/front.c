@@ -31,6 +31,14 @@ void front_hand(struct front_request *request, const struct route *route)
                    STR("the path is not percent-encoded correctly\n"));
 }
 
+void front_lead(const struct front_request *request)
+{
+    struct http_ruling ruling = { 0 };
+
+    page_lead(request->front, request->http, request->http->mark.what, &ruling);
+    http_reply(request->exchange, ruling.status, ruling.headers, ruling.header_count, ruling.body);
+}
+
 static void on_request(struct http_exchange *exchange, const struct http_request *http, void *data)
 {
     struct front *front = data;
@@ -50,6 +58,7 @@ static void on_request(struct http_exchange *exchange, const struct http_request
     if (principal) {
         request.principal = principal->name;
         request.roles = principal->roles;
+        request.by_link = principal == &admit_by_link;
     }
     front_hand(&request, http->mark.what);
 }

@@ -50,6 +50,7 @@ struct front_request {
     const struct http_request *http; /* see net/http.h; without a body on a route for anyone */
     struct str principal;            /* whose request it is; empty on a route for anyone */
     role_set roles;                  /* of the principal */
+    bool by_link;                    /* nobody has signed in: see route.link */
     struct signin *session;          /* it came with the cookie of this sign-in; NULL: it did not */
     struct str csrf;                 /* then: what X-CSRF-Token has to be; use front_csrf */
     struct route_vars vars;
@@ -66,6 +67,9 @@ static inline struct str front_csrf(const struct front_request *request)
 {
     return request->csrf;
 }
+
+/* Answers a page that needs a sign-in after all: leads the person to it. */
+void front_lead(const struct front_request *request);
 
 /* --- signing in: the inbox --- */
 

@@ -43,7 +43,7 @@ enum {
     FRONT_OWNER_PART = 4,           /* connections and memory of one principal: a quarter */
     FRONT_STRANGER_MS = 10000,      /* for a first head with a token, after accepting */
     FRONT_PREFLIGHT_MAX = 32 << 10, /* bytes of the header names that a web page may send */
-    FRONT_REFUSAL_MAX = 1024,       /* bytes of the body of a refusal */
+    FRONT_REFUSAL_MAX = 8 << 10,    /* bytes of the body of a refusal, or of where a page leads */
     FRONT_PATH_MAX = 16 << 10,      /* bytes of the decoded variables of a path */
     FRONT_TEXTS_MAX = 1 << 20,      /* bytes of all texts of the options */
     FRONT_PROXIES_MAX = 64,         /* trusted proxies, or networks of them */
@@ -89,6 +89,10 @@ enum http_verdict gate_head(const struct http_request *http, struct http_ruling 
 
 /* The local user, who has every role. */
 extern const struct principal admit_local_user;
+/* The same without a sign-in, where the link is enough: see route.link. */
+extern const struct principal admit_by_link;
+/* Is the link of this route enough for this request? */
+bool admit_link_ok(struct front *front, const struct http_request *http, const struct route *route);
 /* The token of a request; empty: there is none. */
 struct str admit_bearer(const struct http_request *http);
 /* Each of these makes the ruling an answer, and returns HTTP_ANSWER. The route decides how its

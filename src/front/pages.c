@@ -35,13 +35,21 @@ static bool is_plain(struct str path)
     return true;
 }
 
-/* What may stand in a Refresh header: everything but what could end its address. */
-static bool is_followed(struct str target)
+/* An address as it may stand in a Refresh header: what could end it is encoded. It means the same
+ * to whoever decodes it. */
+static void add_target(struct buf *out, struct str target)
 {
-    for (size_t i = 0; i < target.len; i++)
-        if (target.at[i] <= ' ' || target.at[i] > '~' || strchr("\"'<>,;\\", target.at[i]))
-            return false;
-    return target.len > 1 && target.at[0] == '/' && target.at[1] != '/';
+    bool followed = target.len > 1 && target.at[0] == '/' && target.at[1] != '/';
+
+    if (!followed)
+        target = STR("/");
+    for (size_t i = 0; i < target.len; i++) {
+        unsigned char c = (unsigned char)target.at[i];
+        if (c <= ' ' || c > '~' || strchr("\"'<>,;\\", c))
+            buf_fmt(out, "%%%02X", c);
+        else
+            buf_add_char(out, (char)c);
+    }
 }
 
 static void add_header(struct http_ruling *ruling, struct str name, struct str value)
@@ -60,8 +68,12 @@ bool page_lead(struct front *front, const struct http_request *http, const struc
         return false;
     buf_clear(&front->refusal);
     if (str_eq(site, STR("cross-site")) || str_eq(site, STR("same-site"))) {
-        buf_fmt(&front->refusal, "0;url=" STR_FMT STR_FMT, STR_ARG(prefix),
-                STR_ARG(is_followed(http->target) ? http->target : STR("/")));
+        buf_fmt(&front->refusal, "0;url=" STR_FMT, STR_ARG(prefix));
+        add_target(&front->refusal, http->target);
+        if (front->refusal.overflow) { /* it is longer than any of ours */
+            buf_clear(&front->refusal);
+            buf_fmt(&front->refusal, "0;url=" STR_FMT "/", STR_ARG(prefix));
+        }
         ruling->status = 200;
         add_header(ruling, STR("Refresh"), buf_str(&front->refusal));
         add_header(ruling, STR("Content-Type"), STR("text/html; charset=utf-8"));

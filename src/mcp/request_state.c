@@ -30,6 +30,8 @@ enum {
     HEAD_BYTES_MAX =
         DIGEST_BYTES + HEAD_NUMBERS * VARINT_MAX, /* besides its texts, as for the next two */
     ENTRY_BYTES_MAX = DIGEST_BYTES + ENTRY_NUMBERS * VARINT_MAX,
+    ASK_APPROVER_BIT = 3, /* after the flags of an ask: the role of its approver */
+    ASK_PAGE_BIT = 7,     /* and after that which page of ours it has */
     ASK_BYTES_MAX = DIGEST_BYTES + ASK_NUMBERS * VARINT_MAX,
 };
 
@@ -87,7 +89,8 @@ static char *put_ask(char *at, const struct ask_record *ask)
     at = put_str(at, ask->key);
     at = put_u64(at, ask->kind);
     at = put_u64(at, (unsigned)ask->consent | (unsigned)ask->sensitive << 1 |
-                         (unsigned)ask->wait_done << 2 | ask->approver << 3);
+                         (unsigned)ask->wait_done << 2 | ask->approver << ASK_APPROVER_BIT |
+                         (unsigned)ask->page << ASK_PAGE_BIT);
     at = put_str(at, ask->message);
     at = put_str(at, ask->detail);
     at = put_str(at, ask->url);
@@ -287,11 +290,13 @@ static void take_ask(struct reader *r, struct ask_record *ask)
     ask->id = take_id(r);
     ask->key = take_str(r);
     ask->kind = (enum ask_kind)take_upto(r, ASK_ROOTS);
-    uint64_t flags = take_upto(r, ROLES_ALL << 3 | 7);
+    uint64_t flags = take_upto(r, (ASK_PAGES << ASK_PAGE_BIT) - 1);
     ask->consent = flags & 1;
     ask->sensitive = flags & 2;
     ask->wait_done = flags & 4;
-    ask->approver = (unsigned)(flags >> 3);
+    ask->approver = (unsigned)(flags >> ASK_APPROVER_BIT & (ASK_APPROVERS - 1));
+    ask->page = (enum ask_page)(flags >> ASK_PAGE_BIT);
+    r->bad |= ask->approver > ROLES_ALL;
     ask->message = take_str(r);
     ask->detail = take_str(r);
     ask->url = take_str(r);

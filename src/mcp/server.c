@@ -73,22 +73,6 @@ static const char *const *copy_names(struct arena *arena, const char *const *nam
     return copy;
 }
 
-/* Valid only in this process: nobody else can go on with what it has given out. */
-static struct keyring *random_keyring(void)
-{
-    struct keyring *ring = NULL;
-    const char *why;
-    struct id parts[2];
-    char secret[2 * ID_LEN];
-
-    for (size_t i = 0; i < 2; i++) {
-        id_random(&parts[i]);
-        memcpy(secret + i * ID_LEN, parts[i].text, ID_LEN);
-    }
-    keyring_create(&(struct str){ secret, sizeof(secret) }, 1, &ring, &why);
-    return ring;
-}
-
 struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
 {
     struct mcp_server *server = MEM_NEW(struct mcp_server);
@@ -127,7 +111,7 @@ struct mcp_server *mcp_server_create(const struct mcp_opts *opts)
     server->sessions = sessions_create();
     server->ended_streams = ended_streams_create();
     server->subjects = subjects_create();
-    server->rounds = rounds2026_create(opts->keyring ? opts->keyring : random_keyring());
+    server->rounds = rounds2026_create(opts->keyring ? opts->keyring : keyring_random());
     server->listeners = listeners_create();
     server->tasks = tasks_create();
     server->pipe2026 = pipe2026_create();

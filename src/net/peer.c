@@ -41,6 +41,15 @@ void peer_of_address(const struct sockaddr *address, struct peer *peer)
     }
 }
 
+static uint16_t port_of(const struct sockaddr_storage *address)
+{
+    return address->ss_family == AF_INET
+               ? ((const struct sockaddr_in *)(const void *)address)->sin_port
+           : address->ss_family == AF_INET6
+               ? ((const struct sockaddr_in6 *)(const void *)address)->sin6_port
+               : 0;
+}
+
 void peer_of(int fd, bool local, struct peer *peer)
 {
     struct sockaddr_storage address;
@@ -54,6 +63,52 @@ void peer_of(int fd, bool local, struct peer *peer)
     }
     if (getpeername(fd, (struct sockaddr *)&address, &len) == 0)
         peer_of_address((const struct sockaddr *)&address, peer);
+    peer->port = port_of(&address);
+    struct peer own;
+    len = sizeof(address);
+    if (getsockname(fd, (struct sockaddr *)&address, &len) != 0)
+        return;
+    peer_of_address((const struct sockaddr *)&address, &own);
+    peer->own_port = port_of(&address);
+    memcpy(peer->own, own.address, sizeof(peer->own));
+}
+
+static bool is_loopback(const struct peer *peer)
+{
+    static const uint8_t six[PEER_ADDRESS_BYTES] = { [15] = 1 };
+
+    return peer->kind == PEER_IP4
+               ? peer->address[0] == 127
+               : peer->kind == PEER_IP6 && memcmp(peer->address, six, sizeof(six)) == 0;
+}
+
+static void address_make(bool six, const uint8_t *bytes, uint16_t port,
+                         struct sockaddr_storage *out)
+{
+    struct sockaddr_in *four = (struct sockaddr_in *)out;
+    struct sockaddr_in6 *wide = (struct sockaddr_in6 *)out;
+
+    *out = (struct sockaddr_storage){ .ss_family = six ? AF_INET6 : AF_INET };
+    if (six) {
+        memcpy(&wide->sin6_addr, bytes, sizeof(wide->sin6_addr));
+        wide->sin6_port = port;
+    } else {
+        memcpy(&four->sin_addr, bytes, sizeof(four->sin_addr));
+        four->sin_port = port;
+    }
+}
+
+bool peer_is_us(const struct peer *peer)
+{
+    struct sockaddr_storage theirs, ours;
+
+    if (peer->kind == PEER_LOCAL)
+        return peer->same_user;
+    if (!is_loopback(peer) || !peer->port || !peer->own_port)
+        return false;
+    address_make(peer->kind == PEER_IP6, peer->address, peer->port, &theirs);
+    address_make(peer->kind == PEER_IP6, peer->own, peer->own_port, &ours);
+    return os_tcp_is_us((const struct sockaddr *)&theirs, (const struct sockaddr *)&ours);
 }
 
 bool peer_parse(struct str text, struct peer *peer)

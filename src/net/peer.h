@@ -23,7 +23,10 @@ enum peer_kind {
 struct peer {
     uint8_t kind;
     bool same_user; /* PEER_LOCAL: its process runs as the same user as this one */
+    /* Of a connected socket: the ports of both ends, in network order, and our address. */
+    uint16_t port, own_port;
     uint8_t address[PEER_ADDRESS_BYTES];
+    uint8_t own[PEER_ADDRESS_BYTES];
 };
 
 struct sockaddr;
@@ -32,6 +35,9 @@ struct sockaddr;
 void peer_of_address(const struct sockaddr *address, struct peer *peer);
 /* The peer of a connected socket. `local`: a Unix one. */
 void peer_of(int fd, bool local, struct peer *peer);
+/* Does the connection come from this machine, and from a process that runs as the same user as this
+ * one? The system is asked anew each time; false if it does not tell. */
+bool peer_is_us(const struct peer *peer);
 /* An address as people write it, without port and brackets. False: it is not an address. */
 bool peer_parse(struct str text, struct peer *peer);
 /* "203.0.113.7", "2001:db8::1", "unix" or "unknown"; points into `out` or to a constant. */

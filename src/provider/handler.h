@@ -111,6 +111,10 @@ nod_status call_message(nod_call *call, const char *function, const char *messag
 /* NOD_OK, or a bug of the handler: keys that begin with "nod." are nod's own. */
 nod_status call_check_key(nod_call *call, const char *does, struct str key);
 nod_status call_ask(nod_call *call, const struct ask_spec *spec, const struct entry **answer);
+/* The same, with the answer filled in; the run ends here if there is none yet. */
+nod_status ask_now(nod_call *call, const struct ask_spec *spec, nod_answer *answer);
+/* The page of a spec is foreign, and sends the person back (handler_page.c). */
+nod_status page_foreign(nod_call *call, struct ask_spec *spec);
 /* The same for one question of a round that nod_await waits for. */
 nod_status want_ask(nod_call *call, const struct ask_spec *spec, nod_answer *answer);
 /* A status that means "no" if the handler waits for a yes. */

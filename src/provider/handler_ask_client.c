@@ -11,7 +11,7 @@
 
 enum { REQUIRE_ROUNDS_MAX = 16 }; /* how often nod_require_url asks for the same page */
 
-static nod_status ask_now(nod_call *call, const struct ask_spec *spec, nod_answer *answer)
+nod_status ask_now(nod_call *call, const struct ask_spec *spec, nod_answer *answer)
 {
     const struct entry *entry;
     nod_status status = call_ask(call, spec, &entry);
@@ -110,6 +110,8 @@ nod_status nod_elicit_url_with(nod_call *call, nod_answer *answer, const struct 
         .ttl_ms = opts.ttl_ms,
         .wait_done = opts.wait_done,
     };
+    if (opts.returns)
+        NOD_TRY(page_foreign(call, &spec));
     return ask_now(call, &spec, answer);
 }
 

@@ -116,6 +116,7 @@ static void ask_add(struct memory_store *memory, struct stored_call *call,
     is->consent = record->consent;
     is->sensitive = record->sensitive;
     is->wait_done = record->wait_done;
+    is->page = (unsigned)record->page & (ASK_PAGES - 1);
     is->approver = record->approver & (ASK_APPROVERS - 1);
     is->turn = record->turn & (ASK_TURNS - 1);
     memcpy(is->digest, record->digest, DIGEST_BYTES);

@@ -18,9 +18,12 @@
 #include "json/write.h"
 
 enum { FLAG_PLAIN = 0, FLAG_SEALED = 1 };
-/* After the flags of an ask: the role of its approver, and the turn it began with. */
-enum { ASK_APPROVER_BIT = 3, ASK_TURN_BIT = 7 };
-_Static_assert(ASK_APPROVERS << ASK_APPROVER_BIT == 1 << ASK_TURN_BIT, "they do not overlap");
+/* After the flags of an ask: the role of its approver, the turn it began with, and which page of ours
+ * it has. */
+enum { ASK_APPROVER_BIT = 3, ASK_TURN_BIT = 7, ASK_PAGE_BIT = 10 };
+_Static_assert(ASK_APPROVERS << ASK_APPROVER_BIT == 1 << ASK_TURN_BIT &&
+                   ASK_TURNS << ASK_TURN_BIT == 1 << ASK_PAGE_BIT,
+               "they do not overlap");
 /* The end of an entry: flags, and after ENTRY_NOTED a text. */
 enum { ENTRY_SENSITIVE = 1, ENTRY_NOTED = 2, ENTRY_FLAGS_END = 4 };
 
@@ -126,11 +129,11 @@ nod_status codec_write_ask(struct codec *codec, const struct ask_record *ask, st
     put_text(&body, ask->key);
     put_text(&body, ask->principal);
     put_number(&body, ask->kind);
-    /* An older node does not know approvers, or turns past the first: it refuses such a record, so
-     * nobody can answer there. */
+    /* An older node does not know approvers, turns past the first, or pages: it refuses such a
+     * record, so nobody can answer there. */
     put_number(&body, (ask->consent ? 1u : 0u) | (ask->sensitive ? 2u : 0u) |
                           (ask->wait_done ? 4u : 0u) | ask->approver << ASK_APPROVER_BIT |
-                          ask->turn << ASK_TURN_BIT);
+                          ask->turn << ASK_TURN_BIT | (unsigned)ask->page << ASK_PAGE_BIT);
     put_text(&body, ask->target);
     put_text(&body, ask->message);
     put_text(&body, ask->detail);
@@ -420,12 +423,13 @@ nod_status codec_read_ask(struct codec *codec, struct str id, struct str bytes, 
     out->key = get_text(&reader);
     out->principal = get_text(&reader);
     out->kind = (enum ask_kind)get_below(&reader, ASK_ROOTS + 1);
-    unsigned flags = get_below(&reader, ASK_TURNS << ASK_TURN_BIT);
+    unsigned flags = get_below(&reader, ASK_PAGES << ASK_PAGE_BIT);
     out->consent = flags & 1;
     out->sensitive = flags & 2;
     out->wait_done = flags & 4;
     out->approver = flags >> ASK_APPROVER_BIT & (ASK_APPROVERS - 1);
-    out->turn = flags >> ASK_TURN_BIT;
+    out->turn = flags >> ASK_TURN_BIT & (ASK_TURNS - 1);
+    out->page = (enum ask_page)(flags >> ASK_PAGE_BIT);
     out->target = get_text(&reader);
     out->message = get_text(&reader);
     out->detail = get_text(&reader);

@@ -68,10 +68,12 @@ static void write_question(struct json_writer *w, const struct shown_ask *shown)
 
     jw_key_bool(w, STR("consent"), ask->consent);
     jw_key_str(w, STR("message"), ask->message);
-    key_raw_or(w, STR("schema"), ask->detail, STR("null"));
+    key_raw_or(w, STR("schema"), ask->page ? STR_NONE : ask->detail, STR("null"));
     key_raw_or(w, STR("arguments"), shown->args, shown->found ? STR("{}") : STR("null"));
     if (ask->kind == ASK_URL)
         jw_key_str(w, STR("url"), ask->url);
+    if (ask->page) /* it is answered there, and not here */
+        jw_key_str(w, STR("page"), ask->url);
     jw_key_str(w, STR("principal"), ask->principal);
     key_raw_or(w, STR("client"), shown->client, STR("null"));
 }

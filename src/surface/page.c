@@ -32,11 +32,6 @@ static const struct web_file *file_named(struct str name)
 
 /* --- places --- */
 
-struct place {
-    struct str name;
-    struct str text; /* HTML */
-};
-
 static struct str value_of(const struct place *places, size_t count, struct str name)
 {
     for (size_t i = 0; i < count; i++)
@@ -56,27 +51,31 @@ static void fill(struct buf *page, struct str text, const struct place *places, 
     buf_add(page, text);
 }
 
-static void reply_page(struct http_exchange *exchange, struct str file, const struct place *places,
-                       size_t count)
+void page_reply(struct http_exchange *exchange, int status, struct str file,
+                const struct place *places, size_t count)
 {
     struct buf page;
 
     buf_init(&page, PAGE_MAX);
     fill(&page, file_named(file)->text, places, count);
-    http_reply_lines(exchange, 200, STR(PAGE_HTML), buf_str(&page));
+    http_reply_lines(exchange, status, STR(PAGE_HTML), buf_str(&page));
     buf_finish(&page);
 }
 
-/* Text from outside as HTML, in the arena. */
-static struct str as_text(struct arena *arena, struct str text)
+struct str page_as_text(struct arena *arena, struct str text, size_t limit)
 {
     struct buf html;
 
     buf_init(&html, PAGE_MAX);
-    page_text(&html, text, PAGE_TITLE_MAX);
+    page_text(&html, text, limit);
     struct str copy = arena_str(arena, buf_str(&html));
     buf_finish(&html);
     return copy;
+}
+
+static struct str as_text(struct arena *arena, struct str text)
+{
+    return page_as_text(arena, text, PAGE_TITLE_MAX);
 }
 
 static struct str title_of(const struct inbox *inbox, struct arena *arena)
@@ -86,10 +85,9 @@ static struct str title_of(const struct inbox *inbox, struct arena *arena)
     return as_text(arena, opts->title.len ? opts->title : opts->name);
 }
 
-/* Where our paths begin, seen from the browser: the path of the public URL, without its slash. */
-static struct str base_of(const struct inbox *inbox, struct arena *arena)
+struct str page_base(const struct front *front, struct arena *arena)
 {
-    struct str link = front_link(inbox->opts.front, STR("/"), arena), host, path;
+    struct str link = front_link(front, STR("/"), arena), host, path;
     ptrdiff_t at = str_find(link, STR("://"));
 
     if (at < 0 || !str_cut(str_skip(link, (size_t)at + 3), '/', &host, &path) || !path.len)
@@ -116,7 +114,7 @@ static void page_drawn(struct shown *shown, bool more)
 {
     const struct inbox *inbox = shown->inbox;
     struct arena *arena = &shown->arena;
-    struct str base = base_of(inbox, arena), title = title_of(inbox, arena);
+    struct str base = page_base(inbox->opts.front, arena), title = title_of(inbox, arena);
     bool none = shown->count == 0;
     struct buf list;
 
@@ -136,7 +134,7 @@ static void page_drawn(struct shown *shown, bool more)
         { STR("hidden"), none ? STR_NONE : STR(" hidden") },
         { STR("connect"), how_to_connect(inbox, arena) },
     };
-    reply_page(shown->exchange, STR("shell.html"), places, sizeof(places) / sizeof(places[0]));
+    page_reply(shown->exchange, 200, STR("shell.html"), places, sizeof(places) / sizeof(places[0]));
     buf_finish(&list);
 }
 
@@ -154,13 +152,14 @@ static void login_serve(const struct front_request *request, void *data)
     arena_init(&arena, PAGE_MAX);
     struct str title = title_of(inbox, &arena);
     const struct place places[] = {
-        { STR("base"), base_of(inbox, &arena) },
+        { STR("base"), page_base(inbox->opts.front, &arena) },
         { STR("title"), title },
         { STR("name"), title },
         { STR("with"), tokens ? STR_NONE : STR(" hidden") },
         { STR("without"), tokens ? STR(" hidden") : STR_NONE },
     };
-    reply_page(request->exchange, STR("login.html"), places, sizeof(places) / sizeof(places[0]));
+    page_reply(request->exchange, 200, STR("login.html"), places,
+               sizeof(places) / sizeof(places[0]));
     arena_finish(&arena);
 }
 

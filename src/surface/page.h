@@ -11,6 +11,8 @@
 #include "base/buf.h"
 #include "core/record.h"
 
+struct front;
+struct http_exchange;
 struct inbox;
 
 enum {
@@ -19,6 +21,20 @@ enum {
     PAGE_TITLE_MAX = 200, /* bytes of a title in the list */
     PAGE_GIST_MAX = 160,  /* bytes of a message in the list */
 };
+
+/* A place such as {name} in a file of web/, and what it is filled with: HTML. */
+struct place {
+    struct str name;
+    struct str text;
+};
+
+/* Answers with this file, whose places are filled in. */
+void page_reply(struct http_exchange *exchange, int status, struct str file,
+                const struct place *places, size_t count);
+/* Text from outside as HTML, in the arena. At most `limit` bytes of it. */
+struct str page_as_text(struct arena *arena, struct str text, size_t limit);
+/* Where our paths begin, seen from the browser: the path of the public URL, without its slash. */
+struct str page_base(const struct front *front, struct arena *arena);
 
 /* False, logged: a route cannot be added. */
 bool page_routes(struct inbox *inbox);

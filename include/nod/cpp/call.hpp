@@ -46,6 +46,15 @@ struct url_options {
     text key{};
     std::chrono::milliseconds ttl{0};
     bool wait_done = false;
+    bool returns = false;
+};
+
+struct page_options {
+    text schema{}; /* instead of a form */
+    text key{};
+    std::chrono::milliseconds ttl{0};
+    bool sensitive = false;
+    bool consent = false;
 };
 
 struct sample_options {
@@ -411,6 +420,24 @@ class call
     }
     void await() { check(nod_await(at_)); }
 
+    /* On a page of this server: nothing of it passes through the client. */
+    answer elicit_page(const text &message, std::initializer_list<field> fields,
+                       const page_options &o = {})
+    {
+        return elicit_page(message, form(fields), o);
+    }
+    template <class Form>
+    detail::if_form<Form, answer> elicit_page(const text &message, const Form &fields,
+                                              const page_options &o = {})
+    {
+        const form shown(fields);
+        return page_form(message, &shown, o);
+    }
+    answer elicit_page(const text &message, const page_options &o = {})
+    {
+        return page_form(message, nullptr, o);
+    }
+
     answer elicit_url(const text &message, const text &url, const url_options &o = {})
     {
         const nod_url_opts opts = page(message, url, o);
@@ -623,6 +650,24 @@ class call
                 detail::view(got.by)};
     }
 
+    answer page_form(const text &message, const form *fields, const page_options &o)
+    {
+        const detail::c_form shown(fields);
+        nod_page_opts opts{};
+        nod_answer got{};
+
+        opts.size = sizeof(opts);
+        opts.message = message.c_str();
+        opts.form = shown.get();
+        opts.schema = o.schema.c_str();
+        opts.key = o.key.c_str();
+        opts.ttl_ms = o.ttl.count();
+        opts.sensitive = o.sensitive;
+        opts.consent = o.consent;
+        check(nod_elicit_page_with(at_, &got, &opts));
+        return detail::from_c(got);
+    }
+
     answer sample_by(sample_fn *ask, const text &prompt, const sample_options &o)
     {
         nod_sample_opts opts{};
@@ -657,6 +702,7 @@ class call
         opts.key = o.key.c_str();
         opts.ttl_ms = o.ttl.count();
         opts.wait_done = o.wait_done;
+        opts.returns = o.returns;
         return opts;
     }
 

@@ -1,0 +1,430 @@
+/*
+ * surface/hosted: see hosted.h.
+ *
+ * A request opens its token, then the ask is found (here or in the store), then it is checked who
+ * may see it. Whatever is wrong with the token, or whoever it is for, the person is told the same:
+ * there is no such page for them.
+ */
+#include "surface/hosted.h"
+
+#include "base/crash.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "core/answerable.h"
+#include "crypto/page_token.h"
+#include "surface/api.h"
+
+struct hosted {
+    struct hosted_opts opts;
+    struct store *store;
+    struct list visits;
+    size_t visit_count;
+};
+
+/* A new page is a row. */
+static const struct hosted_kind *const kinds[ASK_PAGES] = {
+    [PAGE_FORM] = &hosted_form,
+    [PAGE_FOREIGN] = &hosted_foreign,
+};
+
+const struct hosted_kind *hosted_kind_of(const struct ask_record *ask)
+{
+    return (size_t)ask->page < ASK_PAGES ? kinds[ask->page] : NULL;
+}
+
+struct hosted_opts *hosted_opts(struct hosted *hosted)
+{
+    return &hosted->opts;
+}
+
+#define NO_SUCH_PAGE                                                                               \
+    STR("There is no such page for you. The link may be incomplete, or for somebody else.")
+
+/* --- links --- */
+
+static bool link_make(void *data, const struct ask_record *ask, int64_t expires_ms, struct buf *url)
+{
+    struct hosted *hosted = data;
+    struct arena arena;
+
+    arena_init(&arena, ENGINE_PAGE_URL_MAX * 4);
+    buf_add(url, front_link(hosted->opts.front, STR("/a/"), &arena));
+    arena_finish(&arena);
+    return page_token_make(hosted->opts.ring, PAGE_TOKEN_PAGE, ask->principal, ask->scope, ask->id,
+                           expires_ms, url) == NOD_OK &&
+           !url->overflow;
+}
+
+bool hosted_state(const struct hosted_visit *visit, struct buf *out)
+{
+    const struct ask_record *ask = &visit->ask;
+
+    return page_token_make(visit->hosted->opts.ring, PAGE_TOKEN_RETURN, ask->principal, ask->scope,
+                           ask->id, ask->expires_ms, out) == NOD_OK;
+}
+
+struct str hosted_return_url(const struct hosted_visit *visit)
+{
+    struct arena *arena = (struct arena *)&visit->arena;
+
+    return front_link(visit->hosted->opts.front, STR("/a/return"), arena);
+}
+
+/* --- visits --- */
+
+static void visit_gone(void *data)
+{
+    struct hosted_visit *visit = data;
+
+    visit->exchange = NULL;
+    visit->http = NULL;
+}
+
+static struct hosted_visit *visit_begin(struct hosted *hosted, const struct front_request *request)
+{
+    if (hosted->visit_count >= HOSTED_VISITS_MAX) {
+        api_problem(request->exchange, 503, STR("Too many pages are being opened; try again."));
+        return NULL;
+    }
+    struct hosted_visit *visit = MEM_NEW(struct hosted_visit);
+    visit->hosted = hosted;
+    visit->exchange = request->exchange;
+    visit->http = request->http;
+    visit->by_link = request->by_link;
+    visit->roles = request->roles;
+    arena_init(&visit->arena, HOSTED_ARENA_MAX);
+    visit->principal = arena_str(&visit->arena, request->principal);
+    visit->csrf = arena_str(&visit->arena, front_csrf(request));
+    list_init(&visit->link);
+    list_append(&hosted->visits, &visit->link);
+    hosted->visit_count++;
+    http_on_gone(visit->exchange, visit_gone, visit);
+    return visit;
+}
+
+static void visit_end(struct hosted_visit *visit)
+{
+    list_remove(&visit->link);
+    visit->hosted->visit_count--;
+    arena_finish(&visit->arena);
+    MEM_DELETE(visit);
+}
+
+void hosted_refuse(struct hosted_visit *visit, int status, struct str why)
+{
+    if (visit->exchange && visit->is_page)
+        hosted_draw_refusal(visit, status, why);
+    else if (visit->exchange)
+        api_problem(visit->exchange, status, why);
+    visit_end(visit);
+}
+
+void hosted_unfit(struct hosted_visit *visit, struct str detail, struct str errors)
+{
+    if (visit->exchange && visit->is_page)
+        hosted_draw_refusal(visit, 422, detail);
+    else if (visit->exchange)
+        api_invalid(visit->exchange, detail, errors);
+    visit_end(visit);
+}
+
+void hosted_redirect(struct hosted_visit *visit, struct str url)
+{
+    const struct http_header location = { STR("Location"), url };
+
+    if (visit->exchange)
+        http_reply(visit->exchange, 303, &location, 1, STR_NONE);
+    visit_end(visit);
+}
+
+/* --- the ask --- */
+
+/* An ask whose answer is a person's yes to something: a link that anybody may hold is no yes. */
+static bool is_consent(const struct hosted_visit *visit)
+{
+    const struct ask_record *ask = &visit->ask;
+    const struct target *tool = catalog_find(visit->hosted->opts.catalog, TARGET_TOOL, ask->target);
+
+    return ask->consent || (tool && tool->destructive);
+}
+
+static void lead_to_sign_in(struct hosted_visit *visit)
+{
+    struct front_request request = { .front = visit->hosted->opts.front,
+                                     .exchange = visit->exchange,
+                                     .http = visit->http };
+
+    if (visit->exchange && visit->is_page)
+        front_lead(&request);
+    else if (visit->exchange)
+        api_problem(visit->exchange, 401,
+                    STR("This needs a sign-in: the link alone is not enough to agree to it."));
+    visit_end(visit);
+}
+
+/* Is it for this person? The token has said so when it was made; the ask says so now. */
+static bool may_see(const struct hosted_visit *visit, const struct page_token *token,
+                    const struct ask_record *ask)
+{
+    return ask->page && hosted_kind_of(ask) && str_eq(ask->principal, visit->principal) &&
+           page_token_is_for(token, ask->principal) && page_token_is_of(token, ask->scope) &&
+           answerable_by(ask, visit->principal, visit->roles);
+}
+
+struct finding {
+    struct hosted_visit *visit;
+    struct page_token token;
+};
+
+static void found(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct finding *finding = data;
+    struct hosted_visit *visit = finding->visit;
+    bool seen = status == NOD_OK && may_see(visit, &finding->token, reply->ask);
+
+    if (seen)
+        visit->ask = ask_record_copy(&visit->arena, reply->ask);
+    MEM_DELETE(finding);
+    if (!visit->exchange)
+        visit_end(visit);
+    else if (status == NOD_E_STORE)
+        hosted_refuse(visit, 503, STR("The store cannot be reached; try again."));
+    else if (!seen || visit->arena.exhausted)
+        hosted_refuse(visit, 404, NO_SUCH_PAGE);
+    else if (visit->by_link && is_consent(visit))
+        lead_to_sign_in(visit);
+    else
+        visit->next(visit);
+}
+
+/* Finds the ask that the token names, and goes on with `next`. */
+static void visit_find(struct hosted_visit *visit, struct str purpose, struct str text,
+                       void (*next)(struct hosted_visit *visit))
+{
+    struct hosted *hosted = visit->hosted;
+    struct page_token token;
+
+    visit->next = next;
+    if (page_token_open(hosted->opts.ring, purpose, text, &visit->arena, &token) != NOD_OK ||
+        !page_token_is_for(&token, visit->principal)) {
+        hosted_refuse(visit, 404, NO_SUCH_PAGE);
+        return;
+    }
+    struct finding *finding = MEM_NEW(struct finding);
+    finding->visit = visit;
+    finding->token = token;
+    hosted->store->ops->load_ask(hosted->store, token.name, found, finding);
+}
+
+/* --- answering --- */
+
+static void show_outcome(struct hosted_visit *visit)
+{
+    if (visit->exchange)
+        hosted_draw(visit);
+    visit_end(visit);
+}
+
+/* How it ended is read from the store, which also knows who was faster. */
+static void outcome_loaded(void *data, nod_status status, const struct store_reply *reply)
+{
+    struct hosted_visit *visit = data;
+
+    if (status == NOD_OK)
+        visit->ask = ask_record_copy(&visit->arena, reply->ask);
+    show_outcome(visit);
+}
+
+static void answered(void *data, const struct answer_result *result)
+{
+    struct hosted_visit *visit = data;
+    struct store *store = visit->hosted->store;
+
+    CRASH_POINT(page_after);
+    visit->counted = result->status == NOD_OK;
+    if (result->status == NOD_OK || (result->status == NOD_E_STALE && !result->pending))
+        store->ops->load_ask(store, visit->ask.id, outcome_loaded, visit);
+    else if (result->problems.len && result->pending)
+        hosted_unfit(visit,
+                     result->message.len
+                         ? result->message
+                         : STR("The answer does not fit what was asked; it still waits."),
+                     result->problems);
+    else if (result->status == NOD_E_STORE)
+        hosted_refuse(visit, 503, STR("The store cannot be reached. Send the same answer again."));
+    else if (result->message.len)
+        hosted_refuse(visit, 403, result->message);
+    else
+        hosted_refuse(visit, 404, NO_SUCH_PAGE);
+}
+
+void hosted_answer(struct hosted_visit *visit, enum ask_state action, const struct json *content)
+{
+    CRASH_POINT(page_before);
+    ask_page_answer(
+        visit->hosted->opts.engine, visit->ask.id,
+        &(struct answer){
+            .action = action, .content = content, .by = visit->principal, .roles = visit->roles },
+        answered, visit);
+}
+
+/* --- GET /a/{token} --- */
+
+static bool is_over(const struct hosted_visit *visit)
+{
+    return visit->ask.state != ASK_PENDING ||
+           engine_now(visit->hosted->opts.engine) >= visit->ask.expires_ms;
+}
+
+static void opened(struct hosted_visit *visit)
+{
+    const struct hosted_kind *kind = hosted_kind_of(&visit->ask);
+
+    if (kind->opened && !is_over(visit))
+        kind->opened(visit);
+    else
+        show_outcome(visit);
+}
+
+static void page_serve(const struct front_request *request, void *data)
+{
+    struct hosted_visit *visit = visit_begin(data, request);
+
+    if (!visit)
+        return;
+    visit->is_page = true;
+    visit_find(visit, PAGE_TOKEN_PAGE, front_var(request, STR("token")), opened);
+}
+
+/* --- POST /a/{token} --- */
+
+/* {"action": "accept", "content": {...}} or {"action": "decline"} */
+static void submitted(struct hosted_visit *visit)
+{
+    const struct hosted_kind *kind = hosted_kind_of(&visit->ask);
+    const struct json *body = json_parse(&visit->arena, visit->http->body,
+                                         &(struct json_opts){ .refuse_duplicates = true }, NULL);
+    struct str action = json_get_str(body, STR("action"));
+    const struct json *content = json_get(body, STR("content"));
+
+    if (str_eq(action, STR("decline")))
+        hosted_answer(visit, ASK_DECLINED, NULL);
+    else if (!str_eq(action, STR("accept")) || (content && !json_is(content, JSON_OBJECT)))
+        hosted_refuse(visit, 400,
+                      STR("The body says \"action\": \"accept\" or \"decline\", and \"content\" is "
+                          "an object."));
+    else if (!kind->submitted)
+        hosted_refuse(visit, 400, STR("Nothing can be submitted here; open the page."));
+    else if (is_over(visit)) /* whoever was late is told how it ended */
+        hosted_answer(visit, ASK_ACCEPTED, content);
+    else
+        kind->submitted(visit, content);
+}
+
+static bool is_json(struct str type)
+{
+    struct str rest;
+
+    str_cut(type, ';', &type, &rest);
+    return str_eq_nocase(str_trim(type), STR("application/json"));
+}
+
+static void submit_serve(const struct front_request *request, void *data)
+{
+    if (!is_json(http_named(request->http, HTTP_NAME_CONTENT_TYPE))) {
+        api_problem(request->exchange, 415, STR("Send the answer as application/json."));
+        return;
+    }
+    struct hosted_visit *visit = visit_begin(data, request);
+    if (visit)
+        visit_find(visit, PAGE_TOKEN_PAGE, front_var(request, STR("token")), submitted);
+}
+
+/* --- GET /a/return --- */
+
+static void returned(struct hosted_visit *visit)
+{
+    const struct hosted_kind *kind = hosted_kind_of(&visit->ask);
+
+    CRASH_POINT(return_before);
+    if (!kind->returned)
+        hosted_refuse(visit, 404, NO_SUCH_PAGE);
+    else if (is_over(visit))
+        show_outcome(visit);
+    else
+        kind->returned(visit);
+}
+
+static void return_serve(const struct front_request *request, void *data)
+{
+    struct hosted_visit *visit = visit_begin(data, request);
+    struct str state;
+
+    if (!visit)
+        return;
+    visit->is_page = true;
+    if (!hosted_read_query(&visit->arena, request->http->query, visit->query, &visit->query_count,
+                           &state))
+        hosted_refuse(visit, 400,
+                      STR("What the other site sent back cannot be read: open the link again."));
+    else
+        visit_find(visit, PAGE_TOKEN_RETURN, state, returned);
+}
+
+/* --- the whole --- */
+
+static bool add_routes(struct hosted *hosted)
+{
+    const struct route routes[] = {
+        { .method = STR("GET"), .pattern = STR("/a/{token}"), .page = true, .handle = page_serve },
+        { .method = STR("GET"), .pattern = STR("/a/return"), .page = true, .handle = return_serve },
+        { .method = STR("POST"),
+          .pattern = STR("/a/{token}"),
+          .fetch_site = true,
+          .handle = submit_serve },
+    };
+
+    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
+        struct route route = routes[i];
+        route.who = ROLE_ANSWER;
+        route.cookie = route.link = true;
+        route.data = hosted;
+        if (!front_route(hosted->opts.front, &route))
+            return false;
+    }
+    return true;
+}
+
+struct hosted *hosted_create(const struct hosted_opts *opts)
+{
+    struct hosted *hosted = MEM_NEW(struct hosted);
+
+    hosted->opts = *opts;
+    if (!hosted->opts.ring)
+        hosted->opts.ring = keyring_random();
+    hosted->store = engine_store(opts->engine);
+    list_init(&hosted->visits);
+    if (add_routes(hosted))
+        return hosted;
+    hosted_destroy(hosted);
+    return NULL;
+}
+
+void hosted_start(struct hosted *hosted)
+{
+    if (front_is_linked(hosted->opts.front))
+        engine_use_pages(hosted->opts.engine,
+                         &(struct engine_pages){ .link = link_make, .data = hosted });
+}
+
+void hosted_destroy(struct hosted *hosted)
+{
+    struct list *at;
+
+    if (!hosted)
+        return;
+    while ((at = list_first(&hosted->visits)))
+        visit_end(LIST_OF(at, struct hosted_visit, link));
+    keyring_destroy(hosted->opts.ring);
+    MEM_DELETE(hosted);
+}

@@ -1,0 +1,84 @@
+/*
+ * surface/hosted_query: what a foreign page sends back, as the query of /a/return.
+ *
+ * It comes from elsewhere and becomes the content of an answer, so it is read strictly: every
+ * member once, encoded as it should be, without NUL, in valid UTF-8, and not too many.
+ */
+#include "json/utf8.h"
+#include "surface/hosted.h"
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool is_text(struct str text)
+{
+    for (const char *at = text.at, *end = text.at + text.len; at < end;) {
+        size_t len = (unsigned char)*at < 0x80 ? (*at != 0) : utf8_sequence(at, end);
+        if (!len)
+            return false;
+        at += len;
+    }
+    return true;
+}
+
+static bool decode(struct arena *arena, struct str from, struct str *to)
+{
+    char *text = arena_alloc_aligned(arena, from.len + 1, 1);
+    size_t len = 0;
+
+    if (!text)
+        return false;
+    for (size_t i = 0; i < from.len; i++) {
+        char c = from.at[i];
+        if (c == '%') {
+            int high = from.len - i > 2 ? hex_digit(from.at[i + 1]) : -1;
+            int low = from.len - i > 2 ? hex_digit(from.at[i + 2]) : -1;
+            if (high < 0 || low < 0)
+                return false;
+            c = (char)(high << 4 | low);
+            i += 2;
+        } else if (c == '+') {
+            c = ' ';
+        }
+        text[len++] = c;
+    }
+    *to = str_n(text, len);
+    return is_text(*to);
+}
+
+bool hosted_read_query(struct arena *arena, struct str query, struct hosted_param *members,
+                       size_t *count, struct str *state)
+{
+    struct str pair, name, value;
+
+    *count = 0;
+    *state = STR_NONE;
+    for (bool more = query.len > 0; more;) {
+        struct hosted_param one;
+        more = str_cut(query, '&', &pair, &query);
+        if (!pair.len)
+            continue;
+        value = STR_NONE;
+        str_cut(pair, '=', &name, &value);
+        if (!decode(arena, name, &one.name) || !decode(arena, value, &one.value))
+            return false;
+        if (str_eq(one.name, STR("state"))) {
+            if (state->at)
+                return false;
+            *state = one.value;
+            continue;
+        }
+        for (size_t i = 0; i < *count; i++)
+            if (str_eq(members[i].name, one.name))
+                return false;
+        if (*count == HOSTED_QUERY_MAX)
+            return false;
+        members[(*count)++] = one;
+    }
+    return true;
+}

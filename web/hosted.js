@@ -1,0 +1,62 @@
+// A page of this server that one question is answered on (/a/...). The server has drawn the question, and how it ended if
+// it has; this draws the form, as the inbox does, and sends it. What is entered is kept nowhere, and shown nowhere again.
+import { el, button, folded, $ } from './dom.js';
+import { parse, write } from './json.js';
+import { makeForm } from './form.js';
+
+// Each kind of page: what stands in the form, whether it may be sent, and what is sent.
+const kinds = {
+  form(data) {
+    const form = makeForm(data.schema, () => {});
+    return { node: form.node, check: () => form.check(), content: () => form.content(), refused: (errors) => form.refused(errors) };
+  },
+};
+
+const data = parse($('data').textContent);
+const note = el('p', { class: 'note', role: 'alert', hidden: true });
+
+function say(text) {
+  note.hidden = !text;
+  note.textContent = text;
+}
+
+function over(text) {
+  $('form').hidden = true;
+  $('verdict').textContent = text;
+  $('outcome').hidden = false;
+}
+
+async function post(body) {
+  try {
+    const headers = { 'Content-Type': 'application/json' };
+    if (data.csrf) headers['X-CSRF-Token'] = data.csrf;
+    const reply = await fetch(location.pathname, { method: 'POST', headers, body: write(body) });
+    return { status: reply.status, told: parse(await reply.text()) };
+  } catch {
+    return { status: 0 };
+  }
+}
+
+function draw(kind) {
+  let busy = false;
+  async function send(action) {
+    if (busy || (action === 'accept' && !kind.check())) return;
+    busy = true;
+    say('');
+    const { status, told } = await post({ action, content: action === 'accept' ? kind.content() : undefined });
+    busy = false;
+    if (told?.outcome) over(told.outcome);
+    else if (status === 422) say(kind.refused(told.errors ?? []) || told.detail);
+    else say(status ? (told?.detail ?? 'That did not work. Please try again.') : 'The server cannot be reached. What you wrote is still here.');
+  }
+  $('message').replaceWith(folded(data.message, { tag: 'p', class: 'message', id: 'message', limit: 1500, lines: 20 }));
+  $('form').append(kind.node, note, el('div', { class: 'buttons' }, button('Decline', () => send('decline')), el('span', { class: 'yes' }, el('button', { class: 'primary' }, 'Submit'))));
+  $('form').addEventListener('submit', (event) => {
+    event.preventDefault();
+    send('accept');
+  });
+  // Enter in a field sends nothing: what is sent was meant to be.
+  $('form').addEventListener('keydown', (event) => event.key === 'Enter' && event.target.matches('input') && event.preventDefault());
+}
+
+if (kinds[data.kind] && data.state === 'pending') draw(kinds[data.kind](data));
