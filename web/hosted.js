@@ -1,6 +1,6 @@
 // A page of this server that one question is answered on (/a/...). The server has drawn the question, and how it ended if
 // it has; this draws the form, as the inbox does, and sends it. What is entered is kept nowhere, and shown nowhere again.
-import { el, button, folded, $ } from './dom.js';
+import { el, button, folded, tell, $ } from './dom.js';
 import { parse, write } from './json.js';
 import { makeForm } from './form.js';
 
@@ -13,12 +13,7 @@ const kinds = {
 };
 
 const data = parse($('data').textContent);
-const note = el('p', { class: 'note', role: 'alert', hidden: true });
-
-function say(text) {
-  note.hidden = !text;
-  note.textContent = text;
-}
+const note = el('p.note', { role: 'alert', hidden: true });
 
 function over(text) {
   $('form').hidden = true;
@@ -42,21 +37,23 @@ function draw(kind) {
   async function send(action) {
     if (busy || (action === 'accept' && !kind.check())) return;
     busy = true;
-    say('');
+    tell(note, '');
     const { status, told } = await post({ action, content: action === 'accept' ? kind.content() : undefined });
     busy = false;
     if (told?.outcome) over(told.outcome);
-    else if (status === 422) say(kind.refused(told.errors ?? []) || told.detail);
-    else say(status ? (told?.detail ?? 'That did not work. Please try again.') : 'The server cannot be reached. What you wrote is still here.');
+    else if (status === 422) tell(note, kind.refused(told.errors ?? []) || told.detail);
+    else tell(note, status ? (told?.detail ?? 'That did not work. Please try again.') : 'The server cannot be reached. What you wrote is still here.');
   }
-  $('message').replaceWith(folded(data.message, { tag: 'p', class: 'message', id: 'message', limit: 1500, lines: 20 }));
-  $('form').append(kind.node, note, el('div', { class: 'buttons' }, button('Decline', () => send('decline')), el('span', { class: 'yes' }, el('button', { class: 'primary' }, 'Submit'))));
+  $('message').replaceChildren(folded(data.message, 'span', { limit: 1500, lines: 20 }));
+  $('form').append(kind.node, note, el('div.buttons', button('Decline', () => send('decline')), el('span.yes', el('button.primary', 'Submit'))));
   $('form').addEventListener('submit', (event) => {
     event.preventDefault();
     send('accept');
   });
   // Enter in a field sends nothing: what is sent was meant to be.
-  $('form').addEventListener('keydown', (event) => event.key === 'Enter' && event.target.matches('input') && event.preventDefault());
+  $('form').addEventListener('keydown', (event) => {
+    if (event.key === 'Enter' && event.target.matches('input')) event.preventDefault();
+  });
 }
 
 if (kinds[data.kind] && data.state === 'pending') draw(kinds[data.kind](data));

@@ -10,14 +10,14 @@ const SECRET = { MCP_ELICITATION_SECRET: 'a secret of the tests of pages, long e
 const URL_MODE = { elicitation: { url: {} } };
 
 // What the script of a page is told.
-const dataOf = (html) => JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/s.exec(html)[1]);
+const dataOf = (html) => JSON.parse(/<script[^>]*id="?data"?>(.*?)<\/script>/s.exec(html)[1]);
 
 // A browser of somebody who has signed in, or has not.
 class Visitor extends Browser {
   async page(link) {
     const reply = await this.fetch(link);
     const html = await reply.text();
-    const data = /id="data"/.test(html) ? dataOf(html) : null;
+    const data = /id="?data\b/.test(html) ? dataOf(html) : null;
     if (data?.csrf) this.csrf = data.csrf;
     return { status: reply.status, headers: reply.headers, html, data };
   }
