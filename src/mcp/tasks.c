@@ -152,6 +152,7 @@ struct task *task_create(struct mcp_server *server, const struct task_spec *spec
     task->principal = str_n(owner->name, owner->len);
     task->tool = arena_str(&task->arena, spec->tool);
     task->args = arena_str(&task->arena, spec->args);
+    task->client = client_shown(spec->client, &task->arena);
     task->can = spec->can;
     task->created_ms = task->updated_ms = task_now(server);
     task->ttl_ms = ttl_within(server->opts.task_ttl_ms);
@@ -520,6 +521,7 @@ static struct call_spec spec_of(struct task *task, struct target *target, const 
                                .keep_ms = task->ttl_ms + TASK_ENDED_KEEP_MS,
                                .caller_record =
                                    survives ? caller_record_write(&task->arena, &by) : STR_NONE,
+                               .client = task->client,
                                .caller = &task->caller,
                                .id = id_str(&task->id) };
 }

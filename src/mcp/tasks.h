@@ -79,7 +79,8 @@ struct task {
     struct id id;
     struct arena arena; /* of what is noted while it lives */
     struct str principal, tool, args;
-    uint8_t can; /* enum client_can: what the client that made it can be asked */
+    struct str client; /* what its client calls itself, until its call begins; or empty */
+    uint8_t can;       /* enum client_can: what the client that made it can be asked */
     bool view;
     bool expiring;            /* its time is over, and its end is being stored */
     struct ask_record *shown; /* view: what it waits for; in the arena */
@@ -152,6 +153,7 @@ void tasks_respond(struct caller2026 *caller, struct task *task);
 struct task_spec {
     struct str id; /* empty: random */
     struct str principal, tool, args;
+    const struct json *client; /* clientInfo; NULL: it is known to its call, or to nobody */
     uint8_t can;
 };
 /* NULL: there are too many tasks. */

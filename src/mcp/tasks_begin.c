@@ -131,6 +131,7 @@ static void begin(struct request *request, struct target *target, const struct j
     struct task *task = task_create(server, &(struct task_spec){ .principal = request->principal,
                                                                  .tool = target->name,
                                                                  .args = buf_str(&text),
+                                                                 .client = request->meta->client,
                                                                  .can = request->meta->can });
     buf_finish(&text);
     if (!task) {

@@ -29,7 +29,7 @@ enum {
     INBOX_PAGE_MAX = 200,            /* asks of one page of a list */
     INBOX_PAGE_USUAL = 50,           /* asks of a page, if nobody says otherwise */
     INBOX_SCANS_MAX = 400,           /* pages of the store that one request looks through */
-    INBOX_TEXT_SEARCH_MAX = 1000,    /* the newest asks, in whose texts `q` is looked for */
+    INBOX_TEXT_SEARCH_MAX = 1000,    /* asks, from the first of a list, that are searched for `q` */
     INBOX_TEXT_SCAN_MAX = 8,         /* of them, before others have their turn */
     INBOX_TEXT_MAX = 200,            /* bytes of `q` */
     INBOX_ANSWER_TREE_MAX = 8 << 20, /* memory of the body of an answer, as a tree */

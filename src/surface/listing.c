@@ -7,10 +7,10 @@
  * most INBOX_SCANS_MAX pages of the store, and then replies with what it has and where to go on.
  *
  * Filters of tool, principal, state and time go over everything that is kept. The text `q` is
- * looked for in the newest INBOX_TEXT_SEARCH_MAX asks: in the message, the tool, the principals,
- * the reason and the arguments. That takes time in proportion to the length of these texts,
- * whatever is looked for, and at most INBOX_TEXT_SCAN_MAX asks are searched before others have
- * their turn.
+ * looked for in the first INBOX_TEXT_SEARCH_MAX asks of the list: in the message, the tool, the
+ * principals, the reason and the arguments. That takes time in proportion to the length of these
+ * texts, whatever is looked for, and at most INBOX_TEXT_SCAN_MAX asks are searched before others
+ * have their turn.
  *
  * If a page is larger than the memory of a request, it is made again with half as many asks.
  */

@@ -129,6 +129,16 @@ for (const [surfaces, elicitation] of [['client,inbox', { url: {} }], ['inbox', 
     assert.equal(await end, 'a: inbox');
   });
 
+for (const house of houses)
+  test(`2026, ${house.name}: a question of a task names the client that made it`, async (t) => {
+    const { servers, first } = await open(t, house, ['--surfaces', 'inbox']);
+    const modern = new Modern(first.url, { token: token('ada'), capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } });
+    const { result } = await modern.call('word_task', { tag: 'a' });
+    assert.equal(result.resultType, 'task', JSON.stringify(result));
+    const item = await shown(new Api(servers.at(-1), 'ada'), 'a');
+    assert.deepEqual([item.executionId, item.client], [result.taskId, { name: 'raw', version: '1' }]);
+  });
+
 test('what the operator has asked at the client only is not in the inbox, and cannot be answered there', async (t) => {
   const { first } = await open(t, houses[0], ['--surfaces', 'client']);
   const ada = new Api(first, 'ada');
