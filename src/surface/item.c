@@ -161,7 +161,7 @@ static bool is_error(struct arena *arena, const struct outcome *outcome)
            json_true(json_get(json_parse(arena, outcome->body, NULL, NULL), STR("isError")));
 }
 
-static void write_call(struct json_writer *w, const struct shown_ask *shown)
+static void write_call(struct json_writer *w, const struct shown_ask *shown, bool all)
 {
     static const struct str names[] = {
         [CALL_STORED_RUNNING] = STR_INIT("running"),
@@ -174,7 +174,7 @@ static void write_call(struct json_writer *w, const struct shown_ask *shown)
     struct arena arena;
 
     arena_init(&arena, ITEM_ARENA_MAX);
-    bool ended = shown->state == CALL_STORED_FINISHED && shown->result.len &&
+    bool ended = all && shown->state == CALL_STORED_FINISHED && shown->result.len &&
                  outcome_read(&arena, shown->result, &outcome) == NOD_OK;
     jw_key(w, STR("call"));
     jw_object(w);
@@ -205,7 +205,7 @@ void item_write(struct json_writer *w, const struct inbox *inbox, const struct s
     if (ask->state != ASK_PENDING) {
         write_answer(w, ask, all);
         if (shown->found)
-            write_call(w, shown);
+            write_call(w, shown, all);
         else
             jw_key(w, STR("call")), jw_null(w);
     }

@@ -57,6 +57,28 @@ for (const house of houses) {
   });
 }
 
+test('what a call led to is told to its own principal and to admins, and to no approver', async (t) => {
+  const { first } = await openHouse(t, houses[0]);
+  const readers = ['ada', 'root', 'dora'];
+  const before = {}; // where each of them reads on once the call has ended
+  for (const who of readers) {
+    const watcher = await Watcher.open(t, new Api(first, who));
+    await watcher.ready();
+    before[who] = watcher.last;
+  }
+  const call = (await mute(t, first, 'ada')).text('approve');
+  const [{ id, message }] = await new Api(first, 'ada').pending();
+  assert.equal((await new Api(first, 'ada').resolve(id, { approved: true, data: { reason: 'private' } })).status, 200);
+  const result = await call;
+  const told = {};
+  for (const who of readers) {
+    const watcher = await Watcher.open(t, new Api(first, who), { last: before[who] });
+    const { call: said } = await watcher.item('ended', message);
+    told[who] = said;
+  }
+  assert.deepEqual(told, { ada: { state: 'finished', result }, root: { state: 'finished', result }, dora: { state: 'finished', result: null } });
+});
+
 test('one user takes at most a quarter of all streams, and has them back when they end', async (t) => {
   const { first } = await openHouse(t, houses[0]);
   const [ada, bob] = [new Api(first, 'ada'), new Api(first, 'bob')];
