@@ -24,6 +24,8 @@ struct ask_spec {
     enum ask_kind kind;
     struct str key; /* empty: nod gives it a number */
     struct str message;
+    size_t authored;   /* bytes of the message that are the author's: what follows are the call's
+                          arguments, which ask for nothing; 0: all */
     struct str detail; /* JSON text; ASK_FORM, ASK_APPROVAL: the schema (empty: an empty form);
                           ASK_SAMPLE: params */
     struct str url;

@@ -324,7 +324,9 @@ static nod_status check_question(struct run *run, const struct ask_spec *spec)
             RUN_MESSAGE_MAX, RUN_DETAIL_MAX, RUN_URL_MAX);
     bool form = spec->kind == ASK_FORM || spec->kind == ASK_APPROVAL || spec->page == PAGE_FORM;
     if (form && spec->detail.len)
-        NOD_TRY(check_form(run, spec->detail, spec->message));
+        NOD_TRY(check_form(
+            run, spec->detail,
+            str_n(spec->message.at, spec->authored ? spec->authored : spec->message.len)));
     if (spec->page && !run->pages) {
         run_fail_fmt(run, NOD_E_NOT_SUPPORTED,
                      "This server has no pages of its own, which belong to its inbox: the operator "

@@ -341,6 +341,7 @@ static nod_status approve_spec(nod_call *call, const struct nod_approve_opts *op
         .kind = ASK_APPROVAL,
         .key = call_text(call, opts->key),
         .message = shown_message(call, opts->message, json_in(arguments)),
+        .authored = call_text(call, opts->message).len,
         .ttl_ms = opts->ttl_ms,
         .attempts = opts->attempts ? opts->attempts : APPROVE_ATTEMPTS,
         .consent = true,

@@ -30,3 +30,10 @@ test('11.25: allowing a field of one tool allows it for no other', async (t) => 
   const session = await connect(t, 'http', 'probe', { ...answering, server });
   await assert.rejects(session.call('asks_for_pin'), /secret/);
 });
+
+test('the arguments that an approval shows are not taken for words that ask for a secret', async (t) => {
+  for (const args of [{ topic: 'enter the password' }, { password: 'x' }, { subject: 'API key' }]) {
+    const { text } = await connect(t, 'stdio', 'probe', { answer: () => ({ action: 'accept', content: { reason: 'fine' } }) });
+    assert.match(await text('approve', args), /"approved":true/);
+  }
+});
